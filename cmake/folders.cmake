@@ -1,0 +1,45 @@
+# anybit_folder(NAME DEPENDS …) turns src/NAME/*.cpp into the object library anybit_NAME. A file that defines a
+# function `NAME_descriptors()` called after itself joins the folder's generated, sorted table.
+set(ANYBIT_FOLDERS "")
+
+function(anybit_folder name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  set(target anybit_${name})
+  if(EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/table.hpp)
+    set(table ${PROJECT_BINARY_DIR}/generated/${name}_table.cpp)
+    add_custom_command(
+      OUTPUT ${table}.stamp
+      BYPRODUCTS ${table}
+      COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/src/${name} -DNAME=${name} -DOUTPUT=${table}
+              -P ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
+      COMMAND ${CMAKE_COMMAND} -E touch ${table}.stamp
+      DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
+      COMMENT "Collecting descriptors of ${name}")
+    set_source_files_properties(${table} PROPERTIES OBJECT_DEPENDS ${table}.stamp)
+    list(APPEND sources ${table})
+  endif()
+  add_library(${target} OBJECT ${sources})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(${target} PUBLIC fmt::fmt Threads::Threads)
+  foreach(other IN LISTS ARG_DEPENDS)
+    if(TARGET anybit_${other})
+      add_dependencies(${target} anybit_${other})
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY ANYBIT_FOLDERS ${name})
+endfunction()
+
+# The objects of all folders declared so far, for linking into a library or a test.
+function(anybit_objects result)
+  get_property(folders GLOBAL PROPERTY ANYBIT_FOLDERS)
+  set(objects "")
+  foreach(name IN LISTS folders)
+    list(APPEND objects $<TARGET_OBJECTS:anybit_${name}>)
+  endforeach()
+  set(${result} "${objects}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,15 @@
+# C++ from src/onnx/onnx.proto. Lite runtime: smaller, and unknown fields stay bytes that are written back as read.
+set(generated ${PROJECT_BINARY_DIR}/generated/onnx)
+file(MAKE_DIRECTORY ${generated})
+add_custom_command(
+  OUTPUT ${generated}/onnx.pb.cc ${generated}/onnx.pb.h
+  COMMAND protobuf::protoc --cpp_out=${generated} -I ${PROJECT_SOURCE_DIR}/src/onnx onnx.proto
+  DEPENDS ${PROJECT_SOURCE_DIR}/src/onnx/onnx.proto)
+add_library(anybit_onnx_proto OBJECT ${generated}/onnx.pb.cc ${generated}/onnx.pb.h)
+target_include_directories(anybit_onnx_proto PUBLIC SYSTEM ${PROJECT_BINARY_DIR}/generated)
+target_link_libraries(anybit_onnx_proto PUBLIC protobuf::libprotobuf-lite)
+set_property(GLOBAL APPEND PROPERTY ANYBIT_FOLDERS onnx_proto)
+
+target_link_libraries(anybit_onnx PUBLIC protobuf::libprotobuf-lite)
+target_include_directories(anybit_onnx SYSTEM PRIVATE ${PROJECT_BINARY_DIR}/generated)
+add_dependencies(anybit_onnx anybit_onnx_proto)

@@ -1,0 +1,23 @@
+# One GoogleTest program for each folder below tests/unit, linked with the internals.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+anybit_objects(objects)
+add_library(anybit_internal STATIC ${objects})
+target_include_directories(anybit_internal PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(anybit_internal PUBLIC fmt::fmt Threads::Threads)
+if(NOT ANYBIT_CODECS_ONLY)
+  target_link_libraries(anybit_internal PUBLIC protobuf::libprotobuf-lite)
+endif()
+
+get_property(folders GLOBAL PROPERTY ANYBIT_FOLDERS)
+foreach(folder IN LISTS folders)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/*.cpp)
+  if(sources)
+    add_executable(unit_${folder} ${sources})
+    target_compile_options(unit_${folder} PRIVATE ${ANYBIT_WARNINGS})
+    target_include_directories(unit_${folder} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(unit_${folder} PRIVATE anybit_internal GTest::gmock GTest::gtest_main)
+    gtest_discover_tests(unit_${folder} TEST_PREFIX ${folder}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  endif()
+endforeach()

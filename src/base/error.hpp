@@ -1,0 +1,25 @@
+// Short ways to make an Error. Message first, then where, then what would be right.
+#pragma once
+
+#include <fmt/format.h>
+
+#include "anybit/result.hpp"
+
+namespace anybit {
+
+inline Error error_at(Code code, std::string place, std::string message, std::string hint = {}) {
+  return Error{code, std::move(message), std::move(place), std::move(hint)};
+}
+
+inline Error invalid_model(std::string place, std::string message, std::string hint = {}) {
+  return error_at(Code::invalid_model, std::move(place), std::move(message), std::move(hint));
+}
+
+inline Error invalid_argument(std::string message, std::string hint = {}) {
+  return error_at(Code::invalid_argument, {}, std::move(message), std::move(hint));
+}
+
+// errno as an error: "cannot open 'x': No such file or directory". ENOENT becomes not_found, ENOMEM out_of_memory.
+Error system_error(std::string_view action, std::string_view path, int error_number);
+
+}  // namespace anybit

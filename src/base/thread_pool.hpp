@@ -1,0 +1,31 @@
+// The one pool of threads in the process. Work is cut into chunks that depend on the size of the work alone, never
+// on the number of threads, so results that are combined chunk by chunk are the same for any number.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace anybit {
+
+class ThreadPool {
+ public:
+  // `threads` counts the caller: 1 means no extra thread. 0 means one for each core.
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const;
+
+  // Calls body(begin, end) for the chunks [0, chunk), [chunk, 2·chunk), … of [0, count), each exactly once; returns
+  // when all are done. The caller works too. Called from inside a body, it runs the chunks on that thread. The first
+  // exception thrown by a body is rethrown here, after all chunks that had started have ended.
+  void run(std::int64_t count, std::int64_t chunk, const std::function<void(std::int64_t, std::int64_t)>& body);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace anybit

@@ -1,0 +1,148 @@
+// A model in memory: all that an ONNX file says, in plain values. Names tie nodes together, as in the file; a pass
+// that wants producers and consumers builds an index. Everything can be copied; tensor data is shared.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/tensor.hpp"
+#include "graph/text.hpp"
+#include "graph/type.hpp"
+
+namespace anybit::graph {
+
+struct Graph;
+
+// A graph inside a node, copied with it.
+class GraphBox {
+ public:
+  GraphBox();
+  GraphBox(Graph graph);
+  GraphBox(const GraphBox& other);
+  GraphBox(GraphBox&&) noexcept;
+  GraphBox& operator=(GraphBox other) noexcept;
+  ~GraphBox();
+  const Graph& operator*() const { return *graph_; }
+  Graph& operator*() { return *graph_; }
+  const Graph* operator->() const { return graph_.get(); }
+  Graph* operator->() { return graph_.get(); }
+
+ private:
+  std::unique_ptr<Graph> graph_;  // null only after a move
+};
+
+// AttributeProto.AttributeType, under ONNX's own numbers.
+enum class AttributeKind : std::int32_t {
+  undefined = 0,
+  real = 1,
+  integer = 2,
+  string = 3,
+  tensor = 4,
+  graph = 5,
+  reals = 6,
+  integers = 7,
+  strings = 8,
+  tensors = 9,
+  graphs = 10,
+  sparse_tensor = 11,
+  sparse_tensors = 12,
+  type = 13,
+  types = 14,
+};
+
+struct Attribute {
+  // In the order of ONNX's fields f, i, s, t, g, sparse_tensor, tp, floats, ints, … monostate: nothing is set (a
+  // reference to a function's attribute, or an empty list of a kind that only `kind` tells).
+  using Value = std::variant<std::monostate, float, std::int64_t, std::string, Tensor, GraphBox, SparseTensor, Type,
+                             std::vector<float>, std::vector<std::int64_t>, std::vector<std::string>,
+                             std::vector<Tensor>, std::vector<GraphBox>, std::vector<SparseTensor>, std::vector<Type>>;
+  Text name, reference, doc;         // reference: ref_attr_name, inside functions
+  std::optional<std::int32_t> kind;  // absent in files older than IR 4; AttributeKind's numbers
+  Value value;
+  Extra extra;
+};
+
+struct Node {
+  Text name, op_type, domain, overload, doc;
+  std::vector<std::string> inputs, outputs;  // an empty name: an optional one left out
+  std::vector<Attribute> attributes;
+  std::vector<Property> metadata;
+  std::vector<std::string> device_configurations;  // serialized, kept as they are
+  Extra extra;
+
+  const Attribute* attribute(std::string_view name) const;
+};
+
+struct ValueInfo {
+  Text name, doc;
+  std::optional<Type> type;
+  std::vector<Property> metadata;
+  Extra extra;
+};
+
+struct QuantizationAnnotation {
+  Text tensor;
+  std::vector<Property> parameters;
+  Extra extra;
+};
+
+struct Graph {
+  Text name, doc;
+  std::vector<Node> nodes;  // sorted: what a node uses stands before it (checked by the verifier)
+  std::vector<Tensor> initializers;
+  std::vector<SparseTensor> sparse_initializers;
+  std::vector<ValueInfo> inputs, outputs, value_info;
+  std::vector<QuantizationAnnotation> annotations;
+  std::vector<Property> metadata;
+  Extra extra;
+};
+
+struct OpsetImport {
+  Text domain;
+  std::optional<std::int64_t> version;
+  Extra extra;
+};
+
+struct Function {
+  Text name, domain, overload, doc;
+  std::vector<std::string> inputs, outputs, attributes;
+  std::vector<Attribute> default_attributes;
+  std::vector<Node> nodes;
+  std::vector<OpsetImport> opsets;
+  std::vector<ValueInfo> value_info;
+  std::vector<Property> metadata;
+  Extra extra;
+};
+
+struct TrainingInfo {
+  std::optional<GraphBox> initialization, algorithm;
+  std::vector<Property> initialization_bindings, update_bindings;
+  Extra extra;
+};
+
+struct Model {
+  std::optional<std::int64_t> ir_version, model_version;
+  Text producer, producer_version, domain, doc;
+  std::vector<OpsetImport> opsets;
+  std::optional<Graph> graph;  // always there once verified
+  std::vector<Function> functions;
+  std::vector<TrainingInfo> training;
+  std::vector<Property> metadata;
+  std::vector<std::string> configurations;  // serialized device configurations, kept as they are
+  Extra extra;
+
+  // The version of a domain's operators; "" and "ai.onnx" are the same. Nothing if the model does not import it.
+  std::optional<std::int64_t> opset(std::string_view domain = "") const;
+};
+
+// "" for both "" and "ai.onnx".
+std::string_view canonical_domain(std::string_view domain);
+
+// Where a node is, for messages: "node '/conv1' (Conv)", or "node 17 (Conv)" if it has no name.
+std::string place_of(const Node& node, std::size_t index);
+
+}  // namespace anybit::graph

@@ -1,0 +1,47 @@
+// Constant data: weights, attribute tensors. The bytes are as in ONNX's raw_data: little-endian, row-major, 4- and
+// 2-bit values packed low bits first. They may be shared, and may lie in a mapped file at any alignment.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "anybit/result.hpp"
+#include "base/bytes.hpp"
+#include "graph/element_type.hpp"
+#include "graph/text.hpp"
+
+namespace anybit::graph {
+
+static_assert(std::endian::native == std::endian::little, "ONNX data is little-endian; a big-endian port must swap");
+
+// Where a tensor's data was, or is to be, on disk. Only saving looks at this.
+enum class Storage { raw, typed, external };
+
+struct Tensor {
+  Text name, doc;
+  std::optional<std::int32_t> element;  // ONNX's number, kept even if unknown (the verifier refuses it)
+  std::vector<std::int64_t> dims;
+  Bytes data;                        // empty for strings
+  std::vector<std::string> strings;  // for ElementType::string
+  Storage storage = Storage::raw;
+  bool has_data_field = true;        // raw: the field is there, though it may be empty
+  bool has_location = false;         // data_location was written out although it is the default
+  std::vector<Property> external;    // location, offset, length, checksum, … as read
+  std::vector<Property> metadata;
+  Extra extra;
+
+  ElementType type() const { return static_cast<ElementType>(element.value_or(0)); }
+  // Checked by the verifier, so that a loaded tensor always has one.
+  std::int64_t count() const;
+};
+
+struct SparseTensor {
+  std::optional<Tensor> values, indices;
+  std::vector<std::int64_t> dims;
+  Extra extra;
+};
+
+}  // namespace anybit::graph

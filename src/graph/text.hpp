@@ -1,0 +1,57 @@
+// Two small values that keep a model's file as it was: a string that may be absent, and bytes we do not understand.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace anybit::graph {
+
+// A string field. Absent reads as empty; on disk the two differ, so both are kept.
+class Text {
+ public:
+  Text() = default;
+  Text(std::string value) : value_(std::move(value)), present_(true) {}
+  Text(std::string_view value) : Text(std::string(value)) {}
+  Text(const char* value) : Text(std::string(value)) {}
+
+  bool present() const { return present_; }
+  bool empty() const { return value_.empty(); }
+  const std::string& str() const { return value_; }
+  operator const std::string&() const { return value_; }
+  std::string take() && { return std::move(value_); }
+
+  friend bool operator==(const Text&, const Text&) = default;
+  friend bool operator==(const Text& a, std::string_view b) { return a.value_ == b; }
+
+ private:
+  std::string value_;
+  bool present_ = false;
+};
+
+// The serialized fields of a message that this version has no name for. Almost always empty, hence the pointer.
+class Extra {
+ public:
+  Extra() = default;
+  explicit Extra(std::string bytes) {
+    if (!bytes.empty()) bytes_ = std::make_unique<std::string>(std::move(bytes));
+  }
+  Extra(const Extra& other) : bytes_(other.bytes_ ? std::make_unique<std::string>(*other.bytes_) : nullptr) {}
+  Extra(Extra&&) noexcept = default;
+  Extra& operator=(Extra other) noexcept {
+    bytes_ = std::move(other.bytes_);
+    return *this;
+  }
+  bool empty() const { return !bytes_; }
+  std::string_view bytes() const { return bytes_ ? std::string_view(*bytes_) : std::string_view(); }
+
+ private:
+  std::unique_ptr<std::string> bytes_;
+};
+
+struct Property {  // StringStringEntryProto: metadata, external-data entries, bindings
+  Text key, value;
+  Extra extra;
+};
+
+}  // namespace anybit::graph

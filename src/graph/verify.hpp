@@ -1,0 +1,12 @@
+// Checks a model against ONNX's rules; a model that passes can be walked, saved and planned without further care.
+#pragma once
+
+#include "anybit/limits.hpp"
+#include "anybit/result.hpp"
+#include "graph/model.hpp"
+
+namespace anybit::graph {
+
+Result<void> verify(const Model& model, const Limits& limits = {});
+
+}  // namespace anybit::graph
