@@ -1,0 +1,7 @@
+# Cross-compiling for 64-bit ARM with Debian's compiler; programs run under qemu. The libraries are Debian's arm64
+# packages: CMake finds them below /usr/lib/aarch64-linux-gnu, beside those of the machine itself.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64)
