@@ -6,14 +6,17 @@ anybit_objects(objects)
 add_library(anybit SHARED ${objects})
 target_include_directories(anybit INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(anybit INTERFACE cxx_std_20)
 target_link_libraries(anybit PRIVATE fmt::fmt Threads::Threads protobuf::libprotobuf-lite)
 set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                         EXPORT_NAME anybit)
 
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
 add_executable(anybit_cli ${cli_sources})
-set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit BUILD_RPATH "\$ORIGIN/../lib"
+set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit EXPORT_NAME program BUILD_RPATH "\$ORIGIN/../lib"
                                             INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 target_compile_options(anybit_cli PRIVATE ${ANYBIT_WARNINGS})
 target_include_directories(anybit_cli PRIVATE ${PROJECT_SOURCE_DIR}/cli)
 target_link_libraries(anybit_cli PRIVATE anybit fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
+
+include(install)

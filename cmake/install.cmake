@@ -1,0 +1,19 @@
+# What `make install` copies: program, library, headers, and the files by which pkg-config and CMake find them.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/anybit)
+install(TARGETS anybit anybit_cli EXPORT anybitTargets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/anybit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT anybitTargets NAMESPACE anybit:: DESTINATION ${package_dir})
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/anybitConfig.cmake.in ${PROJECT_BINARY_DIR}/package/anybitConfig.cmake @ONLY)
+# Before 1.0 a new minor version may break callers.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/anybitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/anybitConfig.cmake ${PROJECT_BINARY_DIR}/package/anybitConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# The prefix is only known when installing: the paths in anybit.pc are relative to the file itself.
+file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" prefix_from_pc ${prefix_from_pc})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/anybit.pc.in ${PROJECT_BINARY_DIR}/package/anybit.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/anybit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
