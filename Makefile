@@ -1,0 +1,87 @@
+# The front door. Every target installs what it needs by itself (scripts/setup), once.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help build demo test test-large test-exhaustive test-arm bench-io bench-formats lint format check-all fuzz \
+        install clean
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+PYTEST = ANYBIT_BUILD=$(1) .venv/bin/python -m pytest -q
+
+# The first configuration leaves tests and benchmarks out, so that building needs only the packages of group build.
+define build_release
+@scripts/setup build
+@test -e build/release/build.ninja || cmake --preset release -DANYBIT_TESTS=OFF -DANYBIT_BENCH=OFF
+@cmake --build --preset release -j $(JOBS) --target anybit anybit_cli
+endef
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build:  ## Build the program (build/release/bin/anybit) and the library (build/release/lib)
+	$(build_release)
+
+demo:  ## Build, then show what anybit does on the model that ships with it
+	$(build_release)
+	@scripts/demo
+
+test:  ## Run all tests: format, build, unit tests, a sanitizer subset, Python tests
+	@scripts/test $(JOBS)
+
+test-large:  ## Write and read a model over 2 GB, watching memory
+	@scripts/setup build test python
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS)
+	$(call PYTEST,build/release) tests/large
+
+test-exhaustive:  ## Every float through every format of 8 bits and less (minutes)
+	@scripts/setup build test
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS)
+	ctest --preset release -C exhaustive -L exhaustive
+
+test-arm:  ## Cross-compile the codecs for 64-bit ARM and test them under qemu
+	@scripts/setup build test arm
+	@cmake --preset arm
+	@cmake --build --preset arm -j $(JOBS)
+	ctest --preset arm -j $(JOBS)
+
+bench-io:  ## Load and save real models, beside the onnx Python package
+	$(build_release)
+	@scripts/setup python models
+	ANYBIT_BUILD=build/release .venv/bin/python bench/io.py
+
+bench-formats:  ## Encode, decode and pack every format, beside memcpy
+	@scripts/setup build bench python
+	@cmake --preset release -DANYBIT_BENCH=ON
+	@cmake --build --preset release -j $(JOBS) --target bench_formats
+	build/release/bin/bench_formats
+
+lint:  ## Run clang-tidy over src/ and cli/
+	@scripts/setup build lint
+	@scripts/lint $(JOBS)
+
+format:  ## Format all C++ files in place
+	@scripts/setup lint
+	@git ls-files -z '*.cpp' '*.hpp' '*.h' | xargs -0 -r clang-format-14 -i
+
+check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests, lint (long)
+	@scripts/test $(JOBS)
+	@scripts/sanitize asan all $(JOBS)
+	@scripts/sanitize tsan all $(JOBS)
+	@$(MAKE) --no-print-directory test-exhaustive test-arm test-large lint
+
+fuzz:  ## Fuzz every entry point for FUZZ_SECONDS each (default 60)
+	@scripts/setup build fuzz
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz -j $(JOBS)
+	@scripts/fuzz $(FUZZ_SECONDS)
+
+install:  ## Install below PREFIX (default /usr/local)
+	$(build_release)
+	@cmake --install build/release --prefix '$(PREFIX)'
+
+clean:  ## Remove what was built; fetched models and .venv stay
+	rm -rf build/release build/dev build/asan build/tsan build/fuzz build/arm build/lint build/logs
