@@ -1,0 +1,77 @@
+"""What `make install` leaves behind is enough to run anybit and to build against it, outside this tree."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PROGRAM = """
+#include <anybit/result.hpp>
+
+#include <iostream>
+
+int main() {
+  anybit::Error error{anybit::Code::invalid_model, "no such thing", "node 'a'", ""};
+  std::cout << anybit::name_of(error.code) << ": " << error.text() << "\\n";
+}
+"""
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES CXX)
+find_package(anybit 0.1 REQUIRED)
+add_executable(user user.cpp)
+target_link_libraries(user PRIVATE anybit::anybit)
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(build, tmp_path_factory):
+    """Installed once, then moved: nothing in it may remember where it was made."""
+    made = tmp_path_factory.mktemp("made") / "usr"
+    run("cmake", "--install", build, "--prefix", made)
+    return made.rename(tmp_path_factory.mktemp("moved") / "usr")
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "user.cpp").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    return tmp_path
+
+
+def test_the_installed_program_runs_and_tells_its_version(prefix):
+    assert run(prefix / "bin" / "anybit", "--version").strip() == "anybit 0.1.0"
+
+
+def test_a_program_builds_with_the_flags_of_pkg_config(prefix, source):
+    environment = {"PATH": "/usr/bin:/bin", "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+    flags = run("pkg-config", "--cflags", "--libs", "anybit", env=environment).split()
+    run("g++", "-std=c++20", source / "user.cpp", "-o", source / "user", *flags)
+    said = run(source / "user", env={"LD_LIBRARY_PATH": str(prefix / "lib")})
+    assert said == "invalid_model: node 'a': no such thing\n"
+
+
+def test_a_program_builds_with_find_package(prefix, source):
+    run("cmake", "-G", "Ninja", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", source / "build")
+    assert run(source / "build" / "user") == "invalid_model: node 'a': no such thing\n"
+
+
+def test_the_library_has_a_versioned_name_that_programs_ask_for(prefix):
+    library = prefix / "lib" / "libanybit.so"
+    assert library.resolve().name == "libanybit.so.0.1.0"
+    assert "Library soname: [libanybit.so.0]" in run("readelf", "--dynamic", library, env={"PATH": "/usr/bin", "LC_ALL": "C"})
+
+
+def test_every_public_header_is_installed_and_no_other(prefix):
+    ours = {file.name for file in (ROOT / "include" / "anybit").iterdir()}
+    assert {file.name for file in (prefix / "include" / "anybit").iterdir()} == ours

@@ -1,0 +1,100 @@
+"""A folder includes only what it may: the lines anybit_folder(… DEPENDS …) of CMakeLists.txt, and what they imply."""
+
+import re
+
+import pytest
+
+from tree import ROOT, text_of, tracked
+
+# The design. CMakeLists.txt may say less than this while folders are missing, never more.
+DESIGN = {
+    "base": [],
+    "formats": ["base"],
+    "kernels": ["formats"],
+    "graph": ["formats"],
+    "onnx": ["graph"],
+    "ops": ["graph", "kernels"],
+    "runtime": ["ops"],
+    "passes": ["runtime"],
+    "calibrate": ["runtime"],
+    "lower": ["ops"],
+    "quantize": ["passes", "calibrate", "lower"],
+    "codegen": ["ops"],
+    "session": ["onnx", "quantize", "codegen"],
+}
+CONSUMERS = ("cli", "python", "plugins")
+SOURCES = (".cpp", ".hpp", ".h", ".c")
+
+
+def declared():
+    lines = re.findall(r"^\s*anybit_folder\((\w+)(?:\s+DEPENDS\s+([\w\s]+))?\)", text_of("CMakeLists.txt"), re.M)
+    return {name: depends.split() for name, depends in lines}
+
+
+def closure(edges, start):
+    """Everything reachable from `start`; a cycle is an error."""
+    found = set()
+
+    def visit(name, path):
+        assert name not in path, f"folders depend on each other in a circle: {' -> '.join([*path, name])}"
+        for other in edges[name]:
+            found.add(other)
+            visit(other, [*path, name])
+
+    visit(start, [])
+    return found
+
+
+def includes(path):
+    """(line number, spelling, included path) of every #include."""
+    for number, line in enumerate(text_of(path).splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if match:
+            yield number, match[1], match[2]
+
+
+def sources_below(*folders):
+    return [path for path in tracked(*SOURCES) if path.startswith(tuple(f"{folder}/" for folder in folders))]
+
+
+def test_the_build_declares_no_dependency_that_the_design_lacks():
+    for name, depends in declared().items():
+        assert name in DESIGN, f"CMakeLists.txt declares src/{name}, which the design does not know"
+        extra = set(depends) - closure(DESIGN, name)
+        assert not extra, f"CMakeLists.txt lets {name} depend on {sorted(extra)}"
+
+
+def test_every_folder_of_src_is_declared():
+    there = {path.split("/")[1] for path in sources_below("src")}
+    assert there <= set(declared()), f"no anybit_folder line for {sorted(there - set(declared()))}"
+
+
+@pytest.mark.parametrize("path", sources_below("src"))
+def test_a_source_includes_only_folders_it_may(path):
+    folder = path.split("/")[1]
+    allowed = {folder, "anybit"} | closure(declared(), folder)
+    wrong = []
+    for number, kind, target in includes(path):
+        first = target.split("/")[0] if "/" in target else ""
+        if (kind == '"' or first in DESIGN) and first not in allowed:
+            wrong.append(f"{path}:{number}: {target}")
+    assert not wrong, f"src/{folder} may include {sorted(allowed)} only, by the path from src/:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", sources_below(*CONSUMERS))
+def test_a_consumer_includes_only_the_public_headers(path):
+    wrong = []
+    for number, kind, target in includes(path):
+        own = (ROOT / path).parent / target
+        internal = target.split("/")[0] in DESIGN
+        if internal or (kind == '"' and not target.startswith("anybit/") and not own.is_file()):
+            wrong.append(f"{path}:{number}: {target}")
+    assert not wrong, "only anybit/… and files beside it may be included:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", sources_below("include"))
+def test_a_public_header_needs_only_the_standard_library(path):
+    wrong = [f"{path}:{number}: {target}" for number, kind, target in includes(path)
+             if (kind == '"' and not target.startswith("anybit/")) or (kind == "<" and "/" in target)
+             or (kind == "<" and target.endswith(".h") and path.endswith(".hpp"))]
+    assert not wrong, "a public header includes anybit/… and standard headers only:\n" + "\n".join(wrong)

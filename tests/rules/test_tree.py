@@ -1,0 +1,66 @@
+"""Habits that hold for every file of the repository."""
+
+import re
+
+import pytest
+
+from tree import ROOT, text_of, tracked
+
+# Files over 500 lines, each with its reason.
+LONG_FILES = {}
+LONGEST = 500
+
+# Spelled in parts, so that this file does not break its own rule.
+UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"]) + r")\b")
+MACHINE_PATH = re.compile(r"(?<![\w.$}/])/(home/\w|root/|Users/\w|work/\w|mnt/\w|opt/\w|var/tmp/\w)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def lines_matching(pattern):
+    return [f"{path}:{number}: {line.strip()}" for path in tracked() if text_of(path) is not None
+            for number, line in enumerate(text_of(path).splitlines(), 1) if pattern.search(line)]
+
+
+def make_targets():
+    return re.findall(r"^([a-z-]+):.*##", text_of("Makefile"), re.M)
+
+
+def test_nothing_is_left_for_later():
+    assert lines_matching(UNFINISHED) == []
+
+
+def test_no_path_of_one_machine_is_written_down():
+    assert lines_matching(MACHINE_PATH) == []
+
+
+def test_long_files_have_a_reason():
+    long = {path for path in tracked() if text_of(path) and text_of(path).count("\n") > LONGEST}
+    assert long <= set(LONG_FILES), f"over {LONGEST} lines; split them or give a reason: {sorted(long - set(LONG_FILES))}"
+
+
+def test_reasons_for_long_files_are_still_needed():
+    gone = [path for path in LONG_FILES if not (ROOT / path).is_file()]
+    assert gone == []
+
+
+def test_every_make_target_explains_itself():
+    phony = re.search(r"^\.PHONY:((?:.*\\\n)*.*)", text_of("Makefile"), re.M)[1].replace("\\", " ").split()
+    assert sorted(phony) == sorted(make_targets())
+
+
+@pytest.mark.parametrize("target", make_targets())
+def test_the_documents_mention_every_make_target(target):
+    documents = "".join(text_of(path) for path in tracked(".md"))
+    assert re.search(rf"\bmake {target}\b(?!-)", documents), f"`make {target}` is in no document"
+
+
+@pytest.mark.parametrize("path", tracked(".md"))
+def test_relative_links_lead_somewhere(path):
+    broken = [link for link in LINK.findall(text_of(path))
+              if not re.match(r"[a-z]+:|#", link) and not ((ROOT / path).parent / link.split("#")[0]).exists()]
+    assert broken == []
+
+
+@pytest.mark.parametrize("path", [path for path in tracked() if (ROOT / path).read_bytes()[:2] == b"#!"])
+def test_scripts_with_an_interpreter_line_can_be_run(path):
+    assert (ROOT / path).stat().st_mode & 0o111, f"chmod +x {path}"
