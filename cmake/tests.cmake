@@ -21,3 +21,8 @@ foreach(folder IN LISTS folders)
     gtest_discover_tests(unit_${folder} TEST_PREFIX ${folder}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endforeach()
+
+# The codecs for tests in Python.
+add_library(codec_library SHARED ${PROJECT_SOURCE_DIR}/tests/formats/codec_library.cpp)
+target_compile_options(codec_library PRIVATE ${ANYBIT_WARNINGS})
+target_link_libraries(codec_library PRIVATE anybit_internal)

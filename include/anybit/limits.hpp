@@ -1,5 +1,5 @@
-// How large a model may be before it is refused. The defaults are far above any model in use; they exist so that
-// a hostile file costs bounded time and memory.
+// How large a model may be before it is refused. The defaults are far above any model in use; they exist so
+// that a hostile file costs bounded time and memory.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 namespace anybit {
 
 struct Limits {
-  std::int64_t rank = 32;                        // dimensions of one tensor
+  std::int64_t rank = 32;                         // dimensions of one tensor
   std::int64_t elements = std::int64_t{1} << 40;  // elements of one tensor
-  std::int64_t nodes = 1'000'000;                // nodes in the whole file, subgraphs and functions included
-  std::int64_t depth = 64;                       // graphs within graphs, and types within types
-  std::int64_t records = 50'000'000;             // messages and strings in the file, of every kind
+  std::int64_t nodes = 1'000'000;                 // nodes in the whole file, subgraphs and functions included
+  std::int64_t depth = 64;                        // graphs within graphs, and types within types
+  std::int64_t records = 50'000'000;              // messages and strings in the file, of every kind
 };
 
 }  // namespace anybit

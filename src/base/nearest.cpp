@@ -1,0 +1,53 @@
+#include "base/nearest.hpp"
+
+#include <algorithm>
+
+namespace anybit {
+namespace {
+
+// Edits (insert, delete, replace) that turn a into b.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replace});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> names) {
+  // Names of a file can be long and many: beyond this a misspelling is not what happened.
+  constexpr std::size_t kLongest = 100;
+  if (word.size() > kLongest) return {};
+  std::vector<std::pair<std::size_t, std::string_view>> found;
+  const std::size_t most = std::max<std::size_t>(1, (word.size() + 2) / 3);
+  for (std::string_view name : names) {
+    if (name.size() > word.size() + most || word.size() > name.size() + most) continue;
+    const std::size_t edits = distance(word, name);
+    if (edits <= most) found.emplace_back(edits, name);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, found.size()); ++i)
+    result.emplace_back(found[i].second);
+  return result;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> names) {
+  const std::vector<std::string> close = nearest(word, names);
+  std::string text;
+  for (std::size_t i = 0; i < close.size(); ++i) {
+    text += (i == 0 ? "did you mean '" : i + 1 == close.size() ? " or '" : ", '") + close[i] + "'";
+  }
+  return text.empty() ? text : text + "?";
+}
+
+}  // namespace anybit

@@ -1,0 +1,48 @@
+// What most formats have in common: no shared parameters, quantizing by encoding and decoding.
+#include "formats/codec.hpp"
+
+#include <array>
+
+#include "base/error.hpp"
+#include "formats/float_bits.hpp"
+
+namespace anybit::formats {
+
+std::vector<Field> Codec::fields(std::int64_t) const { return {}; }
+
+int Codec::words(std::int64_t size) const {
+  int total = 0;
+  for (const Field& field : fields(size)) total += field.words();
+  return total;
+}
+
+void Codec::choose_for_tensor(std::span<const float>, Words) const {}
+void Codec::choose(std::span<const float>, Words) const {}
+
+Result<void> Codec::choose_from_range(Range, Words words) const {
+  if (words.empty()) return {};
+  return invalid_argument("this format takes its parameters from the data, not from a range alone");
+}
+
+void Codec::settle(Words, std::int64_t) const {}
+
+Result<void> Codec::check(ConstWords) const { return {}; }
+
+void Codec::quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const {
+  if (!words.empty()) {  // the group may be coupled (pairs, residuals): one piece
+    std::vector<Code16> codes(values.size());
+    encode(values, words, draw, codes.data());
+    decode(codes, words, out);
+    return;
+  }
+  constexpr std::size_t kPiece = 1024;
+  std::array<Code16, kPiece> codes;
+  for (std::size_t begin = 0; begin < values.size(); begin += kPiece) {
+    const auto piece = values.subspan(begin, std::min(kPiece, values.size() - begin));
+    const Draw part{draw.rounding, draw.noise ? draw.noise + begin : nullptr};
+    encode(piece, words, part, codes.data());
+    decode(std::span(codes).first(piece.size()), words, out + begin);
+  }
+}
+
+}  // namespace anybit::formats

@@ -1,0 +1,85 @@
+// Codec: one number format with its parameters fixed. It knows values and codes; how a tensor is cut into
+// groups that share parameters, and how codes are packed, is the same for all formats and lies elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "anybit/result.hpp"
+#include "formats/rounding.hpp"
+
+namespace anybit::formats {
+
+// Up to 16 bits, the lowest ones of the word.
+using Code16 = std::uint16_t;
+
+// What a group of values shares (a scale, a zero point, an exponent …), in 32-bit words whose meaning is the
+// format's own: a float32's bits, or an integer. Word order is that of Codec::fields().
+using Words = std::span<std::uint32_t>;
+using ConstWords = std::span<const std::uint32_t>;
+
+// How a field of the words is written to a file.
+struct Field {
+  enum class Store { float32, int32, uint8, bits };  // bits: a run of `count` single bits, 32 to a word
+  std::string_view name;                             // "scale", "zero_point", "exponent", "shift", …
+  Store store = Store::float32;
+  int count = 1;            // values of this field in a group
+  int stored_bits = 32;     // bits that one value takes on disk
+  bool per_tensor = false;  // the same in every group: written once
+  int bias = 0;             // uint8: what is added to the word to make it an unsigned byte
+  int words() const { return store == Store::bits ? (count + 31) / 32 : count; }
+};
+
+struct Properties {
+  int bits = 0;         // of a code
+  double largest = 0;   // with the group's scale at 1, or over all scales where the format has its own
+  double lowest = 0;    // most negative
+  double smallest = 0;  // smallest positive value
+  bool zero = false, negative_zero = false, infinity = false, nan = false;
+  std::string layout;  // "s eeee mmm", most significant bit first
+};
+
+struct Range {
+  float low = 0, high = 0;
+};
+
+class Codec {
+ public:
+  virtual ~Codec() = default;
+
+  virtual Properties properties() const = 0;
+  virtual int bits() const = 0;
+
+  // What a group of `size` values shares. None: every value stands for itself.
+  virtual std::vector<Field> fields(std::int64_t size) const;
+  int words(std::int64_t size) const;
+
+  // Parameters of the whole tensor, looked at before any group: the words of per_tensor fields, in the place
+  // they have in a group's words. `values` is the tensor in index order.
+  virtual void choose_for_tensor(std::span<const float> values, Words words) const;
+  // Parameters of one group, from its values. The words of per_tensor fields are already there.
+  virtual void choose(std::span<const float> values, Words words) const;
+  // From a range alone, where the format can do that.
+  virtual Result<void> choose_from_range(Range range, Words words) const;
+  // A last look at all groups, `stride` words each: a format may want to mend degenerate ones.
+  virtual void settle(Words all, std::int64_t stride) const;
+  // Words from outside (a file, a caller): refused if they cannot be meant (scale 0, NaN, negative).
+  virtual Result<void> check(ConstWords words) const;
+
+  virtual void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const = 0;
+  virtual void decode(std::span<const Code16> codes, ConstWords words, float* values) const = 0;
+  // decode(encode(x)), except where a policy lets values through that have no code.
+  virtual void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const;
+  // The lowest and the highest value that a group with these words can hold.
+  virtual Range range(ConstWords words) const = 0;
+
+  // The rounding that the format's own parameters fix, or that was asked for.
+  virtual Rounding rounding(Rounding asked) const { return asked; }
+  // An error if what encode() produces cannot be stored (a policy meant for quantize() alone).
+  virtual Result<void> packable() const { return {}; }
+};
+
+}  // namespace anybit::formats

@@ -1,0 +1,33 @@
+// The bits of a float32. Exponents are read here, never from log2f, so powers of two are exact everywhere.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace anybit::formats {
+
+inline std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+inline float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+inline std::uint32_t magnitude_bits(float x) { return bits_of(x) & 0x7FFFFFFFu; }
+inline bool is_negative(float x) { return (bits_of(x) >> 31) != 0; }
+inline bool is_nan(float x) { return magnitude_bits(x) > 0x7F800000u; }
+inline bool is_finite(float x) { return magnitude_bits(x) < 0x7F800000u; }
+
+// floor(log2 |x|) of a finite, non-zero x; subnormals included.
+inline int exponent_of(float x) {
+  const std::uint32_t bits = magnitude_bits(x);
+  if (bits >= 0x00800000u) return static_cast<int>(bits >> 23) - 127;
+  return 31 - std::countl_zero(bits) - 149;
+}
+
+// 2^e, exact for every e a float32 has (-149 … 127).
+inline float power_of_two(int e) {
+  return e >= -126 ? float_of(static_cast<std::uint32_t>(e + 127) << 23) : float_of(1u << (e + 149));
+}
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+}  // namespace anybit::formats

@@ -1,0 +1,199 @@
+// Minifloats: sign, exponent, mantissa; docs/formats.md#minifloat.
+// Everything is done on the bits of the float32: no log2, no pow, so powers of two are exact everywhere.
+#include "formats/minifloat.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "formats/float_bits.hpp"
+#include "formats/table.hpp"
+
+namespace anybit::formats {
+namespace {
+
+constexpr std::string_view kFlavours[] = {"inf", "fn", "fnuz", "finite"};
+
+const Parameter kSaturate{"saturate", true,
+                          "too large becomes the largest value; false: Inf, or NaN without Inf"};
+
+Descriptor named(std::string_view name, MinifloatLayout layout, std::string_view summary) {
+  return {.name = name,
+          .family = "minifloat",
+          .summary = summary,
+          .parameters = {kSaturate},
+          .make = [layout](const Values& values) -> Result<std::shared_ptr<const Codec>> {
+            return std::make_shared<const MinifloatCodec>(layout, flag(values, "saturate"));
+          }};
+}
+
+Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
+  const int width = whole(values, "width"), exponent_bits = whole(values, "exponent_width");
+  const auto flavour = static_cast<Flavour>(
+      std::find(std::begin(kFlavours), std::end(kFlavours), word(values, "flavour")) - std::begin(kFlavours));
+  const int preset_bias = (1 << (exponent_bits - 1)) - 1 + (flavour == Flavour::fnuz ? 1 : 0);
+  const int bias = TRY(whole_or_auto(values, "exponent_bias", preset_bias));
+  const MinifloatLayout layout{exponent_bits, width - exponent_bits - 1, bias, flavour};
+  TRY(check(layout));
+  return std::make_shared<const MinifloatCodec>(layout, flag(values, "saturate"));
+}
+
+}  // namespace
+
+Code16 MinifloatLayout::largest_code() const {
+  const int all_ones = sign_bit() - 1;
+  switch (flavour) {
+    case Flavour::inf:
+      return static_cast<Code16>(all_ones - (1 << mantissa_bits));
+    case Flavour::fn:
+      return static_cast<Code16>(all_ones - 1);
+    case Flavour::fnuz:
+    case Flavour::finite:
+      break;
+  }
+  return static_cast<Code16>(all_ones);
+}
+
+int MinifloatLayout::largest_exponent() const { return std::ilogb(largest()); }
+
+Code16 MinifloatLayout::nan_code() const {
+  const int all_ones = sign_bit() - 1;
+  switch (flavour) {
+    case Flavour::inf:
+      return static_cast<Code16>(all_ones - (1 << mantissa_bits) + 1 + (1 << (mantissa_bits - 1)));
+    case Flavour::fn:
+      return static_cast<Code16>(all_ones);
+    case Flavour::fnuz:
+      return sign_bit();
+    case Flavour::finite:
+      break;
+  }
+  return 0;
+}
+
+Code16 MinifloatLayout::overflow_code(bool saturate) const {
+  if (saturate || flavour == Flavour::finite) return largest_code();
+  return flavour == Flavour::inf ? static_cast<Code16>(largest_code() + 1) : nan_code();
+}
+
+double MinifloatLayout::magnitude(Code16 code) const {
+  const int exponent = code >> mantissa_bits;
+  const int mantissa = code & ((1 << mantissa_bits) - 1);
+  const int hidden = exponent == 0 ? 0 : 1 << mantissa_bits;
+  return std::ldexp(mantissa + hidden, std::max(exponent, 1) - bias - mantissa_bits);
+}
+
+Code16 MinifloatLayout::encode(float x, bool saturate, Rounding rounding, std::uint32_t noise) const {
+  if (is_nan(x))
+    return static_cast<Code16>(nan_code() | (flavour == Flavour::inf && is_negative(x) ? sign_bit() : 0));
+  const Code16 sign = is_negative(x) ? sign_bit() : Code16{0};
+  Code16 code = overflow_code(saturate);
+  if (is_finite(x)) {
+    // In units of the last place of x's binade; a carry moves the code into the next binade by itself.
+    const int exponent = x == 0 ? lowest_exponent() : std::max(exponent_of(x), lowest_exponent());
+    const double units = std::fabs(
+        round_to_integer(std::ldexp(static_cast<double>(x), mantissa_bits - exponent), rounding, noise));
+    const double wide = std::ldexp(exponent - lowest_exponent(), mantissa_bits) + units;
+    if (wide <= largest_code()) code = static_cast<Code16>(wide);
+  }
+  if (flavour == Flavour::fnuz && (code == 0 || code == nan_code())) return code;
+  return static_cast<Code16>(code | sign);
+}
+
+float MinifloatLayout::decode(Code16 code) const {
+  const Code16 unsigned_code = static_cast<Code16>(code & (sign_bit() - 1));
+  const bool negative = (code & sign_bit()) != 0;
+  if (flavour == Flavour::fnuz && code == sign_bit()) return kNan;
+  if (unsigned_code > largest_code()) {
+    const bool infinite = flavour == Flavour::inf && unsigned_code == largest_code() + 1;
+    return std::copysign(infinite ? kInfinity : kNan, negative ? -1.0f : 1.0f);
+  }
+  const auto value = static_cast<float>(magnitude(unsigned_code));
+  return negative ? -value : value;
+}
+
+Result<void> check(const MinifloatLayout& layout) {
+  const auto fail = [&](std::string why, std::string hint) {
+    return invalid_argument(fmt::format("no minifloat of {} bits with {} exponent bits and bias {}: {}",
+                                        layout.bits(), layout.exponent_bits, layout.bias, why),
+                            std::move(hint));
+  };
+  if (layout.bias < -1000 || layout.bias > 1000) return fail("the bias is out of all range", "-1000 to 1000");
+  if (layout.mantissa_bits < 0) {
+    return fail("the exponent does not fit", "exponent_width at most width - 1 (one bit is the sign)");
+  }
+  if (layout.flavour == Flavour::inf && (layout.mantissa_bits == 0 || layout.exponent_bits < 2)) {
+    return fail("Inf and NaN take all codes", "flavour finite, or a wider mantissa and exponent");
+  }
+  if (layout.flavour == Flavour::fn && layout.exponent_bits + layout.mantissa_bits < 2) {
+    return fail("NaN takes the only value", "flavour finite, or more bits");
+  }
+  if (layout.largest() > std::numeric_limits<float>::max() || layout.smallest() < std::ldexp(1.0, -149)) {
+    return fail("it has values that float32 has not",
+                "a bias nearer to 2^(exponent_width-1) - 1, or fewer exponent bits");
+  }
+  return {};
+}
+
+Properties MinifloatCodec::properties() const {
+  const bool has_nan = layout_.flavour != Flavour::finite;
+  return {.bits = layout_.bits(),
+          .largest = layout_.largest(),
+          .lowest = -layout_.largest(),
+          .smallest = layout_.smallest(),
+          .zero = true,
+          .negative_zero = layout_.flavour != Flavour::fnuz,
+          .infinity = layout_.flavour == Flavour::inf,
+          .nan = has_nan,
+          .layout = "s " + std::string(static_cast<std::size_t>(layout_.exponent_bits), 'e') +
+                    (layout_.mantissa_bits > 0 ? " " : "") +
+                    std::string(static_cast<std::size_t>(layout_.mantissa_bits), 'm')};
+}
+
+void MinifloatCodec::encode(std::span<const float> values, ConstWords, Draw draw, Code16* codes) const {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    codes[i] = layout_.encode(values[i], saturate_, draw.rounding, draw.noise ? draw.noise[i] : 0);
+  }
+}
+
+void MinifloatCodec::decode(std::span<const Code16> codes, ConstWords, float* values) const {
+  for (std::size_t i = 0; i < codes.size(); ++i) values[i] = layout_.decode(codes[i]);
+}
+
+Range MinifloatCodec::range(ConstWords) const {
+  const auto largest = static_cast<float>(layout_.largest());
+  return {-largest, largest};
+}
+
+std::span<const Descriptor> minifloat_descriptors() {
+  static const Descriptor all[] = {
+      named("fp8_e5m2", kE5m2, "OCP 8-bit float with infinities"),
+      named("fp8_e4m3", kE4m3, "OCP 8-bit float without infinity"),
+      named("fp6_e3m2", kE3m2, "OCP 6-bit float, wider range"),
+      named("fp6_e2m3", kE2m3, "OCP 6-bit float, finer steps"),
+      named("fp4_e2m1", kE2m1, "OCP 4-bit float"),
+      named("fp8_e4m3fnuz", kE4m3fnuz, "8-bit float of some accelerators: no -0, no infinity"),
+      named("fp8_e5m2fnuz", kE5m2fnuz, "8-bit float of some accelerators: no -0, no infinity, wider range"),
+      named("float16", kFloat16, "IEEE 754 half precision"),
+      named("bfloat16", kBfloat16, "the upper half of a float32"),
+      {.name = "minifloat",
+       .family = "minifloat",
+       .summary = "any small float: width, exponent width, bias and flavour of one's own",
+       .parameters = {{"width", std::int64_t{8}, "bits in all", 2, 16},
+                      {"exponent_width", std::int64_t{4}, "bits of the exponent", 1, 8},
+                      {"exponent_bias", std::string("auto"),
+                       "what the exponent's code exceeds it by; auto: 2^(exponent_width-1) - 1"},
+                      {"flavour",
+                       std::string("finite"),
+                       "which codes are Inf or NaN",
+                       0,
+                       0,
+                       {std::begin(kFlavours), std::end(kFlavours)}},
+                      kSaturate},
+       .make = make_custom},
+  };
+  return all;
+}
+
+}  // namespace anybit::formats

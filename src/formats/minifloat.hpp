@@ -1,0 +1,68 @@
+// The layout of a small float and its scalar codec, for the formats that are one or are made of them.
+#pragma once
+
+#include <cstdint>
+
+#include "formats/codec.hpp"
+
+namespace anybit::formats {
+
+// Which codes are not finite numbers; docs/formats.md#minifloat.
+enum class Flavour {
+  inf,     // IEEE 754: the top exponent is Inf (mantissa 0) or NaN
+  fn,      // no Inf; the code of all ones is NaN
+  fnuz,    // no Inf, no -0: the code of -0 is the one NaN
+  finite,  // every code is a finite number
+};
+
+struct MinifloatLayout {
+  int exponent_bits = 0, mantissa_bits = 0, bias = 0;
+  Flavour flavour = Flavour::finite;
+
+  int bits() const { return 1 + exponent_bits + mantissa_bits; }
+  Code16 sign_bit() const { return static_cast<Code16>(1u << (exponent_bits + mantissa_bits)); }
+  int lowest_exponent() const { return 1 - bias; }  // of normal numbers, and of the subnormals' step
+  Code16 largest_code() const;                      // of the largest finite magnitude
+  double largest() const { return magnitude(largest_code()); }
+  double smallest() const { return magnitude(1); }
+  int largest_exponent() const;               // emax: floor(log2(largest))
+  Code16 nan_code() const;                    // flavour finite: zero
+  Code16 overflow_code(bool saturate) const;  // what too large a magnitude becomes
+  double magnitude(Code16 code) const;        // of a code without sign that is a finite number
+
+  Code16 encode(float x, bool saturate, Rounding rounding, std::uint32_t noise) const;
+  float decode(Code16 code) const;
+};
+
+// An error if the layout has no values, or values that float32 has not.
+Result<void> check(const MinifloatLayout& layout);
+
+class MinifloatCodec final : public Codec {
+ public:
+  MinifloatCodec(MinifloatLayout layout, bool saturate) : layout_(layout), saturate_(saturate) {}
+  const MinifloatLayout& layout() const { return layout_; }
+  bool saturate() const { return saturate_; }
+
+  Properties properties() const override;
+  int bits() const override { return layout_.bits(); }
+  void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
+  void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  Range range(ConstWords words) const override;
+
+ private:
+  MinifloatLayout layout_;
+  bool saturate_;
+};
+
+// The layouts that have names of their own.
+inline constexpr MinifloatLayout kE5m2{5, 2, 15, Flavour::inf};
+inline constexpr MinifloatLayout kE4m3{4, 3, 7, Flavour::fn};
+inline constexpr MinifloatLayout kE3m2{3, 2, 3, Flavour::finite};
+inline constexpr MinifloatLayout kE2m3{2, 3, 1, Flavour::finite};
+inline constexpr MinifloatLayout kE2m1{2, 1, 1, Flavour::finite};
+inline constexpr MinifloatLayout kE4m3fnuz{4, 3, 8, Flavour::fnuz};
+inline constexpr MinifloatLayout kE5m2fnuz{5, 2, 16, Flavour::fnuz};
+inline constexpr MinifloatLayout kFloat16{5, 10, 15, Flavour::inf};
+inline constexpr MinifloatLayout kBfloat16{8, 7, 127, Flavour::inf};
+
+}  // namespace anybit::formats

@@ -1,0 +1,58 @@
+// Rounding to an integer, by name. The argument is exact (a float scaled by a power of two, or a float32
+// quotient), held in a double, so that adding a half cannot round by itself.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "anybit/result.hpp"
+
+namespace anybit::formats {
+
+enum class Rounding { half_even, half_away, half_up, toward_zero, floor, stochastic };
+
+std::string_view name_of(Rounding rounding);
+Result<Rounding> rounding_named(std::string_view name);
+
+// How one value is rounded. `noise` is a uniform 32-bit number, used by `stochastic` alone.
+inline double round_to_integer(double t, Rounding rounding, std::uint32_t noise = 0) {
+  switch (rounding) {
+    case Rounding::half_even:
+      return std::nearbyint(t);
+    case Rounding::half_away:
+      return std::copysign(std::floor(std::fabs(t) + 0.5), t);
+    case Rounding::half_up:
+      return std::copysign(std::floor(t + 0.5), t);
+    case Rounding::toward_zero:
+      return std::trunc(t);
+    case Rounding::floor:
+      return std::floor(t);
+    case Rounding::stochastic: {
+      const double below = std::floor(t);
+      return std::copysign(below + ((t - below) * 4294967296.0 > noise ? 1.0 : 0.0), t);
+    }
+  }
+  return t;
+}
+
+// Counter-based noise: the same number for the same seed and element, whoever computes it (splitmix64's
+// finaliser).
+inline std::uint32_t noise_at(std::uint64_t seed, std::uint64_t element) {
+  std::uint64_t z = seed + (element + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
+}
+
+// How a run of values is rounded; noise[i] belongs to the i-th value, null unless stochastic.
+struct Draw {
+  Rounding rounding = Rounding::half_even;
+  const std::uint32_t* noise = nullptr;
+  double operator()(double t, std::size_t i) const {
+    return round_to_integer(t, rounding, noise ? noise[i] : 0);
+  }
+};
+
+}  // namespace anybit::formats

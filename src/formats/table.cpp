@@ -1,0 +1,116 @@
+// Finding a format by name and checking its parameters: the same for every format.
+#include "formats/table.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/try.hpp"
+
+namespace anybit::formats {
+namespace {
+
+std::string_view type_name(const Value& value) {
+  constexpr std::string_view kNames[] = {"true or false", "a whole number", "a number", "a word"};
+  return kNames[value.index()];
+}
+
+// A whole number may be written where a real one is wanted, or where "auto" stands by default.
+Value convert(const Value& given, const Value& like) {
+  if (like == Value(std::string("auto")) && std::holds_alternative<std::int64_t>(given))
+    return to_string(given);
+  if (std::holds_alternative<double>(like) && std::holds_alternative<std::int64_t>(given)) {
+    return static_cast<double>(std::get<std::int64_t>(given));
+  }
+  return given;
+}
+
+Result<void> check_bounds(const Descriptor& format, const Parameter& parameter, const Value& value) {
+  const auto fail = [&](std::string wanted) {
+    return invalid_argument(
+        fmt::format("format {}: {} = {} is not possible", format.name, parameter.name, to_string(value)),
+        std::move(wanted));
+  };
+  if (const auto* word = std::get_if<std::string>(&value)) {
+    if (parameter.choices.empty()) return {};
+    if (std::find(parameter.choices.begin(), parameter.choices.end(), *word) != parameter.choices.end())
+      return {};
+    return fail(fmt::format("one of {}", fmt::join(parameter.choices, ", ")));
+  }
+  if (std::holds_alternative<bool>(value)) return {};
+  const double number = std::holds_alternative<double>(value)
+                            ? std::get<double>(value)
+                            : static_cast<double>(std::get<std::int64_t>(value));
+  if (number >= parameter.low && number <= parameter.high) return {};
+  return fail(fmt::format("from {:g} to {:g}", parameter.low, parameter.high));
+}
+
+}  // namespace
+
+std::string to_string(const Value& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:g}", *real);
+  return std::get<std::string>(value);
+}
+
+Result<int> whole_or_auto(const Values& values, std::string_view name, int automatic) {
+  const std::string& text = word(values, name);
+  if (text == "auto") return automatic;
+  int number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem == std::errc() && end == text.data() + text.size()) return number;
+  return invalid_argument(fmt::format("{} = {} is not possible", name, text), "a whole number, or auto");
+}
+
+bool before(const Descriptor& a, const Descriptor& b) { return a.name < b.name; }
+
+Result<const Descriptor*> find(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Descriptor* one : table()) {
+    if (one->name == name) return one;
+    names.push_back(one->name);
+  }
+  std::string hint = did_you_mean(name, names);
+  if (hint.empty()) hint = "`anybit formats` lists all formats";
+  return error_at(Code::not_found, {}, fmt::format("there is no format '{}'", name), std::move(hint));
+}
+
+Result<Values> complete(const Descriptor& format, const Values& given) {
+  Values result;
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : format.parameters) {
+    result.emplace(parameter.name, parameter.preset);
+    names.push_back(parameter.name);
+  }
+  for (const auto& [name, value] : given) {
+    const auto parameter = std::find_if(format.parameters.begin(), format.parameters.end(),
+                                        [&](const Parameter& p) { return p.name == name; });
+    if (parameter == format.parameters.end()) {
+      std::string hint = did_you_mean(name, names);
+      if (hint.empty()) {
+        hint = names.empty() ? "it has no parameters"
+                             : fmt::format("its parameters: {}", fmt::join(names, ", "));
+      }
+      return invalid_argument(fmt::format("format {} has no parameter '{}'", format.name, name),
+                              std::move(hint));
+    }
+    const Value converted = convert(value, parameter->preset);
+    if (converted.index() != parameter->preset.index()) {
+      return invalid_argument(
+          fmt::format("format {}: {} = {} is not possible", format.name, name, to_string(value)),
+          fmt::format("{} is {}", name, type_name(parameter->preset)));
+    }
+    TRY(check_bounds(format, *parameter, converted));
+    result[name] = converted;
+  }
+  return result;
+}
+
+Result<std::shared_ptr<const Codec>> make(std::string_view name, const Values& given) {
+  const Descriptor* format = TRY(find(name));
+  return format->make(TRY(complete(*format, given)));
+}
+
+}  // namespace anybit::formats

@@ -1,0 +1,49 @@
+// The table of number formats: every .cpp of this folder that exports descriptors is in it.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "anybit/result.hpp"
+#include "formats/codec.hpp"
+#include "formats/value.hpp"
+
+namespace anybit::formats {
+
+struct Parameter {
+  std::string_view name;
+  Value preset;  // the default; its alternative is the parameter's type
+  std::string_view doc;
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  std::vector<std::string_view> choices = {};  // for strings; empty: anything
+};
+
+// Over what values share parameters, unless the caller says otherwise.
+enum class Granularity { element, tensor, channel, block };
+
+struct Descriptor {
+  std::string_view name;     // "mxfp4_e2m1"
+  std::string_view family;   // "mx": the file that holds it
+  std::string_view summary;  // one line
+  std::vector<Parameter> parameters;
+  Granularity granularity = Granularity::element;
+  std::int64_t block_size = 0;  // the default where granularity is block
+  // `values` has every parameter, of the right type and within its bounds.
+  std::function<Result<std::shared_ptr<const Codec>>(const Values& values)> make;
+};
+
+bool before(const Descriptor& a, const Descriptor& b);
+std::span<const Descriptor* const> table();
+
+// An unknown name is an error that offers the nearest ones.
+Result<const Descriptor*> find(std::string_view name);
+// Defaults filled in; unknown names, wrong types and values out of bounds are errors.
+Result<Values> complete(const Descriptor& descriptor, const Values& given);
+// find, complete, make.
+Result<std::shared_ptr<const Codec>> make(std::string_view name, const Values& given = {});
+
+}  // namespace anybit::formats

@@ -1,0 +1,36 @@
+// Values of a format's parameters, as they come from a recipe, a command line or Python.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "anybit/result.hpp"
+
+namespace anybit::formats {
+
+using Value = std::variant<bool, std::int64_t, double, std::string>;
+using Values = std::map<std::string, Value, std::less<>>;
+
+// A parameter that complete() has checked: it is there, and of that type.
+inline bool flag(const Values& values, std::string_view name) {
+  return std::get<bool>(values.find(name)->second);
+}
+inline int whole(const Values& values, std::string_view name) {
+  return static_cast<int>(std::get<std::int64_t>(values.find(name)->second));
+}
+inline double real(const Values& values, std::string_view name) {
+  return std::get<double>(values.find(name)->second);
+}
+inline const std::string& word(const Values& values, std::string_view name) {
+  return std::get<std::string>(values.find(name)->second);
+}
+// A parameter that is a whole number or "auto": the number, or `automatic`. An error if it is neither.
+Result<int> whole_or_auto(const Values& values, std::string_view name, int automatic);
+
+// "true", "8", "0.75", "floor".
+std::string to_string(const Value& value);
+
+}  // namespace anybit::formats
