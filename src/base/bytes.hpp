@@ -1,4 +1,5 @@
-// Bytes: a read-only run of memory together with whatever keeps it alive (a string, a mapped file). Copies share.
+// Bytes: a read-only run of memory together with whatever keeps it alive (a string, a mapped file). Copies
+// share.
 #pragma once
 
 #include <cstddef>

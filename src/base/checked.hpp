@@ -22,8 +22,8 @@ std::optional<T> checked_mul(T a, T b) {
   return product;
 }
 
-// The product of dimensions; nothing if one is negative or the product overflows. A zero dimension makes it zero,
-// whatever the others are.
+// The product of dimensions; nothing if one is negative or the product overflows. A zero dimension makes it
+// zero, whatever the others are.
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> dims);
 
 // Bytes that `count` values of `bits` bits take when packed.

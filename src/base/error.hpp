@@ -19,7 +19,12 @@ inline Error invalid_argument(std::string message, std::string hint = {}) {
   return error_at(Code::invalid_argument, {}, std::move(message), std::move(hint));
 }
 
-// errno as an error: "cannot open 'x': No such file or directory". ENOENT becomes not_found, ENOMEM out_of_memory.
+// A name from a model or a command line, fit for a message: control characters as \x1b, cut when it is very
+// long.
+std::string shown(std::string_view name);
+
+// errno as an error: "cannot open 'x': No such file or directory". ENOENT becomes not_found, ENOMEM
+// out_of_memory.
 Error system_error(std::string_view action, std::string_view path, int error_number);
 
 }  // namespace anybit

@@ -9,18 +9,30 @@ namespace anybit {
 
 std::string_view name_of(Code code) {
   switch (code) {
-    case Code::invalid_argument: return "invalid_argument";
-    case Code::not_found: return "not_found";
-    case Code::io: return "io";
-    case Code::out_of_memory: return "out_of_memory";
-    case Code::malformed: return "malformed";
-    case Code::invalid_model: return "invalid_model";
-    case Code::unsupported: return "unsupported";
-    case Code::limit_exceeded: return "limit_exceeded";
-    case Code::unsafe_path: return "unsafe_path";
-    case Code::data_lost: return "data_lost";
-    case Code::invalid_state: return "invalid_state";
-    case Code::cancelled: return "cancelled";
+    case Code::invalid_argument:
+      return "invalid_argument";
+    case Code::not_found:
+      return "not_found";
+    case Code::io:
+      return "io";
+    case Code::out_of_memory:
+      return "out_of_memory";
+    case Code::malformed:
+      return "malformed";
+    case Code::invalid_model:
+      return "invalid_model";
+    case Code::unsupported:
+      return "unsupported";
+    case Code::limit_exceeded:
+      return "limit_exceeded";
+    case Code::unsafe_path:
+      return "unsafe_path";
+    case Code::data_lost:
+      return "data_lost";
+    case Code::invalid_state:
+      return "invalid_state";
+    case Code::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }
@@ -36,11 +48,28 @@ Error Error::within(std::string_view outer) && {
   return std::move(*this);
 }
 
+std::string shown(std::string_view name) {
+  constexpr std::size_t kLongest = 300;
+  std::string text;
+  for (char c : name.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      text += fmt::format("\\x{:02x}", byte);
+    } else {
+      text += c;
+    }
+  }
+  return name.size() > kLongest ? text + "…" : text;
+}
+
 Error system_error(std::string_view action, std::string_view path, int error_number) {
   const Code code = error_number == ENOENT   ? Code::not_found
                     : error_number == ENOMEM ? Code::out_of_memory
                                              : Code::io;
-  return error_at(code, {}, fmt::format("{} '{}': {}", action, path, std::generic_category().message(error_number)));
+  return error_at(
+      code, {},
+      fmt::format("{} '{}': {}", action, shown(path), std::generic_category().message(error_number)),
+      error_number == EMFILE ? "let the process open more files: ulimit -n" : "");
 }
 
 }  // namespace anybit

@@ -1,5 +1,5 @@
-// The one pool of threads in the process. Work is cut into chunks that depend on the size of the work alone, never
-// on the number of threads, so results that are combined chunk by chunk are the same for any number.
+// The one pool of threads in the process. Work is cut into chunks that depend on the size of the work alone,
+// never on the number of threads, so results that are combined chunk by chunk are the same for any number.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,12 @@ class ThreadPool {
 
   int threads() const;
 
-  // Calls body(begin, end) for the chunks [0, chunk), [chunk, 2·chunk), … of [0, count), each exactly once; returns
-  // when all are done. The caller works too. Called from inside a body, it runs the chunks on that thread. The first
-  // exception thrown by a body is rethrown here, after all chunks that had started have ended.
-  void run(std::int64_t count, std::int64_t chunk, const std::function<void(std::int64_t, std::int64_t)>& body);
+  // Calls body(begin, end) for the chunks [0, chunk), [chunk, 2·chunk), … of [0, count), each exactly once;
+  // returns when all are done. The caller works too. Called from inside a body, it runs the chunks on that
+  // thread. The first exception thrown by a body is rethrown here, after all chunks that had started have
+  // ended.
+  void run(std::int64_t count, std::int64_t chunk,
+           const std::function<void(std::int64_t, std::int64_t)>& body);
 
  private:
   struct State;

@@ -3,9 +3,9 @@
 
 #include "anybit/result.hpp"
 
-#define TRY(...)                                                    \
-  __extension__({                                                   \
-    auto&& try_result_ = (__VA_ARGS__);                             \
-    if (!try_result_.ok()) return std::move(try_result_).error();   \
-    std::move(try_result_).value();                                 \
+#define TRY(...)                                                  \
+  __extension__({                                                 \
+    auto&& try_result_ = (__VA_ARGS__);                           \
+    if (!try_result_.ok()) return std::move(try_result_).error(); \
+    std::move(try_result_).value();                               \
   })

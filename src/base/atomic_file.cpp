@@ -1,0 +1,201 @@
+#include "base/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+
+namespace anybit {
+namespace {
+
+constexpr std::size_t kLargestWrite = std::size_t{1} << 30;
+constexpr int kLinksFollowed = 40;  // as many as the kernel
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Where the symbolic links that `path` may end in lead to; that file need not exist.
+Result<std::string> end_of_links(const std::string& path) {
+  std::string at = path;
+  for (int i = 0; i < kLinksFollowed; ++i) {
+    char target[PATH_MAX];
+    const ssize_t length = readlink(at.c_str(), target, sizeof target);
+    if (length < 0) return at;
+    const std::string text(target, static_cast<std::size_t>(length));
+    at = text.starts_with('/') ? text : folder_of(at) + '/' + text;
+  }
+  return system_error("cannot write", path, ELOOP);
+}
+
+// Nobody can guess it, so nobody can put a file there first; O_EXCL makes sure.
+std::string temporary_name() {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) != sizeof random) {
+    random = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
+             static_cast<std::uint64_t>(getpid()) << 48;
+  }
+  return fmt::format(".anybit-{:016x}.tmp", random);
+}
+
+int flush(int descriptor) {
+  int result = 0;
+  do {
+    result = fsync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  return result;
+}
+
+}  // namespace
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  if (path.empty() || path.find('\0') != std::string::npos || path.back() == '/') {
+    return invalid_argument(fmt::format("cannot write '{}': that names no file", shown(path)));
+  }
+  const std::string target = TRY(end_of_links(path));
+  AtomicFile file;
+  file.path_ = path;
+  file.name_ = last_part(target);
+  file.folder_ = ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file.folder_ < 0) return system_error("cannot write", path, errno);
+  TRY(file.open_temporary());
+  return file;
+}
+
+Result<void> AtomicFile::open_temporary() {
+  struct stat old {};
+  const bool exists = fstatat(folder_, name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!exists && errno != ENOENT) return failed("cannot write", errno);
+  if (exists && !S_ISREG(old.st_mode)) {
+    return error_at(Code::io, {},
+                    fmt::format("cannot write '{}': it is {}", shown(path_),
+                                S_ISDIR(old.st_mode) ? "a folder" : "not a regular file"));
+  }
+  // Renaming needs no right to write the old file, but whoever protected it meant it.
+  if (exists && faccessat(folder_, name_.c_str(), W_OK, AT_EACCESS) != 0)
+    return failed("cannot write", errno);
+  const mode_t mode = exists ? old.st_mode & 0777 : 0666;
+  do {
+    temporary_ = temporary_name();
+    descriptor_ = openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  } while (descriptor_ < 0 && (errno == EEXIST || errno == EINTR));
+  if (descriptor_ < 0) {
+    const int error_number = errno;
+    temporary_.clear();
+    return failed("cannot write", error_number);
+  }
+  if (!exists) return {};
+  const bool owner_kept = fchown(descriptor_, old.st_uid, old.st_gid) == 0;
+  // The group's rights were meant for the old group.
+  const mode_t kept = owner_kept || old.st_gid == getegid() ? mode : mode & 0707;
+  if (fchmod(descriptor_, kept) != 0) return failed("cannot write", errno);
+  return {};
+}
+
+Error AtomicFile::failed(std::string_view action, int error_number) {
+  discard();
+  return system_error(action, path_, error_number);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
+
+AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
+  if (this == &other) return *this;
+  discard();
+  path_ = std::move(other.path_);
+  name_ = std::move(other.name_);
+  temporary_ = std::exchange(other.temporary_, {});
+  folder_ = std::exchange(other.folder_, -1);
+  descriptor_ = std::exchange(other.descriptor_, -1);
+  position_ = other.position_;
+  finished_ = std::exchange(other.finished_, false);
+  return *this;
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::discard() {
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
+  if (!temporary_.empty()) unlinkat(folder_, temporary_.c_str(), 0);
+  temporary_.clear();
+  if (folder_ >= 0) ::close(std::exchange(folder_, -1));
+}
+
+Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
+  if (descriptor_ < 0) {
+    return error_at(Code::invalid_state, {}, fmt::format("'{}' is not open for writing", shown(path_)));
+  }
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
+    if (count < 0 && errno == EINTR) continue;
+    // The kernel meets a mapped page that is gone: for it that is no signal but a bad address.
+    if (count < 0 && errno == EFAULT) {
+      discard();
+      return error_at(
+          Code::data_lost, {},
+          fmt::format("cannot write '{}': the file that its data comes from became shorter or could "
+                      "not be read",
+                      shown(path_)));
+    }
+    if (count <= 0) return failed("cannot write", count < 0 ? errno : EIO);
+    position_ += static_cast<std::uint64_t>(count);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Result<void> AtomicFile::pad_to(std::uint64_t multiple) {
+  assert(multiple > 0);
+  static constexpr std::byte kZeros[4096] = {};
+  std::uint64_t left = (multiple - position_ % multiple) % multiple;
+  while (left > 0) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left, sizeof kZeros));
+    TRY(write(std::span(kZeros, count)));
+    left -= count;
+  }
+  return {};
+}
+
+Result<void> AtomicFile::finish() {
+  if (finished_) return {};
+  if (descriptor_ < 0) {
+    return error_at(Code::invalid_state, {}, fmt::format("'{}' is not open for writing", shown(path_)));
+  }
+  if (flush(descriptor_) != 0) return failed("cannot write", errno);
+  // Linux closes the descriptor even when close() is interrupted.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) return failed("cannot write", errno);
+  finished_ = true;
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  TRY(finish());
+  finished_ = false;
+  if (renameat(folder_, temporary_.c_str(), folder_, name_.c_str()) != 0)
+    return failed("cannot write", errno);
+  temporary_.clear();
+  // EINVAL: this file system has no fsync for folders.
+  if (flush(folder_) != 0 && errno != EINVAL) {
+    return failed("the new file is in place, but may not survive a power cut: cannot flush the folder of",
+                  errno);
+  }
+  discard();
+  return {};
+}
+
+}  // namespace anybit

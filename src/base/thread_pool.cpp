@@ -1,0 +1,119 @@
+// Jobs lie on their callers' stacks; the pool holds a list of those that still have chunks to give away. The
+// caller never waits for a chunk that nobody has begun, so a job ends even if no worker is free.
+#include "base/thread_pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace anybit {
+namespace {
+
+using Body = std::function<void(std::int64_t, std::int64_t)>;
+
+struct Job {
+  std::int64_t count, chunk, chunks;
+  const Body& body;
+  std::atomic<std::int64_t> next = 0;
+  // Guarded by the pool's mutex.
+  int helpers = 0;
+  std::exception_ptr error = nullptr;
+  std::condition_variable helpers_left = {};
+};
+
+thread_local bool inside_body = false;
+
+void do_chunk(std::int64_t index, std::int64_t count, std::int64_t chunk, const Body& body) {
+  const std::int64_t begin = index * chunk;
+  body(begin, begin + std::min(chunk, count - begin));
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  std::mutex mutex;
+  std::condition_variable work_came;
+  std::vector<Job*> jobs;
+  bool stopping = false;
+  std::vector<std::thread> workers;
+
+  // Takes chunks until none is left. An exception leaves the rest undone.
+  void work_on(Job& job) {
+    inside_body = true;
+    for (std::int64_t i; (i = job.next.fetch_add(1)) < job.chunks;) {
+      try {
+        do_chunk(i, job.count, job.chunk, job.body);
+      } catch (...) {
+        job.next = job.chunks;
+        const std::lock_guard lock(mutex);
+        if (job.error == nullptr) job.error = std::current_exception();
+      }
+    }
+    inside_body = false;
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      work_came.wait(lock, [&] { return stopping || !jobs.empty(); });
+      if (stopping) return;
+      Job& job = *jobs.front();
+      ++job.helpers;
+      lock.unlock();
+      work_on(job);
+      lock.lock();
+      std::erase(jobs, &job);  // its chunks are all given away
+      if (--job.helpers == 0) job.helpers_left.notify_one();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+  if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
+  try {
+    for (int i = 1; i < threads; ++i)
+      state_->workers.emplace_back([state = state_.get()] { state->serve(); });
+  } catch (const std::system_error&) {
+    // The system gives no more threads: those that exist do the work.
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->work_came.notify_all();
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
+
+void ThreadPool::run(std::int64_t count, std::int64_t chunk, const Body& body) {
+  if (count <= 0) return;
+  chunk = std::clamp<std::int64_t>(chunk, 1, count);
+  const std::int64_t chunks = count / chunk + (count % chunk != 0);
+  if (inside_body || chunks == 1 || state_->workers.empty()) {
+    for (std::int64_t i = 0; i < chunks; ++i) do_chunk(i, count, chunk, body);
+    return;
+  }
+  Job job{.count = count, .chunk = chunk, .chunks = chunks, .body = body};
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->jobs.push_back(&job);
+  }
+  const auto wanted = std::min(chunks - 1, static_cast<std::int64_t>(state_->workers.size()));
+  for (std::int64_t i = 0; i < wanted; ++i) state_->work_came.notify_one();
+  state_->work_on(job);
+  std::unique_lock lock(state_->mutex);
+  std::erase(state_->jobs, &job);
+  job.helpers_left.wait(lock, [&] { return job.helpers == 0; });
+  if (job.error != nullptr) std::rethrow_exception(job.error);
+}
+
+}  // namespace anybit

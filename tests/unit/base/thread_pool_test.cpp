@@ -1,0 +1,138 @@
+#include "base/thread_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace anybit {
+namespace {
+
+using Chunks = std::multiset<std::pair<std::int64_t, std::int64_t>>;
+
+Chunks chunks_of(ThreadPool& pool, std::int64_t count, std::int64_t chunk) {
+  std::mutex mutex;
+  Chunks seen;
+  pool.run(count, chunk, [&](std::int64_t begin, std::int64_t end) {
+    const std::lock_guard lock(mutex);
+    seen.emplace(begin, end);
+  });
+  return seen;
+}
+
+TEST(ThreadPool, CutsTheSameChunksForAnyNumberOfThreads) {
+  const Chunks expected = {{0, 7}, {7, 14}, {14, 20}};
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    EXPECT_EQ(chunks_of(pool, 20, 7), expected) << threads;
+  }
+}
+
+TEST(ThreadPool, TakesEveryCountAndChunk) {
+  ThreadPool pool(3);
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(chunks_of(pool, 0, 5), Chunks());
+  EXPECT_EQ(chunks_of(pool, -3, 5), Chunks());
+  EXPECT_EQ(chunks_of(pool, 3, 0), (Chunks{{0, 1}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(chunks_of(pool, 3, -1), (Chunks{{0, 1}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(chunks_of(pool, 3, kMost), (Chunks{{0, 3}}));
+  EXPECT_EQ(chunks_of(pool, kMost, kMost - 1), (Chunks{{0, kMost - 1}, {kMost - 1, kMost}}));
+}
+
+TEST(ThreadPool, MeansOneThreadForEachCoreByZero) {
+  EXPECT_EQ(ThreadPool(0).threads(), std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  EXPECT_EQ(ThreadPool(-5).threads(), 1);
+}
+
+TEST(ThreadPool, DoesEachChunkOnceOverManyRuns) {
+  ThreadPool pool(4);
+  std::vector<int> done(1000);
+  for (int round = 0; round < 500; ++round) {
+    pool.run(1000, 10, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) ++done[static_cast<std::size_t>(i)];
+    });
+  }
+  EXPECT_EQ(done, std::vector<int>(1000, 500));
+}
+
+TEST(ThreadPool, WorksInSeveralThreadsAtOnce) {
+  ThreadPool pool(2);
+  std::atomic<int> arrived = 0;
+  // Neither chunk ends before the other has begun, so one thread alone would wait for ever.
+  pool.run(2, 1, [&](std::int64_t, std::int64_t) {
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 2);
+}
+
+TEST(ThreadPool, RunsNestedWorkOnTheSameThread) {
+  ThreadPool pool(4), other(4);
+  std::atomic<int> total = 0, elsewhere = 0;
+  pool.run(16, 1, [&](std::int64_t, std::int64_t) {
+    const auto outer = std::this_thread::get_id();
+    for (ThreadPool* nested : {&pool, &other}) {
+      nested->run(10, 3, [&](std::int64_t begin, std::int64_t end) {
+        total += static_cast<int>(end - begin);
+        elsewhere += std::this_thread::get_id() != outer;
+      });
+    }
+  });
+  EXPECT_EQ(total, 16 * 20);
+  EXPECT_EQ(elsewhere, 0);
+}
+
+TEST(ThreadPool, ServesSeveralCallersAtTheSameTime) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  std::vector<std::int64_t> sums(6);
+  for (std::size_t c = 0; c < sums.size(); ++c) {
+    callers.emplace_back([&pool, &sum = sums[c]] {
+      for (int round = 0; round < 100; ++round) {
+        std::vector<std::int64_t> parts(50);
+        pool.run(500, 10, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) parts[static_cast<std::size_t>(begin / 10)] += i;
+        });
+        for (std::int64_t part : parts) sum += part;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  for (std::int64_t sum : sums) EXPECT_EQ(sum, 100 * (499 * 500 / 2));
+}
+
+TEST(ThreadPool, RethrowsTheFirstExceptionAfterStartedChunksHaveEnded) {
+  for (int threads : {1, 4}) {
+    ThreadPool pool(threads);
+    std::atomic<int> inside = 0, begun = 0;
+    const auto body = [&](std::int64_t begin, std::int64_t) {
+      ++inside;
+      ++begun;
+      if (begin == 3) {
+        --inside;
+        throw std::runtime_error("three");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      --inside;
+    };
+    try {
+      pool.run(10'000, 1, body);
+      FAIL() << "no exception";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "three");
+    }
+    EXPECT_EQ(inside, 0);
+    EXPECT_LT(begun, 10'000);
+    EXPECT_EQ(chunks_of(pool, 4, 2), (Chunks{{0, 2}, {2, 4}})) << "the pool goes on afterwards";
+  }
+}
+
+}  // namespace
+}  // namespace anybit
