@@ -1,0 +1,11 @@
+# One program bench_NAME for each bench/NAME.cpp.
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
+if(sources)
+  find_package(benchmark REQUIRED)
+endif()
+foreach(source IN LISTS sources)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(bench_${name} ${source})
+  target_compile_options(bench_${name} PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(bench_${name} PRIVATE anybit_internal benchmark::benchmark)
+endforeach()

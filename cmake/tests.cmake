@@ -2,14 +2,6 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
-anybit_objects(objects)
-add_library(anybit_internal STATIC ${objects})
-target_include_directories(anybit_internal PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-target_link_libraries(anybit_internal PUBLIC fmt::fmt Threads::Threads)
-if(NOT ANYBIT_CODECS_ONLY)
-  target_link_libraries(anybit_internal PUBLIC protobuf::libprotobuf-lite)
-endif()
-
 get_property(folders GLOBAL PROPERTY ANYBIT_FOLDERS)
 foreach(folder IN LISTS folders)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/*.cpp)
