@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace anybit::graph {
@@ -55,6 +56,6 @@ std::span<const ElementTypeInfo> element_types();
 const ElementTypeInfo* find(ElementType type);
 const ElementTypeInfo* find_element_type(std::string_view name);
 // The name, or "type 99".
-std::string_view name_of(ElementType type);
+std::string name_of(ElementType type);
 
 }  // namespace anybit::graph

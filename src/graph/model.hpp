@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/mapped_file.hpp"
 #include "graph/tensor.hpp"
 #include "graph/text.hpp"
 #include "graph/type.hpp"
@@ -63,6 +64,7 @@ struct Attribute {
   Text name, reference, doc;         // reference: ref_attr_name, inside functions
   std::optional<std::int32_t> kind;  // absent in files older than IR 4; AttributeKind's numbers
   Value value;
+  std::vector<Value> others;  // further values that the file states; ONNX looks only at the one that `kind` names
   Extra extra;
 };
 
@@ -134,6 +136,9 @@ struct Model {
   std::vector<Property> metadata;
   std::vector<std::string> configurations;  // serialized device configurations, kept as they are
   Extra extra;
+  // The mapped files that tensor data may lie in. Whoever has read from them asks intact() before trusting the
+  // result; whoever moves tensors to another model takes these along.
+  std::vector<std::shared_ptr<const MappedFile>> sources;
 
   // The version of a domain's operators; "" and "ai.onnx" are the same. Nothing if the model does not import it.
   std::optional<std::int64_t> opset(std::string_view domain = "") const;

@@ -17,7 +17,8 @@ namespace anybit::graph {
 
 static_assert(std::endian::native == std::endian::little, "ONNX data is little-endian; a big-endian port must swap");
 
-// Where a tensor's data was, or is to be, on disk. Only saving looks at this.
+// Where a tensor's data was, or is to be, on disk. Only saving looks at this. Data that a file states twice (raw_data
+// and a typed field) is `raw`, as ONNX reads it; the other field goes to `extra`, and so survives.
 enum class Storage { raw, typed, external };
 
 struct Tensor {
@@ -29,7 +30,7 @@ struct Tensor {
   Storage storage = Storage::raw;
   bool has_data_field = true;        // raw: the field is there, though it may be empty
   bool has_location = false;         // data_location was written out although it is the default
-  std::vector<Property> external;    // location, offset, length, checksum, … as read
+  std::vector<Property> external;    // location, offset, length, checksum, … as read; saving writes its own
   std::vector<Property> metadata;
   Extra extra;
 

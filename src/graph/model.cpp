@@ -1,0 +1,41 @@
+#include "graph/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace anybit::graph {
+
+GraphBox::GraphBox() : graph_(std::make_unique<Graph>()) {}
+GraphBox::GraphBox(Graph graph) : graph_(std::make_unique<Graph>(std::move(graph))) {}
+GraphBox::GraphBox(const GraphBox& other) : graph_(other.graph_ ? std::make_unique<Graph>(*other.graph_) : nullptr) {}
+GraphBox::GraphBox(GraphBox&&) noexcept = default;
+GraphBox& GraphBox::operator=(GraphBox other) noexcept {
+  graph_ = std::move(other.graph_);
+  return *this;
+}
+GraphBox::~GraphBox() = default;
+
+const Attribute* Node::attribute(std::string_view wanted) const {
+  const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                  [&](const Attribute& attribute) { return attribute.name == wanted; });
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> Model::opset(std::string_view wanted) const {
+  for (const OpsetImport& import : opsets) {
+    if (canonical_domain(import.domain.str()) == canonical_domain(wanted)) return import.version;
+  }
+  return std::nullopt;
+}
+
+std::string_view canonical_domain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+std::string place_of(const Node& node, std::size_t index) {
+  if (node.name.empty()) return fmt::format("node {} ({})", index, node.op_type.str());
+  return fmt::format("node '{}' ({})", node.name.str(), node.op_type.str());
+}
+
+}  // namespace anybit::graph

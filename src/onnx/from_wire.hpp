@@ -1,0 +1,46 @@
+// The generated messages to a graph::Model. Strings are moved out of the messages.
+#pragma once
+
+#include "anybit/result.hpp"
+#include "base/bytes.hpp"
+#include "graph/model.hpp"
+#include "onnx/external_data.hpp"
+#include "onnx/onnx.pb.h"
+#include "onnx/split.hpp"
+
+namespace anybit::onnx {
+
+struct Sources {
+  const Bytes& file;  // what was parsed; `set_aside` points into it
+  const SetAside& set_aside;
+  ExternalData& external;
+};
+
+Result<graph::Model> take_model(wire::Model& message, const Sources& sources);
+
+// Its own file, since the many ways to store data need one.
+Result<graph::Tensor> take_tensor(wire::Tensor& message, const Sources& sources);
+
+graph::Type take_type(wire::Type& message);
+
+// The properties and the unknown fields of any message.
+graph::Property take_property(wire::StringStringEntry& message);
+template <class Messages>
+std::vector<graph::Property> take_properties(Messages& messages) {
+  std::vector<graph::Property> properties;
+  properties.reserve(static_cast<std::size_t>(messages.size()));
+  for (auto& message : messages) properties.push_back(take_property(message));
+  return properties;
+}
+template <class Message>
+graph::Extra take_extra(const Message& message) {
+  return message.unknown_fields().empty() ? graph::Extra() : graph::Extra(message.unknown_fields());
+}
+
+}  // namespace anybit::onnx
+
+// A field of a message as a Text or an optional: what is absent stays absent.
+#define ANYBIT_TAKE_TEXT(message, field) \
+  ((message).has_##field() ? graph::Text(std::move(*(message).mutable_##field())) : graph::Text())
+#define ANYBIT_TAKE_NUMBER(message, field) \
+  ((message).has_##field() ? std::optional((message).field()) : std::nullopt)

@@ -1,0 +1,40 @@
+// The steps of a load, in order: map, check the wire, parse, convert, verify, and see that no mapped file was cut
+// short meanwhile.
+#include "onnx/load.hpp"
+
+#include <google/protobuf/arena.h>
+
+#include <filesystem>
+
+#include "base/mapped_file.hpp"
+#include "base/try.hpp"
+#include "graph/verify.hpp"
+#include "onnx/from_wire.hpp"
+#include "onnx/wire_check.hpp"
+
+namespace anybit::onnx {
+
+Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const LoadOptions& options) {
+  TRY(check_wire(bytes.span(), options.limits));
+  google::protobuf::Arena arena;
+  auto& message = *google::protobuf::Arena::CreateMessage<wire::Model>(&arena);
+  SetAside set_aside;
+  TRY(parse_wire(bytes.span(), options.limits, message, set_aside));
+  ExternalData external(folder, options.links);
+  graph::Model model = TRY(take_model(message, {bytes, set_aside, external}));
+  model.sources = std::move(external).take_sources();
+  TRY(graph::verify(model, options.limits));
+  for (const auto& source : model.sources) TRY(source->intact());
+  return model;
+}
+
+Result<graph::Model> load(const std::string& path, const LoadOptions& options) {
+  const auto file = TRY(MappedFile::open(path));
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  graph::Model model = TRY(parse(file->bytes(), parent.empty() ? "." : parent, options));
+  TRY(file->intact());
+  model.sources.push_back(file);
+  return model;
+}
+
+}  // namespace anybit::onnx

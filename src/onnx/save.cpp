@@ -1,0 +1,105 @@
+// Saving in an order that loses nothing: data under a name nobody uses yet, then the model, renamed into place last;
+// then, and only then, data of the model that was replaced goes.
+#include "onnx/save.hpp"
+
+#include <filesystem>
+
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "onnx/data_names.hpp"
+#include "onnx/encode.hpp"
+#include "onnx/external_plan.hpp"
+
+namespace anybit::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLargestMessage = (std::uint64_t{1} << 31) - 1;  // protobuf's own limit
+
+Error too_large(std::uint64_t size, const char* hint) {
+  return error_at(Code::limit_exceeded, {},
+                  fmt::format("the model takes {} bytes, and a protobuf file may have {}", size, kLargestMessage), hint);
+}
+
+// Data that could not be read explains any other failure, so it is asked for first.
+Result<void> intact(const graph::Model& model) {
+  for (const auto& source : model.sources) TRY(source->intact());
+  return {};
+}
+
+Result<void> write_files(const graph::Model& model, const Encoding& encoding, AtomicFile& model_file,
+                         const std::vector<ExternalPiece>& pieces, std::optional<AtomicFile>& data_file) {
+  if (data_file) {
+    TRY(write_pieces(pieces, *data_file));
+    TRY(data_file->finish());
+  }
+  TRY(encoding.write([&](std::span<const std::byte> bytes) { return model_file.write(bytes); }));
+  TRY(model_file.finish());
+  return intact(model);
+}
+
+Result<void> commit_files(AtomicFile& model_file, std::optional<AtomicFile>& data_file, const fs::path& data_path) {
+  if (data_file) TRY(data_file->commit());
+  auto committed = model_file.commit();
+  std::error_code ignored;
+  if (!committed.ok() && data_file) fs::remove(data_path, ignored);
+  return committed;
+}
+
+}  // namespace
+
+Result<void> save(const graph::Model& model, const std::string& path, const SaveOptions& options) {
+  const fs::path target(path);
+  const std::string name = target.filename().string();
+  const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";
+  ExternalLayout layout = lay_out(model, options, false);
+  std::optional<Encoding> encoding;
+  const auto encode = [&]() -> Result<void> {
+    if (!layout.plan.parts.empty()) layout.plan.location = TRY(free_data_name(folder, name));
+    encoding.emplace(model, layout.plan);
+    return {};
+  };
+  TRY(encode());
+  if (encoding->size() > kLargestMessage && options.external == SaveOptions::External::keep) {
+    layout = lay_out(model, options, true);
+    TRY(encode());
+  }
+  if (encoding->size() > kLargestMessage) {
+    return too_large(encoding->size(), "let tensor data go to a file beside the model (external data)");
+  }
+
+  std::error_code ignored;
+  const bool replaces = fs::exists(target, ignored);
+  const fs::path data_path = fs::path(folder) / layout.plan.location;
+  std::optional<AtomicFile> data_file;
+  if (!layout.plan.parts.empty()) data_file = TRY(AtomicFile::create(data_path.string()));
+  AtomicFile model_file = TRY(AtomicFile::create(path));
+  auto written = write_files(model, *encoding, model_file, layout.pieces, data_file);
+  if (!written.ok()) {
+    TRY(intact(model));
+    return written;
+  }
+  TRY(commit_files(model_file, data_file, data_path));
+  if (replaces) remove_stale_data(folder, name, layout.plan.location);
+  return {};
+}
+
+Result<std::string> serialize(const graph::Model& model) {
+  const ExternalPlan inside;
+  const Encoding encoding(model, inside);
+  if (encoding.size() > kLargestMessage) {
+    return too_large(encoding.size(), "save it to a file, with tensor data beside it (external data)");
+  }
+  std::string text;
+  text.reserve(encoding.size());
+  TRY(encoding.write([&](std::span<const std::byte> bytes) {
+    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return Result<void>();
+  }));
+  TRY(intact(model));
+  return text;
+}
+
+}  // namespace anybit::onnx
