@@ -1,4 +1,5 @@
-// ONNX's element types in one table: names, widths, typed fields. Truth: onnx.proto's comments on TensorProto, IR 13.
+// ONNX's element types in one table: names, widths, typed fields. Truth: onnx.proto's comments on
+// TensorProto, IR 13.
 #include "graph/element_type.hpp"
 
 #include <fmt/format.h>
@@ -57,8 +58,8 @@ const ElementTypeInfo* find(ElementType type) {
 }
 
 const ElementTypeInfo* find_element_type(std::string_view name) {
-  const auto found =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const ElementTypeInfo& info) { return info.name == name; });
+  const auto found = std::find_if(kTypes.begin(), kTypes.end(),
+                                  [&](const ElementTypeInfo& info) { return info.name == name; });
   return found == kTypes.end() ? nullptr : &*found;
 }
 

@@ -1,14 +1,15 @@
 #include "graph/model.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "base/error.hpp"
 
 namespace anybit::graph {
 
 GraphBox::GraphBox() : graph_(std::make_unique<Graph>()) {}
 GraphBox::GraphBox(Graph graph) : graph_(std::make_unique<Graph>(std::move(graph))) {}
-GraphBox::GraphBox(const GraphBox& other) : graph_(other.graph_ ? std::make_unique<Graph>(*other.graph_) : nullptr) {}
+GraphBox::GraphBox(const GraphBox& other)
+    : graph_(other.graph_ ? std::make_unique<Graph>(*other.graph_) : nullptr) {}
 GraphBox::GraphBox(GraphBox&&) noexcept = default;
 GraphBox& GraphBox::operator=(GraphBox other) noexcept {
   graph_ = std::move(other.graph_);
@@ -34,8 +35,8 @@ std::string_view canonical_domain(std::string_view domain) {
 }
 
 std::string place_of(const Node& node, std::size_t index) {
-  if (node.name.empty()) return fmt::format("node {} ({})", index, node.op_type.str());
-  return fmt::format("node '{}' ({})", node.name.str(), node.op_type.str());
+  if (node.name.empty()) return fmt::format("node {} ({})", index, shown(node.op_type.str()));
+  return fmt::format("node '{}' ({})", shown(node.name.str()), shown(node.op_type.str()));
 }
 
 }  // namespace anybit::graph

@@ -1,5 +1,5 @@
-// A model in memory: all that an ONNX file says, in plain values. Names tie nodes together, as in the file; a pass
-// that wants producers and consumers builds an index. Everything can be copied; tensor data is shared.
+// A model in memory: all that an ONNX file says, in plain values. Names tie nodes together, as in the file; a
+// pass that wants producers and consumers builds an index. Everything can be copied; tensor data is shared.
 #pragma once
 
 #include <cstdint>
@@ -56,15 +56,17 @@ enum class AttributeKind : std::int32_t {
 };
 
 struct Attribute {
-  // In the order of ONNX's fields f, i, s, t, g, sparse_tensor, tp, floats, ints, … monostate: nothing is set (a
-  // reference to a function's attribute, or an empty list of a kind that only `kind` tells).
-  using Value = std::variant<std::monostate, float, std::int64_t, std::string, Tensor, GraphBox, SparseTensor, Type,
-                             std::vector<float>, std::vector<std::int64_t>, std::vector<std::string>,
-                             std::vector<Tensor>, std::vector<GraphBox>, std::vector<SparseTensor>, std::vector<Type>>;
+  // In the order of ONNX's fields f, i, s, t, g, sparse_tensor, tp, floats, ints, … monostate: nothing is set
+  // (a reference to a function's attribute, or an empty list of a kind that only `kind` tells).
+  using Value =
+      std::variant<std::monostate, float, std::int64_t, std::string, Tensor, GraphBox, SparseTensor, Type,
+                   std::vector<float>, std::vector<std::int64_t>, std::vector<std::string>,
+                   std::vector<Tensor>, std::vector<GraphBox>, std::vector<SparseTensor>, std::vector<Type>>;
   Text name, reference, doc;         // reference: ref_attr_name, inside functions
   std::optional<std::int32_t> kind;  // absent in files older than IR 4; AttributeKind's numbers
   Value value;
-  std::vector<Value> others;  // further values that the file states; ONNX looks only at the one that `kind` names
+  std::vector<Value>
+      others;  // further values that the file states; ONNX looks only at the one that `kind` names
   Extra extra;
 };
 
@@ -136,11 +138,12 @@ struct Model {
   std::vector<Property> metadata;
   std::vector<std::string> configurations;  // serialized device configurations, kept as they are
   Extra extra;
-  // The mapped files that tensor data may lie in. Whoever has read from them asks intact() before trusting the
-  // result; whoever moves tensors to another model takes these along.
+  // The mapped files that tensor data may lie in. Whoever has read from them asks intact() before trusting
+  // the result; whoever moves tensors to another model takes these along.
   std::vector<std::shared_ptr<const MappedFile>> sources;
 
-  // The version of a domain's operators; "" and "ai.onnx" are the same. Nothing if the model does not import it.
+  // The version of a domain's operators; "" and "ai.onnx" are the same. Nothing if the model does not import
+  // it.
   std::optional<std::int64_t> opset(std::string_view domain = "") const;
 };
 

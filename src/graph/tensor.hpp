@@ -1,5 +1,6 @@
-// Constant data: weights, attribute tensors. The bytes are as in ONNX's raw_data: little-endian, row-major, 4- and
-// 2-bit values packed low bits first. They may be shared, and may lie in a mapped file at any alignment.
+// Constant data: weights, attribute tensors. The bytes are as in ONNX's raw_data: little-endian, row-major,
+// 4- and 2-bit values packed low bits first. They may be shared, and may lie in a mapped file at any
+// alignment.
 #pragma once
 
 #include <bit>
@@ -15,10 +16,11 @@
 
 namespace anybit::graph {
 
-static_assert(std::endian::native == std::endian::little, "ONNX data is little-endian; a big-endian port must swap");
+static_assert(std::endian::native == std::endian::little,
+              "ONNX data is little-endian; a big-endian port must swap");
 
-// Where a tensor's data was, or is to be, on disk. Only saving looks at this. Data that a file states twice (raw_data
-// and a typed field) is `raw`, as ONNX reads it; the other field goes to `extra`, and so survives.
+// Where a tensor's data was, or is to be, on disk. Only saving looks at this. Data that a file states twice
+// (raw_data and a typed field) is `raw`, as ONNX reads it; the other field goes to `extra`, and so survives.
 enum class Storage { raw, typed, external };
 
 struct Tensor {
@@ -28,9 +30,9 @@ struct Tensor {
   Bytes data;                        // empty for strings
   std::vector<std::string> strings;  // for ElementType::string
   Storage storage = Storage::raw;
-  bool has_data_field = true;        // raw: the field is there, though it may be empty
-  bool has_location = false;         // data_location was written out although it is the default
-  std::vector<Property> external;    // location, offset, length, checksum, … as read; saving writes its own
+  bool has_data_field = true;      // raw: the field is there, though it may be empty
+  bool has_location = false;       // data_location was written out although it is the default
+  std::vector<Property> external;  // location, offset, length, checksum, … as read; saving writes its own
   std::vector<Property> metadata;
   Extra extra;
 

@@ -1,4 +1,5 @@
-// Two small values that keep a model's file as it was: a string that may be absent, and bytes we do not understand.
+// Two small values that keep a model's file as it was: a string that may be absent, and bytes we do not
+// understand.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,8 @@ class Text {
   bool present_ = false;
 };
 
-// The serialized fields of a message that this version has no name for. Almost always empty, hence the pointer.
+// The serialized fields of a message that this version has no name for. Almost always empty, hence the
+// pointer.
 class Extra {
  public:
   Extra() = default;

@@ -31,7 +31,9 @@ struct Spell {
   std::string operator()(const SparseTensorType& type) const {
     return fmt::format("sparse({})", to_string(static_cast<const TensorType&>(type)));
   }
-  std::string operator()(const SequenceType& type) const { return fmt::format("seq({})", to_string(type.element)); }
+  std::string operator()(const SequenceType& type) const {
+    return fmt::format("seq({})", to_string(type.element));
+  }
   std::string operator()(const OptionalType& type) const {
     return fmt::format("optional({})", to_string(type.element));
   }
@@ -47,7 +49,8 @@ struct Spell {
 }  // namespace
 
 TypeBox::TypeBox(Type type) : type_(std::make_unique<Type>(std::move(type))) {}
-TypeBox::TypeBox(const TypeBox& other) : type_(other.type_ ? std::make_unique<Type>(*other.type_) : nullptr) {}
+TypeBox::TypeBox(const TypeBox& other)
+    : type_(other.type_ ? std::make_unique<Type>(*other.type_) : nullptr) {}
 TypeBox::TypeBox(TypeBox&&) noexcept = default;
 TypeBox& TypeBox::operator=(TypeBox other) noexcept {
   type_ = std::move(other.type_);

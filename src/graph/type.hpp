@@ -46,7 +46,8 @@ class TypeBox {
 };
 
 struct TensorType {
-  std::optional<std::int32_t> element;  // ONNX's number; kept even if it is not one we know (the verifier refuses it)
+  std::optional<std::int32_t>
+      element;  // ONNX's number; kept even if it is not one we know (the verifier refuses it)
   std::optional<Shape> shape;
   Extra extra;
   ElementType element_type() const { return static_cast<ElementType>(element.value_or(0)); }
@@ -71,7 +72,8 @@ struct OpaqueType {
 };
 
 struct Type {
-  std::variant<std::monostate, TensorType, SparseTensorType, SequenceType, OptionalType, MapType, OpaqueType> kind;
+  std::variant<std::monostate, TensorType, SparseTensorType, SequenceType, OptionalType, MapType, OpaqueType>
+      kind;
   Text denotation;
   Extra extra;
 

@@ -1,4 +1,5 @@
-// Checks a model against ONNX's rules; a model that passes can be walked, saved and planned without further care.
+// Checks a model against ONNX's rules; a model that passes can be walked, saved and planned without further
+// care.
 #pragma once
 
 #include "anybit/limits.hpp"

@@ -22,7 +22,7 @@ std::string data_name(const std::string& model_name, int number) {
   return fmt::format("{}.{:016x}.data", model_name, number);
 }
 
-bool exists(const fs::path& path) {
+bool taken(const fs::path& path) {
   std::error_code ignored;
   return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
 }
@@ -32,7 +32,8 @@ bool mentions(const fs::path& path, const std::string& name) {
   if (!file.ok()) return true;
   const Bytes bytes = (*file)->bytes();
   const std::string_view text = bytes.text();
-  const auto found = std::search(text.begin(), text.end(), std::boyer_moore_horspool_searcher(name.begin(), name.end()));
+  const auto found =
+      std::search(text.begin(), text.end(), std::boyer_moore_horspool_searcher(name.begin(), name.end()));
   return found != text.end() || !(*file)->intact().ok();
 }
 
@@ -51,9 +52,10 @@ bool mentioned_in(const fs::path& folder, const std::string& name) {
 Result<std::string> free_data_name(const std::string& folder, const std::string& model_name) {
   for (int number = 0; number < kNames; ++number) {
     std::string name = data_name(model_name, number);
-    if (!exists(fs::path(folder) / name)) return name;
+    if (!taken(fs::path(folder) / name)) return name;
   }
-  return error_at(Code::io, {}, fmt::format("too many files are named '{}.….data' in '{}'", model_name, folder),
+  return error_at(Code::io, {},
+                  fmt::format("too many files are named '{}.….data' in '{}'", model_name, folder),
                   "remove those that no model uses");
 }
 
@@ -64,7 +66,8 @@ void remove_stale_data(const std::string& folder, const std::string& model_name,
     std::error_code error;
     const fs::file_type type = fs::symlink_status(path, error).type();
     missed = type == fs::file_type::not_found ? missed + 1 : 0;
-    if (type == fs::file_type::regular && name != keep && !mentioned_in(folder, name)) fs::remove(path, error);
+    if (type == fs::file_type::regular && name != keep && !mentioned_in(folder, name))
+      fs::remove(path, error);
   }
 }
 

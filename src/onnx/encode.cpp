@@ -1,5 +1,5 @@
-// One function for each message of onnx.proto, whose generated field numbers are used. Each is run twice, by a Sizer
-// and by an Emitter (encoder.hpp). Unknown fields go last: protobuf does not care about order.
+// One function for each message of onnx.proto, whose generated field numbers are used. Each is run twice, by
+// a Sizer and by an Emitter (encoder.hpp). Unknown fields go last: protobuf does not care about order.
 #include "onnx/encode.hpp"
 
 #include "base/error.hpp"
@@ -177,12 +177,18 @@ class Encode {
     const auto value = [&](std::size_t i) { return varint_value(tensor.data, tensor.type(), i); };
     switch (info ? info->field : TypedField::none) {
       case TypedField::none:
-      case TypedField::string_data: return out_.bytes(M::kRawDataFieldNumber, tensor.data.span());
-      case TypedField::float_data: return out_.bytes(M::kFloatDataFieldNumber, tensor.data.span());
-      case TypedField::double_data: return out_.bytes(M::kDoubleDataFieldNumber, tensor.data.span());
-      case TypedField::int32_data: return out_.packed_varints(M::kInt32DataFieldNumber, count, value);
-      case TypedField::int64_data: return out_.packed_varints(M::kInt64DataFieldNumber, count, value);
-      case TypedField::uint64_data: return out_.packed_varints(M::kUint64DataFieldNumber, count, value);
+      case TypedField::string_data:
+        return out_.bytes(M::kRawDataFieldNumber, tensor.data.span());
+      case TypedField::float_data:
+        return out_.bytes(M::kFloatDataFieldNumber, tensor.data.span());
+      case TypedField::double_data:
+        return out_.bytes(M::kDoubleDataFieldNumber, tensor.data.span());
+      case TypedField::int32_data:
+        return out_.packed_varints(M::kInt32DataFieldNumber, count, value);
+      case TypedField::int64_data:
+        return out_.packed_varints(M::kInt64DataFieldNumber, count, value);
+      case TypedField::uint64_data:
+        return out_.packed_varints(M::kUint64DataFieldNumber, count, value);
     }
   }
 
@@ -223,14 +229,18 @@ class Encode {
 
   void operator()(const graph::Type& type) {
     using M = wire::Type;
-    if (const auto* tensor = std::get_if<graph::TensorType>(&type.kind)) message(M::kTensorTypeFieldNumber, *tensor);
+    if (const auto* tensor = std::get_if<graph::TensorType>(&type.kind))
+      message(M::kTensorTypeFieldNumber, *tensor);
     if (const auto* sparse = std::get_if<graph::SparseTensorType>(&type.kind)) {
       message(M::kSparseTensorTypeFieldNumber, static_cast<const graph::TensorType&>(*sparse));
     }
-    if (const auto* held = std::get_if<graph::SequenceType>(&type.kind)) message(M::kSequenceTypeFieldNumber, *held);
-    if (const auto* held = std::get_if<graph::OptionalType>(&type.kind)) message(M::kOptionalTypeFieldNumber, *held);
+    if (const auto* held = std::get_if<graph::SequenceType>(&type.kind))
+      message(M::kSequenceTypeFieldNumber, *held);
+    if (const auto* held = std::get_if<graph::OptionalType>(&type.kind))
+      message(M::kOptionalTypeFieldNumber, *held);
     if (const auto* held = std::get_if<graph::MapType>(&type.kind)) message(M::kMapTypeFieldNumber, *held);
-    if (const auto* held = std::get_if<graph::OpaqueType>(&type.kind)) message(M::kOpaqueTypeFieldNumber, *held);
+    if (const auto* held = std::get_if<graph::OpaqueType>(&type.kind))
+      message(M::kOpaqueTypeFieldNumber, *held);
     text(M::kDenotationFieldNumber, type.denotation);
     extra(type.extra);
   }

@@ -1,6 +1,6 @@
-// Writes protobuf's wire format straight from a model. Two passes over the same code (encode.cpp): a Sizer finds the
-// length of every message, an Emitter writes. So nothing is held twice, and large data goes from where it lies to
-// the file. The format: https://protobuf.dev/programming-guides/encoding.
+// Writes protobuf's wire format straight from a model. Two passes over the same code (encode.cpp): a Sizer
+// finds the length of every message, an Emitter writes. So nothing is held twice, and large data goes from
+// where it lies to the file. The format: https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <bit>
@@ -55,7 +55,9 @@ class Sizer {
   std::vector<std::uint64_t> take_lengths() && { return std::move(lengths_); }
 
  private:
-  void open(int field, std::uint64_t length) { total_ += varint_size(tag(field, {})) + varint_size(length) + length; }
+  void open(int field, std::uint64_t length) {
+    total_ += varint_size(tag(field, {})) + varint_size(length) + length;
+  }
   std::uint64_t total_ = 0;
   std::vector<std::uint64_t> lengths_;
 };

@@ -66,10 +66,11 @@ class Walk {
   Visit& visit_;
 };
 
-// Other runtimes read external data of initializers everywhere, of attributes not always: those stay inside unless
-// they were outside before.
+// Other runtimes read external data of initializers everywhere, of attributes not always: those stay inside
+// unless they were outside before.
 bool goes_out(const graph::Tensor& tensor, Role role, const SaveOptions& options, bool overflow) {
-  if (tensor.type() == graph::ElementType::string || options.external == SaveOptions::External::never) return false;
+  if (tensor.type() == graph::ElementType::string || options.external == SaveOptions::External::never)
+    return false;
   const bool was_out = tensor.storage == graph::Storage::external;
   const bool large = static_cast<std::int64_t>(tensor.data.size()) >= options.external_threshold;
   const bool movable = role == Role::initializer || was_out;

@@ -1,5 +1,5 @@
-// ModelProto, GraphProto, NodeProto and what they hold, to their counterparts in src/graph. One function for each
-// message, in the order in which they need each other.
+// ModelProto, GraphProto, NodeProto and what they hold, to their counterparts in src/graph. One function for
+// each message, in the order in which they need each other.
 #include "onnx/from_wire.hpp"
 
 #include "base/error.hpp"
@@ -70,25 +70,40 @@ Result<graph::SparseTensor> take_sparse(wire::SparseTensor& message, const Sourc
   return sparse;
 }
 
-// The field that holds the value: the one `type` names; in files older than IR 4, which have no type, or if the
-// named one is empty, the first that is set.
+// The field that holds the value: the one `type` names; in files older than IR 4, which have no type, or if
+// the named one is empty, the first that is set.
 bool is_set(const wire::Attribute& message, AttributeKind kind) {
   switch (kind) {
-    case AttributeKind::undefined: return false;
-    case AttributeKind::real: return message.has_f();
-    case AttributeKind::integer: return message.has_i();
-    case AttributeKind::string: return message.has_s();
-    case AttributeKind::tensor: return message.has_t();
-    case AttributeKind::graph: return message.has_g();
-    case AttributeKind::reals: return message.floats_size() != 0;
-    case AttributeKind::integers: return message.ints_size() != 0;
-    case AttributeKind::strings: return message.strings_size() != 0;
-    case AttributeKind::tensors: return message.tensors_size() != 0;
-    case AttributeKind::graphs: return message.graphs_size() != 0;
-    case AttributeKind::sparse_tensor: return message.has_sparse_tensor();
-    case AttributeKind::sparse_tensors: return message.sparse_tensors_size() != 0;
-    case AttributeKind::type: return message.has_tp();
-    case AttributeKind::types: return message.type_protos_size() != 0;
+    case AttributeKind::undefined:
+      return false;
+    case AttributeKind::real:
+      return message.has_f();
+    case AttributeKind::integer:
+      return message.has_i();
+    case AttributeKind::string:
+      return message.has_s();
+    case AttributeKind::tensor:
+      return message.has_t();
+    case AttributeKind::graph:
+      return message.has_g();
+    case AttributeKind::reals:
+      return message.floats_size() != 0;
+    case AttributeKind::integers:
+      return message.ints_size() != 0;
+    case AttributeKind::strings:
+      return message.strings_size() != 0;
+    case AttributeKind::tensors:
+      return message.tensors_size() != 0;
+    case AttributeKind::graphs:
+      return message.graphs_size() != 0;
+    case AttributeKind::sparse_tensor:
+      return message.has_sparse_tensor();
+    case AttributeKind::sparse_tensors:
+      return message.sparse_tensors_size() != 0;
+    case AttributeKind::type:
+      return message.has_tp();
+    case AttributeKind::types:
+      return message.type_protos_size() != 0;
   }
   return false;
 }
@@ -111,23 +126,36 @@ Result<Attribute::Value> take_value(wire::Attribute& message, AttributeKind kind
   const auto type = [](wire::Type& part) { return Result<graph::Type>(take_type(part)); };
   using Value = Attribute::Value;
   switch (kind) {
-    case AttributeKind::undefined: break;
-    case AttributeKind::real: return Value(message.f());
-    case AttributeKind::integer: return Value(message.i());
-    case AttributeKind::string: return Value(std::move(*message.mutable_s()));
-    case AttributeKind::tensor: return Value(TRY(tensor(*message.mutable_t())));
-    case AttributeKind::graph: return Value(graph::GraphBox(TRY(graph(*message.mutable_g()))));
-    case AttributeKind::sparse_tensor: return Value(TRY(sparse(*message.mutable_sparse_tensor())));
-    case AttributeKind::type: return Value(take_type(*message.mutable_tp()));
-    case AttributeKind::reals: return Value(std::vector<float>(message.floats().begin(), message.floats().end()));
+    case AttributeKind::undefined:
+      break;
+    case AttributeKind::real:
+      return Value(message.f());
+    case AttributeKind::integer:
+      return Value(message.i());
+    case AttributeKind::string:
+      return Value(std::move(*message.mutable_s()));
+    case AttributeKind::tensor:
+      return Value(TRY(tensor(*message.mutable_t())));
+    case AttributeKind::graph:
+      return Value(graph::GraphBox(TRY(graph(*message.mutable_g()))));
+    case AttributeKind::sparse_tensor:
+      return Value(TRY(sparse(*message.mutable_sparse_tensor())));
+    case AttributeKind::type:
+      return Value(take_type(*message.mutable_tp()));
+    case AttributeKind::reals:
+      return Value(std::vector<float>(message.floats().begin(), message.floats().end()));
     case AttributeKind::integers:
       return Value(std::vector<std::int64_t>(message.ints().begin(), message.ints().end()));
-    case AttributeKind::strings: return Value(take_strings(*message.mutable_strings()));
-    case AttributeKind::tensors: return Value(TRY(take_each<graph::Tensor>(*message.mutable_tensors(), tensor)));
-    case AttributeKind::graphs: return Value(TRY(take_each<graph::GraphBox>(*message.mutable_graphs(), graph)));
+    case AttributeKind::strings:
+      return Value(take_strings(*message.mutable_strings()));
+    case AttributeKind::tensors:
+      return Value(TRY(take_each<graph::Tensor>(*message.mutable_tensors(), tensor)));
+    case AttributeKind::graphs:
+      return Value(TRY(take_each<graph::GraphBox>(*message.mutable_graphs(), graph)));
     case AttributeKind::sparse_tensors:
       return Value(TRY(take_each<graph::SparseTensor>(*message.mutable_sparse_tensors(), sparse)));
-    case AttributeKind::types: return Value(TRY(take_each<graph::Type>(*message.mutable_type_protos(), type)));
+    case AttributeKind::types:
+      return Value(TRY(take_each<graph::Type>(*message.mutable_type_protos(), type)));
   }
   return Value();
 }
@@ -140,7 +168,8 @@ Result<Attribute> take_attribute(wire::Attribute& message, const Sources& source
     const auto each = static_cast<AttributeKind>(number);
     if (!is_set(message, each)) continue;
     auto value = take_value(message, each, sources);
-    if (!value.ok()) return std::move(value).error().within(fmt::format("attribute '{}'", message.name()));
+    if (!value.ok())
+      return std::move(value).error().within(fmt::format("attribute '{}'", shown(message.name())));
     if (each == kind) {
       attribute.value = *std::move(value);
     } else {
@@ -193,8 +222,8 @@ Result<std::vector<graph::Node>> take_nodes(Messages& messages, const Sources& s
 }
 
 graph::QuantizationAnnotation take_annotation(wire::TensorAnnotation& message) {
-  return {ANYBIT_TAKE_TEXT(message, tensor_name), take_properties(*message.mutable_quant_parameter_tensor_names()),
-          take_extra(message)};
+  return {ANYBIT_TAKE_TEXT(message, tensor_name),
+          take_properties(*message.mutable_quant_parameter_tensor_names()), take_extra(message)};
 }
 
 Result<graph::Graph> take_graph(wire::Graph& message, const Sources& sources) {
@@ -204,13 +233,15 @@ Result<graph::Graph> take_graph(wire::Graph& message, const Sources& sources) {
   graph.inputs = take_value_infos(*message.mutable_input());
   graph.outputs = take_value_infos(*message.mutable_output());
   graph.value_info = take_value_infos(*message.mutable_value_info());
-  for (auto& part : *message.mutable_quantization_annotation()) graph.annotations.push_back(take_annotation(part));
+  for (auto& part : *message.mutable_quantization_annotation())
+    graph.annotations.push_back(take_annotation(part));
   graph.metadata = take_properties(*message.mutable_metadata_props());
   graph.extra = take_extra(message);
   graph.initializers = TRY(take_each<graph::Tensor>(
       *message.mutable_initializer(), [&](wire::Tensor& part) { return take_tensor(part, sources); }));
-  graph.sparse_initializers = TRY(take_each<graph::SparseTensor>(
-      *message.mutable_sparse_initializer(), [&](wire::SparseTensor& part) { return take_sparse(part, sources); }));
+  graph.sparse_initializers = TRY(
+      take_each<graph::SparseTensor>(*message.mutable_sparse_initializer(),
+                                     [&](wire::SparseTensor& part) { return take_sparse(part, sources); }));
   graph.nodes = TRY(take_nodes(*message.mutable_node(), sources));
   return graph;
 }
@@ -229,10 +260,12 @@ Result<graph::Function> take_function(wire::Function& message, const Sources& so
   function.metadata = take_properties(*message.mutable_metadata_props());
   function.extra = take_extra(message);
   auto defaults = take_attributes(*message.mutable_attribute_proto(), sources);
-  if (!defaults.ok()) return std::move(defaults).error().within(fmt::format("function '{}'", function.name.str()));
+  if (!defaults.ok())
+    return std::move(defaults).error().within(fmt::format("function '{}'", shown(function.name.str())));
   function.default_attributes = *std::move(defaults);
   auto nodes = take_nodes(*message.mutable_node(), sources);
-  if (!nodes.ok()) return std::move(nodes).error().within(fmt::format("function '{}'", function.name.str()));
+  if (!nodes.ok())
+    return std::move(nodes).error().within(fmt::format("function '{}'", shown(function.name.str())));
   function.nodes = *std::move(nodes);
   return function;
 }
@@ -272,8 +305,10 @@ Result<graph::Model> take_model(wire::Model& message, const Sources& sources) {
   if (message.has_graph()) model.graph = TRY(take_graph(*message.mutable_graph(), sources));
   model.functions = TRY(take_each<graph::Function>(
       *message.mutable_functions(), [&](wire::Function& part) { return take_function(part, sources); }));
-  model.training = TRY(take_each<graph::TrainingInfo>(
-      *message.mutable_training_info(), [&](wire::TrainingInfo& part) { return take_training(part, sources); }));
+  model.training =
+      TRY(take_each<graph::TrainingInfo>(*message.mutable_training_info(), [&](wire::TrainingInfo& part) {
+        return take_training(part, sources);
+      }));
   return model;
 }
 

@@ -1,5 +1,5 @@
-// The steps of a load, in order: map, check the wire, parse, convert, verify, and see that no mapped file was cut
-// short meanwhile.
+// The steps of a load, in order: map, check the wire, parse, convert, verify, and see that no mapped file was
+// cut short meanwhile.
 #include "onnx/load.hpp"
 
 #include <google/protobuf/arena.h>

@@ -1,5 +1,5 @@
-// Saving in an order that loses nothing: data under a name nobody uses yet, then the model, renamed into place last;
-// then, and only then, data of the model that was replaced goes.
+// Saving in an order that loses nothing: data under a name nobody uses yet, then the model, renamed into
+// place last; then, and only then, data of the model that was replaced goes.
 #include "onnx/save.hpp"
 
 #include <filesystem>
@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kLargestMessage = (std::uint64_t{1} << 31) - 1;  // protobuf's own limit
 
 Error too_large(std::uint64_t size, const char* hint) {
-  return error_at(Code::limit_exceeded, {},
-                  fmt::format("the model takes {} bytes, and a protobuf file may have {}", size, kLargestMessage), hint);
+  return error_at(
+      Code::limit_exceeded, {},
+      fmt::format("the model takes {} bytes, and a protobuf file may have {}", size, kLargestMessage), hint);
 }
 
 // Data that could not be read explains any other failure, so it is asked for first.
@@ -40,7 +41,8 @@ Result<void> write_files(const graph::Model& model, const Encoding& encoding, At
   return intact(model);
 }
 
-Result<void> commit_files(AtomicFile& model_file, std::optional<AtomicFile>& data_file, const fs::path& data_path) {
+Result<void> commit_files(AtomicFile& model_file, std::optional<AtomicFile>& data_file,
+                          const fs::path& data_path) {
   if (data_file) TRY(data_file->commit());
   auto committed = model_file.commit();
   std::error_code ignored;

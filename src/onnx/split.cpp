@@ -1,15 +1,16 @@
-// Large messages are taken apart by hand, field by field, down to the tensors; what lies between is merged by the
-// generated code, run by run. Protobuf defines a message's parts, merged in order, to equal their concatenation, so
-// the result is the same as parsing in one go (https://protobuf.dev/programming-guides/encoding, "Last One Wins").
+// Large messages are taken apart by hand, field by field, down to the tensors; what lies between is merged by
+// the generated code, run by run. Protobuf defines a message's parts, merged in order, to equal their
+// concatenation, so the result is the same as parsing in one go
+// (https://protobuf.dev/programming-guides/encoding, "Last One Wins").
 #include "onnx/split.hpp"
 
 #include <google/protobuf/io/coded_stream.h>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "base/error.hpp"
+#include "onnx/wire_check.hpp"
 
 namespace anybit::onnx {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::size_t kLarge = 4096;  // below this a copy is cheaper than takin
 struct Field {
   std::uint32_t number;
   std::uint32_t wire_type;
-  View payload;   // of length-delimited fields
+  View payload;     // of length-delimited fields
   std::size_t end;  // where the next field begins
 };
 constexpr std::uint32_t kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5;
@@ -47,15 +48,20 @@ std::optional<Field> read_field(View bytes, std::size_t at) {
     case kVarint:
       if (!read_varint(bytes, at)) return std::nullopt;
       break;
-    case kFixed64: length = 8; break;
-    case kFixed32: length = 4; break;
+    case kFixed64:
+      length = 8;
+      break;
+    case kFixed32:
+      length = 4;
+      break;
     case kLength: {
       const auto stated = read_varint(bytes, at);
       if (!stated) return std::nullopt;
       length = *stated;
       break;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
   if (length > bytes.size() - at) return std::nullopt;
   field.payload = bytes.subspan(at, length);
@@ -65,11 +71,8 @@ std::optional<Field> read_field(View bytes, std::size_t at) {
 
 class Splitter {
  public:
-  Splitter(const Limits& limits, SetAside& set_aside) : set_aside_(set_aside) {
-    // A graph within a graph is three messages deep (node, attribute, graph), a type within a type two.
-    const std::int64_t deepest = std::clamp<std::int64_t>(limits.depth, 1, 1000) * 3 + 32;
-    recursion_ = static_cast<int>(deepest);
-  }
+  Splitter(const Limits& limits, SetAside& set_aside)
+      : recursion_(protobuf_recursion_limit(limits)), set_aside_(set_aside) {}
 
   template <class Message>
   bool fill(Message& message, View bytes) {
@@ -108,35 +111,46 @@ class Splitter {
 
   bool enter(wire::Model& model, int number, View payload, bool& entered) {
     switch (number) {
-      case wire::Model::kGraphFieldNumber: return into(model.mutable_graph(), payload, entered);
-      case wire::Model::kFunctionsFieldNumber: return into(model.add_functions(), payload, entered);
-      case wire::Model::kTrainingInfoFieldNumber: return into(model.add_training_info(), payload, entered);
-      default: return true;
+      case wire::Model::kGraphFieldNumber:
+        return into(model.mutable_graph(), payload, entered);
+      case wire::Model::kFunctionsFieldNumber:
+        return into(model.add_functions(), payload, entered);
+      case wire::Model::kTrainingInfoFieldNumber:
+        return into(model.add_training_info(), payload, entered);
+      default:
+        return true;
     }
   }
   bool enter(wire::TrainingInfo& training, int number, View payload, bool& entered) {
     switch (number) {
       case wire::TrainingInfo::kInitializationFieldNumber:
         return into(training.mutable_initialization(), payload, entered);
-      case wire::TrainingInfo::kAlgorithmFieldNumber: return into(training.mutable_algorithm(), payload, entered);
-      default: return true;
+      case wire::TrainingInfo::kAlgorithmFieldNumber:
+        return into(training.mutable_algorithm(), payload, entered);
+      default:
+        return true;
     }
   }
   bool enter(wire::Function& function, int number, View payload, bool& entered) {
     switch (number) {
-      case wire::Function::kNodeFieldNumber: return into(function.add_node(), payload, entered);
+      case wire::Function::kNodeFieldNumber:
+        return into(function.add_node(), payload, entered);
       case wire::Function::kAttributeProtoFieldNumber:
         return into(function.add_attribute_proto(), payload, entered);
-      default: return true;
+      default:
+        return true;
     }
   }
   bool enter(wire::Graph& graph, int number, View payload, bool& entered) {
     switch (number) {
-      case wire::Graph::kNodeFieldNumber: return into(graph.add_node(), payload, entered);
-      case wire::Graph::kInitializerFieldNumber: return into(graph.add_initializer(), payload, entered);
+      case wire::Graph::kNodeFieldNumber:
+        return into(graph.add_node(), payload, entered);
+      case wire::Graph::kInitializerFieldNumber:
+        return into(graph.add_initializer(), payload, entered);
       case wire::Graph::kSparseInitializerFieldNumber:
         return into(graph.add_sparse_initializer(), payload, entered);
-      default: return true;
+      default:
+        return true;
     }
   }
   bool enter(wire::Node& node, int number, View payload, bool& entered) {
@@ -145,25 +159,34 @@ class Splitter {
   }
   bool enter(wire::Attribute& attribute, int number, View payload, bool& entered) {
     switch (number) {
-      case wire::Attribute::kTFieldNumber: return into(attribute.mutable_t(), payload, entered);
-      case wire::Attribute::kGFieldNumber: return into(attribute.mutable_g(), payload, entered);
-      case wire::Attribute::kTensorsFieldNumber: return into(attribute.add_tensors(), payload, entered);
-      case wire::Attribute::kGraphsFieldNumber: return into(attribute.add_graphs(), payload, entered);
+      case wire::Attribute::kTFieldNumber:
+        return into(attribute.mutable_t(), payload, entered);
+      case wire::Attribute::kGFieldNumber:
+        return into(attribute.mutable_g(), payload, entered);
+      case wire::Attribute::kTensorsFieldNumber:
+        return into(attribute.add_tensors(), payload, entered);
+      case wire::Attribute::kGraphsFieldNumber:
+        return into(attribute.add_graphs(), payload, entered);
       case wire::Attribute::kSparseTensorFieldNumber:
         return into(attribute.mutable_sparse_tensor(), payload, entered);
       case wire::Attribute::kSparseTensorsFieldNumber:
         return into(attribute.add_sparse_tensors(), payload, entered);
-      default: return true;
+      default:
+        return true;
     }
   }
   bool enter(wire::SparseTensor& sparse, int number, View payload, bool& entered) {
     switch (number) {
-      case wire::SparseTensor::kValuesFieldNumber: return into(sparse.mutable_values(), payload, entered);
-      case wire::SparseTensor::kIndicesFieldNumber: return into(sparse.mutable_indices(), payload, entered);
-      default: return true;
+      case wire::SparseTensor::kValuesFieldNumber:
+        return into(sparse.mutable_values(), payload, entered);
+      case wire::SparseTensor::kIndicesFieldNumber:
+        return into(sparse.mutable_indices(), payload, entered);
+      default:
+        return true;
     }
   }
-  // The last raw_data wins: a small one that follows is set in the message, and counts before what is set aside.
+  // The last raw_data wins: a small one that follows is set in the message, and counts before what is set
+  // aside.
   bool enter(wire::Tensor& tensor, int number, View payload, bool& entered) {
     if (number != wire::Tensor::kRawDataFieldNumber) return true;
     tensor.clear_raw_data();

@@ -1,4 +1,5 @@
-// TensorProto to graph::Tensor: data may be raw, typed, or in another file; what is stated twice is kept as well.
+// TensorProto to graph::Tensor: data may be raw, typed, or in another file; what is stated twice is kept as
+// well.
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "onnx/from_wire.hpp"
@@ -14,7 +15,7 @@ using graph::Tensor;
 constexpr std::int32_t kDefaultLocation = 0, kExternalLocation = 1;
 
 std::string place_of(const wire::Tensor& message) {
-  return message.has_name() ? fmt::format("tensor '{}'", message.name()) : "a tensor without a name";
+  return message.has_name() ? fmt::format("tensor '{}'", shown(message.name())) : "a tensor without a name";
 }
 
 // raw_data, out of the message or from where it was set aside; nothing if there is none.
@@ -31,7 +32,8 @@ std::optional<Bytes> take_raw(wire::Tensor& message, const Sources& sources) {
   return sources.file.part(offset, found->second.size());
 }
 
-// Data fields that a reader of ONNX ignores here, as bytes that saving writes back: say float_data beside raw_data.
+// Data fields that a reader of ONNX ignores here, as bytes that saving writes back: say float_data beside
+// raw_data.
 std::string take_ignored(wire::Tensor& message, const std::optional<Bytes>& raw) {
   wire::Tensor ignored;
   ignored.mutable_float_data()->Swap(message.mutable_float_data());
@@ -45,8 +47,9 @@ std::string take_ignored(wire::Tensor& message, const std::optional<Bytes>& raw)
 }
 
 bool has_typed_data(const wire::Tensor& message) {
-  return message.float_data_size() != 0 || message.int32_data_size() != 0 || message.string_data_size() != 0 ||
-         message.int64_data_size() != 0 || message.double_data_size() != 0 || message.uint64_data_size() != 0;
+  return message.float_data_size() != 0 || message.int32_data_size() != 0 ||
+         message.string_data_size() != 0 || message.int64_data_size() != 0 ||
+         message.double_data_size() != 0 || message.uint64_data_size() != 0;
 }
 
 // Decides where the data is, in ONNX's order: external, raw, typed.
@@ -77,7 +80,8 @@ Result<void> take_data(wire::Tensor& message, const Sources& sources, Tensor& te
 Result<void> check_location(const wire::Tensor& message) {
   const std::int32_t location = message.data_location();
   if (location == kDefaultLocation || location == kExternalLocation) return {};
-  return invalid_model({}, fmt::format("data_location is {}", location), "ONNX knows 0 (inside) and 1 (external)");
+  return invalid_model({}, fmt::format("data_location is {}", location),
+                       "ONNX knows 0 (inside) and 1 (external)");
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ graph::OpaqueType take_opaque_type(wire::Type::Opaque& message) {
 graph::Type take_type(wire::Type& message) {
   graph::Type type;
   switch (message.value_case()) {
-    case wire::Type::VALUE_NOT_SET: break;
+    case wire::Type::VALUE_NOT_SET:
+      break;
     case wire::Type::kTensorType:
       type.kind = take_tensor_type<graph::TensorType>(*message.mutable_tensor_type());
       break;
@@ -72,8 +73,12 @@ graph::Type take_type(wire::Type& message) {
     case wire::Type::kOptionalType:
       type.kind = take_element_type<graph::OptionalType>(*message.mutable_optional_type());
       break;
-    case wire::Type::kMapType: type.kind = take_map_type(*message.mutable_map_type()); break;
-    case wire::Type::kOpaqueType: type.kind = take_opaque_type(*message.mutable_opaque_type()); break;
+    case wire::Type::kMapType:
+      type.kind = take_map_type(*message.mutable_map_type());
+      break;
+    case wire::Type::kOpaqueType:
+      type.kind = take_opaque_type(*message.mutable_opaque_type());
+      break;
   }
   type.denotation = ANYBIT_TAKE_TEXT(message, denotation);
   type.extra = take_extra(message);

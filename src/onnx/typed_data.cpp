@@ -1,6 +1,6 @@
-// Which field holds which type, and how: onnx.proto's comments on TensorProto. Types of 8 and 16 bits take one
-// int32 per value (bits zero-extended, except for signed integers), 4- and 2-bit types one int32 per packed byte,
-// complex numbers two floats or doubles.
+// Which field holds which type, and how: onnx.proto's comments on TensorProto. Types of 8 and 16 bits take
+// one int32 per value (bits zero-extended, except for signed integers), 4- and 2-bit types one int32 per
+// packed byte, complex numbers two floats or doubles.
 #include "onnx/typed_data.hpp"
 
 #include <limits>
@@ -36,10 +36,14 @@ Bytes copy(const Values& values) {
 Result<Bytes> from_int32(const wire::Tensor& tensor, ElementType type) {
   const auto& values = tensor.int32_data();
   switch (type) {
-    case ElementType::int32: return copy(values);
-    case ElementType::int8: return narrow<std::int8_t>(values, type);
-    case ElementType::int16: return narrow<std::int16_t>(values, type);
-    case ElementType::boolean: return narrow<std::uint8_t>(values, type, 1);
+    case ElementType::int32:
+      return copy(values);
+    case ElementType::int8:
+      return narrow<std::int8_t>(values, type);
+    case ElementType::int16:
+      return narrow<std::int16_t>(values, type);
+    case ElementType::boolean:
+      return narrow<std::uint8_t>(values, type, 1);
     default:
       if (typed_width(type) == 2) return narrow<std::uint16_t>(values, type);
       return narrow<std::uint8_t>(values, type);
@@ -55,13 +59,20 @@ TypedField field_of(ElementType type) {
 
 int typed_count(const wire::Tensor& tensor, ElementType type) {
   switch (field_of(type)) {
-    case TypedField::none: return 0;
-    case TypedField::float_data: return tensor.float_data_size();
-    case TypedField::int32_data: return tensor.int32_data_size();
-    case TypedField::string_data: return tensor.string_data_size();
-    case TypedField::int64_data: return tensor.int64_data_size();
-    case TypedField::double_data: return tensor.double_data_size();
-    case TypedField::uint64_data: return tensor.uint64_data_size();
+    case TypedField::none:
+      return 0;
+    case TypedField::float_data:
+      return tensor.float_data_size();
+    case TypedField::int32_data:
+      return tensor.int32_data_size();
+    case TypedField::string_data:
+      return tensor.string_data_size();
+    case TypedField::int64_data:
+      return tensor.int64_data_size();
+    case TypedField::double_data:
+      return tensor.double_data_size();
+    case TypedField::uint64_data:
+      return tensor.uint64_data_size();
   }
   return 0;
 }
@@ -70,7 +81,8 @@ Result<Bytes> take_typed(wire::Tensor& tensor, ElementType type) {
   Result<Bytes> data = Bytes();
   switch (field_of(type)) {
     case TypedField::none:
-    case TypedField::string_data: break;
+    case TypedField::string_data:
+      break;
     case TypedField::float_data:
       data = copy(tensor.float_data());
       tensor.clear_float_data();
@@ -108,16 +120,24 @@ std::uint64_t varint_value(const Bytes& bytes, ElementType type, std::size_t ind
   // Negative numbers are sign-extended to 64 bits, as protobuf writes them.
   const auto wide = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   switch (type) {
-    case ElementType::int8: return wide(bytes.at<std::int8_t>(index));
-    case ElementType::int16: return wide(bytes.at<std::int16_t>(index));
-    case ElementType::int32: return wide(bytes.at<std::int32_t>(index));
-    default: break;
+    case ElementType::int8:
+      return wide(bytes.at<std::int8_t>(index));
+    case ElementType::int16:
+      return wide(bytes.at<std::int16_t>(index));
+    case ElementType::int32:
+      return wide(bytes.at<std::int32_t>(index));
+    default:
+      break;
   }
   switch (typed_width(type)) {
-    case 2: return bytes.at<std::uint16_t>(index);
-    case 4: return bytes.at<std::uint32_t>(index);
-    case 8: return bytes.at<std::uint64_t>(index);
-    default: return bytes.at<std::uint8_t>(index);
+    case 2:
+      return bytes.at<std::uint16_t>(index);
+    case 4:
+      return bytes.at<std::uint32_t>(index);
+    case 8:
+      return bytes.at<std::uint64_t>(index);
+    default:
+      return bytes.at<std::uint8_t>(index);
   }
 }
 
