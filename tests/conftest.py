@@ -1,0 +1,26 @@
+"""What tests in Python share: where the build is, and its programs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def build() -> Path:
+    """The build folder: ANYBIT_BUILD, relative to the root of the repository."""
+    folder = ROOT / os.environ.get("ANYBIT_BUILD", "build/release")
+    assert folder.is_dir(), f"no build in {folder}: set ANYBIT_BUILD, or build with the preset of that name"
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tool(build):
+    """tool(name): the path of a program of the build."""
+    def find(name: str) -> Path:
+        path = build / "bin" / name
+        assert path.is_file(), f"no program {path}: build it first"
+        return path
+    return find

@@ -1,0 +1,77 @@
+"""A save that fails at any call leaves the old file whole and nothing beside it; one that is killed there leaves the
+old file or the new one, whole."""
+
+import errno
+
+import pytest
+
+from faults import ERRORS, KILL, every_fault, run_with_shim
+
+SIZE = 32768
+OLD, NEW = b"o" * 1000, b"n" * 30000 + bytes(SIZE - 30000)
+# The save is over when the folder is flushed; then the error says that the new file is in place.
+IN_PLACE = "new file is in place"
+
+
+@pytest.fixture
+def shim(build):
+    return build / "lib" / "libfailing_io.so"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "models").mkdir()
+    return tmp_path / "models"
+
+
+def reset(folder, old):
+    for file in folder.iterdir():
+        file.unlink()
+    if old is not None:
+        (folder / "f").write_bytes(old)
+
+
+def content(folder):
+    return (folder / "f").read_bytes() if (folder / "f").exists() else None
+
+
+@pytest.mark.parametrize("old", [OLD, None], ids=["replacing", "creating"])
+@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS.keys())
+def test_a_save_that_fails_at_any_call_leaves_the_old_file(tool, shim, folder, tmp_path, error, old):
+    command = [tool("save_tool"), folder / "f", "n"]
+    calls, unharmed = [], []
+    for run in every_fault(command, shim, folder, error, tmp_path / "log", lambda: reset(folder, old)):
+        calls.append(run.call)
+        names = {file.name for file in folder.iterdir()} - {"f"}
+        if error == KILL:
+            assert run.status < 0, run
+            assert content(folder) in (old, NEW), run
+            assert len(names) <= 1, run
+            continue
+        assert names == set(), run
+        if run.status == 0:
+            unharmed.append(run.at)
+            assert content(folder) == NEW, run
+        else:
+            assert run.stderr.startswith(("cannot write", "the new file is in place")), run
+            assert content(folder) == (NEW if IN_PLACE in run.stderr else old), run
+    # Nothing hangs on the last call: it closes the folder, which was only read.
+    assert unharmed == ([] if error == KILL else [len(calls)])
+    assert content(folder) == NEW
+    assert [file.name for file in folder.iterdir()] == ["f"]
+    written = ["write"] * 4
+    permissions = ["fchmod"] if old is not None else []
+    assert calls == ["open", *permissions, *written, "fsync", "close", "rename", "fsync", "close"]
+
+
+def test_calls_that_a_signal_interrupts_are_made_again(tool, shim, folder, tmp_path):
+    command = [tool("save_tool"), folder / "f", "n"]
+    for run in every_fault(command, shim, folder, errno.EINTR, tmp_path / "log", lambda: reset(folder, OLD)):
+        if run.call not in ("fchmod", "rename"):  # these are never interrupted
+            assert (run.status, content(folder)) == (0, NEW), run
+
+
+def test_writes_that_take_only_a_part_are_carried_on(tool, shim, folder):
+    reset(folder, OLD)
+    done = run_with_shim([tool("save_tool"), folder / "f", "n"], shim, folder, short=1)
+    assert (done.returncode, content(folder)) == (0, NEW), done.stderr
