@@ -76,6 +76,10 @@ class Codec {
   // The lowest and the highest value that a group with these words can hold.
   virtual Range range(ConstWords words) const = 0;
 
+  // Do a group's words depend on that group alone? Then tensor and settle() need not be waited for.
+  virtual bool local() const { return false; }
+  // Is each value of a group coded by itself, once the words are known? Then a large group may be cut.
+  virtual bool independent() const { return true; }
   // The rounding that the format's own parameters fix, or that was asked for.
   virtual Rounding rounding(Rounding asked) const { return asked; }
   // An error if what encode() produces cannot be stored (a policy meant for quantize() alone).

@@ -1,0 +1,46 @@
+// A codec that works on many groups in one call. The plain one calls the scalar codec; the fast ones are its
+// SIMD twins, bit for bit the same, and are used where they exist for the rounding asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "formats/codec.hpp"
+
+namespace anybit::kernels {
+
+// `groups` groups of `size` values each, one behind the other in memory; group g's words start at words +
+// g·stride.
+struct Groups {
+  std::size_t size = 0;
+  std::size_t groups = 0;
+  std::size_t stride = 0;
+  std::size_t count() const { return size * groups; }
+};
+
+class GroupKernel {
+ public:
+  virtual ~GroupKernel() = default;
+  virtual void choose(const Groups& shape, const float* values, std::uint32_t* words) const = 0;
+  // `noise` has a number for each value, or is null: only stochastic rounding needs it.
+  virtual void quantize(const Groups& shape, const float* values, const std::uint32_t* words,
+                        const std::uint32_t* noise, float* out) const = 0;
+  // Codes in bytes where they have up to 8 bits, else in 16-bit words.
+  virtual void encode(const Groups& shape, const float* values, const std::uint32_t* words,
+                      const std::uint32_t* noise, std::uint8_t* codes) const = 0;
+  virtual void encode(const Groups& shape, const float* values, const std::uint32_t* words,
+                      const std::uint32_t* noise, std::uint16_t* codes) const = 0;
+  virtual void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
+                      float* out) const = 0;
+  virtual void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
+                      float* out) const = 0;
+};
+
+std::unique_ptr<const GroupKernel> plain_kernel(std::shared_ptr<const formats::Codec> codec,
+                                                formats::Rounding rounding);
+// The fast twin, or the plain one where there is none.
+std::unique_ptr<const GroupKernel> kernel_for(std::shared_ptr<const formats::Codec> codec,
+                                              formats::Rounding rounding);
+
+}  // namespace anybit::kernels

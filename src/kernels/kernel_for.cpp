@@ -1,0 +1,18 @@
+// Picks the kernel for a codec: the first fast one that serves it, else the plain one.
+#include "kernels/table.hpp"
+
+namespace anybit::kernels {
+
+bool before(const Descriptor& a, const Descriptor& b) { return a.name < b.name; }
+
+std::unique_ptr<const GroupKernel> kernel_for(std::shared_ptr<const formats::Codec> codec,
+                                              formats::Rounding rounding) {
+  if (rounding == formats::Rounding::half_even) {
+    for (const Descriptor* one : table()) {
+      if (auto kernel = one->make(codec)) return kernel;
+    }
+  }
+  return plain_kernel(std::move(codec), rounding);
+}
+
+}  // namespace anybit::kernels

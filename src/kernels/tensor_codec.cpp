@@ -1,0 +1,427 @@
+#include "kernels/tensor_codec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <type_traits>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "formats/float_bits.hpp"
+#include "kernels/packing.hpp"
+
+namespace anybit::kernels {
+namespace {
+
+using formats::Code16;
+
+// Values handed to a kernel in one call: few enough to stay in the first-level cache between choosing and
+// coding. A multiple of 8, so that pieces of a row start on a byte whatever the width.
+constexpr std::int64_t kTile = 4096;
+
+constexpr std::size_t to_size(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+// Room for n codes of that width, on the stack if they are a tile.
+template <class Body>
+void with_codes(int bits, std::size_t n, const Body& body) {
+  const auto in_array = [&]<class Code>(Code) {
+    if (n > to_size(kTile)) {
+      std::vector<Code> codes(n);
+      body(codes.data());
+    } else {
+      std::array<Code, to_size(kTile)> codes;
+      body(codes.data());
+    }
+  };
+  bits > 8 ? in_array(Code16{}) : in_array(std::uint8_t{});
+}
+
+}  // namespace
+
+Result<TensorCodec> TensorCodec::make(std::string_view format, const formats::Dims& dims,
+                                      const TensorOptions& options) {
+  TensorCodec result;
+  result.descriptor_ = TRY(formats::find(format));
+  result.codec_ =
+      TRY(result.descriptor_->make(TRY(formats::complete(*result.descriptor_, options.parameters))));
+  result.grouping_ = TRY(formats::resolve(*result.descriptor_, dims, options.grouping));
+  result.rounding_ = result.codec_->rounding(options.rounding);
+  result.seed_ = options.seed;
+  result.count_ = result.grouping_.count();
+  result.stride_ = to_size(result.codec_->words(result.grouping_.size()));
+  if (!checked_mul<std::int64_t>(result.grouping_.groups(), static_cast<std::int64_t>(result.stride_ * 4))) {
+    return error_at(Code::limit_exceeded, {}, "the parameters of all groups exceed the address space");
+  }
+  result.kernel_ = options.plain ? plain_kernel(result.codec_, result.rounding_)
+                                 : kernel_for(result.codec_, result.rounding_);
+  result.find_flat_layout();
+  return result;
+}
+
+// Groups lie in one piece each, in order, if one axis is cut at most, every axis before it into single
+// indices, and those behind it not at all.
+void TensorCodec::find_flat_layout() {
+  const formats::Dims &dims = grouping_.dims, &box = grouping_.box;
+  std::size_t cut = 0;
+  while (cut < dims.size() && box[cut] == 1) ++cut;
+  std::int64_t inner = 1;
+  flat_ = true;
+  for (std::size_t d = cut + 1; d < dims.size(); ++d) {
+    flat_ = flat_ && box[d] == dims[d];
+    inner *= dims[d];
+  }
+  const bool whole = cut == dims.size();
+  block_ = whole ? 1 : box[cut] * inner;
+  row_ = whole ? std::max<std::int64_t>(count_, 1) : dims[cut] * inner;
+  if (row_ != 0 && row_ % block_ == 0)
+    row_ = std::max<std::int64_t>(count_, 1);  // no short block: one long row
+}
+
+std::int64_t TensorCodec::size_of(std::int64_t group) const {
+  std::int64_t size = 1;
+  for (std::size_t d = grouping_.dims.size(); d-- > 0;) {
+    const std::int64_t first = group % grouping_.grid[d] * grouping_.box[d];
+    size *= std::min(grouping_.box[d], grouping_.dims[d] - first);
+    group /= grouping_.grid[d];
+  }
+  return size;
+}
+
+// The pieces of a group that lie together, in index order: run(offset in the tensor, length).
+template <class Run>
+void TensorCodec::for_runs(std::int64_t group, const Run& run) const {
+  const std::size_t rank = grouping_.dims.size();
+  formats::Dims extent(rank), stride(rank), at(rank, 0);
+  std::int64_t offset = 0, step = 1;
+  for (std::size_t d = rank; d-- > 0;) {
+    const std::int64_t first = group % grouping_.grid[d] * grouping_.box[d];
+    group /= grouping_.grid[d];
+    extent[d] = std::min(grouping_.box[d], grouping_.dims[d] - first);
+    stride[d] = step;
+    offset += first * step;
+    step *= grouping_.dims[d];
+  }
+  std::size_t inner = rank;  // axes from here on lie together
+  std::int64_t length = 1;
+  while (inner > 0 && (inner == rank || extent[inner] == grouping_.dims[inner])) length *= extent[--inner];
+  while (true) {
+    run(offset, length);
+    std::size_t d = inner;
+    while (d > 0) {
+      --d;
+      offset += stride[d];
+      if (++at[d] < extent[d]) break;
+      offset -= extent[d] * stride[d];
+      at[d] = 0;
+      if (d == 0) return;
+    }
+    if (inner == 0) return;
+  }
+}
+
+template <class In, class Out, class Op>
+void TensorCodec::apply_flat(bool may_cut, const In* in, Out* out, ThreadPool& pool, const Op& op) const {
+  const bool noisy = rounding_ == formats::Rounding::stochastic;
+  const auto call = [&](std::int64_t group, std::int64_t groups, std::int64_t size, std::int64_t offset) {
+    std::vector<std::uint32_t> noise(noisy ? to_size(groups * size) : 0);
+    for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = formats::noise_at(seed_, to_size(offset) + i);
+    op(Groups{to_size(size), to_size(groups), stride_}, group, in + offset, noisy ? noise.data() : nullptr,
+       out == nullptr ? out : out + offset);
+  };
+  const std::int64_t groups = grouping_.groups(), in_row = (row_ + block_ - 1) / block_, full = row_ / block_;
+  if (may_cut && block_ > kTile) {
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const std::int64_t offset = group / in_row * row_ + group % in_row * block_;
+      pool.run(size_of(group), kTile,
+               [&](std::int64_t begin, std::int64_t end) { call(group, 1, end - begin, offset + begin); });
+    }
+    return;
+  }
+  pool.run(groups, std::max<std::int64_t>(1, kTile / block_), [&](std::int64_t group, std::int64_t end) {
+    while (group < end) {
+      const std::int64_t column = group % in_row, offset = group / in_row * row_ + column * block_;
+      if (column < full) {
+        const std::int64_t together = std::min(end - group, full - column);
+        call(group, together, block_, offset);
+        group += together;
+      } else {
+        call(group++, 1, row_ - full * block_, offset);
+      }
+    }
+  });
+}
+
+template <class In, class Out, class Op>
+void TensorCodec::apply_gathered(const In* in, Out* out, ThreadPool& pool, const Op& op) const {
+  const bool noisy = rounding_ == formats::Rounding::stochastic;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, kTile / grouping_.size());
+  pool.run(grouping_.groups(), per_chunk, [&](std::int64_t group, std::int64_t end) {
+    std::vector<In> gathered(to_size(grouping_.size()));
+    std::vector<std::uint32_t> noise(noisy ? gathered.size() : 0);
+    std::vector<Out> made(out == nullptr ? 0 : gathered.size());
+    for (; group < end; ++group) {
+      std::size_t n = 0;
+      for_runs(group, [&](std::int64_t offset, std::int64_t length) {
+        std::memcpy(gathered.data() + n, in + offset, to_size(length) * sizeof(In));
+        for (std::size_t i = 0; noisy && i < to_size(length); ++i) {
+          noise[n + i] = formats::noise_at(seed_, to_size(offset) + i);
+        }
+        n += to_size(length);
+      });
+      op(Groups{n, 1, stride_}, group, gathered.data(), noisy ? noise.data() : nullptr,
+         out == nullptr ? nullptr : made.data());
+      if (out == nullptr) continue;
+      n = 0;
+      for_runs(group, [&](std::int64_t offset, std::int64_t length) {
+        std::memcpy(out + offset, made.data() + n, to_size(length) * sizeof(Out));
+        n += to_size(length);
+      });
+    }
+  });
+}
+
+template <class In, class Out, class Op>
+void TensorCodec::apply(bool may_cut, const In* in, Out* out, ThreadPool& pool, const Op& op) const {
+  if (count_ == 0) return;
+  if (flat_) {
+    apply_flat(may_cut && codec_->independent(), in, out, pool, op);
+  } else {
+    apply_gathered(in, out, pool, op);
+  }
+}
+
+TensorCodec::Parameters TensorCodec::empty_parameters(std::span<const float> values) const {
+  Parameters words(to_size(grouping_.groups()) * stride_, 0);
+  if (words.empty()) return words;
+  codec_->choose_for_tensor(values, std::span(words).first(stride_));
+  for (std::size_t at = stride_; at < words.size(); at += stride_) {
+    std::copy_n(words.begin(), stride_, words.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return words;
+}
+
+TensorCodec::Parameters TensorCodec::choose(std::span<const float> values, ThreadPool& pool) const {
+  Parameters words = empty_parameters(values);
+  if (words.empty()) return words;
+  apply(false, values.data(), static_cast<float*>(nullptr), pool,
+        [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t*, float*) {
+          kernel_->choose(shape, in, words.data() + to_size(group) * stride_);
+        });
+  codec_->settle(words, static_cast<std::int64_t>(stride_));
+  return words;
+}
+
+Result<TensorCodec::Parameters> TensorCodec::choose_from_range(formats::Range range) const {
+  Parameters words(to_size(grouping_.groups()) * stride_, 0);
+  for (std::size_t at = 0; at < words.size(); at += stride_) {
+    TRY(codec_->choose_from_range(range, std::span(words).subspan(at, stride_)));
+  }
+  return words;
+}
+
+Result<void> TensorCodec::check(const Parameters& parameters) const {
+  const std::size_t expected = to_size(grouping_.groups()) * stride_;
+  if (parameters.size() != expected) {
+    return invalid_argument(fmt::format("{} words of parameters given", parameters.size()),
+                            fmt::format("{} groups of {} words", grouping_.groups(), stride_));
+  }
+  for (std::size_t at = 0; at < expected; at += stride_) {
+    auto result = codec_->check(std::span(parameters).subspan(at, stride_));
+    if (!result.ok()) return std::move(result).error().within(fmt::format("group {}", at / stride_));
+  }
+  return {};
+}
+
+void TensorCodec::quantize(std::span<const float> values, const Parameters& parameters, float* out,
+                           ThreadPool& pool) const {
+  apply(
+      true, values.data(), out, pool,
+      [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise, float* made) {
+        kernel_->quantize(shape, in, parameters.data() + to_size(group) * stride_, noise, made);
+      });
+}
+
+TensorCodec::Parameters TensorCodec::choose_and_quantize(std::span<const float> values, float* out,
+                                                         ThreadPool& pool) const {
+  if (stride_ == 0 || !codec_->local()) {
+    Parameters words = choose(values, pool);
+    quantize(values, words, out, pool);
+    return words;
+  }
+  Parameters words = empty_parameters(values);
+  apply(
+      false, values.data(), out, pool,
+      [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise, float* made) {
+        std::uint32_t* mine = words.data() + to_size(group) * stride_;
+        kernel_->choose(shape, in, mine);
+        kernel_->quantize(shape, in, mine, noise, made);
+      });
+  return words;
+}
+
+void TensorCodec::encode(std::span<const float> values, const Parameters& parameters, Code16* codes,
+                         ThreadPool& pool) const {
+  apply(true, values.data(), codes, pool,
+        [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise,
+            Code16* made) {
+          kernel_->encode(shape, in, parameters.data() + to_size(group) * stride_, noise, made);
+        });
+}
+
+void TensorCodec::decode(std::span<const Code16> codes, const Parameters& parameters, float* out,
+                         ThreadPool& pool) const {
+  apply(true, codes.data(), out, pool,
+        [&](const Groups& shape, std::int64_t group, const Code16* in, const std::uint32_t*, float* made) {
+          kernel_->decode(shape, in, parameters.data() + to_size(group) * stride_, made);
+        });
+}
+
+std::int64_t TensorCodec::packed_bytes() const {
+  const std::int64_t row = grouping_.dims.empty() ? 1 : grouping_.dims[to_size(grouping_.pack_axis)];
+  if (row == 0 || count_ == 0) return 0;
+  return count_ / row * static_cast<std::int64_t>(packed_size(to_size(row), bits()));
+}
+
+bool TensorCodec::packs_in_place() const {
+  if (!flat_ || (!grouping_.dims.empty() && to_size(grouping_.pack_axis) + 1 != grouping_.dims.size()))
+    return false;
+  const std::int64_t row = grouping_.dims.empty() ? 1 : grouping_.dims.back();
+  const bool rows_join = row * bits() % 8 == 0 || row == count_;
+  const bool groups_join = block_ * bits() % 8 == 0 || block_ == count_;
+  return rows_join && groups_join && row_ == std::max<std::int64_t>(count_, 1);
+}
+
+// visit(first element, step between elements, packed row): every row of the packed tensor.
+template <class Visit>
+void TensorCodec::for_rows(ThreadPool& pool, const Visit& visit) const {
+  if (count_ == 0) return;
+  const auto axis = to_size(grouping_.pack_axis);
+  const std::int64_t length = grouping_.dims.empty() ? 1 : grouping_.dims[axis];
+  std::int64_t step = 1;
+  for (std::size_t d = axis + 1; d < grouping_.dims.size(); ++d) step *= grouping_.dims[d];
+  const auto bytes = static_cast<std::int64_t>(packed_size(to_size(length), bits()));
+  pool.run(count_ / length, std::max<std::int64_t>(1, kTile / length),
+           [&](std::int64_t row, std::int64_t end) {
+             for (; row < end; ++row)
+               visit(row / step * step * length + row % step, step, length, row * bytes);
+           });
+}
+
+template <class Code>
+void TensorCodec::pack_rows(const Code* codes, std::uint8_t* packed, ThreadPool& pool) const {
+  for_rows(pool, [&](std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t byte) {
+    std::vector<Code16> row(to_size(length));
+    for (std::int64_t i = 0; i < length; ++i) row[to_size(i)] = codes[first + i * step];
+    pack(row.data(), row.size(), bits(), packed + byte);
+  });
+}
+
+void TensorCodec::encode_packed(std::span<const float> values, const Parameters& parameters,
+                                std::uint8_t* packed, ThreadPool& pool) const {
+  if (!packs_in_place()) {
+    std::vector<Code16> codes(values.size());
+    encode(values, parameters, codes.data(), pool);
+    pack_rows(codes.data(), packed, pool);
+    return;
+  }
+  const float* base = values.data();
+  apply(true, base, static_cast<float*>(nullptr), pool,
+        [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise, float*) {
+          const std::uint32_t* words = parameters.data() + to_size(group) * stride_;
+          std::uint8_t* out = packed + (in - base) * bits() / 8;
+          encode_piece(shape, in, words, noise, out);
+        });
+}
+
+TensorCodec::Parameters TensorCodec::choose_and_pack(std::span<const float> values, std::uint8_t* packed,
+                                                     ThreadPool& pool) const {
+  if (stride_ == 0 || !codec_->local() || !packs_in_place()) {
+    Parameters words = choose(values, pool);
+    encode_packed(values, words, packed, pool);
+    return words;
+  }
+  Parameters words = empty_parameters(values);
+  const float* base = values.data();
+  apply(false, base, static_cast<float*>(nullptr), pool,
+        [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise, float*) {
+          std::uint32_t* mine = words.data() + to_size(group) * stride_;
+          kernel_->choose(shape, in, mine);
+          encode_piece(shape, in, mine, noise, packed + (in - base) * bits() / 8);
+        });
+  return words;
+}
+
+void TensorCodec::encode_piece(const Groups& shape, const float* in, const std::uint32_t* words,
+                               const std::uint32_t* noise, std::uint8_t* out) const {
+  if (bits() == 8) {
+    kernel_->encode(shape, in, words, noise, out);
+    return;
+  }
+  with_codes(bits(), shape.count(), [&](auto* codes) {
+    kernel_->encode(shape, in, words, noise, codes);
+    pack(codes, shape.count(), bits(), out);
+  });
+}
+
+void TensorCodec::decode_packed(const std::uint8_t* packed, const Parameters& parameters, float* out,
+                                ThreadPool& pool) const {
+  if (!packs_in_place()) {
+    std::vector<Code16> codes(to_size(count_));
+    for_rows(pool, [&](std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t byte) {
+      std::vector<Code16> row(to_size(length));
+      unpack(packed + byte, row.size(), bits(), row.data());
+      for (std::int64_t i = 0; i < length; ++i) codes[to_size(first + i * step)] = row[to_size(i)];
+    });
+    decode(codes, parameters, out, pool);
+    return;
+  }
+  // The output stands in for the input: only its position matters.
+  apply(true, out, out, pool,
+        [&](const Groups& shape, std::int64_t group, const float*, const std::uint32_t*, float* made) {
+          const std::uint8_t* in = packed + (made - out) * bits() / 8;
+          decode_piece(shape, in, parameters.data() + to_size(group) * stride_, made);
+        });
+}
+
+void TensorCodec::decode_piece(const Groups& shape, const std::uint8_t* in, const std::uint32_t* words,
+                               float* out) const {
+  if (bits() == 8) {
+    kernel_->decode(shape, in, words, out);
+    return;
+  }
+  with_codes(bits(), shape.count(), [&](auto* codes) {
+    unpack(in, shape.count(), bits(), codes);
+    kernel_->decode(shape, codes, words, out);
+  });
+}
+
+Counts TensorCodec::count_losses(std::span<const float> values, const Parameters& parameters,
+                                 std::span<const float> quantized) const {
+  Counts counts;
+  if (count_ == 0) return counts;
+  for (std::int64_t group = 0; group < grouping_.groups(); ++group) {
+    const formats::Range range =
+        codec_->range(std::span(parameters).subspan(to_size(group) * stride_, stride_));
+    for_runs(group, [&](std::int64_t offset, std::int64_t length) {
+      for (std::size_t i = to_size(offset); i < to_size(offset + length); ++i) {
+        const float x = values[i];
+        counts.not_a_number += formats::is_nan(x);
+        counts.saturated += x > range.high || x < range.low;
+        counts.flushed += x != 0 && quantized[i] == 0 && !formats::is_nan(x);
+      }
+    });
+  }
+  return counts;
+}
+
+double TensorCodec::bits_per_value() const {
+  double per_group = 0, once = 0;
+  for (const formats::Field& field : codec_->fields(grouping_.size())) {
+    (field.per_tensor ? once : per_group) += static_cast<double>(field.count) * field.stored_bits;
+  }
+  if (count_ == 0) return bits();
+  return bits() + (per_group * static_cast<double>(grouping_.groups()) + once) / static_cast<double>(count_);
+}
+
+}  // namespace anybit::kernels

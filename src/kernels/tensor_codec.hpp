@@ -1,0 +1,112 @@
+// A format on a tensor of known dimensions: cuts it into groups, spreads them over threads, packs the codes.
+// Results do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "anybit/result.hpp"
+#include "base/thread_pool.hpp"
+#include "formats/grouping.hpp"
+#include "kernels/group_kernel.hpp"
+
+namespace anybit::kernels {
+
+struct TensorOptions {
+  formats::Values parameters;
+  formats::GroupingOptions grouping;
+  formats::Rounding rounding = formats::Rounding::half_even;
+  std::uint64_t seed = 0;  // of stochastic rounding
+  bool plain = false;      // never a fast kernel: for tests and comparisons
+};
+
+struct Counts {
+  std::int64_t saturated = 0;  // beyond the range of their group
+  std::int64_t flushed = 0;    // not zero, but became zero
+  std::int64_t not_a_number = 0;
+};
+
+class TensorCodec {
+ public:
+  static Result<TensorCodec> make(std::string_view format, const formats::Dims& dims,
+                                  const TensorOptions& options = {});
+
+  const formats::Descriptor& descriptor() const { return *descriptor_; }
+  const formats::Codec& codec() const { return *codec_; }
+  const formats::Grouping& grouping() const { return grouping_; }
+  std::int64_t count() const { return count_; }
+  int bits() const { return codec_->bits(); }
+  std::size_t stride() const { return stride_; }  // words of a group
+
+  using Parameters = std::vector<std::uint32_t>;  // groups() × stride() words
+
+  Parameters choose(std::span<const float> values, ThreadPool& pool) const;
+  // The same parameters for every group, from a range.
+  Result<Parameters> choose_from_range(formats::Range range) const;
+  // Refuses parameters of the wrong number or meaning, naming the group.
+  Result<void> check(const Parameters& parameters) const;
+
+  void quantize(std::span<const float> values, const Parameters& parameters, float* out,
+                ThreadPool& pool) const;
+  // choose() and quantize() in one pass over memory where the format allows it. The parameters come out too.
+  Parameters choose_and_quantize(std::span<const float> values, float* out, ThreadPool& pool) const;
+  void encode(std::span<const float> values, const Parameters& parameters, formats::Code16* codes,
+              ThreadPool& pool) const;
+  void decode(std::span<const formats::Code16> codes, const Parameters& parameters, float* out,
+              ThreadPool& pool) const;
+
+  // Codes packed in rows along grouping().pack_axis, that axis last, the others in their order.
+  std::int64_t packed_bytes() const;
+  Parameters choose_and_pack(std::span<const float> values, std::uint8_t* packed, ThreadPool& pool) const;
+  void encode_packed(std::span<const float> values, const Parameters& parameters, std::uint8_t* packed,
+                     ThreadPool& pool) const;
+  void decode_packed(const std::uint8_t* packed, const Parameters& parameters, float* out,
+                     ThreadPool& pool) const;
+
+  Counts count_losses(std::span<const float> values, const Parameters& parameters,
+                      std::span<const float> quantized) const;
+  // Bits per value of the tensor, parameters included.
+  double bits_per_value() const;
+
+ private:
+  TensorCodec() = default;
+  // Calls op(shape, first group, in, noise, out) for all groups, gathering and scattering those that do not
+  // lie in one piece. `may_cut`: a group may be handed out in pieces.
+  template <class In, class Out, class Op>
+  void apply(bool may_cut, const In* in, Out* out, ThreadPool& pool, const Op& op) const;
+  template <class In, class Out, class Op>
+  void apply_flat(bool may_cut, const In* in, Out* out, ThreadPool& pool, const Op& op) const;
+  template <class In, class Out, class Op>
+  void apply_gathered(const In* in, Out* out, ThreadPool& pool, const Op& op) const;
+  template <class Run>
+  void for_runs(std::int64_t group, const Run& run) const;
+  std::int64_t size_of(std::int64_t group) const;
+  void find_flat_layout();
+  // Can codes be packed while they are made? Then every group starts on a byte of the packed tensor.
+  bool packs_in_place() const;
+  template <class Code>
+  void pack_rows(const Code* codes, std::uint8_t* packed, ThreadPool& pool) const;
+  void encode_piece(const Groups& shape, const float* in, const std::uint32_t* words,
+                    const std::uint32_t* noise, std::uint8_t* out) const;
+  void decode_piece(const Groups& shape, const std::uint8_t* in, const std::uint32_t* words,
+                    float* out) const;
+  template <class Visit>
+  void for_rows(ThreadPool& pool, const Visit& visit) const;
+  Parameters empty_parameters(std::span<const float> values) const;
+
+  const formats::Descriptor* descriptor_ = nullptr;
+  std::shared_ptr<const formats::Codec> codec_;
+  std::shared_ptr<const GroupKernel> kernel_;
+  formats::Grouping grouping_;
+  formats::Rounding rounding_ = formats::Rounding::half_even;
+  std::uint64_t seed_ = 0;
+  std::int64_t count_ = 0;
+  std::size_t stride_ = 0;
+  bool flat_ = false;  // groups lie one behind the other in memory, in pieces of block_ in rows of row_
+  std::int64_t row_ = 0, block_ = 0;
+};
+
+}  // namespace anybit::kernels
