@@ -16,10 +16,10 @@ std::string_view type_name(const Value& value) {
   return kNames[value.index()];
 }
 
-// A whole number may be written where a real one is wanted, or where "auto" stands by default.
+// A whole number may be written where a real one is wanted, and also a flag where "auto" stands by default.
 Value convert(const Value& given, const Value& like) {
-  if (like == Value(std::string("auto")) && std::holds_alternative<std::int64_t>(given))
-    return to_string(given);
+  const bool plain = std::holds_alternative<std::int64_t>(given) || std::holds_alternative<bool>(given);
+  if (like == Value(std::string("auto")) && plain) return to_string(given);
   if (std::holds_alternative<double>(like) && std::holds_alternative<std::int64_t>(given)) {
     return static_cast<double>(std::get<std::int64_t>(given));
   }

@@ -1,5 +1,6 @@
 // The codecs as plain C functions on groups, for tests in Python (ctypes). Not installed.
-#include <cstring>
+#include <cmath>
+#include <cstdlib>
 #include <string>
 
 #include "formats/table.hpp"
@@ -27,7 +28,8 @@ formats::Values parse(const char* text) {
       values[name] = std::int64_t{whole};
     } else {
       const double real = std::strtod(value.c_str(), &end);
-      values[name] = *end == '\0' ? formats::Value(real) : formats::Value(value);
+      const bool number = *end == '\0' && std::isfinite(real);  // "nan" is the name of a policy
+      values[name] = number ? formats::Value(real) : formats::Value(value);
     }
   }
   return values;

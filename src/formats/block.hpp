@@ -1,0 +1,60 @@
+// What block formats have in common: the block's maximum, read from the bits, and what becomes of values that
+// a shared exponent pushes out of float32.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include "formats/float_bits.hpp"
+
+namespace anybit::formats {
+
+inline constexpr std::uint32_t kInfinityBits = 0x7F800000u;
+
+// Bits of the largest magnitude, 0 for a block of zeros. Bits of magnitudes order like the magnitudes, and
+// Inf and NaN come after all of them.
+inline std::uint32_t largest_bits(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float x : values) largest = std::max(largest, magnitude_bits(x));
+  return largest;
+}
+
+// The same without Inf and NaN.
+inline std::uint32_t largest_finite_bits(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float x : values) {
+    if (is_finite(x)) largest = std::max(largest, magnitude_bits(x));
+  }
+  return largest;
+}
+
+// For formats without Inf and NaN: Inf counts as the largest float32, NaN (which becomes zero) as nothing.
+inline float saturated_maximum(std::span<const float> values) {
+  std::uint32_t largest = 0;
+  for (const float x : values) {
+    if (!is_nan(x)) largest = std::max(largest, std::min(magnitude_bits(x), kInfinityBits - 1));
+  }
+  return float_of(largest);
+}
+
+// The significand of a finite, non-zero magnitude as 24 bits with the leading one at bit 23, so that
+// |x| = significand * 2^(exponent_of(x) - 23); subnormals included.
+inline std::uint32_t significand_of(float x) {
+  const std::uint32_t bits = magnitude_bits(x);
+  if (bits >= 0x00800000u) return (bits & 0x007FFFFFu) | 0x00800000u;
+  return bits << (std::countl_zero(bits) - 8);
+}
+
+// The float32 nearest to a finite value; one beyond float32 becomes its largest, so that a code that is a
+// finite number never decodes to Inf.
+inline float nearest_finite_float(double value) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(value, -kLargest, kLargest));
+}
+
+// A shared exponent (or bias) is kept in its word as a signed integer.
+inline int exponent_in(std::uint32_t word) { return static_cast<int>(word); }
+inline std::uint32_t word_of(int exponent) { return static_cast<std::uint32_t>(exponent); }
+
+}  // namespace anybit::formats

@@ -1,0 +1,69 @@
+// OCP Microscaling formats: a block shares a power of two (E8M0), its elements are small floats or 8-bit
+// integers of 1/64. A value is 2^E * element.
+//
+// Words of a block: one, E as a signed integer, -127 … 127; kNanExponent is the NaN scale, whose block
+// decodes to NaN everywhere. Its byte in a file is E + 127, so NaN is 255 as E8M0 has it. Under
+// ScaleOverflow::unclamped E may lie below -127, and cannot be stored. A finite element whose value float32
+// lacks (int8's -2 * 2^127) decodes to the nearest finite float32.
+#pragma once
+
+#include <optional>
+
+#include "formats/codec.hpp"
+#include "formats/minifloat.hpp"
+
+namespace anybit::formats {
+
+struct MxElement {
+  bool integer = false;    // int8 in units of 1/64; else `layout`
+  MinifloatLayout layout;  // of a float element
+  int bits() const { return integer ? 8 : layout.bits(); }
+  int largest_exponent() const { return integer ? 0 : layout.largest_exponent(); }  // emax
+  int mantissa_bits() const { return integer ? 6 : layout.mantissa_bits; }
+};
+
+enum class ScaleRule { floor, ceil, even };
+enum class ScaleOverflow { clamp, nan, unclamped };
+enum class Nonfinite { block, element };
+
+struct MxOptions {
+  ScaleRule scale_rule = ScaleRule::floor;
+  ScaleOverflow scale_overflow = ScaleOverflow::clamp;
+  Nonfinite nonfinite = Nonfinite::block;
+  bool symmetric = false;            // int8: -127 … 127
+  std::optional<Rounding> rounding;  // none: as asked
+};
+
+class MxCodec final : public Codec {
+ public:
+  static constexpr int kLowestExponent = -127, kHighestExponent = 127, kNanExponent = 128;
+
+  MxCodec(MxElement element, MxOptions options) : element_(element), options_(options) {}
+  const MxElement& element() const { return element_; }
+  const MxOptions& options() const { return options_; }
+  // E for a block whose largest finite magnitude is this one.
+  int exponent_for(float largest) const;
+
+  Properties properties() const override;
+  int bits() const override { return element_.bits(); }
+  std::vector<Field> fields(std::int64_t size) const override;
+  void choose(std::span<const float> values, Words words) const override;
+  Result<void> choose_from_range(Range range, Words words) const override;
+  Result<void> check(ConstWords words) const override;
+  void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
+  void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const override;
+  Range range(ConstWords words) const override;
+  Rounding rounding(Rounding asked) const override { return options_.rounding.value_or(asked); }
+  Result<void> packable() const override;
+
+ private:
+  int lowest_integer() const { return options_.symmetric ? -127 : -128; }
+  Code16 encode_one(float x, int exponent, Rounding rounding, std::uint32_t noise) const;
+  float decode_one(Code16 code, int exponent) const;
+
+  MxElement element_;
+  MxOptions options_;
+};
+
+}  // namespace anybit::formats
