@@ -117,7 +117,7 @@ def train(net, images, labels, rng, epochs, batch, peak_rate, decay):
 
 
 def ship_images(folder, images, labels):
-    """Every fifth test image (the set's first half is easier than its second), and one sample of each digit."""
+    """Every fifth test image (the halves of the set differ in difficulty), and one sample of each digit."""
     every = slice(0, None, len(images) // SHIPPED_IMAGES)
     images, labels = images[every, None], labels[every]
     np.savez_compressed(folder / "test_images.npz", images=images, labels=labels)
