@@ -63,11 +63,11 @@ int flush(int descriptor) {
 
 }  // namespace
 
-Result<AtomicFile> AtomicFile::create(const std::string& path) {
+Result<AtomicFile> AtomicFile::create(const std::string& path, Links links) {
   if (path.empty() || path.find('\0') != std::string::npos || path.back() == '/') {
     return invalid_argument(fmt::format("cannot write '{}': that names no file", shown(path)));
   }
-  const std::string target = TRY(end_of_links(path));
+  const std::string target = links == Links::allow ? TRY(end_of_links(path)) : path;
   AtomicFile file;
   file.path_ = path;
   file.name_ = last_part(target);

@@ -9,14 +9,16 @@
 
 #include "anybit/result.hpp"
 #include "base/bytes.hpp"
+#include "base/safe_open.hpp"
 
 namespace anybit {
 
 class AtomicFile {
  public:
   // A file that exists keeps its permissions, and its owner where the system lets us. A symbolic link stays:
-  // the file it leads to is replaced. Folders, devices and files that the user may not write are refused.
-  static Result<AtomicFile> create(const std::string& path);
+  // the file it leads to is replaced; with Links::refuse it is an error instead. Folders, devices and files
+  // that the user may not write are refused.
+  static Result<AtomicFile> create(const std::string& path, Links links = Links::allow);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&& other) noexcept;
   ~AtomicFile();

@@ -23,7 +23,10 @@ class Text {
   std::string take() && { return std::move(value_); }
 
   friend bool operator==(const Text&, const Text&) = default;
+  // By content alone. One for each kind of string: otherwise a conversion to Text would fit as well.
   friend bool operator==(const Text& a, std::string_view b) { return a.value_ == b; }
+  friend bool operator==(const Text& a, const std::string& b) { return a.value_ == b; }
+  friend bool operator==(const Text& a, const char* b) { return a.value_ == b; }
 
  private:
   std::string value_;

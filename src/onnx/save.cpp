@@ -41,15 +41,6 @@ Result<void> write_files(const graph::Model& model, const Encoding& encoding, At
   return intact(model);
 }
 
-Result<void> commit_files(AtomicFile& model_file, std::optional<AtomicFile>& data_file,
-                          const fs::path& data_path) {
-  if (data_file) TRY(data_file->commit());
-  auto committed = model_file.commit();
-  std::error_code ignored;
-  if (!committed.ok() && data_file) fs::remove(data_path, ignored);
-  return committed;
-}
-
 }  // namespace
 
 Result<void> save(const graph::Model& model, const std::string& path, const SaveOptions& options) {
@@ -74,16 +65,20 @@ Result<void> save(const graph::Model& model, const std::string& path, const Save
 
   std::error_code ignored;
   const bool replaces = fs::exists(target, ignored);
-  const fs::path data_path = fs::path(folder) / layout.plan.location;
   std::optional<AtomicFile> data_file;
-  if (!layout.plan.parts.empty()) data_file = TRY(AtomicFile::create(data_path.string()));
+  if (!layout.plan.parts.empty()) {
+    const fs::path data_path = fs::path(folder) / layout.plan.location;
+    data_file = TRY(AtomicFile::create(data_path.string(), Links::refuse));
+  }
   AtomicFile model_file = TRY(AtomicFile::create(path));
   auto written = write_files(model, *encoding, model_file, layout.pieces, data_file);
   if (!written.ok()) {
     TRY(intact(model));
     return written;
   }
-  TRY(commit_files(model_file, data_file, data_path));
+  // Should the model's commit fail, the data stays: the model may be in place all the same.
+  if (data_file) TRY(data_file->commit());
+  TRY(model_file.commit());
   if (replaces) remove_stale_data(folder, name, layout.plan.location);
   return {};
 }
