@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -26,6 +27,14 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::uintptr
 constinit Slot slots[kGuardSlots];
 constinit struct sigaction previous_action {};
 constinit std::uintptr_t page_size = 0;
+
+// mmap itself without its wrappers: those of the sanitizers are not made for signal handlers, and take the
+// new pages for a write that races with the readers.
+#ifdef SYS_mmap2
+constexpr long kMapCall = SYS_mmap2;
+#else
+constexpr long kMapCall = SYS_mmap;
+#endif
 
 void set_bounds(Slot& slot, std::uintptr_t begin, std::uintptr_t end) {
   ++slot.version;
@@ -53,9 +62,9 @@ bool replace_by_zeros(std::uintptr_t address) {
   if (slot == nullptr) return false;
   slot->lost = true;
   const std::uintptr_t page = address - address % page_size;
-  void* zeros = mmap(reinterpret_cast<void*>(page), end - page, PROT_READ,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
-  return zeros != MAP_FAILED;
+  constexpr long kProtection = PROT_READ;  // all arguments are as wide as a register
+  constexpr long kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+  return syscall(kMapCall, page, end - page, kProtection, kFlags, -1L, 0L) != -1;
 }
 
 // As if this handler were not there. A fault (si_code > 0) happens again on return and then meets the default
