@@ -8,6 +8,8 @@ target_include_directories(anybit INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_D
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(anybit INTERFACE cxx_std_20)
 target_link_libraries(anybit PRIVATE fmt::fmt Threads::Threads protobuf::libprotobuf-lite)
+# Never unloaded: the handler of SIGBUS (src/base/sigbus_guard.cpp) stays installed as long as the process lives.
+target_link_options(anybit PRIVATE -Wl,-z,nodelete)
 set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                         EXPORT_NAME anybit)
 
