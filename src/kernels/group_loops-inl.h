@@ -1,0 +1,119 @@
+// Loops over runs of floats, included once for each SIMD target. An element is a struct with
+//   VF Round(VF x)   the nearest value, and
+//   VU Code(VF x)    its code in 32-bit lanes,
+// both for values that are already divided by their group's scale.
+// The usual include guard would keep the second target out; this is Highway's way.
+#if defined(ANYBIT_KERNELS_GROUP_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ANYBIT_KERNELS_GROUP_LOOPS_INL_H_
+#undef ANYBIT_KERNELS_GROUP_LOOPS_INL_H_
+#else
+#define ANYBIT_KERNELS_GROUP_LOOPS_INL_H_
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using DU = hn::RebindToUnsigned<DF>;
+using DI = hn::RebindToSigned<DF>;
+using VF = hn::Vec<DF>;
+using VU = hn::Vec<DU>;
+using VI = hn::Vec<DI>;
+
+// How a group's values become an element's: one exact multiplication, or a division where the scale is no power of 2.
+struct Multiply {
+  HWY_INLINE VF operator()(VF x, VF scale) const { return hn::Mul(x, scale); }
+};
+struct Divide {
+  HWY_INLINE VF operator()(VF x, VF scale) const { return hn::Div(x, scale); }
+};
+
+// Calls vector(i) for whole vectors, then tail(i, rest) once if something is left.
+template <class Vector, class Tail>
+HWY_INLINE void Strides(std::size_t n, const Vector& vector, const Tail& tail) {
+  const std::size_t lanes = hn::Lanes(DF());
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) vector(i);
+  if (i < n) tail(i, n - i);
+}
+
+// out = round(x ∘ pre) · post
+template <class Element, class Before>
+HWY_INLINE void RoundRun(const Element& element, const Before& before, const float* x, std::size_t n, float pre,
+                         float post, float* out) {
+  const DF d;
+  const VF first = hn::Set(d, pre), last = hn::Set(d, post);
+  const auto one = [&](VF v) HWY_ATTR { return hn::Mul(element.Round(before(v, first)), last); };
+  Strides(
+      n, [&](std::size_t i) HWY_ATTR { hn::StoreU(one(hn::LoadU(d, x + i)), d, out + i); },
+      [&](std::size_t i, std::size_t rest) HWY_ATTR {
+        HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
+        std::memcpy(buffer, x + i, rest * sizeof(float));
+        hn::Store(one(hn::Load(d, buffer)), d, buffer);
+        std::memcpy(out + i, buffer, rest * sizeof(float));
+      });
+}
+
+HWY_INLINE void StoreCodes(VU codes, std::uint8_t* out) {
+  const hn::Rebind<std::uint8_t, DU> d8;
+  hn::StoreU(hn::U8FromU32(codes), d8, out);
+}
+HWY_INLINE void StoreCodes(VU codes, std::uint16_t* out) {
+  const hn::Rebind<std::uint16_t, DU> d16;
+  hn::StoreU(hn::DemoteTo(d16, hn::BitCast(DI(), codes)), d16, out);
+}
+
+// codes = code(x ∘ pre)
+template <class Element, class Before, class Code>
+HWY_INLINE void CodeRun(const Element& element, const Before& before, const float* x, std::size_t n, float pre,
+                        Code* codes) {
+  const DF d;
+  const VF first = hn::Set(d, pre);
+  Strides(
+      n,
+      [&](std::size_t i) HWY_ATTR { StoreCodes(element.Code(before(hn::LoadU(d, x + i), first)), codes + i); },
+      [&](std::size_t i, std::size_t rest) HWY_ATTR {
+        HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
+        Code made[hn::MaxLanes(d)];
+        std::memcpy(buffer, x + i, rest * sizeof(float));
+        StoreCodes(element.Code(before(hn::Load(d, buffer), first)), made);
+        std::memcpy(codes + i, made, rest * sizeof(Code));
+      });
+}
+
+// The largest magnitude, as the bits of a float: infinities and NaNs come out as such.
+HWY_INLINE std::uint32_t LargestBits(const float* x, std::size_t n) {
+  const DF d;
+  const DI di;
+  const VI magnitude = hn::Set(di, 0x7FFFFFFF);
+  VI largest = hn::Zero(di);
+  std::uint32_t rest_largest = 0;
+  Strides(
+      n,
+      [&](std::size_t i) HWY_ATTR {
+        largest = hn::Max(largest, hn::And(hn::BitCast(di, hn::LoadU(d, x + i)), magnitude));
+      },
+      [&](std::size_t i, std::size_t rest) HWY_ATTR {
+        for (std::size_t j = i; j < i + rest; ++j) {
+          std::uint32_t bits;
+          std::memcpy(&bits, x + j, 4);
+          rest_largest = HWY_MAX(rest_largest, bits & 0x7FFFFFFFu);
+        }
+      });
+  const auto vector_largest = static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(di, largest)));
+  return HWY_MAX(vector_largest, rest_largest);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
