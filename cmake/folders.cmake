@@ -1,9 +1,9 @@
-# anybit_folder(NAME DEPENDS …) turns src/NAME/*.cpp into the object library anybit_NAME. A file that defines a
+# anybit_folder(NAME DEPENDS … LINKS …) turns src/NAME/*.cpp into the object library anybit_NAME. A file that defines a
 # function `NAME_descriptors()` called after itself joins the folder's generated, sorted table.
 set(ANYBIT_FOLDERS "")
 
 function(anybit_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   if(NOT sources)
     return()
@@ -25,13 +25,14 @@ function(anybit_folder name)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS})
-  target_link_libraries(${target} PUBLIC fmt::fmt Threads::Threads)
+  target_link_libraries(${target} PUBLIC fmt::fmt Threads::Threads ${ARG_LINKS})
   foreach(other IN LISTS ARG_DEPENDS)
     if(TARGET anybit_${other})
       add_dependencies(${target} anybit_${other})
     endif()
   endforeach()
   set_property(GLOBAL APPEND PROPERTY ANYBIT_FOLDERS ${name})
+  set_property(GLOBAL APPEND PROPERTY ANYBIT_LINKS ${ARG_LINKS})
 endfunction()
 
 # The objects of all folders declared so far, for linking into a library or a test.
@@ -42,4 +43,10 @@ function(anybit_objects result)
     list(APPEND objects $<TARGET_OBJECTS:anybit_${name}>)
   endforeach()
   set(${result} "${objects}" PARENT_SCOPE)
+endfunction()
+
+# What those objects need at link time.
+function(anybit_links result)
+  get_property(links GLOBAL PROPERTY ANYBIT_LINKS)
+  set(${result} fmt::fmt Threads::Threads ${links} PARENT_SCOPE)
 endfunction()

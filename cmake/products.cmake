@@ -7,7 +7,8 @@ add_library(anybit SHARED ${objects})
 target_include_directories(anybit INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(anybit INTERFACE cxx_std_20)
-target_link_libraries(anybit PRIVATE fmt::fmt Threads::Threads protobuf::libprotobuf-lite)
+anybit_links(links)
+target_link_libraries(anybit PRIVATE ${links} protobuf::libprotobuf-lite)
 # Never unloaded: the handler of SIGBUS (src/base/sigbus_guard.cpp) stays installed as long as the process lives.
 target_link_options(anybit PRIVATE -Wl,-z,nodelete)
 set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}

@@ -28,7 +28,8 @@ using VF = hn::Vec<DF>;
 using VU = hn::Vec<DU>;
 using VI = hn::Vec<DI>;
 
-// How a group's values become an element's: one exact multiplication, or a division where the scale is no power of 2.
+// How a group's values become an element's: one exact multiplication, or a division where the scale is no
+// power of 2.
 struct Multiply {
   HWY_INLINE VF operator()(VF x, VF scale) const { return hn::Mul(x, scale); }
 };
@@ -47,8 +48,8 @@ HWY_INLINE void Strides(std::size_t n, const Vector& vector, const Tail& tail) {
 
 // out = round(x ∘ pre) · post
 template <class Element, class Before>
-HWY_INLINE void RoundRun(const Element& element, const Before& before, const float* x, std::size_t n, float pre,
-                         float post, float* out) {
+HWY_INLINE void RoundRun(const Element& element, const Before& before, const float* x, std::size_t n,
+                         float pre, float post, float* out) {
   const DF d;
   const VF first = hn::Set(d, pre), last = hn::Set(d, post);
   const auto one = [&](VF v) HWY_ATTR { return hn::Mul(element.Round(before(v, first)), last); };
@@ -73,13 +74,14 @@ HWY_INLINE void StoreCodes(VU codes, std::uint16_t* out) {
 
 // codes = code(x ∘ pre)
 template <class Element, class Before, class Code>
-HWY_INLINE void CodeRun(const Element& element, const Before& before, const float* x, std::size_t n, float pre,
-                        Code* codes) {
+HWY_INLINE void CodeRun(const Element& element, const Before& before, const float* x, std::size_t n,
+                        float pre, Code* codes) {
   const DF d;
   const VF first = hn::Set(d, pre);
   Strides(
       n,
-      [&](std::size_t i) HWY_ATTR { StoreCodes(element.Code(before(hn::LoadU(d, x + i), first)), codes + i); },
+      [&](std::size_t i)
+          HWY_ATTR { StoreCodes(element.Code(before(hn::LoadU(d, x + i), first)), codes + i); },
       [&](std::size_t i, std::size_t rest) HWY_ATTR {
         HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
         Code made[hn::MaxLanes(d)];
@@ -98,9 +100,8 @@ HWY_INLINE std::uint32_t LargestBits(const float* x, std::size_t n) {
   std::uint32_t rest_largest = 0;
   Strides(
       n,
-      [&](std::size_t i) HWY_ATTR {
-        largest = hn::Max(largest, hn::And(hn::BitCast(di, hn::LoadU(d, x + i)), magnitude));
-      },
+      [&](std::size_t i)
+          HWY_ATTR { largest = hn::Max(largest, hn::And(hn::BitCast(di, hn::LoadU(d, x + i)), magnitude)); },
       [&](std::size_t i, std::size_t rest) HWY_ATTR {
         for (std::size_t j = i; j < i + rest; ++j) {
           std::uint32_t bits;

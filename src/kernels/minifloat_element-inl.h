@@ -1,5 +1,5 @@
-// Rounding to a small float on vectors of float32; twin of MinifloatLayout::encode with half_even. Normal numbers are
-// rounded in their bits; subnormals by adding a number whose last place is their step.
+// Rounding to a small float on vectors of float32; twin of MinifloatLayout::encode with half_even. Normal
+// numbers are rounded in their bits; subnormals by adding a number whose last place is their step.
 #if defined(ANYBIT_KERNELS_MINIFLOAT_ELEMENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_MINIFLOAT_ELEMENT_INL_H_
 #undef ANYBIT_KERNELS_MINIFLOAT_ELEMENT_INL_H_
@@ -21,12 +21,14 @@ class MinifloatElement {
   HWY_INLINE VF Round(VF x) const {
     const DF d;
     const DI di;
-    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, hn::Set(di, kSign)), magnitude = hn::Xor(bits, sign);
+    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, hn::Set(di, kSign)),
+             magnitude = hn::Xor(bits, sign);
     const VI normal = hn::AndNot(hn::Set(di, (1 << c_.shift) - 1), Nearest(magnitude));
     const VF magic = hn::Set(d, c_.subnormal_magic);
     const VI subnormal = hn::BitCast(di, hn::Sub(hn::Add(hn::BitCast(d, magnitude), magic), magic));
     VI result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, c_.lowest_normal)), subnormal, normal);
-    result = hn::IfThenElse(hn::Gt(result, hn::Set(di, c_.largest_bits)), hn::Set(di, c_.overflow_bits), result);
+    result =
+        hn::IfThenElse(hn::Gt(result, hn::Set(di, c_.largest_bits)), hn::Set(di, c_.overflow_bits), result);
     result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x7F800000)), hn::Set(di, c_.nan_bits), result);
     return hn::BitCast(d, hn::Or(result, Signs(sign, magnitude, result, c_.nan_bits)));
   }
@@ -34,13 +36,15 @@ class MinifloatElement {
   HWY_INLINE VU Code(VF x) const {
     const DF d;
     const DI di;
-    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, hn::Set(di, kSign)), magnitude = hn::Xor(bits, sign);
+    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, hn::Set(di, kSign)),
+             magnitude = hn::Xor(bits, sign);
     const VI normal = hn::Sub(hn::ShiftRightSame(Nearest(magnitude), c_.shift), hn::Set(di, c_.code_offset));
     const VF magic = hn::Set(d, c_.subnormal_magic);
     const VI subnormal =
         hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(d, magnitude), magic)), hn::BitCast(di, magic));
     VI result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, c_.lowest_normal)), subnormal, normal);
-    result = hn::IfThenElse(hn::Gt(result, hn::Set(di, c_.largest_code)), hn::Set(di, c_.overflow_code), result);
+    result =
+        hn::IfThenElse(hn::Gt(result, hn::Set(di, c_.largest_code)), hn::Set(di, c_.overflow_code), result);
     result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x7F800000)), hn::Set(di, c_.nan_code), result);
     const VI signs = Signs(sign, magnitude, result, c_.nan_code);
     const DU du;

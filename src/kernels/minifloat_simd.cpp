@@ -22,8 +22,8 @@ void CodeMinifloat16(const MinifloatConstants& c, const float* x, std::size_t n,
   CodeRun(MinifloatElement(c), Multiply(), x, n, 1, codes);
 }
 
-// Codes of 9 to 16 bits. The exponent is moved to float32's place; one multiplication mends its bias, and normalises
-// subnormals by the way. What lies beyond the largest finite code is Inf or NaN.
+// Codes of 9 to 16 bits. The exponent is moved to float32's place; one multiplication mends its bias, and
+// normalises subnormals by the way. What lies beyond the largest finite code is Inf or NaN.
 void DecodeMinifloat16(const MinifloatConstants& c, const std::uint16_t* codes, std::size_t n, float* out) {
   const DF d;
   const DI di;
@@ -39,12 +39,13 @@ void DecodeMinifloat16(const MinifloatConstants& c, const std::uint16_t* codes, 
     const VI infinity = hn::Set(di, 0x7F800000);
     const VI beyond = hn::IfThenElse(hn::Eq(unsigned_code, hn::Set(di, c.largest_code + 1)), infinity,
                                      hn::Set(di, 0x7FC00000));
-    const auto finite = hn::Le(unsigned_code, hn::Set(di, c.largest_code));
-    return hn::BitCast(d, hn::Or(hn::IfThenElse(finite, hn::BitCast(di, value), beyond), sign));
+    const auto special = hn::Gt(unsigned_code, hn::Set(di, c.largest_code));
+    return hn::BitCast(d, hn::Or(hn::IfThenElse(special, beyond, hn::BitCast(di, value)), sign));
   };
   Strides(
       n,
-      [&](std::size_t i) HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(d16, codes + i))), d, out + i); },
+      [&](std::size_t i)
+          HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(d16, codes + i))), d, out + i); },
       [&](std::size_t i, std::size_t rest) HWY_ATTR {
         HWY_ALIGN std::uint16_t in[hn::MaxLanes(d)] = {};
         HWY_ALIGN float made[hn::MaxLanes(d)];
@@ -91,10 +92,12 @@ class MinifloatKernel final : public GroupKernel {
               std::uint16_t* codes) const override {
     HWY_DYNAMIC_DISPATCH(CodeMinifloat16)(constants_, x, shape.count(), codes);
   }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*, float* out) const override {
+  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
+              float* out) const override {
     table_->run(codes, shape.count(), 1, out);
   }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*, float* out) const override {
+  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
+              float* out) const override {
     if (narrow_) {
       table_->run(codes, shape.count(), 1, out);
     } else {
@@ -111,6 +114,10 @@ class MinifloatKernel final : public GroupKernel {
 std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* minifloat = dynamic_cast<const formats::MinifloatCodec*>(codec.get());
   if (minifloat == nullptr) return nullptr;
+  // Wide codes are decoded by arithmetic, which knows IEEE's specials and none.
+  const formats::Flavour flavour = minifloat->layout().flavour;
+  const bool plain_codes = flavour == formats::Flavour::inf || flavour == formats::Flavour::finite;
+  if (minifloat->bits() > 8 && !plain_codes) return nullptr;
   const auto constants = constants_of(minifloat->layout(), minifloat->saturate());
   if (!constants) return nullptr;
   return std::make_unique<const MinifloatKernel>(*minifloat, *constants);

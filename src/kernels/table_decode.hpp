@@ -1,5 +1,6 @@
-// Decoding by look-up: a format of up to 8 bits whose values are a fixed table times a factor of the group. The table
-// comes from the scalar codec, so it is right by construction; a load and a multiplication outrun memory.
+// Decoding by look-up: a format of up to 8 bits whose values are a fixed table times a factor of the group.
+// The table comes from the scalar codec, so it is right by construction; a load and a multiplication outrun
+// memory.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ SOURCES = (".cpp", ".hpp", ".h", ".c")
 
 
 def declared():
-    lines = re.findall(r"^\s*anybit_folder\((\w+)(?:\s+DEPENDS\s+([\w\s]+))?\)", text_of("CMakeLists.txt"), re.M)
+    lines = re.findall(r"^\s*anybit_folder\((\w+)(?:\s+DEPENDS\s+([\w\s]+?))?(?:\s+LINKS [\w:\s]+)?\)", text_of("CMakeLists.txt"), re.M)
     return {name: depends.split() for name, depends in lines}
 
 
