@@ -1,0 +1,103 @@
+// The kernel of blocks that share a power of two: fast loops where the exponent allows it, the plain kernel
+// for the blocks at the ends of float32's range.
+#pragma once
+
+#include <utility>
+
+#include "formats/float_bits.hpp"
+#include "kernels/group_kernel.hpp"
+#include "kernels/shared_exponent.hpp"
+#include "kernels/table_decode.hpp"
+
+namespace anybit::kernels {
+
+// A family derives from this and supplies the loops.
+class SharedExponentKernel : public GroupKernel {
+ public:
+  // `neutral`: the word that makes the factor of decoded values 1 (within low … high).
+  SharedExponentKernel(const std::shared_ptr<const formats::Codec>& codec, SharedExponent scale, int neutral)
+      : scale_(scale),
+        neutral_(neutral),
+        table_(*codec, neutral_words(*codec, neutral)),
+        plain_(plain_kernel(codec, formats::Rounding::half_even)) {}
+
+  void quantize(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
+                float* out) const final {
+    run(
+        shape, [&](std::size_t g) { return round_blocks(shape, g, x, words, out); },
+        [&](std::size_t g) {
+          plain_->quantize(one(shape), x + g * shape.size, words + g * shape.stride, nullptr,
+                           out + g * shape.size);
+        });
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
+              std::uint8_t* codes) const final {
+    encode_any(shape, x, words, codes);
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
+              std::uint16_t* codes) const final {
+    encode_any(shape, x, words, codes);
+  }
+  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
+              float* out) const final {
+    decode_any(shape, codes, words, out);
+  }
+  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
+              float* out) const final {
+    decode_any(shape, codes, words, out);
+  }
+
+ protected:
+  virtual std::size_t round_blocks(const Groups& shape, std::size_t g, const float* x,
+                                   const std::uint32_t* words, float* out) const = 0;
+  virtual std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x,
+                                  const std::uint32_t* words, std::uint8_t* codes) const = 0;
+  virtual std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x,
+                                  const std::uint32_t* words, std::uint16_t* codes) const = 0;
+  const SharedExponent& scale() const { return scale_; }
+  const GroupKernel& plain() const { return *plain_; }
+
+ private:
+  static std::vector<std::uint32_t> neutral_words(const formats::Codec& codec, int neutral) {
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(codec.words(1)), 0);
+    words[0] = static_cast<std::uint32_t>(neutral);
+    return words;
+  }
+  static Groups one(const Groups& shape) { return {shape.size, 1, shape.stride}; }
+
+  template <class Fast, class Plain>
+  static void run(const Groups& shape, const Fast& fast, const Plain& plain) {
+    for (std::size_t g = 0; g < shape.groups; ++g) {
+      g = fast(g);
+      if (g < shape.groups) plain(g);
+    }
+  }
+  template <class Code>
+  void encode_any(const Groups& shape, const float* x, const std::uint32_t* words, Code* codes) const {
+    run(
+        shape, [&](std::size_t g) { return code_blocks(shape, g, x, words, codes); },
+        [&](std::size_t g) {
+          plain_->encode(one(shape), x + g * shape.size, words + g * shape.stride, nullptr,
+                         codes + g * shape.size);
+        });
+  }
+  template <class Code>
+  void decode_any(const Groups& shape, const Code* codes, const std::uint32_t* words, float* out) const {
+    for (std::size_t g = 0; g < shape.groups; ++g) {
+      const int e = static_cast<int>(words[g * shape.stride]);
+      const std::size_t at = g * shape.size;
+      if (e < scale_.low || e > scale_.high) {
+        plain_->decode(one(shape), codes + at, words + g * shape.stride, out + at);
+      } else {
+        table_.run(codes + at, shape.size, formats::power_of_two(e - neutral_), out + at);
+      }
+    }
+  }
+
+  SharedExponent scale_;
+  int neutral_;
+  DecodeTable table_;
+  std::unique_ptr<const GroupKernel> plain_;
+};
+
+}  // namespace anybit::kernels
