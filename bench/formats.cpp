@@ -1,0 +1,105 @@
+// How fast formats are: float32 to quantized and back, to packed codes, and packed codes to float32, on 64
+// MB, beside memcpy of the same bytes. bench/bench_formats.py puts the numbers beside ml_dtypes' and prints
+// the table.
+#include <benchmark/benchmark.h>
+
+#include <cstring>
+#include <random>
+
+#include "formats/table.hpp"
+#include "kernels/tensor_codec.hpp"
+
+namespace {
+
+using namespace anybit;
+
+constexpr std::int64_t kRows = 4096, kColumns = 4096;  // 64 MB of float32
+constexpr std::size_t kCount = kRows * kColumns;
+
+const std::vector<float>& values() {
+  static const std::vector<float> all = [] {
+    std::vector<float> x(kCount);
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0, 0.05f);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = i < 1 << 20 ? normal(random) : x[i - (1 << 20)];
+    return x;
+  }();
+  return all;
+}
+
+std::vector<float>& output() {
+  static std::vector<float> out(kCount);
+  return out;
+}
+
+void rate(benchmark::State& state) {
+  state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(kCount * 4));
+}
+
+void copy(benchmark::State& state) {
+  values(), output();
+  for (auto _ : state) {
+    std::memcpy(output().data(), values().data(), kCount * 4);
+    benchmark::ClobberMemory();
+  }
+  rate(state);
+}
+
+enum class Job { quantize, pack, unpack };
+
+// Formats that choose from a block alone choose inside the loop; others (a scale for the whole tensor) are
+// timed with their parameters known, as a runtime would.
+void run(benchmark::State& state, const std::string& name, Job job) {
+  ThreadPool pool(static_cast<int>(state.range(0)));
+  const auto made = kernels::TensorCodec::make(name, {kRows, kColumns});
+  if (!made.ok()) return state.SkipWithError(made.error().text().c_str());
+  const kernels::TensorCodec& codec = *made;
+  const auto parameters = codec.choose(values(), pool);
+  const bool local = codec.codec().local();
+  std::vector<std::uint8_t> packed(static_cast<std::size_t>(codec.packed_bytes()));
+  codec.encode_packed(values(), parameters, packed.data(), pool);
+  for (auto _ : state) {
+    switch (job) {
+      case Job::quantize:
+        if (local) {
+          codec.choose_and_quantize(values(), output().data(), pool);
+        } else {
+          codec.quantize(values(), parameters, output().data(), pool);
+        }
+        break;
+      case Job::pack:
+        if (local) {
+          codec.choose_and_pack(values(), packed.data(), pool);
+        } else {
+          codec.encode_packed(values(), parameters, packed.data(), pool);
+        }
+        break;
+      case Job::unpack:
+        codec.decode_packed(packed.data(), parameters, output().data(), pool);
+        break;
+    }
+    benchmark::ClobberMemory();
+  }
+  rate(state);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  benchmark::RegisterBenchmark("memcpy", copy)->UseRealTime();
+  for (const formats::Descriptor* one : formats::table()) {
+    for (auto [word, job] :
+         {std::pair{"quantize", Job::quantize}, {"pack", Job::pack}, {"unpack", Job::unpack}}) {
+      const std::string name(one->name);
+      benchmark::RegisterBenchmark((name + "/" + word).c_str(),
+                                   [name, job = job](benchmark::State& state) { run(state, name, job); })
+          ->Arg(1)
+          ->Arg(2)
+          ->UseRealTime()
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}
