@@ -28,6 +28,11 @@ void Codec::settle(Words, std::int64_t) const {}
 
 Result<void> Codec::check(ConstWords) const { return {}; }
 
+Result<void> check_scale(float scale) {
+  if (is_finite(scale) && scale > 0) return {};
+  return invalid_argument(fmt::format("a scale of {:g} is not possible", scale), "a finite number above 0");
+}
+
 void Codec::quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const {
   if (!words.empty()) {  // the group may be coupled (pairs, residuals): one piece
     std::vector<Code16> codes(values.size());

@@ -23,11 +23,19 @@ using ConstWords = std::span<const std::uint32_t>;
 
 // How a field of the words is written to a file.
 struct Field {
-  enum class Store { float32, int32, uint8, bits };  // bits: a run of `count` single bits, 32 to a word
-  std::string_view name;                             // "scale", "zero_point", "exponent", "shift", …
+  // A word of float16 or bfloat16 has a float32's bits, of a value that the smaller type holds exactly.
+  enum class Store {
+    float32,
+    float16,
+    bfloat16,
+    int32,
+    uint8,
+    bits
+  };                      // bits: `count` single bits, 32 to a word
+  std::string_view name;  // "scale", "zero_point", "exponent", "shift", …
   Store store = Store::float32;
   int count = 1;            // values of this field in a group
-  int stored_bits = 32;     // bits that one value takes on disk
+  int stored_bits = 32;     // bits that one value takes on disk; 0: only encoding needs it, it is not written
   bool per_tensor = false;  // the same in every group: written once
   int bias = 0;             // uint8: what is added to the word to make it an unsigned byte
   int words() const { return store == Store::bits ? (count + 31) / 32 : count; }
@@ -85,5 +93,8 @@ class Codec {
   // An error if what encode() produces cannot be stored (a policy meant for quantize() alone).
   virtual Result<void> packable() const { return {}; }
 };
+
+// The word of a scale from outside must be a finite, positive number.
+Result<void> check_scale(float scale);
 
 }  // namespace anybit::formats

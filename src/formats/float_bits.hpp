@@ -27,6 +27,11 @@ inline float power_of_two(int e) {
   return e >= -126 ? float_of(static_cast<std::uint32_t>(e + 127) << 23) : float_of(1u << (e + 149));
 }
 
+// 2^e as a double, for e in -1022 … 1023. A float32 times it is exact while the result is a normal double.
+inline double wide_power_of_two(int e) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
+}
+
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 

@@ -28,16 +28,24 @@ Descriptor named(std::string_view name, MinifloatLayout layout, std::string_view
           }};
 }
 
-Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
+Flavour flavour_named(std::string_view name) {
+  return static_cast<Flavour>(std::find(std::begin(kFlavours), std::end(kFlavours), name) -
+                              std::begin(kFlavours));
+}
+
+Result<std::shared_ptr<const Codec>> make_custom(const Values& values, Flavour flavour, bool saturate) {
   const int width = whole(values, "width"), exponent_bits = whole(values, "exponent_width");
-  const auto flavour = static_cast<Flavour>(
-      std::find(std::begin(kFlavours), std::end(kFlavours), word(values, "flavour")) - std::begin(kFlavours));
   const int preset_bias = (1 << (exponent_bits - 1)) - 1 + (flavour == Flavour::fnuz ? 1 : 0);
   const int bias = TRY(whole_or_auto(values, "exponent_bias", preset_bias));
   const MinifloatLayout layout{exponent_bits, width - exponent_bits - 1, bias, flavour};
   TRY(check(layout));
-  return std::make_shared<const MinifloatCodec>(layout, flag(values, "saturate"));
+  return std::make_shared<const MinifloatCodec>(layout, saturate);
 }
+
+const Parameter kWidth{"width", std::int64_t{8}, "bits in all", 2, 16};
+const Parameter kExponentWidth{"exponent_width", std::int64_t{4}, "bits of the exponent", 1, 8};
+const Parameter kExponentBias{"exponent_bias", std::string("auto"),
+                              "what the exponent's code exceeds it by; auto: 2^(exponent_width-1) - 1"};
 
 }  // namespace
 
@@ -81,7 +89,7 @@ double MinifloatLayout::magnitude(Code16 code) const {
   const int exponent = code >> mantissa_bits;
   const int mantissa = code & ((1 << mantissa_bits) - 1);
   const int hidden = exponent == 0 ? 0 : 1 << mantissa_bits;
-  return std::ldexp(mantissa + hidden, std::max(exponent, 1) - bias - mantissa_bits);
+  return (mantissa + hidden) * wide_power_of_two(std::max(exponent, 1) - bias - mantissa_bits);
 }
 
 Code16 MinifloatLayout::encode(float x, bool saturate, Rounding rounding, std::uint32_t noise) const {
@@ -92,9 +100,9 @@ Code16 MinifloatLayout::encode(float x, bool saturate, Rounding rounding, std::u
   if (is_finite(x)) {
     // In units of the last place of x's binade; a carry moves the code into the next binade by itself.
     const int exponent = x == 0 ? lowest_exponent() : std::max(exponent_of(x), lowest_exponent());
-    const double units = std::fabs(
-        round_to_integer(std::ldexp(static_cast<double>(x), mantissa_bits - exponent), rounding, noise));
-    const double wide = std::ldexp(exponent - lowest_exponent(), mantissa_bits) + units;
+    const double units =
+        std::fabs(round_to_integer(x * wide_power_of_two(mantissa_bits - exponent), rounding, noise));
+    const double wide = (exponent - lowest_exponent()) * wide_power_of_two(mantissa_bits) + units;
     if (wide <= largest_code()) code = static_cast<Code16>(wide);
   }
   if (flavour == Flavour::fnuz && (code == 0 || code == nan_code())) return code;
@@ -119,7 +127,7 @@ Result<void> check(const MinifloatLayout& layout) {
                                         layout.bits(), layout.exponent_bits, layout.bias, why),
                             std::move(hint));
   };
-  if (layout.bias < -1000 || layout.bias > 1000) return fail("the bias is out of all range", "-1000 to 1000");
+  if (layout.bias < -500 || layout.bias > 500) return fail("the bias is out of all range", "-500 to 500");
   if (layout.mantissa_bits < 0) {
     return fail("the exponent does not fit", "exponent_width at most width - 1 (one bit is the sign)");
   }
@@ -166,6 +174,40 @@ Range MinifloatCodec::range(ConstWords) const {
   return {-largest, largest};
 }
 
+Code16 E8m0::encode(float x, bool saturate, Rounding rounding, std::uint32_t noise) {
+  if (is_nan(x)) return kNanCode;
+  if (!(x > 0)) return saturate ? Code16{0} : kNanCode;
+  int code = kLargestCode + 1;
+  if (is_finite(x)) {
+    const int exponent = exponent_of(x);
+    const double significand = round_to_integer(x * wide_power_of_two(-exponent), rounding, noise);
+    code = std::max(exponent + kBias + (significand >= 2 ? 1 : 0), 0);
+  }
+  if (code > kLargestCode) return saturate ? kLargestCode : kNanCode;
+  return static_cast<Code16>(code);
+}
+
+Properties E8m0Codec::properties() const {
+  return {.bits = 8,
+          .largest = E8m0::decode(E8m0::kLargestCode),
+          .lowest = E8m0::decode(0),
+          .smallest = E8m0::decode(0),
+          .nan = true,
+          .layout = "eeeeeeee"};
+}
+
+void E8m0Codec::encode(std::span<const float> values, ConstWords, Draw draw, Code16* codes) const {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    codes[i] = E8m0::encode(values[i], saturate_, draw.rounding, draw.noise ? draw.noise[i] : 0);
+  }
+}
+
+void E8m0Codec::decode(std::span<const Code16> codes, ConstWords, float* values) const {
+  for (std::size_t i = 0; i < codes.size(); ++i) values[i] = E8m0::decode(codes[i]);
+}
+
+Range E8m0Codec::range(ConstWords) const { return {E8m0::decode(0), E8m0::decode(E8m0::kLargestCode)}; }
+
 std::span<const Descriptor> minifloat_descriptors() {
   static const Descriptor all[] = {
       named("fp8_e5m2", kE5m2, "OCP 8-bit float with infinities"),
@@ -180,10 +222,9 @@ std::span<const Descriptor> minifloat_descriptors() {
       {.name = "minifloat",
        .family = "minifloat",
        .summary = "any small float: width, exponent width, bias and flavour of one's own",
-       .parameters = {{"width", std::int64_t{8}, "bits in all", 2, 16},
-                      {"exponent_width", std::int64_t{4}, "bits of the exponent", 1, 8},
-                      {"exponent_bias", std::string("auto"),
-                       "what the exponent's code exceeds it by; auto: 2^(exponent_width-1) - 1"},
+       .parameters = {kWidth,
+                      kExponentWidth,
+                      kExponentBias,
                       {"flavour",
                        std::string("finite"),
                        "which codes are Inf or NaN",
@@ -191,7 +232,22 @@ std::span<const Descriptor> minifloat_descriptors() {
                        0,
                        {std::begin(kFlavours), std::end(kFlavours)}},
                       kSaturate},
-       .make = make_custom},
+       .make =
+           [](const Values& values) {
+             return make_custom(values, flavour_named(word(values, "flavour")), flag(values, "saturate"));
+           }},
+      {.name = "minifloat_ieee",
+       .family = "minifloat",
+       .summary = "a small float with subnormals whose every code is a finite number",
+       .parameters = {kWidth, kExponentWidth, kExponentBias},
+       .make = [](const Values& values) { return make_custom(values, Flavour::finite, true); }},
+      {.name = "fp8_e8m0",
+       .family = "minifloat",
+       .summary = "powers of two, for scales: no sign, no zero",
+       .parameters = {kSaturate},
+       .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
+         return std::make_shared<const E8m0Codec>(flag(values, "saturate"));
+       }},
   };
   return all;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "formats/codec.hpp"
+#include "formats/float_bits.hpp"
 
 namespace anybit::formats {
 
@@ -51,6 +52,33 @@ class MinifloatCodec final : public Codec {
 
  private:
   MinifloatLayout layout_;
+  bool saturate_;
+};
+
+// Powers of two alone, 2^(code - 127) with 255 for NaN: no sign, no zero. A scale's format.
+// Nearest value, and a tie goes up: the significand 1.5 is rounded to the even number, 2.
+struct E8m0 {
+  static constexpr int kBias = 127;
+  static constexpr Code16 kNanCode = 255, kLargestCode = 254;
+  // Zero and negative numbers have no code: the smallest value if `saturate`, else NaN.
+  static Code16 encode(float x, bool saturate, Rounding rounding, std::uint32_t noise);
+  static float decode(Code16 code) {
+    return (code & 255) == kNanCode ? kNan : power_of_two((code & 255) - kBias);
+  }
+};
+
+class E8m0Codec final : public Codec {
+ public:
+  explicit E8m0Codec(bool saturate) : saturate_(saturate) {}
+  bool saturate() const { return saturate_; }
+
+  Properties properties() const override;
+  int bits() const override { return 8; }
+  void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
+  void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  Range range(ConstWords words) const override;
+
+ private:
   bool saturate_;
 };
 

@@ -16,10 +16,9 @@ std::string_view type_name(const Value& value) {
   return kNames[value.index()];
 }
 
-// A whole number may be written where a real one is wanted, and also a flag where "auto" stands by default.
+// A whole number may be written where a real one is wanted; a number, true or false where a word is ("auto").
 Value convert(const Value& given, const Value& like) {
-  const bool plain = std::holds_alternative<std::int64_t>(given) || std::holds_alternative<bool>(given);
-  if (like == Value(std::string("auto")) && plain) return to_string(given);
+  if (std::holds_alternative<std::string>(like)) return to_string(given);
   if (std::holds_alternative<double>(like) && std::holds_alternative<std::int64_t>(given)) {
     return static_cast<double>(std::get<std::int64_t>(given));
   }
@@ -51,7 +50,7 @@ Result<void> check_bounds(const Descriptor& format, const Parameter& parameter, 
 std::string to_string(const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
-  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{:g}", *real);
+  if (const auto* real = std::get_if<double>(&value)) return fmt::format("{}", *real);
   return std::get<std::string>(value);
 }
 

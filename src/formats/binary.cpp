@@ -1,0 +1,72 @@
+// Binary: x >= 0 is +1, else -1; or x > 0 is 1, else 0; docs/formats.md#binary.
+#include "formats/binary.hpp"
+
+#include "base/error.hpp"
+#include "formats/sums.hpp"
+#include "formats/table.hpp"
+
+namespace anybit::formats {
+namespace {
+
+// True with probability clip((x + 1) / 2, 0, 1): (x + 1) / 2 · 2^32 > noise, arranged so that nothing rounds.
+bool drawn(float x, std::uint32_t noise) {
+  return x * wide_power_of_two(31) > static_cast<double>(noise) - wide_power_of_two(31);
+}
+
+}  // namespace
+
+Properties BinaryCodec::properties() const {
+  return {.bits = 1,
+          .largest = 1,
+          .lowest = bipolar_ ? -1.0 : 0.0,
+          .smallest = 1,
+          .zero = !bipolar_,
+          .layout = bipolar_ ? "s" : "i"};
+}
+
+std::vector<Field> BinaryCodec::fields(std::int64_t) const {
+  if (!scaled_) return {};
+  return {{.name = "scale"}};
+}
+
+void BinaryCodec::choose(std::span<const float> values, Words words) const {
+  if (!scaled_) return;
+  // Nothing but zeros: the smallest scale is the nearest that ±scale comes to them.
+  const auto mean = static_cast<float>(mean_magnitude(values, -1, 0));
+  words[0] = bits_of(std::max(mean, kSmallestScale));
+}
+
+Result<void> BinaryCodec::check(ConstWords words) const {
+  return scaled_ ? check_scale(float_of(words[0])) : Result<void>();
+}
+
+void BinaryCodec::encode(std::span<const float> values, ConstWords, Draw draw, Code16* codes) const {
+  const bool stochastic = draw.rounding == Rounding::stochastic && draw.noise != nullptr;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float x = values[i];
+    const bool up = stochastic ? drawn(x, draw.noise[i]) : bipolar_ ? x >= 0 : x > 0;
+    codes[i] = up || is_nan(x) ? 1 : 0;
+  }
+}
+
+void BinaryCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
+  const float one = high(words), other = low(words);
+  for (std::size_t i = 0; i < codes.size(); ++i) values[i] = (codes[i] & 1) != 0 ? one : other;
+}
+
+std::span<const Descriptor> binary_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "binary",
+       .family = "binary",
+       .summary = "one bit a value: its sign",
+       .parameters = {{"bipolar", true, "+1 (x >= 0) and -1; false: 1 (x > 0) and 0"},
+                      {"scale", std::string("none"), "mean: times the mean of |x|", 0, 0, {"none", "mean"}}},
+       .granularity = Granularity::tensor,
+       .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
+         return std::make_shared<const BinaryCodec>(flag(values, "bipolar"), word(values, "scale") == "mean");
+       }},
+  };
+  return all;
+}
+
+}  // namespace anybit::formats

@@ -1,0 +1,171 @@
+// Fixed point: q = clip(round(x · 2^frac)); docs/formats.md#fixed. Powers of two alone, so nothing rounds
+// twice.
+#include "formats/fixed.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "formats/float_bits.hpp"
+#include "formats/sums.hpp"
+#include "formats/table.hpp"
+
+namespace anybit::formats {
+namespace {
+
+int preset_frac(const FixedLayout& layout) { return layout.bits / 2; }
+
+// Whether every value becomes zero, whatever the places.
+bool only_zero(const FixedLayout& layout, Range range) {
+  return range.high <= 0 && (range.low >= 0 || !layout.is_signed);
+}
+
+// The most places at which nothing is clipped.
+int widest_fit(const FixedLayout& layout, Range range) {
+  int frac = layout.most_places();
+  const auto fits = [&] {
+    const double unit = wide_power_of_two(frac);
+    return range.high * unit <= layout.highest() &&
+           (!layout.is_signed || range.low * unit >= layout.lowest());
+  };
+  while (frac > layout.fewest_places() && !fits()) --frac;
+  return frac;
+}
+
+struct Errors {
+  double all = 0;      // squared error of all values
+  double clipped = 0;  // of those beyond the ends alone; it only grows with the places
+};
+
+Errors errors_at(const FixedLayout& layout, int frac, std::span<const float> values) {
+  const double unit = wide_power_of_two(frac), step = wide_power_of_two(-frac);
+  Errors errors;
+
+  const auto error = [&](std::size_t i, bool only_clipped) {
+    if (!is_finite(values[i])) return 0.0;
+    const double t = values[i] * unit;
+    const double q = std::clamp(std::nearbyint(t), static_cast<double>(layout.lowest()),
+                                static_cast<double>(layout.highest()));
+    if (only_clipped && t >= layout.lowest() && t <= layout.highest()) return 0.0;
+    const double difference = (t - q) * step;
+    return difference * difference;
+  };
+  errors.all = chunked_sum(values.size(), [&](std::size_t i) { return error(i, false); });
+  errors.clipped = chunked_sum(values.size(), [&](std::size_t i) { return error(i, true); });
+  return errors;
+}
+
+Result<std::shared_ptr<const Codec>> make_fixed(const Values& values) {
+  const FixedLayout layout{whole(values, "width"), flag(values, "signed")};
+  const std::string& text = word(values, "frac");
+  if (text == "auto") return std::make_shared<const FixedCodec>(layout, std::nullopt);
+  const int frac = text == "half" ? preset_frac(layout) : TRY(whole_or_auto(values, "frac", 0));
+  if (frac < layout.fewest_places() || frac > layout.most_places()) {
+    return invalid_argument(fmt::format("frac = {} is not possible: float32 has not those values", frac),
+                            fmt::format("from {} to {}", layout.fewest_places(), layout.most_places()));
+  }
+  return std::make_shared<const FixedCodec>(layout, frac);
+}
+
+Descriptor fixed_point(std::string_view name, std::string_view summary) {
+  return {
+      .name = name,
+      .family = "fixed",
+      .summary = summary,
+      .parameters = {{"width", std::int64_t{8}, "bits in all", 1, 16},
+                     {"frac", std::string("half"),
+                      "bits after the point: a whole number; half: width / 2; auto: the least squared error"},
+                     {"signed", true, "two's complement"}},
+      .granularity = Granularity::tensor,
+      .make = make_fixed};
+}
+
+}  // namespace
+
+Properties FixedCodec::properties() const {
+  const double step = wide_power_of_two(-frac_.value_or(0));  // auto: as if the unit were 1
+  return {.bits = layout_.bits,
+          .largest = layout_.highest() * step,
+          .lowest = layout_.lowest() * step,
+          .smallest = step,
+          .zero = true,
+          .layout = layout_.is_signed ? "s" + std::string(layout_.bits > 1 ? " " : "") +
+                                            std::string(static_cast<std::size_t>(layout_.bits - 1), 'i')
+                                      : std::string(static_cast<std::size_t>(layout_.bits), 'i')};
+}
+
+std::vector<Field> FixedCodec::fields(std::int64_t) const {
+  if (frac_) return {};
+  return {{.name = "frac", .store = Field::Store::int32, .stored_bits = 16}};
+}
+
+// Fewer places than fit without clipping only coarsen the steps; more are tried while what they clip costs
+// less than the best found. Equal errors: the finer steps. Nothing but zeros: the default.
+void FixedCodec::choose(std::span<const float> values, Words words) const {
+  if (frac_) return;
+  const Range range = finite_range(values);
+  int best = preset_frac(layout_);
+  if (!only_zero(layout_, range)) {
+    double least = kInfinity;
+    for (int frac = widest_fit(layout_, range); frac <= layout_.most_places(); ++frac) {
+      const Errors errors = errors_at(layout_, frac, values);
+      if (errors.clipped > least) break;
+      if (errors.all <= least) {
+        least = errors.all;
+        best = frac;
+      }
+    }
+  }
+  words[0] = static_cast<std::uint32_t>(best);
+}
+
+Result<void> FixedCodec::choose_from_range(Range range, Words words) const {
+  if (frac_) return {};
+  if (!is_finite(range.low) || !is_finite(range.high) || range.low > range.high) {
+    return invalid_argument(fmt::format("{:g} to {:g} is no range", range.low, range.high),
+                            "two finite numbers, the lower one first");
+  }
+  words[0] = static_cast<std::uint32_t>(only_zero(layout_, range) ? preset_frac(layout_)
+                                                                  : widest_fit(layout_, range));
+  return {};
+}
+
+Result<void> FixedCodec::check(ConstWords words) const {
+  if (frac_) return {};
+  const int places = frac(words);
+  if (places >= layout_.fewest_places() && places <= layout_.most_places()) return {};
+  return invalid_argument(fmt::format("{} bits after the point are not possible", places),
+                          fmt::format("from {} to {}", layout_.fewest_places(), layout_.most_places()));
+}
+
+void FixedCodec::encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const {
+  const double unit = wide_power_of_two(frac(words));
+  const double low = layout_.lowest(), high = layout_.highest();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double q = is_nan(values[i]) ? 0.0 : std::clamp(draw(values[i] * unit, i), low, high);
+    codes[i] = layout_.code_of(static_cast<int>(q));
+  }
+}
+
+void FixedCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
+  const double step = wide_power_of_two(-frac(words));
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    values[i] = static_cast<float>(layout_.integer_of(codes[i]) * step);
+  }
+}
+
+Range FixedCodec::range(ConstWords words) const {
+  const double step = wide_power_of_two(-frac(words));
+  return {static_cast<float>(layout_.lowest() * step), static_cast<float>(layout_.highest() * step)};
+}
+
+std::span<const Descriptor> fixed_descriptors() {
+  static const Descriptor all[] = {
+      fixed_point("fixed", "integers with a binary point"),
+      fixed_point("integer", "another name of fixed"),
+  };
+  return all;
+}
+
+}  // namespace anybit::formats

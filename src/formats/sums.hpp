@@ -1,0 +1,60 @@
+// Statistics of a group's values, for formats that choose their parameters from them. Sums are in double, in
+// chunks of 4096 values whose sums are added in index order, so that they depend on the values alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "formats/codec.hpp"
+#include "formats/float_bits.hpp"
+
+namespace anybit::formats {
+
+inline constexpr std::size_t kSumChunk = 4096;
+
+// The sum of term(i) for i below `count`.
+template <class Term>
+double chunked_sum(std::size_t count, Term term) {
+  double total = 0;
+  for (std::size_t begin = 0; begin < count; begin += kSumChunk) {
+    const std::size_t end = std::min(count, begin + kSumChunk);
+    double part = 0;
+    for (std::size_t i = begin; i < end; ++i) part += term(i);
+    total += part;
+  }
+  return total;
+}
+
+// The mean of |x| over the finite values with |x| > above; `fallback` if there are none.
+inline double mean_magnitude(std::span<const float> values, float above, double fallback) {
+  std::int64_t count = 0;
+  const double sum = chunked_sum(values.size(), [&](std::size_t i) {
+    const float magnitude = std::fabs(values[i]);
+    if (!is_finite(magnitude) || !(magnitude > above)) return 0.0;
+    ++count;
+    return static_cast<double>(magnitude);
+  });
+  return count == 0 ? fallback : sum / static_cast<double>(count);
+}
+
+// The smallest and the largest of the finite values; 0 and 0 if there are none.
+inline Range finite_range(std::span<const float> values) {
+  Range range{kInfinity, -kInfinity};
+  for (const float x : values) {
+    if (!is_finite(x)) continue;
+    range.low = std::min(range.low, x);
+    range.high = std::max(range.high, x);
+  }
+  return range.low <= range.high ? range : Range{};
+}
+
+inline float largest_magnitude(Range range) { return std::max(std::fabs(range.low), std::fabs(range.high)); }
+
+// Scales never fall below the smallest normal float32: a quotient by a subnormal is not the same on every
+// CPU.
+inline constexpr float kSmallestScale = 0x1p-126f;
+
+}  // namespace anybit::formats

@@ -1,0 +1,38 @@
+// Ternary: -1, 0 and +1 around a threshold, with or without a scale; docs/formats.md#ternary.
+#pragma once
+
+#include "formats/codec.hpp"
+#include "formats/float_bits.hpp"
+
+namespace anybit::formats {
+
+class TernaryCodec final : public Codec {
+ public:
+  enum class Basis { mean, median, max };
+
+  TernaryCodec(double factor, Basis basis, bool scaled) : factor_(factor), basis_(basis), scaled_(scaled) {}
+  bool scaled() const { return scaled_; }
+  // x becomes +1 above it, -1 below its negative.
+  float threshold(ConstWords words) const { return float_of(words[0]); }
+  float scale(ConstWords words) const { return scaled_ ? float_of(words[1]) : 1.0f; }
+
+  // Two bits, two's complement; 0b10 is not canonical and decodes to 0.
+  static constexpr Code16 kZero = 0b00, kPlus = 0b01, kMinus = 0b11;
+
+  Properties properties() const override;
+  int bits() const override { return 2; }
+  std::vector<Field> fields(std::int64_t size) const override;
+  void choose(std::span<const float> values, Words words) const override;
+  Result<void> check(ConstWords words) const override;
+  void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
+  void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  Range range(ConstWords words) const override { return {-scale(words), scale(words)}; }
+  Rounding rounding(Rounding) const override { return Rounding::half_even; }  // a threshold of its own
+
+ private:
+  double factor_;
+  Basis basis_;
+  bool scaled_;
+};
+
+}  // namespace anybit::formats
