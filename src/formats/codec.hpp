@@ -24,14 +24,8 @@ using ConstWords = std::span<const std::uint32_t>;
 // How a field of the words is written to a file.
 struct Field {
   // A word of float16 or bfloat16 has a float32's bits, of a value that the smaller type holds exactly.
-  enum class Store {
-    float32,
-    float16,
-    bfloat16,
-    int32,
-    uint8,
-    bits
-  };                      // bits: `count` single bits, 32 to a word
+  // bits: a run of `count` single bits, 32 to a word.
+  enum class Store { float32, float16, bfloat16, int32, uint8, bits };
   std::string_view name;  // "scale", "zero_point", "exponent", "shift", …
   Store store = Store::float32;
   int count = 1;            // values of this field in a group

@@ -26,6 +26,7 @@ class TernaryCodec final : public Codec {
   Result<void> check(ConstWords words) const override;
   void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  bool local() const override { return true; }
   Range range(ConstWords words) const override { return {-scale(words), scale(words)}; }
   Rounding rounding(Rounding) const override { return Rounding::half_even; }  // a threshold of its own
 
