@@ -11,7 +11,10 @@ constexpr std::uint64_t kLargeTensor = 1 << 20;
 
 std::uint64_t alignment_of(std::uint64_t size) { return size >= kLargeTensor ? 4096 : 64; }
 
-enum class Role { initializer, other };
+// ONNX Runtime reads external data of initializers and of Constant nodes, in subgraphs too; of the parts of
+// sparse tensors and inside functions it is not sure that others do, so those stay inside unless they were
+// outside.
+enum class Role { movable, fixed };
 
 // Calls visit(tensor, role) for every tensor of a model, in the order of the file.
 template <class Visit>
@@ -25,6 +28,7 @@ class Walk {
       if (training.initialization) (*this)(**training.initialization);
       if (training.algorithm) (*this)(**training.algorithm);
     }
+    role_ = Role::fixed;
     for (const graph::Function& function : model.functions) {
       for (const graph::Node& node : function.nodes) (*this)(node);
       for (const graph::Attribute& attribute : function.default_attributes) (*this)(attribute);
@@ -34,7 +38,7 @@ class Walk {
  private:
   void operator()(const graph::Graph& graph) {
     for (const graph::Node& node : graph.nodes) (*this)(node);
-    for (const graph::Tensor& tensor : graph.initializers) visit_(tensor, Role::initializer);
+    for (const graph::Tensor& tensor : graph.initializers) visit_(tensor, role_);
     for (const graph::SparseTensor& sparse : graph.sparse_initializers) held(sparse);
   }
   void operator()(const graph::Node& node) {
@@ -47,11 +51,11 @@ class Walk {
   }
   template <class Value>
   void held(const Value&) {}
-  void held(const graph::Tensor& tensor) { visit_(tensor, Role::other); }
+  void held(const graph::Tensor& tensor) { visit_(tensor, role_); }
   void held(const graph::GraphBox& box) { (*this)(*box); }
   void held(const graph::SparseTensor& sparse) {
-    if (sparse.values) visit_(*sparse.values, Role::other);
-    if (sparse.indices) visit_(*sparse.indices, Role::other);
+    if (sparse.values) visit_(*sparse.values, Role::fixed);
+    if (sparse.indices) visit_(*sparse.indices, Role::fixed);
   }
   void held(const std::vector<graph::Tensor>& tensors) {
     for (const graph::Tensor& tensor : tensors) held(tensor);
@@ -64,16 +68,15 @@ class Walk {
   }
 
   Visit& visit_;
+  Role role_ = Role::movable;
 };
 
-// Other runtimes read external data of initializers everywhere, of attributes not always: those stay inside
-// unless they were outside before.
 bool goes_out(const graph::Tensor& tensor, Role role, const SaveOptions& options, bool overflow) {
   if (tensor.type() == graph::ElementType::string || options.external == SaveOptions::External::never)
     return false;
   const bool was_out = tensor.storage == graph::Storage::external;
   const bool large = static_cast<std::int64_t>(tensor.data.size()) >= options.external_threshold;
-  const bool movable = role == Role::initializer || was_out;
+  const bool movable = role == Role::movable || was_out;
   if (options.external == SaveOptions::External::always) return movable && large;
   return was_out || (overflow && movable && large);
 }

@@ -12,7 +12,7 @@ namespace anybit::onnx {
 
 struct SaveOptions {
   // When tensor data goes into a file beside the model: `keep` leaves each tensor where it was, and moves
-  // initializers out only if the model would pass protobuf's 2 GB; `always` has initializers of
+  // data out only if the model would pass protobuf's 2 GB; `always` has initializers and constants of
   // `external_threshold` bytes or more outside, and the others inside; `never` puts everything inside, or
   // fails.
   enum class External { keep, always, never } external = External::keep;

@@ -146,7 +146,7 @@ class Walker {
   }
 
   bool block_record(const Frame& frame, std::uint32_t number) {
-    std::size_t length;
+    std::size_t length = 0;
     if (!read_length(frame.end, length)) return false;
     const Field& field = field_of(frame.message, number);
     const std::size_t end = position_ + length;
@@ -203,7 +203,7 @@ class Walker {
         }
         open.pop_back();
       } else if (wire_type == block) {
-        std::size_t length;
+        std::size_t length = 0;
         if (!read_length(end, length)) return false;
         position_ += length;
       } else if (!plain_record(end, inner, wire_type)) {
@@ -238,7 +238,7 @@ class Walker {
       std::uint32_t other, wire_type;
       if (!read_tag(frame.end, other, wire_type)) break;
       index += other == number && wire_type == block;
-      std::size_t length;
+      std::size_t length = 0;
       if (wire_type != block) {
         if (!plain_record(frame.end, other, wire_type)) break;
       } else if (read_length(frame.end, length)) {
