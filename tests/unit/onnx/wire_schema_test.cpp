@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -46,8 +45,7 @@ Payload payload_of(const std::string& type, bool repeated) {
 }
 
 TEST(WireSchema, EveryFieldOfTheProtoFileIsKnownAndNoOther) {
-  const auto root = std::filesystem::path(__FILE__).parent_path() / "../../..";
-  std::ifstream file(root / "src/onnx/onnx.proto");
+  std::ifstream file(ANYBIT_SOURCE "/src/onnx/onnx.proto");
   ASSERT_TRUE(file) << "onnx.proto is not where this test expects it";
   const std::regex opening(R"(\s*message (\w+) \{)");
   const std::regex declaration(R"(\s*(?:(optional|repeated) )?(\w+) (\w+) = (\d+)\b.*)");
