@@ -71,8 +71,9 @@ Error undefined_input(std::size_t input, const Scope& scope, const Place& place)
   for (auto body = scope.bodies.rbegin(); body != scope.bodies.rend(); ++body) {
     const std::size_t later = producer_of(name, *body->nodes, body->current);
     if (later == kNobody) continue;
-    if (later == body->current) return place.invalid(what + " is an output of the same node: a cycle");
     const std::string producer = Place(nullptr, (*body->nodes)[later], later).text();
+    if (later == body->current)
+      return place.invalid(fmt::format("{} is an output of {} itself: a cycle", what, producer));
     if (depends(*body->nodes, later, body->current)) {
       return place.invalid(
           fmt::format("{} is produced by {}, which depends on this node: a cycle", what, producer));
