@@ -90,7 +90,13 @@ Result<void> check_attribute(const Attribute& attribute, const Context& context,
   if (declared < 0 || declared >= static_cast<std::int32_t>(kNames.size())) {
     return place.invalid(fmt::format("attribute type {} does not exist", declared));
   }
-  if (!attribute.others.empty()) return place.invalid("has more than one value");
+  // ONNX Runtime reads the value of the declared kind and overlooks others; they are carried along.
+  if (!attribute.others.empty() && declared == 0) {
+    return place.invalid("has more than one value", "declare which by the attribute's type");
+  }
+  for (const Attribute::Value& other : attribute.others) {
+    TRY(std::visit(CheckValue{context, scope, place, depth}, other));
+  }
   if (!attribute.reference.empty()) return check_reference(attribute, context, place);
   const Kind held = kKinds[attribute.value.index()];
   const auto kind = static_cast<Kind>(declared);

@@ -229,9 +229,14 @@ TEST(VerifyAttribute, ZerosAndEmptyListsMayBeLeftOutButNotTensorsOrGraphs) {
   expect_invalid(with({attribute("a", {}, AttributeKind::undefined)}), kNode + " > a", "no value");
 }
 
-TEST(VerifyAttribute, ThereIsOneValue) {
+TEST(VerifyAttribute, ThereIsOneValueUnlessTheKindTellsWhichCounts) {
   Attribute a = attribute("a", 1.0F, AttributeKind::real);
-  a.others.push_back(std::int64_t{1});
+  a.others.push_back(floats("", {1}, {1}));
+  expect_sound(with({a}));
+  a.others.push_back(floats("", {2}, {1}));
+  expect_invalid(with({a}), kNode + " > a", "takes 8 bytes");
+  a.others.pop_back();
+  a.kind.reset();
   expect_invalid(with({a}), kNode + " > a", "more than one value");
 }
 
