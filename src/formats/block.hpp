@@ -6,6 +6,8 @@
 #include <limits>
 #include <span>
 
+#include "base/error.hpp"
+#include "formats/codec.hpp"
 #include "formats/float_bits.hpp"
 
 namespace anybit::formats {
@@ -46,6 +48,14 @@ inline std::uint32_t significand_of(float x) {
   return bits << (std::countl_zero(bits) - 8);
 }
 
+// The smallest E at which a positive magnitude, rounded to the nearest multiple of 2^(E - bits), is one of
+// the first 2^bits - 1 of them (1 <= bits <= 22).
+inline int smallest_exponent_for(float magnitude, int bits) {
+  const int exponent = exponent_of(magnitude) + 1;
+  const bool carries = significand_of(magnitude) >= (1u << 24) - (1u << (23 - bits));
+  return carries ? exponent + 1 : exponent;
+}
+
 // The float32 nearest to a finite value; one beyond float32 becomes its largest, so that a code that is a
 // finite number never decodes to Inf.
 inline float nearest_finite_float(double value) {
@@ -56,5 +66,24 @@ inline float nearest_finite_float(double value) {
 // A shared exponent (or bias) is kept in its word as a signed integer.
 inline int exponent_in(std::uint32_t word) { return static_cast<int>(word); }
 inline std::uint32_t word_of(int exponent) { return static_cast<std::uint32_t>(exponent); }
+
+// The parameters of a block with these two values.
+inline Result<void> choose_from_ends(const Codec& codec, Range range, Words words) {
+  if (!is_finite(range.low) || !is_finite(range.high)) {
+    return invalid_argument(fmt::format("no block holds the range {:g} to {:g}", range.low, range.high),
+                            "a finite range");
+  }
+  const float ends[] = {range.low, range.high};
+  codec.choose_for_tensor(ends, words);
+  codec.choose(ends, words);
+  return {};
+}
+
+// A shared exponent or bias from outside.
+inline Result<void> check_exponent(int exponent, int lowest, int highest) {
+  if (exponent >= lowest && exponent <= highest) return {};
+  return invalid_argument(fmt::format("a block shares the exponent {}, which the format lacks", exponent),
+                          fmt::format("{} to {}", lowest, highest));
+}
 
 }  // namespace anybit::formats

@@ -3,7 +3,6 @@
 #include "formats/mx.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -159,21 +158,13 @@ void MxCodec::choose(std::span<const float> values, Words words) const {
 }
 
 Result<void> MxCodec::choose_from_range(Range range, Words words) const {
-  if (!is_finite(range.low) || !is_finite(range.high)) {
-    return invalid_argument(fmt::format("no scale for the range {:g} to {:g}", range.low, range.high),
-                            "a finite range");
-  }
-  choose(std::array{range.low, range.high}, words);
-  return {};
+  return choose_from_ends(*this, range, words);
 }
 
 Result<void> MxCodec::check(ConstWords words) const {
-  const int exponent = exponent_in(words[0]);
   const int lowest = options_.scale_overflow == ScaleOverflow::unclamped ? -149 - element_.largest_exponent()
                                                                          : kLowestExponent;
-  if (exponent >= lowest && exponent <= kNanExponent) return {};
-  return invalid_argument(fmt::format("a block's exponent is {}", exponent),
-                          fmt::format("{} to {}, or {} for NaN", lowest, kHighestExponent, kNanExponent));
+  return check_exponent(exponent_in(words[0]), lowest, kNanExponent);
 }
 
 // A float element times 2^E is a float of the same layout with another bias: no scaling, no rounding twice.

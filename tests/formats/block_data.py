@@ -68,8 +68,8 @@ KINDS = FINITE | {"nonfinite": with_nonfinite}
 
 
 def blocks(rng, count):
-    """(kind, block) pairs of sizes 1 to 64, every kind in turn."""
+    """(kind, block) pairs of sizes 1 to 64, small ones oftener, every kind in turn."""
     kinds = list(KINDS)
     for i in range(count):
-        kind, size = kinds[i % len(kinds)], int(rng.integers(1, 65))
+        kind, size = kinds[i % len(kinds)], int(2 ** rng.uniform(0, 6.02))
         yield kind, KINDS[kind](rng, size)

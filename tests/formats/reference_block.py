@@ -99,9 +99,11 @@ def nearest_magnitude(values, magnitude, negative, rounding, noise):
     if values[i] == magnitude or i == len(values) - 1:
         return i
     inner, outer = magnitude - values[i], values[i + 1] - magnitude
+    # Even is a value of an even number of steps; without mantissa bits that is always the outer one, as 2 after 1.
+    inner_is_even = values[i] / (values[i + 1] - values[i]) % 2 == 0
     if negative:  # the outer neighbour is the lower one
-        return i if choose_side(outer, inner, i % 2 == 0, True, rounding, noise) else i + 1
-    return i + 1 if choose_side(inner, outer, (i + 1) % 2 == 0, False, rounding, noise) else i
+        return i if choose_side(outer, inner, inner_is_even, True, rounding, noise) else i + 1
+    return i + 1 if choose_side(inner, outer, not inner_is_even, False, rounding, noise) else i
 
 
 class Reference:
@@ -213,3 +215,190 @@ class Mx(Reference):
         if self.nonfinite == "element":
             out = np.array([y if finite(x) else np.float32(x) for x, y in zip(xs, out)], np.float32)
         return out
+
+
+# Block floating point ---------------------------------------------------------------------------------------------
+
+
+class SignMagnitude(Reference):
+    """A sign above `bits` bits of M; exponent() tells the exponent of the i-th value."""
+
+    def exponent(self, words, i):
+        return words[0]
+
+    def fitting_exponent(self, amax, lowest, highest):
+        """The smallest exponent at which the rounded maximum fits, or the highest. Below amax / 4 none does."""
+        start = lowest if amax == 0 else max(lowest, floor_log2(amax) - 2)
+        for e in range(start, highest):
+            if round_between(amax * 2**self.bits / power(e), "half_even", 0) <= 2**self.bits - 1:
+                return e
+        return highest
+
+    def encode(self, x, words, i, rounding, noise):
+        if math.isnan(x):
+            return 0
+        sign = sign_bit(x) << self.bits
+        if math.isinf(x):
+            return (2**self.bits - 1) | sign
+        k = round_between(Fraction(x) * 2**self.bits / power(self.exponent(words, i)), rounding, noise)
+        return min(abs(k), 2**self.bits - 1) | sign
+
+    def decode(self, code, words, i):
+        negative, m = code >> self.bits, code & (2**self.bits - 1)
+        return float32((-1) ** negative * Fraction(m, 2**self.bits) * power(self.exponent(words, i)), negative)
+
+
+class BlockFp(SignMagnitude):
+    def __init__(self, width=8, exponent_width=8, exponent_bias=None, exponent_rule="fit"):
+        self.bits = width - 1
+        bias = 2 ** (exponent_width - 1) - 1 if exponent_bias is None else exponent_bias
+        self.lowest, self.highest = -bias, 2**exponent_width - 1 - bias
+        self.rule = exponent_rule
+
+    def choose(self, xs):
+        amax = max(magnitudes(xs), default=Fraction(0))
+        if amax == 0:
+            return [self.lowest]
+        if self.rule == "clip":
+            return [max(self.lowest, min(self.highest, ceil_log2(amax)))]
+        return [self.fitting_exponent(amax, self.lowest, self.highest)]
+
+
+class SharedMicro(SignMagnitude):
+    """Words: the exponent, then 32 shift bits to a word."""
+
+    def __init__(self, bits):
+        self.bits = bits
+
+    def choose(self, xs):
+        e = self.fitting_exponent(max(magnitudes(xs), default=Fraction(0)), -127, 128)
+        shifts = 0
+        for pair in range((len(xs) + 1) // 2):
+            amax = max(magnitudes(xs[2 * pair:2 * pair + 2]), default=Fraction(0))
+            fits = round_between(amax * 2**self.bits / power(e - 1), "half_even", 0) <= 2**self.bits - 1
+            shifts |= fits << pair
+        count = -(-((len(xs) + 1) // 2) // 32)
+        words = [(shifts >> 32 * w) & 0xFFFFFFFF for w in range(count)]
+        return [e] + [w - 2**32 if w >= 2**31 else w for w in words]
+
+    def exponent(self, words, i):
+        pair = i // 2
+        return words[0] - ((words[1 + pair // 32] >> (pair % 32)) & 1)
+
+
+# Block minifloat and block log ------------------------------------------------------------------------------------
+
+
+class BlockMinifloat(Reference):
+    def __init__(self, width=8, exponent_width=4, exponent_bias_width=8):
+        self.exponent_bits, self.mantissa_bits = exponent_width, width - exponent_width - 1
+        self.lowest, self.highest = -(2 ** (exponent_bias_width - 1)), 2 ** (exponent_bias_width - 1) - 1
+
+    def choose(self, xs):
+        amax = max(magnitudes(xs), default=Fraction(0))
+        if amax == 0:
+            return [self.highest]
+        bias = 2**self.exponent_bits - 1 - floor_log2(amax)
+        return [max(self.lowest, min(self.highest, bias))]
+
+    def scaled(self):
+        """All magnitudes at bias 0."""
+        return float_magnitudes(self.exponent_bits, self.mantissa_bits, 0, 0)
+
+    def encode(self, x, words, i, rounding, noise):
+        if math.isnan(x):
+            return 0
+        sign = sign_bit(x) << (self.exponent_bits + self.mantissa_bits)
+        if math.isinf(x):
+            return (len(self.scaled()) - 1) | sign
+        return nearest_magnitude(self.scaled(), abs(Fraction(x)) * power(words[0]), x < 0, rounding, noise) | sign
+
+    def decode(self, code, words, i):
+        negative, index = divmod(code, len(self.scaled()))
+        return float32((-1) ** negative * self.scaled()[index] / power(words[0]), negative)
+
+
+class BlockLog(Reference):
+    def __init__(self, width=8, exponent_bias_width=8, with_zero=False):
+        self.codes_of_a_sign, self.with_zero = 2 ** (width - 1), with_zero
+        self.lowest, self.highest = -(2 ** (exponent_bias_width - 1)), 2 ** (exponent_bias_width - 1) - 1
+
+    def choose(self, xs):
+        amax = max(magnitudes(xs), default=Fraction(0))
+        if amax == 0:
+            return [self.highest]
+        bias = self.codes_of_a_sign - 1 - min(round_log2(amax), 127)
+        return [max(self.lowest, min(self.highest, bias))]
+
+    def encode(self, x, words, i, rounding, noise):
+        if math.isnan(x) or (x == 0 and not self.with_zero):
+            return 0
+        sign = self.codes_of_a_sign if sign_bit(x) else 0
+        if math.isinf(x):
+            return sign + self.codes_of_a_sign - 1
+        if self.with_zero and abs(Fraction(x)) < power(-words[0]):
+            return sign
+        k = round_log2(abs(Fraction(x)))
+        return sign + max(1 if self.with_zero else 0, min(self.codes_of_a_sign - 1, k + words[0]))
+
+    def decode(self, code, words, i):
+        negative, c = divmod(code, self.codes_of_a_sign)
+        value = Fraction(0) if self.with_zero and c == 0 else power(c - words[0])
+        return float32((-1) ** negative * value, negative)
+
+
+# nvfp4 ------------------------------------------------------------------------------------------------------------
+
+
+def float32_fraction(value):
+    """A positive Fraction rounded to float32, as a Fraction; one beyond float32 stays as large as it is."""
+    return value if value > LARGEST_FLOAT32 else Fraction(float(float32(value)))
+
+
+class Nvfp4(Reference):
+    """Words: the bits of the tensor's float32 scale, the e4m3 code of the block's."""
+
+    ELEMENT = float_magnitudes(2, 1, 1, 0)
+    SCALE = float_magnitudes(4, 3, 7, 1)
+
+    def tensor_scale(self, xs):
+        amax = max(magnitudes(xs), default=Fraction(0))
+        scale = Fraction(1) if amax == 0 else max(float32_fraction(amax / (6 * 448)), power(-149))
+        return int(np.float32(float(scale)).view(np.int32))
+
+    def choose(self, xs, tensor_word=None):
+        word = self.tensor_scale(xs) if tensor_word is None else tensor_word
+        scale = Fraction(float(np.int32(word).view(np.float32)))
+        amax = max(magnitudes(xs), default=Fraction(0))
+        quotient = float32_fraction(float32_fraction(amax / 6) / scale)
+        return [word, nearest_magnitude(self.SCALE, quotient, False, "half_even", 0)]
+
+    def step(self, words):
+        return float32_fraction(self.SCALE[words[1]] * Fraction(float(np.int32(words[0]).view(np.float32))))
+
+    def encode(self, x, words, i, rounding, noise):
+        step = self.step(words)
+        if math.isnan(x) or step == 0:
+            return 0
+        sign = sign_bit(x) << 3
+        if math.isinf(x):
+            return 7 | sign
+        return nearest_magnitude(self.ELEMENT, float32_fraction(abs(Fraction(x)) / step), x < 0, rounding, noise) | sign
+
+    def decode(self, code, words, i):
+        negative = code >> 3
+        return float32((-1) ** negative * self.ELEMENT[code & 7] * self.step(words), negative)
+
+
+# Every name, as the library's defaults have it --------------------------------------------------------------------
+
+ALL = {name: (lambda name=name: Mx(name)) for name in ELEMENTS} | {
+    "block_fp": BlockFp,
+    "bfp16": BlockFp,
+    "mx9": lambda: SharedMicro(7),
+    "mx6": lambda: SharedMicro(4),
+    "mx4": lambda: SharedMicro(2),
+    "block_minifloat": BlockMinifloat,
+    "block_log": BlockLog,
+    "nvfp4": Nvfp4,
+}

@@ -1,0 +1,142 @@
+// Block floating point, of any widths and as bfp16; docs/formats.md#block_fp.
+#include "formats/block_fp.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "formats/block.hpp"
+#include "formats/sign_magnitude.hpp"
+#include "formats/table.hpp"
+
+namespace anybit::formats {
+namespace {
+
+Parameter exponent_rule() {
+  return {"exponent_rule",
+          std::string("fit"),
+          "fit: the smallest exponent at which the rounded maximum fits; clip: the maximum's, rounded up",
+          0,
+          0,
+          {"fit", "clip"}};
+}
+
+BlockFpLayout::Rule rule_in(const Values& values) {
+  return word(values, "exponent_rule") == "clip" ? BlockFpLayout::Rule::clip : BlockFpLayout::Rule::fit;
+}
+
+// E = 128 is fine: 2^128 * M / 2^(width-1) stays below 2^128.
+Result<void> check_layout(const BlockFpLayout& layout) {
+  const int smallest = layout.lowest_exponent() - layout.magnitude_bits();
+  if (smallest >= -149 && layout.highest_exponent() <= 128) return {};
+  return invalid_argument(fmt::format("exponents {} to {} of a block of {}-bit values reach beyond float32",
+                                      layout.lowest_exponent(), layout.highest_exponent(), layout.width),
+                          fmt::format("exponent_bias from {} to {}, or a smaller exponent_width",
+                                      (1 << layout.exponent_width) - 129, 149 - layout.magnitude_bits()));
+}
+
+Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
+  const int exponent_width = whole(values, "exponent_width");
+  const int bias = TRY(whole_or_auto(values, "exponent_bias", (1 << (exponent_width - 1)) - 1));
+  if (bias < -1000 || bias > 1000) {
+    return invalid_argument(fmt::format("exponent_bias = {} is out of all range", bias), "-1000 to 1000");
+  }
+  const BlockFpLayout layout{whole(values, "width"), exponent_width, bias, rule_in(values)};
+  TRY(check_layout(layout));
+  return std::make_shared<const BlockFpCodec>(layout);
+}
+
+Result<std::shared_ptr<const Codec>> make_bfp16(const Values& values) {
+  return std::make_shared<const BlockFpCodec>(BlockFpLayout{8, 8, 127, rule_in(values)});
+}
+
+int ceil_log2(float x) { return exponent_of(x) + (significand_of(x) != 1u << 23 ? 1 : 0); }
+
+}  // namespace
+
+int BlockFpCodec::exponent_for(float largest) const {
+  if (largest == 0) return layout_.lowest_exponent();
+  const int wanted = layout_.rule == BlockFpLayout::Rule::clip
+                         ? ceil_log2(largest)
+                         : smallest_exponent_for(largest, layout_.magnitude_bits());
+  return std::clamp(wanted, layout_.lowest_exponent(), layout_.highest_exponent());
+}
+
+Properties BlockFpCodec::properties() const {
+  const double largest =
+      std::ldexp(layout_.largest_magnitude(), layout_.highest_exponent() - layout_.magnitude_bits());
+  return {.bits = layout_.width,
+          .largest = largest,
+          .lowest = -largest,
+          .smallest = std::ldexp(1, layout_.lowest_exponent() - layout_.magnitude_bits()),
+          .zero = true,
+          .negative_zero = true,
+          .layout = "s " + std::string(static_cast<std::size_t>(layout_.magnitude_bits()), 'm')};
+}
+
+std::vector<Field> BlockFpCodec::fields(std::int64_t) const {
+  return {{.name = "exponent",
+           .store = Field::Store::uint8,
+           .stored_bits = layout_.exponent_width,
+           .bias = layout_.exponent_bias}};
+}
+
+void BlockFpCodec::choose(std::span<const float> values, Words words) const {
+  words[0] = word_of(exponent_for(saturated_maximum(values)));
+}
+
+Result<void> BlockFpCodec::choose_from_range(Range range, Words words) const {
+  return choose_from_ends(*this, range, words);
+}
+
+Result<void> BlockFpCodec::check(ConstWords words) const {
+  return check_exponent(exponent_in(words[0]), layout_.lowest_exponent(), layout_.highest_exponent());
+}
+
+void BlockFpCodec::encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const {
+  const int exponent = exponent_in(words[0]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    codes[i] = encode_sign_magnitude(values[i], layout_.magnitude_bits(), exponent, draw.rounding,
+                                     draw.noise ? draw.noise[i] : 0);
+  }
+}
+
+void BlockFpCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
+  const int exponent = exponent_in(words[0]);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    values[i] = decode_sign_magnitude(codes[i], layout_.magnitude_bits(), exponent);
+  }
+}
+
+Range BlockFpCodec::range(ConstWords words) const {
+  const float largest = decode_sign_magnitude(static_cast<Code16>(layout_.largest_magnitude()),
+                                              layout_.magnitude_bits(), exponent_in(words[0]));
+  return {-largest, largest};
+}
+
+std::span<const Descriptor> block_fp_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "block_fp",
+       .family = "block_fp",
+       .summary = "block floating point: a shared exponent over signed fractions, widths of one's own",
+       .parameters = {{"width", std::int64_t{8}, "bits of an element, its sign included", 2, 16},
+                      {"exponent_width", std::int64_t{8}, "bits of the shared exponent", 1, 8},
+                      {"exponent_bias", std::string("auto"),
+                       "what the exponent's code exceeds it by; auto: 2^(exponent_width-1) - 1"},
+                      exponent_rule()},
+       .granularity = Granularity::block,
+       .block_size = 16,
+       .make = make_custom},
+      {.name = "bfp16",
+       .family = "block_fp",
+       .summary = "block floating point: eight values of a sign and 7 bits, an 8-bit exponent",
+       .parameters = {exponent_rule()},
+       .granularity = Granularity::block,
+       .block_size = 8,
+       .make = make_bfp16},
+  };
+  return all;
+}
+
+}  // namespace anybit::formats

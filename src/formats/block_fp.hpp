@@ -1,0 +1,48 @@
+// Block floating point: a block shares an exponent E, its elements are a sign and M, without a hidden one:
+// ±2^E * M / 2^(width-1).
+//
+// Words of a block: one, E as a signed integer, layout().lowest_exponent() … highest_exponent(); its byte in
+// a file is E + exponent_bias. Codes are the sign bit above the bits of M.
+#pragma once
+
+#include "formats/codec.hpp"
+
+namespace anybit::formats {
+
+struct BlockFpLayout {
+  enum class Rule {
+    fit,   // the smallest E at which the rounded maximum of the block fits
+    clip,  // ceil(log2 maximum); what is then too large becomes the largest M
+  };
+  int width = 8, exponent_width = 8, exponent_bias = 127;
+  Rule rule = Rule::fit;
+
+  int magnitude_bits() const { return width - 1; }
+  int largest_magnitude() const { return (1 << magnitude_bits()) - 1; }
+  int lowest_exponent() const { return -exponent_bias; }
+  int highest_exponent() const { return (1 << exponent_width) - 1 - exponent_bias; }
+};
+
+class BlockFpCodec final : public Codec {
+ public:
+  explicit BlockFpCodec(BlockFpLayout layout) : layout_(layout) {}
+  const BlockFpLayout& layout() const { return layout_; }
+  // E for a block whose largest magnitude is this one.
+  int exponent_for(float largest) const;
+
+  Properties properties() const override;
+  int bits() const override { return layout_.width; }
+  std::vector<Field> fields(std::int64_t size) const override;
+  void choose(std::span<const float> values, Words words) const override;
+  Result<void> choose_from_range(Range range, Words words) const override;
+  Result<void> check(ConstWords words) const override;
+  void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
+  void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
+  Range range(ConstWords words) const override;
+  bool local() const override { return true; }
+
+ private:
+  BlockFpLayout layout_;
+};
+
+}  // namespace anybit::formats
