@@ -87,7 +87,7 @@ TEST(AtomicFile, PadsWithZeros) {
   EXPECT_EQ(file.position(), 8u);
   ASSERT_TRUE(file.pad_to(10'000).ok());
   ASSERT_TRUE(file.commit().ok());
-  EXPECT_EQ(scratch.content("f"), "abc" + std::string(9997, '\0'));
+  EXPECT_EQ(scratch.content("f"), std::string("abc").append(9997, '\0'));
 }
 
 TEST(AtomicFile, KeepsThePermissionsOfTheFileItReplaces) {

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/error.hpp"
 #include "base/sigbus_guard.hpp"
 #include "unit/base/scratch.hpp"
 
@@ -116,7 +117,7 @@ TEST(MappedFile, SurvivesTruncationUnderSeveralReaders) {
   for (int round = 0; round < 8; ++round) {
     std::vector<std::shared_ptr<const MappedFile>> files;
     for (int i = 0; i < 4; ++i)
-      files.push_back(opened(scratch.put("f" + std::to_string(i), std::string(kSize, 'x'))));
+      files.push_back(opened(scratch.put(fmt::format("f{}", i), std::string(kSize, 'x'))));
     std::atomic<bool> go = false;
     std::atomic<int> odd = 0;
     std::vector<std::thread> readers;
