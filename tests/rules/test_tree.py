@@ -1,6 +1,7 @@
 """Habits that hold for every file of the repository."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -64,3 +65,9 @@ def test_relative_links_lead_somewhere(path):
 @pytest.mark.parametrize("path", [path for path in tracked() if (ROOT / path).read_bytes()[:2] == b"#!"])
 def test_scripts_with_an_interpreter_line_can_be_run(path):
     assert (ROOT / path).stat().st_mode & 0o111, f"chmod +x {path}"
+
+
+def test_no_link_is_tracked():
+    """A link to a place on one machine once hid in a commit, and replaced the folders of others."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-s"], check=True, capture_output=True, text=True).stdout
+    assert [line for line in listed.splitlines() if line.startswith("120000")] == []
