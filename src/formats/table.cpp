@@ -85,7 +85,7 @@ Result<Values> complete(const Descriptor& format, const Values& given) {
   }
   for (const auto& [name, value] : given) {
     const auto parameter = std::find_if(format.parameters.begin(), format.parameters.end(),
-                                        [&](const Parameter& p) { return p.name == name; });
+                                        [&name = name](const Parameter& p) { return p.name == name; });
     if (parameter == format.parameters.end()) {
       std::string hint = did_you_mean(name, names);
       if (hint.empty()) {

@@ -42,7 +42,7 @@ std::span<const Descriptor* const> table();
 // An unknown name is an error that offers the nearest ones.
 Result<const Descriptor*> find(std::string_view name);
 // Defaults filled in; unknown names, wrong types and values out of bounds are errors.
-Result<Values> complete(const Descriptor& descriptor, const Values& given);
+Result<Values> complete(const Descriptor& format, const Values& given);
 // find, complete, make.
 Result<std::shared_ptr<const Codec>> make(std::string_view name, const Values& given = {});
 

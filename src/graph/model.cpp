@@ -17,15 +17,15 @@ GraphBox& GraphBox::operator=(GraphBox other) noexcept {
 }
 GraphBox::~GraphBox() = default;
 
-const Attribute* Node::attribute(std::string_view wanted) const {
+const Attribute* Node::attribute(std::string_view name) const {
   const auto found = std::find_if(attributes.begin(), attributes.end(),
-                                  [&](const Attribute& attribute) { return attribute.name == wanted; });
+                                  [&](const Attribute& attribute) { return attribute.name == name; });
   return found == attributes.end() ? nullptr : &*found;
 }
 
-std::optional<std::int64_t> Model::opset(std::string_view wanted) const {
+std::optional<std::int64_t> Model::opset(std::string_view domain) const {
   for (const OpsetImport& import : opsets) {
-    if (canonical_domain(import.domain.str()) == canonical_domain(wanted)) return import.version;
+    if (canonical_domain(import.domain.str()) == canonical_domain(domain)) return import.version;
   }
   return std::nullopt;
 }

@@ -45,7 +45,7 @@ class Walk {
     for (const graph::Attribute& attribute : node.attributes) (*this)(attribute);
   }
   void operator()(const graph::Attribute& attribute) {
-    const auto look = [this](const auto& value) { held(value); };
+    const auto look = [this](const auto& value) { this->held(value); };
     std::visit(look, attribute.value);
     for (const graph::Attribute::Value& other : attribute.others) std::visit(look, other);
   }
