@@ -140,9 +140,9 @@ TEST_P(EveryTarget, GivesTheScalarCodecsBits) {
     const auto codec = formats::make(test.name, test.values);
     if (!codec.ok()) continue;  // a choice that needs another one beside it
     SCOPED_TRACE(test.name +
-                 (test.values.empty()
-                      ? ""
-                      : " " + test.values.begin()->first + "=" + formats::to_string(test.values.begin()->second)) +
+                 (test.values.empty() ? ""
+                                      : " " + test.values.begin()->first + "=" +
+                                            formats::to_string(test.values.begin()->second)) +
                  ", seed " + std::to_string(seed));
     std::vector<float> x = hard_values(**codec, seed++);
     for (std::size_t size :
