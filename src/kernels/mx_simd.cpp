@@ -69,7 +69,7 @@ HWY_EXPORT(LargestMx);
 class MxKernel final : public SharedExponentKernel {
  public:
   MxKernel(const std::shared_ptr<const formats::Codec>& codec, const formats::MxCodec& mx, const MxFast& fast)
-      : SharedExponentKernel(codec, fast.scale, 0), codec_(codec), mx_(mx), fast_(fast) {}
+      : SharedExponentKernel(codec, fast.scale), codec_(codec), mx_(mx), fast_(fast) {}
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
     HWY_DYNAMIC_DISPATCH(LargestMx)(shape, x, words);

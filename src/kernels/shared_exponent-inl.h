@@ -46,8 +46,8 @@ template <class Element>
 HWY_INLINE std::size_t RoundBlocks(const Element& element, const SharedExponent& s, const Groups& shape,
                                    std::size_t g, const float* x, const std::uint32_t* words, float* out) {
   for (; g < shape.groups; ++g) {
-    const int e = static_cast<int>(words[g * shape.stride]);
-    if (e < s.low || e > s.high) break;
+    const int e = s.exponent(words[g * shape.stride]);
+    if (!s.reaches(e)) break;
     RoundRun(element, Multiply(), x + g * shape.size, shape.size, formats::power_of_two(s.before - e),
              formats::power_of_two(s.after + e), out + g * shape.size);
   }
@@ -58,8 +58,8 @@ template <class Element, class Code>
 HWY_INLINE std::size_t CodeBlocks(const Element& element, const SharedExponent& s, const Groups& shape,
                                   std::size_t g, const float* x, const std::uint32_t* words, Code* codes) {
   for (; g < shape.groups; ++g) {
-    const int e = static_cast<int>(words[g * shape.stride]);
-    if (e < s.low || e > s.high) break;
+    const int e = s.exponent(words[g * shape.stride]);
+    if (!s.reaches(e)) break;
     CodeRun(element, Multiply(), x + g * shape.size, shape.size, formats::power_of_two(s.before - e),
             codes + g * shape.size);
   }

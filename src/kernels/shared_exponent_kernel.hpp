@@ -14,11 +14,9 @@ namespace anybit::kernels {
 // A family derives from this and supplies the loops.
 class SharedExponentKernel : public GroupKernel {
  public:
-  // `neutral`: the word that makes the factor of decoded values 1 (within low … high).
-  SharedExponentKernel(const std::shared_ptr<const formats::Codec>& codec, SharedExponent scale, int neutral)
+  SharedExponentKernel(const std::shared_ptr<const formats::Codec>& codec, SharedExponent scale)
       : scale_(scale),
-        neutral_(neutral),
-        table_(*codec, neutral_words(*codec, neutral)),
+        table_(*codec, std::array{static_cast<std::uint32_t>(scale.sign * kNeutral)}),
         plain_(plain_kernel(codec, formats::Rounding::half_even)) {}
 
   void quantize(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
@@ -58,11 +56,9 @@ class SharedExponentKernel : public GroupKernel {
   const GroupKernel& plain() const { return *plain_; }
 
  private:
-  static std::vector<std::uint32_t> neutral_words(const formats::Codec& codec, int neutral) {
-    std::vector<std::uint32_t> words(static_cast<std::size_t>(codec.words(1)), 0);
-    words[0] = static_cast<std::uint32_t>(neutral);
-    return words;
-  }
+  // The exponent of the table's values: with it every code of every such format is a float32.
+  static constexpr int kNeutral = 0;
+
   static Groups one(const Groups& shape) { return {shape.size, 1, shape.stride}; }
 
   template <class Fast, class Plain>
@@ -84,18 +80,17 @@ class SharedExponentKernel : public GroupKernel {
   template <class Code>
   void decode_any(const Groups& shape, const Code* codes, const std::uint32_t* words, float* out) const {
     for (std::size_t g = 0; g < shape.groups; ++g) {
-      const int e = static_cast<int>(words[g * shape.stride]);
+      const int e = scale_.exponent(words[g * shape.stride]);
       const std::size_t at = g * shape.size;
-      if (e < scale_.low || e > scale_.high) {
+      if (!scale_.reaches(e)) {
         plain_->decode(one(shape), codes + at, words + g * shape.stride, out + at);
       } else {
-        table_.run(codes + at, shape.size, formats::power_of_two(e - neutral_), out + at);
+        table_.run(codes + at, shape.size, formats::power_of_two(e - kNeutral), out + at);
       }
     }
   }
 
   SharedExponent scale_;
-  int neutral_;
   DecodeTable table_;
   std::unique_ptr<const GroupKernel> plain_;
 };
