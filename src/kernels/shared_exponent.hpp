@@ -6,11 +6,14 @@
 namespace anybit::kernels {
 
 struct SharedExponent {
-  int low = 0,
-      high =
-          0;  // the E that both factors are float32 for, and no value leaves float32; others go the plain way
+  // The E for which both factors are float32, and no value leaves float32; blocks with others go the plain way.
+  int low = 0, high = 0;
   int before = 0;  // values are multiplied by 2^(before - E),
   int after = 0;   // and elements by 2^(after + E)
+  int sign = 1;    // of the word: E = sign · word (a shared bias counts down)
+
+  int exponent(std::uint32_t word) const { return sign * static_cast<int>(word); }
+  bool reaches(int e) const { return e >= low && e <= high; }
 };
 
 }  // namespace anybit::kernels

@@ -11,12 +11,13 @@
 
 namespace anybit::kernels {
 
-// A family derives from this and supplies the loops.
+// A family derives from this and supplies the loops. Its codes have up to 8 bits, and with the word 0 all of
+// them are float32 values.
 class SharedExponentKernel : public GroupKernel {
  public:
   SharedExponentKernel(const std::shared_ptr<const formats::Codec>& codec, SharedExponent scale)
       : scale_(scale),
-        table_(*codec, std::array{static_cast<std::uint32_t>(scale.sign * kNeutral)}),
+        table_(*codec, std::array<std::uint32_t, 1>{0}),
         plain_(plain_kernel(codec, formats::Rounding::half_even)) {}
 
   void quantize(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
@@ -56,9 +57,6 @@ class SharedExponentKernel : public GroupKernel {
   const GroupKernel& plain() const { return *plain_; }
 
  private:
-  // The exponent of the table's values: with it every code of every such format is a float32.
-  static constexpr int kNeutral = 0;
-
   static Groups one(const Groups& shape) { return {shape.size, 1, shape.stride}; }
 
   template <class Fast, class Plain>
@@ -85,7 +83,7 @@ class SharedExponentKernel : public GroupKernel {
       if (!scale_.reaches(e)) {
         plain_->decode(one(shape), codes + at, words + g * shape.stride, out + at);
       } else {
-        table_.run(codes + at, shape.size, formats::power_of_two(e - kNeutral), out + at);
+        table_.run(codes + at, shape.size, formats::power_of_two(e), out + at);
       }
     }
   }

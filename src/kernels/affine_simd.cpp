@@ -1,0 +1,259 @@
+// SIMD twin of formats/affine.cpp and formats/fixed.cpp: whole numbers times a scale.
+#include "formats/affine.hpp"
+#include "formats/fixed.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/affine_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/group_kernel.hpp"
+#include "kernels/group_loops-inl.h"
+
+#ifndef ANYBIT_KERNELS_AFFINE_SIMD_ONCE_
+#define ANYBIT_KERNELS_AFFINE_SIMD_ONCE_
+namespace anybit::kernels {
+// One group: x becomes clamp(round(x / divisor), lowest, highest) + zero_point.
+struct AffineGroup {
+  float scale = 1;
+  int zero_point = 0;
+  int lowest = 0, highest = 0;  // relative to the zero point
+  int bits = 8;
+  bool is_signed = true;
+};
+}  // namespace anybit::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+
+class AffineElement {
+ public:
+  explicit AffineElement(const AffineGroup& group) : group_(group) {}
+  HWY_INLINE VI Whole(VF quotient) const {
+    const DF d;
+    const VF number = hn::IfThenElseZero(hn::Eq(quotient, quotient), quotient);  // NaN becomes zero
+    const VF low = hn::Set(d, static_cast<float>(group_.lowest)),
+             high = hn::Set(d, static_cast<float>(group_.highest));
+    return hn::NearestInt(hn::Min(hn::Max(number, low), high));
+  }
+  HWY_INLINE VF Round(VF quotient) const { return hn::ConvertTo(DF(), Whole(quotient)); }
+  HWY_INLINE VU Code(VF quotient) const {
+    const DI di;
+    const VI shifted = hn::Add(Whole(quotient), hn::Set(di, group_.zero_point));
+    return hn::BitCast(DU(), hn::And(shifted, hn::Set(di, (1 << group_.bits) - 1)));
+  }
+
+ private:
+  AffineGroup group_;
+};
+
+void RoundAffine(const AffineGroup& group, const float* x, std::size_t n, float* out) {
+  RoundRun(AffineElement(group), Divide(), x, n, group.scale, group.scale, out);
+}
+
+void CodeAffine8(const AffineGroup& group, const float* x, std::size_t n, std::uint8_t* codes) {
+  CodeRun(AffineElement(group), Divide(), x, n, group.scale, codes);
+}
+
+void CodeAffine16(const AffineGroup& group, const float* x, std::size_t n, std::uint16_t* codes) {
+  CodeRun(AffineElement(group), Divide(), x, n, group.scale, codes);
+}
+
+template <class Code>
+HWY_INLINE void DecodeAffine(const AffineGroup& group, const Code* codes, std::size_t n, float* out) {
+  const DF d;
+  const DI di;
+  const hn::Rebind<Code, DI> dc;
+  const int unused = 32 - group.bits;
+  const auto decode = [&](VI code) HWY_ATTR {
+    // Up to the top and down again: the code's own sign spreads, and stray bits above it go.
+    const VI top = hn::ShiftLeftSame(code, unused);
+    const VI whole = group.is_signed ? hn::ShiftRightSame(top, unused)
+                                     : hn::BitCast(di, hn::ShiftRightSame(hn::BitCast(DU(), top), unused));
+    return hn::Mul(hn::ConvertTo(d, hn::Sub(whole, hn::Set(di, group.zero_point))), hn::Set(d, group.scale));
+  };
+  Strides(
+      n,
+      [&](std::size_t i)
+          HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(dc, codes + i))), d, out + i); },
+      [&](std::size_t i, std::size_t rest) HWY_ATTR {
+        HWY_ALIGN Code in[hn::MaxLanes(d)] = {};
+        HWY_ALIGN float made[hn::MaxLanes(d)];
+        std::memcpy(in, codes + i, rest * sizeof(Code));
+        hn::Store(decode(hn::PromoteTo(di, hn::Load(dc, in))), d, made);
+        std::memcpy(out + i, made, rest * sizeof(float));
+      });
+}
+
+void DecodeAffine8(const AffineGroup& group, const std::uint8_t* codes, std::size_t n, float* out) {
+  DecodeAffine(group, codes, n, out);
+}
+
+void DecodeAffine16(const AffineGroup& group, const std::uint16_t* codes, std::size_t n, float* out) {
+  DecodeAffine(group, codes, n, out);
+}
+
+// The finite values' lowest and highest, zero included.
+void RangeAffine(const float* x, std::size_t n, float* range) {
+  const DF d;
+  VF low = hn::Zero(d), high = hn::Zero(d);
+  const auto look = [&](VF v) HWY_ATTR {
+    const VF finite = hn::IfThenElseZero(hn::IsFinite(v), v);
+    low = hn::Min(low, finite);
+    high = hn::Max(high, finite);
+  };
+  Strides(
+      n, [&](std::size_t i) HWY_ATTR { look(hn::LoadU(d, x + i)); },
+      [&](std::size_t i, std::size_t rest) HWY_ATTR {
+        HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
+        std::memcpy(buffer, x + i, rest * sizeof(float));
+        look(hn::Load(d, buffer));
+      });
+  range[0] = hn::GetLane(hn::MinOfLanes(d, low));
+  range[1] = hn::GetLane(hn::MaxOfLanes(d, high));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include "formats/float_bits.hpp"
+#include "kernels/table.hpp"
+
+namespace anybit::kernels {
+namespace {
+
+HWY_EXPORT(RoundAffine);
+HWY_EXPORT(CodeAffine8);
+HWY_EXPORT(CodeAffine16);
+HWY_EXPORT(DecodeAffine8);
+HWY_EXPORT(DecodeAffine16);
+HWY_EXPORT(RangeAffine);
+
+void code(const AffineGroup& group, const float* x, std::size_t n, std::uint8_t* codes) {
+  HWY_DYNAMIC_DISPATCH(CodeAffine8)(group, x, n, codes);
+}
+void code(const AffineGroup& group, const float* x, std::size_t n, std::uint16_t* codes) {
+  HWY_DYNAMIC_DISPATCH(CodeAffine16)(group, x, n, codes);
+}
+void decode_codes(const AffineGroup& group, const std::uint8_t* codes, std::size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(DecodeAffine8)(group, codes, n, out);
+}
+void decode_codes(const AffineGroup& group, const std::uint16_t* codes, std::size_t n, float* out) {
+  HWY_DYNAMIC_DISPATCH(DecodeAffine16)(group, codes, n, out);
+}
+
+// Both families: a group's words tell its AffineGroup.
+class WholeNumberKernel : public GroupKernel {
+ public:
+  void quantize(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
+                float* out) const final {
+    each(shape, words, [&](const AffineGroup& group, std::size_t at) {
+      HWY_DYNAMIC_DISPATCH(RoundAffine)(group, x + at, shape.size, out + at);
+    });
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
+              std::uint8_t* codes) const final {
+    each(shape, words,
+         [&](const AffineGroup& group, std::size_t at) { code(group, x + at, shape.size, codes + at); });
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
+              std::uint16_t* codes) const final {
+    each(shape, words,
+         [&](const AffineGroup& group, std::size_t at) { code(group, x + at, shape.size, codes + at); });
+  }
+  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
+              float* out) const final {
+    each(shape, words, [&](const AffineGroup& group, std::size_t at) {
+      decode_codes(group, codes + at, shape.size, out + at);
+    });
+  }
+  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
+              float* out) const final {
+    each(shape, words, [&](const AffineGroup& group, std::size_t at) {
+      decode_codes(group, codes + at, shape.size, out + at);
+    });
+  }
+
+ protected:
+  virtual AffineGroup group_of(formats::ConstWords words) const = 0;
+
+ private:
+  template <class Body>
+  void each(const Groups& shape, const std::uint32_t* words, const Body& body) const {
+    for (std::size_t g = 0; g < shape.groups; ++g) {
+      body(group_of({words + g * shape.stride, shape.stride}), g * shape.size);
+    }
+  }
+};
+
+class AffineKernel final : public WholeNumberKernel {
+ public:
+  explicit AffineKernel(std::shared_ptr<const formats::Codec> codec, const formats::AffineCodec& affine)
+      : codec_(std::move(codec)), affine_(affine) {}
+
+  void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
+    for (std::size_t g = 0; g < shape.groups; ++g) {
+      float range[2];
+      HWY_DYNAMIC_DISPATCH(RangeAffine)(x + g * shape.size, shape.size, range);
+      affine_.choose(range, {words + g * shape.stride, shape.stride});  // the ends alone decide
+    }
+  }
+
+ protected:
+  AffineGroup group_of(formats::ConstWords words) const override {
+    const formats::AffineLayout& layout = affine_.layout();
+    const auto [scale, zero_point] = affine_.parameters(words);
+    return {.scale = scale,
+            .zero_point = zero_point,
+            .lowest = layout.lowest() - zero_point,
+            .highest = layout.highest() - zero_point,
+            .bits = layout.bits,
+            .is_signed = layout.is_signed};
+  }
+
+ private:
+  std::shared_ptr<const formats::Codec> codec_;  // keeps affine_ alive
+  const formats::AffineCodec& affine_;
+};
+
+// Fixed point with its places given: dividing by a power of two is exact.
+class FixedKernel final : public WholeNumberKernel {
+ public:
+  explicit FixedKernel(const AffineGroup& group) : group_(group) {}
+  void choose(const Groups&, const float*, std::uint32_t*) const override {}
+
+ protected:
+  AffineGroup group_of(formats::ConstWords) const override { return group_; }
+
+ private:
+  AffineGroup group_;
+};
+
+std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
+  if (const auto* affine = dynamic_cast<const formats::AffineCodec*>(codec.get())) {
+    return std::make_unique<const AffineKernel>(codec, *affine);
+  }
+  const auto* fixed = dynamic_cast<const formats::FixedCodec*>(codec.get());
+  if (fixed == nullptr || fixed->words(1) != 0) return nullptr;
+  const int frac = fixed->frac({});
+  if (frac < -100 || frac > 100) return nullptr;  // quotients would leave float32's normal numbers
+  return std::make_unique<const FixedKernel>(AffineGroup{.scale = formats::power_of_two(-frac),
+                                                         .zero_point = 0,
+                                                         .lowest = fixed->layout().lowest(),
+                                                         .highest = fixed->layout().highest(),
+                                                         .bits = fixed->layout().bits,
+                                                         .is_signed = fixed->layout().is_signed});
+}
+
+}  // namespace
+
+std::span<const Descriptor> affine_simd_descriptors() {
+  static const Descriptor all[] = {{.name = "affine", .make = make}};
+  return all;
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE
