@@ -15,6 +15,7 @@ LARGEST_FLOAT32 = Fraction(2**24 - 1) * 2**104
 NAN_EXPONENT = 128
 
 
+@lru_cache(maxsize=None)
 def power(e):
     return Fraction(2) ** e
 
@@ -115,8 +116,9 @@ class Reference:
     def values(self, codes, words):
         return np.array([self.decode(c, words, i) for i, c in enumerate(codes)], np.float32)
 
-    def quantize(self, xs, words, rounding, noise):
-        return self.values(self.codes(xs, words, rounding, noise), words)
+    def quantized(self, xs, values):
+        """What quantize() gives for xs when its codes have these values."""
+        return values
 
     def rounding(self, asked):
         return asked
@@ -210,11 +212,10 @@ class Mx(Reference):
             return np.float32(("-" if negative else "") + special[index - len(values)])
         return float32((-1) ** negative * values[index] * power(words[0]), negative)
 
-    def quantize(self, xs, words, rounding, noise):
-        out = super().quantize(xs, words, rounding, noise)
-        if self.nonfinite == "element":
-            out = np.array([y if finite(x) else np.float32(x) for x, y in zip(xs, out)], np.float32)
-        return out
+    def quantized(self, xs, values):
+        if self.nonfinite == "block":
+            return values
+        return np.array([y if finite(x) else np.float32(x) for x, y in zip(xs, values)], np.float32)
 
 
 # Block floating point ---------------------------------------------------------------------------------------------
@@ -373,11 +374,12 @@ class Nvfp4(Reference):
         quotient = float32_fraction(float32_fraction(amax / 6) / scale)
         return [word, nearest_magnitude(self.SCALE, quotient, False, "half_even", 0)]
 
-    def step(self, words):
-        return float32_fraction(self.SCALE[words[1]] * Fraction(float(np.int32(words[0]).view(np.float32))))
+    @lru_cache(maxsize=1000)
+    def step(self, tensor_word, block_code):
+        return float32_fraction(self.SCALE[block_code] * Fraction(float(np.int32(tensor_word).view(np.float32))))
 
     def encode(self, x, words, i, rounding, noise):
-        step = self.step(words)
+        step = self.step(*words)
         if math.isnan(x) or step == 0:
             return 0
         sign = sign_bit(x) << 3
@@ -387,7 +389,7 @@ class Nvfp4(Reference):
 
     def decode(self, code, words, i):
         negative = code >> 3
-        return float32((-1) ** negative * self.ELEMENT[code & 7] * self.step(words), negative)
+        return float32((-1) ** negative * self.ELEMENT[code & 7] * self.step(*words), negative)
 
 
 # Every name, as the library's defaults have it --------------------------------------------------------------------

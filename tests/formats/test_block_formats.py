@@ -41,8 +41,9 @@ def agree(codec, expected, x, rounding, noise, where):
     expected_codes = expected.codes(xs, expected_words, mode, noise)
     wrong = np.flatnonzero(codes != expected_codes)
     assert wrong.size == 0, f"{where}: words {expected_words}, {[(xs[i], codes[i], expected_codes[i]) for i in wrong[:3]]}"
-    assert same(codec.decode(codes, words), expected.values(expected_codes, expected_words)).all(), where
-    quantized, wanted = codec.quantize(x, words, rounding, noise), expected.quantize(xs, expected_words, mode, noise)
+    values = expected.values(expected_codes, expected_words)
+    assert same(codec.decode(codes, words), values).all(), where
+    quantized, wanted = codec.quantize(x, words, rounding, noise), expected.quantized(xs, values)
     assert same(quantized, wanted).all(), f"{where}: {xs} became {quantized}, not {wanted}"
 
 

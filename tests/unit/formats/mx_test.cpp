@@ -1,0 +1,126 @@
+// OCP MX: worked blocks, profiles, and what is refused.
+#include "formats/mx.hpp"
+
+#include <gmock/gmock.h>
+
+#include "formats/float_bits.hpp"
+#include "formats/table.hpp"
+
+namespace anybit::formats {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Block {
+  int exponent;
+  std::vector<float> values;
+};
+
+Block quantized(std::string_view name, std::vector<float> x, const Values& given = {}) {
+  const auto codec = make(name, given).value();
+  std::uint32_t words[1];
+  codec->choose(x, words);
+  std::vector<float> out(x.size());
+  codec->quantize(x, words, {codec->rounding(Rounding::half_even)}, out.data());
+  return {static_cast<int>(words[0]), out};
+}
+
+MxOptions options_of(const Values& given) {
+  const auto codec = make("mxint8", given).value();
+  return static_cast<const MxCodec&>(*codec).options();
+}
+
+TEST(Mx, TheMaximumSetsAPowerOfTwoAndElementsRoundToEven) {
+  const Block block = quantized("mxfp4_e2m1", {1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_EQ(block.exponent, 1);
+  EXPECT_THAT(block.values, ElementsAre(1, 2, 3, 4, 4, 6, 8, 8));
+}
+
+TEST(Mx, TheScaleRuleDecidesBetweenSaturationAndACoarserStep) {
+  const std::vector<float> x = {7.5f, 1};
+  EXPECT_THAT(quantized("mxfp4_e2m1", x, {{"scale_rule", std::string("floor")}}).values, ElementsAre(6, 1));
+  EXPECT_THAT(quantized("mxfp4_e2m1", x, {{"scale_rule", std::string("ceil")}}).values, ElementsAre(8, 1));
+  EXPECT_THAT(quantized("mxfp4_e2m1", x, {{"scale_rule", std::string("even")}}).values, ElementsAre(8, 1));
+  EXPECT_EQ(quantized("mxfp4_e2m1", {6.5f}, {{"scale_rule", std::string("even")}}).exponent, 0);
+}
+
+TEST(Mx, Int8UsesItsLowestCodeUnlessSymmetric) {
+  EXPECT_THAT(quantized("mxint8", {-1.999f}).values, ElementsAre(-2));
+  EXPECT_THAT(quantized("mxint8", {-1.999f}, {{"symmetric", true}}).values, ElementsAre(-127.0f / 64));
+  EXPECT_THAT(quantized("mxint8", {1.999f}).values, ElementsAre(127.0f / 64));
+}
+
+TEST(Mx, AFiniteBlockNeverDecodesToInfinity) {
+  const float largest = std::numeric_limits<float>::max();
+  EXPECT_THAT(quantized("mxint8", {-largest}).values, ElementsAre(-largest));
+}
+
+TEST(Mx, OneNanMakesTheBlockNanOrPassesThroughAlone) {
+  const Block ocp = quantized("mxfp8_e4m3", {1, kNan, 2});
+  EXPECT_EQ(ocp.exponent, MxCodec::kNanExponent);
+  for (const float x : ocp.values) EXPECT_TRUE(is_nan(x));
+  const Block quark = quantized("mxfp8_e4m3", {1, -kInfinity, 2}, {{"profile", std::string("quark")}});
+  EXPECT_THAT(quark.values, ElementsAre(1, -kInfinity, 2));
+}
+
+TEST(Mx, AScaleAboveE8m0IsClampedOrNan) {
+  const float x = 3e38f;
+  const Values ceil = {{"scale_rule", std::string("ceil")}};
+  EXPECT_EQ(quantized("mxint8", {x}, ceil).exponent, 127);
+  Values with_nan = ceil;
+  with_nan["scale_overflow"] = std::string("nan");
+  EXPECT_EQ(quantized("mxint8", {x}, with_nan).exponent, MxCodec::kNanExponent);
+}
+
+TEST(Mx, ABlockOfSubnormalsGetsTheLowestScale) {
+  EXPECT_EQ(quantized("mxfp8_e5m2", {1e-45f}).exponent, -127);
+  EXPECT_EQ(quantized("mxfp8_e5m2", {1e-45f}, {{"profile", std::string("quark")}}).exponent, -149 - 15);
+}
+
+TEST(Mx, AProfileFillsInWhatIsNotGiven) {
+  const MxOptions plain = options_of({{"profile", std::string("microxcaling")}});
+  EXPECT_TRUE(plain.symmetric);
+  EXPECT_EQ(plain.scale_overflow, ScaleOverflow::nan);
+  EXPECT_EQ(plain.rounding, Rounding::half_away);
+  const MxOptions given = options_of(
+      {{"profile", std::string("microxcaling")}, {"symmetric", false}, {"rounding_mode", std::int64_t{2}}});
+  EXPECT_FALSE(given.symmetric);
+  EXPECT_EQ(given.rounding, Rounding::half_even);
+  EXPECT_EQ(given.scale_overflow, ScaleOverflow::nan);
+}
+
+TEST(Mx, FloatElementsKeepTheirRoundingUnlessTheModeIsForAll) {
+  const Values mode = {{"rounding_mode", std::int64_t{0}}};
+  EXPECT_EQ(make("mxint8", mode).value()->rounding(Rounding::floor), Rounding::half_away);
+  EXPECT_EQ(make("mxfp4_e2m1", mode).value()->rounding(Rounding::floor), Rounding::half_even);
+  EXPECT_EQ(make("mxfp4_e2m1").value()->rounding(Rounding::floor), Rounding::floor);
+}
+
+TEST(Mx, PackingRefusesPoliciesWithoutCodes) {
+  EXPECT_TRUE(make("mxfp6_e2m3").value()->packable().ok());
+  const auto element = make("mxfp6_e2m3", {{"nonfinite", std::string("element")}}).value()->packable();
+  ASSERT_FALSE(element.ok());
+  EXPECT_THAT(element.error().hint, HasSubstr("nonfinite: block"));
+  EXPECT_FALSE(make("mxfp6_e2m3", {{"scale_overflow", std::string("unclamped")}}).value()->packable().ok());
+}
+
+TEST(Mx, ImpossibleParametersAreRefused) {
+  EXPECT_FALSE(make("mxint8", {{"rounding_mode", std::int64_t{3}}}).ok());
+  EXPECT_FALSE(make("mxint8", {{"scale_rule", std::string("auto")}}).ok());
+  EXPECT_FALSE(make("mxint8", {{"profile", std::string("ocp2")}}).ok());
+  EXPECT_FALSE(make("mxint8", {{"symmetric", std::int64_t{1}}}).ok());
+}
+
+TEST(Mx, AnExponentThatE8m0LacksIsRefused) {
+  const auto codec = make("mxint8").value();
+  for (const int good : {-127, 0, 127, 128}) {
+    EXPECT_TRUE(codec->check(std::vector{static_cast<std::uint32_t>(good)}).ok()) << good;
+  }
+  for (const int bad : {-128, 129, 1 << 30}) {
+    EXPECT_FALSE(codec->check(std::vector{static_cast<std::uint32_t>(bad)}).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace anybit::formats
