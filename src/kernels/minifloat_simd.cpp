@@ -1,5 +1,6 @@
-// SIMD twin of formats/minifloat.cpp.
+// SIMD twin of formats/minifloat.cpp and formats/minifloat_denorm.cpp.
 #include "formats/minifloat.hpp"
+#include "formats/minifloat_denorm.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/minifloat_simd.cpp"
@@ -20,6 +21,37 @@ void CodeMinifloat8(const MinifloatConstants& c, const float* x, std::size_t n, 
 
 void CodeMinifloat16(const MinifloatConstants& c, const float* x, std::size_t n, std::uint16_t* codes) {
   CodeRun(MinifloatElement(c), Multiply(), x, n, 1, codes);
+}
+
+// A format without a hidden one has the values of one with it and a mantissa bit less. `c` is of the latter;
+// its codes are spelled out: the exponent goes down by one, and the one that was hidden is written.
+class DenormElement {
+ public:
+  explicit DenormElement(const MinifloatConstants& c)
+      : values_(c), one_(1 << (23 - c.shift)), sign_(c.sign_code) {}
+  HWY_INLINE VU Code(VF x) const {
+    const DU du;
+    const VU one = hn::Set(du, static_cast<std::uint32_t>(one_)),
+             sign_bit = hn::Set(du, static_cast<std::uint32_t>(sign_));
+    const VU code = values_.Code(x), sign = hn::And(code, sign_bit), magnitude = hn::Xor(code, sign);
+    const VU mantissa = hn::And(magnitude, hn::Sub(one, hn::Set(du, 1)));
+    const VU exponent = hn::Sub(hn::Sub(magnitude, mantissa), one);  // less one, in units of `one`
+    const VU spelled = hn::Add(hn::Add(exponent, exponent), hn::Or(one, mantissa));
+    const auto subnormal = hn::RebindMask(du, hn::Lt(hn::BitCast(DI(), magnitude), hn::Set(DI(), one_)));
+    return hn::Or(hn::IfThenElse(subnormal, magnitude, spelled), sign);
+  }
+
+ private:
+  MinifloatElement values_;
+  std::int32_t one_, sign_;
+};
+
+void CodeDenorm8(const MinifloatConstants& c, const float* x, std::size_t n, std::uint8_t* codes) {
+  CodeRun(DenormElement(c), Multiply(), x, n, 1, codes);
+}
+
+void CodeDenorm16(const MinifloatConstants& c, const float* x, std::size_t n, std::uint16_t* codes) {
+  CodeRun(DenormElement(c), Multiply(), x, n, 1, codes);
 }
 
 // Codes of 9 to 16 bits. The exponent is moved to float32's place; one multiplication mends its bias, and
@@ -61,6 +93,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
+#include "formats/float_bits.hpp"
 #include "kernels/table.hpp"
 #include "kernels/table_decode.hpp"
 
@@ -71,6 +104,8 @@ HWY_EXPORT(RoundMinifloat);
 HWY_EXPORT(CodeMinifloat8);
 HWY_EXPORT(CodeMinifloat16);
 HWY_EXPORT(DecodeMinifloat16);
+HWY_EXPORT(CodeDenorm8);
+HWY_EXPORT(CodeDenorm16);
 
 class MinifloatKernel final : public GroupKernel {
  public:
@@ -111,6 +146,39 @@ class MinifloatKernel final : public GroupKernel {
   std::optional<DecodeTable> table_;
 };
 
+// Up to 8 bits; wider codes take the plain way.
+class DenormKernel final : public GroupKernel {
+ public:
+  DenormKernel(const formats::DenormCodec& codec, const MinifloatConstants& constants)
+      : constants_(constants), table_(codec, {}) {}
+
+  void choose(const Groups&, const float*, std::uint32_t*) const override {}
+  void quantize(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
+                float* out) const override {
+    HWY_DYNAMIC_DISPATCH(RoundMinifloat)(constants_, x, shape.count(), out);
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
+              std::uint8_t* codes) const override {
+    HWY_DYNAMIC_DISPATCH(CodeDenorm8)(constants_, x, shape.count(), codes);
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
+              std::uint16_t* codes) const override {
+    HWY_DYNAMIC_DISPATCH(CodeDenorm16)(constants_, x, shape.count(), codes);
+  }
+  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
+              float* out) const override {
+    table_.run(codes, shape.count(), 1, out);
+  }
+  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
+              float* out) const override {
+    table_.run(codes, shape.count(), 1, out);
+  }
+
+ private:
+  MinifloatConstants constants_;
+  DecodeTable table_;
+};
+
 std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* minifloat = dynamic_cast<const formats::MinifloatCodec*>(codec.get());
   if (minifloat == nullptr) return nullptr;
@@ -123,10 +191,26 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
   return std::make_unique<const MinifloatKernel>(*minifloat, *constants);
 }
 
+std::unique_ptr<const GroupKernel> make_denorm(const std::shared_ptr<const formats::Codec>& codec) {
+  const auto* denorm = dynamic_cast<const formats::DenormCodec*>(codec.get());
+  if (denorm == nullptr || denorm->bits() > 8) return nullptr;
+  const formats::DenormLayout& layout = denorm->layout();
+  auto constants = constants_of(
+      {layout.exponent_bits + 1, layout.mantissa_bits - 1, layout.bias + 2, formats::Flavour::finite}, true);
+  if (!constants) return nullptr;
+  // The exponent has one bit more here than there, and only half of its range.
+  constants->largest_bits = constants->overflow_bits =
+      static_cast<std::int32_t>(formats::bits_of(static_cast<float>(layout.largest())));
+  constants->largest_code = constants->overflow_code =
+      (1 << (layout.exponent_bits + layout.mantissa_bits - 1)) + (1 << (layout.mantissa_bits - 1)) - 1;
+  return std::make_unique<const DenormKernel>(*denorm, *constants);
+}
+
 }  // namespace
 
 std::span<const Descriptor> minifloat_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "minifloat", .make = make}};
+  static const Descriptor all[] = {{.name = "minifloat", .make = make},
+                                   {.name = "minifloat_denorm", .make = make_denorm}};
   return all;
 }
 

@@ -16,30 +16,34 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Whole numbers from `lowest` to `highest`, in two's complement or as sign and magnitude.
-struct WholeElement {
-  float units = 1;  // of a value of 1
-  float lowest = 0, highest = 0;
-  std::uint32_t mask = 0;       // of a code
-  std::uint32_t sign_code = 0;  // sign and magnitude: the sign's bit in a code; 0: two's complement
+// Whole numbers in two's complement, or as sign and magnitude. NaN becomes zero.
+class WholeElement {
+ public:
+  explicit WholeElement(const WholeConstants& c) : c_(c) {}
 
-  HWY_INLINE VI Whole(VF x) const {
-    const DF d;
-    const VF scaled = hn::Mul(x, hn::Set(d, units));
-    return hn::NearestInt(hn::Min(hn::Max(scaled, hn::Set(d, lowest)), hn::Set(d, highest)));
-  }
   HWY_INLINE VF Round(VF x) const {
-    const DF d;
-    const VF value = hn::ConvertTo(d, Whole(x));
-    return sign_code == 0 ? value : hn::CopySign(value, x);
+    const VF number = Number(x);
+    const VF value = hn::ConvertTo(DF(), Whole(number));
+    return c_.sign_code == 0 ? value : hn::CopySign(value, number);
   }
   HWY_INLINE VU Code(VF x) const {
     const DU du;
-    const VI whole = Whole(x);
-    if (sign_code == 0) return hn::And(hn::BitCast(du, whole), hn::Set(du, mask));
-    const VU negative = hn::ShiftRight<31>(hn::BitCast(du, x));
-    return hn::Or(hn::BitCast(du, hn::Abs(whole)), hn::Mul(negative, hn::Set(du, sign_code)));
+    const VF number = Number(x);
+    const VI whole = Whole(number);
+    if (c_.sign_code == 0) return hn::And(hn::BitCast(du, whole), hn::Set(du, c_.mask));
+    const VU sign =
+        hn::And(hn::BitCast(du, hn::BroadcastSignBit(hn::BitCast(DI(), number))), hn::Set(du, c_.sign_code));
+    return hn::Or(hn::BitCast(du, hn::Abs(whole)), sign);
   }
+
+ private:
+  HWY_INLINE VF Number(VF x) const { return hn::IfThenElseZero(hn::Eq(x, x), x); }
+  HWY_INLINE VI Whole(VF number) const {
+    const DF d;
+    const VF scaled = hn::Mul(number, hn::Set(d, c_.units));
+    return hn::NearestInt(hn::Min(hn::Max(scaled, hn::Set(d, c_.lowest)), hn::Set(d, c_.highest)));
+  }
+  WholeConstants c_;
 };
 
 template <class Element>
