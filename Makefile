@@ -49,9 +49,10 @@ test-arm:  ## Cross-compile the codecs for 64-bit ARM and test them under qemu
 	ctest --preset arm -j $(JOBS)
 
 bench-io:  ## Load and save real models, beside the onnx Python package
-	$(build_release)
-	@scripts/setup python models
-	ANYBIT_BUILD=build/release .venv/bin/python bench/io.py
+	@scripts/setup build bench python models
+	@cmake --preset release -DANYBIT_BENCH=ON
+	@cmake --build --preset release -j $(JOBS) --target bench_onnx_io
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_onnx_io.py
 
 bench-formats:  ## Encode, decode and pack every format, beside memcpy
 	@scripts/setup build bench python
