@@ -141,7 +141,8 @@ TensorType dense(std::optional<std::int32_t> element, const std::vector<std::int
   TensorType type;
   type.element = element;
   type.shape.emplace();
-  for (std::int64_t dim : dims) type.shape->dims.push_back({dim, {}, {}});
+  type.shape->dims.resize(dims.size());
+  for (std::size_t i = 0; i < dims.size(); ++i) type.shape->dims[i].value = dims[i];
   return type;
 }
 
