@@ -1,0 +1,9 @@
+import pytest
+from attack import Loader
+
+
+@pytest.fixture
+def loader(tool, tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    return Loader(tool("roundtrip"), folder)
