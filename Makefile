@@ -75,7 +75,7 @@ check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests,
 	@$(MAKE) --no-print-directory test-exhaustive test-arm test-large lint
 
 fuzz:  ## Fuzz every entry point for FUZZ_SECONDS each (default 60)
-	@scripts/setup build fuzz
+	@scripts/setup build fuzz python
 	@cmake --preset fuzz
 	@cmake --build --preset fuzz -j $(JOBS)
 	@scripts/fuzz $(FUZZ_SECONDS)
