@@ -32,7 +32,7 @@ std::vector<Field> BinaryCodec::fields(std::int64_t) const {
 void BinaryCodec::choose(std::span<const float> values, Words words) const {
   if (!scaled_) return;
   // Nothing but zeros: the smallest scale is the nearest that ±scale comes to them.
-  const auto mean = static_cast<float>(mean_magnitude(values, -1, 0));
+  const auto mean = static_cast<float>(sum_magnitudes(values).mean());
   words[0] = bits_of(std::max(mean, kSmallestScale));
 }
 

@@ -30,8 +30,10 @@ inline double round_to_integer(double t, Rounding rounding, std::uint32_t noise 
     case Rounding::floor:
       return std::floor(t);
     case Rounding::stochastic: {
-      const double below = std::floor(t);
-      return std::copysign(below + ((t - below) * 4294967296.0 > noise ? 1.0 : 0.0), t);
+      const double below = std::floor(t), range = 4294967296.0;
+      // t - below is exact, except just below zero: there 2^32 is taken from the noise instead.
+      const bool up = below == -1 ? t * range > noise - range : (t - below) * range > noise;
+      return std::copysign(below + (up ? 1.0 : 0.0), t);
     }
   }
   return t;

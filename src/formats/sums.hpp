@@ -28,16 +28,25 @@ double chunked_sum(std::size_t count, Term term) {
   return total;
 }
 
-// The mean of |x| over the finite values with |x| > above; `fallback` if there are none.
-inline double mean_magnitude(std::span<const float> values, float above, double fallback) {
+// The sum of |x| over the finite values with |x| > above, and how many they are.
+struct MagnitudeSum {
+  double sum = 0;
   std::int64_t count = 0;
-  const double sum = chunked_sum(values.size(), [&](std::size_t i) {
+  // `factor` times the mean, 0 of nothing. The division comes last, so that a mean that a double holds is
+  // exact.
+  double mean(double factor = 1) const {
+    return count == 0 ? 0.0 : factor * sum / static_cast<double>(count);
+  }
+};
+inline MagnitudeSum sum_magnitudes(std::span<const float> values, float above = -1) {
+  MagnitudeSum result;
+  result.sum = chunked_sum(values.size(), [&](std::size_t i) {
     const float magnitude = std::fabs(values[i]);
     if (!is_finite(magnitude) || !(magnitude > above)) return 0.0;
-    ++count;
+    ++result.count;
     return static_cast<double>(magnitude);
   });
-  return count == 0 ? fallback : sum / static_cast<double>(count);
+  return result;
 }
 
 // The smallest and the largest of the finite values; 0 and 0 if there are none.

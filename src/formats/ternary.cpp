@@ -26,16 +26,16 @@ double median_magnitude(std::span<const float> values) {
   return (static_cast<double>(*middle) + *std::max_element(magnitudes.begin(), middle)) / 2;
 }
 
-double basis_of(TernaryCodec::Basis basis, std::span<const float> values) {
+double threshold_of(double factor, TernaryCodec::Basis basis, std::span<const float> values) {
   switch (basis) {
     case TernaryCodec::Basis::mean:
       break;
     case TernaryCodec::Basis::median:
-      return median_magnitude(values);
+      return factor * median_magnitude(values);
     case TernaryCodec::Basis::max:
-      return largest_magnitude(finite_range(values));
+      return factor * largest_magnitude(finite_range(values));
   }
-  return mean_magnitude(values, -1, 0);
+  return sum_magnitudes(values).mean(factor);
 }
 
 // The largest float32 that is not above δ: a float32 exceeds the one exactly where it exceeds the other.
@@ -58,11 +58,12 @@ std::vector<Field> TernaryCodec::fields(std::int64_t) const {
 }
 
 void TernaryCodec::choose(std::span<const float> values, Words words) const {
-  const float delta = rounded_down(factor_ * basis_of(basis_, values));
+  const float delta = rounded_down(threshold_of(factor_, basis_, values));
   words[0] = bits_of(delta);
   if (!scaled_) return;
   // Where nothing exceeds the threshold all codes are zero, and any scale will do.
-  const auto mean = static_cast<float>(mean_magnitude(values, delta, 1));
+  const MagnitudeSum beyond = sum_magnitudes(values, delta);
+  const auto mean = static_cast<float>(beyond.count > 0 ? beyond.mean() : 1.0);
   words[1] = bits_of(std::max(mean, kSmallestScale));
 }
 

@@ -1,0 +1,6 @@
+"""How each format without blocks is proven."""
+
+import peers
+import scalar_cases
+
+COVERED = {name: "test_scalar_formats.py" for name in scalar_cases.NAMES} | {name: "test_against_peers.py" for name in peers.DTYPES}

@@ -1,0 +1,23 @@
+"""No format without proof: each is compared with a peer or with an exact reference. coverage_*.py say how."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from library_codecs import names
+
+HERE = Path(__file__).parent
+COVERED = {}
+for part in sorted(HERE.glob("coverage_*.py")):
+    COVERED |= importlib.import_module(part.stem).COVERED
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_format_is_compared_with_a_peer_or_a_reference(name):
+    assert name in COVERED, f"{name} is in no coverage_*.py: add cases for it"
+    assert (HERE / COVERED[name]).is_file()
+
+
+def test_nothing_is_said_to_be_proven_that_does_not_exist():
+    assert set(COVERED) <= set(names())
