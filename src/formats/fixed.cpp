@@ -43,7 +43,8 @@ Errors errors_at(const FixedLayout& layout, int frac, std::span<const float> val
   Errors errors;
 
   const auto error = [&](std::size_t i, bool only_clipped) {
-    if (!is_finite(values[i])) return 0.0;
+    // Below zero an unsigned number errs by the same at any number of places: it must not drown the rest.
+    if (!is_finite(values[i]) || (!layout.is_signed && values[i] < 0)) return 0.0;
     const double t = values[i] * unit;
     const double q = std::clamp(std::nearbyint(t), static_cast<double>(layout.lowest()),
                                 static_cast<double>(layout.highest()));

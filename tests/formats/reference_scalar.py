@@ -277,9 +277,15 @@ class Fixed:
         self.width, self.signed, self.frac = width, signed, frac
         self.low, self.high = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if signed else (0, 2**width - 1)
 
-    def error(self, xs, f):
-        q = [min(max(round_to_whole(Fraction(x) * power(f)), self.low), self.high) for x in xs]
-        return sum((Fraction(x) - n * power(-f)) ** 2 for x, n in zip(xs, q))
+    def error(self, wholes, f):
+        """The squared error at f places of numbers in units of 2^-149."""
+        unit = 1 << (149 - f)
+        total = 0
+        for n in wholes:
+            q, rest = divmod(n, unit)
+            q += 2 * rest > unit or (2 * rest == unit and q % 2 == 1)
+            total += (n - min(max(q, self.low), self.high) * unit) ** 2
+        return total
 
     def words(self, xs):
         """For frac = auto: the finest of those with the least squared error."""
@@ -288,7 +294,8 @@ class Fixed:
         xs = [x for x in xs if math.isfinite(x)]
         if all(x == 0 or (x < 0 and not self.signed) for x in xs):
             return [self.width // 2]
-        errors = {f: self.error(xs, f) for f in range(self.width - 127, 150)}
+        wholes = [int(Fraction(x) * 2**149) for x in xs]
+        errors = {f: self.error(wholes, f) for f in range(self.width - 127, 150)}
         least = min(errors.values())
         return [max(f for f, error in errors.items() if error == least) & 0xFFFFFFFF]
 
