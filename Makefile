@@ -37,10 +37,10 @@ test-large:  ## Write and read a model over 2 GB, watching memory
 	$(call PYTEST,build/release) tests/large
 
 test-exhaustive:  ## Every float through every format of 8 bits and less (minutes)
-	@scripts/setup build test
+	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON
-	@cmake --build --preset release -j $(JOBS)
-	ctest --preset release -C exhaustive -L exhaustive
+	@cmake --build --preset release -j $(JOBS) --target codec_library
+	$(call PYTEST,build/release) -m exhaustive tests/formats
 
 test-arm:  ## Cross-compile the codecs for 64-bit ARM and test them under qemu
 	@scripts/setup build test arm
