@@ -56,7 +56,7 @@ void run(benchmark::State& state, const std::string& name, Job job) {
   if (!made.ok()) return state.SkipWithError(made.error().text().c_str());
   const kernels::TensorCodec& codec = *made;
   const auto parameters = codec.choose(values(), pool);
-  const bool local = codec.codec().local();
+  const bool local = codec.codec().local() && codec.grouping().granularity == formats::Granularity::block;
   std::vector<std::uint8_t> packed(static_cast<std::size_t>(codec.packed_bytes()));
   codec.encode_packed(values(), parameters, packed.data(), pool);
   for (auto _ : state) {

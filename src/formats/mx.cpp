@@ -122,7 +122,7 @@ int MxCodec::exponent_for(float largest) const {
   const std::uint32_t half_a_step = 1u << (22 - element_.mantissa_bits());
   if (options_.scale_rule == ScaleRule::ceil && significand != one) ++exponent;
   if (options_.scale_rule == ScaleRule::even && significand + half_a_step >= 2 * one) ++exponent;
-  exponent -= element_.largest_exponent();
+  exponent -= largest_exponent_;
   if (exponent > kHighestExponent) {
     return options_.scale_overflow == ScaleOverflow::nan ? kNanExponent : kHighestExponent;
   }

@@ -38,7 +38,8 @@ class MxCodec final : public Codec {
  public:
   static constexpr int kLowestExponent = -127, kHighestExponent = 127, kNanExponent = 128;
 
-  MxCodec(MxElement element, MxOptions options) : element_(element), options_(options) {}
+  MxCodec(MxElement element, MxOptions options)
+      : element_(element), options_(options), largest_exponent_(element.largest_exponent()) {}
   const MxElement& element() const { return element_; }
   const MxOptions& options() const { return options_; }
   // E for a block whose largest finite magnitude is this one.
@@ -65,6 +66,7 @@ class MxCodec final : public Codec {
 
   MxElement element_;
   MxOptions options_;
+  int largest_exponent_;  // of the element: asked for with every block
 };
 
 }  // namespace anybit::formats

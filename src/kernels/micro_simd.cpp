@@ -8,61 +8,160 @@
 #include "kernels/minifloat_element-inl.h"
 #include "kernels/shared_exponent-inl.h"
 
+#ifndef ANYBIT_KERNELS_MICRO_SIMD_ONCE_
+#define ANYBIT_KERNELS_MICRO_SIMD_ONCE_
+namespace anybit::kernels {
+// nvfp4: the element, and the values of the e4m3 codes that scale blocks.
+struct Nvfp4Constants {
+  MinifloatConstants element;
+  float scales[256];
+  // Nothing if the step is zero, or so large that the largest element leaves float32.
+  float step(const std::uint32_t* words) const {
+    const float step = scales[words[1] & 0xFF] * formats::float_of(words[0]);
+    return step > 0 && step < 0x1p125f ? step : 0;
+  }
+};
+// Shared microexponents: sign and magnitude, in steps of 2^(E - bits), or half of that where a pair's bit is
+// set.
+struct MicroConstants {
+  WholeConstants element;
+  int bits = 0;
+  static bool reaches(int e) { return e >= -125 && e <= 127; }
+};
+}  // namespace anybit::kernels
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-std::uint32_t LargestInBlock(const float* x, std::size_t n) { return LargestBits(x, n); }
-
-void RoundNvfp4(const MinifloatConstants& c, float step, const float* x, std::size_t n, float* out) {
-  RoundRun(MinifloatElement(c), Divide(), x, n, step, step, out);
+void LargestInBlocks(const Groups& shape, const float* x, std::uint32_t* largest) {
+  for (std::size_t g = 0; g < shape.groups; ++g) largest[g] = LargestBits(x + g * shape.size, shape.size);
 }
 
-void CodeNvfp4(const MinifloatConstants& c, float step, const float* x, std::size_t n, std::uint8_t* codes) {
-  CodeRun(MinifloatElement(c), Divide(), x, n, step, codes);
+std::size_t RoundNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
+                       const std::uint32_t* words, float* out) {
+  const MinifloatElement element(c.element);
+  for (; g < shape.groups; ++g) {
+    const float step = c.step(words + g * shape.stride);
+    if (step == 0) break;
+    RoundRun(element, Divide(), x + g * shape.size, shape.size, step, step, out + g * shape.size);
+  }
+  return g;
 }
 
-// Like RoundRun and CodeRun, with a factor for every value (1, or 2 for a pair with the finer step).
-void RoundMicro(const WholeConstants& c, const float* finer, float pre, float post, const float* x,
-                std::size_t n, float* out) {
+template <class Code>
+HWY_INLINE std::size_t CodeNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
+                                 const std::uint32_t* words, Code* codes) {
+  const MinifloatElement element(c.element);
+  for (; g < shape.groups; ++g) {
+    const float step = c.step(words + g * shape.stride);
+    if (step == 0) break;
+    CodeRun(element, Divide(), x + g * shape.size, shape.size, step, codes + g * shape.size);
+  }
+  return g;
+}
+
+std::size_t CodeNvfp4To8(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
+                         const std::uint32_t* words, std::uint8_t* codes) {
+  return CodeNvfp4(c, shape, g, x, words, codes);
+}
+
+std::size_t CodeNvfp4To16(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
+                          const std::uint32_t* words, std::uint16_t* codes) {
+  return CodeNvfp4(c, shape, g, x, words, codes);
+}
+
+// Which lane belongs to which of a vector's pairs, as a bit.
+HWY_INLINE VU PairBits() {
+  static constexpr std::uint32_t kBits[] = {1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128};
+  return hn::LoadU(DU(), kBits);
+}
+
+// Calls vector(values, is the pair's step finer?, i) along a block, the last time with zeros behind the end.
+template <class Vector>
+HWY_INLINE void AlongPairs(const float* x, std::size_t n, const std::uint32_t* shifts, VU pair_bits,
+                           const Vector& vector) {
   const DF d;
-  const WholeElement element(c);
-  const VF first = hn::Set(d, pre), last = hn::Set(d, post), half = hn::Set(d, 0.5f), one = hn::Set(d, 1.0f);
-  const auto round = [&](VF v, VF f) HWY_ATTR {
-    const VF coarse = hn::IfThenElse(hn::Gt(f, one), half, one);
-    return hn::Mul(hn::Mul(element.Round(hn::Mul(hn::Mul(v, first), f)), coarse), last);
+  const DU du;
+  const auto finer = [&](std::size_t i) HWY_ATTR {
+    const VU bits = hn::Set(du, shifts[i / 64] >> (i / 2 % 32));
+    return hn::RebindMask(d, hn::Ne(hn::And(bits, pair_bits), hn::Zero(du)));
   };
   Strides(
-      n,
-      [&](std::size_t i)
-          HWY_ATTR { hn::StoreU(round(hn::LoadU(d, x + i), hn::LoadU(d, finer + i)), d, out + i); },
+      n, [&](std::size_t i) HWY_ATTR { vector(hn::LoadU(d, x + i), finer(i), i, hn::Lanes(d)); },
       [&](std::size_t i, std::size_t rest) HWY_ATTR {
-        HWY_ALIGN float in[hn::MaxLanes(d)] = {}, f[hn::MaxLanes(d)] = {};
-        std::memcpy(in, x + i, rest * sizeof(float));
-        std::memcpy(f, finer + i, rest * sizeof(float));
-        hn::Store(round(hn::Load(d, in), hn::Load(d, f)), d, in);
-        std::memcpy(out + i, in, rest * sizeof(float));
+        HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
+        std::memcpy(buffer, x + i, rest * sizeof(float));
+        vector(hn::Load(d, buffer), finer(i), i, rest);
       });
 }
 
-void CodeMicro(const WholeConstants& c, const float* finer, float pre, const float* x, std::size_t n,
-               std::uint8_t* codes) {
+std::size_t RoundMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
+                       const std::uint32_t* words, float* out) {
   const DF d;
-  const WholeElement element(c);
-  const VF first = hn::Set(d, pre);
-  const auto code = [&](VF v, VF f) HWY_ATTR { return element.Code(hn::Mul(hn::Mul(v, first), f)); };
-  Strides(
-      n,
-      [&](std::size_t i)
-          HWY_ATTR { StoreCodes(code(hn::LoadU(d, x + i), hn::LoadU(d, finer + i)), codes + i); },
-      [&](std::size_t i, std::size_t rest) HWY_ATTR {
-        HWY_ALIGN float in[hn::MaxLanes(d)] = {}, f[hn::MaxLanes(d)] = {};
-        std::uint8_t made[hn::MaxLanes(d)];
-        std::memcpy(in, x + i, rest * sizeof(float));
-        std::memcpy(f, finer + i, rest * sizeof(float));
-        StoreCodes(code(hn::Load(d, in), hn::Load(d, f)), made);
-        std::memcpy(codes + i, made, rest);
-      });
+  const WholeElement element(c.element);
+  const VU pair_bits = PairBits();
+  const std::size_t lanes = hn::Lanes(d);
+  for (; g < shape.groups; ++g) {
+    const int e = static_cast<int>(words[g * shape.stride]);
+    if (!MicroConstants::reaches(e)) break;
+    const VF coarse_pre = hn::Set(d, formats::power_of_two(-e)), fine_pre = hn::Add(coarse_pre, coarse_pre);
+    const VF coarse_post = hn::Set(d, formats::power_of_two(e - c.bits));
+    const VF fine_post = hn::Set(d, formats::power_of_two(e - c.bits - 1));
+    float* to = out + g * shape.size;
+    AlongPairs(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
+               [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
+                 const VF scaled = hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre));
+                 const VF made =
+                     hn::Mul(element.Round(scaled), hn::IfThenElse(finer, fine_post, coarse_post));
+                 if (n == lanes) {
+                   hn::StoreU(made, d, to + i);
+                 } else {
+                   HWY_ALIGN float buffer[hn::MaxLanes(d)];
+                   hn::Store(made, d, buffer);
+                   std::memcpy(to + i, buffer, n * sizeof(float));
+                 }
+               });
+  }
+  return g;
+}
+
+template <class Code>
+HWY_INLINE std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
+                                 const std::uint32_t* words, Code* codes) {
+  const DF d;
+  const WholeElement element(c.element);
+  const VU pair_bits = PairBits();
+  const std::size_t lanes = hn::Lanes(d);
+  for (; g < shape.groups; ++g) {
+    const int e = static_cast<int>(words[g * shape.stride]);
+    if (!MicroConstants::reaches(e)) break;
+    const VF coarse_pre = hn::Set(d, formats::power_of_two(-e)), fine_pre = hn::Add(coarse_pre, coarse_pre);
+    Code* to = codes + g * shape.size;
+    AlongPairs(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
+               [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
+                 const VU made = element.Code(hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre)));
+                 if (n == lanes) {
+                   StoreCodes(made, to + i);
+                 } else {
+                   Code buffer[hn::MaxLanes(d)];
+                   StoreCodes(made, buffer);
+                   std::memcpy(to + i, buffer, n * sizeof(Code));
+                 }
+               });
+  }
+  return g;
+}
+
+std::size_t CodeMicroTo8(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
+                         const std::uint32_t* words, std::uint8_t* codes) {
+  return CodeMicro(c, shape, g, x, words, codes);
+}
+
+std::size_t CodeMicroTo16(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
+                          const std::uint32_t* words, std::uint16_t* codes) {
+  return CodeMicro(c, shape, g, x, words, codes);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -73,218 +172,192 @@ HWY_AFTER_NAMESPACE();
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "formats/block.hpp"
+#include "kernels/block_run_kernel.hpp"
 #include "kernels/table.hpp"
 #include "kernels/table_decode.hpp"
 
 namespace anybit::kernels {
 namespace {
 
-HWY_EXPORT(LargestInBlock);
+HWY_EXPORT(LargestInBlocks);
 HWY_EXPORT(RoundNvfp4);
-HWY_EXPORT(CodeNvfp4);
+HWY_EXPORT(CodeNvfp4To8);
+HWY_EXPORT(CodeNvfp4To16);
 HWY_EXPORT(RoundMicro);
-HWY_EXPORT(CodeMicro);
+HWY_EXPORT(CodeMicroTo8);
+HWY_EXPORT(CodeMicroTo16);
 
-// Both families work block by block; a block that the fast way cannot do goes the plain way.
-class BlockwiseKernel : public GroupKernel {
- public:
-  explicit BlockwiseKernel(std::shared_ptr<const formats::Codec> codec)
-      : codec_(std::move(codec)), plain_(plain_kernel(codec_, formats::Rounding::half_even)) {}
+// Calls choose(block, largest magnitude's bits) for every block, a few at a time.
+template <class Choose>
+void with_largest(const Groups& shape, const float* x, const Choose& choose) {
+  constexpr std::size_t kAtOnce = 256;
+  std::array<std::uint32_t, kAtOnce> largest;
+  for (std::size_t first = 0; first < shape.groups; first += kAtOnce) {
+    const std::size_t n = std::min(kAtOnce, shape.groups - first);
+    HWY_DYNAMIC_DISPATCH(LargestInBlocks)
+    ({shape.size, n, shape.stride}, x + first * shape.size, largest.data());
+    for (std::size_t i = 0; i < n; ++i) choose(first + i, largest[i]);
+  }
+}
 
-  void quantize(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-                float* out) const final {
-    each(shape, words, [&](formats::ConstWords mine, std::size_t at) {
-      if (!round_block(mine, x + at, shape.size, out + at)) {
-        plain_->quantize(one(shape), x + at, mine.data(), nullptr, out + at);
-      }
-    });
-  }
-  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-              std::uint8_t* codes) const final {
-    each(shape, words, [&](formats::ConstWords mine, std::size_t at) {
-      if (!code_block(mine, x + at, shape.size, codes + at)) {
-        plain_->encode(one(shape), x + at, mine.data(), nullptr, codes + at);
-      }
-    });
-  }
-  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t* noise,
-              std::uint16_t* codes) const final {
-    std::vector<std::uint8_t> narrow(shape.count());
-    encode(shape, x, words, noise, narrow.data());
-    std::copy(narrow.begin(), narrow.end(), codes);
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
-              float* out) const final {
-    each(shape, words, [&](formats::ConstWords mine, std::size_t at) {
-      if (!decode_block(mine, codes + at, shape.size, out + at)) {
-        plain_->decode(one(shape), codes + at, mine.data(), out + at);
-      }
-    });
-  }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
-              float* out) const final {
-    std::vector<std::uint8_t> narrow(shape.count());
-    std::transform(codes, codes + shape.count(), narrow.begin(),
-                   [](auto c) { return static_cast<std::uint8_t>(c); });
-    decode(shape, narrow.data(), words, out);
-  }
-
- protected:
-  virtual bool round_block(formats::ConstWords words, const float* x, std::size_t n, float* out) const = 0;
-  virtual bool code_block(formats::ConstWords words, const float* x, std::size_t n,
-                          std::uint8_t* codes) const = 0;
-  virtual bool decode_block(formats::ConstWords words, const std::uint8_t* codes, std::size_t n,
-                            float* out) const = 0;
-  const formats::Codec& codec() const { return *codec_; }
-
- private:
-  static Groups one(const Groups& shape) { return {shape.size, 1, shape.stride}; }
-  template <class Body>
-  static void each(const Groups& shape, const std::uint32_t* words, const Body& body) {
-    for (std::size_t g = 0; g < shape.groups; ++g)
-      body({words + g * shape.stride, shape.stride}, g * shape.size);
-  }
-  std::shared_ptr<const formats::Codec> codec_;
-  std::unique_ptr<const GroupKernel> plain_;
-};
-
-class Nvfp4Kernel final : public BlockwiseKernel {
+class Nvfp4Kernel final : public BlockRunKernel {
  public:
   explicit Nvfp4Kernel(const std::shared_ptr<const formats::Codec>& codec)
-      : BlockwiseKernel(codec),
-        constants_(*constants_of(formats::Nvfp4Codec::kElement, true)),
-        table_(formats::MinifloatCodec(formats::Nvfp4Codec::kElement, true), {}) {}
+      : BlockRunKernel(codec),
+        codec_(codec),
+        table_(formats::MinifloatCodec(formats::Nvfp4Codec::kElement, true), {}) {
+    constants_.element = *constants_of(formats::Nvfp4Codec::kElement, true);
+    for (std::size_t i = 0; i < 256; ++i) {
+      constants_.scales[i] = formats::Nvfp4Codec::kScale.decode(static_cast<formats::Code16>(i));
+    }
+  }
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
-    for (std::size_t g = 0; g < shape.groups; ++g) {
-      const float* block = x + g * shape.size;
+    with_largest(shape, x, [&](std::size_t g, std::uint32_t largest) {
       const formats::Words mine{words + g * shape.stride, shape.stride};
-      const std::uint32_t largest = HWY_DYNAMIC_DISPATCH(LargestInBlock)(block, shape.size);
       if (largest < formats::kInfinityBits) {
         mine[1] =
             formats::Nvfp4Codec::block_scale_for(formats::float_of(largest), formats::float_of(mine[0]));
       } else {
-        codec().choose({block, shape.size}, mine);
+        codec_->choose({x + g * shape.size, shape.size}, mine);
       }
-    }
+    });
   }
 
  protected:
-  bool round_block(formats::ConstWords words, const float* x, std::size_t n, float* out) const override {
-    const float step = formats::Nvfp4Codec::step(words);
-    if (!usable(step)) return false;
-    HWY_DYNAMIC_DISPATCH(RoundNvfp4)(constants_, step, x, n, out);
-    return true;
+  std::size_t round_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                           float* out) const override {
+    return HWY_DYNAMIC_DISPATCH(RoundNvfp4)(constants_, shape, g, x, words, out);
   }
-  bool code_block(formats::ConstWords words, const float* x, std::size_t n,
-                  std::uint8_t* codes) const override {
-    const float step = formats::Nvfp4Codec::step(words);
-    if (!usable(step)) return false;
-    HWY_DYNAMIC_DISPATCH(CodeNvfp4)(constants_, step, x, n, codes);
-    return true;
+  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                          std::uint8_t* codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeNvfp4To8)(constants_, shape, g, x, words, codes);
   }
-  bool decode_block(formats::ConstWords words, const std::uint8_t* codes, std::size_t n,
-                    float* out) const override {
-    const float step = formats::Nvfp4Codec::step(words);
-    if (!usable(step)) return false;
-    table_.run(codes, n, step, out);
-    return true;
+  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                          std::uint16_t* codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeNvfp4To16)(constants_, shape, g, x, words, codes);
+  }
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint8_t* codes,
+                            const std::uint32_t* words, float* out) const override {
+    return decode_from(shape, g, codes, words, out);
+  }
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint16_t* codes,
+                            const std::uint32_t* words, float* out) const override {
+    return decode_from(shape, g, codes, words, out);
   }
 
  private:
-  // Neither zero nor so large that the largest element leaves float32.
-  static bool usable(float step) { return step > 0 && step < 0x1p125f; }
-  MinifloatConstants constants_;
+  template <class Code>
+  std::size_t decode_from(const Groups& shape, std::size_t g, const Code* codes, const std::uint32_t* words,
+                          float* out) const {
+    for (; g < shape.groups; ++g) {
+      const float step = constants_.step(words + g * shape.stride);
+      if (step == 0) break;
+      table_.run(codes + g * shape.size, shape.size, step, out + g * shape.size);
+    }
+    return g;
+  }
+
+  std::shared_ptr<const formats::Codec> codec_;
+  Nvfp4Constants constants_;
   DecodeTable table_;
 };
 
-class MicroKernel final : public BlockwiseKernel {
+class MicroKernel final : public BlockRunKernel {
  public:
   MicroKernel(const std::shared_ptr<const formats::Codec>& codec, const formats::SharedMicroCodec& micro)
-      : BlockwiseKernel(codec), micro_(micro), bits_(micro.magnitude_bits()) {
-    const auto largest = static_cast<float>((1 << bits_) - 1);
-    constants_ = {.units = formats::power_of_two(bits_),
-                  .lowest = -largest,
-                  .highest = largest,
-                  .mask = 0,
-                  .sign_code = 1u << bits_};
+      : BlockRunKernel(codec), codec_(codec), micro_(micro) {
+    const int bits = constants_.bits = micro.magnitude_bits();
+    const auto largest = static_cast<float>((1 << bits) - 1);
+    constants_.element = {.units = formats::power_of_two(bits),
+                          .lowest = -largest,
+                          .highest = largest,
+                          .mask = 0,
+                          .sign_code = 1u << bits};
     for (std::size_t code = 0; code < table_.size(); ++code) {
-      const auto magnitude = static_cast<float>(code & ((1u << bits_) - 1));
-      table_[code] = (code >> bits_ & 1) != 0 ? -magnitude : magnitude;
+      const auto magnitude = static_cast<float>(code & ((1u << bits) - 1));
+      table_[code] = (code >> bits & 1) != 0 ? -magnitude : magnitude;
     }
   }
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
-    for (std::size_t g = 0; g < shape.groups; ++g) {
-      choose_block({x + g * shape.size, shape.size}, {words + g * shape.stride, shape.stride});
-    }
+    with_largest(shape, x, [&](std::size_t g, std::uint32_t largest) {
+      choose_block({x + g * shape.size, shape.size}, largest, {words + g * shape.stride, shape.stride});
+    });
   }
 
  protected:
-  bool round_block(formats::ConstWords words, const float* x, std::size_t n, float* out) const override {
-    Factors finer;
-    if (!factors(words, n, finer)) return false;
-    const int e = static_cast<int>(words[0]);
-    HWY_DYNAMIC_DISPATCH(RoundMicro)
-    (constants_, finer.data(), formats::power_of_two(-e), formats::power_of_two(e - bits_), x, n, out);
-    return true;
+  std::size_t round_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                           float* out) const override {
+    return HWY_DYNAMIC_DISPATCH(RoundMicro)(constants_, shape, g, x, words, out);
   }
-  bool code_block(formats::ConstWords words, const float* x, std::size_t n,
-                  std::uint8_t* codes) const override {
-    Factors finer;
-    if (!factors(words, n, finer)) return false;
-    const float pre = formats::power_of_two(-static_cast<int>(words[0]));
-    HWY_DYNAMIC_DISPATCH(CodeMicro)(constants_, finer.data(), pre, x, n, codes);
-    return true;
+  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                          std::uint8_t* codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeMicroTo8)(constants_, shape, g, x, words, codes);
   }
-  bool decode_block(formats::ConstWords words, const std::uint8_t* codes, std::size_t n,
-                    float* out) const override {
-    const int e = static_cast<int>(words[0]);
-    if (!reaches(e)) return false;
-    const float steps[] = {formats::power_of_two(e - bits_), formats::power_of_two(e - bits_ - 1)};
-    for (std::size_t i = 0; i < n; ++i) {
-      out[i] = table_[codes[i]] * steps[words[1 + i / 64] >> (i / 2 % 32) & 1];
-    }
-    return true;
+  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                          std::uint16_t* codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeMicroTo16)(constants_, shape, g, x, words, codes);
+  }
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint8_t* codes,
+                            const std::uint32_t* words, float* out) const override {
+    return decode_from(shape, g, codes, words, out);
+  }
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint16_t* codes,
+                            const std::uint32_t* words, float* out) const override {
+    return decode_from(shape, g, codes, words, out);
   }
 
  private:
-  static constexpr std::size_t kLongest = 64;
-  using Factors = std::array<float, kLongest>;
-
-  static bool reaches(int e) { return e >= -125 && e <= 127; }
-
-  static bool factors(formats::ConstWords words, std::size_t n, Factors& finer) {
-    if (n > kLongest || !reaches(static_cast<int>(words[0]))) return false;
-    for (std::size_t i = 0; i < n; ++i) finer[i] = (words[1 + i / 64] >> (i / 2 % 32) & 1) != 0 ? 2.0f : 1.0f;
-    return true;
+  template <class Code>
+  std::size_t decode_from(const Groups& shape, std::size_t g, const Code* codes, const std::uint32_t* words,
+                          float* out) const {
+    for (; g < shape.groups; ++g) {
+      const std::uint32_t* mine = words + g * shape.stride;
+      const int e = static_cast<int>(mine[0]);
+      if (!MicroConstants::reaches(e)) break;
+      const float steps[] = {formats::power_of_two(e - constants_.bits),
+                             formats::power_of_two(e - constants_.bits - 1)};
+      const Code* from = codes + g * shape.size;
+      float* to = out + g * shape.size;
+      for (std::size_t i = 0; i < shape.size; ++i) {
+        to[i] = table_[from[i]] * steps[mine[1 + i / 64] >> (i / 2 % 32) & 1];
+      }
+    }
+    return g;
   }
 
-  void choose_block(std::span<const float> x, formats::Words words) const {
-    const std::uint32_t largest = HWY_DYNAMIC_DISPATCH(LargestInBlock)(x.data(), x.size());
-    const int e = micro_.exponent_for(formats::float_of(largest));
-    if (largest >= formats::kInfinityBits || !reaches(e)) {
+  void choose_block(std::span<const float> x, std::uint32_t largest, formats::Words words) const {
+    const int e = largest < formats::kInfinityBits ? micro_.exponent_for(formats::float_of(largest)) : 0;
+    if (largest >= formats::kInfinityBits || !MicroConstants::reaches(e)) {
       micro_.choose(x, words);
       return;
     }
     words[0] = formats::word_of(e);
     std::fill(words.begin() + 1, words.end(), 0u);
     // A pair shifts where its larger magnitude, in the finer step, rounds to a number that has a code: below
-    // half a step under 2^bits. (The tie there goes up, to the even number.)
-    const float limit = static_cast<float>((1 << (bits_ + 1)) - 1) * formats::power_of_two(e - bits_ - 2);
-    for (std::size_t i = 0; i < x.size(); i += 2) {
-      const float other = i + 1 < x.size() ? std::fabs(x[i + 1]) : 0.0f;
-      const bool shifts = std::max(std::fabs(x[i]), other) < limit;
-      words[1 + i / 64] |= static_cast<std::uint32_t>(shifts) << (i / 2 % 32);
+    // half a step under 2^bits. (The tie there goes up, to the even number.) Bits of magnitudes order like
+    // magnitudes.
+    const int bits = constants_.bits;
+    const float limit = static_cast<float>((1 << (bits + 1)) - 1) * formats::power_of_two(e - bits - 2);
+    const std::uint32_t limit_bits = formats::bits_of(limit);
+    for (std::size_t first = 0; first < x.size(); first += 64) {
+      const std::size_t end = std::min(x.size(), first + 64);
+      std::uint32_t shifts = 0;
+      for (std::size_t i = first; i < end; i += 2) {
+        const std::uint32_t other = i + 1 < end ? formats::magnitude_bits(x[i + 1]) : 0;
+        const std::uint32_t shift = std::max(formats::magnitude_bits(x[i]), other) < limit_bits ? 1 : 0;
+        shifts |= shift << (i / 2 % 32);
+      }
+      words[1 + first / 64] = shifts;
     }
   }
 
+  std::shared_ptr<const formats::Codec> codec_;  // keeps micro_ alive
   const formats::SharedMicroCodec& micro_;
-  int bits_;
-  WholeConstants constants_;
+  MicroConstants constants_;
   std::array<float, 256> table_{};
 };
 

@@ -14,64 +14,76 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
+// The constants are spread over vectors once, not once for each block.
 class MinifloatElement {
  public:
-  explicit MinifloatElement(const MinifloatConstants& c) : c_(c) {}
+  explicit MinifloatElement(const MinifloatConstants& c)
+      : shift_(c.shift),
+        sign_shift_(c.sign_shift),
+        signed_zero_(c.signed_zero),
+        signed_nan_(c.signed_nan),
+        round_up_(hn::Set(DI(), c.round_up)),
+        rounded_away_(hn::Set(DI(), (1 << c.shift) - 1)),
+        lowest_normal_(hn::Set(DI(), c.lowest_normal)),
+        magic_(hn::Set(DF(), c.subnormal_magic)),
+        largest_bits_(hn::Set(DI(), c.largest_bits)),
+        overflow_bits_(hn::Set(DI(), c.overflow_bits)),
+        nan_bits_(hn::Set(DI(), c.nan_bits)),
+        code_offset_(hn::Set(DI(), c.code_offset)),
+        largest_code_(hn::Set(DI(), c.largest_code)),
+        overflow_code_(hn::Set(DI(), c.overflow_code)),
+        nan_code_(hn::Set(DI(), c.nan_code)) {}
 
   HWY_INLINE VF Round(VF x) const {
     const DF d;
     const DI di;
-    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, hn::Set(di, kSign)),
-             magnitude = hn::Xor(bits, sign);
-    const VI normal = hn::AndNot(hn::Set(di, (1 << c_.shift) - 1), Nearest(magnitude));
-    const VF magic = hn::Set(d, c_.subnormal_magic);
-    const VI subnormal = hn::BitCast(di, hn::Sub(hn::Add(hn::BitCast(d, magnitude), magic), magic));
-    VI result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, c_.lowest_normal)), subnormal, normal);
-    result =
-        hn::IfThenElse(hn::Gt(result, hn::Set(di, c_.largest_bits)), hn::Set(di, c_.overflow_bits), result);
-    result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x7F800000)), hn::Set(di, c_.nan_bits), result);
-    return hn::BitCast(d, hn::Or(result, Signs(sign, magnitude, result, c_.nan_bits)));
+    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, Sign()), magnitude = hn::Xor(bits, sign);
+    const VI normal = hn::AndNot(rounded_away_, Nearest(magnitude));
+    const VI subnormal = hn::BitCast(di, hn::Sub(hn::Add(hn::BitCast(d, magnitude), magic_), magic_));
+    VI result = hn::IfThenElse(hn::Lt(magnitude, lowest_normal_), subnormal, normal);
+    result = hn::IfThenElse(hn::Gt(result, largest_bits_), overflow_bits_, result);
+    result = hn::IfThenElse(hn::Gt(magnitude, Infinity()), nan_bits_, result);
+    return hn::BitCast(d, hn::Or(result, Signs(sign, magnitude, result, nan_bits_)));
   }
 
   HWY_INLINE VU Code(VF x) const {
     const DF d;
     const DI di;
-    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, hn::Set(di, kSign)),
-             magnitude = hn::Xor(bits, sign);
-    const VI normal = hn::Sub(hn::ShiftRightSame(Nearest(magnitude), c_.shift), hn::Set(di, c_.code_offset));
-    const VF magic = hn::Set(d, c_.subnormal_magic);
-    const VI subnormal =
-        hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(d, magnitude), magic)), hn::BitCast(di, magic));
-    VI result = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, c_.lowest_normal)), subnormal, normal);
-    result =
-        hn::IfThenElse(hn::Gt(result, hn::Set(di, c_.largest_code)), hn::Set(di, c_.overflow_code), result);
-    result = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x7F800000)), hn::Set(di, c_.nan_code), result);
-    const VI signs = Signs(sign, magnitude, result, c_.nan_code);
     const DU du;
-    const VU shifted = hn::ShiftRightSame(hn::BitCast(du, signs), c_.sign_shift);
-    return hn::Or(hn::BitCast(du, result), shifted);
+    const VI bits = hn::BitCast(di, x), sign = hn::And(bits, Sign()), magnitude = hn::Xor(bits, sign);
+    const VI normal = hn::Sub(hn::ShiftRightSame(Nearest(magnitude), shift_), code_offset_);
+    const VI subnormal =
+        hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(d, magnitude), magic_)), hn::BitCast(di, magic_));
+    VI result = hn::IfThenElse(hn::Lt(magnitude, lowest_normal_), subnormal, normal);
+    result = hn::IfThenElse(hn::Gt(result, largest_code_), overflow_code_, result);
+    result = hn::IfThenElse(hn::Gt(magnitude, Infinity()), nan_code_, result);
+    const VI signs = Signs(sign, magnitude, result, nan_code_);
+    return hn::Or(hn::BitCast(du, result), hn::ShiftRightSame(hn::BitCast(du, signs), sign_shift_));
   }
 
  private:
-  static constexpr std::int32_t kSign = static_cast<std::int32_t>(0x80000000u);
+  HWY_INLINE VI Sign() const { return hn::Set(DI(), static_cast<std::int32_t>(0x80000000u)); }
+  HWY_INLINE VI Infinity() const { return hn::Set(DI(), 0x7F800000); }
 
   // The bits, rounded half to even at `shift`; those below are garbage. A carry into the exponent is right.
   HWY_INLINE VI Nearest(VI magnitude) const {
-    const DI di;
-    const VI odd = hn::And(hn::ShiftRightSame(magnitude, c_.shift), hn::Set(di, 1));
-    return hn::Add(magnitude, hn::Add(odd, hn::Set(di, c_.round_up)));
+    const VI odd = hn::And(hn::ShiftRightSame(magnitude, shift_), hn::Set(DI(), 1));
+    return hn::Add(magnitude, hn::Add(odd, round_up_));
   }
 
   // The sign bits to set: none where the format has no such zero or NaN.
-  HWY_INLINE VI Signs(VI sign, VI magnitude, VI result, std::int32_t nan) const {
-    const DI di;
-    if (!c_.signed_nan) sign = hn::IfThenZeroElse(hn::Gt(magnitude, hn::Set(di, 0x7F800000)), sign);
-    if (c_.signed_zero) return sign;
-    sign = hn::IfThenZeroElse(hn::Eq(result, hn::Zero(di)), sign);
-    return hn::IfThenZeroElse(hn::Eq(result, hn::Set(di, nan)), sign);
+  HWY_INLINE VI Signs(VI sign, VI magnitude, VI result, VI nan) const {
+    if (!signed_nan_) sign = hn::IfThenZeroElse(hn::Gt(magnitude, Infinity()), sign);
+    if (signed_zero_) return sign;
+    sign = hn::IfThenZeroElse(hn::Eq(result, hn::Zero(DI())), sign);
+    return hn::IfThenZeroElse(hn::Eq(result, nan), sign);
   }
 
-  MinifloatConstants c_;
+  int shift_, sign_shift_;
+  bool signed_zero_, signed_nan_;
+  VI round_up_, rounded_away_, lowest_normal_;
+  VF magic_;
+  VI largest_bits_, overflow_bits_, nan_bits_, code_offset_, largest_code_, overflow_code_, nan_code_;
 };
 
 }  // namespace HWY_NAMESPACE

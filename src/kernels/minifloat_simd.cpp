@@ -54,6 +54,29 @@ void CodeDenorm16(const MinifloatConstants& c, const float* x, std::size_t n, st
   CodeRun(DenormElement(c), Multiply(), x, n, 1, codes);
 }
 
+// Exponents alone: numbers at or above one and a half times a power of two go to the next one. What is not
+// positive is the smallest, or NaN.
+struct E8m0Element {
+  bool saturate;
+  HWY_INLINE VU Code(VF x) const {
+    const DI di;
+    const VI bits = hn::BitCast(di, x);
+    // A subnormal above 2^-127 · 1.5 is nearer to 2^-126, whose code is 1.
+    const VI normal = hn::ShiftRight<23>(hn::Add(bits, hn::Set(di, 0x00400000)));
+    const VI subnormal = hn::IfThenElseZero(hn::Gt(bits, hn::Set(di, 0x005FFFFF)), hn::Set(di, 1));
+    VI code = hn::IfThenElse(hn::Lt(bits, hn::Set(di, 0x00800000)), subnormal, normal);
+    code = hn::IfThenElse(hn::Gt(code, hn::Set(di, 254)), hn::Set(di, saturate ? 254 : 255), code);
+    code = hn::IfThenElse(hn::Gt(bits, hn::Zero(di)), code, hn::Set(di, saturate ? 0 : 255));
+    const VI magnitude = hn::And(bits, hn::Set(di, 0x7FFFFFFF));
+    return hn::BitCast(DU(),
+                       hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x7F800000)), hn::Set(di, 255), code));
+  }
+};
+
+void CodeE8m0(bool saturate, const float* x, std::size_t n, std::uint8_t* codes) {
+  CodeRun(E8m0Element{saturate}, Multiply(), x, n, 1, codes);
+}
+
 // Codes of 9 to 16 bits. The exponent is moved to float32's place; one multiplication mends its bias, and
 // normalises subnormals by the way. What lies beyond the largest finite code is Inf or NaN.
 void DecodeMinifloat16(const MinifloatConstants& c, const std::uint16_t* codes, std::size_t n, float* out) {
@@ -93,6 +116,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
+#include <algorithm>
+#include <vector>
+
 #include "formats/float_bits.hpp"
 #include "kernels/table.hpp"
 #include "kernels/table_decode.hpp"
@@ -106,6 +132,7 @@ HWY_EXPORT(CodeMinifloat16);
 HWY_EXPORT(DecodeMinifloat16);
 HWY_EXPORT(CodeDenorm8);
 HWY_EXPORT(CodeDenorm16);
+HWY_EXPORT(CodeE8m0);
 
 class MinifloatKernel final : public GroupKernel {
  public:
@@ -179,6 +206,50 @@ class DenormKernel final : public GroupKernel {
   DecodeTable table_;
 };
 
+class E8m0Kernel final : public GroupKernel {
+ public:
+  explicit E8m0Kernel(const formats::E8m0Codec& codec) : saturate_(codec.saturate()), table_(codec, {}) {}
+
+  void choose(const Groups&, const float*, std::uint32_t*) const override {}
+  void quantize(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
+                float* out) const override {
+    constexpr std::size_t kPiece = 1024;
+    std::uint8_t codes[kPiece];
+    for (std::size_t at = 0; at < shape.count(); at += kPiece) {
+      const std::size_t n = std::min(kPiece, shape.count() - at);
+      HWY_DYNAMIC_DISPATCH(CodeE8m0)(saturate_, x + at, n, codes);
+      table_.run(codes, n, 1, out + at);
+    }
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
+              std::uint8_t* codes) const override {
+    HWY_DYNAMIC_DISPATCH(CodeE8m0)(saturate_, x, shape.count(), codes);
+  }
+  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t* noise,
+              std::uint16_t* codes) const override {
+    std::vector<std::uint8_t> narrow(shape.count());
+    encode(shape, x, words, noise, narrow.data());
+    std::copy(narrow.begin(), narrow.end(), codes);
+  }
+  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
+              float* out) const override {
+    table_.run(codes, shape.count(), 1, out);
+  }
+  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
+              float* out) const override {
+    table_.run(codes, shape.count(), 1, out);
+  }
+
+ private:
+  bool saturate_;
+  DecodeTable table_;
+};
+
+std::unique_ptr<const GroupKernel> make_e8m0(const std::shared_ptr<const formats::Codec>& codec) {
+  const auto* e8m0 = dynamic_cast<const formats::E8m0Codec*>(codec.get());
+  return e8m0 == nullptr ? nullptr : std::make_unique<const E8m0Kernel>(*e8m0);
+}
+
 std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* minifloat = dynamic_cast<const formats::MinifloatCodec*>(codec.get());
   if (minifloat == nullptr) return nullptr;
@@ -209,7 +280,8 @@ std::unique_ptr<const GroupKernel> make_denorm(const std::shared_ptr<const forma
 }  // namespace
 
 std::span<const Descriptor> minifloat_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "minifloat", .make = make},
+  static const Descriptor all[] = {{.name = "e8m0", .make = make_e8m0},
+                                   {.name = "minifloat", .make = make},
                                    {.name = "minifloat_denorm", .make = make_denorm}};
   return all;
 }

@@ -19,31 +19,36 @@ namespace HWY_NAMESPACE {
 // Whole numbers in two's complement, or as sign and magnitude. NaN becomes zero.
 class WholeElement {
  public:
-  explicit WholeElement(const WholeConstants& c) : c_(c) {}
+  explicit WholeElement(const WholeConstants& c)
+      : signed_magnitude_(c.sign_code != 0),
+        units_(hn::Set(DF(), c.units)),
+        lowest_(hn::Set(DF(), c.lowest)),
+        highest_(hn::Set(DF(), c.highest)),
+        mask_(hn::Set(DU(), c.mask)),
+        sign_code_(hn::Set(DU(), c.sign_code)) {}
 
   HWY_INLINE VF Round(VF x) const {
     const VF number = Number(x);
     const VF value = hn::ConvertTo(DF(), Whole(number));
-    return c_.sign_code == 0 ? value : hn::CopySign(value, number);
+    return signed_magnitude_ ? hn::CopySign(value, number) : value;
   }
   HWY_INLINE VU Code(VF x) const {
     const DU du;
     const VF number = Number(x);
     const VI whole = Whole(number);
-    if (c_.sign_code == 0) return hn::And(hn::BitCast(du, whole), hn::Set(du, c_.mask));
-    const VU sign =
-        hn::And(hn::BitCast(du, hn::BroadcastSignBit(hn::BitCast(DI(), number))), hn::Set(du, c_.sign_code));
-    return hn::Or(hn::BitCast(du, hn::Abs(whole)), sign);
+    if (!signed_magnitude_) return hn::And(hn::BitCast(du, whole), mask_);
+    const VI signs = hn::BroadcastSignBit(hn::BitCast(DI(), number));
+    return hn::Or(hn::BitCast(du, hn::Abs(whole)), hn::And(hn::BitCast(du, signs), sign_code_));
   }
 
  private:
   HWY_INLINE VF Number(VF x) const { return hn::IfThenElseZero(hn::Eq(x, x), x); }
   HWY_INLINE VI Whole(VF number) const {
-    const DF d;
-    const VF scaled = hn::Mul(number, hn::Set(d, c_.units));
-    return hn::NearestInt(hn::Min(hn::Max(scaled, hn::Set(d, c_.lowest)), hn::Set(d, c_.highest)));
+    return hn::NearestInt(hn::Min(hn::Max(hn::Mul(number, units_), lowest_), highest_));
   }
-  WholeConstants c_;
+  bool signed_magnitude_;
+  VF units_, lowest_, highest_;
+  VU mask_, sign_code_;
 };
 
 template <class Element>

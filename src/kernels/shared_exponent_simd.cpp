@@ -71,10 +71,14 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
-#include "kernels/shared_exponent_kernel.hpp"
+#include "formats/float_bits.hpp"
+#include "kernels/block_run_kernel.hpp"
 #include "kernels/table.hpp"
+#include "kernels/table_decode.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -91,11 +95,15 @@ int word_for(const formats::BlockMinifloatCodec& codec, float largest) { return 
 int word_for(const formats::BlockLogCodec& codec, float largest) { return codec.bias_for(largest); }
 
 template <class Codec>
-class BlockKernel final : public SharedExponentKernel {
+class BlockKernel final : public BlockRunKernel {
  public:
   BlockKernel(const std::shared_ptr<const formats::Codec>& codec, const Codec& known,
               const BlockElements& elements)
-      : SharedExponentKernel(codec, elements.scale), codec_(codec), known_(known), elements_(elements) {}
+      : BlockRunKernel(codec),
+        codec_(codec),
+        known_(known),
+        elements_(elements),
+        table_(*codec, std::array<std::uint32_t, 1>{0}) {}
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
     HWY_DYNAMIC_DISPATCH(LargestOfEach)(shape, x, words);
@@ -122,11 +130,32 @@ class BlockKernel final : public SharedExponentKernel {
                           std::uint16_t* codes) const override {
     return HWY_DYNAMIC_DISPATCH(CodeBlock16)(elements_, shape, g, x, words, codes);
   }
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint8_t* codes,
+                            const std::uint32_t* words, float* out) const override {
+    return decode_from(shape, g, codes, words, out);
+  }
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint16_t* codes,
+                            const std::uint32_t* words, float* out) const override {
+    return decode_from(shape, g, codes, words, out);
+  }
 
  private:
+  // The table has the values of a block whose word is 0; all of them are float32 values.
+  template <class Code>
+  std::size_t decode_from(const Groups& shape, std::size_t g, const Code* codes, const std::uint32_t* words,
+                          float* out) const {
+    for (; g < shape.groups; ++g) {
+      const int e = elements_.scale.exponent(words[g * shape.stride]);
+      if (!elements_.scale.reaches(e)) break;
+      table_.run(codes + g * shape.size, shape.size, formats::power_of_two(e), out + g * shape.size);
+    }
+    return g;
+  }
+
   std::shared_ptr<const formats::Codec> codec_;  // keeps known_ alive
   const Codec& known_;
   BlockElements elements_;
+  DecodeTable table_;
 };
 
 // What a family's elements are, or nothing if they are beyond the fast way. Blocks whose values may leave
