@@ -56,6 +56,8 @@ inline int smallest_exponent_for(float magnitude, int bits) {
   return carries ? exponent + 1 : exponent;
 }
 
+inline int ceil_log2(float x) { return exponent_of(x) + (significand_of(x) != 1u << 23 ? 1 : 0); }
+
 // The float32 nearest to a finite value; one beyond float32 becomes its largest, so that a code that is a
 // finite number never decodes to Inf.
 inline float nearest_finite_float(double value) {

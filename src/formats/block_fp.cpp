@@ -51,17 +51,7 @@ Result<std::shared_ptr<const Codec>> make_bfp16(const Values& values) {
   return std::make_shared<const BlockFpCodec>(BlockFpLayout{8, 8, 127, rule_in(values)});
 }
 
-int ceil_log2(float x) { return exponent_of(x) + (significand_of(x) != 1u << 23 ? 1 : 0); }
-
 }  // namespace
-
-int BlockFpCodec::exponent_for(float largest) const {
-  if (largest == 0) return layout_.lowest_exponent();
-  const int wanted = layout_.rule == BlockFpLayout::Rule::clip
-                         ? ceil_log2(largest)
-                         : smallest_exponent_for(largest, layout_.magnitude_bits());
-  return std::clamp(wanted, layout_.lowest_exponent(), layout_.highest_exponent());
-}
 
 Properties BlockFpCodec::properties() const {
   const double largest =

@@ -5,6 +5,9 @@
 // a file is E + exponent_bias. Codes are the sign bit above the bits of M.
 #pragma once
 
+#include <algorithm>
+
+#include "formats/block.hpp"
 #include "formats/codec.hpp"
 
 namespace anybit::formats {
@@ -44,5 +47,14 @@ class BlockFpCodec final : public Codec {
  private:
   BlockFpLayout layout_;
 };
+
+// Asked for with every block, hence inline.
+inline int BlockFpCodec::exponent_for(float largest) const {
+  if (largest == 0) return layout_.lowest_exponent();
+  const int wanted = layout_.rule == BlockFpLayout::Rule::clip
+                         ? ceil_log2(largest)
+                         : smallest_exponent_for(largest, layout_.magnitude_bits());
+  return std::clamp(wanted, layout_.lowest_exponent(), layout_.highest_exponent());
+}
 
 }  // namespace anybit::formats

@@ -115,20 +115,6 @@ Descriptor named(std::string_view name, MxElement element, std::string_view summ
 
 }  // namespace
 
-int MxCodec::exponent_for(float largest) const {
-  if (largest == 0) return kLowestExponent;
-  int exponent = exponent_of(largest);
-  const std::uint32_t significand = significand_of(largest), one = 1u << 23;
-  const std::uint32_t half_a_step = 1u << (22 - element_.mantissa_bits());
-  if (options_.scale_rule == ScaleRule::ceil && significand != one) ++exponent;
-  if (options_.scale_rule == ScaleRule::even && significand + half_a_step >= 2 * one) ++exponent;
-  exponent -= largest_exponent_;
-  if (exponent > kHighestExponent) {
-    return options_.scale_overflow == ScaleOverflow::nan ? kNanExponent : kHighestExponent;
-  }
-  return options_.scale_overflow == ScaleOverflow::unclamped ? exponent : std::max(exponent, kLowestExponent);
-}
-
 Properties MxCodec::properties() const {
   if (element_.integer) {
     return {.bits = 8,

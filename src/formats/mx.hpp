@@ -7,8 +7,10 @@
 // lacks (int8's -2 * 2^127) decodes to the nearest finite float32.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
+#include "formats/block.hpp"
 #include "formats/codec.hpp"
 #include "formats/minifloat.hpp"
 
@@ -68,5 +70,20 @@ class MxCodec final : public Codec {
   MxOptions options_;
   int largest_exponent_;  // of the element: asked for with every block
 };
+
+// Asked for with every block, hence inline.
+inline int MxCodec::exponent_for(float largest) const {
+  if (largest == 0) return kLowestExponent;
+  int exponent = exponent_of(largest);
+  const std::uint32_t significand = significand_of(largest), one = 1u << 23;
+  const std::uint32_t half_a_step = 1u << (22 - element_.mantissa_bits());
+  if (options_.scale_rule == ScaleRule::ceil && significand != one) ++exponent;
+  if (options_.scale_rule == ScaleRule::even && significand + half_a_step >= 2 * one) ++exponent;
+  exponent -= largest_exponent_;
+  if (exponent > kHighestExponent) {
+    return options_.scale_overflow == ScaleOverflow::nan ? kNanExponent : kHighestExponent;
+  }
+  return options_.scale_overflow == ScaleOverflow::unclamped ? exponent : std::max(exponent, kLowestExponent);
+}
 
 }  // namespace anybit::formats
