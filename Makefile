@@ -54,11 +54,11 @@ bench-io:  ## Load and save real models, beside the onnx Python package
 	@cmake --build --preset release -j $(JOBS) --target bench_onnx_io
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_onnx_io.py
 
-bench-formats:  ## Encode, decode and pack every format, beside memcpy
+bench-formats:  ## Encode, decode and pack every format, beside memcpy and ml_dtypes
 	@scripts/setup build bench python
 	@cmake --preset release -DANYBIT_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target bench_formats
-	build/release/bin/bench_formats
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_formats.py $(BENCH)
 
 lint:  ## Run clang-tidy over src/ and cli/
 	@scripts/setup build lint

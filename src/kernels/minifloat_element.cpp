@@ -11,6 +11,8 @@ std::optional<MinifloatConstants> constants_of(const formats::MinifloatLayout& l
   if (layout.mantissa_bits < 1 || lowest < -126 || lowest > 127 || magic > 127) return std::nullopt;
   const auto bits = [](float x) { return static_cast<std::int32_t>(formats::bits_of(x)); };
   MinifloatConstants c;
+  c.flavour = layout.flavour;
+  c.step = static_cast<float>(layout.smallest());
   c.shift = 23 - layout.mantissa_bits;
   c.round_up = (1 << (c.shift - 1)) - 1;
   c.lowest_normal = bits(formats::power_of_two(lowest));

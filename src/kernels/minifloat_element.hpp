@@ -9,6 +9,8 @@
 namespace anybit::kernels {
 
 struct MinifloatConstants {
+  formats::Flavour flavour = formats::Flavour::finite;
+  float step = 0;                  // of subnormals
   int shift = 0;                   // mantissa bits of float32 that are rounded away
   std::int32_t round_up = 0;       // half a unit, less one
   std::int32_t lowest_normal = 0;  // float32 bits of the smallest normal number

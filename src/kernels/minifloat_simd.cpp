@@ -77,37 +77,75 @@ void CodeE8m0(bool saturate, const float* x, std::size_t n, std::uint8_t* codes)
   CodeRun(E8m0Element{saturate}, Multiply(), x, n, 1, codes);
 }
 
-// Codes of 9 to 16 bits. The exponent is moved to float32's place; one multiplication mends its bias, and
-// normalises subnormals by the way. What lies beyond the largest finite code is Inf or NaN.
-void DecodeMinifloat16(const MinifloatConstants& c, const std::uint16_t* codes, std::size_t n, float* out) {
+// Codes to values. A normal number's bits move into float32's places and its exponent gets float32's bias; a
+// subnormal is a whole number of steps. No intermediate is subnormal, since some CPUs are slow on those.
+class MinifloatDecoder {
+ public:
+  explicit MinifloatDecoder(const MinifloatConstants& c)
+      : shift_(c.shift),
+        sign_shift_(c.sign_shift),
+        has_specials_(c.flavour != formats::Flavour::finite),
+        same_exponents_(c.code_offset == 0),
+        magnitude_(hn::Set(DI(), c.sign_code - 1)),
+        exponent_(hn::Set(DI(), c.code_offset * (1 << c.shift))),
+        smallest_normal_(hn::Set(DI(), 1 << (23 - c.shift))),
+        step_(hn::Set(DF(), c.step)),
+        largest_code_(hn::Set(DI(), c.largest_code)),
+        infinity_code_(hn::Set(DI(), c.flavour == formats::Flavour::inf ? c.largest_code + 1 : -1)),
+        nan_code_(hn::Set(DI(), c.flavour == formats::Flavour::fnuz ? c.nan_code : -1)) {}
+
+  HWY_INLINE VF operator()(VI code) const {
+    const DF d;
+    const DI di;
+    const VI magnitude = hn::And(code, magnitude_);
+    const VI sign = hn::ShiftLeftSame(hn::AndNot(magnitude_, code), sign_shift_);
+    VI bits = hn::Add(hn::ShiftLeftSame(magnitude, shift_), exponent_);
+    if (!same_exponents_) {
+      const VF subnormal = hn::Mul(hn::ConvertTo(d, magnitude), step_);
+      bits = hn::IfThenElse(hn::Lt(magnitude, smallest_normal_), hn::BitCast(di, subnormal), bits);
+    }
+    if (has_specials_) {
+      const VI infinity = hn::Set(di, 0x7F800000), nan = hn::Set(di, 0x7FC00000);
+      bits = hn::IfThenElse(hn::Gt(magnitude, largest_code_), nan, bits);
+      bits = hn::IfThenElse(hn::Eq(magnitude, infinity_code_), infinity, bits);
+      bits = hn::IfThenElse(hn::Eq(code, nan_code_), nan, bits);
+    }
+    return hn::BitCast(d, hn::Or(bits, sign));
+  }
+
+ private:
+  int shift_, sign_shift_;
+  bool has_specials_, same_exponents_;
+  VI magnitude_, exponent_, smallest_normal_;
+  VF step_;
+  VI largest_code_, infinity_code_, nan_code_;
+};
+
+template <class Code>
+HWY_INLINE void DecodeMinifloat(const MinifloatConstants& c, const Code* codes, std::size_t n, float* out) {
   const DF d;
   const DI di;
-  const hn::Rebind<std::uint16_t, DI> d16;
-  // 2^(127 - bias), in two factors that are both normal numbers.
-  const std::int32_t exponent = c.code_offset >> (23 - c.shift);
-  const auto power = [&](std::int32_t e) { return hn::BitCast(d, hn::Set(di, (e + 127) << 23)); };
-  const VF first = power(exponent / 2), second = power(exponent - exponent / 2);
-  const auto decode = [&](VI code) HWY_ATTR {
-    const VI unsigned_code = hn::And(code, hn::Set(di, c.sign_code - 1));
-    const VI sign = hn::ShiftLeftSame(hn::And(code, hn::Set(di, c.sign_code)), c.sign_shift);
-    VF value = hn::Mul(hn::Mul(hn::BitCast(d, hn::ShiftLeftSame(unsigned_code, c.shift)), first), second);
-    const VI infinity = hn::Set(di, 0x7F800000);
-    const VI beyond = hn::IfThenElse(hn::Eq(unsigned_code, hn::Set(di, c.largest_code + 1)), infinity,
-                                     hn::Set(di, 0x7FC00000));
-    const auto special = hn::Gt(unsigned_code, hn::Set(di, c.largest_code));
-    return hn::BitCast(d, hn::Or(hn::IfThenElse(special, beyond, hn::BitCast(di, value)), sign));
-  };
+  const hn::Rebind<Code, DI> dc;
+  const MinifloatDecoder decode(c);
   Strides(
       n,
       [&](std::size_t i)
-          HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(d16, codes + i))), d, out + i); },
+          HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(dc, codes + i))), d, out + i); },
       [&](std::size_t i, std::size_t rest) HWY_ATTR {
-        HWY_ALIGN std::uint16_t in[hn::MaxLanes(d)] = {};
+        HWY_ALIGN Code in[hn::MaxLanes(d)] = {};
         HWY_ALIGN float made[hn::MaxLanes(d)];
-        std::memcpy(in, codes + i, rest * sizeof(std::uint16_t));
-        hn::Store(decode(hn::PromoteTo(di, hn::Load(d16, in))), d, made);
+        std::memcpy(in, codes + i, rest * sizeof(Code));
+        hn::Store(decode(hn::PromoteTo(di, hn::Load(dc, in))), d, made);
         std::memcpy(out + i, made, rest * sizeof(float));
       });
+}
+
+void DecodeMinifloat8(const MinifloatConstants& c, const std::uint8_t* codes, std::size_t n, float* out) {
+  DecodeMinifloat(c, codes, n, out);
+}
+
+void DecodeMinifloat16(const MinifloatConstants& c, const std::uint16_t* codes, std::size_t n, float* out) {
+  DecodeMinifloat(c, codes, n, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -129,6 +167,7 @@ namespace {
 HWY_EXPORT(RoundMinifloat);
 HWY_EXPORT(CodeMinifloat8);
 HWY_EXPORT(CodeMinifloat16);
+HWY_EXPORT(DecodeMinifloat8);
 HWY_EXPORT(DecodeMinifloat16);
 HWY_EXPORT(CodeDenorm8);
 HWY_EXPORT(CodeDenorm16);
@@ -136,10 +175,7 @@ HWY_EXPORT(CodeE8m0);
 
 class MinifloatKernel final : public GroupKernel {
  public:
-  MinifloatKernel(const formats::MinifloatCodec& codec, const MinifloatConstants& constants)
-      : constants_(constants), narrow_(codec.bits() <= 8) {
-    if (narrow_) table_.emplace(codec, formats::ConstWords());
-  }
+  explicit MinifloatKernel(const MinifloatConstants& constants) : constants_(constants) {}
 
   void choose(const Groups&, const float*, std::uint32_t*) const override {}
   void quantize(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
@@ -156,21 +192,15 @@ class MinifloatKernel final : public GroupKernel {
   }
   void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
               float* out) const override {
-    table_->run(codes, shape.count(), 1, out);
+    HWY_DYNAMIC_DISPATCH(DecodeMinifloat8)(constants_, codes, shape.count(), out);
   }
   void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
               float* out) const override {
-    if (narrow_) {
-      table_->run(codes, shape.count(), 1, out);
-    } else {
-      HWY_DYNAMIC_DISPATCH(DecodeMinifloat16)(constants_, codes, shape.count(), out);
-    }
+    HWY_DYNAMIC_DISPATCH(DecodeMinifloat16)(constants_, codes, shape.count(), out);
   }
 
  private:
   MinifloatConstants constants_;
-  bool narrow_;
-  std::optional<DecodeTable> table_;
 };
 
 // Up to 8 bits; wider codes take the plain way.
@@ -253,13 +283,9 @@ std::unique_ptr<const GroupKernel> make_e8m0(const std::shared_ptr<const formats
 std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* minifloat = dynamic_cast<const formats::MinifloatCodec*>(codec.get());
   if (minifloat == nullptr) return nullptr;
-  // Wide codes are decoded by arithmetic, which knows IEEE's specials and none.
-  const formats::Flavour flavour = minifloat->layout().flavour;
-  const bool plain_codes = flavour == formats::Flavour::inf || flavour == formats::Flavour::finite;
-  if (minifloat->bits() > 8 && !plain_codes) return nullptr;
   const auto constants = constants_of(minifloat->layout(), minifloat->saturate());
   if (!constants) return nullptr;
-  return std::make_unique<const MinifloatKernel>(*minifloat, *constants);
+  return std::make_unique<const MinifloatKernel>(*constants);
 }
 
 std::unique_ptr<const GroupKernel> make_denorm(const std::shared_ptr<const formats::Codec>& codec) {

@@ -1,0 +1,136 @@
+"""How fast formats are, beside memcpy of the same bytes and beside ml_dtypes' astype, all in one run.
+
+Prints a table of GB/s of float32, and of the share of memcpy measured next to it in the same process; writes it into
+docs/formats.md with --write.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = Path(os.environ.get("ANYBIT_BUILD", ROOT / "build/release")) / "bin/bench_formats"
+BEGIN, END = "<!-- speed: made by make bench-formats -->", "<!-- end of speed -->"
+
+# ml_dtypes has the type, not the block formats made of it.
+PEERS = {
+    "fp8_e5m2": ml_dtypes.float8_e5m2,
+    "fp8_e4m3": ml_dtypes.float8_e4m3fn,
+    "fp8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "fp8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "fp8_e8m0": ml_dtypes.float8_e8m0fnu,
+    "fp6_e3m2": ml_dtypes.float6_e3m2fn,
+    "fp6_e2m3": ml_dtypes.float6_e2m3fn,
+    "fp4_e2m1": ml_dtypes.float4_e2m1fn,
+    "bfloat16": ml_dtypes.bfloat16,
+    "float16": np.float16,
+}
+JOBS = ("quantize", "pack", "unpack")
+# 40 % of memcpy; all others 20 %.
+FAST = ("int8", "uint8", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp8_e5m2fnuz", "fp6_", "fp4_", "mxfp", "mxint8")
+
+
+def names(every):
+    lines = subprocess.run([PROGRAM, "--benchmark_list_tests"], capture_output=True, text=True, check=True).stdout
+    all_names = sorted({line.split("/")[0] for line in lines.splitlines() if "/" in line} - {"memcpy"})
+    odd = {f"{kind}{bits}" for kind in ("int", "uint") for bits in range(2, 17) if bits not in (2, 3, 4, 8, 12, 16)}
+    return [name for name in all_names if every or name not in odd]
+
+
+def measure(name, seconds):
+    """Best rates in bytes/s: ('memcpy',) and (job, threads)."""
+    command = [
+        PROGRAM,
+        f"--benchmark_filter=^(memcpy|{name}/.*)",
+        f"--benchmark_min_time={seconds}",
+        "--benchmark_repetitions=3",
+        "--benchmark_format=json",
+    ]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rates = {}
+    for row in json.loads(out)["benchmarks"]:
+        if row.get("run_type") == "aggregate" or "bytes_per_second" not in row:
+            continue
+        parts = row["name"].split("/")
+        key = ("memcpy",) if parts[0] == "memcpy" else (parts[1], int(parts[2]))
+        rates[key] = max(rates.get(key, 0), row["bytes_per_second"])
+    return rates
+
+
+def best_time(function, rounds):
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def measure_peer(dtype, values):
+    """Float32 to the peer's type, and back, in bytes/s of float32."""
+    coded = values.astype(dtype)
+    return {
+        "pack": values.nbytes / best_time(lambda: values.astype(dtype), 2),
+        "unpack": values.nbytes / best_time(lambda: coded.astype(np.float32), 2),
+    }
+
+
+def table(rows):
+    lines = [
+        "| format | quantize | pack | unpack | % of memcpy | 2 threads | × ml_dtypes pack, unpack |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, rates, peer in rows:
+        one = [rates[(job, 1)] for job in JOBS]
+        two = " ".join(f"{rates[(job, 2)] / 1e9:.1f}" for job in JOBS)
+        share = " ".join(f"{100 * rate / rates[('memcpy',)]:.0f}" for rate in one)
+        ratio = ", ".join(f"{rates[(job, 1)] / peer[job]:.0f}" for job in ("pack", "unpack")) if peer else "–"
+        lines.append(f"| {name} | " + " | ".join(f"{rate / 1e9:.2f}" for rate in one) + f" | {share} | {two} | {ratio} |")
+    return "\n".join(lines)
+
+
+def misses(rows):
+    for name, rates, _ in rows:
+        goal = 0.4 if name.startswith(FAST) and not name.startswith(("int1", "uint1")) else 0.2
+        for job in JOBS:
+            share = rates[(job, 1)] / rates[("memcpy",)]
+            if share < goal:
+                yield f"{name}/{job}: {100 * share:.0f} % of memcpy, goal {100 * goal:.0f} %"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="every width of the integers")
+    parser.add_argument("--only", help="names that contain this")
+    parser.add_argument("--seconds", type=float, default=0.1, help="for each number")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/formats.md")
+    arguments = parser.parse_args()
+    values = np.random.default_rng(1).normal(0, 0.05, 1 << 24).astype(np.float32)
+    rows = []
+    for name in names(arguments.all):
+        if arguments.only and arguments.only not in name:
+            continue
+        rows.append((name, measure(name, arguments.seconds), measure_peer(PEERS[name], values) if name in PEERS else None))
+        print(table(rows[-1:]).splitlines()[-1], flush=True)
+    memcpy = max(rates[("memcpy",)] for _, rates, _ in rows)
+    text = (
+        f"64 MB of float32, GB/s of float32, best of three; one thread unless said. memcpy: up to {memcpy / 1e9:.1f} GB/s; "
+        "each share is of the memcpy measured in the same process.\n\n" + table(rows)
+    )
+    print("\n" + text + "\n")
+    print("\n".join(misses(rows)) or "all goals reached: 40 % of memcpy for 8-bit integers, fp8, fp6, fp4 and MX, 20 % for the rest")
+    if arguments.write:
+        path = ROOT / "docs/formats.md"
+        page = path.read_text()
+        head, rest = page.split(BEGIN)
+        path.write_text(head + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
