@@ -95,19 +95,53 @@ bool solve(std::array<Gammas, kMostLevels>& matrix, Gammas& right, std::size_t n
   return true;
 }
 
-// The γ with the least squared error for the signs in `codes`.
-bool least_squares(std::span<const float> x, const std::vector<Code16>& codes, int levels, Gammas& gammas) {
+// What a choice of γ makes of the data: how many values, and which sum of values, each code gets.
+struct Assignment {
+  double error = 0;  // squared, of all values
+  std::array<double, std::size_t{1} << kMostLevels> count{}, sum{};
+
+  void add(const Assignment& other) {
+    error += other.error;
+    for (std::size_t code = 0; code < count.size(); ++code) {
+      count[code] += other.count[code];
+      sum[code] += other.sum[code];
+    }
+  }
+};
+
+// One pass, in the chunks of every sum, so that the order of additions is fixed.
+Assignment assign(std::span<const float> x, const ResidualSums& all) {
+  Assignment total;
+  for (std::size_t begin = 0; begin < x.size(); begin += kSumChunk) {
+    Assignment chunk;
+    for (const float value : x.subspan(begin, std::min(kSumChunk, x.size() - begin))) {
+      const auto above = std::upper_bound(all.thresholds.begin(), all.thresholds.end(), value);
+      const auto step = static_cast<std::size_t>(above - all.thresholds.begin());
+      const double difference = static_cast<double>(value) - all.values[step];
+      chunk.error += difference * difference;
+      chunk.count[all.codes[step]] += 1;
+      chunk.sum[all.codes[step]] += value;
+    }
+    total.add(chunk);
+  }
+  return total;
+}
+
+// The γ with the least squared error for the codes as they were assigned.
+bool least_squares(const Assignment& assigned, int levels, Gammas& gammas) {
   const auto n = static_cast<std::size_t>(levels);
-  const auto sign = [&](std::size_t i, std::size_t l) {
-    return (codes[i] >> (n - 1 - l) & 1) != 0 ? 1.0 : -1.0;
+  const auto sign = [&](std::size_t code, std::size_t l) {
+    return (code >> (n - 1 - l) & 1) != 0 ? 1.0 : -1.0;
   };
   std::array<Gammas, kMostLevels> matrix{};
-  for (std::size_t row = 0; row < n; ++row) {
-    for (std::size_t column = 0; column < n; ++column) {
-      matrix[row][column] =
-          chunked_sum(x.size(), [&](std::size_t i) { return sign(i, row) * sign(i, column); });
+  gammas = {};
+  for (std::size_t code = 0; code < std::size_t{1} << n; ++code) {
+    for (std::size_t row = 0; row < n; ++row) {
+      for (std::size_t column = 0; column < n; ++column) {
+        matrix[row][column] += sign(code, row) * sign(code, column) * assigned.count[code];
+      }
+      gammas[row] += sign(code, row) * assigned.sum[code];
     }
-    gammas[row] = chunked_sum(x.size(), [&](std::size_t i) { return sign(i, row) * x[i]; });
   }
   return solve(matrix, gammas, n);
 }
@@ -195,23 +229,15 @@ void ResidualCodec::choose(std::span<const float> values, Words words) const {
     return;
   }
   const std::vector<float> x = material(values, clip_);
-  std::vector<Code16> codes(x.size());
-  const auto encode_with = [&](ConstWords candidate) {
-    encode(x, candidate, {}, codes.data());
-    return chunked_sum(x.size(), [&](std::size_t i) {
-      const double difference = static_cast<double>(x[i]) - value(codes[i], candidate);
-      return difference * difference;
-    });
-  };
   write(greedy(x, levels_), levels_, words);
-  double least = encode_with(words);
+  Assignment best = assign(x, sums(words));
   std::vector<std::uint32_t> candidate(words.begin(), words.end());
   Gammas gammas{};
-  for (int round = 0; round < kRounds && least > 0 && least_squares(x, codes, levels_, gammas); ++round) {
+  for (int round = 0; round < kRounds && best.error > 0 && least_squares(best, levels_, gammas); ++round) {
     write(gammas, levels_, candidate);
-    const double error = encode_with(candidate);
-    if (error >= least) break;
-    least = error;
+    const Assignment next = assign(x, sums(candidate));
+    if (next.error >= best.error) break;
+    best = next;
     std::copy(candidate.begin(), candidate.end(), words.begin());
   }
 }
