@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <new>
 
 #include "base/error.hpp"
 #include "base/sigbus_guard.hpp"
@@ -18,6 +19,7 @@ namespace {
 // A model can keep each tensor in a file of its own. Small ones are read, so that thousands of them take
 // neither descriptors nor mappings.
 constexpr std::size_t kSmall = std::size_t{64} << 10;
+constexpr std::align_val_t kLine{64};
 constexpr std::size_t kLargestRead = std::size_t{1} << 30;
 
 Error lost(const std::string& path, std::string_view how) {
@@ -81,9 +83,8 @@ Result<void> MappedFile::map() {
 Result<void> MappedFile::copy() {
   const auto size = static_cast<std::size_t>(status_.st_size);
   if (size > 0) {
-    void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return system_error("cannot read", path_, errno);
-    data_ = static_cast<std::byte*>(memory);
+    data_ = static_cast<std::byte*>(::operator new(size, kLine, std::nothrow));
+    if (data_ == nullptr) return system_error("cannot read", path_, ENOMEM);
     size_ = size;
   }
   for (std::size_t done = 0; done < size;) {
@@ -104,8 +105,12 @@ void MappedFile::close_descriptor() {
 }
 
 MappedFile::~MappedFile() {
-  if (slot_ >= 0) stop_guarding(slot_);
-  if (data_ != nullptr) munmap(data_, size_);
+  if (slot_ >= 0) {
+    stop_guarding(slot_);
+    munmap(data_, size_);
+  } else {
+    ::operator delete(data_, kLine);
+  }
   close_descriptor();
 }
 

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,8 +42,32 @@ struct Tensor {
   std::int64_t count() const;
 };
 
+// An optional tensor that takes a pointer's room: an attribute has room for a sparse tensor, and few are one.
+class TensorBox {
+ public:
+  TensorBox() = default;
+  TensorBox(Tensor tensor) : tensor_(std::make_unique<Tensor>(std::move(tensor))) {}
+  TensorBox(const TensorBox& other)
+      : tensor_(other.tensor_ ? std::make_unique<Tensor>(*other.tensor_) : nullptr) {}
+  TensorBox(TensorBox&&) noexcept = default;
+  TensorBox& operator=(TensorBox other) noexcept {
+    tensor_ = std::move(other.tensor_);
+    return *this;
+  }
+  explicit operator bool() const { return tensor_ != nullptr; }
+  bool has_value() const { return tensor_ != nullptr; }
+  Tensor& emplace() { return *(tensor_ = std::make_unique<Tensor>()); }
+  const Tensor& operator*() const { return *tensor_; }
+  Tensor& operator*() { return *tensor_; }
+  const Tensor* operator->() const { return tensor_.get(); }
+  Tensor* operator->() { return tensor_.get(); }
+
+ private:
+  std::unique_ptr<Tensor> tensor_;
+};
+
 struct SparseTensor {
-  std::optional<Tensor> values, indices;
+  TensorBox values, indices;
   std::vector<std::int64_t> dims;
   Extra extra;
 };

@@ -13,61 +13,56 @@ using graph::AttributeKind;
 
 constexpr auto kLastKind = static_cast<std::int32_t>(AttributeKind::types);
 
-Result<graph::Graph> take_graph(wire::Graph& message, const Sources& sources);
+Result<void> take_graph(wire::Graph& message, const Sources& sources, graph::Graph& graph);
 
 template <class Strings>
-std::vector<std::string> take_strings(Strings& messages) {
+std::vector<std::string> take_strings(Strings* messages) {
   std::vector<std::string> strings;
-  strings.reserve(static_cast<std::size_t>(messages.size()));
-  for (std::string& text : messages) strings.push_back(std::move(text));
+  strings.reserve(static_cast<std::size_t>(messages->size()));
+  for (std::string& text : *messages) strings.push_back(std::move(text));
   return strings;
 }
 
-// Each message of a repeated field through `take`, which may fail.
+// Each message of a repeated field into a value of its own; take(message, value) may fail.
 template <class T, class Messages, class Take>
-Result<std::vector<T>> take_each(Messages& messages, const Take& take) {
-  std::vector<T> values;
-  values.reserve(static_cast<std::size_t>(messages.size()));
-  for (auto& message : messages) values.emplace_back(TRY(take(message)));
-  return values;
-}
-
-graph::ValueInfo take_value_info(wire::ValueInfo& message) {
-  graph::ValueInfo info;
-  info.name = ANYBIT_TAKE_TEXT(message, name);
-  info.doc = ANYBIT_TAKE_TEXT(message, doc_string);
-  if (message.has_type()) info.type = take_type(*message.mutable_type());
-  info.metadata = take_properties(*message.mutable_metadata_props());
-  info.extra = take_extra(message);
-  return info;
+Result<void> take_each(Messages* messages, std::vector<T>& values, const Take& take) {
+  values.resize(static_cast<std::size_t>(messages->size()));
+  std::size_t i = 0;
+  for (auto& message : *messages) TRY(take(message, values[i++]));
+  return {};
 }
 
 template <class Messages>
-std::vector<graph::ValueInfo> take_value_infos(Messages& messages) {
-  std::vector<graph::ValueInfo> infos;
-  infos.reserve(static_cast<std::size_t>(messages.size()));
-  for (auto& message : messages) infos.push_back(take_value_info(message));
+std::vector<graph::ValueInfo> take_value_infos(Messages* messages) {
+  std::vector<graph::ValueInfo> infos(static_cast<std::size_t>(messages->size()));
+  std::size_t i = 0;
+  for (auto& message : *messages) {
+    graph::ValueInfo& info = infos[i++];
+    info.name = ANYBIT_TAKE_TEXT(message, name);
+    info.doc = ANYBIT_TAKE_TEXT(message, doc_string);
+    if (message.has_type()) take_type(*message.mutable_type(), info.type.emplace());
+    info.metadata = take_properties(message.mutable_metadata_props());
+    info.extra = take_extra(message);
+  }
   return infos;
 }
 
-graph::OpsetImport take_opset(wire::OperatorSetId& message) {
-  return {ANYBIT_TAKE_TEXT(message, domain), ANYBIT_TAKE_NUMBER(message, version), take_extra(message)};
-}
-
 template <class Messages>
-std::vector<graph::OpsetImport> take_opsets(Messages& messages) {
+std::vector<graph::OpsetImport> take_opsets(Messages* messages) {
   std::vector<graph::OpsetImport> opsets;
-  for (auto& message : messages) opsets.push_back(take_opset(message));
+  for (auto& message : *messages) {
+    opsets.push_back(
+        {ANYBIT_TAKE_TEXT(message, domain), ANYBIT_TAKE_NUMBER(message, version), take_extra(message)});
+  }
   return opsets;
 }
 
-Result<graph::SparseTensor> take_sparse(wire::SparseTensor& message, const Sources& sources) {
-  graph::SparseTensor sparse;
-  if (message.has_values()) sparse.values = TRY(take_tensor(*message.mutable_values(), sources));
-  if (message.has_indices()) sparse.indices = TRY(take_tensor(*message.mutable_indices(), sources));
+Result<void> take_sparse(wire::SparseTensor& message, const Sources& sources, graph::SparseTensor& sparse) {
+  if (message.has_values()) TRY(take_tensor(*message.mutable_values(), sources, sparse.values.emplace()));
+  if (message.has_indices()) TRY(take_tensor(*message.mutable_indices(), sources, sparse.indices.emplace()));
   sparse.dims.assign(message.dims().begin(), message.dims().end());
   sparse.extra = take_extra(message);
-  return sparse;
+  return {};
 }
 
 // The field that holds the value: the one `type` names; in files older than IR 4, which have no type, or if
@@ -119,169 +114,156 @@ AttributeKind kind_of(const wire::Attribute& message) {
   return AttributeKind::undefined;
 }
 
-Result<Attribute::Value> take_value(wire::Attribute& message, AttributeKind kind, const Sources& sources) {
-  const auto tensor = [&](wire::Tensor& part) { return take_tensor(part, sources); };
-  const auto graph = [&](wire::Graph& part) { return take_graph(part, sources); };
-  const auto sparse = [&](wire::SparseTensor& part) { return take_sparse(part, sources); };
-  const auto type = [](wire::Type& part) { return Result<graph::Type>(take_type(part)); };
-  using Value = Attribute::Value;
+Result<void> take_value(wire::Attribute& message, AttributeKind kind, const Sources& sources,
+                        Attribute::Value& value) {
+  const auto tensor = [&](auto& part, graph::Tensor& to) { return take_tensor(part, sources, to); };
+  const auto graph = [&](auto& part, graph::GraphBox& to) { return take_graph(part, sources, *to); };
+  const auto sparse = [&](auto& part, graph::SparseTensor& to) { return take_sparse(part, sources, to); };
+  const auto type = [](auto& part, graph::Type& to) {
+    take_type(part, to);
+    return Result<void>();
+  };
   switch (kind) {
     case AttributeKind::undefined:
       break;
     case AttributeKind::real:
-      return Value(message.f());
+      value = message.f();
+      break;
     case AttributeKind::integer:
-      return Value(message.i());
+      value = message.i();
+      break;
     case AttributeKind::string:
-      return Value(std::move(*message.mutable_s()));
+      value = std::move(*message.mutable_s());
+      break;
     case AttributeKind::tensor:
-      return Value(TRY(tensor(*message.mutable_t())));
+      return tensor(*message.mutable_t(), value.emplace<graph::Tensor>());
     case AttributeKind::graph:
-      return Value(graph::GraphBox(TRY(graph(*message.mutable_g()))));
+      return graph(*message.mutable_g(), value.emplace<graph::GraphBox>());
     case AttributeKind::sparse_tensor:
-      return Value(TRY(sparse(*message.mutable_sparse_tensor())));
+      return sparse(*message.mutable_sparse_tensor(), value.emplace<graph::SparseTensor>());
     case AttributeKind::type:
-      return Value(take_type(*message.mutable_tp()));
+      return type(*message.mutable_tp(), value.emplace<graph::Type>());
     case AttributeKind::reals:
-      return Value(std::vector<float>(message.floats().begin(), message.floats().end()));
+      value.emplace<std::vector<float>>(message.floats().begin(), message.floats().end());
+      break;
     case AttributeKind::integers:
-      return Value(std::vector<std::int64_t>(message.ints().begin(), message.ints().end()));
+      value.emplace<std::vector<std::int64_t>>(message.ints().begin(), message.ints().end());
+      break;
     case AttributeKind::strings:
-      return Value(take_strings(*message.mutable_strings()));
+      value = take_strings(message.mutable_strings());
+      break;
     case AttributeKind::tensors:
-      return Value(TRY(take_each<graph::Tensor>(*message.mutable_tensors(), tensor)));
+      return take_each(message.mutable_tensors(), value.emplace<std::vector<graph::Tensor>>(), tensor);
     case AttributeKind::graphs:
-      return Value(TRY(take_each<graph::GraphBox>(*message.mutable_graphs(), graph)));
+      return take_each(message.mutable_graphs(), value.emplace<std::vector<graph::GraphBox>>(), graph);
     case AttributeKind::sparse_tensors:
-      return Value(TRY(take_each<graph::SparseTensor>(*message.mutable_sparse_tensors(), sparse)));
+      return take_each(message.mutable_sparse_tensors(), value.emplace<std::vector<graph::SparseTensor>>(),
+                       sparse);
     case AttributeKind::types:
-      return Value(TRY(take_each<graph::Type>(*message.mutable_type_protos(), type)));
+      return take_each(message.mutable_type_protos(), value.emplace<std::vector<graph::Type>>(), type);
   }
-  return Value();
+  return {};
 }
 
-Result<Attribute> take_attribute(wire::Attribute& message, const Sources& sources) {
-  Attribute attribute;
+Result<void> take_attribute(wire::Attribute& message, const Sources& sources, Attribute& attribute) {
   attribute.kind = ANYBIT_TAKE_NUMBER(message, type);
   const AttributeKind kind = kind_of(message);
   for (std::int32_t number = 1; number <= kLastKind; ++number) {
     const auto each = static_cast<AttributeKind>(number);
     if (!is_set(message, each)) continue;
-    auto value = take_value(message, each, sources);
-    if (!value.ok())
-      return std::move(value).error().within(fmt::format("attribute '{}'", shown(message.name())));
-    if (each == kind) {
-      attribute.value = *std::move(value);
-    } else {
-      attribute.others.push_back(*std::move(value));
-    }
+    Attribute::Value& value = each == kind ? attribute.value : attribute.others.emplace_back();
+    auto taken = take_value(message, each, sources, value);
+    if (!taken.ok())
+      return std::move(taken).error().within(fmt::format("attribute '{}'", shown(message.name())));
   }
   attribute.name = ANYBIT_TAKE_TEXT(message, name);
   attribute.reference = ANYBIT_TAKE_TEXT(message, ref_attr_name);
   attribute.doc = ANYBIT_TAKE_TEXT(message, doc_string);
   attribute.extra = take_extra(message);
-  return attribute;
+  return {};
 }
 
 template <class Messages>
-Result<std::vector<Attribute>> take_attributes(Messages& messages, const Sources& sources) {
-  return take_each<Attribute>(messages, [&](wire::Attribute& part) { return take_attribute(part, sources); });
+Result<void> take_attributes(Messages* messages, const Sources& sources, std::vector<Attribute>& attributes) {
+  return take_each(messages, attributes,
+                   [&](auto& part, Attribute& to) { return take_attribute(part, sources, to); });
 }
 
-Result<graph::Node> take_node(wire::Node& message, const Sources& sources) {
-  graph::Node node;
+Result<void> take_node(wire::Node& message, const Sources& sources, graph::Node& node) {
   node.name = ANYBIT_TAKE_TEXT(message, name);
   node.op_type = ANYBIT_TAKE_TEXT(message, op_type);
   node.domain = ANYBIT_TAKE_TEXT(message, domain);
   node.overload = ANYBIT_TAKE_TEXT(message, overload);
   node.doc = ANYBIT_TAKE_TEXT(message, doc_string);
-  node.inputs = take_strings(*message.mutable_input());
-  node.outputs = take_strings(*message.mutable_output());
-  node.metadata = take_properties(*message.mutable_metadata_props());
-  node.device_configurations = take_strings(*message.mutable_device_configurations());
+  node.inputs = take_strings(message.mutable_input());
+  node.outputs = take_strings(message.mutable_output());
+  node.metadata = take_properties(message.mutable_metadata_props());
+  node.device_configurations = take_strings(message.mutable_device_configurations());
   node.extra = take_extra(message);
-  node.attributes = TRY(take_attributes(*message.mutable_attribute(), sources));
-  return node;
+  return take_attributes(message.mutable_attribute(), sources, node.attributes);
 }
 
 template <class Messages>
-Result<std::vector<graph::Node>> take_nodes(Messages& messages, const Sources& sources) {
-  std::vector<graph::Node> nodes;
-  nodes.reserve(static_cast<std::size_t>(messages.size()));
-  for (auto& message : messages) {
-    auto node = take_node(message, sources);
-    if (!node.ok()) {
-      graph::Node named;  // its name may have been moved out of the message
-      named.name = ANYBIT_TAKE_TEXT(message, name);
-      named.op_type = ANYBIT_TAKE_TEXT(message, op_type);
-      return std::move(node).error().within(graph::place_of(named, nodes.size()));
-    }
-    nodes.push_back(*std::move(node));
-  }
-  return nodes;
+Result<void> take_nodes(Messages* messages, const Sources& sources, std::vector<graph::Node>& nodes) {
+  return take_each(messages, nodes, [&](auto& part, graph::Node& to) -> Result<void> {
+    auto taken = take_node(part, sources, to);
+    if (taken.ok()) return taken;
+    return std::move(taken).error().within(graph::place_of(to, static_cast<std::size_t>(&to - nodes.data())));
+  });
 }
 
 graph::QuantizationAnnotation take_annotation(wire::TensorAnnotation& message) {
   return {ANYBIT_TAKE_TEXT(message, tensor_name),
-          take_properties(*message.mutable_quant_parameter_tensor_names()), take_extra(message)};
+          take_properties(message.mutable_quant_parameter_tensor_names()), take_extra(message)};
 }
 
-Result<graph::Graph> take_graph(wire::Graph& message, const Sources& sources) {
-  graph::Graph graph;
+Result<void> take_graph(wire::Graph& message, const Sources& sources, graph::Graph& graph) {
   graph.name = ANYBIT_TAKE_TEXT(message, name);
   graph.doc = ANYBIT_TAKE_TEXT(message, doc_string);
-  graph.inputs = take_value_infos(*message.mutable_input());
-  graph.outputs = take_value_infos(*message.mutable_output());
-  graph.value_info = take_value_infos(*message.mutable_value_info());
+  graph.inputs = take_value_infos(message.mutable_input());
+  graph.outputs = take_value_infos(message.mutable_output());
+  graph.value_info = take_value_infos(message.mutable_value_info());
   for (auto& part : *message.mutable_quantization_annotation())
     graph.annotations.push_back(take_annotation(part));
-  graph.metadata = take_properties(*message.mutable_metadata_props());
+  graph.metadata = take_properties(message.mutable_metadata_props());
   graph.extra = take_extra(message);
-  graph.initializers = TRY(take_each<graph::Tensor>(
-      *message.mutable_initializer(), [&](wire::Tensor& part) { return take_tensor(part, sources); }));
-  graph.sparse_initializers = TRY(
-      take_each<graph::SparseTensor>(*message.mutable_sparse_initializer(),
-                                     [&](wire::SparseTensor& part) { return take_sparse(part, sources); }));
-  graph.nodes = TRY(take_nodes(*message.mutable_node(), sources));
-  return graph;
+  TRY(take_each(message.mutable_initializer(), graph.initializers,
+                [&](auto& part, graph::Tensor& to) { return take_tensor(part, sources, to); }));
+  TRY(take_each(message.mutable_sparse_initializer(), graph.sparse_initializers,
+                [&](auto& part, graph::SparseTensor& to) { return take_sparse(part, sources, to); }));
+  return take_nodes(message.mutable_node(), sources, graph.nodes);
 }
 
-Result<graph::Function> take_function(wire::Function& message, const Sources& sources) {
-  graph::Function function;
+Result<void> take_function(wire::Function& message, const Sources& sources, graph::Function& function) {
   function.name = ANYBIT_TAKE_TEXT(message, name);
   function.domain = ANYBIT_TAKE_TEXT(message, domain);
   function.overload = ANYBIT_TAKE_TEXT(message, overload);
   function.doc = ANYBIT_TAKE_TEXT(message, doc_string);
-  function.inputs = take_strings(*message.mutable_input());
-  function.outputs = take_strings(*message.mutable_output());
-  function.attributes = take_strings(*message.mutable_attribute());
-  function.opsets = take_opsets(*message.mutable_opset_import());
-  function.value_info = take_value_infos(*message.mutable_value_info());
-  function.metadata = take_properties(*message.mutable_metadata_props());
+  function.inputs = take_strings(message.mutable_input());
+  function.outputs = take_strings(message.mutable_output());
+  function.attributes = take_strings(message.mutable_attribute());
+  function.opsets = take_opsets(message.mutable_opset_import());
+  function.value_info = take_value_infos(message.mutable_value_info());
+  function.metadata = take_properties(message.mutable_metadata_props());
   function.extra = take_extra(message);
-  auto defaults = take_attributes(*message.mutable_attribute_proto(), sources);
-  if (!defaults.ok())
-    return std::move(defaults).error().within(fmt::format("function '{}'", shown(function.name.str())));
-  function.default_attributes = *std::move(defaults);
-  auto nodes = take_nodes(*message.mutable_node(), sources);
-  if (!nodes.ok())
-    return std::move(nodes).error().within(fmt::format("function '{}'", shown(function.name.str())));
-  function.nodes = *std::move(nodes);
-  return function;
+  auto taken = take_attributes(message.mutable_attribute_proto(), sources, function.default_attributes);
+  if (taken.ok()) taken = take_nodes(message.mutable_node(), sources, function.nodes);
+  if (taken.ok()) return taken;
+  return std::move(taken).error().within(fmt::format("function '{}'", shown(function.name.str())));
 }
 
-Result<graph::TrainingInfo> take_training(wire::TrainingInfo& message, const Sources& sources) {
-  graph::TrainingInfo training;
+Result<void> take_training(wire::TrainingInfo& message, const Sources& sources,
+                           graph::TrainingInfo& training) {
   if (message.has_initialization()) {
-    training.initialization = graph::GraphBox(TRY(take_graph(*message.mutable_initialization(), sources)));
+    TRY(take_graph(*message.mutable_initialization(), sources, *training.initialization.emplace()));
   }
   if (message.has_algorithm()) {
-    training.algorithm = graph::GraphBox(TRY(take_graph(*message.mutable_algorithm(), sources)));
+    TRY(take_graph(*message.mutable_algorithm(), sources, *training.algorithm.emplace()));
   }
-  training.initialization_bindings = take_properties(*message.mutable_initialization_binding());
-  training.update_bindings = take_properties(*message.mutable_update_binding());
+  training.initialization_bindings = take_properties(message.mutable_initialization_binding());
+  training.update_bindings = take_properties(message.mutable_update_binding());
   training.extra = take_extra(message);
-  return training;
+  return {};
 }
 
 }  // namespace
@@ -298,17 +280,15 @@ Result<graph::Model> take_model(wire::Model& message, const Sources& sources) {
   model.producer_version = ANYBIT_TAKE_TEXT(message, producer_version);
   model.domain = ANYBIT_TAKE_TEXT(message, domain);
   model.doc = ANYBIT_TAKE_TEXT(message, doc_string);
-  model.opsets = take_opsets(*message.mutable_opset_import());
-  model.metadata = take_properties(*message.mutable_metadata_props());
-  model.configurations = take_strings(*message.mutable_configuration());
+  model.opsets = take_opsets(message.mutable_opset_import());
+  model.metadata = take_properties(message.mutable_metadata_props());
+  model.configurations = take_strings(message.mutable_configuration());
   model.extra = take_extra(message);
-  if (message.has_graph()) model.graph = TRY(take_graph(*message.mutable_graph(), sources));
-  model.functions = TRY(take_each<graph::Function>(
-      *message.mutable_functions(), [&](wire::Function& part) { return take_function(part, sources); }));
-  model.training =
-      TRY(take_each<graph::TrainingInfo>(*message.mutable_training_info(), [&](wire::TrainingInfo& part) {
-        return take_training(part, sources);
-      }));
+  if (message.has_graph()) TRY(take_graph(*message.mutable_graph(), sources, model.graph.emplace()));
+  TRY(take_each(message.mutable_functions(), model.functions,
+                [&](auto& part, graph::Function& to) { return take_function(part, sources, to); }));
+  TRY(take_each(message.mutable_training_info(), model.training,
+                [&](auto& part, graph::TrainingInfo& to) { return take_training(part, sources, to); }));
   return model;
 }
 

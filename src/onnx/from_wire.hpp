@@ -1,4 +1,5 @@
-// The generated messages to a graph::Model. Strings are moved out of the messages.
+// The generated messages to a graph::Model. Strings are moved out of the messages; what is made is filled in
+// place, since most of the time would otherwise go into moving it around.
 #pragma once
 
 #include "anybit/result.hpp"
@@ -19,17 +20,17 @@ struct Sources {
 Result<graph::Model> take_model(wire::Model& message, const Sources& sources);
 
 // Its own file, since the many ways to store data need one.
-Result<graph::Tensor> take_tensor(wire::Tensor& message, const Sources& sources);
+Result<void> take_tensor(wire::Tensor& message, const Sources& sources, graph::Tensor& tensor);
 
-graph::Type take_type(wire::Type& message);
+void take_type(wire::Type& message, graph::Type& type);
 
 // The properties and the unknown fields of any message.
 graph::Property take_property(wire::StringStringEntry& message);
 template <class Messages>
-std::vector<graph::Property> take_properties(Messages& messages) {
+std::vector<graph::Property> take_properties(Messages* messages) {
   std::vector<graph::Property> properties;
-  properties.reserve(static_cast<std::size_t>(messages.size()));
-  for (auto& message : messages) properties.push_back(take_property(message));
+  properties.reserve(static_cast<std::size_t>(messages->size()));
+  for (auto& message : *messages) properties.push_back(take_property(message));
   return properties;
 }
 template <class Message>

@@ -86,20 +86,19 @@ Result<void> check_location(const wire::Tensor& message) {
 
 }  // namespace
 
-Result<Tensor> take_tensor(wire::Tensor& message, const Sources& sources) {
-  Tensor tensor;
+Result<void> take_tensor(wire::Tensor& message, const Sources& sources, Tensor& tensor) {
   tensor.element = ANYBIT_TAKE_NUMBER(message, data_type);
   tensor.dims.assign(message.dims().begin(), message.dims().end());
   tensor.has_location = message.has_data_location() && message.data_location() == kDefaultLocation;
-  tensor.external = take_properties(*message.mutable_external_data());
-  tensor.metadata = take_properties(*message.mutable_metadata_props());
+  tensor.external = take_properties(message.mutable_external_data());
+  tensor.metadata = take_properties(message.mutable_metadata_props());
   tensor.extra = take_extra(message);
   auto taken = check_location(message);
   if (taken.ok()) taken = take_data(message, sources, tensor);
   if (!taken.ok()) return std::move(taken).error().within(place_of(message));
   tensor.name = ANYBIT_TAKE_TEXT(message, name);
   tensor.doc = ANYBIT_TAKE_TEXT(message, doc_string);
-  return tensor;
+  return {};
 }
 
 }  // namespace anybit::onnx

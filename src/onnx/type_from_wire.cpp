@@ -4,36 +4,38 @@
 namespace anybit::onnx {
 namespace {
 
-graph::Dimension take_dimension(wire::TensorShape::Dimension& message) {
-  graph::Dimension dim;
+void take_dimension(wire::TensorShape::Dimension& message, graph::Dimension& dim) {
   if (message.has_dim_value()) dim.value = message.dim_value();
   if (message.has_dim_param()) dim.value = std::move(*message.mutable_dim_param());
   dim.denotation = ANYBIT_TAKE_TEXT(message, denotation);
   dim.extra = take_extra(message);
-  return dim;
 }
 
-graph::Shape take_shape(wire::TensorShape& message) {
-  graph::Shape shape;
-  shape.dims.reserve(static_cast<std::size_t>(message.dim_size()));
-  for (auto& dim : *message.mutable_dim()) shape.dims.push_back(take_dimension(dim));
+void take_shape(wire::TensorShape& message, graph::Shape& shape) {
+  shape.dims.resize(static_cast<std::size_t>(message.dim_size()));
+  for (int i = 0; i < message.dim_size(); ++i) {
+    take_dimension(*message.mutable_dim(i), shape.dims[static_cast<std::size_t>(i)]);
+  }
   shape.extra = take_extra(message);
-  return shape;
 }
 
-template <class To, class Message>
-To take_tensor_type(Message& message) {
-  To type;
+template <class Message>
+void take_tensor_type(Message& message, graph::TensorType& type) {
   type.element = ANYBIT_TAKE_NUMBER(message, elem_type);
-  if (message.has_shape()) type.shape = take_shape(*message.mutable_shape());
+  if (message.has_shape()) take_shape(*message.mutable_shape(), type.shape.emplace());
   type.extra = take_extra(message);
+}
+
+graph::TypeBox take_inner(wire::Type& message) {
+  graph::Type type;
+  take_type(message, type);
   return type;
 }
 
 template <class To, class Message>
 To take_element_type(Message& message) {
   To type;
-  if (message.has_elem_type()) type.element = take_type(*message.mutable_elem_type());
+  if (message.has_elem_type()) type.element = take_inner(*message.mutable_elem_type());
   type.extra = take_extra(message);
   return type;
 }
@@ -41,7 +43,7 @@ To take_element_type(Message& message) {
 graph::MapType take_map_type(wire::Type::Map& message) {
   graph::MapType type;
   type.key = ANYBIT_TAKE_NUMBER(message, key_type);
-  if (message.has_value_type()) type.value = take_type(*message.mutable_value_type());
+  if (message.has_value_type()) type.value = take_inner(*message.mutable_value_type());
   type.extra = take_extra(message);
   return type;
 }
@@ -56,16 +58,15 @@ graph::OpaqueType take_opaque_type(wire::Type::Opaque& message) {
 
 }  // namespace
 
-graph::Type take_type(wire::Type& message) {
-  graph::Type type;
+void take_type(wire::Type& message, graph::Type& type) {
   switch (message.value_case()) {
     case wire::Type::VALUE_NOT_SET:
       break;
     case wire::Type::kTensorType:
-      type.kind = take_tensor_type<graph::TensorType>(*message.mutable_tensor_type());
+      take_tensor_type(*message.mutable_tensor_type(), type.kind.emplace<graph::TensorType>());
       break;
     case wire::Type::kSparseTensorType:
-      type.kind = take_tensor_type<graph::SparseTensorType>(*message.mutable_sparse_tensor_type());
+      take_tensor_type(*message.mutable_sparse_tensor_type(), type.kind.emplace<graph::SparseTensorType>());
       break;
     case wire::Type::kSequenceType:
       type.kind = take_element_type<graph::SequenceType>(*message.mutable_sequence_type());
@@ -82,7 +83,6 @@ graph::Type take_type(wire::Type& message) {
   }
   type.denotation = ANYBIT_TAKE_TEXT(message, denotation);
   type.extra = take_extra(message);
-  return type;
 }
 
 }  // namespace anybit::onnx
