@@ -57,6 +57,7 @@ class TensorBox {
   explicit operator bool() const { return tensor_ != nullptr; }
   bool has_value() const { return tensor_ != nullptr; }
   Tensor& emplace() { return *(tensor_ = std::make_unique<Tensor>()); }
+  void reset() { tensor_.reset(); }
   const Tensor& operator*() const { return *tensor_; }
   Tensor& operator*() { return *tensor_; }
   const Tensor* operator->() const { return tensor_.get(); }
