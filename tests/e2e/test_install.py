@@ -49,7 +49,7 @@ def source(tmp_path):
 
 
 def test_the_installed_program_runs_and_tells_its_version(prefix):
-    assert run(prefix / "bin" / "anybit", "--version").strip() == "anybit 0.1.0"
+    assert run(prefix / "bin" / "anybit", "--version").startswith("anybit 0.1.0")
 
 
 def test_a_program_builds_with_the_flags_of_pkg_config(prefix, source):
