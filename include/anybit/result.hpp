@@ -28,6 +28,7 @@ enum class Code : std::int32_t {
   data_lost = 10,      // a mapped file shrank or failed while it was in use
   invalid_state = 11,  // a call out of order
   cancelled = 12,
+  invalid_data = 13,  // values that cannot be meant: NaN or Inf in weights
 };
 
 // "invalid_model", as the Python exceptions and `--json` spell it.

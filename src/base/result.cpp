@@ -33,6 +33,8 @@ std::string_view name_of(Code code) {
       return "invalid_state";
     case Code::cancelled:
       return "cancelled";
+    case Code::invalid_data:
+      return "invalid_data";
   }
   return "unknown";
 }

@@ -7,14 +7,13 @@
 #include <optional>
 #include <string_view>
 
-#include "anybit/result.hpp"
+#include "anybit/formats.hpp"
 
 namespace anybit::formats {
 
-enum class Rounding { half_even, half_away, half_up, toward_zero, floor, stochastic };
-
-std::string_view name_of(Rounding rounding);
-Result<Rounding> rounding_named(std::string_view name);
+using anybit::name_of;
+using anybit::Rounding;
+using anybit::rounding_named;
 
 // How one value is rounded. `noise` is a uniform 32-bit number, used by `stochastic` alone.
 inline double round_to_integer(double t, Rounding rounding, std::uint32_t noise = 0) {

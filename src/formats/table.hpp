@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "anybit/result.hpp"
+#include "anybit/formats.hpp"
 #include "formats/codec.hpp"
 #include "formats/value.hpp"
 
@@ -22,16 +22,15 @@ struct Parameter {
   std::vector<std::string_view> choices = {};  // for strings; empty: anything
 };
 
-// Over what values share parameters, unless the caller says otherwise.
-enum class Granularity { element, tensor, channel, block };
+using anybit::Granularity;
 
 struct Descriptor {
   std::string_view name;     // "mxfp4_e2m1"
   std::string_view family;   // "mx": the file that holds it
   std::string_view summary;  // one line
   std::vector<Parameter> parameters;
-  Granularity granularity = Granularity::element;
-  std::int64_t block_size = 0;  // the default where granularity is block
+  Granularity granularity = Granularity::element;  // unless the caller says otherwise
+  std::int64_t block_size = 0;                     // the default where granularity is block
   // `values` has every parameter, of the right type and within its bounds.
   std::function<Result<std::shared_ptr<const Codec>>(const Values& values)> make;
 };

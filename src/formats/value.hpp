@@ -2,17 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 
-#include "anybit/result.hpp"
+#include "anybit/formats.hpp"
 
 namespace anybit::formats {
 
-using Value = std::variant<bool, std::int64_t, double, std::string>;
-using Values = std::map<std::string, Value, std::less<>>;
+using Value = ParameterValue;
+using Values = ParameterValues;
 
 // A parameter that complete() has checked: it is there, and of that type.
 inline bool flag(const Values& values, std::string_view name) {

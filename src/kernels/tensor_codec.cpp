@@ -43,8 +43,8 @@ Result<TensorCodec> TensorCodec::make(std::string_view format, const formats::Di
                                       const TensorOptions& options) {
   TensorCodec result;
   result.descriptor_ = TRY(formats::find(format));
-  result.codec_ =
-      TRY(result.descriptor_->make(TRY(formats::complete(*result.descriptor_, options.parameters))));
+  result.values_ = TRY(formats::complete(*result.descriptor_, options.parameters));
+  result.codec_ = TRY(result.descriptor_->make(result.values_));
   result.grouping_ = TRY(formats::resolve(*result.descriptor_, dims, options.grouping));
   result.rounding_ = result.codec_->rounding(options.rounding);
   result.seed_ = options.seed;
@@ -308,12 +308,19 @@ void TensorCodec::for_rows(ThreadPool& pool, const Visit& visit) const {
            });
 }
 
-template <class Code>
-void TensorCodec::pack_rows(const Code* codes, std::uint8_t* packed, ThreadPool& pool) const {
+void TensorCodec::pack(const Code16* codes, std::uint8_t* packed, ThreadPool& pool) const {
   for_rows(pool, [&](std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t byte) {
     std::vector<Code16> row(to_size(length));
     for (std::int64_t i = 0; i < length; ++i) row[to_size(i)] = codes[first + i * step];
-    pack(row.data(), row.size(), bits(), packed + byte);
+    kernels::pack(row.data(), row.size(), bits(), packed + byte);
+  });
+}
+
+void TensorCodec::unpack(const std::uint8_t* packed, Code16* codes, ThreadPool& pool) const {
+  for_rows(pool, [&](std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t byte) {
+    std::vector<Code16> row(to_size(length));
+    kernels::unpack(packed + byte, row.size(), bits(), row.data());
+    for (std::int64_t i = 0; i < length; ++i) codes[first + i * step] = row[to_size(i)];
   });
 }
 
@@ -322,7 +329,7 @@ void TensorCodec::encode_packed(std::span<const float> values, const Parameters&
   if (!packs_in_place()) {
     std::vector<Code16> codes(values.size());
     encode(values, parameters, codes.data(), pool);
-    pack_rows(codes.data(), packed, pool);
+    pack(codes.data(), packed, pool);
     return;
   }
   const float* base = values.data();
@@ -360,7 +367,7 @@ void TensorCodec::encode_piece(const Groups& shape, const float* in, const std::
   }
   with_codes(bits(), shape.count(), [&](auto* codes) {
     kernel_->encode(shape, in, words, noise, codes);
-    pack(codes, shape.count(), bits(), out);
+    kernels::pack(codes, shape.count(), bits(), out);
   });
 }
 
@@ -368,11 +375,7 @@ void TensorCodec::decode_packed(const std::uint8_t* packed, const Parameters& pa
                                 ThreadPool& pool) const {
   if (!packs_in_place()) {
     std::vector<Code16> codes(to_size(count_));
-    for_rows(pool, [&](std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t byte) {
-      std::vector<Code16> row(to_size(length));
-      unpack(packed + byte, row.size(), bits(), row.data());
-      for (std::int64_t i = 0; i < length; ++i) codes[to_size(first + i * step)] = row[to_size(i)];
-    });
+    unpack(packed, codes.data(), pool);
     decode(codes, parameters, out, pool);
     return;
   }
@@ -391,7 +394,7 @@ void TensorCodec::decode_piece(const Groups& shape, const std::uint8_t* in, cons
     return;
   }
   with_codes(bits(), shape.count(), [&](auto* codes) {
-    unpack(in, shape.count(), bits(), codes);
+    kernels::unpack(in, shape.count(), bits(), codes);
     kernel_->decode(shape, codes, words, out);
   });
 }

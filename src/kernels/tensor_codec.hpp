@@ -36,7 +36,9 @@ class TensorCodec {
 
   const formats::Descriptor& descriptor() const { return *descriptor_; }
   const formats::Codec& codec() const { return *codec_; }
+  const formats::Values& values() const { return values_; }  // of the format's parameters, all of them
   const formats::Grouping& grouping() const { return grouping_; }
+  formats::Rounding rounding() const { return rounding_; }  // as asked, or as the format fixes it
   std::int64_t count() const { return count_; }
   int bits() const { return codec_->bits(); }
   std::size_t stride() const { return stride_; }  // words of a group
@@ -60,6 +62,8 @@ class TensorCodec {
 
   // Codes packed in rows along grouping().pack_axis, that axis last, the others in their order.
   std::int64_t packed_bytes() const;
+  void pack(const formats::Code16* codes, std::uint8_t* packed, ThreadPool& pool) const;
+  void unpack(const std::uint8_t* packed, formats::Code16* codes, ThreadPool& pool) const;
   Parameters choose_and_pack(std::span<const float> values, std::uint8_t* packed, ThreadPool& pool) const;
   void encode_packed(std::span<const float> values, const Parameters& parameters, std::uint8_t* packed,
                      ThreadPool& pool) const;
@@ -87,8 +91,6 @@ class TensorCodec {
   void find_flat_layout();
   // Can codes be packed while they are made? Then every group starts on a byte of the packed tensor.
   bool packs_in_place() const;
-  template <class Code>
-  void pack_rows(const Code* codes, std::uint8_t* packed, ThreadPool& pool) const;
   void encode_piece(const Groups& shape, const float* in, const std::uint32_t* words,
                     const std::uint32_t* noise, std::uint8_t* out) const;
   void decode_piece(const Groups& shape, const std::uint8_t* in, const std::uint32_t* words,
@@ -98,6 +100,7 @@ class TensorCodec {
   Parameters empty_parameters(std::span<const float> values) const;
 
   const formats::Descriptor* descriptor_ = nullptr;
+  formats::Values values_;
   std::shared_ptr<const formats::Codec> codec_;
   std::shared_ptr<const GroupKernel> kernel_;
   formats::Grouping grouping_;
