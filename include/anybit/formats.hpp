@@ -80,15 +80,15 @@ ANYBIT_API Result<ParameterValue> parse_parameter(std::string_view format, std::
                                                   std::string_view text) noexcept;
 
 struct TensorFormatOptions {
-  ParameterValues parameters;              // of the format; what is missing has its default
-  std::optional<Granularity> granularity;  // default: the format's
-  std::optional<std::int64_t> axis;        // of channels or blocks; negative: from the end. Default: the last
-  std::optional<std::int64_t> block_size;  // along the axis; the last block of a row may be short
-  std::vector<std::int64_t> block;         // or a box over the last dimensions; -1: the whole dimension
-  Rounding rounding = Rounding::half_even;  // formats whose parameters fix one ignore it
-  std::uint64_t seed = 0;                   // of stochastic rounding
-  bool allow_nonfinite = false;             // Inf and NaN in values become what the format makes of them
-  int threads = 0;                          // 0: one for each core
+  ParameterValues parameters = {};              // of the format; what is missing has its default
+  std::optional<Granularity> granularity = {};  // default: the format's
+  std::optional<std::int64_t> axis = {};  // of channels or blocks; negative: from the end. Default: the last
+  std::optional<std::int64_t> block_size = {};  // along the axis; the last block of a row may be short
+  std::vector<std::int64_t> block = {};         // or a box over the last dimensions; -1: the whole dimension
+  Rounding rounding = Rounding::half_even;      // formats whose parameters fix one ignore it
+  std::uint64_t seed = 0;                       // of stochastic rounding
+  bool allow_nonfinite = false;                 // Inf and NaN in values become what the format makes of them
+  int threads = 0;                              // 0: one for each core
 };
 
 // What quantization did to a tensor. Errors are taken over the values that are finite before and after.

@@ -180,24 +180,28 @@ std::vector<StoredField> store(const TensorCodec& codec, const TensorCodec::Para
 }
 
 Result<TensorCodec::Parameters> restore(const TensorCodec& codec, std::span<const StoredField> fields) {
-  const std::size_t groups = to_size(codec.grouping().groups());
-  TensorCodec::Parameters parameters(groups * codec.stride(), 0);
-  std::size_t first = 0, stored = 0;
-  for (const Field& field : codec.codec().fields(codec.grouping().size())) {
-    if (field.stored_bits > 0) {
-      const StoredField* given = TRY(find(codec, field, fields));
-      const std::size_t step = field.per_tensor ? 0 : group_bytes(field);
-      for (std::size_t g = 0; g < groups; ++g) {
-        get_group(field, given->bytes.data() + g * step, parameters.data() + g * codec.stride() + first);
-      }
-      ++stored;
-    }
-    first += to_size(field.words());
+  // All are found before memory is taken: dimensions may be made up.
+  const std::vector<Field> wanted = codec.codec().fields(codec.grouping().size());
+  std::vector<const StoredField*> given;
+  std::size_t stored = 0;
+  for (const Field& field : wanted) {
+    given.push_back(field.stored_bits > 0 ? TRY(find(codec, field, fields)) : nullptr);
+    if (field.stored_bits > 0) ++stored;
   }
   if (fields.size() != stored) {
     return invalid_argument(
         fmt::format("format {}: {} fields are given", codec.descriptor().name, fields.size()),
         fmt::format("it has {}, each once", stored));
+  }
+  const std::size_t groups = to_size(codec.grouping().groups());
+  TensorCodec::Parameters parameters(groups * codec.stride(), 0);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const std::size_t step = wanted[i].per_tensor ? 0 : group_bytes(wanted[i]);
+    for (std::size_t g = 0; given[i] != nullptr && g < groups; ++g) {
+      get_group(wanted[i], given[i]->bytes.data() + g * step, parameters.data() + g * codec.stride() + first);
+    }
+    first += to_size(wanted[i].words());
   }
   return parameters;
 }
