@@ -51,46 +51,24 @@ void RoundAffine(const AffineGroup& group, const float* x, std::size_t n, float*
   RoundRun(AffineElement(group), Divide(), x, n, group.scale, group.scale, out);
 }
 
-void CodeAffine8(const AffineGroup& group, const float* x, std::size_t n, std::uint8_t* codes) {
+void CodeAffine(const AffineGroup& group, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(AffineElement(group), Divide(), x, n, group.scale, codes);
 }
 
-void CodeAffine16(const AffineGroup& group, const float* x, std::size_t n, std::uint16_t* codes) {
-  CodeRun(AffineElement(group), Divide(), x, n, group.scale, codes);
-}
-
-template <class Code>
-HWY_INLINE void DecodeAffine(const AffineGroup& group, const Code* codes, std::size_t n, float* out) {
+void DecodeAffine(const AffineGroup& group, CodesIn codes, std::size_t n, float* out) {
   const DF d;
   const DI di;
-  const hn::Rebind<Code, DI> dc;
   const int unused = 32 - group.bits;
+  const VI zero_point = hn::Set(di, group.zero_point);
+  const VF scale = hn::Set(d, group.scale);
   const auto decode = [&](VI code) HWY_ATTR {
     // Up to the top and down again: the code's own sign spreads, and stray bits above it go.
     const VI top = hn::ShiftLeftSame(code, unused);
     const VI whole = group.is_signed ? hn::ShiftRightSame(top, unused)
                                      : hn::BitCast(di, hn::ShiftRightSame(hn::BitCast(DU(), top), unused));
-    return hn::Mul(hn::ConvertTo(d, hn::Sub(whole, hn::Set(di, group.zero_point))), hn::Set(d, group.scale));
+    return hn::Mul(hn::ConvertTo(d, hn::Sub(whole, zero_point)), scale);
   };
-  Strides(
-      n,
-      [&](std::size_t i)
-          HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(dc, codes + i))), d, out + i); },
-      [&](std::size_t i, std::size_t rest) HWY_ATTR {
-        HWY_ALIGN Code in[hn::MaxLanes(d)] = {};
-        HWY_ALIGN float made[hn::MaxLanes(d)];
-        std::memcpy(in, codes + i, rest * sizeof(Code));
-        hn::Store(decode(hn::PromoteTo(di, hn::Load(dc, in))), d, made);
-        std::memcpy(out + i, made, rest * sizeof(float));
-      });
-}
-
-void DecodeAffine8(const AffineGroup& group, const std::uint8_t* codes, std::size_t n, float* out) {
-  DecodeAffine(group, codes, n, out);
-}
-
-void DecodeAffine16(const AffineGroup& group, const std::uint16_t* codes, std::size_t n, float* out) {
-  DecodeAffine(group, codes, n, out);
+  DecodeRun(decode, codes, n, out);
 }
 
 // The finite values' lowest and highest, zero included.
@@ -126,24 +104,9 @@ namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(RoundAffine);
-HWY_EXPORT(CodeAffine8);
-HWY_EXPORT(CodeAffine16);
-HWY_EXPORT(DecodeAffine8);
-HWY_EXPORT(DecodeAffine16);
+HWY_EXPORT(CodeAffine);
+HWY_EXPORT(DecodeAffine);
 HWY_EXPORT(RangeAffine);
-
-void code(const AffineGroup& group, const float* x, std::size_t n, std::uint8_t* codes) {
-  HWY_DYNAMIC_DISPATCH(CodeAffine8)(group, x, n, codes);
-}
-void code(const AffineGroup& group, const float* x, std::size_t n, std::uint16_t* codes) {
-  HWY_DYNAMIC_DISPATCH(CodeAffine16)(group, x, n, codes);
-}
-void decode_codes(const AffineGroup& group, const std::uint8_t* codes, std::size_t n, float* out) {
-  HWY_DYNAMIC_DISPATCH(DecodeAffine8)(group, codes, n, out);
-}
-void decode_codes(const AffineGroup& group, const std::uint16_t* codes, std::size_t n, float* out) {
-  HWY_DYNAMIC_DISPATCH(DecodeAffine16)(group, codes, n, out);
-}
 
 // Both families: a group's words tell its AffineGroup.
 class WholeNumberKernel : public GroupKernel {
@@ -155,25 +118,14 @@ class WholeNumberKernel : public GroupKernel {
     });
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-              std::uint8_t* codes) const final {
-    each(shape, words,
-         [&](const AffineGroup& group, std::size_t at) { code(group, x + at, shape.size, codes + at); });
-  }
-  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-              std::uint16_t* codes) const final {
-    each(shape, words,
-         [&](const AffineGroup& group, std::size_t at) { code(group, x + at, shape.size, codes + at); });
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
-              float* out) const final {
+              CodesOut codes) const final {
     each(shape, words, [&](const AffineGroup& group, std::size_t at) {
-      decode_codes(group, codes + at, shape.size, out + at);
+      HWY_DYNAMIC_DISPATCH(CodeAffine)(group, x + at, shape.size, codes + at);
     });
   }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
-              float* out) const final {
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const final {
     each(shape, words, [&](const AffineGroup& group, std::size_t at) {
-      decode_codes(group, codes + at, shape.size, out + at);
+      HWY_DYNAMIC_DISPATCH(DecodeAffine)(group, codes + at, shape.size, out + at);
     });
   }
 

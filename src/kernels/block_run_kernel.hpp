@@ -24,32 +24,27 @@ class BlockRunKernel : public GroupKernel {
         });
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-              std::uint8_t* codes) const final {
-    encode_any(shape, x, words, codes);
+              CodesOut codes) const final {
+    run(
+        shape, [&](std::size_t g) { return code_blocks(shape, g, x, words, codes); },
+        [&](std::size_t g, std::size_t at) {
+          plain_->encode(one(shape), x + at, words + g * shape.stride, nullptr, codes + at);
+        });
   }
-  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-              std::uint16_t* codes) const final {
-    encode_any(shape, x, words, codes);
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
-              float* out) const final {
-    decode_any(shape, codes, words, out);
-  }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
-              float* out) const final {
-    decode_any(shape, codes, words, out);
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const final {
+    run(
+        shape, [&](std::size_t g) { return decode_blocks(shape, g, codes, words, out); },
+        [&](std::size_t g, std::size_t at) {
+          plain_->decode(one(shape), codes + at, words + g * shape.stride, out + at);
+        });
   }
 
  protected:
   virtual std::size_t round_blocks(const Groups& shape, std::size_t g, const float* x,
                                    const std::uint32_t* words, float* out) const = 0;
   virtual std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x,
-                                  const std::uint32_t* words, std::uint8_t* codes) const = 0;
-  virtual std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x,
-                                  const std::uint32_t* words, std::uint16_t* codes) const = 0;
-  virtual std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint8_t* codes,
-                                    const std::uint32_t* words, float* out) const = 0;
-  virtual std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint16_t* codes,
+                                  const std::uint32_t* words, CodesOut codes) const = 0;
+  virtual std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes,
                                     const std::uint32_t* words, float* out) const = 0;
 
  private:
@@ -59,23 +54,6 @@ class BlockRunKernel : public GroupKernel {
   static void run(const Groups& shape, const Fast& fast, const Plain& plain) {
     for (std::size_t g = fast(0); g < shape.groups; g = fast(g + 1)) plain(g, g * shape.size);
   }
-  template <class Code>
-  void encode_any(const Groups& shape, const float* x, const std::uint32_t* words, Code* codes) const {
-    run(
-        shape, [&](std::size_t g) { return code_blocks(shape, g, x, words, codes); },
-        [&](std::size_t g, std::size_t at) {
-          plain_->encode(one(shape), x + at, words + g * shape.stride, nullptr, codes + at);
-        });
-  }
-  template <class Code>
-  void decode_any(const Groups& shape, const Code* codes, const std::uint32_t* words, float* out) const {
-    run(
-        shape, [&](std::size_t g) { return decode_blocks(shape, g, codes, words, out); },
-        [&](std::size_t g, std::size_t at) {
-          plain_->decode(one(shape), codes + at, words + g * shape.stride, out + at);
-        });
-  }
-
   std::unique_ptr<const GroupKernel> plain_;
 };
 

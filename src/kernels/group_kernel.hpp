@@ -19,6 +19,25 @@ struct Groups {
   std::size_t count() const { return size * groups; }
 };
 
+// Where codes are: in bytes where they have up to 8 bits, or in 16-bit words.
+template <class Byte, class Word>
+struct CodePointer {
+  Byte* bytes = nullptr;
+  Word* words = nullptr;
+  CodePointer(Byte* p) : bytes(p) {}
+  CodePointer(Word* p) : words(p) {}
+  CodePointer operator+(std::size_t n) const {
+    return words ? CodePointer(words + n) : CodePointer(bytes + n);
+  }
+  // body(pointer), of whichever type it is
+  template <class Body>
+  decltype(auto) visit(const Body& body) const {
+    return words ? body(words) : body(bytes);
+  }
+};
+using CodesOut = CodePointer<std::uint8_t, std::uint16_t>;
+using CodesIn = CodePointer<const std::uint8_t, const std::uint16_t>;
+
 class GroupKernel {
  public:
   virtual ~GroupKernel() = default;
@@ -26,15 +45,9 @@ class GroupKernel {
   // `noise` has a number for each value, or is null: only stochastic rounding needs it.
   virtual void quantize(const Groups& shape, const float* values, const std::uint32_t* words,
                         const std::uint32_t* noise, float* out) const = 0;
-  // Codes in bytes where they have up to 8 bits, else in 16-bit words.
   virtual void encode(const Groups& shape, const float* values, const std::uint32_t* words,
-                      const std::uint32_t* noise, std::uint8_t* codes) const = 0;
-  virtual void encode(const Groups& shape, const float* values, const std::uint32_t* words,
-                      const std::uint32_t* noise, std::uint16_t* codes) const = 0;
-  virtual void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
-                      float* out) const = 0;
-  virtual void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
-                      float* out) const = 0;
+                      const std::uint32_t* noise, CodesOut codes) const = 0;
+  virtual void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const = 0;
 };
 
 std::unique_ptr<const GroupKernel> plain_kernel(std::shared_ptr<const formats::Codec> codec,

@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "hwy/highway.h"
+#include "kernels/group_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -73,22 +75,45 @@ HWY_INLINE void StoreCodes(VU codes, std::uint16_t* out) {
 }
 
 // codes = code(x ∘ pre)
-template <class Element, class Before, class Code>
+template <class Element, class Before>
 HWY_INLINE void CodeRun(const Element& element, const Before& before, const float* x, std::size_t n,
-                        float pre, Code* codes) {
+                        float pre, CodesOut codes) {
   const DF d;
   const VF first = hn::Set(d, pre);
-  Strides(
-      n,
-      [&](std::size_t i)
-          HWY_ATTR { StoreCodes(element.Code(before(hn::LoadU(d, x + i), first)), codes + i); },
-      [&](std::size_t i, std::size_t rest) HWY_ATTR {
-        HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
-        Code made[hn::MaxLanes(d)];
-        std::memcpy(buffer, x + i, rest * sizeof(float));
-        StoreCodes(element.Code(before(hn::Load(d, buffer), first)), made);
-        std::memcpy(codes + i, made, rest * sizeof(Code));
-      });
+  codes.visit([&](auto* to) HWY_ATTR {
+    Strides(
+        n,
+        [&](std::size_t i) HWY_ATTR { StoreCodes(element.Code(before(hn::LoadU(d, x + i), first)), to + i); },
+        [&](std::size_t i, std::size_t rest) HWY_ATTR {
+          HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
+          std::remove_pointer_t<decltype(to)> made[hn::MaxLanes(d)];
+          std::memcpy(buffer, x + i, rest * sizeof(float));
+          StoreCodes(element.Code(before(hn::Load(d, buffer), first)), made);
+          std::memcpy(to + i, made, rest * sizeof(*to));
+        });
+  });
+}
+
+// out = decode(code), for codes in 32-bit lanes
+template <class Decode>
+HWY_INLINE void DecodeRun(const Decode& decode, CodesIn codes, std::size_t n, float* out) {
+  const DF d;
+  const DI di;
+  codes.visit([&](const auto* from) HWY_ATTR {
+    using Code = std::remove_cv_t<std::remove_pointer_t<decltype(from)>>;
+    const hn::Rebind<Code, DI> dc;
+    Strides(
+        n,
+        [&](std::size_t i)
+            HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(dc, from + i))), d, out + i); },
+        [&](std::size_t i, std::size_t rest) HWY_ATTR {
+          HWY_ALIGN Code in[hn::MaxLanes(d)] = {};
+          HWY_ALIGN float made[hn::MaxLanes(d)];
+          std::memcpy(in, from + i, rest * sizeof(Code));
+          hn::Store(decode(hn::PromoteTo(di, hn::Load(dc, in))), d, made);
+          std::memcpy(out + i, made, rest * sizeof(float));
+        });
+  });
 }
 
 // The largest magnitude, as the bits of a float: infinities and NaNs come out as such.

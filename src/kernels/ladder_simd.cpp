@@ -60,11 +60,7 @@ void RoundLadder(const Ladder& ladder, const float* x, std::size_t n, float* out
   RoundRun(LadderElement(ladder), Multiply(), x, n, 1, 1, out);
 }
 
-void CodeLadder8(const Ladder& ladder, const float* x, std::size_t n, std::uint8_t* codes) {
-  CodeRun(LadderElement(ladder), Multiply(), x, n, 1, codes);
-}
-
-void CodeLadder16(const Ladder& ladder, const float* x, std::size_t n, std::uint16_t* codes) {
+void CodeLadder(const Ladder& ladder, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(LadderElement(ladder), Multiply(), x, n, 1, codes);
 }
 
@@ -83,8 +79,7 @@ namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(RoundLadder);
-HWY_EXPORT(CodeLadder8);
-HWY_EXPORT(CodeLadder16);
+HWY_EXPORT(CodeLadder);
 
 Ladder ladder_of(const formats::BinaryCodec& codec, formats::ConstWords words) {
   Ladder ladder{.steps = 2};
@@ -145,24 +140,16 @@ class LadderKernel final : public GroupKernel {
     });
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-              std::uint8_t* codes) const override {
+              CodesOut codes) const override {
     each(shape, words, [&](const Ladder& ladder, std::size_t at) {
-      HWY_DYNAMIC_DISPATCH(CodeLadder8)(ladder, x + at, shape.size, codes + at);
+      HWY_DYNAMIC_DISPATCH(CodeLadder)(ladder, x + at, shape.size, codes + at);
     });
   }
-  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
-              std::uint16_t* codes) const override {
-    each(shape, words, [&](const Ladder& ladder, std::size_t at) {
-      HWY_DYNAMIC_DISPATCH(CodeLadder16)(ladder, x + at, shape.size, codes + at);
-    });
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
-              float* out) const override {
-    decode_any(shape, codes, words, out);
-  }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t* words,
-              float* out) const override {
-    decode_any(shape, codes, words, out);
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const override {
+    for (std::size_t g = 0; g < shape.groups; ++g) {
+      const std::size_t at = g * shape.size;
+      DecodeTable(known_, words_of(shape, words, g)).run(codes + at, shape.size, 1, out + at);
+    }
   }
 
  private:
@@ -174,14 +161,6 @@ class LadderKernel final : public GroupKernel {
     for (std::size_t g = 0; g < shape.groups; ++g)
       body(ladder_of(known_, words_of(shape, words, g)), g * shape.size);
   }
-  template <class Code>
-  void decode_any(const Groups& shape, const Code* codes, const std::uint32_t* words, float* out) const {
-    for (std::size_t g = 0; g < shape.groups; ++g) {
-      const std::size_t at = g * shape.size;
-      DecodeTable(known_, words_of(shape, words, g)).run(codes + at, shape.size, 1, out + at);
-    }
-  }
-
   std::shared_ptr<const formats::Codec> codec_;  // keeps known_ alive
   const Codec& known_;
   std::unique_ptr<const GroupKernel> plain_;

@@ -14,11 +14,7 @@ void RoundLog(const formats::LogLayout& layout, const float* x, std::size_t n, f
   RoundRun(LogElement(layout), Multiply(), x, n, 1, 1, out);
 }
 
-void CodeLog8(const formats::LogLayout& layout, const float* x, std::size_t n, std::uint8_t* codes) {
-  CodeRun(LogElement(layout), Multiply(), x, n, 1, codes);
-}
-
-void CodeLog16(const formats::LogLayout& layout, const float* x, std::size_t n, std::uint16_t* codes) {
+void CodeLog(const formats::LogLayout& layout, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(LogElement(layout), Multiply(), x, n, 1, codes);
 }
 
@@ -35,8 +31,7 @@ namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(RoundLog);
-HWY_EXPORT(CodeLog8);
-HWY_EXPORT(CodeLog16);
+HWY_EXPORT(CodeLog);
 
 class LogKernel final : public GroupKernel {
  public:
@@ -48,19 +43,10 @@ class LogKernel final : public GroupKernel {
     HWY_DYNAMIC_DISPATCH(RoundLog)(layout_, x, shape.count(), out);
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
-              std::uint8_t* codes) const override {
-    HWY_DYNAMIC_DISPATCH(CodeLog8)(layout_, x, shape.count(), codes);
+              CodesOut codes) const override {
+    HWY_DYNAMIC_DISPATCH(CodeLog)(layout_, x, shape.count(), codes);
   }
-  void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
-              std::uint16_t* codes) const override {
-    HWY_DYNAMIC_DISPATCH(CodeLog16)(layout_, x, shape.count(), codes);
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
-              float* out) const override {
-    table_.run(codes, shape.count(), 1, out);
-  }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
-              float* out) const override {
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t*, float* out) const override {
     table_.run(codes, shape.count(), 1, out);
   }
 

@@ -50,9 +50,8 @@ std::size_t RoundNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t
   return g;
 }
 
-template <class Code>
-HWY_INLINE std::size_t CodeNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
-                                 const std::uint32_t* words, Code* codes) {
+std::size_t CodeNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
+                      const std::uint32_t* words, CodesOut codes) {
   const MinifloatElement element(c.element);
   for (; g < shape.groups; ++g) {
     const float step = c.step(words + g * shape.stride);
@@ -60,16 +59,6 @@ HWY_INLINE std::size_t CodeNvfp4(const Nvfp4Constants& c, const Groups& shape, s
     CodeRun(element, Divide(), x + g * shape.size, shape.size, step, codes + g * shape.size);
   }
   return g;
-}
-
-std::size_t CodeNvfp4To8(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
-                         const std::uint32_t* words, std::uint8_t* codes) {
-  return CodeNvfp4(c, shape, g, x, words, codes);
-}
-
-std::size_t CodeNvfp4To16(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
-                          const std::uint32_t* words, std::uint16_t* codes) {
-  return CodeNvfp4(c, shape, g, x, words, codes);
 }
 
 // Which lane belongs to which of a vector's pairs, as a bit.
@@ -127,9 +116,8 @@ std::size_t RoundMicro(const MicroConstants& c, const Groups& shape, std::size_t
   return g;
 }
 
-template <class Code>
-HWY_INLINE std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
-                                 const std::uint32_t* words, Code* codes) {
+std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
+                      const std::uint32_t* words, CodesOut codes) {
   const DF d;
   const WholeElement element(c.element);
   const VU pair_bits = PairBits();
@@ -138,30 +126,21 @@ HWY_INLINE std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, s
     const int e = static_cast<int>(words[g * shape.stride]);
     if (!MicroConstants::reaches(e)) break;
     const VF coarse_pre = hn::Set(d, formats::power_of_two(-e)), fine_pre = hn::Add(coarse_pre, coarse_pre);
-    Code* to = codes + g * shape.size;
-    AlongPairs(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
-               [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
-                 const VU made = element.Code(hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre)));
-                 if (n == lanes) {
-                   StoreCodes(made, to + i);
-                 } else {
-                   Code buffer[hn::MaxLanes(d)];
-                   StoreCodes(made, buffer);
-                   std::memcpy(to + i, buffer, n * sizeof(Code));
-                 }
-               });
+    (codes + g * shape.size).visit([&](auto* to) HWY_ATTR {
+      AlongPairs(x + g * shape.size, shape.size, words + g * shape.stride + 1, pair_bits,
+                 [&](VF v, auto finer, std::size_t i, std::size_t n) HWY_ATTR {
+                   const VU made = element.Code(hn::Mul(v, hn::IfThenElse(finer, fine_pre, coarse_pre)));
+                   if (n == lanes) {
+                     StoreCodes(made, to + i);
+                   } else {
+                     std::remove_pointer_t<decltype(to)> buffer[hn::MaxLanes(d)];
+                     StoreCodes(made, buffer);
+                     std::memcpy(to + i, buffer, n * sizeof(*to));
+                   }
+                 });
+    });
   }
   return g;
-}
-
-std::size_t CodeMicroTo8(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
-                         const std::uint32_t* words, std::uint8_t* codes) {
-  return CodeMicro(c, shape, g, x, words, codes);
-}
-
-std::size_t CodeMicroTo16(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
-                          const std::uint32_t* words, std::uint16_t* codes) {
-  return CodeMicro(c, shape, g, x, words, codes);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -183,11 +162,9 @@ namespace {
 
 HWY_EXPORT(LargestInBlocks);
 HWY_EXPORT(RoundNvfp4);
-HWY_EXPORT(CodeNvfp4To8);
-HWY_EXPORT(CodeNvfp4To16);
+HWY_EXPORT(CodeNvfp4);
 HWY_EXPORT(RoundMicro);
-HWY_EXPORT(CodeMicroTo8);
-HWY_EXPORT(CodeMicroTo16);
+HWY_EXPORT(CodeMicro);
 
 // Calls choose(block, largest magnitude's bits) for every block, a few at a time.
 template <class Choose>
@@ -232,26 +209,11 @@ class Nvfp4Kernel final : public BlockRunKernel {
     return HWY_DYNAMIC_DISPATCH(RoundNvfp4)(constants_, shape, g, x, words, out);
   }
   std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                          std::uint8_t* codes) const override {
-    return HWY_DYNAMIC_DISPATCH(CodeNvfp4To8)(constants_, shape, g, x, words, codes);
+                          CodesOut codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeNvfp4)(constants_, shape, g, x, words, codes);
   }
-  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                          std::uint16_t* codes) const override {
-    return HWY_DYNAMIC_DISPATCH(CodeNvfp4To16)(constants_, shape, g, x, words, codes);
-  }
-  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint8_t* codes,
-                            const std::uint32_t* words, float* out) const override {
-    return decode_from(shape, g, codes, words, out);
-  }
-  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint16_t* codes,
-                            const std::uint32_t* words, float* out) const override {
-    return decode_from(shape, g, codes, words, out);
-  }
-
- private:
-  template <class Code>
-  std::size_t decode_from(const Groups& shape, std::size_t g, const Code* codes, const std::uint32_t* words,
-                          float* out) const {
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
+                            float* out) const override {
     for (; g < shape.groups; ++g) {
       const float step = constants_.step(words + g * shape.stride);
       if (step == 0) break;
@@ -260,6 +222,7 @@ class Nvfp4Kernel final : public BlockRunKernel {
     return g;
   }
 
+ private:
   std::shared_ptr<const formats::Codec> codec_;
   Nvfp4Constants constants_;
   DecodeTable table_;
@@ -294,41 +257,28 @@ class MicroKernel final : public BlockRunKernel {
     return HWY_DYNAMIC_DISPATCH(RoundMicro)(constants_, shape, g, x, words, out);
   }
   std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                          std::uint8_t* codes) const override {
-    return HWY_DYNAMIC_DISPATCH(CodeMicroTo8)(constants_, shape, g, x, words, codes);
+                          CodesOut codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeMicro)(constants_, shape, g, x, words, codes);
   }
-  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                          std::uint16_t* codes) const override {
-    return HWY_DYNAMIC_DISPATCH(CodeMicroTo16)(constants_, shape, g, x, words, codes);
-  }
-  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint8_t* codes,
-                            const std::uint32_t* words, float* out) const override {
-    return decode_from(shape, g, codes, words, out);
-  }
-  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint16_t* codes,
-                            const std::uint32_t* words, float* out) const override {
-    return decode_from(shape, g, codes, words, out);
-  }
-
- private:
-  template <class Code>
-  std::size_t decode_from(const Groups& shape, std::size_t g, const Code* codes, const std::uint32_t* words,
-                          float* out) const {
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
+                            float* out) const override {
     for (; g < shape.groups; ++g) {
       const std::uint32_t* mine = words + g * shape.stride;
       const int e = static_cast<int>(mine[0]);
       if (!MicroConstants::reaches(e)) break;
       const float steps[] = {formats::power_of_two(e - constants_.bits),
                              formats::power_of_two(e - constants_.bits - 1)};
-      const Code* from = codes + g * shape.size;
       float* to = out + g * shape.size;
-      for (std::size_t i = 0; i < shape.size; ++i) {
-        to[i] = table_[from[i]] * steps[mine[1 + i / 64] >> (i / 2 % 32) & 1];
-      }
+      (codes + g * shape.size).visit([&](const auto* from) {
+        for (std::size_t i = 0; i < shape.size; ++i) {
+          to[i] = table_[from[i]] * steps[mine[1 + i / 64] >> (i / 2 % 32) & 1];
+        }
+      });
     }
     return g;
   }
 
+ private:
   void choose_block(std::span<const float> x, std::uint32_t largest, formats::Words words) const {
     const int e = largest < formats::kInfinityBits ? micro_.exponent_for(formats::float_of(largest)) : 0;
     if (largest >= formats::kInfinityBits || !MicroConstants::reaches(e)) {

@@ -15,11 +15,7 @@ void RoundMinifloat(const MinifloatConstants& c, const float* x, std::size_t n, 
   RoundRun(MinifloatElement(c), Multiply(), x, n, 1, 1, out);
 }
 
-void CodeMinifloat8(const MinifloatConstants& c, const float* x, std::size_t n, std::uint8_t* codes) {
-  CodeRun(MinifloatElement(c), Multiply(), x, n, 1, codes);
-}
-
-void CodeMinifloat16(const MinifloatConstants& c, const float* x, std::size_t n, std::uint16_t* codes) {
+void CodeMinifloat(const MinifloatConstants& c, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(MinifloatElement(c), Multiply(), x, n, 1, codes);
 }
 
@@ -46,11 +42,7 @@ class DenormElement {
   std::int32_t one_, sign_;
 };
 
-void CodeDenorm8(const MinifloatConstants& c, const float* x, std::size_t n, std::uint8_t* codes) {
-  CodeRun(DenormElement(c), Multiply(), x, n, 1, codes);
-}
-
-void CodeDenorm16(const MinifloatConstants& c, const float* x, std::size_t n, std::uint16_t* codes) {
+void CodeDenorm(const MinifloatConstants& c, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(DenormElement(c), Multiply(), x, n, 1, codes);
 }
 
@@ -73,7 +65,7 @@ struct E8m0Element {
   }
 };
 
-void CodeE8m0(bool saturate, const float* x, std::size_t n, std::uint8_t* codes) {
+void CodeE8m0(bool saturate, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(E8m0Element{saturate}, Multiply(), x, n, 1, codes);
 }
 
@@ -121,31 +113,8 @@ class MinifloatDecoder {
   VI largest_code_, infinity_code_, nan_code_;
 };
 
-template <class Code>
-HWY_INLINE void DecodeMinifloat(const MinifloatConstants& c, const Code* codes, std::size_t n, float* out) {
-  const DF d;
-  const DI di;
-  const hn::Rebind<Code, DI> dc;
-  const MinifloatDecoder decode(c);
-  Strides(
-      n,
-      [&](std::size_t i)
-          HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(dc, codes + i))), d, out + i); },
-      [&](std::size_t i, std::size_t rest) HWY_ATTR {
-        HWY_ALIGN Code in[hn::MaxLanes(d)] = {};
-        HWY_ALIGN float made[hn::MaxLanes(d)];
-        std::memcpy(in, codes + i, rest * sizeof(Code));
-        hn::Store(decode(hn::PromoteTo(di, hn::Load(dc, in))), d, made);
-        std::memcpy(out + i, made, rest * sizeof(float));
-      });
-}
-
-void DecodeMinifloat8(const MinifloatConstants& c, const std::uint8_t* codes, std::size_t n, float* out) {
-  DecodeMinifloat(c, codes, n, out);
-}
-
-void DecodeMinifloat16(const MinifloatConstants& c, const std::uint16_t* codes, std::size_t n, float* out) {
-  DecodeMinifloat(c, codes, n, out);
+void DecodeMinifloat(const MinifloatConstants& c, CodesIn codes, std::size_t n, float* out) {
+  DecodeRun(MinifloatDecoder(c), codes, n, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -165,12 +134,9 @@ namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(RoundMinifloat);
-HWY_EXPORT(CodeMinifloat8);
-HWY_EXPORT(CodeMinifloat16);
-HWY_EXPORT(DecodeMinifloat8);
-HWY_EXPORT(DecodeMinifloat16);
-HWY_EXPORT(CodeDenorm8);
-HWY_EXPORT(CodeDenorm16);
+HWY_EXPORT(CodeMinifloat);
+HWY_EXPORT(DecodeMinifloat);
+HWY_EXPORT(CodeDenorm);
 HWY_EXPORT(CodeE8m0);
 
 class MinifloatKernel final : public GroupKernel {
@@ -183,20 +149,11 @@ class MinifloatKernel final : public GroupKernel {
     HWY_DYNAMIC_DISPATCH(RoundMinifloat)(constants_, x, shape.count(), out);
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
-              std::uint8_t* codes) const override {
-    HWY_DYNAMIC_DISPATCH(CodeMinifloat8)(constants_, x, shape.count(), codes);
+              CodesOut codes) const override {
+    HWY_DYNAMIC_DISPATCH(CodeMinifloat)(constants_, x, shape.count(), codes);
   }
-  void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
-              std::uint16_t* codes) const override {
-    HWY_DYNAMIC_DISPATCH(CodeMinifloat16)(constants_, x, shape.count(), codes);
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
-              float* out) const override {
-    HWY_DYNAMIC_DISPATCH(DecodeMinifloat8)(constants_, codes, shape.count(), out);
-  }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
-              float* out) const override {
-    HWY_DYNAMIC_DISPATCH(DecodeMinifloat16)(constants_, codes, shape.count(), out);
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t*, float* out) const override {
+    HWY_DYNAMIC_DISPATCH(DecodeMinifloat)(constants_, codes, shape.count(), out);
   }
 
  private:
@@ -215,19 +172,10 @@ class DenormKernel final : public GroupKernel {
     HWY_DYNAMIC_DISPATCH(RoundMinifloat)(constants_, x, shape.count(), out);
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
-              std::uint8_t* codes) const override {
-    HWY_DYNAMIC_DISPATCH(CodeDenorm8)(constants_, x, shape.count(), codes);
+              CodesOut codes) const override {
+    HWY_DYNAMIC_DISPATCH(CodeDenorm)(constants_, x, shape.count(), codes);
   }
-  void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
-              std::uint16_t* codes) const override {
-    HWY_DYNAMIC_DISPATCH(CodeDenorm16)(constants_, x, shape.count(), codes);
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
-              float* out) const override {
-    table_.run(codes, shape.count(), 1, out);
-  }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
-              float* out) const override {
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t*, float* out) const override {
     table_.run(codes, shape.count(), 1, out);
   }
 
@@ -252,21 +200,10 @@ class E8m0Kernel final : public GroupKernel {
     }
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
-              std::uint8_t* codes) const override {
+              CodesOut codes) const override {
     HWY_DYNAMIC_DISPATCH(CodeE8m0)(saturate_, x, shape.count(), codes);
   }
-  void encode(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t* noise,
-              std::uint16_t* codes) const override {
-    std::vector<std::uint8_t> narrow(shape.count());
-    encode(shape, x, words, noise, narrow.data());
-    std::copy(narrow.begin(), narrow.end(), codes);
-  }
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t*,
-              float* out) const override {
-    table_.run(codes, shape.count(), 1, out);
-  }
-  void decode(const Groups& shape, const std::uint16_t* codes, const std::uint32_t*,
-              float* out) const override {
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t*, float* out) const override {
     table_.run(codes, shape.count(), 1, out);
   }
 

@@ -1,4 +1,6 @@
 // The scalar codec behind the interface of the fast ones: every format, every rounding.
+#include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/group_kernel.hpp"
@@ -28,31 +30,24 @@ class PlainKernel final : public GroupKernel {
   }
 
   void encode(const Groups& shape, const float* values, const std::uint32_t* words,
-              const std::uint32_t* noise, std::uint8_t* codes) const override {
-    std::vector<Code16> wide(shape.count());
-    encode(shape, values, words, noise, wide.data());
-    for (std::size_t i = 0; i < wide.size(); ++i) codes[i] = static_cast<std::uint8_t>(wide[i]);
-  }
-
-  void encode(const Groups& shape, const float* values, const std::uint32_t* words,
-              const std::uint32_t* noise, Code16* codes) const override {
+              const std::uint32_t* noise, CodesOut codes) const override {
+    std::vector<Code16> wide(shape.size);
     for (std::size_t g = 0; g < shape.groups; ++g) {
       const std::size_t at = g * shape.size;
-      codec_->encode({values + at, shape.size}, words_of(shape, words, g), draw(noise, at), codes + at);
+      codec_->encode({values + at, shape.size}, words_of(shape, words, g), draw(noise, at), wide.data());
+      (codes + at).visit([&](auto* to) {
+        for (std::size_t i = 0; i < shape.size; ++i)
+          to[i] = static_cast<std::remove_pointer_t<decltype(to)>>(wide[i]);
+      });
     }
   }
 
-  void decode(const Groups& shape, const std::uint8_t* codes, const std::uint32_t* words,
-              float* out) const override {
-    const std::vector<Code16> wide(codes, codes + shape.count());
-    decode(shape, wide.data(), words, out);
-  }
-
-  void decode(const Groups& shape, const Code16* codes, const std::uint32_t* words,
-              float* out) const override {
+  void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const override {
+    std::vector<Code16> wide(shape.size);
     for (std::size_t g = 0; g < shape.groups; ++g) {
       const std::size_t at = g * shape.size;
-      codec_->decode({codes + at, shape.size}, words_of(shape, words, g), out + at);
+      (codes + at).visit([&](const auto* from) { std::copy(from, from + shape.size, wide.begin()); });
+      codec_->decode(wide, words_of(shape, words, g), out + at);
     }
   }
 

@@ -63,9 +63,9 @@ HWY_INLINE std::size_t RoundBlocks(const Element& element, const SharedExponent&
   return g;
 }
 
-template <class Element, class Code>
+template <class Element>
 HWY_INLINE std::size_t CodeBlocks(const Element& element, const SharedExponent& s, const Groups& shape,
-                                  std::size_t g, const float* x, const std::uint32_t* words, Code* codes) {
+                                  std::size_t g, const float* x, const std::uint32_t* words, CodesOut codes) {
   for (; g < shape.groups; ++g) {
     const int e = s.exponent(words[g * shape.stride]);
     if (!s.reaches(e)) break;

@@ -49,14 +49,8 @@ std::size_t RoundBlock(const BlockElements& e, const Groups& shape, std::size_t 
                             HWY_ATTR { return RoundBlocks(element, e.scale, shape, g, x, words, out); });
 }
 
-std::size_t CodeBlock8(const BlockElements& e, const Groups& shape, std::size_t g, const float* x,
-                       const std::uint32_t* words, std::uint8_t* codes) {
-  return WithElement(e, [&](const auto& element)
-                            HWY_ATTR { return CodeBlocks(element, e.scale, shape, g, x, words, codes); });
-}
-
-std::size_t CodeBlock16(const BlockElements& e, const Groups& shape, std::size_t g, const float* x,
-                        const std::uint32_t* words, std::uint16_t* codes) {
+std::size_t CodeBlock(const BlockElements& e, const Groups& shape, std::size_t g, const float* x,
+                      const std::uint32_t* words, CodesOut codes) {
   return WithElement(e, [&](const auto& element)
                             HWY_ATTR { return CodeBlocks(element, e.scale, shape, g, x, words, codes); });
 }
@@ -84,8 +78,7 @@ namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(RoundBlock);
-HWY_EXPORT(CodeBlock8);
-HWY_EXPORT(CodeBlock16);
+HWY_EXPORT(CodeBlock);
 HWY_EXPORT(LargestOfEach);
 
 // The word of a block whose largest magnitude is this finite one.
@@ -123,27 +116,12 @@ class BlockKernel final : public BlockRunKernel {
     return HWY_DYNAMIC_DISPATCH(RoundBlock)(elements_, shape, g, x, words, out);
   }
   std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                          std::uint8_t* codes) const override {
-    return HWY_DYNAMIC_DISPATCH(CodeBlock8)(elements_, shape, g, x, words, codes);
+                          CodesOut codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeBlock)(elements_, shape, g, x, words, codes);
   }
-  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                          std::uint16_t* codes) const override {
-    return HWY_DYNAMIC_DISPATCH(CodeBlock16)(elements_, shape, g, x, words, codes);
-  }
-  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint8_t* codes,
-                            const std::uint32_t* words, float* out) const override {
-    return decode_from(shape, g, codes, words, out);
-  }
-  std::size_t decode_blocks(const Groups& shape, std::size_t g, const std::uint16_t* codes,
-                            const std::uint32_t* words, float* out) const override {
-    return decode_from(shape, g, codes, words, out);
-  }
-
- private:
   // The table has the values of a block whose word is 0; all of them are float32 values.
-  template <class Code>
-  std::size_t decode_from(const Groups& shape, std::size_t g, const Code* codes, const std::uint32_t* words,
-                          float* out) const {
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
+                            float* out) const override {
     for (; g < shape.groups; ++g) {
       const int e = elements_.scale.exponent(words[g * shape.stride]);
       if (!elements_.scale.reaches(e)) break;
@@ -152,6 +130,7 @@ class BlockKernel final : public BlockRunKernel {
     return g;
   }
 
+ private:
   std::shared_ptr<const formats::Codec> codec_;  // keeps known_ alive
   const Codec& known_;
   BlockElements elements_;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "formats/codec.hpp"
+#include "kernels/group_kernel.hpp"
 
 namespace anybit::kernels {
 
@@ -20,9 +21,10 @@ class DecodeTable {
     codec.decode(std::span(codes).first(std::size_t{1} << codec.bits()), neutral, values_.data());
   }
 
-  template <class Code>
-  void run(const Code* codes, std::size_t n, float factor, float* out) const {
-    for (std::size_t i = 0; i < n; ++i) out[i] = values_[codes[i]] * factor;
+  void run(CodesIn codes, std::size_t n, float factor, float* out) const {
+    codes.visit([&](const auto* from) {
+      for (std::size_t i = 0; i < n; ++i) out[i] = values_[from[i]] * factor;
+    });
   }
 
  private:
