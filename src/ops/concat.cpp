@@ -1,0 +1,75 @@
+// Concat: tensors end to end along one axis. ONNX: Concat-1 (axis may be left out: 1), -4, -11, -13; ONNX Runtime's
+// QLinearConcat, whose inputs come in threes: tensor, scale, zero point.
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Result<Value> joined(const Call& call, std::span<const Value* const> parts) {
+  Value value;
+  if (!parts.empty()) value.type = parts[0]->type;
+  for (const Value* part : parts) {
+    if (!part->shape) return value;
+  }
+  if (parts.empty()) return value;
+  Shape shape = *parts[0]->shape;
+  const std::size_t axis = TRY(axis_of(call.integer("axis", 1), shape.size()));
+  for (const Value* part : parts.subspan(1)) {
+    const Shape& other = *part->shape;
+    if (other.size() != shape.size()) {
+      return wrong(fmt::format("tensors of rank {} and {} cannot be joined", shape.size(), other.size()));
+    }
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (i == axis) {
+        shape[i] = shape[i] + other[i];
+      } else if (!shape[i].known()) {
+        shape[i] = other[i].known() ? other[i] : same(shape[i], other[i]) ? shape[i] : Dim();
+      } else if (other[i].known() && !same(shape[i], other[i])) {
+        return wrong(fmt::format("shapes [{}] and [{}] differ on axis {}, which is not joined",
+                                 to_string(*parts[0]->shape), to_string(other), i));
+      }
+    }
+  }
+  value.shape = std::move(shape);
+  return value;
+}
+
+std::optional<std::vector<Dim>> joined_elements(std::span<const Value* const> parts) {
+  std::vector<Dim> list;
+  for (const Value* part : parts) {
+    if (!part->elements || !part->has_rank(1)) return std::nullopt;
+    list.insert(list.end(), part->elements->begin(), part->elements->end());
+    if (static_cast<std::int64_t>(list.size()) > kFollowed) return std::nullopt;
+  }
+  return list;
+}
+
+Result<Values> infer(const Call& call) {
+  std::vector<const Value*> parts;
+  for (const Value& input : call.inputs) parts.push_back(&input);
+  Value value = TRY(joined(call, parts));
+  if (value.has_rank(1)) value.elements = joined_elements(parts);
+  return outputs_of(call, std::move(value));
+}
+
+Result<Values> infer_qlinear(const Call& call) {
+  std::vector<const Value*> parts;
+  for (std::size_t i = 2; i < call.inputs.size(); i += 3) parts.push_back(&call.inputs[i]);
+  return outputs_of(call, TRY(joined(call, parts)));
+}
+
+}  // namespace
+
+std::span<const Descriptor> concat_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "Concat", .domain = "", .since = {1, 4, 11, 13}, .infer = infer},
+      {.name = "QLinearConcat",
+       .domain = kMicrosoft,
+       .since = {1},
+       .infer = infer_qlinear,
+       .quantized = {{.output = 0, .scale = 0, .zero_point = 1}}},
+  };
+  return all;
+}
+
+}  // namespace anybit::ops

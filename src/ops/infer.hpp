@@ -1,0 +1,43 @@
+// What can be told about a whole model before it runs: types, shapes, and multiply-accumulates of every node.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "graph/model.hpp"
+#include "ops/op.hpp"
+
+namespace anybit::ops {
+
+struct InferOptions {
+  std::map<std::string, std::vector<std::int64_t>> input_shapes;  // by graph input
+  std::map<std::string, std::int64_t> dims;                       // by symbolic dimension
+};
+
+struct GraphFacts {
+  const graph::Graph* graph;
+  std::string place;  // "" for the model's own, "node '/if' (If), then_branch" for those inside nodes
+  std::size_t depth = 0;
+};
+
+struct NodeFacts {
+  const graph::Node* node = nullptr;
+  std::size_t graph = 0;  // in Inference::graphs
+  Values outputs;
+  bool known = false;       // a descriptor, or a function of the model, tells about the operator
+  bool multiplies = false;  // it has multiply-accumulates
+  Dim macs;                 // of one run; that of a function is the sum over its body
+  Dim runs = 1;             // how often one run of the model runs it; 0 in a branch that is not counted
+};
+
+struct Inference {
+  std::vector<GraphFacts> graphs;  // the model's first; those inside nodes in the order of the nodes
+  std::vector<NodeFacts> nodes;    // a node stands before those of its own graphs
+  Values inputs, outputs;          // of the model
+  std::vector<Error> problems;     // nodes that cannot work as they are; their outputs are unknown
+};
+
+// `model` is verified. An error only if the options do not fit the model.
+Result<Inference> infer(const graph::Model& model, const InferOptions& options = {});
+
+}  // namespace anybit::ops

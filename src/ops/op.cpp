@@ -1,0 +1,136 @@
+#include "ops/op.hpp"
+
+#include <cmath>
+
+namespace anybit::ops {
+namespace {
+
+// Whole numbers that a float32 holds exactly; beyond, arithmetic on them would round.
+constexpr double kExactInFloat = 16777216.0;
+
+template <class T>
+std::vector<Dim> whole_numbers(const Bytes& data, std::size_t count) {
+  std::vector<Dim> list;
+  for (std::size_t i = 0; i < count; ++i) {
+    const T element = data.at<T>(i);
+    if constexpr (std::is_floating_point_v<T>) {
+      const bool whole = std::abs(element) <= static_cast<T>(kExactInFloat) && std::trunc(element) == element;
+      list.push_back(whole ? Dim(static_cast<std::int64_t>(element)) : Dim());
+    } else {
+      list.push_back(static_cast<std::int64_t>(element));
+    }
+  }
+  return list;
+}
+
+std::optional<std::vector<Dim>> contents(const graph::Tensor& constant, std::size_t count) {
+  switch (constant.type()) {
+    case ElementType::int64: return whole_numbers<std::int64_t>(constant.data, count);
+    case ElementType::int32: return whole_numbers<std::int32_t>(constant.data, count);
+    case ElementType::int8: return whole_numbers<std::int8_t>(constant.data, count);
+    case ElementType::uint8: return whole_numbers<std::uint8_t>(constant.data, count);
+    case ElementType::boolean: return whole_numbers<std::uint8_t>(constant.data, count);
+    case ElementType::float32: return whole_numbers<float>(constant.data, count);
+    case ElementType::float64: return whole_numbers<double>(constant.data, count);
+    default: return std::nullopt;
+  }
+}
+
+template <class T>
+const T* get(const graph::Attribute* attribute) {
+  return attribute ? std::get_if<T>(&attribute->value) : nullptr;
+}
+
+}  // namespace
+
+Value tensor(ElementType type, std::optional<Shape> shape) {
+  Value value;
+  value.type = type;
+  value.shape = std::move(shape);
+  return value;
+}
+
+Value value_of(const graph::Tensor& constant) {
+  Value value = tensor(constant.type(), Shape(constant.dims.begin(), constant.dims.end()));
+  value.constant = &constant;
+  const std::int64_t count = constant.count();
+  if (count <= kFollowed) value.elements = contents(constant, static_cast<std::size_t>(count));
+  return value;
+}
+
+Value int64_vector(std::vector<Dim> elements) {
+  Value value = tensor(ElementType::int64, Shape{static_cast<std::int64_t>(elements.size())});
+  if (static_cast<std::int64_t>(elements.size()) <= kFollowed) value.elements = std::move(elements);
+  return value;
+}
+
+std::optional<std::vector<double>> reals(const Value& value) {
+  if (!value.constant || value.constant->count() > kFollowed) return std::nullopt;
+  const graph::Tensor& constant = *value.constant;
+  std::vector<double> list;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(constant.count()); ++i) {
+    if (constant.type() == ElementType::float32) {
+      list.push_back(static_cast<double>(constant.data.at<float>(i)));
+    } else if (constant.type() == ElementType::float64) {
+      list.push_back(constant.data.at<double>(i));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return list;
+}
+
+const Value& Call::in(std::size_t i) const {
+  static const Value unknown;
+  return i < inputs.size() ? inputs[i] : unknown;
+}
+
+std::optional<std::int64_t> Call::integer(std::string_view name) const {
+  const auto* number = get<std::int64_t>(find(name));
+  return number ? std::optional(*number) : std::nullopt;
+}
+
+std::int64_t Call::integer(std::string_view name, std::int64_t otherwise) const {
+  return integer(name).value_or(otherwise);
+}
+
+double Call::real(std::string_view name, double otherwise) const {
+  const auto* number = get<float>(find(name));
+  return number ? static_cast<double>(*number) : otherwise;
+}
+
+std::string_view Call::text(std::string_view name, std::string_view otherwise) const {
+  const auto* string = get<std::string>(find(name));
+  return string ? std::string_view(*string) : otherwise;
+}
+
+std::optional<std::vector<std::int64_t>> Call::integers(std::string_view name) const {
+  const graph::Attribute* attribute = find(name);
+  if (!attribute) return std::nullopt;
+  if (const auto* list = get<std::vector<std::int64_t>>(attribute)) return *list;
+  const bool empty = std::holds_alternative<std::monostate>(attribute->value);
+  return empty ? std::optional(std::vector<std::int64_t>()) : std::nullopt;
+}
+
+std::optional<std::vector<double>> Call::reals(std::string_view name) const {
+  const auto* list = get<std::vector<float>>(find(name));
+  return list ? std::optional(std::vector<double>(list->begin(), list->end())) : std::nullopt;
+}
+
+const graph::Tensor* Call::tensor(std::string_view name) const { return get<graph::Tensor>(find(name)); }
+
+const graph::Graph* Call::graph(std::string_view name) const {
+  const auto* box = get<graph::GraphBox>(find(name));
+  return box ? &**box : nullptr;
+}
+
+std::optional<std::vector<Dim>> Call::list(std::size_t i, std::string_view name) const {
+  if (has(i)) return in(i).elements;
+  const auto attribute = integers(name);
+  if (!attribute) return std::nullopt;
+  return std::vector<Dim>(attribute->begin(), attribute->end());
+}
+
+Error wrong(std::string message, std::string hint) { return invalid_model({}, std::move(message), std::move(hint)); }
+
+}  // namespace anybit::ops

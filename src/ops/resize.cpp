@@ -1,0 +1,94 @@
+// Resize and Upsample: other sizes by scales or as given. ONNX: Upsample-1, -7 (attribute), -9, -10; Resize-10 … -19.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Result<std::vector<std::size_t>> axes_for(const Call& call, std::size_t rank) {
+  const auto given = call.integers("axes");
+  if (given) return axes_of(*given, rank);
+  std::vector<std::size_t> axes(rank);
+  for (std::size_t i = 0; i < rank; ++i) axes[i] = i;
+  return axes;
+}
+
+Result<Shape> by_scales(const Shape& input, const std::vector<std::size_t>& axes, const std::vector<double>& scales) {
+  if (scales.size() != axes.size()) {
+    return wrong(fmt::format("{} scales are given for {} axes", scales.size(), axes.size()));
+  }
+  Shape shape = input;
+  // The scale is a float32, and so is its product with the size.
+  for (std::size_t i = 0; i < axes.size(); ++i) shape[axes[i]] = scaled(input[axes[i]], scales[i]);
+  return shape;
+}
+
+// keep_aspect_ratio_policy: one scale for all axes, the smallest or the largest that the sizes ask for.
+Result<Shape> by_sizes(const Call& call, const Shape& input, const std::vector<std::size_t>& axes,
+                       const std::vector<Dim>& sizes) {
+  if (sizes.size() != axes.size()) {
+    return wrong(fmt::format("{} sizes are given for {} axes", sizes.size(), axes.size()));
+  }
+  Shape shape = input;
+  const std::string_view policy = call.text("keep_aspect_ratio_policy", "stretch");
+  std::optional<double> scale;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const Dim& from = input[axes[i]];
+    const bool usable = from.known() && *from.size > 0 && sizes[i].known();
+    if (policy != "stretch" && !usable) {
+      for (const std::size_t axis : axes) shape[axis] = Dim();
+      return shape;
+    }
+    shape[axes[i]] = sizes[i];
+    if (!usable) continue;
+    const double ratio = static_cast<double>(*sizes[i].size) / static_cast<double>(*from.size);
+    scale = !scale ? ratio : policy == "not_larger" ? std::min(*scale, ratio) : std::max(*scale, ratio);
+  }
+  if (policy != "stretch" && scale) {
+    for (const std::size_t axis : axes) {
+      const double size = std::round(static_cast<double>(*input[axis].size) * *scale);
+      shape[axis] = scaled(Dim(1), size);
+    }
+  }
+  return shape;
+}
+
+Result<Values> infer_resize(const Call& call) {
+  const Value& input = call.in(0);
+  if (!input.shape) return infer_same(call);
+  const std::size_t scales_at = call.version < 11 ? 1 : 2;
+  const auto axes = TRY(axes_for(call, input.shape->size()));
+  if (call.has(3) && call.in(3).elements && call.version >= 11) {
+    return outputs_of(call, tensor(input.type, TRY(by_sizes(call, *input.shape, axes, *call.in(3).elements))));
+  }
+  const auto scales = reals(call.in(scales_at));
+  if (scales && !scales->empty()) {
+    return outputs_of(call, tensor(input.type, TRY(by_scales(*input.shape, axes, *scales))));
+  }
+  Shape shape = *input.shape;
+  for (const std::size_t axis : axes) shape[axis] = Dim();
+  return outputs_of(call, tensor(input.type, std::move(shape)));
+}
+
+Result<Values> infer_upsample(const Call& call) {
+  const Value& input = call.in(0);
+  if (!input.shape) return infer_same(call);
+  const std::size_t rank = input.shape->size();
+  const auto scales = call.version < 9 ? call.reals("scales") : reals(call.in(1));
+  if (!scales) return outputs_of(call, tensor(input.type, unknown_shape(rank)));
+  return outputs_of(call, tensor(input.type, TRY(by_scales(*input.shape, TRY(axes_for(call, rank)), *scales))));
+}
+
+}  // namespace
+
+std::span<const Descriptor> resize_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "Resize", .domain = "", .since = {10, 11, 13, 18, 19}, .infer = infer_resize},
+      {.name = "Upsample", .domain = "", .since = {1, 7, 9, 10}, .infer = infer_upsample},
+  };
+  return all;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,33 @@
+// Shape rules that many operators share.
+#pragma once
+
+#include "ops/op.hpp"
+
+namespace anybit::ops {
+
+// An axis counted from the front; negative ones count from the end. An error if it is outside the rank.
+Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+Result<std::vector<std::size_t>> axes_of(std::span<const std::int64_t> axes, std::size_t rank);
+
+// Numpy's broadcasting: aligned at the last axis, 1 stretches. Unknown if one is; an error if they do not fit.
+Result<std::optional<Shape>> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
+
+// One output with the first input's shape and type.
+Result<Values> infer_same(const Call& call);
+// Like infer_same; every further output is as the first.
+Result<Values> infer_like_first(const Call& call);
+// All outputs unknown.
+Values unknown_outputs(const Call& call);
+// The one output, or the first with the others unknown.
+Values outputs_of(const Call& call, Value first);
+
+// A shape of `rank` unknown dimensions.
+Shape unknown_shape(std::size_t rank);
+// The batch of a matrix product, then its two dimensions; numpy's rules for vectors.
+Result<std::optional<Shape>> matmul_shape(const std::optional<Shape>& a, const std::optional<Shape>& b);
+
+// An element type from an attribute that holds ONNX's number.
+ElementType type_of(std::int64_t number);
+bool is_float(ElementType type);
+
+}  // namespace anybit::ops

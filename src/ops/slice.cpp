@@ -1,0 +1,88 @@
+// Slice: a range on some axes. ONNX: Slice-1 (attributes), -10 (inputs, steps), -11, -13.
+#include <algorithm>
+
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+struct Range {
+  std::int64_t start, step, count;
+};
+
+// Negative bounds count from the end; both are then clamped to the axis. A negative step walks backwards.
+std::optional<Range> range_of(const Dim& size, const Dim& start, const Dim& end, const Dim& step) {
+  if (!size.known() || !start.known() || !end.known() || !step.known() || step.is(0)) return std::nullopt;
+  const std::int64_t n = *size.size;
+  const bool forward = *step.size > 0;
+  const auto clamp = [&](std::int64_t bound) {
+    if (bound < 0) bound = bound < -n ? (forward ? 0 : -1) : bound + n;
+    return forward ? std::clamp<std::int64_t>(bound, 0, n) : std::clamp<std::int64_t>(bound, -1, n - 1);
+  };
+  const std::int64_t first = clamp(*start.size);
+  const std::int64_t last = clamp(*end.size);
+  const Dim length = forward ? Dim(last - first) : Dim(first - last);
+  const Dim stride = forward ? step : Dim(0) - step;
+  const Dim count = ceil_div(length, stride);
+  if (!count.known()) return std::nullopt;
+  return Range{first, *step.size, std::max<std::int64_t>(*count.size, 0)};
+}
+
+struct Bounds {
+  std::vector<Dim> starts, ends, steps;
+  std::vector<std::size_t> axes;
+};
+
+Result<std::optional<Bounds>> bounds_of(const Call& call, std::size_t rank) {
+  const auto starts = call.list(1, "starts");
+  const auto ends = call.list(2, "ends");
+  auto axes = call.list(3, "axes");
+  if (!starts || !ends || starts->size() != ends->size()) return std::optional<Bounds>();
+  if (!axes && (call.has(3) || call.find("axes"))) return std::optional<Bounds>();
+  if (!axes) {
+    axes.emplace();
+    for (std::size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
+  }
+  const auto which = numbers(*axes);
+  if (!which) return std::optional<Bounds>();
+  if (which->size() != starts->size()) {
+    return wrong(fmt::format("{} axes are given for {} starts", which->size(), starts->size()));
+  }
+  Bounds bounds{*starts, *ends, std::vector<Dim>(starts->size(), Dim(1)), TRY(axes_of(*which, rank))};
+  if (call.has(4)) bounds.steps = call.in(4).elements.value_or(std::vector<Dim>(starts->size()));
+  if (bounds.steps.size() != starts->size()) return wrong("steps and starts differ in number");
+  return std::optional(std::move(bounds));
+}
+
+Result<Values> infer(const Call& call) {
+  const Value& input = call.in(0);
+  if (!input.shape) return infer_same(call);
+  const auto bounds = TRY(bounds_of(call, input.shape->size()));
+  if (!bounds) return outputs_of(call, tensor(input.type, unknown_shape(input.shape->size())));
+  Value value = tensor(input.type, input.shape);
+  for (std::size_t i = 0; i < bounds->axes.size(); ++i) {
+    Dim& dim = (*value.shape)[bounds->axes[i]];
+    const bool whole = bounds->starts[i].is(0) && bounds->steps[i].is(1) && bounds->ends[i].known() &&
+                       *bounds->ends[i].size >= INT32_MAX;
+    if (whole) continue;
+    const auto range = range_of(dim, bounds->starts[i], bounds->ends[i], bounds->steps[i]);
+    dim = range ? Dim(range->count) : Dim();
+    if (range && input.elements && input.shape->size() == 1) {
+      value.elements.emplace();
+      for (std::int64_t k = 0; k < range->count; ++k) {
+        value.elements->push_back((*input.elements)[static_cast<std::size_t>(range->start + k * range->step)]);
+      }
+    }
+  }
+  if (bounds->axes.empty()) value.elements = input.elements;
+  return outputs_of(call, std::move(value));
+}
+
+}  // namespace
+
+std::span<const Descriptor> slice_descriptors() {
+  static const Descriptor all[] = {{.name = "Slice", .domain = "", .since = {1, 10, 11, 13}, .infer = infer}};
+  return all;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,68 @@
+// Squeeze and Unsqueeze: axes of size 1 go and come. Axes moved from an attribute to an input in version 13.
+#include <algorithm>
+
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Values with_shape(const Call& call, std::optional<Shape> shape) {
+  Value value = tensor(call.in(0).type, std::move(shape));
+  if (value.shape) value.elements = call.in(0).elements;
+  return outputs_of(call, std::move(value));
+}
+
+bool contains(const std::vector<std::size_t>& axes, std::size_t axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
+
+Result<Values> infer_squeeze(const Call& call) {
+  const auto& shape = call.in(0).shape;
+  const bool given = call.has(1) || call.find("axes");
+  const auto list = call.list(1, "axes");
+  const auto axes = list ? numbers(*list) : std::nullopt;
+  if (!shape || (given && !axes)) return with_shape(call, std::nullopt);
+  Shape result;
+  if (!given) {  // every axis of size 1 goes: all sizes must be known
+    for (const Dim& dim : *shape) {
+      if (!dim.known()) return with_shape(call, std::nullopt);
+      if (!dim.is(1)) result.push_back(dim);
+    }
+    return with_shape(call, std::move(result));
+  }
+  const auto gone = TRY(axes_of(*axes, shape->size()));
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    const Dim& dim = (*shape)[i];
+    if (!contains(gone, i)) {
+      result.push_back(dim);
+    } else if (dim.known() && !dim.is(1)) {
+      return wrong(fmt::format("axis {} has size {}; only axes of size 1 can be squeezed", i, *dim.size));
+    }
+  }
+  return with_shape(call, std::move(result));
+}
+
+Result<Values> infer_unsqueeze(const Call& call) {
+  const auto& shape = call.in(0).shape;
+  const auto list = call.list(1, "axes");
+  const auto axes = list ? numbers(*list) : std::nullopt;
+  if (!shape || !axes) return with_shape(call, std::nullopt);
+  const std::size_t rank = shape->size() + axes->size();
+  const auto added = TRY(axes_of(*axes, rank));
+  Shape result;
+  auto next = shape->begin();
+  for (std::size_t i = 0; i < rank; ++i) result.push_back(contains(added, i) ? Dim(1) : *next++);
+  return with_shape(call, std::move(result));
+}
+
+}  // namespace
+
+std::span<const Descriptor> squeeze_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "Squeeze", .domain = "", .since = {1, 11, 13, 21, 23, 24, 25}, .infer = infer_squeeze},
+      {.name = "Unsqueeze", .domain = "", .since = {1, 11, 13, 21, 23, 24, 25}, .infer = infer_unsqueeze},
+  };
+  return all;
+}
+
+}  // namespace anybit::ops

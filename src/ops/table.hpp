@@ -1,0 +1,49 @@
+// The operators anybit knows. A row says everything about one operator; the table is made from the files beside this.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "anybit/result.hpp"
+
+namespace anybit::ops {
+
+struct Call;
+struct Dim;
+struct Value;
+
+// Types and shapes of the outputs, from what is known of the inputs. One value for each output of the node.
+using Infer = Result<std::vector<Value>> (*)(const Call& call);
+// Multiply-accumulates of one run; unknown if a shape is. One for each product that is added to a sum: bias, scaling
+// and activations are not counted. Nothing for operators that are no sums of products.
+using Macs = Dim (*)(const Call& call, std::span<const Value> outputs);
+
+// Where a quantized operator keeps one quantized tensor: the inputs' numbers, -1 if there is none.
+struct QuantizedTensor {
+  int input = -1, output = -1;  // which one it is
+  int scale = -1, zero_point = -1;
+  int scale_output = -1;  // a scale that the operator itself finds, when it runs
+};
+
+struct Descriptor {
+  std::string_view name;
+  std::string_view domain;           // "" is ONNX's own
+  std::vector<std::int16_t> since;   // the opset versions that changed it
+  Infer infer = nullptr;
+  Macs macs = nullptr;
+  std::vector<QuantizedTensor> quantized = {};
+};
+
+bool before(const Descriptor& a, const Descriptor& b);
+std::span<const Descriptor* const> table();
+// Nothing if anybit does not know the operator. "ai.onnx" is "".
+const Descriptor* find(std::string_view domain, std::string_view name);
+// The newest version that opset `opset` has; nothing if the operator is younger.
+std::optional<std::int64_t> version_in(const Descriptor& descriptor, std::int64_t opset);
+
+inline constexpr std::string_view kMicrosoft = "com.microsoft";  // ONNX Runtime's own operators
+
+}  // namespace anybit::ops
