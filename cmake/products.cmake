@@ -15,7 +15,8 @@ set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${P
                                         EXPORT_NAME anybit)
 
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
-add_executable(anybit_cli ${cli_sources})
+include(cli_commands)
+add_executable(anybit_cli ${cli_sources} ${cli_commands})
 set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit EXPORT_NAME program BUILD_RPATH "\$ORIGIN/../lib"
                                             INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 target_compile_options(anybit_cli PRIVATE ${ANYBIT_WARNINGS})

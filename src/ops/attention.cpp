@@ -1,4 +1,5 @@
-// Attention: softmax(Q·Kᵀ)·V for each head. ONNX: Attention-23, -24; ONNX Runtime's Attention and MultiHeadAttention.
+// Attention: softmax(Q·Kᵀ)·V for each head. ONNX: Attention-23, -24; ONNX Runtime's Attention and
+// MultiHeadAttention.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -27,7 +28,8 @@ struct Operands {
 Operands operands_of(const Call& call) {
   const std::int64_t q_heads = call.integer("q_num_heads", 0);
   const std::int64_t kv_heads = call.integer("kv_num_heads", q_heads);
-  Operands all{heads_of(call.in(0), q_heads), heads_of(call.in(1), kv_heads), heads_of(call.in(2), kv_heads), {}};
+  Operands all{
+      heads_of(call.in(0), q_heads), heads_of(call.in(1), kv_heads), heads_of(call.in(2), kv_heads), {}};
   if (!all.k) return all;
   const bool past = call.has(4);
   const Dim before = !past ? Dim(0) : call.in(4).has_rank(4) ? (*call.in(4).shape)[2] : Dim();
@@ -91,7 +93,8 @@ Dim macs_packed(const Call& call, std::span<const Value>) {
 Result<Values> infer_multi_head(const Call& call) {
   const auto& q = call.in(0).shape;
   const auto& v = call.in(2).shape;
-  if (!q || !v || q->size() != 3 || v->size() != 3) return outputs_of(call, tensor(call.in(0).type, std::nullopt));
+  if (!q || !v || q->size() != 3 || v->size() != 3)
+    return outputs_of(call, tensor(call.in(0).type, std::nullopt));
   return outputs_of(call, tensor(call.in(0).type, Shape{(*q)[0], (*q)[1], (*v)[2]}));
 }
 

@@ -7,8 +7,8 @@
 namespace anybit::ops {
 namespace {
 
-// Before version 7, the second input was aligned at `axis`, and only if `broadcast` was set; the result then always
-// has the first input's shape.
+// Before version 7, the second input was aligned at `axis`, and only if `broadcast` was set; the result then
+// always has the first input's shape.
 constexpr std::int64_t kNumpyBroadcast = 7;
 
 Result<Value> broadcast_all(const Call& call) {
@@ -30,8 +30,12 @@ Result<Values> infer_binary(const Call& call, Combine fold) {
 Dim add(const Dim& a, const Dim& b) { return a + b; }
 Dim subtract(const Dim& a, const Dim& b) { return a - b; }
 Dim multiply(const Dim& a, const Dim& b) { return a * b; }
-Dim smaller(const Dim& a, const Dim& b) { return a.known() && b.known() ? Dim(std::min(*a.size, *b.size)) : Dim(); }
-Dim larger(const Dim& a, const Dim& b) { return a.known() && b.known() ? Dim(std::max(*a.size, *b.size)) : Dim(); }
+Dim smaller(const Dim& a, const Dim& b) {
+  return a.known() && b.known() ? Dim(std::min(*a.size, *b.size)) : Dim();
+}
+Dim larger(const Dim& a, const Dim& b) {
+  return a.known() && b.known() ? Dim(std::max(*a.size, *b.size)) : Dim();
+}
 
 // Exact quotients only: on integers ONNX truncates, on reals it does not.
 Dim divide(const Dim& a, const Dim& b) {
@@ -100,8 +104,16 @@ std::span<const Descriptor> binary_descriptors() {
       {.name = "Min", .domain = "", .since = {1, 6, 8, 12, 13}, .infer = infer_min},
       {.name = "Sum", .domain = "", .since = {1, 6, 8, 13}, .infer = infer_sum},
       {.name = "Mean", .domain = "", .since = {1, 6, 8, 13}, .infer = infer_mean},
-      {.name = "QLinearAdd", .domain = kMicrosoft, .since = {1}, .infer = infer_qlinear, .quantized = qlinear_tensors()},
-      {.name = "QLinearMul", .domain = kMicrosoft, .since = {1}, .infer = infer_qlinear, .quantized = qlinear_tensors()},
+      {.name = "QLinearAdd",
+       .domain = kMicrosoft,
+       .since = {1},
+       .infer = infer_qlinear,
+       .quantized = qlinear_tensors()},
+      {.name = "QLinearMul",
+       .domain = kMicrosoft,
+       .since = {1},
+       .infer = infer_qlinear,
+       .quantized = qlinear_tensors()},
   };
   return all;
 }

@@ -1,4 +1,5 @@
-// Cast, CastLike and BitCast: another element type, the same shape. ONNX: Cast-1 … -25, CastLike-15 …, BitCast-26.
+// Cast, CastLike and BitCast: another element type, the same shape. ONNX: Cast-1 … -25, CastLike-15 …,
+// BitCast-26.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {

@@ -1,4 +1,6 @@
 // Comparisons and logic: tensors that broadcast, and a boolean result.
+#include <functional>
+
 #include "ops/elements.hpp"
 #include "ops/rules.hpp"
 
@@ -7,8 +9,9 @@ namespace {
 
 Result<Values> infer_boolean(const Call& call, Combine fold) {
   // Before version 7 the second input followed the first.
-  Value value = tensor(ElementType::boolean, call.version < 7 ? call.in(0).shape
-                                                              : TRY(broadcast(call.in(0).shape, call.in(1).shape)));
+  Value value =
+      tensor(ElementType::boolean,
+             call.version < 7 ? call.in(0).shape : TRY(broadcast(call.in(0).shape, call.in(1).shape)));
   if (fold) value.elements = combine(call.in(0), call.in(1), fold);
   return outputs_of(call, std::move(value));
 }
@@ -26,8 +29,12 @@ Dim less(const Dim& a, const Dim& b) { return decide(a, b, std::less<>()); }
 Dim less_equal(const Dim& a, const Dim& b) { return decide(a, b, std::less_equal<>()); }
 Dim greater(const Dim& a, const Dim& b) { return decide(a, b, std::greater<>()); }
 Dim greater_equal(const Dim& a, const Dim& b) { return decide(a, b, std::greater_equal<>()); }
-Dim both(const Dim& a, const Dim& b) { return a.is(0) || b.is(0) ? Dim(0) : decide(a, b, std::logical_and<>()); }
-Dim either(const Dim& a, const Dim& b) { return a.is(1) || b.is(1) ? Dim(1) : decide(a, b, std::logical_or<>()); }
+Dim both(const Dim& a, const Dim& b) {
+  return a.is(0) || b.is(0) ? Dim(0) : decide(a, b, std::logical_and<>());
+}
+Dim either(const Dim& a, const Dim& b) {
+  return a.is(1) || b.is(1) ? Dim(1) : decide(a, b, std::logical_or<>());
+}
 Dim one_of(const Dim& a, const Dim& b) { return decide(a, b, std::not_equal_to<>()); }
 
 template <Combine kFold>
@@ -44,7 +51,9 @@ Result<Values> infer_not(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-Result<Values> infer_is(const Call& call) { return outputs_of(call, tensor(ElementType::boolean, call.in(0).shape)); }
+Result<Values> infer_is(const Call& call) {
+  return outputs_of(call, tensor(ElementType::boolean, call.in(0).shape));
+}
 
 }  // namespace
 

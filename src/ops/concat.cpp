@@ -1,5 +1,5 @@
-// Concat: tensors end to end along one axis. ONNX: Concat-1 (axis may be left out: 1), -4, -11, -13; ONNX Runtime's
-// QLinearConcat, whose inputs come in threes: tensor, scale, zero point.
+// Concat: tensors end to end along one axis. ONNX: Concat-1 (axis may be left out: 1), -4, -11, -13; ONNX
+// Runtime's QLinearConcat, whose inputs come in threes: tensor, scale, zero point.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -45,16 +45,14 @@ std::optional<std::vector<Dim>> joined_elements(std::span<const Value* const> pa
 }
 
 Result<Values> infer(const Call& call) {
-  std::vector<const Value*> parts;
-  for (const Value& input : call.inputs) parts.push_back(&input);
-  Value value = TRY(joined(call, parts));
-  if (value.has_rank(1)) value.elements = joined_elements(parts);
+  Value value = TRY(joined(call, call.inputs));
+  if (value.has_rank(1)) value.elements = joined_elements(call.inputs);
   return outputs_of(call, std::move(value));
 }
 
 Result<Values> infer_qlinear(const Call& call) {
   std::vector<const Value*> parts;
-  for (std::size_t i = 2; i < call.inputs.size(); i += 3) parts.push_back(&call.inputs[i]);
+  for (std::size_t i = 2; i < call.inputs.size(); i += 3) parts.push_back(call.inputs[i]);
   return outputs_of(call, TRY(joined(call, parts)));
 }
 

@@ -15,7 +15,8 @@ Result<Values> infer_constant(const Call& call) {
     value.elements = std::vector<Dim>{*number};
     return outputs_of(call, std::move(value));
   }
-  if (const auto list = call.integers("value_ints")) return outputs_of(call, int64_vector({list->begin(), list->end()}));
+  if (const auto list = call.integers("value_ints"))
+    return outputs_of(call, int64_vector({list->begin(), list->end()}));
   if (call.find("value_float")) return outputs_of(call, tensor(float32, Shape()));
   if (call.find("value_string")) return outputs_of(call, tensor(string, Shape()));
   if (const auto list = call.reals("value_floats")) {
@@ -61,7 +62,8 @@ Result<Values> infer_range(const Call& call) {
   const auto start = number(0), limit = number(1), delta = number(2);
   if (!start || !limit || !delta || *delta == 0.0) {
     // From 0 by 1: as many as the limit says, even if only its name is known.
-    const bool counts = start == 0.0 && delta == 1.0 && call.in(1).elements && call.in(1).elements->size() == 1;
+    const bool counts =
+        start == 0.0 && delta == 1.0 && call.in(1).elements && call.in(1).elements->size() == 1;
     if (counts) value.shape = Shape{(*call.in(1).elements)[0]};
     return outputs_of(call, std::move(value));
   }
@@ -70,7 +72,8 @@ Result<Values> infer_range(const Call& call) {
   if (!is_float(value.type) && count <= static_cast<double>(kFollowed)) {
     value.elements.emplace();
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) {
-      value.elements->push_back(Dim(static_cast<std::int64_t>(*start)) + Dim(i) * Dim(static_cast<std::int64_t>(*delta)));
+      value.elements->push_back(Dim(static_cast<std::int64_t>(*start)) +
+                                Dim(i) * Dim(static_cast<std::int64_t>(*delta)));
     }
   }
   return outputs_of(call, std::move(value));
@@ -87,7 +90,8 @@ Result<Values> infer_one_hot(const Call& call) {
   Shape shape = *indices;
   const std::size_t axis = TRY(axis_of(call.integer("axis", -1), shape.size() + 1));
   const auto& depth = call.in(1).elements;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth && depth->size() == 1 ? (*depth)[0] : Dim());
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis),
+               depth && depth->size() == 1 ? (*depth)[0] : Dim());
   return outputs_of(call, tensor(call.in(2).type, std::move(shape)));
 }
 
@@ -95,8 +99,14 @@ Result<Values> infer_one_hot(const Call& call) {
 
 std::span<const Descriptor> constant_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Constant", .domain = "", .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25}, .infer = infer_constant},
-      {.name = "ConstantOfShape", .domain = "", .since = {9, 20, 21, 23, 24, 25}, .infer = infer_constant_of_shape},
+      {.name = "Constant",
+       .domain = "",
+       .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
+       .infer = infer_constant},
+      {.name = "ConstantOfShape",
+       .domain = "",
+       .since = {9, 20, 21, 23, 24, 25},
+       .infer = infer_constant_of_shape},
       {.name = "Range", .domain = "", .since = {11, 27}, .infer = infer_range},
       {.name = "EyeLike", .domain = "", .since = {9, 22}, .infer = infer_eye_like},
       {.name = "OneHot", .domain = "", .since = {9, 11}, .infer = infer_one_hot},

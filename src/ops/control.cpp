@@ -1,5 +1,5 @@
-// If, Loop, Scan: nodes that hold graphs. The bodies are inferred with what is known of their inputs; what a branch
-// or an iteration might change is unknown after it.
+// If, Loop, Scan: nodes that hold graphs. The bodies are inferred with what is known of their inputs; what a
+// branch or an iteration might change is unknown after it.
 #include <algorithm>
 
 #include "ops/rules.hpp"
@@ -36,8 +36,8 @@ Result<Values> infer_if(const Call& call) {
   return values;
 }
 
-// Two rounds: what the first iteration changes of a carried value's shape is unknown in the second; whatever still
-// differs then is unknown altogether.
+// Two rounds: what the first iteration changes of a carried value's shape is unknown in the second; whatever
+// still differs then is unknown altogether.
 Result<Body> settle(const Call& call, const graph::Graph& body, Values& inputs, std::size_t first_carried,
                     std::size_t carried, std::size_t first_output) {
   Body result;
@@ -68,8 +68,8 @@ Value stacked(const Value& value, const Dim& count, std::size_t axis = 0) {
   return result;
 }
 
-// Inputs: trip count, condition, carried values. Body: iteration, condition, carried values → condition, carried
-// values, values to stack.
+// Inputs: trip count, condition, carried values. Body: iteration, condition, carried values → condition,
+// carried values, values to stack.
 Result<Values> infer_loop(const Call& call) {
   const graph::Graph* body = call.graph("body");
   if (!body) return wrong("Loop needs the graph body");
@@ -80,7 +80,8 @@ Result<Values> infer_loop(const Call& call) {
   const bool may_stop = call.has(1);
   const std::size_t carried = call.inputs.size() > 2 ? call.inputs.size() - 2 : 0;
   Values inputs{tensor(ElementType::int64, Shape()), tensor(ElementType::boolean, Shape())};
-  for (std::size_t i = 0; i < carried; ++i) inputs.push_back(tensor(call.in(i + 2).type, call.in(i + 2).shape));
+  for (std::size_t i = 0; i < carried; ++i)
+    inputs.push_back(tensor(call.in(i + 2).type, call.in(i + 2).shape));
   const Body inside = TRY(settle(call, *body, inputs, 2, carried, 1));
   call.repeat(inside, trips);
   Values values = fitted({}, call.output_count());
@@ -93,7 +94,8 @@ Result<Values> infer_loop(const Call& call) {
   return values;
 }
 
-// Inputs: states, then tensors that are walked along an axis. Version 8 had a batch axis and sequence lengths.
+// Inputs: states, then tensors that are walked along an axis. Version 8 had a batch axis and sequence
+// lengths.
 Result<Values> infer_scan(const Call& call) {
   const graph::Graph* body = call.graph("body");
   if (!body) return wrong("Scan needs the graph body");

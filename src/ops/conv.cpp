@@ -1,5 +1,5 @@
-// Conv and its quantized forms: sliding dot products over spatial axes. ONNX: Conv-1, -11, -22; ConvInteger-10;
-// QLinearConv-10; ONNX Runtime's FusedConv.
+// Conv and its quantized forms: sliding dot products over spatial axes. ONNX: Conv-1, -11, -22;
+// ConvInteger-10; QLinearConv-10; ONNX Runtime's FusedConv.
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 
@@ -9,7 +9,8 @@ namespace {
 Result<std::optional<Shape>> conv_shape(const Call& call, const Value& x, const Value& w) {
   const std::size_t rank = x.shape ? x.shape->size() : w.shape ? w.shape->size() : 0;
   if (!x.shape && !w.shape) return std::optional<Shape>();
-  if (rank < 3) return wrong(fmt::format("the input has rank {}; a convolution needs batch, channels and space", rank));
+  if (rank < 3)
+    return wrong(fmt::format("the input has rank {}; a convolution needs batch, channels and space", rank));
   if (w.shape && w.shape->size() != rank) {
     return wrong(fmt::format("the weight has rank {}, the input {}", w.shape->size(), rank));
   }
@@ -18,7 +19,8 @@ Result<std::optional<Shape>> conv_shape(const Call& call, const Value& x, const 
   if (w.shape) {
     const Dim channels = (*w.shape)[1] * Dim(call.integer("group", 1));
     if (channels.known() && input[1].known() && !same(channels, input[1])) {
-      return wrong(fmt::format("the input has {} channels, the weight expects {}", *input[1].size, *channels.size));
+      return wrong(
+          fmt::format("the input has {} channels, the weight expects {}", *input[1].size, *channels.size));
     }
   }
   Shape shape = TRY(slide(TRY(window_of(call, kernel)), std::span(input).subspan(2)));

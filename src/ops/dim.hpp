@@ -1,5 +1,5 @@
-// Numbers that may not be known before a model runs: the sizes of a shape, the contents of a small integer tensor.
-// Arithmetic on them never overflows: what cannot be told is unknown.
+// Numbers that may not be known before a model runs: the sizes of a shape, the contents of a small integer
+// tensor. Arithmetic on them never overflows: what cannot be told is unknown.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,8 @@ Result<std::optional<std::map<char, Dim>>> sizes_of(const Call& call, const Equa
     const auto& shape = call.in(i).shape;
     if (term.find('.') != std::string::npos || !shape) return std::optional<Sizes>();
     if (term.size() != shape->size()) {
-      return wrong(fmt::format("'{}' names {} axes of a tensor of rank {}", term, term.size(), shape->size()));
+      return wrong(
+          fmt::format("'{}' names {} axes of a tensor of rank {}", term, term.size(), shape->size()));
     }
     for (std::size_t k = 0; k < term.size(); ++k) {
       Dim& size = sizes[term[k]];
@@ -79,13 +80,15 @@ Result<Values> infer(const Call& call) {
   Shape shape;
   for (const char letter : letters) {
     const auto found = sizes->find(letter);
-    if (found == sizes->end()) return wrong(fmt::format("the output names '{}', which no operand has", letter));
+    if (found == sizes->end())
+      return wrong(fmt::format("the output names '{}', which no operand has", letter));
     shape.push_back(found->second);
   }
   return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 
-// Products over all letters at once; with more than two operands a runtime would go pair by pair, and need fewer.
+// Products over all letters at once; with more than two operands a runtime would go pair by pair, and need
+// fewer.
 Dim macs(const Call& call, std::span<const Value>) {
   const auto sizes = sizes_of(call, parsed(call.text("equation", "")));
   if (!sizes.ok() || !*sizes || call.inputs.size() != 2) return call.inputs.size() < 2 ? Dim(0) : Dim();
@@ -97,7 +100,8 @@ Dim macs(const Call& call, std::span<const Value>) {
 }  // namespace
 
 std::span<const Descriptor> einsum_descriptors() {
-  static const Descriptor all[] = {{.name = "Einsum", .domain = "", .since = {12}, .infer = infer, .macs = macs}};
+  static const Descriptor all[] = {
+      {.name = "Einsum", .domain = "", .since = {12}, .infer = infer, .macs = macs}};
   return all;
 }
 

@@ -1,4 +1,5 @@
-// Gather, GatherElements, GatherND: elements by index. ONNX Runtime's GatherBlockQuantized: rows of a packed table.
+// Gather, GatherElements, GatherND: elements by index. ONNX Runtime's GatherBlockQuantized: rows of a packed
+// table.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -10,7 +11,8 @@ std::optional<std::vector<Dim>> picked(const Value& data, const Value& indices) 
   std::vector<Dim> list;
   for (const Dim& index : *indices.elements) {
     if (!index.known() || *index.size < -count || *index.size >= count) return std::nullopt;
-    list.push_back((*data.elements)[static_cast<std::size_t>(*index.size < 0 ? *index.size + count : *index.size)]);
+    list.push_back(
+        (*data.elements)[static_cast<std::size_t>(*index.size < 0 ? *index.size + count : *index.size)]);
   }
   return list;
 }

@@ -19,7 +19,10 @@ Result<Values> infer_dropout(const Call& call) {
 
 std::span<const Descriptor> identity_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Identity", .domain = "", .since = {1, 13, 14, 16, 19, 21, 23, 24, 25}, .infer = infer_identity},
+      {.name = "Identity",
+       .domain = "",
+       .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
+       .infer = infer_identity},
       {.name = "Dropout", .domain = "", .since = {1, 6, 7, 10, 12, 13, 22}, .infer = infer_dropout},
   };
   return all;

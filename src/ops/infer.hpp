@@ -1,6 +1,7 @@
 // What can be told about a whole model before it runs: types, shapes, and multiply-accumulates of every node.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 
@@ -22,7 +23,8 @@ struct GraphFacts {
 
 struct NodeFacts {
   const graph::Node* node = nullptr;
-  std::size_t graph = 0;  // in Inference::graphs
+  std::size_t graph = 0;             // in Inference::graphs
+  std::vector<const Value*> inputs;  // in Inference::values, or outputs of other nodes
   Values outputs;
   bool known = false;       // a descriptor, or a function of the model, tells about the operator
   bool multiplies = false;  // it has multiply-accumulates
@@ -30,9 +32,15 @@ struct NodeFacts {
   Dim runs = 1;             // how often one run of the model runs it; 0 in a branch that is not counted
 };
 
+// Its values point to each other, and into the model: it moves, but is not copied.
 struct Inference {
+  Inference() = default;
+  Inference(Inference&&) = default;
+  Inference& operator=(Inference&&) = default;
+
   std::vector<GraphFacts> graphs;  // the model's first; those inside nodes in the order of the nodes
-  std::vector<NodeFacts> nodes;    // a node stands before those of its own graphs
+  std::deque<NodeFacts> nodes;     // a node stands before those of its own graphs
+  std::deque<Value> values;        // inputs and initializers
   Values inputs, outputs;          // of the model
   std::vector<Error> problems;     // nodes that cannot work as they are; their outputs are unknown
 };

@@ -6,7 +6,8 @@ namespace {
 
 Result<Values> infer(const Call& call) {
   const bool reduced = call.text("reduction", "mean") != "none";
-  Values values(call.output_count(), tensor(call.in(0).type, call.in(0).shape));  // output 1: log probabilities
+  Values values(call.output_count(),
+                tensor(call.in(0).type, call.in(0).shape));  // output 1: log probabilities
   if (!values.empty()) values[0].shape = reduced ? std::optional(Shape()) : call.in(1).shape;
   return values;
 }

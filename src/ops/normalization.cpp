@@ -1,4 +1,5 @@
-// Normalizations and the softmax family: the result has the first input's shape. Further outputs are statistics.
+// Normalizations and the softmax family: the result has the first input's shape. Further outputs are
+// statistics.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {

@@ -25,14 +25,22 @@ std::vector<Dim> whole_numbers(const Bytes& data, std::size_t count) {
 
 std::optional<std::vector<Dim>> contents(const graph::Tensor& constant, std::size_t count) {
   switch (constant.type()) {
-    case ElementType::int64: return whole_numbers<std::int64_t>(constant.data, count);
-    case ElementType::int32: return whole_numbers<std::int32_t>(constant.data, count);
-    case ElementType::int8: return whole_numbers<std::int8_t>(constant.data, count);
-    case ElementType::uint8: return whole_numbers<std::uint8_t>(constant.data, count);
-    case ElementType::boolean: return whole_numbers<std::uint8_t>(constant.data, count);
-    case ElementType::float32: return whole_numbers<float>(constant.data, count);
-    case ElementType::float64: return whole_numbers<double>(constant.data, count);
-    default: return std::nullopt;
+    case ElementType::int64:
+      return whole_numbers<std::int64_t>(constant.data, count);
+    case ElementType::int32:
+      return whole_numbers<std::int32_t>(constant.data, count);
+    case ElementType::int8:
+      return whole_numbers<std::int8_t>(constant.data, count);
+    case ElementType::uint8:
+      return whole_numbers<std::uint8_t>(constant.data, count);
+    case ElementType::boolean:
+      return whole_numbers<std::uint8_t>(constant.data, count);
+    case ElementType::float32:
+      return whole_numbers<float>(constant.data, count);
+    case ElementType::float64:
+      return whole_numbers<double>(constant.data, count);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -82,7 +90,7 @@ std::optional<std::vector<double>> reals(const Value& value) {
 
 const Value& Call::in(std::size_t i) const {
   static const Value unknown;
-  return i < inputs.size() ? inputs[i] : unknown;
+  return i < inputs.size() ? *inputs[i] : unknown;
 }
 
 std::optional<std::int64_t> Call::integer(std::string_view name) const {
@@ -131,6 +139,8 @@ std::optional<std::vector<Dim>> Call::list(std::size_t i, std::string_view name)
   return std::vector<Dim>(attribute->begin(), attribute->end());
 }
 
-Error wrong(std::string message, std::string hint) { return invalid_model({}, std::move(message), std::move(hint)); }
+Error wrong(std::string message, std::string hint) {
+  return invalid_model({}, std::move(message), std::move(hint));
+}
 
 }  // namespace anybit::ops

@@ -1,8 +1,8 @@
-// What an operator's file works with: what is known of its inputs before the model runs, and the call it is asked about.
+// What an operator's file works with: what is known of its inputs before the model runs, and the call it is
+// asked about.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -23,7 +23,8 @@ using graph::ElementType;
 struct Value {
   ElementType type = ElementType::undefined;  // undefined: not known, or not a tensor
   std::optional<Shape> shape;                 // nothing: not even the rank is known
-  // The contents, row by row, of a small tensor of whole numbers (or booleans): shapes that a model computes are such.
+  // The contents, row by row, of a small tensor of whole numbers (or booleans): shapes that a model computes
+  // are such.
   std::optional<std::vector<Dim>> elements;
   const graph::Tensor* constant = nullptr;  // the weights, if this is an initializer or a Constant
 
@@ -33,7 +34,7 @@ struct Value {
 using Values = std::vector<Value>;
 
 // Tensors up to this many elements have their contents followed.
-inline constexpr std::int64_t kFollowed = 1024;
+inline constexpr std::int64_t kFollowed = 256;
 
 Value tensor(ElementType type, std::optional<Shape> shape);
 // A value with the contents of a constant, as far as they are small and whole.
@@ -49,18 +50,24 @@ struct Body {
   std::size_t first = 0, last = 0;  // its nodes, in Inference::nodes
 };
 
-// One node to be inferred. Attributes that refer to an enclosing function's are looked up there.
+// One node to be inferred, and what its surroundings can do for it.
 struct Call {
   const graph::Node& node;
-  std::int64_t version;  // of the operator: the newest that the model's opset has
-  std::span<const Value> inputs;
-  std::function<const graph::Attribute*(std::string_view)> find;
-  // Infers a body; inputs beyond those given are unknown.
-  std::function<Result<Body>(const graph::Graph&, Values, std::string_view which)> enter;
-  // Tells how often a body entered before runs for each run of this node: 0 if another branch is taken.
-  std::function<void(const Body&, Dim runs)> repeat;
-  // The multiply-accumulates of a body's nodes.
-  std::function<std::int64_t(const Body&)> work;
+  std::int64_t version = 1;  // of the operator: the newest that the model's opset has
+  std::span<const Value* const> inputs;
+
+  explicit Call(const graph::Node& called) : node(called) {}
+  virtual ~Call() = default;
+  // An attribute; one that refers to an attribute of an enclosing function is looked up there.
+  virtual const graph::Attribute* find(std::string_view name) const = 0;
+  // Infers a graph of this node. Inputs that are not given are as the graph declares them. Entering the same
+  // one again replaces what was found before.
+  virtual Result<Body> enter(const graph::Graph& graph, const Values& given,
+                             std::string_view which) const = 0;
+  // Tells how often a graph runs each time the node does: 0 if another branch is taken.
+  virtual void repeat(const Body& body, const Dim& runs) const = 0;
+  // The multiply-accumulates of a graph's nodes, as far as they are known.
+  virtual std::int64_t work(const Body& body) const = 0;
 
   bool has(std::size_t i) const { return i < node.inputs.size() && !node.inputs[i].empty(); }
   // Unknown if the input is left out.

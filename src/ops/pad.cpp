@@ -1,4 +1,5 @@
-// Pad: more, or with negative numbers fewer, elements on each side. ONNX: Pad-1, -2 (attributes), -11 … -25 (inputs).
+// Pad: more, or with negative numbers fewer, elements on each side. ONNX: Pad-1, -2 (attributes), -11 … -25
+// (inputs).
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -25,7 +26,8 @@ Result<Values> infer(const Call& call) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Dim& dim = shape[axes[i]];
     dim = dim + (*pads)[i] + (*pads)[axes.size() + i];
-    if (dim.known() && *dim.size < 0) return wrong(fmt::format("axis {} is cropped to {}", axes[i], *dim.size));
+    if (dim.known() && *dim.size < 0)
+      return wrong(fmt::format("axis {} is cropped to {}", axes[i], *dim.size));
   }
   return outputs_of(call, tensor(input.type, std::move(shape)));
 }

@@ -1,5 +1,5 @@
-// Pools over windows, and over all of space. ONNX: MaxPool, AveragePool, LpPool and the Global pools; ONNX Runtime's
-// QLinearAveragePool and QLinearGlobalAveragePool.
+// Pools over windows, and over all of space. ONNX: MaxPool, AveragePool, LpPool and the Global pools; ONNX
+// Runtime's QLinearAveragePool and QLinearGlobalAveragePool.
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 

@@ -5,11 +5,12 @@ namespace anybit::ops {
 namespace {
 
 Descriptor activation(std::string_view name) {
-  return {.name = name,
-          .domain = kMicrosoft,
-          .since = {1},
-          .infer = infer_same,
-          .quantized = {{.input = 0, .scale = 1, .zero_point = 2}, {.output = 0, .scale = 3, .zero_point = 4}}};
+  return {
+      .name = name,
+      .domain = kMicrosoft,
+      .since = {1},
+      .infer = infer_same,
+      .quantized = {{.input = 0, .scale = 1, .zero_point = 2}, {.output = 0, .scale = 3, .zero_point = 4}}};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear: between floats and integers or small floats. ONNX:
-// QuantizeLinear-10 … -25 (output_dtype, block_size since 21); ONNX Runtime has them under its own domain, too.
+// QuantizeLinear-10 … -25 (output_dtype, block_size since 21); ONNX Runtime has them under its own domain,
+// too.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -14,7 +15,8 @@ Result<Values> infer_quantize(const Call& call) {
 
 Result<Values> infer_dequantize(const Call& call) {
   const ElementType asked = type_of(call.integer("output_dtype", 0));
-  return outputs_of(call, tensor(asked != ElementType::undefined ? asked : call.in(1).type, call.in(0).shape));
+  return outputs_of(call,
+                    tensor(asked != ElementType::undefined ? asked : call.in(1).type, call.in(0).shape));
 }
 
 // The tensor, its scale, its zero point.

@@ -1,5 +1,5 @@
-// RNN, GRU, LSTM: one matrix product with the input and one with the state, for each step and direction. ONNX: -1 … -22
-// (layout since 14); ONNX Runtime's DynamicQuantizeLSTM.
+// RNN, GRU, LSTM: one matrix product with the input and one with the state, for each step and direction.
+// ONNX: -1 … -22 (layout since 14); ONNX Runtime's DynamicQuantizeLSTM.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -29,7 +29,8 @@ Result<Values> infer(const Call& call) {
   const auto sizes = sizes_of(call, call.in(2).shape);
   if (!sizes) return wrong("the input must have rank 3: steps, batch, features");
   const auto& [steps, batch, input, directions, hidden, batch_first] = *sizes;
-  const Shape sequence = batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden};
+  const Shape sequence =
+      batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden};
   const Shape state = batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
   Values values(call.output_count(), tensor(call.in(0).type, state));
   if (!values.empty()) values[0].shape = sequence;

@@ -1,4 +1,5 @@
-// Reductions over axes, ArgMax and ArgMin. Axes moved from an attribute to an input in version 18 (ReduceSum: 13).
+// Reductions over axes, ArgMax and ArgMin. Axes moved from an attribute to an input in version 18 (ReduceSum:
+// 13).
 #include <algorithm>
 
 #include "ops/rules.hpp"
@@ -52,7 +53,8 @@ Result<Values> infer_arg(const Call& call) {
   const auto& shape = call.in(0).shape;
   if (!shape) return outputs_of(call, tensor(ElementType::int64, std::nullopt));
   const std::size_t axis = TRY(axis_of(call.integer("axis", 0), shape->size()));
-  return outputs_of(call, tensor(ElementType::int64, reduced(*shape, {axis}, call.integer("keepdims", 1) != 0)));
+  return outputs_of(call,
+                    tensor(ElementType::int64, reduced(*shape, {axis}, call.integer("keepdims", 1) != 0)));
 }
 
 Descriptor reduction(std::string_view name, std::vector<std::int16_t> since, Infer rule = infer) {

@@ -1,4 +1,5 @@
-// Reshape and Flatten: the same elements in another shape. ONNX: Reshape-1 (attribute), -5 … -25; Flatten-1 … -25.
+// Reshape and Flatten: the same elements in another shape. ONNX: Reshape-1 (attribute), -5 … -25; Flatten-1 …
+// -25.
 #include <algorithm>
 
 #include "ops/rules.hpp"
@@ -15,10 +16,12 @@ Result<Shape> target_shape(const Call& call, const std::vector<Dim>& target) {
   for (std::size_t i = 0; i < target.size(); ++i) {
     Dim dim = target[i];
     if (dim.is(0) && copy_zero) {
-      if (input && i >= input->size()) return wrong(fmt::format("the 0 at place {} has no dimension to copy", i));
+      if (input && i >= input->size())
+        return wrong(fmt::format("the 0 at place {} has no dimension to copy", i));
       dim = input ? (*input)[i] : Dim();
     } else if (dim.is(-1)) {
-      if (open) return wrong("the target shape holds more than one -1", "only one dimension can be left open");
+      if (open)
+        return wrong("the target shape holds more than one -1", "only one dimension can be left open");
       open = i;
       dim = 1;
     } else if (dim.known() && *dim.size < 0) {
@@ -42,9 +45,8 @@ Result<Shape> target_shape(const Call& call, const std::vector<Dim>& target) {
       Shape rest_in = *input, rest_out = shape;
       rest_out.erase(rest_out.begin() + static_cast<std::ptrdiff_t>(*open));
       for (std::size_t i = 0; i < rest_out.size();) {
-        const auto twin = std::find_if(rest_in.begin(), rest_in.end(), [&](const Dim& d) {
-          return !d.known() && same(d, rest_out[i]);
-        });
+        const auto twin = std::find_if(rest_in.begin(), rest_in.end(),
+                                       [&](const Dim& d) { return !d.known() && same(d, rest_out[i]); });
         if (twin == rest_in.end()) {
           ++i;
         } else {
@@ -77,11 +79,13 @@ Result<Values> infer_flatten(const Call& call) {
   if (!shape) return outputs_of(call, tensor(call.in(0).type, unknown_shape(2)));
   const auto rank = static_cast<std::int64_t>(shape->size());
   std::int64_t axis = call.integer("axis", 1);
-  if (axis < -rank || axis > rank) return wrong(fmt::format("axis {} is outside a tensor of rank {}", axis, rank));
+  if (axis < -rank || axis > rank)
+    return wrong(fmt::format("axis {} is outside a tensor of rank {}", axis, rank));
   if (axis < 0) axis += rank;
   const auto all = std::span<const Dim>(*shape);
   const auto split = static_cast<std::size_t>(axis);
-  return outputs_of(call, tensor(call.in(0).type, Shape{product(all.first(split)), product(all.subspan(split))}));
+  return outputs_of(call,
+                    tensor(call.in(0).type, Shape{product(all.first(split)), product(all.subspan(split))}));
 }
 
 }  // namespace

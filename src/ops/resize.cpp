@@ -1,4 +1,5 @@
-// Resize and Upsample: other sizes by scales or as given. ONNX: Upsample-1, -7 (attribute), -9, -10; Resize-10 … -19.
+// Resize and Upsample: other sizes by scales or as given. ONNX: Upsample-1, -7 (attribute), -9, -10;
+// Resize-10 … -19.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +16,8 @@ Result<std::vector<std::size_t>> axes_for(const Call& call, std::size_t rank) {
   return axes;
 }
 
-Result<Shape> by_scales(const Shape& input, const std::vector<std::size_t>& axes, const std::vector<double>& scales) {
+Result<Shape> by_scales(const Shape& input, const std::vector<std::size_t>& axes,
+                        const std::vector<double>& scales) {
   if (scales.size() != axes.size()) {
     return wrong(fmt::format("{} scales are given for {} axes", scales.size(), axes.size()));
   }
@@ -61,7 +63,8 @@ Result<Values> infer_resize(const Call& call) {
   const std::size_t scales_at = call.version < 11 ? 1 : 2;
   const auto axes = TRY(axes_for(call, input.shape->size()));
   if (call.has(3) && call.in(3).elements && call.version >= 11) {
-    return outputs_of(call, tensor(input.type, TRY(by_sizes(call, *input.shape, axes, *call.in(3).elements))));
+    return outputs_of(call,
+                      tensor(input.type, TRY(by_sizes(call, *input.shape, axes, *call.in(3).elements))));
   }
   const auto scales = reals(call.in(scales_at));
   if (scales && !scales->empty()) {
@@ -78,7 +81,8 @@ Result<Values> infer_upsample(const Call& call) {
   const std::size_t rank = input.shape->size();
   const auto scales = call.version < 9 ? call.reals("scales") : reals(call.in(1));
   if (!scales) return outputs_of(call, tensor(input.type, unknown_shape(rank)));
-  return outputs_of(call, tensor(input.type, TRY(by_scales(*input.shape, TRY(axes_for(call, rank)), *scales))));
+  return outputs_of(call,
+                    tensor(input.type, TRY(by_scales(*input.shape, TRY(axes_for(call, rank)), *scales))));
 }
 
 }  // namespace

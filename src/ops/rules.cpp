@@ -48,7 +48,9 @@ Result<std::optional<Shape>> broadcast(const std::optional<Shape>& a, const std:
   return std::optional(std::move(shape));
 }
 
-Result<Values> infer_same(const Call& call) { return outputs_of(call, tensor(call.in(0).type, call.in(0).shape)); }
+Result<Values> infer_same(const Call& call) {
+  return outputs_of(call, tensor(call.in(0).type, call.in(0).shape));
+}
 
 Result<Values> infer_like_first(const Call& call) {
   return Values(call.output_count(), tensor(call.in(0).type, call.in(0).shape));

@@ -9,7 +9,8 @@ namespace anybit::ops {
 Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 Result<std::vector<std::size_t>> axes_of(std::span<const std::int64_t> axes, std::size_t rank);
 
-// Numpy's broadcasting: aligned at the last axis, 1 stretches. Unknown if one is; an error if they do not fit.
+// Numpy's broadcasting: aligned at the last axis, 1 stretches. Unknown if one is; an error if they do not
+// fit.
 Result<std::optional<Shape>> broadcast(const std::optional<Shape>& a, const std::optional<Shape>& b);
 
 // One output with the first input's shape and type.

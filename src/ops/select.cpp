@@ -11,7 +11,8 @@ Result<Values> infer_top_k(const Call& call) {
   values.resize(call.output_count());
   if (!input.shape) return values;
   const std::size_t axis = TRY(axis_of(call.integer("axis", -1), input.shape->size()));
-  const auto k = call.version < 10 ? std::optional(std::vector<Dim>{call.integer("k", 0)}) : call.in(1).elements;
+  const auto k =
+      call.version < 10 ? std::optional(std::vector<Dim>{call.integer("k", 0)}) : call.in(1).elements;
   for (Value& value : values) {
     if (value.shape) (*value.shape)[axis] = k && k->size() == 1 ? (*k)[0] : Dim();
   }

@@ -1,4 +1,5 @@
-// Shape and Size: where the sizes of a tensor become values. ONNX: Shape-1 … -15 (start, end) … -25; Size-1 … -25.
+// Shape and Size: where the sizes of a tensor become values. ONNX: Shape-1 … -15 (start, end) … -25; Size-1 …
+// -25.
 #include <algorithm>
 
 #include "ops/rules.hpp"

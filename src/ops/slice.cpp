@@ -70,7 +70,8 @@ Result<Values> infer(const Call& call) {
     if (range && input.elements && input.shape->size() == 1) {
       value.elements.emplace();
       for (std::int64_t k = 0; k < range->count; ++k) {
-        value.elements->push_back((*input.elements)[static_cast<std::size_t>(range->start + k * range->step)]);
+        value.elements->push_back(
+            (*input.elements)[static_cast<std::size_t>(range->start + k * range->step)]);
       }
     }
   }

@@ -29,7 +29,8 @@ Result<Values> infer(const Call& call) {
 }  // namespace
 
 std::span<const Descriptor> split_descriptors() {
-  static const Descriptor all[] = {{.name = "Split", .domain = "", .since = {1, 2, 11, 13, 18}, .infer = infer}};
+  static const Descriptor all[] = {
+      {.name = "Split", .domain = "", .since = {1, 2, 11, 13, 18}, .infer = infer}};
   return all;
 }
 

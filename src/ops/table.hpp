@@ -1,4 +1,5 @@
-// The operators anybit knows. A row says everything about one operator; the table is made from the files beside this.
+// The operators anybit knows. A row says everything about one operator; the table is made from the files
+// beside this.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct Value;
 
 // Types and shapes of the outputs, from what is known of the inputs. One value for each output of the node.
 using Infer = Result<std::vector<Value>> (*)(const Call& call);
-// Multiply-accumulates of one run; unknown if a shape is. One for each product that is added to a sum: bias, scaling
-// and activations are not counted. Nothing for operators that are no sums of products.
+// Multiply-accumulates of one run; unknown if a shape is. One for each product that is added to a sum: bias,
+// scaling and activations are not counted. Nothing for operators that are no sums of products.
 using Macs = Dim (*)(const Call& call, std::span<const Value> outputs);
 
 // Where a quantized operator keeps one quantized tensor: the inputs' numbers, -1 if there is none.
@@ -30,8 +31,8 @@ struct QuantizedTensor {
 
 struct Descriptor {
   std::string_view name;
-  std::string_view domain;           // "" is ONNX's own
-  std::vector<std::int16_t> since;   // the opset versions that changed it
+  std::string_view domain;          // "" is ONNX's own
+  std::vector<std::int16_t> since;  // the opset versions that changed it
   Infer infer = nullptr;
   Macs macs = nullptr;
   std::vector<QuantizedTensor> quantized = {};

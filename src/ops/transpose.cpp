@@ -1,4 +1,5 @@
-// Transpose, DepthToSpace and SpaceToDepth: elements change places. ONNX: Transpose-1 … -25; the others -1 … -13.
+// Transpose, DepthToSpace and SpaceToDepth: elements change places. ONNX: Transpose-1 … -25; the others -1 …
+// -13.
 #include "ops/rules.hpp"
 
 namespace anybit::ops {

@@ -21,7 +21,8 @@ Values regions(const Call& call, const Dim& height, const Dim& width) {
   const auto& x = call.in(0).shape;
   const auto& boxes = call.in(1).shape;
   const Dim count = boxes && !boxes->empty() ? boxes->front() : Dim();
-  return outputs_of(call, tensor(call.in(0).type, Shape{count, x && x->size() == 4 ? (*x)[1] : Dim(), height, width}));
+  return outputs_of(
+      call, tensor(call.in(0).type, Shape{count, x && x->size() == 4 ? (*x)[1] : Dim(), height, width}));
 }
 
 Result<Values> infer_roi_align(const Call& call) {

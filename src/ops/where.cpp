@@ -5,7 +5,8 @@ namespace anybit::ops {
 namespace {
 
 // Contents of vectors and scalars; exporters compute Expand's target shape this way.
-std::optional<std::vector<Dim>> choose(const Value& condition, const Value& a, const Value& b, std::size_t count) {
+std::optional<std::vector<Dim>> choose(const Value& condition, const Value& a, const Value& b,
+                                       std::size_t count) {
   if (!condition.elements || !a.elements || !b.elements) return std::nullopt;
   for (const Value* value : {&condition, &a, &b}) {
     if (value->elements->size() != count && value->elements->size() != 1) return std::nullopt;
@@ -16,7 +17,10 @@ std::optional<std::vector<Dim>> choose(const Value& condition, const Value& a, c
   std::vector<Dim> list;
   for (std::size_t i = 0; i < count; ++i) {
     const Dim which = at(condition, i);
-    list.push_back(which.is(1) ? at(a, i) : which.is(0) ? at(b, i) : same(at(a, i), at(b, i)) ? at(a, i) : Dim());
+    list.push_back(which.is(1)                ? at(a, i)
+                   : which.is(0)              ? at(b, i)
+                   : same(at(a, i), at(b, i)) ? at(a, i)
+                                              : Dim());
   }
   return list;
 }

@@ -15,7 +15,8 @@ Result<std::vector<Dim>> filled(const Call& call, std::string_view name, std::si
   return std::vector<Dim>(given->begin(), given->end());
 }
 
-// How many window positions fit. With ceil_mode the last one must still begin inside the input or its left padding.
+// How many window positions fit. With ceil_mode the last one must still begin inside the input or its left
+// padding.
 Dim positions(const Window& window, std::size_t i, const Dim& input) {
   const Dim extent = window.dilation[i] * (window.kernel[i] - 1) + 1;
   const Dim room = input + window.before[i] + window.after[i] - extent;
@@ -53,10 +54,12 @@ Result<Window> window_of(const Call& call, std::vector<Dim> kernel) {
   return window;
 }
 
-Result<std::vector<Dim>> kernel_of(const Call& call, const std::optional<Shape>& weight, std::size_t spatial) {
+Result<std::vector<Dim>> kernel_of(const Call& call, const std::optional<Shape>& weight,
+                                   std::size_t spatial) {
   if (const auto given = call.integers("kernel_shape")) {
     if (given->size() != spatial) {
-      return wrong(fmt::format("kernel_shape has {} numbers; the input has {} spatial axes", given->size(), spatial));
+      return wrong(
+          fmt::format("kernel_shape has {} numbers; the input has {} spatial axes", given->size(), spatial));
     }
     return std::vector<Dim>(given->begin(), given->end());
   }
@@ -70,7 +73,8 @@ Result<std::vector<Dim>> kernel_of(const Call& call, const std::optional<Shape>&
 Result<Shape> slide(const Window& window, std::span<const Dim> input) {
   Shape shape;
   for (std::size_t i = 0; i < input.size(); ++i) {
-    const bool same_size = window.padding == Window::Padding::same_upper || window.padding == Window::Padding::same_lower;
+    const bool same_size =
+        window.padding == Window::Padding::same_upper || window.padding == Window::Padding::same_lower;
     Dim size = same_size ? ceil_div(input[i], window.stride[i]) : positions(window, i, input[i]);
     if (size.known() && *size.size < 0) {
       return wrong(fmt::format("the window is larger than the padded input ({} of size {})",

@@ -1,0 +1,28 @@
+// One command of the program. `commands/NAME.cpp` defines `Command NAME_command()`; CMake makes the list of
+// them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "anybit/result.hpp"
+
+namespace anybit::cli {
+
+struct Command {
+  std::string summary;  // one line, for the list of commands
+  // Adds the command's options and returns what runs it; the options live inside the returned function.
+  std::function<std::function<Result<void>()>(CLI::App& app)> set_up;
+};
+
+struct NamedCommand {
+  std::string name;
+  Command command;
+};
+
+// In the order of their names.
+std::vector<NamedCommand> commands();
+
+}  // namespace anybit::cli

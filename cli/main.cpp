@@ -1,0 +1,141 @@
+// The program: finds the command, reads its options, runs it, and says what went wrong. Exit codes: 0 fine, 1
+// the work failed, 2 the call was wrong.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "anybit/version.hpp"
+#include "command.hpp"
+#include "spelling.hpp"
+#include "terminal.hpp"
+
+namespace anybit::cli {
+namespace {
+
+enum ExitCode { kFine = 0, kFailed = 1, kWrongCall = 2 };
+
+void complain(std::string_view message, std::string_view hint) {
+  fmt::print(stderr, "anybit: {}\n", message);
+  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
+}
+
+// With --json a program reads the result: it finds the error there, too.
+int report(const Error& error, bool json) {
+  const std::string where = error.place.empty() ? "" : error.place + ": ";
+  complain(printable(where + error.message), printable(error.hint));
+  if (json) {
+    const nlohmann::ordered_json text{{"error",
+                                       {{"code", name_of(error.code)},
+                                        {"message", error.message},
+                                        {"place", error.place},
+                                        {"hint", error.hint}}}};
+    fmt::print("{}\n", text.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  return error.code == Code::invalid_argument ? kWrongCall : kFailed;
+}
+
+std::string version_text() {
+  const Version v = version();
+  return fmt::format("anybit {} ({}, {})", v.text, v.compiler, v.build);
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const NamedCommand& one : commands()) names.push_back(one.name);
+  names.emplace_back("help");
+  return names;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+// What CLI11 found wrong, in our words, with the nearest spelling of a name that does not exist.
+int explain(const CLI::ParseError& error, const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& where = chosen.empty() ? app : *chosen[0];
+  const std::string help = chosen.empty()
+                               ? "'anybit --help' lists the commands"
+                               : fmt::format("'anybit {} --help' lists its options", where.get_name());
+  std::vector<std::string> rest = where.remaining();
+  if (rest.empty()) rest = app.remaining();
+  if (rest.empty()) {
+    complain(error.what(), help);
+    return kWrongCall;
+  }
+  const bool flag = rest[0].starts_with("-");
+  const std::string word = rest[0].substr(0, rest[0].find('='));
+  const std::string near = did_you_mean(word, flag ? flags_of(where) : command_names());
+  const std::string kind = flag ? "option" : chosen.empty() ? "command" : "argument";
+  complain(fmt::format("unknown {} '{}'", kind, printable(word)),
+           near.empty() || kind == "argument" ? help : near);
+  return kWrongCall;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Quantizes neural networks: an ONNX model in, a smaller and faster one out, in any number format.",
+      "anybit");
+  app.set_version_flag("--version", version_text(), "Print the version and how it was built");
+  app.get_formatter()->column_width(34);
+  app.set_help_flag("-h,--help", "Print this help");
+  app.allow_extras();
+  app.footer("'anybit help COMMAND' tells about one command.");
+  std::vector<std::pair<CLI::App*, std::function<Result<void>()>>> actions;
+  for (const NamedCommand& one : commands()) {
+    CLI::App* sub = app.add_subcommand(one.name, one.command.summary);
+    sub->allow_extras(false);
+    actions.emplace_back(sub, one.command.set_up(*sub));
+  }
+  CLI::App* help = app.add_subcommand("help", "Tell about one command");
+  std::string topic;
+  help->add_option("COMMAND", topic, "The command to tell about");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return explain(error, app);
+  }
+  if (!app.remaining().empty()) return explain(CLI::ExtrasError(app.remaining()), app);
+  if (help->parsed()) {
+    const auto named = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == topic; });
+    const CLI::App* about = topic.empty() ? &app : named.empty() ? nullptr : named[0];
+    if (!about) {
+      complain(fmt::format("unknown command '{}'", printable(topic)), did_you_mean(topic, command_names()));
+      return kWrongCall;
+    }
+    fmt::print("{}", about->help());
+    return kFine;
+  }
+  for (const auto& [sub, action] : actions) {
+    if (!sub->parsed()) continue;
+    const Result<void> done = action();
+    const CLI::Option* json = sub->get_option_no_throw("--json");
+    return done.ok() ? kFine : report(done.error(), json && json->count() > 0);
+  }
+  complain("no command is given", "'anybit --help' lists the commands");
+  return kWrongCall;
+}
+
+}  // namespace
+}  // namespace anybit::cli
+
+int main(int argc, char** argv) {
+  try {
+    return anybit::cli::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("anybit: not enough memory\n", stderr);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "anybit: {}\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,83 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+namespace anybit::cli {
+namespace {
+
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = problem == std::errc() && end == text.data() + text.size();
+  return whole && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
+Error bad(std::string_view option, std::string_view text, std::string_view example) {
+  return {Code::invalid_argument,
+          fmt::format("{}: cannot read '{}'", option, text),
+          {},
+          fmt::format("write it like {} {}", option, example)};
+}
+
+}  // namespace
+
+void add_load_options(CLI::App& app, LoadOptions& options) {
+  constexpr const char* kGroup = "Limits and safety";
+  app.add_option("--max-rank", options.limits.rank, "Refuse tensors with more dimensions")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+  app.add_option("--max-elements", options.limits.elements, "Refuse tensors with more elements")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+  app.add_option("--max-nodes", options.limits.nodes, "Refuse models with more nodes")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+  app.add_option("--max-depth", options.limits.depth, "Refuse graphs nested deeper")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
+  app.add_flag(
+         "--allow-linked-data", options.allow_linked_data,
+         "Let external data be symbolic or hard links, as in the caches of package managers and model hubs")
+      ->group(kGroup);
+}
+
+Result<std::map<std::string, std::vector<std::int64_t>>> parse_shapes(const std::vector<std::string>& texts) {
+  constexpr std::string_view kOption = "--input-shape", kExample = "x=1,3,640,640";
+  std::map<std::string, std::vector<std::int64_t>> shapes;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) return bad(kOption, text, kExample);
+    std::vector<std::int64_t> shape;
+    std::string_view rest = std::string_view(text).substr(equals + 1);
+    while (!rest.empty()) {
+      const std::size_t comma = rest.find(',');
+      const auto size = parse_size(rest.substr(0, comma));
+      if (!size || comma + 1 == rest.size()) return bad(kOption, text, kExample);
+      shape.push_back(*size);
+      rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+    }
+    shapes[text.substr(0, equals)] = std::move(shape);
+  }
+  return shapes;
+}
+
+Result<std::map<std::string, std::int64_t>> parse_dims(const std::vector<std::string>& texts) {
+  std::map<std::string, std::int64_t> dims;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    const auto size =
+        equals == std::string::npos ? std::nullopt : parse_size(std::string_view(text).substr(equals + 1));
+    if (!size || equals == 0) return bad("--dim", text, "batch=8");
+    dims[text.substr(0, equals)] = *size;
+  }
+  return dims;
+}
+
+}  // namespace anybit::cli

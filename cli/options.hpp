@@ -1,0 +1,23 @@
+// Options that several commands have, and how their values are read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "anybit/model.hpp"
+#include "anybit/result.hpp"
+
+namespace anybit::cli {
+
+// --max-rank, --max-elements, --max-nodes, --max-depth, --allow-linked-data.
+void add_load_options(CLI::App& app, LoadOptions& options);
+
+// "NAME=1,3,640,640" for each. A name may hold '=': the last one counts.
+Result<std::map<std::string, std::vector<std::int64_t>>> parse_shapes(const std::vector<std::string>& texts);
+// "NAME=8" for each.
+Result<std::map<std::string, std::int64_t>> parse_dims(const std::vector<std::string>& texts);
+
+}  // namespace anybit::cli

@@ -1,0 +1,20 @@
+// Which anybit this is, and how it was built.
+#pragma once
+
+#include <string_view>
+
+#include "anybit/export.hpp"
+
+namespace anybit {
+
+struct Version {
+  int major, minor, patch;
+  std::string_view text;      // "0.1.0"
+  std::string_view compiler;  // "g++ 12.2.0"
+  std::string_view build;     // "Release", "Debug", …
+};
+
+// Of the library that is loaded, not of the headers that the program was built with.
+ANYBIT_API Version version() noexcept;
+
+}  // namespace anybit

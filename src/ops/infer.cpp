@@ -1,0 +1,384 @@
+#include "ops/infer.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "base/checked.hpp"
+#include "base/nearest.hpp"
+
+namespace anybit::ops {
+namespace {
+
+using graph::Attribute;
+using graph::Function;
+using graph::Graph;
+using graph::Node;
+
+// A model may call functions that call functions: a few kilobytes can stand for 2^64 nodes. What lies beyond
+// these bounds stays unknown.
+constexpr std::int64_t kVisits = 4'000'000;
+constexpr std::size_t kDepth = 200;
+constexpr std::size_t kProblems = 1000;
+constexpr std::int64_t kElements = 2'000'000;  // followed contents, altogether
+
+// The names that a graph can see.
+struct Scope {
+  const Scope* parent = nullptr;
+  std::unordered_map<std::string_view, const Value*> names;
+
+  const Value* find(std::string_view name) const {
+    for (const Scope* scope = this; scope; scope = scope->parent) {
+      if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
+    }
+    return nullptr;
+  }
+};
+
+// Where an inference stood, to go back to when a graph is inferred anew.
+struct Mark {
+  std::size_t nodes, graphs, values, problems;
+
+  explicit Mark(const Inference& at)
+      : nodes(at.nodes.size()),
+        graphs(at.graphs.size()),
+        values(at.values.size()),
+        problems(at.problems.size()) {}
+  void restore(Inference& result) const {
+    result.nodes.resize(nodes);
+    result.graphs.resize(graphs, {});
+    result.values.resize(values);
+  }
+};
+
+// Where operators' versions and references to attributes are looked up: the model, or a function called by a
+// node.
+struct Frame {
+  const std::vector<graph::OpsetImport>& opsets;
+  const Frame* caller = nullptr;
+  const Node* call = nullptr;
+  const Function* function = nullptr;
+
+  std::int64_t opset(std::string_view domain) const {
+    for (const graph::OpsetImport& one : opsets) {
+      if (graph::canonical_domain(one.domain.str()) == graph::canonical_domain(domain))
+        return one.version.value_or(1);
+    }
+    return 1;
+  }
+};
+
+const Attribute* find_attribute(const Node& node, std::string_view name, const Frame& frame) {
+  const Attribute* found = node.attribute(name);
+  if (!found || found->reference.empty()) return found;
+  if (!frame.function) return nullptr;
+  if (const Attribute* given = find_attribute(*frame.call, found->reference.str(), *frame.caller))
+    return given;
+  for (const Attribute& one : frame.function->default_attributes) {
+    if (one.name == found->reference) return &one;
+  }
+  return nullptr;
+}
+
+// What both sources say; the first one where both do.
+Value merged(Value inferred, const Value& declared) {
+  if (inferred.type == ElementType::undefined) inferred.type = declared.type;
+  if (!inferred.shape) {
+    inferred.shape = declared.shape;
+  } else if (declared.shape && declared.shape->size() == inferred.shape->size()) {
+    for (std::size_t i = 0; i < inferred.shape->size(); ++i) {
+      Dim& dim = (*inferred.shape)[i];
+      const Dim& other = (*declared.shape)[i];
+      if (!dim.known() && (other.known() || dim.symbol.empty())) dim = other;
+    }
+  }
+  return inferred;
+}
+
+class Walker {
+ public:
+  Walker(const graph::Model& model, const InferOptions& options, Inference& result)
+      : options_(options), result_(result) {
+    for (const Function& function : model.functions) {
+      functions_.emplace(key(function.domain.str(), function.name.str(), function.overload.str()), &function);
+    }
+  }
+
+  Value declared(const std::optional<graph::Type>& type) const {
+    const graph::TensorType* tensor_type = type ? type->tensor() : nullptr;
+    if (!tensor_type) return {};
+    Value value = tensor(tensor_type->element_type(), std::nullopt);
+    if (!tensor_type->shape) return value;
+    value.shape.emplace();
+    for (const graph::Dimension& dim : tensor_type->shape->dims) value.shape->push_back(fixed(dim));
+    return value;
+  }
+
+  Body graph(const Graph& graph, std::string place, const Values& given, const Scope* parent,
+             const Frame& frame, std::size_t depth) {
+    const std::size_t index = result_.graphs.size();
+    result_.graphs.push_back({&graph, std::move(place), depth});
+    Scope scope{parent, {}};
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      const Value type = declared(graph.inputs[i].type);
+      add(scope, graph.inputs[i].name.str(), i < given.size() ? merged(given[i], type) : type);
+    }
+    for (const graph::Tensor& one : graph.initializers) add(scope, one.name.str(), value_of(one));
+    for (const graph::SparseTensor& one : graph.sparse_initializers) {
+      if (!one.values) continue;
+      add(scope, one.values->name.str(), tensor(one.values->type(), Shape(one.dims.begin(), one.dims.end())));
+    }
+    std::unordered_map<std::string_view, const graph::ValueInfo*> hints;
+    for (const graph::ValueInfo& info : graph.value_info) hints.emplace(info.name.str(), &info);
+    Body body;
+    body.first = result_.nodes.size();
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      NodeFacts& facts = node(graph.nodes[i], i, index, scope, frame, depth);
+      for (std::size_t k = 0; k < facts.outputs.size(); ++k) {
+        const auto hint = hints.find(facts.node->outputs[k]);
+        if (hint != hints.end())
+          facts.outputs[k] = merged(std::move(facts.outputs[k]), declared(hint->second->type));
+      }
+    }
+    body.last = result_.nodes.size();
+    for (const graph::ValueInfo& output : graph.outputs)
+      body.outputs.push_back(value_in(scope, output.name.str()));
+    return body;
+  }
+
+ private:
+  friend class NodeCall;
+
+  void add(Scope& scope, std::string_view name, Value value) {
+    scope.names[name] = &result_.values.emplace_back(std::move(value));
+  }
+
+  static std::string key(std::string_view domain, std::string_view name, std::string_view overload) {
+    return fmt::format("{}\n{}\n{}", graph::canonical_domain(domain), name, overload);
+  }
+
+  static Value value_in(const Scope& scope, std::string_view name) {
+    const Value* found = scope.find(name);
+    return found ? *found : Value();
+  }
+
+  Dim fixed(const graph::Dimension& dim) const {
+    if (dim.known()) return dim.size();
+    const auto* symbol = std::get_if<std::string>(&dim.value);
+    if (!symbol) return {};
+    const auto found = options_.dims.find(*symbol);
+    return found != options_.dims.end() ? Dim(found->second) : Dim::named(*symbol);
+  }
+
+  NodeFacts& node(const Node& node, std::size_t position, std::size_t graph, Scope& scope, const Frame& frame,
+                  std::size_t depth);
+  Result<Values> call_function(const Function& function, const Node& node,
+                               std::span<const Value* const> inputs, const Frame& frame, std::size_t depth,
+                               NodeFacts& facts);
+
+  const InferOptions& options_;
+  Inference& result_;
+  std::unordered_map<std::string, const Function*> functions_;
+  std::int64_t visits_ = 0;
+  std::int64_t elements_ = 0;
+};
+
+class NodeCall : public Call {
+ public:
+  NodeCall(Walker& walker, const Node& called, std::string place, const Scope& scope, const Frame& frame,
+           std::size_t depth)
+      : Call(called),
+        walker_(walker),
+        place_(std::move(place)),
+        scope_(scope),
+        frame_(frame),
+        depth_(depth) {}
+
+  const Attribute* find(std::string_view name) const override { return find_attribute(node, name, frame_); }
+
+  Result<Body> enter(const Graph& graph, const Values& given, std::string_view which) const override {
+    Inference& result = walker_.result_;
+    const auto [before, fresh] = entered_.emplace(which, Mark(result));
+    if (!fresh) {
+      before->second.restore(result);
+      result.problems.resize(before->second.problems);
+    }
+    if (depth_ >= kDepth) return Body{Values(graph.outputs.size()), result.nodes.size(), result.nodes.size()};
+    return walker_.graph(graph, fmt::format("{}, {}", place_, which), given, &scope_, frame_, depth_ + 1);
+  }
+
+  void repeat(const Body& body, const Dim& runs) const override {
+    for (std::size_t i = body.first; i < body.last; ++i) {
+      walker_.result_.nodes[i].runs = walker_.result_.nodes[i].runs * runs;
+    }
+  }
+
+  std::int64_t work(const Body& body) const override {
+    std::int64_t sum = 0;
+    for (std::size_t i = body.first; i < body.last; ++i) {
+      const NodeFacts& facts = walker_.result_.nodes[i];
+      const Dim one = facts.macs * (facts.runs.known() ? facts.runs : Dim(1));
+      sum = checked_add(sum, one.size.value_or(0)).value_or(INT64_MAX);
+    }
+    return sum;
+  }
+
+ private:
+  Walker& walker_;
+  std::string place_;
+  const Scope& scope_;
+  const Frame& frame_;
+  std::size_t depth_;
+  mutable std::map<std::string, Mark, std::less<>> entered_;
+};
+
+Result<Values> Walker::call_function(const Function& function, const Node& node,
+                                     std::span<const Value* const> inputs, const Frame& frame,
+                                     std::size_t depth, NodeFacts& facts) {
+  if (depth >= kDepth) return Values(node.outputs.size());
+  const Frame inner{function.opsets, &frame, &node, &function};
+  const Mark outside(result_);
+  Scope scope;
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    add(scope, function.inputs[i], i < inputs.size() ? *inputs[i] : Value());
+  }
+  for (std::size_t i = 0; i < function.nodes.size(); ++i) {
+    this->node(function.nodes[i], i, 0, scope, inner, depth + 1);
+  }
+  for (std::size_t i = outside.problems; i < result_.problems.size(); ++i) {
+    result_.problems[i] =
+        std::move(result_.problems[i]).within(fmt::format("function '{}'", function.name.str()));
+  }
+  facts.macs = 0;
+  for (std::size_t i = outside.nodes; i < result_.nodes.size(); ++i) {
+    const NodeFacts& inside = result_.nodes[i];
+    facts.multiplies = facts.multiplies || inside.multiplies;
+    if (inside.multiplies) facts.macs = facts.macs + inside.macs * inside.runs;
+  }
+  Values values;
+  for (const std::string& name : function.outputs) values.push_back(value_in(scope, name));
+  values.resize(node.outputs.size());
+  // A body belongs to the function, not to this graph: only the sum stays.
+  outside.restore(result_);
+  return values;
+}
+
+NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t graph, Scope& scope,
+                        const Frame& frame, std::size_t depth) {
+  NodeFacts& facts = result_.nodes.emplace_back();
+  facts.node = &node;
+  facts.graph = graph;
+  facts.outputs.resize(node.outputs.size());
+  static const Value unknown;
+  for (const std::string& name : node.inputs) {
+    const Value* found = name.empty() ? nullptr : scope.find(name);
+    facts.inputs.push_back(found ? found : &unknown);
+  }
+  Result<Values> outputs = Values(node.outputs.size());
+  const bool in_budget = ++visits_ <= kVisits;
+  const auto function = functions_.find(key(node.domain.str(), node.op_type.str(), node.overload.str()));
+  const Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+  NodeCall call(*this, node, graph::place_of(node, position), scope, frame, depth);
+  call.inputs = facts.inputs;
+  if (function != functions_.end()) {
+    facts.known = true;
+    if (in_budget) outputs = call_function(*function->second, node, facts.inputs, frame, depth, facts);
+  } else if (descriptor) {
+    facts.known = true;
+    const std::int64_t opset = frame.opset(node.domain.str());
+    const auto version = version_in(*descriptor, opset);
+    if (!version) {
+      outputs = wrong(fmt::format("opset {} does not have {} yet", opset, descriptor->name),
+                      fmt::format("it came with opset {}", descriptor->since.front()));
+    } else if (in_budget) {
+      call.version = *version;
+      outputs = descriptor->infer(call);
+    }
+  }
+  if (function == functions_.end()) facts.multiplies = descriptor && descriptor->macs;
+  if (outputs.ok()) {
+    facts.outputs = std::move(outputs).value();
+    if (function == functions_.end() && facts.multiplies && in_budget) {
+      facts.macs = descriptor->macs(call, facts.outputs);
+    }
+  } else if (result_.problems.size() < kProblems) {
+    result_.problems.push_back(std::move(outputs).error().within(graph::place_of(node, position)));
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    Value& value = facts.outputs[i];
+    if (value.elements) elements_ += static_cast<std::int64_t>(value.elements->size());
+    if (elements_ > kElements) value.elements.reset();
+    if (!node.outputs[i].empty()) scope.names[node.outputs[i]] = &value;
+  }
+  return facts;
+}
+
+// The given shapes, checked against what the model declares; symbols of dimensions that they fix hold
+// everywhere.
+Result<InferOptions> checked(const graph::Model& model, const InferOptions& options) {
+  InferOptions result = options;
+  std::vector<std::string_view> names, symbols;
+  for (const graph::ValueInfo& input : model.graph->inputs) {
+    names.emplace_back(input.name.str());
+    const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
+    if (!type || !type->shape) continue;
+    const auto given = options.input_shapes.find(input.name.str());
+    if (given != options.input_shapes.end() && given->second.size() != type->shape->dims.size()) {
+      return invalid_argument(
+          fmt::format("the shape given for input '{}' has {} dimensions, the model declares {}",
+                      input.name.str(), given->second.size(), to_string(*input.type)));
+    }
+    for (std::size_t i = 0; i < type->shape->dims.size(); ++i) {
+      const graph::Dimension& dim = type->shape->dims[i];
+      const auto* symbol = std::get_if<std::string>(&dim.value);
+      if (symbol) symbols.emplace_back(*symbol);
+      if (given == options.input_shapes.end()) continue;
+      const std::int64_t size = given->second[i];
+      if (size < 0)
+        return invalid_argument(fmt::format("the size {} of input '{}' is negative", size, input.name.str()));
+      if (dim.known() && dim.size() != size) {
+        return invalid_argument(fmt::format("dimension {} of input '{}' is {}, not {}: the model declares {}",
+                                            i, input.name.str(), dim.size(), size, to_string(*input.type)));
+      }
+      if (!symbol) continue;
+      const auto [found, fresh] = result.dims.emplace(*symbol, size);
+      if (!fresh && found->second != size) {
+        return invalid_argument(
+            fmt::format("dimension '{}' is given as {} and as {}", *symbol, found->second, size));
+      }
+    }
+  }
+  for (const auto& [name, shape] : options.input_shapes) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return invalid_argument(fmt::format("the model has no input '{}'", name), did_you_mean(name, names));
+    }
+  }
+  for (const auto& [name, size] : options.dims) {
+    if (std::find(symbols.begin(), symbols.end(), name) == symbols.end()) {
+      return invalid_argument(fmt::format("no input has a dimension named '{}'", name),
+                              did_you_mean(name, symbols));
+    }
+    if (size < 0)
+      return invalid_argument(fmt::format("the size {} of dimension '{}' is negative", size, name));
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<Inference> infer(const graph::Model& model, const InferOptions& options) {
+  const InferOptions fixed = TRY(checked(model, options));
+  Inference result;
+  Walker walker(model, fixed, result);
+  for (const graph::ValueInfo& input : model.graph->inputs) {
+    Value value = walker.declared(input.type);
+    const auto given = fixed.input_shapes.find(input.name.str());
+    if (given != fixed.input_shapes.end()) value.shape = Shape(given->second.begin(), given->second.end());
+    result.inputs.push_back(std::move(value));
+  }
+  const Frame frame{model.opsets};
+  result.outputs = walker.graph(*model.graph, "", result.inputs, nullptr, frame, 0).outputs;
+  return result;
+}
+
+}  // namespace anybit::ops

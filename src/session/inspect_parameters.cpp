@@ -1,0 +1,151 @@
+#include "session/inspect_parameters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace anybit {
+namespace {
+
+using graph::ElementType;
+using graph::Tensor;
+
+class Counter {
+ public:
+  void graph(const graph::Graph& graph) {
+    for (const Tensor& tensor : graph.initializers) add(tensor);
+    for (const graph::SparseTensor& sparse : graph.sparse_initializers) {
+      if (sparse.values) add(*sparse.values);
+      if (sparse.indices) external(*sparse.indices);
+    }
+    nodes(graph.nodes);
+  }
+
+  void nodes(const std::vector<graph::Node>& list) {
+    for (const graph::Node& node : list) {
+      const bool constant = node.op_type.str() == "Constant" && graph::canonical_domain(node.domain.str()).empty();
+      for (const graph::Attribute& attribute : node.attributes) visit(attribute, constant);
+    }
+  }
+
+  void finish(Inspection& result) {
+    for (auto& [type, counted] : by_type_) {
+      counted.type = graph::name_of(type);
+      result.parameter_elements += counted.elements;
+      result.parameter_bytes += counted.bytes;
+      result.parameters.push_back(counted);
+    }
+    std::stable_sort(result.parameters.begin(), result.parameters.end(),
+                     [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    for (auto& [location, file] : files_) {
+      file.location = location;
+      result.data_files.push_back(file);
+    }
+  }
+
+ private:
+  void add(const Tensor& tensor) {
+    count(tensor.type(), tensor.count(), bytes_of(tensor));
+    external(tensor);
+  }
+
+  void count(ElementType type, std::int64_t elements, std::int64_t bytes) {
+    Inspection::Parameters& row = by_type_[type];
+    row.tensors += 1;
+    row.elements += elements;
+    row.bytes += bytes;
+  }
+
+  void external(const Tensor& tensor) {
+    if (tensor.storage != graph::Storage::external) return;
+    for (const graph::Property& property : tensor.external) {
+      if (property.key.str() != "location") continue;
+      Inspection::DataFile& file = files_[property.value.str()];
+      file.tensors += 1;
+      file.bytes += bytes_of(tensor);
+    }
+  }
+
+  // The number forms of Constant hold parameters, too.
+  void visit(const graph::Attribute& attribute, bool constant) {
+    if (const auto* box = std::get_if<graph::GraphBox>(&attribute.value)) graph(**box);
+    if (const auto* boxes = std::get_if<std::vector<graph::GraphBox>>(&attribute.value)) {
+      for (const graph::GraphBox& box : *boxes) graph(*box);
+    }
+    const auto* tensor = std::get_if<Tensor>(&attribute.value);
+    if (tensor && !constant) external(*tensor);
+    if (!constant) return;
+    if (tensor) add(*tensor);
+    if (const auto* sparse = std::get_if<graph::SparseTensor>(&attribute.value); sparse && sparse->values) {
+      add(*sparse->values);
+    }
+    if (std::holds_alternative<float>(attribute.value)) count(ElementType::float32, 1, 4);
+    if (std::holds_alternative<std::int64_t>(attribute.value)) count(ElementType::int64, 1, 8);
+    if (const auto* list = std::get_if<std::vector<float>>(&attribute.value)) {
+      count(ElementType::float32, std::ssize(*list), 4 * std::ssize(*list));
+    }
+    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute.value)) {
+      count(ElementType::int64, std::ssize(*list), 8 * std::ssize(*list));
+    }
+  }
+
+  std::map<ElementType, Inspection::Parameters> by_type_;
+  std::map<std::string, Inspection::DataFile> files_;
+};
+
+// Operators whose result holds the same numbers as their first input, written differently.
+bool rewrites(const graph::Node& node) {
+  constexpr std::array<std::string_view, 10> kNames{
+      "Cast",    "CastLike", "DequantizeLinear", "Flatten",   "Identity",
+      "Reshape", "Squeeze",  "Transpose",        "Unsqueeze", "QuantizeLinear"};
+  return std::find(kNames.begin(), kNames.end(), node.op_type.str()) != kNames.end();
+}
+
+}  // namespace
+
+std::int64_t bytes_of(const Tensor& tensor) {
+  if (tensor.type() != ElementType::string) return static_cast<std::int64_t>(tensor.data.size());
+  std::int64_t bytes = 0;
+  for (const std::string& text : tensor.strings) bytes += std::ssize(text);
+  return bytes;
+}
+
+void count_parameters(const graph::Model& model, Inspection& result) {
+  Counter counter;
+  counter.graph(*model.graph);
+  for (const graph::Function& function : model.functions) counter.nodes(function.nodes);
+  counter.finish(result);
+}
+
+const std::vector<const Tensor*>& ConstantFlow::behind(const ops::Value& value) const {
+  static const std::vector<const Tensor*> none;
+  const auto found = behind_.find(&value);
+  return found != behind_.end() ? found->second : none;
+}
+
+void ConstantFlow::pass(const ops::NodeFacts& facts) {
+  for (const ops::Value* input : facts.inputs) {
+    if (input->constant) behind_.try_emplace(input, std::vector{input->constant});
+  }
+  if (facts.inputs.empty() || facts.outputs.empty() || !rewrites(*facts.node)) return;
+  if (behind(*facts.inputs[0]).empty()) return;
+  std::vector<const Tensor*> all;
+  for (const ops::Value* input : facts.inputs) {
+    for (const Tensor* tensor : behind(*input)) all.push_back(tensor);
+  }
+  behind_[&facts.outputs[0]] = std::move(all);
+}
+
+std::vector<const Tensor*> ConstantFlow::claim(const ops::NodeFacts& facts) {
+  std::vector<const Tensor*> fresh;
+  const bool hands_on = !facts.outputs.empty() && !behind(facts.outputs[0]).empty();
+  if (hands_on) return fresh;  // whoever uses the result claims them
+  for (const ops::Value* input : facts.inputs) {
+    for (const Tensor* tensor : behind(*input)) {
+      if (claimed_.insert(tensor).second) fresh.push_back(tensor);
+    }
+  }
+  return fresh;
+}
+
+}  // namespace anybit

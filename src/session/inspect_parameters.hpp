@@ -1,0 +1,36 @@
+// Where a model's constants are, and which nodes use them.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "anybit/inspect.hpp"
+#include "graph/model.hpp"
+#include "ops/infer.hpp"
+
+namespace anybit {
+
+// Fills parameters, their sums, and data_files. All graphs and functions count; training information does
+// not.
+void count_parameters(const graph::Model& model, Inspection& result);
+
+// Follows constants through the operators that only rewrite them (DequantizeLinear, Cast, Transpose, …).
+class ConstantFlow {
+ public:
+  // Nodes must come in the order of Inference::nodes.
+  void pass(const ops::NodeFacts& facts);
+  // The constants that make up a value; empty if it depends on anything else.
+  const std::vector<const graph::Tensor*>& behind(const ops::Value& value) const;
+  // The constants that this node is the first to use.
+  std::vector<const graph::Tensor*> claim(const ops::NodeFacts& facts);
+
+ private:
+  std::unordered_map<const ops::Value*, std::vector<const graph::Tensor*>> behind_;
+  std::unordered_set<const graph::Tensor*> claimed_;
+};
+
+// Bytes that a tensor's values take, wherever they are kept.
+std::int64_t bytes_of(const graph::Tensor& tensor);
+
+}  // namespace anybit

@@ -1,0 +1,28 @@
+// Which tensors of a model are quantized, and how, from what its operators say about them.
+#pragma once
+
+#include <map>
+#include <unordered_set>
+
+#include "anybit/inspect.hpp"
+#include "ops/infer.hpp"
+#include "session/inspect_parameters.hpp"
+
+namespace anybit {
+
+class QuantizationSurvey {
+ public:
+  explicit QuantizationSurvey(const ConstantFlow& flow) : flow_(flow) {}
+  // Nodes must come in the order of Inference::nodes, and have passed the flow.
+  void pass(const ops::NodeFacts& facts);
+  std::vector<Inspection::Quantized> finish() const;
+
+ private:
+  void add(const ops::NodeFacts& facts, const ops::QuantizedTensor& where);
+
+  const ConstantFlow& flow_;
+  std::unordered_set<const void*> seen_;  // a tensor counts once: where it is made, or first used
+  std::map<std::string, Inspection::Quantized> groups_;
+};
+
+}  // namespace anybit

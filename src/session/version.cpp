@@ -1,0 +1,23 @@
+#include "anybit/version.hpp"
+
+namespace anybit {
+
+#define ANYBIT_TEXT_OF(x) #x
+#define ANYBIT_TEXT(x) ANYBIT_TEXT_OF(x)
+
+Version version() noexcept {
+#ifdef __clang__
+  constexpr std::string_view kCompiler = "clang++ " __clang_version__;
+#else
+  constexpr std::string_view kCompiler = "g++ " __VERSION__;
+#endif
+  return {ANYBIT_VERSION_MAJOR,
+          ANYBIT_VERSION_MINOR,
+          ANYBIT_VERSION_PATCH,
+          ANYBIT_TEXT(ANYBIT_VERSION_MAJOR) "." ANYBIT_TEXT(ANYBIT_VERSION_MINOR) "." ANYBIT_TEXT(
+              ANYBIT_VERSION_PATCH),
+          kCompiler,
+          ANYBIT_BUILD_TYPE};
+}
+
+}  // namespace anybit
