@@ -11,4 +11,11 @@ using Combine = Dim (*)(const Dim& a, const Dim& b);
 // need more broadcasting than that.
 std::optional<std::vector<Dim>> combine(const Value& a, const Value& b, Combine combine);
 
+// A view of row-major contents: the element at (i, j, …) of the result is at `first` + i·steps[0] +
+// j·steps[1] + … of the input. Every place must lie inside.
+std::vector<Dim> view_of(std::span<const Dim> elements, std::span<const std::int64_t> sizes,
+                         std::int64_t first, std::span<const std::int64_t> steps);
+// How far apart neighbours on each axis are in row-major order.
+std::vector<std::int64_t> row_major(std::span<const std::int64_t> sizes);
+
 }  // namespace anybit::ops

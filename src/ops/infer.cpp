@@ -378,6 +378,10 @@ Result<Inference> infer(const graph::Model& model, const InferOptions& options) 
   }
   const Frame frame{model.opsets};
   result.outputs = walker.graph(*model.graph, "", result.inputs, nullptr, frame, 0).outputs;
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    const Value declared = walker.declared(model.graph->outputs[i].type);
+    result.outputs[i] = merged(std::move(result.outputs[i]), declared);
+  }
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Slice: a range on some axes. ONNX: Slice-1 (attributes), -10 (inputs, steps), -11, -13.
 #include <algorithm>
 
+#include "ops/elements.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -54,28 +55,46 @@ Result<std::optional<Bounds>> bounds_of(const Call& call, std::size_t rank) {
   return std::optional(std::move(bounds));
 }
 
+// The whole axis, though its size is not known: exporters write the largest integer for "to the end".
+bool takes_all(const Dim& start, const Dim& end, const Dim& step) {
+  return start.is(0) && step.is(1) && end.known() && *end.size >= INT32_MAX;
+}
+
+// The contents, if every axis is known: `ranges` has one for each.
+std::optional<std::vector<Dim>> sliced(const Value& input, const std::vector<Range>& ranges) {
+  const auto sizes = numbers(*input.shape);
+  if (!input.elements || !sizes || ranges.size() != sizes->size()) return std::nullopt;
+  std::vector<std::int64_t> counts, steps = row_major(*sizes);
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    counts.push_back(ranges[i].count);
+    if (ranges[i].count == 0) continue;
+    first += ranges[i].start * steps[i];
+    // A step beyond the axis is never taken twice.
+    steps[i] = ranges[i].count > 1 ? steps[i] * ranges[i].step : 0;
+  }
+  return view_of(*input.elements, counts, first, steps);
+}
+
 Result<Values> infer(const Call& call) {
   const Value& input = call.in(0);
   if (!input.shape) return infer_same(call);
   const auto bounds = TRY(bounds_of(call, input.shape->size()));
   if (!bounds) return outputs_of(call, tensor(input.type, unknown_shape(input.shape->size())));
   Value value = tensor(input.type, input.shape);
-  for (std::size_t i = 0; i < bounds->axes.size(); ++i) {
-    Dim& dim = (*value.shape)[bounds->axes[i]];
-    const bool whole = bounds->starts[i].is(0) && bounds->steps[i].is(1) && bounds->ends[i].known() &&
-                       *bounds->ends[i].size >= INT32_MAX;
-    if (whole) continue;
-    const auto range = range_of(dim, bounds->starts[i], bounds->ends[i], bounds->steps[i]);
-    dim = range ? Dim(range->count) : Dim();
-    if (range && input.elements && input.shape->size() == 1) {
-      value.elements.emplace();
-      for (std::int64_t k = 0; k < range->count; ++k) {
-        value.elements->push_back(
-            (*input.elements)[static_cast<std::size_t>(range->start + k * range->step)]);
-      }
-    }
+  std::vector<Range> ranges;
+  for (std::size_t axis = 0; axis < input.shape->size(); ++axis) {
+    Dim& dim = (*value.shape)[axis];
+    const auto found = std::find(bounds->axes.begin(), bounds->axes.end(), axis);
+    const auto i = static_cast<std::size_t>(found - bounds->axes.begin());
+    const bool whole =
+        found == bounds->axes.end() || takes_all(bounds->starts[i], bounds->ends[i], bounds->steps[i]);
+    const auto range = whole ? range_of(dim, 0, dim, 1)
+                             : range_of(dim, bounds->starts[i], bounds->ends[i], bounds->steps[i]);
+    if (!whole) dim = range ? Dim(range->count) : Dim();
+    if (range) ranges.push_back(*range);
   }
-  if (bounds->axes.empty()) value.elements = input.elements;
+  value.elements = sliced(input, ranges);
   return outputs_of(call, std::move(value));
 }
 

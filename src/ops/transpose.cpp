@@ -1,23 +1,38 @@
 // Transpose, DepthToSpace and SpaceToDepth: elements change places. ONNX: Transpose-1 … -25; the others -1 …
 // -13.
+#include "ops/elements.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
 namespace {
 
+std::optional<std::vector<Dim>> transposed(const Value& input, const std::vector<std::size_t>& axes) {
+  const auto sizes = numbers(*input.shape);
+  if (!input.elements || !sizes) return std::nullopt;
+  const auto steps = row_major(*sizes);
+  std::vector<std::int64_t> new_sizes, new_steps;
+  for (const std::size_t axis : axes) {
+    new_sizes.push_back((*sizes)[axis]);
+    new_steps.push_back(steps[axis]);
+  }
+  return view_of(*input.elements, new_sizes, 0, new_steps);
+}
+
 Result<Values> infer_transpose(const Call& call) {
   const Value& input = call.in(0);
   if (!input.shape) return infer_same(call);
-  Shape shape(input.shape->rbegin(), input.shape->rend());
-  if (const auto order = call.integers("perm")) {
-    if (order->size() != shape.size()) {
-      return wrong(fmt::format("perm has {} numbers, the input rank {}", order->size(), shape.size()));
+  const std::size_t rank = input.shape->size();
+  std::vector<std::size_t> axes;
+  for (std::size_t i = rank; i > 0; --i) axes.push_back(i - 1);
+  if (const auto order = call.integers("perm"); order && !order->empty()) {
+    if (order->size() != rank) {
+      return wrong(fmt::format("perm has {} numbers, the input rank {}", order->size(), rank));
     }
-    const auto axes = TRY(axes_of(*order, shape.size()));
-    for (std::size_t i = 0; i < axes.size(); ++i) shape[i] = (*input.shape)[axes[i]];
+    axes = TRY(axes_of(*order, rank));
   }
-  Value value = tensor(input.type, std::move(shape));
-  if (value.shape->size() < 2) value.elements = input.elements;
+  Value value = tensor(input.type, Shape());
+  for (const std::size_t axis : axes) value.shape->push_back((*input.shape)[axis]);
+  value.elements = transposed(input, axes);
   return outputs_of(call, std::move(value));
 }
 

@@ -23,7 +23,8 @@ class Counter {
 
   void nodes(const std::vector<graph::Node>& list) {
     for (const graph::Node& node : list) {
-      const bool constant = node.op_type.str() == "Constant" && graph::canonical_domain(node.domain.str()).empty();
+      const bool constant =
+          node.op_type.str() == "Constant" && graph::canonical_domain(node.domain.str()).empty();
       for (const graph::Attribute& attribute : node.attributes) visit(attribute, constant);
     }
   }
@@ -93,11 +94,11 @@ class Counter {
   std::map<std::string, Inspection::DataFile> files_;
 };
 
-// Operators whose result holds the same numbers as their first input, written differently.
+// Operators whose result holds the numbers of their inputs, written differently.
 bool rewrites(const graph::Node& node) {
-  constexpr std::array<std::string_view, 10> kNames{
-      "Cast",    "CastLike", "DequantizeLinear", "Flatten",   "Identity",
-      "Reshape", "Squeeze",  "Transpose",        "Unsqueeze", "QuantizeLinear"};
+  constexpr std::array<std::string_view, 12> kNames{
+      "Cast",    "CastLike", "Concat",         "DequantizeLinear", "Flatten",   "Identity",
+      "Reshape", "Slice",    "QuantizeLinear", "Squeeze",          "Transpose", "Unsqueeze"};
   return std::find(kNames.begin(), kNames.end(), node.op_type.str()) != kNames.end();
 }
 
@@ -128,9 +129,11 @@ void ConstantFlow::pass(const ops::NodeFacts& facts) {
     if (input->constant) behind_.try_emplace(input, std::vector{input->constant});
   }
   if (facts.inputs.empty() || facts.outputs.empty() || !rewrites(*facts.node)) return;
-  if (behind(*facts.inputs[0]).empty()) return;
   std::vector<const Tensor*> all;
-  for (const ops::Value* input : facts.inputs) {
+  for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
+    const ops::Value* input = facts.inputs[i];
+    const bool given = !facts.node->inputs[i].empty();
+    if (given && behind(*input).empty() && (i == 0 || !input->elements)) return;
     for (const Tensor* tensor : behind(*input)) all.push_back(tensor);
   }
   behind_[&facts.outputs[0]] = std::move(all);
