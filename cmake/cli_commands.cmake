@@ -1,15 +1,17 @@
-# The list of the program's commands: one for each file of cli/commands. Sets cli_commands to what must be compiled.
-file(GLOB cli_commands CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/commands/*.cpp)
-list(SORT cli_commands)
+# The list of the program's commands: one for each file cli/NAME_command.cpp. Adds it to cli_sources.
+set(commands ${cli_sources})
+list(FILTER commands INCLUDE REGEX "/[a-z_]+_command\\.cpp$")
+list(SORT commands)
 set(declarations "")
 set(rows "")
-foreach(source IN LISTS cli_commands)
+foreach(source IN LISTS commands)
   get_filename_component(name ${source} NAME_WE)
-  string(APPEND declarations "Command ${name}_command();\n")
-  string(APPEND rows "      {\"${name}\", ${name}_command()},\n")
+  string(REPLACE "_command" "" command ${name})
+  string(APPEND declarations "Command ${name}();\n")
+  string(APPEND rows "      {\"${command}\", ${name}()},\n")
 endforeach()
 set(list ${PROJECT_BINARY_DIR}/generated/cli_commands.cpp)
-file(CONFIGURE OUTPUT ${list} CONTENT "// Made by cmake/cli_commands.cmake from the files of cli/commands.
+file(CONFIGURE OUTPUT ${list} CONTENT "// Made by cmake/cli_commands.cmake from the files of cli.
 #include \"command.hpp\"
 
 namespace anybit::cli {
@@ -21,4 +23,4 @@ ${rows}  };
 
 }  // namespace anybit::cli
 ")
-list(APPEND cli_commands ${list})
+list(APPEND cli_sources ${list})

@@ -16,7 +16,7 @@ set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${P
 
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
 include(cli_commands)
-add_executable(anybit_cli ${cli_sources} ${cli_commands})
+add_executable(anybit_cli ${cli_sources})
 set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit EXPORT_NAME program BUILD_RPATH "\$ORIGIN/../lib"
                                             INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 target_compile_options(anybit_cli PRIVATE ${ANYBIT_WARNINGS})

@@ -27,8 +27,12 @@ Result<Values> infer_if(const Call& call) {
   const Body yes = TRY(call.enter(*then_graph, {}, "then_branch"));
   const Body no = TRY(call.enter(*else_graph, {}, "else_branch"));
   const bool first = taken.known() ? !taken.is(0) : call.work(yes) >= call.work(no);
-  call.repeat(first ? no : yes, 0);
-  if (taken.known()) return fitted(first ? yes.outputs : no.outputs, call.output_count());
+  const Body& other = first ? no : yes;
+  call.repeat(other, 0);
+  if (taken.known()) {
+    call.rule_out(other);
+    return fitted(first ? yes.outputs : no.outputs, call.output_count());
+  }
   Values values = fitted({}, call.output_count());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i < yes.outputs.size() && i < no.outputs.size()) values[i] = either(yes.outputs[i], no.outputs[i]);

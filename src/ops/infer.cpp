@@ -132,6 +132,7 @@ class Walker {
     for (const graph::ValueInfo& info : graph.value_info) hints.emplace(info.name.str(), &info);
     Body body;
     body.first = result_.nodes.size();
+    body.first_problem = result_.problems.size();
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       NodeFacts& facts = node(graph.nodes[i], i, index, scope, frame, depth);
       for (std::size_t k = 0; k < facts.outputs.size(); ++k) {
@@ -141,6 +142,7 @@ class Walker {
       }
     }
     body.last = result_.nodes.size();
+    body.last_problem = result_.problems.size();
     for (const graph::ValueInfo& output : graph.outputs)
       body.outputs.push_back(value_in(scope, output.name.str()));
     return body;
@@ -203,7 +205,7 @@ class NodeCall : public Call {
       before->second.restore(result);
       result.problems.resize(before->second.problems);
     }
-    if (depth_ >= kDepth) return Body{Values(graph.outputs.size()), result.nodes.size(), result.nodes.size()};
+    if (depth_ >= kDepth) return Body{Values(graph.outputs.size())};
     return walker_.graph(graph, fmt::format("{}, {}", place_, which), given, &scope_, frame_, depth_ + 1);
   }
 
@@ -211,6 +213,12 @@ class NodeCall : public Call {
     for (std::size_t i = body.first; i < body.last; ++i) {
       walker_.result_.nodes[i].runs = walker_.result_.nodes[i].runs * runs;
     }
+  }
+
+  void rule_out(const Body& body) const override {
+    auto& problems = walker_.result_.problems;
+    problems.erase(problems.begin() + static_cast<std::ptrdiff_t>(body.first_problem),
+                   problems.begin() + static_cast<std::ptrdiff_t>(body.last_problem));
   }
 
   std::int64_t work(const Body& body) const override {

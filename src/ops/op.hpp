@@ -47,7 +47,8 @@ std::optional<std::vector<double>> reals(const Value& value);
 // A graph inside a node, or a function, inferred for certain inputs.
 struct Body {
   Values outputs;
-  std::size_t first = 0, last = 0;  // its nodes, in Inference::nodes
+  std::size_t first = 0, last = 0;                  // its nodes, in Inference::nodes
+  std::size_t first_problem = 0, last_problem = 0;  // what is wrong with them, in Inference::problems
 };
 
 // One node to be inferred, and what its surroundings can do for it.
@@ -64,8 +65,11 @@ struct Call {
   // one again replaces what was found before.
   virtual Result<Body> enter(const graph::Graph& graph, const Values& given,
                              std::string_view which) const = 0;
-  // Tells how often a graph runs each time the node does: 0 if another branch is taken.
+  // Tells how often a graph runs each time the node does: 0 if another branch counts.
   virtual void repeat(const Body& body, const Dim& runs) const = 0;
+  // Tells that a graph never runs: whatever is wrong with its nodes does not matter. Bodies entered later are
+  // to be ruled out first.
+  virtual void rule_out(const Body& body) const = 0;
   // The multiply-accumulates of a graph's nodes, as far as they are known.
   virtual std::int64_t work(const Body& body) const = 0;
 
