@@ -225,31 +225,31 @@ std::string problems(const Inspection& i) {
   return text;
 }
 
-// An example that the user can copy: the first input that is not fixed, with 1 for what is unknown.
+// Options that a user can copy: every input that is not fixed, with likely sizes for what is unknown.
 std::string shape_hint(const Inspection& i) {
+  std::string options;
   for (const auto& input : i.inputs) {
     if (!input.shape) continue;
     std::vector<std::string> sizes;
     bool open = false;
     for (const auto& dim : *input.shape) {
       open = open || !dim.size;
-      sizes.push_back(dim.size ? std::to_string(*dim.size) : dim.symbol.empty() ? "?" : dim.symbol);
+      const bool batch = sizes.empty();
+      const bool image = input.shape->size() == 4;
+      sizes.push_back(std::to_string(dim.size.value_or(batch ? 1 : image ? 224 : 128)));
     }
-    if (!open) continue;
-    return fmt::format(
-        "fix the input's shape to see them: --input-shape '{}={}' with numbers for what is unknown",
-        printable(input.name), printable(joined(sizes, ",")));
+    if (open) options += fmt::format(" --input-shape '{}={}'", printable(input.name), joined(sizes, ","));
   }
-  return "";
+  return options.empty() ? "" : "say how large the inputs are, for example" + options;
 }
 
 std::string unknown_note(const Inspection& i) {
   std::string text;
   if (i.unknown_macs > 0) {
-    text +=
-        fmt::format("\n{}\n", styled(fmt::format("The MACs of {} are not known: shapes depend on the input.",
-                                                 plural(i.unknown_macs, "node")),
-                                     Style::yellow));
+    text += fmt::format(
+        "\n{}\n", styled(fmt::format("The MACs of {} are not known: they depend on the size of the inputs.",
+                                     plural(i.unknown_macs, "node")),
+                         Style::yellow));
     if (const std::string hint = shape_hint(i); !hint.empty()) text += "  hint: " + hint + "\n";
   }
   if (i.unknown_loops > 0) {

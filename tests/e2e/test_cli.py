@@ -1,0 +1,262 @@
+"""The command line: exit codes, messages, and what `anybit inspect` says of real and of freshly quantized models."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
+from inspecting import graphs_of, inspect  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+REAL = sorted((ROOT / "build/models").glob("*.onnx"))
+KEYS = {"path", "file_bytes", "ir_version", "model_version", "producer", "producer_version", "domain", "graph_name",
+        "doc", "opsets", "metadata", "inputs", "outputs", "parameters", "macs", "node_count", "operators", "quantized",
+        "subgraphs", "functions", "data_files", "training", "problems", "nodes"}
+
+
+@pytest.fixture(scope="module")
+def anybit(tool):
+    def run(*arguments, **more):
+        return subprocess.run([tool("anybit"), *map(str, arguments)], capture_output=True, text=True, **more)
+    return run
+
+
+@pytest.fixture(scope="module")
+def float_model(tmp_path_factory):
+    """Conv, Relu, global pool, Flatten, Gemm: 3×8×3×3 + 8 and 8×4 + 4 parameters."""
+    random = np.random.default_rng(1)
+    constants = {"w": random.normal(size=(8, 3, 3, 3)), "b": random.normal(size=8), "v": random.normal(size=(8, 4)),
+                 "c": random.normal(size=4)}
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w", "b"], ["y"], name="conv", pads=[1, 1, 1, 1]),
+         helper.make_node("Relu", ["y"], ["z"], name="relu"),
+         helper.make_node("GlobalAveragePool", ["z"], ["p"], name="pool"),
+         helper.make_node("Flatten", ["p"], ["f"], name="flatten"),
+         helper.make_node("Gemm", ["f", "v", "c"], ["out"], name="head")],
+        "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 16, 16])],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, ["batch", 4])],
+        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in constants.items()])
+    path = tmp_path_factory.mktemp("cli") / "float.onnx"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9, producer_name="tests")
+    model.metadata_props.add(key="task", value="none")
+    onnx.save(model, path)
+    return path
+
+
+class Samples(CalibrationDataReader):
+    def __init__(self):
+        random = np.random.default_rng(2)
+        self.left = [{"x": random.normal(size=(1, 3, 16, 16)).astype(np.float32)} for _ in range(4)]
+
+    def get_next(self):
+        return self.left.pop() if self.left else None
+
+
+def rows(said, **wanted):
+    return [row for row in said["quantized"] if all(row[key] == value for key, value in wanted.items())]
+
+
+def test_help_lists_the_commands_and_a_command_its_options(anybit):
+    assert "inspect" in anybit("--help").stdout
+    assert anybit("help", "inspect").stdout == anybit("inspect", "--help").stdout
+    assert "--input-shape" in anybit("help", "inspect").stdout
+
+
+def test_the_version_is_a_number_and_how_it_was_built(anybit):
+    done = anybit("--version")
+    assert done.returncode == 0
+    assert re.match(r"anybit \d+\.\d+\.\d+ \(.*\)\n$", done.stdout)
+
+
+@pytest.mark.parametrize("arguments, message, hint", [
+    ([], "no command is given", "--help"),
+    (["inspct", "m.onnx"], "unknown command 'inspct'", "did you mean 'inspect'?"),
+    (["help", "inspet"], "unknown command 'inspet'", "did you mean 'inspect'?"),
+    (["inspect", "m.onnx", "--node"], "unknown option '--node'", "did you mean '--nodes'?"),
+    (["inspect", "m.onnx", "--input-shap=x=1"], "unknown option '--input-shap'", "did you mean '--input-shape'?"),
+    (["inspect"], "MODEL is required", "anybit inspect --help"),
+    (["inspect", "m.onnx", "other.onnx"], "unknown argument 'other.onnx'", "anybit inspect --help"),
+    (["inspect", "m.onnx", "--input-shape", "x=1,a"], "--input-shape: cannot read 'x=1,a'", "x=1,3,640,640"),
+    (["inspect", "m.onnx", "--input-shape", "x=1,"], "--input-shape: cannot read 'x=1,'", "x=1,3,640,640"),
+    (["inspect", "m.onnx", "--dim", "n"], "--dim: cannot read 'n'", "batch=8"),
+    (["inspect", "m.onnx", "--max-rank", "many"], "--max-rank", "anybit inspect --help")])
+def test_a_wrong_call_ends_with_2_and_says_what_would_be_right(anybit, arguments, message, hint):
+    done = anybit(*arguments)
+    first, second = done.stderr.splitlines()
+    assert done.returncode == 2 and done.stdout == ""
+    assert first.startswith("anybit: ") and message in first
+    assert second.startswith("  hint: ") and hint in second
+
+
+def test_options_that_do_not_fit_the_model_are_a_wrong_call(anybit, float_model):
+    done = anybit("inspect", float_model, "--input-shape", "y=1,3,16,16")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"anybit: {float_model}: the model has no input 'y'")
+    done = anybit("inspect", float_model, "--dim", "bacth=2")
+    assert done.returncode == 2 and "did you mean 'batch'?" in done.stderr
+    assert anybit("inspect", float_model, "--input-shape", "x=1,4,16,16").returncode == 2
+
+
+def test_work_that_fails_ends_with_1_and_names_the_file(anybit, tmp_path):
+    missing = anybit("inspect", tmp_path / "none.onnx")
+    assert missing.returncode == 1 and "No such file" in missing.stderr
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"this is no model")
+    done = anybit("inspect", broken)
+    assert done.returncode == 1 and done.stdout == "" and str(broken) in done.stderr.splitlines()[0]
+
+
+def test_with_json_an_error_can_be_read_by_a_program(anybit, tmp_path):
+    done = anybit("inspect", tmp_path / "none.onnx", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["error"]["code"] == "not_found"
+
+
+def test_limits_can_be_lowered(anybit, float_model):
+    done = anybit("inspect", float_model, "--max-nodes", "2")
+    assert done.returncode == 1 and "nodes" in done.stderr
+    assert anybit("inspect", float_model, "--max-rank", "3").returncode == 1
+    assert anybit("inspect", float_model, "--max-elements", "100").returncode == 1
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
+def test_parameters_and_bytes_are_those_that_the_onnx_package_counts(path, tool):
+    model = onnx.load(path)
+    tensors = [t for graph in graphs_of(model.graph) for t in graph.initializer]
+    for graph in graphs_of(model.graph):
+        tensors += [a.t for node in graph.node if node.op_type == "Constant" for a in node.attribute if a.name == "value"]
+    said = inspect(tool("anybit"), path)
+    assert set(said) == KEYS
+    assert said["parameters"]["elements"] == sum(int(np.prod(t.dims)) for t in tensors)
+    assert said["parameters"]["bytes"] == sum(numpy_helper.to_array(t).nbytes for t in tensors)
+    assert sum(row["tensors"] for row in said["parameters"]["types"]) == len(tensors)
+    assert said["node_count"] == sum(len(graph.node) for graph in graphs_of(model.graph)) == len(said["nodes"])
+    assert said["file_bytes"] == path.stat().st_size
+    assert said["ir_version"] == model.ir_version
+    assert len(said["subgraphs"]) == len(list(graphs_of(model.graph))) - 1
+
+
+def test_a_float_model_is_told_completely(tool, float_model):
+    said = inspect(tool("anybit"), float_model, "--dim", "batch=2")
+    assert said["parameters"]["elements"] == 8 * 3 * 9 + 8 + 8 * 4 + 4
+    assert said["macs"] == {"total": 2 * 16 * 16 * 8 * 27 + 2 * 8 * 4, "unknown_nodes": 0, "unknown_loop_nodes": 0,
+                            "unknown_shape_nodes": 0}
+    assert [(op["name"], op["parameters"]) for op in said["operators"]][:2] == [("Conv", 224), ("Gemm", 36)]
+    assert said["inputs"][0]["shape"] == [2, 3, 16, 16] and said["outputs"][0]["shape"] == [2, 4]
+    assert said["quantized"] == [] and said["metadata"] == [{"key": "task", "value": "none"}]
+
+
+def test_an_open_batch_is_named_with_the_option_that_closes_it(anybit, float_model):
+    text = anybit("inspect", float_model).stdout
+    assert "The MACs of 2 nodes are not known" in text and "--input-shape 'x=1,3,16,16'" in text
+    assert "not known" not in anybit("inspect", float_model, "--input-shape", "x=1,3,16,16").stdout
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_a_model_with_quantize_and_dequantize_pairs(per_channel, tool, float_model, tmp_path):
+    path = tmp_path / "qdq.onnx"
+    quantize_static(float_model, path, Samples(), quant_format=QuantFormat.QDQ, per_channel=per_channel,
+                    activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+    said = inspect(tool("anybit"), path, "--dim", "batch=1")
+    weights = rows(said, role="weight", type="int8", symmetry="symmetric")
+    assert sum(row["tensors"] for row in weights) == 2
+    assert sum(row["elements"] for row in weights) == 8 * 27 + 8 * 4
+    conv = "channel" if per_channel else "tensor"
+    assert conv in {row["granularity"] for row in weights}
+    assert sum(row["tensors"] for row in rows(said, role="bias", type="int32")) == 2
+    assert rows(said, role="activation", type="uint8", granularity="tensor", scale="constant")
+    assert next(op for op in said["operators"] if op["name"] == "Conv")["parameters"] >= 8 * 27 + 8
+    assert said["macs"]["total"] == 16 * 16 * 8 * 27 + 8 * 4
+
+
+def test_a_model_with_quantized_operators(tool, float_model, tmp_path):
+    path = tmp_path / "qoperator.onnx"
+    quantize_static(float_model, path, Samples(), quant_format=QuantFormat.QOperator)
+    said = inspect(tool("anybit"), path, "--dim", "batch=1")
+    assert "QLinearConv" in {row["by"] for row in rows(said, role="weight")}
+    assert all(op["known"] for op in said["operators"])
+    assert said["macs"]["total"] == 16 * 16 * 8 * 27 + 8 * 4
+
+
+def test_a_model_quantized_when_it_runs(tool, float_model, tmp_path):
+    path = tmp_path / "dynamic.onnx"
+    quantize_dynamic(float_model, path, weight_type=QuantType.QInt8)
+    said = inspect(tool("anybit"), path, "--dim", "batch=1")
+    assert rows(said, role="activation", type="uint8", scale="dynamic", by="DynamicQuantizeLinear")
+    assert rows(said, role="weight", by="ConvInteger") and rows(said, role="weight", by="MatMulInteger")
+    assert said["macs"]["unknown_nodes"] == 0
+
+
+def test_blocks_of_four_bit_weights(tool, tmp_path):
+    weight = helper.make_tensor("w", TensorProto.INT4, [32, 64], bytes(1024), raw=True)
+    scale = numpy_helper.from_array(np.ones((2, 64), np.float32), "s")
+    graph = helper.make_graph(
+        [helper.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=0, block_size=16),
+         helper.make_node("MatMul", ["x", "f"], ["y"])], "blocks",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 32])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 64])], [weight, scale])
+    path = tmp_path / "blocks.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), path)
+    said = inspect(tool("anybit"), path)
+    [row] = said["quantized"]
+    assert (row["role"], row["type"], row["granularity"], row["block"], row["symmetry"], row["elements"]) == (
+        "weight", "int4", "block", 16, "symmetric", 2048)
+    assert said["parameters"]["bytes"] == 1024 + 2 * 64 * 4
+
+
+def test_external_data_is_listed_with_its_bytes(tool, float_model, tmp_path):
+    path = tmp_path / "outside.onnx"
+    onnx.save(onnx.load(float_model), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    said = inspect(tool("anybit"), path)
+    assert said["data_files"] == [{"location": "weights.bin", "tensors": 4, "bytes": 4 * (224 + 36)}]
+
+
+def test_names_from_a_model_cannot_reach_the_terminal(anybit, tmp_path):
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], name="\x1b[31mred")], "\x1b]0;title\x07",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])])
+    path = tmp_path / "hostile.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    assert "\x1b" not in anybit("inspect", path, "--nodes").stdout
+
+
+def terminal_output(command, **environment):
+    leader, follower = pty.openpty()
+    subprocess.run(command, stdout=follower, check=True, env={**os.environ, "TERM": "xterm", **environment})
+    os.close(follower)
+    text = b""
+    try:
+        while part := os.read(leader, 65536):
+            text += part
+    except OSError:  # the other end is closed and everything is read
+        pass
+    os.close(leader)
+    return text.decode()
+
+
+def test_colours_are_for_terminals_that_want_them(tool, float_model):
+    command = [tool("anybit"), "inspect", str(float_model)]
+    environment = {name: "" for name in ["NO_COLOR"]}
+    assert "\x1b[" in terminal_output(command, **environment)
+    assert "\x1b[" not in terminal_output(command, NO_COLOR="1")
+    assert "\x1b[" not in subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def test_wide_characters_keep_the_columns_aligned(anybit, tmp_path):
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in ["输入", "x"]]
+    graph = helper.make_graph([helper.make_node("Add", ["输入", "x"], ["y"])], "g", values,
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])])
+    path = tmp_path / "wide.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    text = anybit("inspect", path).stdout
+    assert "  输入  float32[1]\n  x     float32[1]\n" in text
