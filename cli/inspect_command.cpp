@@ -19,15 +19,22 @@ struct Options {
   bool nodes = false;
 };
 
+// An error of the operating system names the file already.
+Error in_file(Error error, const std::string& path) {
+  const bool named =
+      error.message.find(path) != std::string::npos || error.place.find(path) != std::string::npos;
+  return named ? error : std::move(error).within(path);
+}
+
 Result<void> run(const Options& options) {
   auto shapes = parse_shapes(options.shapes);
   if (!shapes.ok()) return std::move(shapes).error();
   auto dims = parse_dims(options.dims);
   if (!dims.ok()) return std::move(dims).error();
   auto model = Model::load(options.model, options.load);
-  if (!model.ok()) return std::move(model).error();
+  if (!model.ok()) return in_file(std::move(model).error(), options.model);
   auto inspection = inspect(*model, {*std::move(shapes), *std::move(dims)});
-  if (!inspection.ok()) return std::move(inspection).error().within(options.model);
+  if (!inspection.ok()) return in_file(std::move(inspection).error(), options.model);
   fmt::print("{}", options.json ? to_json(*inspection) : to_text(*inspection, options.nodes));
   return {};
 }

@@ -79,6 +79,16 @@ int explain(const CLI::ParseError& error, const CLI::App& app) {
   return kWrongCall;
 }
 
+int help(const CLI::App& app, const std::string& topic) {
+  const auto named = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == topic; });
+  if (named.empty() && !topic.empty()) {
+    complain(fmt::format("unknown command '{}'", printable(topic)), did_you_mean(topic, command_names()));
+    return kWrongCall;
+  }
+  fmt::print("{}", topic.empty() ? app.help() : named[0]->help(app.get_name()));
+  return kFine;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Quantizes neural networks: an ONNX model in, a smaller and faster one out, in any number format.",
@@ -94,9 +104,9 @@ int run(int argc, char** argv) {
     sub->allow_extras(false);
     actions.emplace_back(sub, one.command.set_up(*sub));
   }
-  CLI::App* help = app.add_subcommand("help", "Tell about one command");
-  std::string topic;
-  help->add_option("COMMAND", topic, "The command to tell about");
+  app.add_subcommand("help", "Tell about one command");
+  // Before CLI11 reads the rest: it would take the topic for the command itself.
+  if (argc > 1 && std::string_view(argv[1]) == "help") return help(app, argc > 2 ? argv[2] : "");
 
   try {
     app.parse(argc, argv);
@@ -106,16 +116,6 @@ int run(int argc, char** argv) {
     return explain(error, app);
   }
   if (!app.remaining().empty()) return explain(CLI::ExtrasError(app.remaining()), app);
-  if (help->parsed()) {
-    const auto named = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == topic; });
-    const CLI::App* about = topic.empty() ? &app : named.empty() ? nullptr : named[0];
-    if (!about) {
-      complain(fmt::format("unknown command '{}'", printable(topic)), did_you_mean(topic, command_names()));
-      return kWrongCall;
-    }
-    fmt::print("{}", about->help());
-    return kFine;
-  }
   for (const auto& [sub, action] : actions) {
     if (!sub->parsed()) continue;
     const Result<void> done = action();

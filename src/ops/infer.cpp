@@ -17,7 +17,7 @@ using graph::Node;
 
 // A model may call functions that call functions: a few kilobytes can stand for 2^64 nodes. What lies beyond
 // these bounds stays unknown.
-constexpr std::int64_t kVisits = 4'000'000;
+constexpr std::int64_t kVisits = 2'000'000;
 constexpr std::size_t kDepth = 200;
 constexpr std::size_t kProblems = 1000;
 constexpr std::int64_t kElements = 2'000'000;  // followed contents, altogether
@@ -306,6 +306,7 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
   if (function == functions_.end()) facts.multiplies = descriptor && descriptor->macs;
   if (outputs.ok()) {
     facts.outputs = std::move(outputs).value();
+    facts.outputs.resize(node.outputs.size());
     if (function == functions_.end() && facts.multiplies && in_budget) {
       facts.macs = descriptor->macs(call, facts.outputs);
     }
