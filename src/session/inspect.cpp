@@ -4,10 +4,10 @@
 #include <map>
 
 #include "base/checked.hpp"
+#include "base/guard.hpp"
 #include "base/try.hpp"
 #include "graph/type.hpp"
 #include "ops/infer.hpp"
-#include "session/guard.hpp"
 #include "session/inspect_parameters.hpp"
 #include "session/inspect_quantization.hpp"
 #include "session/model_access.hpp"

@@ -2,10 +2,10 @@
 
 #include <sys/stat.h>
 
+#include "base/guard.hpp"
 #include "base/try.hpp"
 #include "onnx/load.hpp"
 #include "onnx/save.hpp"
-#include "session/guard.hpp"
 #include "session/model_access.hpp"
 
 namespace anybit {

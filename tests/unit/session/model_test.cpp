@@ -4,8 +4,8 @@
 
 #include "anybit/inspect.hpp"
 #include "anybit/version.hpp"
+#include "base/guard.hpp"
 #include "onnx/save.hpp"
-#include "session/guard.hpp"
 #include "unit/ops/graphs.hpp"
 
 namespace anybit {
