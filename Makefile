@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-large test-exhaustive test-arm bench-io bench-formats lint format check-all fuzz \
+.PHONY: help build demo docs test test-large test-exhaustive test-arm bench-io bench-formats lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)
@@ -26,6 +26,11 @@ build:  ## Build the program (build/release/bin/anybit) and the library (build/r
 demo:  ## Build, then show what anybit does on the model that ships with it
 	$(build_release)
 	@scripts/demo
+
+docs:  ## Bring the generated parts of docs/ up to date
+	$(build_release)
+	@scripts/setup python
+	@.venv/bin/python scripts/make_docs build/release/bin/anybit
 
 test:  ## Run all tests: format, build, unit tests, a sanitizer subset, Python tests
 	@scripts/test $(JOBS)

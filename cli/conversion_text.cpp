@@ -1,0 +1,98 @@
+#include "conversion_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "table.hpp"
+
+namespace anybit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::int64_t> index_of(std::int64_t at, const std::vector<std::int64_t>& dims) {
+  std::vector<std::int64_t> index(dims.size());
+  for (std::size_t d = dims.size(); d-- > 0; at /= dims[d]) index[d] = at % dims[d];
+  return index;
+}
+
+std::int64_t float_bytes(const TensorFormat& format) { return 4 * format.count(); }
+
+std::string part_of(std::int64_t count, std::int64_t all) {
+  return count == 0 ? "none" : fmt::format("{} ({})", long_count(count), share(count, all));
+}
+
+}  // namespace
+
+std::string to_text(const Conversion& c) {
+  Table table({{""}, {""}});
+  const TensorFormat& f = c.format;
+  table.add({"Tensor", fmt::format("[{}], {} values", fmt::join(f.dims(), ", "), long_count(f.count()))});
+  std::string groups;
+  if (f.granularity() != Granularity::element) {
+    groups = fmt::format(", {} of [{}]", f.groups() == 1 ? "one group" : long_count(f.groups()) + " groups",
+                         fmt::join(f.group_shape(), ", "));
+  }
+  table.add({"Format", fmt::format("{}{}, {}", f.name(), groups, name_of(f.rounding()))});
+  if (c.bytes) {
+    const double ratio =
+        static_cast<double>(float_bytes(f)) / static_cast<double>(std::max<std::int64_t>(*c.bytes, 1));
+    table.add({"Size", fmt::format("{} as float32, {} packed ({:.2f} × smaller)", short_bytes(float_bytes(f)),
+                                   short_bytes(*c.bytes), ratio)});
+  }
+  table.add({"Bits per value", fmt::format("{:.4g}", f.bits_per_value())});
+  if (c.losses) {
+    const Losses& l = *c.losses;
+    table.add({"Signal to noise", std::isinf(l.signal_to_noise) && l.signal_to_noise > 0
+                                      ? "exact"
+                                      : fmt::format("{:.2f} dB", l.signal_to_noise)});
+    table.add({"Largest error", l.largest_error_at < 0
+                                    ? "none"
+                                    : fmt::format("{:.6g} at [{}]", l.largest_error,
+                                                  fmt::join(index_of(l.largest_error_at, f.dims()), ", "))});
+    table.add({"Saturated", part_of(l.saturated, f.count())});
+    table.add({"Flushed to zero", part_of(l.flushed, f.count())});
+    if (l.not_a_number > 0) table.add({"NaN", part_of(l.not_a_number, f.count())});
+  }
+  table.add({"Written", c.output});
+  return table.text(0);
+}
+
+std::string to_json(const Conversion& c) {
+  const TensorFormat& f = c.format;
+  Json parameters = Json::object();
+  for (const auto& [name, value] : f.parameters()) {
+    parameters[name] = std::visit([](const auto& v) { return Json(v); }, value);
+  }
+  Json json{{"input", c.input},
+            {"output", c.output},
+            {"format", f.name()},
+            {"parameters", parameters},
+            {"dims", f.dims()},
+            {"granularity", name_of(f.granularity())},
+            {"group_shape", f.group_shape()},
+            {"groups", f.groups()},
+            {"rounding", name_of(f.rounding())},
+            {"bits", f.bits()},
+            {"bits_per_value", f.bits_per_value()},
+            {"float32_bytes", float_bytes(f)},
+            {"packed_bytes", c.bytes ? Json(*c.bytes) : Json()}};
+  if (c.losses) {
+    const Losses& l = *c.losses;
+    const bool exact = std::isinf(l.signal_to_noise) && l.signal_to_noise > 0;
+    json["losses"] = {
+        {"exact", exact},
+        {"signal_to_noise_db", std::isfinite(l.signal_to_noise) ? Json(l.signal_to_noise) : Json()},
+        {"mean_squared_error", l.mean_squared_error},
+        {"largest_error", l.largest_error},
+        {"largest_error_at", l.largest_error_at < 0 ? Json() : Json(index_of(l.largest_error_at, f.dims()))},
+        {"saturated", l.saturated},
+        {"flushed", l.flushed},
+        {"not_a_number", l.not_a_number}};
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace anybit::cli

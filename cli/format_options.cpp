@@ -1,0 +1,30 @@
+#include "format_options.hpp"
+
+#include <fmt/format.h>
+
+namespace anybit::cli {
+
+Error wrong_call(Error error) {
+  if (error.code == Code::not_found) error.code = Code::invalid_argument;
+  return error;
+}
+
+Result<ParameterValues> parse_parameters(const std::string& format, const std::vector<std::string>& texts) {
+  ParameterValues values;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Error{Code::invalid_argument,
+                   fmt::format("--set: cannot read '{}'", text),
+                   {},
+                   "write it like --set saturate=false"};
+    }
+    const std::string name = text.substr(0, equals);
+    auto value = parse_parameter(format, name, std::string_view(text).substr(equals + 1));
+    if (!value.ok()) return wrong_call(std::move(value).error());
+    values[name] = *std::move(value);
+  }
+  return values;
+}
+
+}  // namespace anybit::cli

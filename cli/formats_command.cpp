@@ -1,0 +1,54 @@
+// anybit formats [NAME]: the number formats there are, or all about one.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "command.hpp"
+#include "format_options.hpp"
+#include "format_text.hpp"
+
+namespace anybit::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  std::vector<std::string> set;
+  bool json = false;
+};
+
+Result<void> list(bool json) {
+  const auto formats = list_formats();
+  if (!formats.ok()) return formats.error();
+  fmt::print("{}", json ? to_json(*formats) : to_text(*formats));
+  return {};
+}
+
+Result<void> tell(const Options& options) {
+  const auto parameters = parse_parameters(options.name, options.set);
+  if (!parameters.ok()) return parameters.error();
+  const auto format = describe_format(options.name, *parameters);
+  if (!format.ok()) return wrong_call(format.error());
+  const auto text = options.json ? to_json(*format, *parameters) : to_text(*format, *parameters);
+  if (!text.ok()) return text.error();
+  fmt::print("{}", *text);
+  return {};
+}
+
+std::function<Result<void>()> set_up(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::Option* name = app.add_option("NAME", options->name, "Tell all about this one");
+  app.add_option("--set", options->set, "A parameter of the format: width=6 (may be repeated)")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->needs(name);
+  app.add_flag("--json", options->json, "Print everything as JSON");
+  return [options] { return options->name.empty() ? list(options->json) : tell(*options); };
+}
+
+}  // namespace
+
+Command formats_command() {
+  return {"List the number formats, or tell all about one: range, layout, parameters, an example", set_up};
+}
+
+}  // namespace anybit::cli
