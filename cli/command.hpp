@@ -1,4 +1,4 @@
-// One command of the program. `commands/NAME.cpp` defines `Command NAME_command()`; CMake makes the list of
+// One command of the program. `NAME_command.cpp` defines `Command NAME_command()`; CMake makes the list of
 // them.
 #pragma once
 
