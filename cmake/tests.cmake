@@ -1,4 +1,4 @@
-# One GoogleTest program for each folder below tests/unit, linked with the internals.
+# One GoogleTest program for each folder below tests/unit, linked with that folder and what it depends on.
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
@@ -10,7 +10,7 @@ foreach(folder IN LISTS folders)
     target_compile_options(unit_${folder} PRIVATE ${ANYBIT_WARNINGS})
     target_include_directories(unit_${folder} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(unit_${folder} PRIVATE ANYBIT_SOURCE="${PROJECT_SOURCE_DIR}")
-    target_link_libraries(unit_${folder} PRIVATE anybit_internal GTest::gmock GTest::gtest_main)
+    target_link_libraries(unit_${folder} PRIVATE anybit_with_${folder} GTest::gmock GTest::gtest_main)
     gtest_discover_tests(unit_${folder} TEST_PREFIX ${folder}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endforeach()
@@ -18,16 +18,16 @@ endforeach()
 # The codecs for tests in Python.
 add_library(codec_library SHARED ${PROJECT_SOURCE_DIR}/tests/formats/codec_library.cpp)
 target_compile_options(codec_library PRIVATE ${ANYBIT_WARNINGS})
-target_link_libraries(codec_library PRIVATE anybit_internal)
+target_link_libraries(codec_library PRIVATE anybit_with_kernels)
 
-# Small programs that tests in Python drive.
+# Small programs that load and save models, driven by tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)
   foreach(source IN LISTS tools)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
     target_compile_options(${name} PRIVATE ${ANYBIT_WARNINGS})
-    target_link_libraries(${name} PRIVATE anybit_internal)
+    target_link_libraries(${name} PRIVATE anybit_with_onnx)
   endforeach()
 endif()
 # tests/fault: a shim that makes calls of the operating system fail, and a program to try it on.
@@ -36,4 +36,4 @@ target_compile_options(failing_io PRIVATE ${ANYBIT_WARNINGS})
 target_link_libraries(failing_io PRIVATE ${CMAKE_DL_LIBS})
 add_executable(save_tool ${PROJECT_SOURCE_DIR}/tests/fault/save_tool.cpp)
 target_compile_options(save_tool PRIVATE ${ANYBIT_WARNINGS})
-target_link_libraries(save_tool PRIVATE anybit_internal)
+target_link_libraries(save_tool PRIVATE anybit_with_base)
