@@ -16,7 +16,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ.get("ANYBIT_BUILD", ROOT / "build/release")) / "bin/bench_formats"
-BEGIN, END = "<!-- speed: made by make bench-formats -->", "<!-- end of speed -->"
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 # ml_dtypes has the type, not the block formats made of it.
 PEERS = {

@@ -42,6 +42,10 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->group(kGroup);
+  app.add_option("--max-records", options.limits.records, "Refuse files with more messages and strings")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group(kGroup);
   app.add_flag(
          "--allow-linked-data", options.allow_linked_data,
          "Let external data be symbolic or hard links, as in the caches of package managers and model hubs")

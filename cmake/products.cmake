@@ -19,7 +19,7 @@ include(cli_commands)
 add_executable(anybit_cli ${cli_sources})
 set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit EXPORT_NAME program BUILD_RPATH "\$ORIGIN/../lib"
                                             INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-target_compile_options(anybit_cli PRIVATE ${ANYBIT_WARNINGS})
+target_compile_options(anybit_cli PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-O1>)  # parsing options and JSON
 target_include_directories(anybit_cli PRIVATE ${PROJECT_SOURCE_DIR}/cli)
 target_link_libraries(anybit_cli PRIVATE anybit fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
 

@@ -5,6 +5,8 @@
 namespace anybit {
 namespace {
 
+constexpr std::size_t kMost = 3;
+
 // Edits (insert, delete, replace) that turn a into b.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -19,6 +21,23 @@ std::size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+// Names that begin like the word, if none is near as a whole: "mxfp66" for mxfp6_e2m3. Longest beginning
+// first.
+std::vector<std::string> with_same_beginning(std::string_view word, std::span<const std::string_view> names) {
+  constexpr std::size_t kShortest = 3;
+  std::size_t longest = kShortest;
+  std::vector<std::string> result;
+  for (std::string_view name : names) {
+    const auto differ = std::mismatch(word.begin(), word.end(), name.begin(), name.end()).first;
+    const auto same = static_cast<std::size_t>(differ - word.begin());
+    if (same < longest) continue;
+    if (same > longest) result.clear();
+    longest = same;
+    if (result.size() < kMost) result.emplace_back(name);
+  }
+  return result;
 }
 
 }  // namespace
@@ -36,9 +55,8 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> result;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, found.size()); ++i)
-    result.emplace_back(found[i].second);
-  return result;
+  for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) result.emplace_back(found[i].second);
+  return result.empty() ? with_same_beginning(word, names) : result;
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names) {

@@ -1,0 +1,27 @@
+// "Did you mean": close names first, then those that begin alike.
+#include "base/nearest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace anybit {
+namespace {
+
+constexpr std::string_view kNames[] = {"fp8_e4m3", "fp8_e5m2", "int8", "mxfp6_e2m3", "mxfp6_e3m2", "nvfp4"};
+
+TEST(Nearest, AMisspeltNameIsFound) {
+  EXPECT_EQ(nearest("fp8_e4m4", kNames).front(), "fp8_e4m3");
+  EXPECT_EQ(did_you_mean("nvfp44", kNames), "did you mean 'nvfp4'?");
+}
+
+TEST(Nearest, ANameCutShortGetsThoseThatBeginAlike) {
+  EXPECT_THAT(nearest("mxfp66", kNames), testing::ElementsAre("mxfp6_e2m3", "mxfp6_e3m2"));
+}
+
+TEST(Nearest, NothingIsOfferedForAWordLikeNone) {
+  EXPECT_EQ(did_you_mean("zebra", kNames), "");
+  EXPECT_EQ(did_you_mean("", kNames), "");
+}
+
+}  // namespace
+}  // namespace anybit
