@@ -58,7 +58,7 @@ Result<Parts> split(const Bytes& bytes) {
   if (!text.starts_with(kMagic) || text.size() < 10) {
     return error_at(Code::malformed, {}, "not a .npy file", "numpy.save writes such files");
   }
-  const int version = text[6];
+  const int version = static_cast<unsigned char>(text[6]);
   if (version < 1 || version > 3) {
     return error_at(Code::unsupported, {}, fmt::format(".npy version {} is not known", version), "1 to 3");
   }

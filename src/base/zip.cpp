@@ -17,7 +17,7 @@ constexpr std::uint32_t kFull32 = 0xFFFFFFFF;
 constexpr std::uint16_t kFull16 = 0xFFFF, kZip64 = 45, kFirstDate = 1 << 5 | 1;  // 1 January 1980
 constexpr std::uint16_t kEncrypted = 1;
 
-Error malformed(std::string why) { return error_at(Code::malformed, {}, "not a .npz file: " + why); }
+Error malformed(const std::string& why) { return error_at(Code::malformed, {}, "not a .npz file: " + why); }
 
 class Writer {
  public:
