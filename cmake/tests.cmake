@@ -20,6 +20,13 @@ add_library(codec_library SHARED ${PROJECT_SOURCE_DIR}/tests/formats/codec_libra
 target_compile_options(codec_library PRIVATE ${ANYBIT_WARNINGS})
 target_link_libraries(codec_library PRIVATE anybit_with_kernels)
 
+# The executor for tests in Python.
+if(NOT ANYBIT_CODECS_ONLY)
+  add_library(executor_library SHARED ${PROJECT_SOURCE_DIR}/tests/runtime/executor_library.cpp)
+  target_compile_options(executor_library PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(executor_library PRIVATE anybit_with_runtime anybit_with_onnx)
+endif()
+
 # Small programs that load and save models, driven by tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)

@@ -1,6 +1,8 @@
 // Constant, ConstantOfShape, Range, EyeLike, OneHot: tensors made from numbers.
+#include <algorithm>
 #include <cmath>
 
+#include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -95,6 +97,33 @@ Result<Values> infer_one_hot(const Call& call) {
   return outputs_of(call, tensor(call.in(2).type, std::move(shape)));
 }
 
+template <class T>
+Result<void> fill(Frame& frame, ElementType type, const Dims& dims, std::span<const T> elements) {
+  Array* out = TRY(frame.out(0, type, dims));
+  std::ranges::copy(elements, out->mutable_data<T>());
+  return {};
+}
+
+Result<void> run_constant(Frame& frame) {
+  const auto size = [](const auto& list) { return Dims{static_cast<std::int64_t>(list->size())}; };
+  if (const graph::Tensor* held = frame.tensor("value"))
+    return frame.set(0, TRY(Array::from(*held, frame.memory())));
+  if (const auto number = frame.integer("value_int"))
+    return fill<std::int64_t>(frame, int64, {}, std::span(&*number, 1));
+  if (const auto list = frame.ints("value_ints")) return fill(frame, int64, size(list), *list);
+  if (frame.find("value_float")) {
+    const auto number = static_cast<float>(frame.real("value_float", 0));
+    return fill<float>(frame, float32, {}, std::span(&number, 1));
+  }
+  if (const auto list = frame.floats("value_floats")) return fill(frame, float32, size(list), *list);
+  if (frame.find("value_string")) {
+    const std::string text(frame.text("value_string", ""));
+    return fill<std::string>(frame, string, {}, std::span(&text, 1));
+  }
+  if (const auto list = frame.texts("value_strings")) return fill(frame, string, size(list), *list);
+  return wrong("it has no value", "one of value, value_int, value_float, …");
+}
+
 }  // namespace
 
 std::span<const Descriptor> constant_descriptors() {
@@ -102,7 +131,9 @@ std::span<const Descriptor> constant_descriptors() {
       {.name = "Constant",
        .domain = "",
        .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
-       .infer = infer_constant},
+       .infer = infer_constant,
+       .run = run_constant,
+       .required = 0},
       {.name = "ConstantOfShape",
        .domain = "",
        .since = {9, 20, 21, 23, 24, 25},

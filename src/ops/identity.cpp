@@ -1,4 +1,5 @@
 // Identity and Dropout: at inference both hand their input on, contents included.
+#include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -15,6 +16,11 @@ Result<Values> infer_dropout(const Call& call) {
   return values;
 }
 
+Result<void> run_identity(Frame& frame) {
+  if (!frame.datum(0).is_array()) return frame.set(0, frame.datum(0));
+  return frame.share(0, 0, frame.in(0).dims());
+}
+
 }  // namespace
 
 std::span<const Descriptor> identity_descriptors() {
@@ -22,7 +28,8 @@ std::span<const Descriptor> identity_descriptors() {
       {.name = "Identity",
        .domain = "",
        .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
-       .infer = infer_identity},
+       .infer = infer_identity,
+       .run = run_identity},
       {.name = "Dropout", .domain = "", .since = {1, 6, 7, 10, 12, 13, 22}, .infer = infer_dropout},
   };
   return all;

@@ -53,9 +53,9 @@ struct Mark {
 
 // Where operators' versions and references to attributes are looked up: the model, or a function called by a
 // node.
-struct Frame {
+struct Surroundings {
   const std::vector<graph::OpsetImport>& opsets;
-  const Frame* caller = nullptr;
+  const Surroundings* caller = nullptr;
   const Node* call = nullptr;
   const Function* function = nullptr;
 
@@ -68,13 +68,13 @@ struct Frame {
   }
 };
 
-const Attribute* find_attribute(const Node& node, std::string_view name, const Frame& frame) {
+const Attribute* find_attribute(const Node& node, std::string_view name, const Surroundings& around) {
   const Attribute* found = node.attribute(name);
   if (!found || found->reference.empty()) return found;
-  if (!frame.function) return nullptr;
-  if (const Attribute* given = find_attribute(*frame.call, found->reference.str(), *frame.caller))
+  if (!around.function) return nullptr;
+  if (const Attribute* given = find_attribute(*around.call, found->reference.str(), *around.caller))
     return given;
-  for (const Attribute& one : frame.function->default_attributes) {
+  for (const Attribute& one : around.function->default_attributes) {
     if (one.name == found->reference) return &one;
   }
   return nullptr;
@@ -115,7 +115,7 @@ class Walker {
   }
 
   Body graph(const Graph& graph, std::string place, const Values& given, const Scope* parent,
-             const Frame& frame, std::size_t depth) {
+             const Surroundings& around, std::size_t depth) {
     const std::size_t index = result_.graphs.size();
     result_.graphs.push_back({&graph, std::move(place), depth});
     Scope scope{parent, {}};
@@ -134,7 +134,7 @@ class Walker {
     body.first = result_.nodes.size();
     body.first_problem = result_.problems.size();
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      NodeFacts& facts = node(graph.nodes[i], i, index, scope, frame, depth);
+      NodeFacts& facts = node(graph.nodes[i], i, index, scope, around, depth);
       for (std::size_t k = 0; k < facts.outputs.size(); ++k) {
         const auto hint = hints.find(facts.node->outputs[k]);
         if (hint != hints.end())
@@ -172,11 +172,11 @@ class Walker {
     return found != options_.dims.end() ? Dim(found->second) : Dim::named(*symbol);
   }
 
-  NodeFacts& node(const Node& node, std::size_t position, std::size_t graph, Scope& scope, const Frame& frame,
-                  std::size_t depth);
+  NodeFacts& node(const Node& node, std::size_t position, std::size_t graph, Scope& scope,
+                  const Surroundings& around, std::size_t depth);
   Result<Values> call_function(const Function& function, const Node& node,
-                               std::span<const Value* const> inputs, const Frame& frame, std::size_t depth,
-                               NodeFacts& facts);
+                               std::span<const Value* const> inputs, const Surroundings& around,
+                               std::size_t depth, NodeFacts& facts);
 
   const InferOptions& options_;
   Inference& result_;
@@ -187,16 +187,16 @@ class Walker {
 
 class NodeCall : public Call {
  public:
-  NodeCall(Walker& walker, const Node& called, std::string place, const Scope& scope, const Frame& frame,
-           std::size_t depth)
+  NodeCall(Walker& walker, const Node& called, std::string place, const Scope& scope,
+           const Surroundings& around, std::size_t depth)
       : Call(called),
         walker_(walker),
         place_(std::move(place)),
         scope_(scope),
-        frame_(frame),
+        around_(around),
         depth_(depth) {}
 
-  const Attribute* find(std::string_view name) const override { return find_attribute(node, name, frame_); }
+  const Attribute* find(std::string_view name) const override { return find_attribute(node, name, around_); }
 
   Result<Body> enter(const Graph& graph, const Values& given, std::string_view which) const override {
     Inference& result = walker_.result_;
@@ -206,7 +206,7 @@ class NodeCall : public Call {
       result.problems.resize(before->second.problems);
     }
     if (depth_ >= kDepth) return Body{Values(graph.outputs.size())};
-    return walker_.graph(graph, fmt::format("{}, {}", place_, which), given, &scope_, frame_, depth_ + 1);
+    return walker_.graph(graph, fmt::format("{}, {}", place_, which), given, &scope_, around_, depth_ + 1);
   }
 
   void repeat(const Body& body, const Dim& runs) const override {
@@ -235,16 +235,16 @@ class NodeCall : public Call {
   Walker& walker_;
   std::string place_;
   const Scope& scope_;
-  const Frame& frame_;
+  const Surroundings& around_;
   std::size_t depth_;
   mutable std::map<std::string, Mark, std::less<>> entered_;
 };
 
 Result<Values> Walker::call_function(const Function& function, const Node& node,
-                                     std::span<const Value* const> inputs, const Frame& frame,
+                                     std::span<const Value* const> inputs, const Surroundings& around,
                                      std::size_t depth, NodeFacts& facts) {
   if (depth >= kDepth) return Values(node.outputs.size());
-  const Frame inner{function.opsets, &frame, &node, &function};
+  const Surroundings inner{function.opsets, &around, &node, &function};
   const Mark outside(result_);
   Scope scope;
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
@@ -272,7 +272,7 @@ Result<Values> Walker::call_function(const Function& function, const Node& node,
 }
 
 NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t graph, Scope& scope,
-                        const Frame& frame, std::size_t depth) {
+                        const Surroundings& around, std::size_t depth) {
   NodeFacts& facts = result_.nodes.emplace_back();
   facts.node = &node;
   facts.graph = graph;
@@ -286,14 +286,14 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
   const bool in_budget = ++visits_ <= kVisits;
   const auto function = functions_.find(key(node.domain.str(), node.op_type.str(), node.overload.str()));
   const Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-  NodeCall call(*this, node, graph::place_of(node, position), scope, frame, depth);
+  NodeCall call(*this, node, graph::place_of(node, position), scope, around, depth);
   call.inputs = facts.inputs;
   if (function != functions_.end()) {
     facts.known = true;
-    if (in_budget) outputs = call_function(*function->second, node, facts.inputs, frame, depth, facts);
+    if (in_budget) outputs = call_function(*function->second, node, facts.inputs, around, depth, facts);
   } else if (descriptor) {
     facts.known = true;
-    const std::int64_t opset = frame.opset(node.domain.str());
+    const std::int64_t opset = around.opset(node.domain.str());
     const auto version = version_in(*descriptor, opset);
     if (!version) {
       outputs = wrong(fmt::format("opset {} does not have {} yet", opset, descriptor->name),
@@ -385,8 +385,8 @@ Result<Inference> infer(const graph::Model& model, const InferOptions& options) 
     if (given != fixed.input_shapes.end()) value.shape = Shape(given->second.begin(), given->second.end());
     result.inputs.push_back(std::move(value));
   }
-  const Frame frame{model.opsets};
-  result.outputs = walker.graph(*model.graph, "", result.inputs, nullptr, frame, 0).outputs;
+  const Surroundings around{model.opsets};
+  result.outputs = walker.graph(*model.graph, "", result.inputs, nullptr, around, 0).outputs;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const Value declared = walker.declared(model.graph->outputs[i].type);
     result.outputs[i] = merged(std::move(result.outputs[i]), declared);

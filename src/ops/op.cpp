@@ -44,11 +44,6 @@ std::optional<std::vector<Dim>> contents(const graph::Tensor& constant, std::siz
   }
 }
 
-template <class T>
-const T* get(const graph::Attribute* attribute) {
-  return attribute ? std::get_if<T>(&attribute->value) : nullptr;
-}
-
 }  // namespace
 
 Value tensor(ElementType type, std::optional<Shape> shape) {
@@ -91,45 +86,6 @@ std::optional<std::vector<double>> reals(const Value& value) {
 const Value& Call::in(std::size_t i) const {
   static const Value unknown;
   return i < inputs.size() ? *inputs[i] : unknown;
-}
-
-std::optional<std::int64_t> Call::integer(std::string_view name) const {
-  const auto* number = get<std::int64_t>(find(name));
-  return number ? std::optional(*number) : std::nullopt;
-}
-
-std::int64_t Call::integer(std::string_view name, std::int64_t otherwise) const {
-  return integer(name).value_or(otherwise);
-}
-
-double Call::real(std::string_view name, double otherwise) const {
-  const auto* number = get<float>(find(name));
-  return number ? static_cast<double>(*number) : otherwise;
-}
-
-std::string_view Call::text(std::string_view name, std::string_view otherwise) const {
-  const auto* string = get<std::string>(find(name));
-  return string ? std::string_view(*string) : otherwise;
-}
-
-std::optional<std::vector<std::int64_t>> Call::integers(std::string_view name) const {
-  const graph::Attribute* attribute = find(name);
-  if (!attribute) return std::nullopt;
-  if (const auto* list = get<std::vector<std::int64_t>>(attribute)) return *list;
-  const bool empty = std::holds_alternative<std::monostate>(attribute->value);
-  return empty ? std::optional(std::vector<std::int64_t>()) : std::nullopt;
-}
-
-std::optional<std::vector<double>> Call::reals(std::string_view name) const {
-  const auto* list = get<std::vector<float>>(find(name));
-  return list ? std::optional(std::vector<double>(list->begin(), list->end())) : std::nullopt;
-}
-
-const graph::Tensor* Call::tensor(std::string_view name) const { return get<graph::Tensor>(find(name)); }
-
-const graph::Graph* Call::graph(std::string_view name) const {
-  const auto* box = get<graph::GraphBox>(find(name));
-  return box ? &**box : nullptr;
 }
 
 std::optional<std::vector<Dim>> Call::list(std::size_t i, std::string_view name) const {

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "graph/model.hpp"
+#include "ops/attributes.hpp"
 #include "ops/dim.hpp"
 #include "ops/table.hpp"
 
@@ -52,15 +53,10 @@ struct Body {
 };
 
 // One node to be inferred, and what its surroundings can do for it.
-struct Call {
-  const graph::Node& node;
-  std::int64_t version = 1;  // of the operator: the newest that the model's opset has
+struct Call : Attributes {
+  using Attributes::Attributes;
   std::span<const Value* const> inputs;
 
-  explicit Call(const graph::Node& called) : node(called) {}
-  virtual ~Call() = default;
-  // An attribute; one that refers to an attribute of an enclosing function is looked up there.
-  virtual const graph::Attribute* find(std::string_view name) const = 0;
   // Infers a graph of this node. Inputs that are not given are as the graph declares them. Entering the same
   // one again replaces what was found before.
   virtual Result<Body> enter(const graph::Graph& graph, const Values& given,
@@ -77,16 +73,6 @@ struct Call {
   // Unknown if the input is left out.
   const Value& in(std::size_t i) const;
   std::size_t output_count() const { return node.outputs.size(); }
-
-  // An attribute, or what the operator assumes without it. One of another kind counts as not given.
-  std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
-  std::optional<std::int64_t> integer(std::string_view name) const;
-  double real(std::string_view name, double otherwise) const;
-  std::string_view text(std::string_view name, std::string_view otherwise) const;
-  std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
-  std::optional<std::vector<double>> reals(std::string_view name) const;
-  const graph::Tensor* tensor(std::string_view name) const;
-  const graph::Graph* graph(std::string_view name) const;
 
   // The contents of input `i`; of attribute `name` in the versions that had it there.
   std::optional<std::vector<Dim>> list(std::size_t i, std::string_view name) const;

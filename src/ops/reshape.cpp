@@ -2,6 +2,8 @@
 // -25.
 #include <algorithm>
 
+#include "base/checked.hpp"
+#include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -88,12 +90,60 @@ Result<Values> infer_flatten(const Call& call) {
                     tensor(call.in(0).type, Shape{product(all.first(split)), product(all.subspan(split))}));
 }
 
+Result<void> run_reshape(Frame& frame) {
+  const auto target = TRY(dims_of(frame, 1, "shape"));
+  if (!target) return wrong("no target shape is given");
+  const Dims& input = frame.in(0).dims();
+  const bool copy_zero = !frame.flag("allowzero");
+  Dims dims = *target;
+  std::int64_t known = 1;
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == 0 && copy_zero) {
+      if (i >= input.size()) return wrong(fmt::format("the 0 at place {} has no dimension to copy", i));
+      dims[i] = input[i];
+    }
+    if (dims[i] == -1 && !open) {
+      open = i;
+    } else if (dims[i] < 0) {
+      return wrong(fmt::format("the target shape is {}", to_string(*target)), "sizes, 0 to copy, or one -1");
+    } else {
+      known = checked_mul(known, dims[i]).value_or(-1);
+      if (known < 0) return wrong(fmt::format("the target shape {} is too large", to_string(*target)));
+    }
+  }
+  const std::int64_t count = frame.in(0).count();
+  if (open) dims[*open] = known == 0 ? 0 : count / known;
+  if ((open ? dims[*open] * known : known) != count) {
+    return wrong(fmt::format("{} elements do not fit into {}", count, to_string(*target)));
+  }
+  return frame.share(0, 0, dims);
+}
+
+Result<void> run_flatten(Frame& frame) {
+  const Dims& dims = frame.in(0).dims();
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  const std::int64_t axis = frame.integer("axis", 1);
+  if (axis < -rank || axis > rank)
+    return wrong(fmt::format("axis {} is outside a tensor of rank {}", axis, rank));
+  const auto split = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  return frame.share(0, 0, {dims.product(0, split), dims.product(split, dims.size())});
+}
+
 }  // namespace
 
 std::span<const Descriptor> reshape_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Reshape", .domain = "", .since = {1, 5, 13, 14, 19, 21, 23, 24, 25}, .infer = infer_reshape},
-      {.name = "Flatten", .domain = "", .since = {1, 9, 11, 13, 21, 23, 24, 25}, .infer = infer_flatten},
+      {.name = "Reshape",
+       .domain = "",
+       .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
+       .infer = infer_reshape,
+       .run = run_reshape},
+      {.name = "Flatten",
+       .domain = "",
+       .since = {1, 9, 11, 13, 21, 23, 24, 25},
+       .infer = infer_flatten,
+       .run = run_flatten},
   };
   return all;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,8 +13,11 @@
 
 namespace anybit::ops {
 
+class Frame;
 struct Call;
 struct Dim;
+struct Prepared;
+struct Setup;
 struct Value;
 
 // Types and shapes of the outputs, from what is known of the inputs. One value for each output of the node.
@@ -21,6 +25,18 @@ using Infer = Result<std::vector<Value>> (*)(const Call& call);
 // Multiply-accumulates of one run; unknown if a shape is. One for each product that is added to a sum: bias,
 // scaling and activations are not counted. Nothing for operators that are no sums of products.
 using Macs = Dim (*)(const Call& call, std::span<const Value> outputs);
+
+// Computes the outputs. The inputs are there, as many as the operator must have.
+using Run = Result<void> (*)(Frame& frame);
+// What the node keeps for its runs, from its attributes and constant inputs: packed weights, tables. May be
+// null.
+using Prepare = Result<std::shared_ptr<const Prepared>> (*)(const Setup& setup);
+
+// In which layouts an operator takes its inputs; it gets plain ones otherwise.
+enum class Layouts : std::uint8_t {
+  plain,
+  each,  // the operator looks at each input's layout itself
+};
 
 // Where a quantized operator keeps one quantized tensor: the inputs' numbers, -1 if there is none.
 struct QuantizedTensor {
@@ -36,6 +52,11 @@ struct Descriptor {
   Infer infer = nullptr;
   Macs macs = nullptr;
   std::vector<QuantizedTensor> quantized = {};
+  Run run = nullptr;  // nothing: it can be told about, but not run
+  Prepare prepare = nullptr;
+  std::size_t required = 1;  // inputs that must be there
+  bool pure = true;          // the same inputs give the same outputs: constants are computed ahead
+  Layouts layouts = Layouts::plain;
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

@@ -1,0 +1,40 @@
+// The attributes of a node, as its operator reads them. One of another kind than asked for counts as not
+// given.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/model.hpp"
+
+namespace anybit::ops {
+
+struct Attributes {
+  const graph::Node& node;
+  std::int64_t version = 1;  // of the operator: the newest that the model's opset has
+
+  explicit Attributes(const graph::Node& of) : node(of) {}
+  virtual ~Attributes() = default;
+  // One that refers to an attribute of an enclosing function is looked up there.
+  virtual const graph::Attribute* find(std::string_view name) const = 0;
+
+  std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
+  std::optional<std::int64_t> integer(std::string_view name) const;
+  bool flag(std::string_view name, bool otherwise = false) const { return integer(name, otherwise) != 0; }
+  double real(std::string_view name, double otherwise) const;
+  std::string_view text(std::string_view name, std::string_view otherwise) const;
+  std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
+  std::optional<std::vector<double>> reals(std::string_view name) const;
+  // The same without a copy.
+  std::optional<std::span<const std::int64_t>> ints(std::string_view name) const;
+  std::optional<std::span<const float>> floats(std::string_view name) const;
+  std::optional<std::span<const std::string>> texts(std::string_view name) const;
+  const graph::Tensor* tensor(std::string_view name) const;
+  const graph::Graph* graph(std::string_view name) const;
+};
+
+}  // namespace anybit::ops

@@ -1,0 +1,118 @@
+#include "ops/memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#include "base/error.hpp"
+
+namespace anybit::ops {
+namespace {
+
+// Kept blocks beyond this go back to the system: planned runs need few, and an unplanned one must not hold
+// twice what it needs.
+constexpr std::int64_t kKeep = 8 << 20;
+
+// Sizes are rounded up to an eighth of their binade, so that a block fits its successors.
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 8);
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+Block::~Block() {
+  if (!head_ || head_->uses.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // The pointer is taken out first: it may be the last that keeps the memory alive.
+  const std::shared_ptr<Memory> memory = std::move(head_->memory);
+  memory->give_back(head_);
+}
+
+std::shared_ptr<Memory> Memory::make(std::int64_t limit) {
+  return std::shared_ptr<Memory>(new Memory(limit));
+}
+
+Memory::~Memory() { trim_locked(); }
+
+Block::Head* Memory::kept(std::size_t capacity) {
+  const auto found =
+      std::lower_bound(kept_.begin(), kept_.end(), capacity,
+                       [](const Block::Head* head, std::size_t wanted) { return head->capacity < wanted; });
+  if (found == kept_.end() || (*found)->capacity > capacity + capacity / 4) return nullptr;
+  Block::Head* head = *found;
+  kept_.erase(found);
+  kept_bytes_ -= static_cast<std::int64_t>(head->capacity);
+  return head;
+}
+
+Result<Block> Memory::take(std::int64_t bytes) {
+  if (bytes < 0 || bytes > (std::int64_t{1} << 46)) {
+    return error_at(Code::limit_exceeded, {}, fmt::format("{} bytes cannot be had", bytes));
+  }
+  const std::size_t capacity = rounded(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
+  const std::lock_guard lock(mutex_);
+  Block::Head* head = kept(capacity);
+  const auto size = static_cast<std::int64_t>(head ? head->capacity : capacity);
+  if (limit_ > 0 && used_ + kept_bytes_ + size > limit_) trim_locked();  // `head` is no longer among them
+  if (limit_ > 0 && used_ + size > limit_) {
+    if (head) release(head);
+    return error_at(Code::limit_exceeded, {},
+                    fmt::format("{} bytes more would pass the memory limit of {} bytes", size, limit_),
+                    "a higher --max-memory, or smaller inputs");
+  }
+  if (!head) {
+    void* raw = std::aligned_alloc(64, capacity + Block::kHead);
+    if (!raw) return error_at(Code::out_of_memory, {}, fmt::format("no memory for {} bytes", capacity));
+    head = new (raw) Block::Head{.uses = 0, .capacity = capacity, .memory = nullptr};
+  }
+  head->uses.store(1, std::memory_order_relaxed);
+  head->memory = shared_from_this();
+  used_ += size;
+  peak_ = std::max(peak_, used_ + kept_bytes_);
+  return Block(head);
+}
+
+void Memory::give_back(Block::Head* head) {
+  const std::lock_guard lock(mutex_);
+  const auto size = static_cast<std::int64_t>(head->capacity);
+  used_ -= size;
+  if (kept_bytes_ + size > kKeep) return release(head);
+  kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), head,
+                                [](const auto* a, const auto* b) { return a->capacity < b->capacity; }),
+               head);
+  kept_bytes_ += size;
+}
+
+void Memory::release(Block::Head* head) {
+  head->~Head();
+  std::free(head);
+}
+
+void Memory::trim() {
+  const std::lock_guard lock(mutex_);
+  trim_locked();
+}
+
+void Memory::trim_locked() {
+  for (Block::Head* head : kept_) release(head);
+  kept_.clear();
+  kept_bytes_ = 0;
+}
+
+std::int64_t Memory::used() const {
+  const std::lock_guard lock(mutex_);
+  return used_;
+}
+
+std::int64_t Memory::peak() const {
+  const std::lock_guard lock(mutex_);
+  return peak_;
+}
+
+void Memory::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  peak_ = used_ + kept_bytes_;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,82 @@
+// Memory for tensors while a model runs: aligned, counted, limited. Blocks that come back are kept and given
+// out again, so that a repeated run takes nothing from the heap.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "anybit/result.hpp"
+
+namespace anybit::ops {
+
+class Memory;
+
+// A shared piece of memory; the last copy gives it back.
+class Block {
+ public:
+  Block() = default;
+  Block(const Block& other) : head_(other.head_) {
+    if (head_) head_->uses.fetch_add(1, std::memory_order_relaxed);
+  }
+  Block(Block&& other) noexcept : head_(std::exchange(other.head_, nullptr)) {}
+  Block& operator=(Block other) noexcept {
+    std::swap(head_, other.head_);
+    return *this;
+  }
+  ~Block();
+
+  explicit operator bool() const { return head_ != nullptr; }
+  std::byte* data() const { return head_ ? reinterpret_cast<std::byte*>(head_) + kHead : nullptr; }
+  std::size_t capacity() const { return head_ ? head_->capacity : 0; }
+  bool shared() const { return head_ && head_->uses.load(std::memory_order_acquire) > 1; }
+  friend bool operator==(const Block& a, const Block& b) { return a.head_ == b.head_; }
+
+  static constexpr std::size_t kHead = 64;  // keeps the data aligned for every vector instruction
+
+ private:
+  friend class Memory;
+  struct Head {
+    std::atomic<std::int64_t> uses;
+    std::size_t capacity;
+    std::shared_ptr<Memory> memory;  // lives as long as a block of it is in use
+  };
+  explicit Block(Head* head) : head_(head) {}
+  Head* head_ = nullptr;
+};
+
+class Memory : public std::enable_shared_from_this<Memory> {
+ public:
+  // `limit` in bytes; 0: none.
+  static std::shared_ptr<Memory> make(std::int64_t limit = 0);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // The contents are undefined. An error if the limit is reached or the system has no more.
+  Result<Block> take(std::int64_t bytes);
+  // Gives kept blocks back to the system.
+  void trim();
+
+  std::int64_t used() const;  // blocks in use
+  std::int64_t peak() const;  // the most that was in use and kept at one time
+  void reset_peak();
+
+ private:
+  friend class Block;
+  explicit Memory(std::int64_t limit) : limit_(limit) {}
+  void give_back(Block::Head* head);
+  Block::Head* kept(std::size_t capacity);
+  void release(Block::Head* head);
+  void trim_locked();
+
+  mutable std::mutex mutex_;
+  std::int64_t limit_ = 0, used_ = 0, kept_bytes_ = 0, peak_ = 0;
+  std::vector<Block::Head*> kept_;  // sorted by capacity
+};
+
+}  // namespace anybit::ops

@@ -1,0 +1,17 @@
+// From a verified model to a program.
+#pragma once
+
+#include "base/thread_pool.hpp"
+#include "runtime/program.hpp"
+
+namespace anybit::runtime {
+
+struct BuildOptions {
+  bool fuse = true;  // nodes that a single kernel can do together become one
+};
+
+// The program refers to the model, which must outlive it.
+Result<std::unique_ptr<Program>> build(const graph::Model& model, const std::shared_ptr<ops::Memory>& memory,
+                                       ThreadPool& pool, const BuildOptions& options = {});
+
+}  // namespace anybit::runtime

@@ -1,0 +1,65 @@
+// One run of a program at a time: the values in its slots, and the memory they lie in. Contexts are kept and
+// used again; a repeated run with known shapes takes no memory.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/profile.hpp"
+#include "runtime/program.hpp"
+
+namespace anybit::runtime {
+
+class Context {
+ public:
+  Context(const Program& program, std::shared_ptr<ops::Memory> memory, ThreadPool& pool);
+  ~Context();
+
+  // `inputs` in the program's order; those of defaults may be nothing. `outer`: where captured values are.
+  // The outputs hold until the next run. On an error the context can be used again.
+  Result<std::span<const ops::Datum>> run(std::span<const ops::Datum> inputs, Context* outer = nullptr,
+                                          Profile* profile = nullptr);
+  // Runs a single step on what is in the slots, without a plan.
+  Result<void> run_step(std::size_t index);
+
+  ops::Datum& slot(int index) { return slots_[static_cast<std::size_t>(index)]; }
+  // The plan of the last run; null if it made one.
+  const Plan* plan() const { return plan_; }
+
+ private:
+  friend class NodeFrame;
+  struct Recorder;
+
+  Result<void> bind(std::span<const ops::Datum> inputs, Context* outer);
+  Result<void> run_steps(Profile* profile);
+  Result<void> find_plan();
+  void make_plan();
+  void release(int slot);
+  void clear();
+  // The value of a slot in plain layout.
+  Result<const ops::Datum*> plain(int slot);
+  Result<std::span<const ops::Datum>> call(const Step& step, std::string_view attribute,
+                                           std::span<const ops::Datum> inputs);
+
+  const Program& program_;
+  std::shared_ptr<ops::Memory> memory_;
+  ThreadPool& pool_;
+  std::vector<ops::Datum> slots_, plain_;
+  std::vector<ops::Datum> outputs_;
+  std::vector<std::size_t> first_output_;  // of each step, in Plan::outputs
+  std::list<Plan> plans_;                  // the last used first
+  const Plan* plan_ = nullptr;
+  std::unique_ptr<Recorder> recorder_;
+  ops::Block arena_, scratch_;
+  std::int64_t scratch_used_ = 0;
+  std::vector<ops::Block> more_scratch_;
+  std::vector<const ops::Datum*> pointers_;  // to the inputs of the step that runs
+  std::vector<std::pair<const Program*, std::unique_ptr<Context>>> inner_;
+  Profile* profile_ = nullptr;
+  std::int64_t total_outputs_ = 0;
+};
+
+}  // namespace anybit::runtime

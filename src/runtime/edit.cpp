@@ -1,0 +1,113 @@
+#include "runtime/edit.hpp"
+
+namespace anybit::runtime {
+
+bool is(const Step& step, std::string_view name, std::string_view domain) {
+  return step.descriptor && step.descriptor->name == name && step.descriptor->domain == domain;
+}
+
+void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::Value value) {
+  for (graph::Attribute& one : node.attributes) {
+    if (one.name.str() != name) continue;
+    one.value = std::move(value);
+    return;
+  }
+  graph::Attribute attribute;
+  attribute.name = graph::Text(std::string(name));
+  attribute.value = std::move(value);
+  node.attributes.push_back(std::move(attribute));
+}
+
+Edit::Edit(Program& program) : program_(program), removed_(program.steps.size()) { count(); }
+
+void Edit::count() {
+  producer_.assign(program_.slots.size(), -1);
+  consumer_.assign(program_.slots.size(), -1);
+  uses_.assign(program_.slots.size(), 0);
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+    if (removed_[i]) continue;
+    const Step& step = program_.steps[i];
+    for (const auto* list : {&step.inputs, &step.captured}) {
+      for (const int slot : *list) {
+        if (slot < 0) continue;
+        ++uses_[static_cast<std::size_t>(slot)];
+        consumer_[static_cast<std::size_t>(slot)] = static_cast<int>(i);
+      }
+    }
+    for (const int slot : step.outputs) {
+      if (slot >= 0) producer_[static_cast<std::size_t>(slot)] = static_cast<int>(i);
+    }
+  }
+  for (const int slot : program_.outputs) ++uses_[static_cast<std::size_t>(slot)];
+}
+
+int Edit::producer(int slot) const { return slot < 0 ? -1 : producer_[static_cast<std::size_t>(slot)]; }
+
+int Edit::uses(int slot) const { return slot < 0 ? 0 : uses_[static_cast<std::size_t>(slot)]; }
+
+int Edit::only_consumer(int slot) const {
+  return uses(slot) == 1 ? consumer_[static_cast<std::size_t>(slot)] : -1;
+}
+
+const ops::Array* Edit::constant(int slot) const {
+  if (slot < 0) return nullptr;
+  const Slot& about = program_.slots[static_cast<std::size_t>(slot)];
+  return about.is_constant && about.value.is_array() ? &about.value.array : nullptr;
+}
+
+int Edit::add_constant(ops::Array value) {
+  program_.slots.push_back({.name = {}, .is_constant = true, .value = std::move(value)});
+  producer_.push_back(-1);
+  consumer_.push_back(-1);
+  uses_.push_back(0);
+  return static_cast<int>(program_.slots.size()) - 1;
+}
+
+Result<void> Edit::replace(std::size_t first, std::size_t last, graph::Node node, std::vector<int> inputs) {
+  Step& old = program_.steps[last];
+  Step step;
+  step.descriptor = ops::find(node.domain.str(), node.op_type.str());
+  if (!step.descriptor || !step.descriptor->run)
+    return ops::wrong(fmt::format("a fusion made '{}', which cannot be run", node.op_type.str()));
+  // Nodes that fusions make are of the newest version, unless they are of the domain of the node they
+  // replace.
+  const Step& origin = program_.steps[first];
+  const bool same = origin.descriptor == step.descriptor;
+  step.version = same ? origin.version : step.descriptor->since.back();
+  step.place = origin.place;
+  node.outputs.resize(old.outputs.size(), "");
+  for (std::size_t i = 0; i < old.outputs.size(); ++i) node.outputs[i] = old.node->outputs[i];
+  node.inputs.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    node.inputs[i] = inputs[i] < 0 ? std::string() : fmt::format("{}", inputs[i]);
+  }
+  program_.made.push_back(std::move(node));
+  step.node = &program_.made.back();
+  step.inputs = std::move(inputs);
+  step.outputs = old.outputs;
+  program_.steps[last] = std::move(step);
+  if (first != last) removed_[first] = true;
+  count();
+  return {};
+}
+
+Result<void> Edit::replace(std::size_t step, graph::Node node, std::vector<int> inputs) {
+  return replace(step, step, std::move(node), std::move(inputs));
+}
+
+void Edit::remove(std::size_t step) {
+  removed_[step] = true;
+  count();
+}
+
+void Edit::done() {
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+    if (!removed_[i]) steps.push_back(std::move(program_.steps[i]));
+  }
+  program_.steps = std::move(steps);
+  removed_.assign(program_.steps.size(), false);
+  count();
+}
+
+}  // namespace anybit::runtime

@@ -1,0 +1,45 @@
+// Changes to a program's steps while it is being built, for fusions.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/program.hpp"
+
+namespace anybit::runtime {
+
+bool is(const Step& step, std::string_view name, std::string_view domain = "");
+void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::Value value);
+
+class Edit {
+ public:
+  explicit Edit(Program& program);
+
+  // The step that makes a slot's value; -1 if none does.
+  int producer(int slot) const;
+  // The one step that uses it, once; -1 if there are more, or if it leaves the program.
+  int only_consumer(int slot) const;
+  // How many times steps use it; one more for each output of the program that it is.
+  int uses(int slot) const;
+  // The value of a constant slot; null if it is not one.
+  const ops::Array* constant(int slot) const;
+  // A new slot with a constant in it.
+  int add_constant(ops::Array value);
+
+  // One node in place of two steps (and all between them on the way): it takes the place of `last`, makes its
+  // outputs, and uses `inputs`. `first` is left without outputs, and goes.
+  Result<void> replace(std::size_t first, std::size_t last, graph::Node node, std::vector<int> inputs);
+  // The same for a single step.
+  Result<void> replace(std::size_t step, graph::Node node, std::vector<int> inputs);
+  void remove(std::size_t step);
+  // Takes the steps that were removed out of the program. No index holds after it.
+  void done();
+
+ private:
+  void count();
+
+  Program& program_;
+  std::vector<int> producer_, consumer_, uses_;
+  std::vector<bool> removed_;
+};
+
+}  // namespace anybit::runtime

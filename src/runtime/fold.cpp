@@ -1,0 +1,93 @@
+#include "runtime/fold.hpp"
+
+#include <algorithm>
+
+#include "runtime/context.hpp"
+
+namespace anybit::runtime {
+namespace {
+
+using ops::Array;
+
+// Results beyond this are computed anew in each run rather than kept, unless their inputs are as large.
+constexpr std::int64_t kLargest = std::int64_t{64} << 20;
+
+bool can_fold(const Program& program, const Step& step, Fold what) {
+  if (!step.descriptor->pure || !step.graphs.empty()) return false;
+  if (what == Fold::all_but_weights && step.descriptor->name == "DequantizeLinear") return false;
+  return std::ranges::all_of(step.inputs, [&](int slot) {
+    return slot < 0 || program.slots[static_cast<std::size_t>(slot)].is_constant;
+  });
+}
+
+std::int64_t bytes_of(const ops::Datum& datum) {
+  return datum.is_array() ? static_cast<std::int64_t>(datum.array.byte_count()) : 0;
+}
+
+// The results become constants. What fails, or is too large, is left for the run, which can say more.
+bool fold(Program& program, std::size_t index, Context& context) {
+  const Step& step = program.steps[index];
+  if (!context.run_step(index).ok()) return false;
+  std::int64_t before = kLargest, after = 0;
+  for (const int slot : step.inputs) before += slot >= 0 ? 4 * bytes_of(context.slot(slot)) : 0;
+  for (const int slot : step.outputs) {
+    if (slot < 0) continue;
+    const ops::Datum& value = context.slot(slot);
+    if (value.is_array() && value.array.layout() != ops::Layout::plain) return false;
+    after += bytes_of(value);
+  }
+  if (after > before) return false;
+  for (const int slot : step.outputs) {
+    if (slot < 0) continue;
+    Slot& about = program.slots[static_cast<std::size_t>(slot)];
+    about.is_constant = true;
+    about.value = context.slot(slot);
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<void> fold_constants(Program& program, const std::shared_ptr<ops::Memory>& memory, ThreadPool& pool,
+                            Fold what) {
+  Context context(program, memory, pool);
+  std::vector<bool> folded(program.steps.size());
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    folded[i] = can_fold(program, program.steps[i], what) && fold(program, i, context);
+  }
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    if (!folded[i]) steps.push_back(std::move(program.steps[i]));
+  }
+  program.steps = std::move(steps);
+  return {};
+}
+
+Result<void> prepare_steps(Program& program, ops::Memory& memory) {
+  for (Step& step : program.steps) {
+    std::vector<const Array*> constants;
+    step.constant = std::make_unique<bool[]>(step.inputs.size());
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      const Slot* slot =
+          step.inputs[i] >= 0 ? &program.slots[static_cast<std::size_t>(step.inputs[i])] : nullptr;
+      const bool is_constant = slot && slot->is_constant && slot->value.is_array();
+      step.constant[i] = is_constant;
+      constants.push_back(is_constant ? &slot->value.array : nullptr);
+    }
+    if (!step.descriptor->prepare) continue;
+    struct NodeSetup final : ops::Setup {
+      using Setup::Setup;
+      const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
+    } setup(*step.node);
+    setup.version = step.version;
+    setup.constants = constants;
+    setup.memory = &memory;
+    setup.output_count = static_cast<std::int64_t>(step.outputs.size());
+    auto prepared = step.descriptor->prepare(setup);
+    if (!prepared.ok()) return std::move(prepared).error().within(step.place);
+    step.prepared = std::move(prepared).value();
+  }
+  return {};
+}
+
+}  // namespace anybit::runtime

@@ -1,0 +1,20 @@
+// Work that can be done before the first run: constants, and what operators keep.
+#pragma once
+
+#include "base/thread_pool.hpp"
+#include "runtime/program.hpp"
+
+namespace anybit::runtime {
+
+enum class Fold {
+  all_but_weights,  // not DequantizeLinear: fusion wants the weights as they are
+  all,
+};
+
+// Replaces steps whose inputs are all constant by their results, as long as these are not large.
+Result<void> fold_constants(Program& program, const std::shared_ptr<ops::Memory>& memory, ThreadPool& pool,
+                            Fold what);
+// Lets every operator prepare itself; frees constants that nobody reads any more.
+Result<void> prepare_steps(Program& program, ops::Memory& memory);
+
+}  // namespace anybit::runtime

@@ -1,0 +1,143 @@
+#include "runtime/node_frame.hpp"
+
+namespace anybit::runtime {
+
+using ops::Array;
+using ops::Datum;
+using ops::Dims;
+using ops::ElementType;
+using ops::Layout;
+
+NodeFrame::NodeFrame(Context& context, const Step& step, std::size_t index)
+    : Frame(*step.node), context_(context), step_(step), index_(index) {
+  version = step.version;
+  pool_ = &context.pool_;
+  prepared_ = step.prepared.get();
+  inputs_ = context.pointers_;
+  constant_ = {step.constant.get(), step.constant ? step.inputs.size() : 0};
+}
+
+int NodeFrame::output_slot(std::size_t i) const { return i < step_.outputs.size() ? step_.outputs[i] : -1; }
+
+const Place* NodeFrame::place(std::size_t i) const {
+  return context_.plan_ && output_slot(i) >= 0 ? &context_.plan_->outputs[place_index(i)] : nullptr;
+}
+
+Array* NodeFrame::store(std::size_t i, Array array) {
+  const int slot = output_slot(i);
+  Datum& target = slot >= 0 ? context_.slot(slot) : unwanted_;
+  target.kind = Datum::Kind::array;
+  target.array = std::move(array);
+  return &target.array;
+}
+
+Result<Array*> NodeFrame::out(std::size_t i, ElementType type, const Dims& dims, Layout layout) {
+  const std::int64_t bytes = TRY(ops::array_bytes(type, dims, layout));
+  const Place* planned = place(i);
+  if (planned && planned->how == Place::How::arena && bytes <= planned->bytes &&
+      type != ElementType::string) {
+    return store(i, Array::over(type, dims, context_.arena_.data() + planned->offset, {}, layout));
+  }
+  Array* array = store(i, TRY(Array::make(*context_.memory_, type, dims, layout)));
+  const int slot = output_slot(i);
+  if (context_.recorder_ && slot >= 0 && type != ElementType::string &&
+      !context_.program_.slots[static_cast<std::size_t>(slot)].escapes) {
+    Context::Recorder& record = *context_.recorder_;
+    record.output_buffers[place_index(i)] = static_cast<int>(record.buffers.size());
+    record.buffer_of_slot[static_cast<std::size_t>(slot)] = static_cast<int>(record.buffers.size());
+    record.outputs[place_index(i)] = {Place::How::arena, 0, bytes};
+    record.buffers.push_back({.bytes = bytes, .first = static_cast<int>(index_)});
+  }
+  return array;
+}
+
+// Whether the input's memory is the program's own, is large enough, and is needed by nobody else.
+bool NodeFrame::may_overwrite(std::size_t over, std::int64_t bytes) const {
+  if (!context_.recorder_ || over >= step_.inputs.size() || step_.inputs[over] < 0) return false;
+  const auto slot = static_cast<std::size_t>(step_.inputs[over]);
+  const Slot& about = context_.program_.slots[slot];
+  const Datum& value = context_.slots_[slot];
+  return !about.is_constant && !about.escapes && about.last_use == static_cast<int>(index_) &&
+         &datum(over) == &value && context_.recorder_->buffer_of_slot[slot] >= 0 && value.is_array() &&
+         value.array.block() && !value.array.block().shared() &&
+         static_cast<std::int64_t>(value.array.byte_count()) == bytes;
+}
+
+Result<Array*> NodeFrame::out_over(std::size_t i, std::size_t over, ElementType type, const Dims& dims) {
+  const Layout layout = in(over).layout();
+  const std::int64_t bytes = TRY(ops::array_bytes(type, dims, layout));
+  const int slot = output_slot(i);
+  const Place* planned = place(i);
+  if (planned && planned->how == Place::How::over &&
+      bytes == static_cast<std::int64_t>(in(over).byte_count())) {
+    auto* data =
+        const_cast<std::byte*>(in(over).bytes());  // planned: the input is read here for the last time
+    return store(i, Array::over(type, dims, data, {}, layout));
+  }
+  if (slot < 0 || type == ElementType::string || !may_overwrite(over, bytes) ||
+      context_.program_.slots[static_cast<std::size_t>(slot)].escapes) {
+    return out(i, type, dims, layout);
+  }
+  Context::Recorder& record = *context_.recorder_;
+  const int buffer = record.buffer_of_slot[static_cast<std::size_t>(step_.inputs[over])];
+  record.buffer_of_slot[static_cast<std::size_t>(slot)] = buffer;
+  record.outputs[place_index(i)] = {Place::How::over, 0, bytes};
+  // While the first run records, the output has memory of its own: the input's block goes when it is
+  // released.
+  return store(i, TRY(Array::make(*context_.memory_, type, dims, layout)));
+}
+
+Result<void> NodeFrame::share(std::size_t i, std::size_t from, const Dims& dims) {
+  const int slot = output_slot(i);
+  if (slot < 0) return {};
+  const Array& source = in(from);
+  const Place* planned = place(i);
+  const bool in_arena = !source.owned();
+  if (context_.recorder_) {
+    const int origin = step_.inputs[from];
+    Context::Recorder& record = *context_.recorder_;
+    record.outputs[place_index(i)].how = Place::How::shared;
+    const int buffer = origin >= 0 ? record.buffer_of_slot[static_cast<std::size_t>(origin)] : -1;
+    record.buffer_of_slot[static_cast<std::size_t>(slot)] = buffer;
+  }
+  if (context_.recorder_ || !in_arena || (planned && planned->how == Place::How::shared)) {
+    store(i, source.reshaped(dims));
+    return {};
+  }
+  Array copy = TRY(source.copy(*context_.memory_));
+  store(i, copy.reshaped(dims));
+  return {};
+}
+
+Result<void> NodeFrame::set(std::size_t i, Datum value) {
+  const int slot = output_slot(i);
+  if (slot < 0) return {};
+  if (value.is_array() && !value.array.owned()) value = TRY(keep(value));
+  context_.slot(slot) = std::move(value);
+  return {};
+}
+
+Result<Datum> NodeFrame::keep(const Datum& value) {
+  if (!value.is_array()) return value;
+  if (value.array.owned()) return value;
+  return Datum(TRY(value.array.copy(*context_.memory_)));
+}
+
+Result<std::byte*> NodeFrame::scratch(std::int64_t bytes) {
+  constexpr std::int64_t kAlignment = 64;
+  const std::int64_t wanted = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::int64_t begin = context_.scratch_used_;
+  context_.scratch_used_ += wanted;
+  if (context_.scratch_used_ <= static_cast<std::int64_t>(context_.scratch_.capacity())) {
+    return context_.scratch_.data() + begin;
+  }
+  // What was given out before stays where it is; next time there is enough in one piece.
+  context_.more_scratch_.push_back(TRY(context_.memory_->take(wanted)));
+  return context_.more_scratch_.back().data();
+}
+
+Result<std::span<const Datum>> NodeFrame::call(std::string_view attribute, std::span<const Datum> inputs) {
+  return context_.call(step_, attribute, inputs);
+}
+
+}  // namespace anybit::runtime

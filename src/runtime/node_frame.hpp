@@ -1,0 +1,47 @@
+// The frame of one step of a context: gives its outputs the places that the plan has for them, or records
+// what they need.
+#pragma once
+
+#include "runtime/context.hpp"
+
+namespace anybit::runtime {
+
+// What the first run with certain shapes does, for the plan of the next.
+struct Context::Recorder {
+  std::vector<Buffer> buffers;
+  std::vector<int> buffer_of_slot;  // -1: none of the plan's
+  std::vector<Place> outputs, plain;
+  std::vector<int> output_buffers, plain_buffers;  // by place; -1: none
+};
+
+class NodeFrame final : public ops::Frame {
+ public:
+  NodeFrame(Context& context, const Step& step, std::size_t index);
+
+  const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
+  Result<ops::Array*> out(std::size_t i, ops::ElementType type, const ops::Dims& dims,
+                          ops::Layout layout) override;
+  Result<ops::Array*> out_over(std::size_t i, std::size_t over, ops::ElementType type,
+                               const ops::Dims& dims) override;
+  Result<void> share(std::size_t i, std::size_t from, const ops::Dims& dims) override;
+  Result<void> set(std::size_t i, ops::Datum value) override;
+  Result<ops::Datum> keep(const ops::Datum& value) override;
+  Result<std::byte*> scratch(std::int64_t bytes) override;
+  Result<std::span<const ops::Datum>> call(std::string_view attribute,
+                                           std::span<const ops::Datum> inputs) override;
+  ops::Memory& memory() override { return *context_.memory_; }
+
+ private:
+  int output_slot(std::size_t i) const;
+  std::size_t place_index(std::size_t i) const { return context_.first_output_[index_] + i; }
+  const Place* place(std::size_t i) const;
+  ops::Array* store(std::size_t i, ops::Array array);
+  bool may_overwrite(std::size_t over, std::int64_t bytes) const;
+
+  Context& context_;
+  const Step& step_;
+  std::size_t index_;
+  ops::Datum unwanted_;  // an output that nobody named
+};
+
+}  // namespace anybit::runtime

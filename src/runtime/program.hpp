@@ -1,0 +1,54 @@
+// A graph made ready to run: names are numbers of slots, operators are looked up, constants are computed,
+// weights are packed. Never changed once it is built; any number of contexts run it.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/model.hpp"
+#include "ops/frame.hpp"
+#include "ops/table.hpp"
+
+namespace anybit::runtime {
+
+struct Program;
+
+struct Step {
+  const graph::Node* node = nullptr;
+  const ops::Descriptor* descriptor = nullptr;
+  std::int64_t version = 1;
+  std::string place;                 // for messages: "node '/conv1' (Conv)"
+  std::vector<int> inputs, outputs;  // slots; -1: left out
+  std::vector<int> captured;         // slots that its graphs use
+  std::vector<int> released;         // slots that nobody needs after it
+  struct Inner {
+    std::string attribute;
+    std::unique_ptr<Program> program;
+  };
+  std::vector<Inner> graphs;
+  std::shared_ptr<const ops::Prepared> prepared;
+  std::unique_ptr<bool[]> constant;  // by input
+};
+
+struct Slot {
+  std::string name = {};
+  bool is_constant = false;
+  bool escapes = false;   // an output of the program: its memory is its own
+  int last_use = -1;      // step
+  ops::Datum value = {};  // of a constant; an input's default
+};
+
+struct Program {
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<int> inputs, outputs;
+  struct Capture {
+    int outer, inner;
+  };
+  std::vector<Capture> captures;
+  std::deque<graph::Node> made;  // nodes that are not in the model: of functions and fusions
+};
+
+}  // namespace anybit::runtime

@@ -1,0 +1,122 @@
+// The executor for tests in Python, through plain C calls. Values are handles; the last error is a string.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "onnx/load.hpp"
+#include "runtime/executor.hpp"
+
+using namespace anybit;
+
+namespace {
+
+thread_local std::string last_error;
+
+struct Loaded {
+  std::shared_ptr<graph::Model> model;
+  std::unique_ptr<runtime::Executor> executor;
+};
+
+ops::Memory& values_memory() {
+  static const std::shared_ptr<ops::Memory> memory = ops::Memory::make();
+  return *memory;
+}
+
+template <class T>
+bool failed(const Result<T>& result) {
+  if (!result.ok()) last_error = result.error().text();
+  return !result.ok();
+}
+
+std::unique_ptr<Loaded> prepared(Result<graph::Model> model, int threads, std::int64_t max_memory,
+                                 bool fuse) {
+  if (failed(model)) return nullptr;
+  auto loaded = std::make_unique<Loaded>();
+  loaded->model = std::make_shared<graph::Model>(std::move(model).value());
+  auto executor =
+      runtime::Executor::make(loaded->model, {.threads = threads, .max_memory = max_memory, .fuse = fuse});
+  if (failed(executor)) return nullptr;
+  loaded->executor = std::move(executor).value();
+  return loaded;
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT const char* executor_error() { return last_error.c_str(); }
+
+EXPORT Loaded* executor_load(const char* path, int threads, std::int64_t max_memory, int fuse) {
+  return prepared(onnx::load(path), threads, max_memory, fuse != 0).release();
+}
+EXPORT Loaded* executor_parse(const char* bytes, std::size_t size, int threads, std::int64_t max_memory,
+                              int fuse) {
+  return prepared(onnx::parse(Bytes::own(std::string(bytes, size))), threads, max_memory, fuse != 0)
+      .release();
+}
+EXPORT void executor_free(Loaded* loaded) { delete loaded; }
+EXPORT int executor_input_count(const Loaded* loaded) {
+  return static_cast<int>(loaded->executor->inputs().size());
+}
+EXPORT const char* executor_input_name(const Loaded* loaded, int i) {
+  return loaded->executor->inputs()[static_cast<std::size_t>(i)].name.c_str();
+}
+// The operators of the steps that are left after fusion, one to a line.
+EXPORT const char* executor_steps(const Loaded* loaded) {
+  static thread_local std::string text;
+  text.clear();
+  for (const runtime::Step& step : loaded->executor->program().steps) {
+    text += std::string(step.descriptor->domain) + ":" + std::string(step.descriptor->name) + "\n";
+  }
+  return text.c_str();
+}
+
+EXPORT ops::Datum* value_array(int type, const std::int64_t* dims, int rank, const void* data) {
+  auto array = ops::Array::make(values_memory(), static_cast<ops::ElementType>(type),
+                                ops::Dims(std::span(dims, static_cast<std::size_t>(rank))));
+  if (failed(array)) return nullptr;
+  if (data && array->byte_count() > 0) std::memcpy(array->mutable_bytes(), data, array->byte_count());
+  return new ops::Datum(std::move(array).value());
+}
+EXPORT void value_set_string(ops::Datum* value, std::int64_t i, const char* text, std::size_t size) {
+  value->array.mutable_data<std::string>()[i] = std::string(text, size);
+}
+EXPORT ops::Datum* value_sequence(int type, ops::Datum* const* items, int count) {
+  auto sequence = std::make_shared<ops::Sequence>();
+  sequence->element = static_cast<ops::ElementType>(type);
+  for (int i = 0; i < count; ++i) sequence->items.push_back(*items[i]);
+  return new ops::Datum(std::shared_ptr<const ops::Sequence>(std::move(sequence)));
+}
+EXPORT ops::Datum* value_nothing() { return new ops::Datum(); }
+EXPORT void value_free(ops::Datum* value) { delete value; }
+EXPORT int value_kind(const ops::Datum* value) { return static_cast<int>(value->kind); }
+EXPORT int value_type(const ops::Datum* value) { return static_cast<int>(value->array.type()); }
+EXPORT int value_rank(const ops::Datum* value) { return static_cast<int>(value->array.rank()); }
+EXPORT std::int64_t value_dim(const ops::Datum* value, int axis) {
+  return value->array.dim(static_cast<std::size_t>(axis));
+}
+EXPORT const void* value_data(const ops::Datum* value) { return value->array.bytes(); }
+EXPORT const char* value_string(const ops::Datum* value, std::int64_t i, std::size_t* size) {
+  const std::string& text = value->array.data<std::string>()[i];
+  *size = text.size();
+  return text.data();
+}
+EXPORT int value_length(const ops::Datum* value) { return static_cast<int>(value->sequence->items.size()); }
+EXPORT ops::Datum* value_item(const ops::Datum* value, int i) {
+  return new ops::Datum(value->sequence->items[static_cast<std::size_t>(i)]);
+}
+
+// By name; the outputs' handles go to `outputs`, as many as the model has. -1 on an error.
+EXPORT int executor_run(const Loaded* loaded, const char* const* names, ops::Datum* const* values, int count,
+                        ops::Datum** outputs, int capacity) {
+  std::map<std::string, ops::Datum> inputs;
+  for (int i = 0; i < count; ++i) inputs[names[i]] = *values[i];
+  auto result = loaded->executor->run(inputs);
+  if (failed(result)) return -1;
+  for (std::size_t i = 0; i < result->size() && i < static_cast<std::size_t>(capacity); ++i) {
+    outputs[i] = new ops::Datum(std::move((*result)[i]));
+  }
+  return static_cast<int>(result->size());
+}
+EXPORT std::int64_t executor_peak_memory(const Loaded* loaded) { return loaded->executor->memory().peak(); }
