@@ -1,0 +1,56 @@
+// Optional, OptionalHasElement, OptionalGetElement: values that may be nothing. While a model runs, an
+// optional is the thing it holds. ONNX: Optional-15, OptionalHasElement-15, -18, OptionalGetElement-15, -18.
+#include "ops/frame.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Result<Values> infer_same_value(const Call& call) {
+  return outputs_of(call, tensor(call.in(0).type, call.in(0).shape));
+}
+
+Result<Values> infer_has(const Call& call) { return outputs_of(call, tensor(ElementType::boolean, Shape())); }
+
+Result<void> hand_on(Frame& frame) {
+  if (frame.datum(0).is_array()) return frame.share(0, 0, frame.in(0).dims());
+  return frame.set(0, frame.datum(0));
+}
+
+Result<void> run_has(Frame& frame) {
+  Array* out = TRY(frame.out(0, ElementType::boolean, {}));
+  *out->mutable_data<bool>() = frame.has(0);
+  return {};
+}
+
+Result<void> run_get(Frame& frame) {
+  if (!frame.has(0)) return wrong("the optional holds nothing", "OptionalHasElement tells before");
+  return hand_on(frame);
+}
+
+}  // namespace
+
+std::span<const Descriptor> optional_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "Optional",
+       .domain = "",
+       .since = {15},
+       .infer = infer_same_value,
+       .run = hand_on,
+       .required = 0},
+      {.name = "OptionalHasElement",
+       .domain = "",
+       .since = {15, 18},
+       .infer = infer_has,
+       .run = run_has,
+       .required = 0},
+      {.name = "OptionalGetElement",
+       .domain = "",
+       .since = {15, 18},
+       .infer = infer_same_value,
+       .run = run_get},
+  };
+  return all;
+}
+
+}  // namespace anybit::ops
