@@ -1,5 +1,7 @@
 // Concat: tensors end to end along one axis. ONNX: Concat-1 (axis may be left out: 1), -4, -11, -13; ONNX
 // Runtime's QLinearConcat, whose inputs come in threes: tensor, scale, zero point.
+#include "base/checked.hpp"
+#include "ops/move.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -56,11 +58,51 @@ Result<Values> infer_qlinear(const Call& call) {
   return outputs_of(call, TRY(joined(call, parts)));
 }
 
+// The dims of the inputs end to end.
+Result<Dims> joined_dims(const Frame& frame, std::size_t axis) {
+  const Array& first = frame.in(0);
+  Dims dims = first.dims();
+  for (std::size_t i = 1; i < frame.input_count(); ++i) {
+    const Array& other = frame.in(i);
+    if (!frame.datum(i).is_array() || other.type() != first.type()) {
+      return wrong(
+          fmt::format("{} and {} cannot be joined", to_string(frame.datum(0)), to_string(frame.datum(i))),
+          "tensors of the same type");
+    }
+    bool fits = other.rank() == dims.size();
+    for (std::size_t k = 0; fits && k < dims.size(); ++k) fits = k == axis || other.dim(k) == dims[k];
+    const auto size = fits ? checked_add(dims[axis], other.dim(axis)) : std::nullopt;
+    if (!size) {
+      return wrong(
+          fmt::format("{} and {} cannot be joined on axis {}", to_string(first), to_string(other), axis),
+          "equal sizes on every other axis");
+    }
+    dims[axis] = *size;
+  }
+  return dims;
+}
+
+Result<void> run(Frame& frame) {
+  const Array& first = frame.in(0);
+  const std::size_t axis = TRY(axis_of(frame.integer("axis", 1), first.rank()));
+  const Dims dims = TRY(joined_dims(frame, axis));
+  if (frame.input_count() == 1) return frame.share(0, 0, dims);
+  Array* out = TRY(frame.out(0, first.type(), dims));
+  const Dims strides = strides_of(dims);
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < frame.input_count(); ++i) {
+    const Array& input = frame.in(i);
+    copy_view(frame, input.dims(), input, {0, strides_of(input.dims())}, *out, {at * strides[axis], strides});
+    at += input.dim(axis);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> concat_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Concat", .domain = "", .since = {1, 4, 11, 13}, .infer = infer},
+      {.name = "Concat", .domain = "", .since = {1, 4, 11, 13}, .infer = infer, .run = run},
       {.name = "QLinearConcat",
        .domain = kMicrosoft,
        .since = {1},

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/elements.hpp"
+#include "ops/move.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -98,10 +99,47 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
+// Steps that leave the axis at once are all the same: cut, so that nothing below overflows.
+Range range_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
+  return *range_of(Dim(size), Dim(start), Dim(end), Dim(std::clamp(step, -size - 1, size + 1)));
+}
+
+Result<void> run(Frame& frame) {
+  const Array& input = frame.in(0);
+  const auto starts = TRY(dims_of(frame, 1, "starts")), ends = TRY(dims_of(frame, 2, "ends"));
+  const auto axes = TRY(dims_of(frame, 3, "axes")), steps = TRY(dims_of(frame, 4, "steps"));
+  if (!starts || !ends) return wrong("starts or ends are not given");
+  Dims which;
+  for (std::size_t i = 0; i < starts->size(); ++i) which.push_back(static_cast<std::int64_t>(i));
+  which = TRY(axes_within(axes ? axes->span() : which.span(), input.rank()));
+  if (ends->size() != starts->size() || which.size() != starts->size() ||
+      (steps && steps->size() != starts->size())) {
+    return wrong("starts, ends, axes and steps differ in number");
+  }
+  Dims dims = input.dims();
+  View view{0, strides_of(dims)};
+  bool whole = true;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(which[i]);
+    const std::int64_t size = input.dim(axis), step = steps ? (*steps)[i] : 1;
+    if (step == 0) return wrong("a step is 0");
+    const Range range = range_of(size, (*starts)[i], (*ends)[i], step);
+    whole = whole && range.count == size && (step > 0 || size <= 1);
+    dims[axis] = range.count;
+    if (range.count > 0) view.first += range.start * view.strides[axis];
+    view.strides[axis] *= range.step;
+  }
+  if (whole) return frame.share(0, 0, dims);
+  Array* out = TRY(frame.out(0, input.type(), dims));
+  copy_view(frame, input, view, *out);
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> slice_descriptors() {
-  static const Descriptor all[] = {{.name = "Slice", .domain = "", .since = {1, 10, 11, 13}, .infer = infer}};
+  static const Descriptor all[] = {
+      {.name = "Slice", .domain = "", .since = {1, 10, 11, 13}, .infer = infer, .run = run}};
   return all;
 }
 

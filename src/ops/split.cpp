@@ -1,4 +1,7 @@
 // Split: parts along one axis, equal or of given sizes. ONNX: Split-1, -2, -11 (attribute), -13 (input), -18.
+#include <algorithm>
+
+#include "ops/move.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -26,11 +29,48 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
+// The sizes if they are given: there may be more of them than a tensor has axes.
+Result<std::optional<std::span<const std::int64_t>>> sizes_of(const Frame& frame) {
+  if (!frame.has(1)) return frame.ints("split");
+  const Array& sizes = frame.in(1);
+  if (!frame.datum(1).is_array() || sizes.type() != ElementType::int64) return wrong_type(frame, 1);
+  return std::optional(sizes.elements<std::int64_t>());
+}
+
+Result<void> run(Frame& frame) {
+  const Array& input = frame.in(0);
+  const std::size_t axis = TRY(axis_of(frame.integer("axis", 0), input.rank()));
+  const auto sizes = TRY(sizes_of(frame));
+  const auto count = static_cast<std::int64_t>(frame.output_count());
+  if (sizes && static_cast<std::int64_t>(sizes->size()) != count)
+    return wrong(fmt::format("{} sizes are given for {} outputs", sizes->size(), count));
+  const std::int64_t whole = input.dim(axis);
+  const std::int64_t part = whole / count + (whole % count != 0 ? 1 : 0);
+  const Dims strides = strides_of(input.dims());
+  Dims dims = input.dims();
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t size = sizes ? (*sizes)[static_cast<std::size_t>(i)] : std::min(part, whole - at);
+    if (size < 0 || size > whole - at) {
+      return wrong(
+          fmt::format("part {} of size {} does not fit: {} of {} are left", i, size, whole - at, whole));
+    }
+    dims[axis] = size;
+    if (frame.wants(static_cast<std::size_t>(i))) {
+      Array* out = TRY(frame.out(static_cast<std::size_t>(i), input.type(), dims));
+      copy_view(frame, input, {at * strides[axis], strides}, *out);
+    }
+    at += size;
+  }
+  if (at != whole) return wrong(fmt::format("the parts have {} elements of {} on axis {}", at, whole, axis));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> split_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Split", .domain = "", .since = {1, 2, 11, 13, 18}, .infer = infer}};
+      {.name = "Split", .domain = "", .since = {1, 2, 11, 13, 18}, .infer = infer, .run = run}};
   return all;
 }
 

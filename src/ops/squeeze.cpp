@@ -1,6 +1,7 @@
 // Squeeze and Unsqueeze: axes of size 1 go and come. Axes moved from an attribute to an input in version 13.
 #include <algorithm>
 
+#include "ops/move.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -55,12 +56,53 @@ Result<Values> infer_unsqueeze(const Call& call) {
   return with_shape(call, std::move(result));
 }
 
+bool contains(const Dims& axes, std::size_t axis) {
+  return std::ranges::find(axes.span(), static_cast<std::int64_t>(axis)) != axes.span().end();
+}
+
+Result<void> run_squeeze(Frame& frame) {
+  const Dims& input = frame.in(0).dims();
+  const auto axes = TRY(dims_of(frame, 1, "axes"));
+  const Dims gone = axes ? TRY(axes_within(axes->span(), input.size())) : Dims();
+  Dims dims;
+  for (std::size_t i = 0; i < input.size(); ++i) {
+    if (axes ? !contains(gone, i) : input[i] != 1) {
+      dims.push_back(input[i]);
+    } else if (input[i] != 1) {
+      return wrong(fmt::format("axis {} has size {}; only axes of size 1 can be squeezed", i, input[i]));
+    }
+  }
+  return frame.share(0, 0, dims);
+}
+
+Result<void> run_unsqueeze(Frame& frame) {
+  const Dims& input = frame.in(0).dims();
+  const auto axes = TRY(dims_of(frame, 1, "axes"));
+  if (!axes) return wrong("no axes are given");
+  const std::size_t rank = input.size() + axes->size();
+  if (rank > Dims::kCapacity)
+    return wrong(fmt::format("the output has rank {}", rank), fmt::format("at most {}", Dims::kCapacity));
+  const Dims added = TRY(axes_within(axes->span(), rank));
+  Dims dims;
+  const std::int64_t* next = input.begin();
+  for (std::size_t i = 0; i < rank; ++i) dims.push_back(contains(added, i) ? 1 : *next++);
+  return frame.share(0, 0, dims);
+}
+
 }  // namespace
 
 std::span<const Descriptor> squeeze_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Squeeze", .domain = "", .since = {1, 11, 13, 21, 23, 24, 25}, .infer = infer_squeeze},
-      {.name = "Unsqueeze", .domain = "", .since = {1, 11, 13, 21, 23, 24, 25}, .infer = infer_unsqueeze},
+      {.name = "Squeeze",
+       .domain = "",
+       .since = {1, 11, 13, 21, 23, 24, 25},
+       .infer = infer_squeeze,
+       .run = run_squeeze},
+      {.name = "Unsqueeze",
+       .domain = "",
+       .since = {1, 11, 13, 21, 23, 24, 25},
+       .infer = infer_unsqueeze,
+       .run = run_unsqueeze},
   };
   return all;
 }

@@ -1,6 +1,6 @@
-// Transpose, DepthToSpace and SpaceToDepth: elements change places. ONNX: Transpose-1 … -25; the others -1 …
-// -13.
+// Transpose: axes in another order. ONNX: Transpose-1 … -25.
 #include "ops/elements.hpp"
+#include "ops/move.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -36,27 +36,43 @@ Result<Values> infer_transpose(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-Result<Values> infer_blocks(const Call& call, bool to_space) {
-  const Value& input = call.in(0);
-  if (!input.shape) return outputs_of(call, tensor(input.type, unknown_shape(4)));
-  if (input.shape->size() != 4) return wrong("the input must have batch, channels, height and width");
-  const Shape& in = *input.shape;
-  const Dim block = call.integer("blocksize", 0);
-  const Dim area = block * block;
-  Shape shape = to_space ? Shape{in[0], floor_div(in[1], area), in[2] * block, in[3] * block}
-                         : Shape{in[0], in[1] * area, floor_div(in[2], block), floor_div(in[3], block)};
-  return outputs_of(call, tensor(input.type, std::move(shape)));
+Result<void> run_transpose(Frame& frame) {
+  const Array& input = frame.in(0);
+  const std::size_t rank = input.rank();
+  Dims order;
+  for (std::size_t i = rank; i > 0; --i) order.push_back(static_cast<std::int64_t>(i) - 1);
+  if (const auto perm = frame.ints("perm"); perm && !perm->empty()) {
+    if (perm->size() != rank)
+      return wrong(fmt::format("perm has {} numbers, the input rank {}", perm->size(), rank));
+    order = TRY(axes_within(*perm, rank));
+  }
+  const Dims strides = strides_of(input.dims());
+  Dims dims;
+  View view;
+  bool moves = false;  // whether axes of more than one element change their order
+  std::int64_t last = -1;
+  for (const std::int64_t axis : order) {
+    dims.push_back(input.dim(static_cast<std::size_t>(axis)));
+    view.strides.push_back(strides[static_cast<std::size_t>(axis)]);
+    if (dims.back() == 1) continue;
+    moves = moves || axis < last;
+    last = axis;
+  }
+  if (!moves) return frame.share(0, 0, dims);
+  Array* out = TRY(frame.out(0, input.type(), dims));
+  copy_view(frame, input, view, *out);
+  return {};
 }
-Result<Values> infer_depth_to_space(const Call& call) { return infer_blocks(call, true); }
-Result<Values> infer_space_to_depth(const Call& call) { return infer_blocks(call, false); }
 
 }  // namespace
 
 std::span<const Descriptor> transpose_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Transpose", .domain = "", .since = {1, 13, 21, 23, 24, 25}, .infer = infer_transpose},
-      {.name = "DepthToSpace", .domain = "", .since = {1, 11, 13}, .infer = infer_depth_to_space},
-      {.name = "SpaceToDepth", .domain = "", .since = {1, 13}, .infer = infer_space_to_depth},
+      {.name = "Transpose",
+       .domain = "",
+       .since = {1, 13, 21, 23, 24, 25},
+       .infer = infer_transpose,
+       .run = run_transpose},
   };
   return all;
 }
