@@ -19,13 +19,6 @@ struct Options {
   bool nodes = false;
 };
 
-// An error of the operating system names the file already.
-Error in_file(Error error, const std::string& path) {
-  const bool named =
-      error.message.find(path) != std::string::npos || error.place.find(path) != std::string::npos;
-  return named ? error : std::move(error).within(path);
-}
-
 Result<void> run(const Options& options) {
   auto shapes = parse_shapes(options.shapes);
   if (!shapes.ok()) return std::move(shapes).error();

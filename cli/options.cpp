@@ -52,6 +52,22 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
       ->group(kGroup);
 }
 
+void add_executor_options(CLI::App& app, ExecutorOptions& options) {
+  app.add_option("--threads", options.threads, "Threads to use; 0: one for each core")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  app.add_option("--max-memory", options.max_memory,
+                 "Stop with an error rather than use more for values and prepared weights: 500MB, 2GB")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+}
+
+Error in_file(Error error, const std::string& path) {
+  const bool named =
+      error.message.find(path) != std::string::npos || error.place.find(path) != std::string::npos;
+  return named ? error : std::move(error).within(path);
+}
+
 Result<std::map<std::string, std::vector<std::int64_t>>> parse_shapes(const std::vector<std::string>& texts) {
   constexpr std::string_view kOption = "--input-shape", kExample = "x=1,3,640,640";
   std::map<std::string, std::vector<std::int64_t>> shapes;

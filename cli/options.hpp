@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "anybit/executor.hpp"
 #include "anybit/model.hpp"
 #include "anybit/result.hpp"
 
@@ -14,6 +15,12 @@ namespace anybit::cli {
 
 // --max-rank, --max-elements, --max-nodes, --max-depth, --allow-linked-data.
 void add_load_options(CLI::App& app, LoadOptions& options);
+
+// --threads, --max-memory.
+void add_executor_options(CLI::App& app, ExecutorOptions& options);
+
+// The error with the file's name in it; one of the operating system names it already.
+Error in_file(Error error, const std::string& path);
 
 // "NAME=1,3,640,640" for each. A name may hold '=': the last one counts.
 Result<std::map<std::string, std::vector<std::int64_t>>> parse_shapes(const std::vector<std::string>& texts);

@@ -1,0 +1,99 @@
+#include "anybit/executor.hpp"
+
+#include "base/guard.hpp"
+#include "base/try.hpp"
+#include "runtime/executor.hpp"
+#include "session/model_access.hpp"
+#include "session/value.hpp"
+
+namespace anybit {
+
+struct Executor::Content {
+  Model model;  // keeps what the program refers to
+  std::unique_ptr<runtime::Executor> executor;
+  std::vector<Port> inputs, outputs;
+};
+
+namespace {
+
+Port port_of(const runtime::Executor::Port& from) {
+  Port port;
+  port.name = from.name;
+  port.required = from.required;
+  if (!from.info->type) return port;
+  port.type = graph::to_string(*from.info->type);
+  const graph::TensorType* tensor = from.info->type->tensor();
+  if (!tensor) return port;
+  port.element_type = graph::name_of(tensor->element_type());
+  port.has_rank = tensor->shape.has_value();
+  if (!tensor->shape) return port;
+  for (const graph::Dimension& dim : tensor->shape->dims) {
+    const auto* symbol = std::get_if<std::string>(&dim.value);
+    port.dims.push_back(dim.known() ? dim.size() : -1);
+    port.symbols.push_back(symbol ? *symbol : std::string());
+  }
+  return port;
+}
+
+void take_profile(const runtime::Profile& from, RunProfile& to) {
+  for (const runtime::Profile::Entry& one : from.entries) {
+    const graph::Node& node = *one.step->node;
+    const std::string name = node.name.empty() ? one.step->place : node.name.str();
+    to.entries.push_back({name, node.op_type.str(), one.start, one.nanoseconds, one.macs, one.depth});
+  }
+}
+
+}  // namespace
+
+Result<Executor> Executor::make(const Model& model, const ExecutorOptions& options) noexcept {
+  return guarded([&]() -> Result<Executor> {
+    if (options.threads < 0 || options.threads > 1024)
+      return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
+    auto content = std::make_shared<Content>(Content{model, nullptr, {}, {}});
+    // Not owned: the content holds the model, too, and lives longer.
+    const std::shared_ptr<const graph::Model> graph(std::shared_ptr<const graph::Model>(),
+                                                    &ModelAccess::content(content->model).model);
+    content->executor = TRY(runtime::Executor::make(
+        graph, {.threads = options.threads, .max_memory = options.max_memory, .fuse = options.fuse}));
+    for (const auto& one : content->executor->inputs()) content->inputs.push_back(port_of(one));
+    for (const auto& one : content->executor->outputs()) content->outputs.push_back(port_of(one));
+    return Executor(std::move(content));
+  });
+}
+
+const std::vector<Port>& Executor::inputs() const noexcept { return content_->inputs; }
+const std::vector<Port>& Executor::outputs() const noexcept { return content_->outputs; }
+
+Result<std::vector<Value>> Executor::run(const std::map<std::string, Value>& inputs,
+                                         RunProfile* profile) const noexcept {
+  return guarded([&]() -> Result<std::vector<Value>> {
+    std::map<std::string, ops::Datum> data;
+    for (const auto& [name, value] : inputs) {
+      auto datum = to_datum(value);
+      if (!datum.ok()) return std::move(datum).error().within(fmt::format("input '{}'", shown(name)));
+      data.emplace(name, std::move(datum).value());
+    }
+    runtime::Profile inner;
+    const std::vector<ops::Datum> results = TRY(content_->executor->run(data, profile ? &inner : nullptr));
+    for (const auto& [name, value] : inputs) TRY(value.tensor.intact());
+    if (profile) take_profile(inner, *profile);
+    std::vector<Value> values;
+    for (const ops::Datum& one : results) values.push_back(to_value(one));
+    return values;
+  });
+}
+
+std::int64_t Executor::peak_memory() const noexcept { return content_->executor->memory().peak(); }
+std::int64_t Executor::used_memory() const noexcept { return content_->executor->memory().used(); }
+
+Result<std::map<std::string, std::int64_t>> Executor::steps() const noexcept {
+  return guarded([&]() -> Result<std::map<std::string, std::int64_t>> {
+    std::map<std::string, std::int64_t> counts;
+    for (const runtime::Step& step : content_->executor->program().steps) {
+      ++counts[std::string(step.descriptor->name)];
+    }
+    return counts;
+  });
+}
+
+}  // namespace anybit
