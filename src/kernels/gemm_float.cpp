@@ -1,0 +1,173 @@
+// Products of float32 matrices. Sums are fused multiply-adds in the order of k where the CPU has them.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm_float.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/gemm_blocks-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+
+using VF = hn::Vec<DF>;
+
+// A tile of `Rows` rows. `b` has rows of 16.
+template <int Rows>
+HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
+                            std::int64_t count, float* HWY_RESTRICT sums, bool first) {
+  const DF d;
+  VF sum[Rows][kVectors];
+  HWY_UNROLL(16)
+  for (int r = 0; r < Rows; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v)
+      sum[r][v] = first ? hn::Zero(d) : hn::Load(d, sums + r * kPanel + v * kLanes);
+  }
+  for (std::int64_t k = 0; k < count; ++k) {
+    VF row[kVectors];
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(d, b + k * kPanel + v * kLanes);
+    HWY_UNROLL(16)
+    for (int r = 0; r < Rows; ++r) {
+      const VF x = hn::Set(d, a[r * stride + k]);
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        sum[r][v] = hn::MulAdd(x, row[v], sum[r][v]);
+        ANYBIT_PIN(sum[r][v]);
+      }
+    }
+  }
+  HWY_UNROLL(16)
+  for (int r = 0; r < Rows; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) hn::Store(sum[r][v], d, sums + r * kPanel + v * kLanes);
+  }
+}
+
+using FloatTiles = void (*)(const float*, std::int64_t, const float*, std::int64_t, float*, bool);
+template <int... Rows>
+HWY_INLINE FloatTiles FloatTileOf(int rows, std::integer_sequence<int, Rows...>) {
+  static constexpr FloatTiles all[] = {FloatTile<Rows + 1>...};
+  return all[rows - 1];
+}
+
+class FloatMath {
+ public:
+  using A = float;
+  using B = float;
+  using Sum = float;
+  explicit FloatMath(const FloatProduct& product) : product_(product) {}
+
+  static std::int64_t Stride(std::int64_t depth) { return depth + kPanel; }
+  std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
+    return InPlace() ? 0 : Ratio(rows * Stride(depth) * 4, 64) * 64;
+  }
+  std::int64_t RightBytes(std::int64_t depth) const { return product_.b->packed() ? 0 : depth * kPanel * 4; }
+
+  HWY_INLINE const float* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
+                               std::byte* scratch, std::int64_t& stride) const {
+    const MatrixView<float>& a = product_.a;
+    if (InPlace()) {
+      stride = a.row_stride;
+      return a.data + row * stride + k;
+    }
+    stride = Stride(count);
+    float* to = reinterpret_cast<float*>(scratch);
+    if (product_.rows) {
+      product_.rows->read(row, rows, k, count, to, stride);
+      return to;
+    }
+    const float* from = a.data + row * a.row_stride + k * a.column_stride;
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t r = 0; r < rows; ++r)
+        to[r * stride + i] = from[r * a.row_stride + i * a.column_stride];
+    }
+    return to;
+  }
+  HWY_INLINE const float* Right(std::int64_t panel, std::int64_t k, std::int64_t count,
+                                float* scratch) const {
+    return product_.b->panel(panel, k, count, scratch);
+  }
+  HWY_INLINE void Multiply(int rows, const float* a, std::int64_t stride, const float* b, std::int64_t count,
+                           float* sums, bool first) const {
+    FloatTileOf(rows, std::make_integer_sequence<int, kTileRows>())(a, stride, b, count, sums, first);
+  }
+  HWY_INLINE void Finish(const float* sums, std::int64_t row, int rows, std::int64_t panel) const {
+    const DF d;
+    const FloatEpilogue& e = product_.epilogue;
+    const std::int64_t column = panel * kPanel, columns = std::min(kPanel, product_.n - column);
+    const VF alpha = hn::Set(d, e.alpha), beta = hn::Set(d, e.beta);
+    const VF low = hn::Set(d, e.low), high = hn::Set(d, e.high);
+    HWY_ALIGN float buffer[kPanel];
+    HWY_ALIGN float result[kPanel];
+    for (int r = 0; r < rows; ++r) {
+      const float* addend = e.addend.data ? SpreadRow(e.addend, row + r, column, columns, buffer) : nullptr;
+      float* to = product_.c + (row + r) * product_.c_stride + column;
+      float* at = columns == kPanel ? to : result;
+      for (int v = 0; v < kVectors; ++v) {
+        VF x = hn::Mul(hn::Load(d, sums + r * kPanel + v * kLanes), alpha);
+        if (addend) x = hn::Add(x, hn::Mul(hn::LoadU(d, addend + v * kLanes), beta));
+        x = hn::IfThenElse(hn::Lt(x, low), low, x);  // NaN is neither, and stays
+        x = hn::IfThenElse(hn::Lt(high, x), high, x);
+        hn::StoreU(x, d, at + v * kLanes);
+      }
+      if (at != to) std::memcpy(to, result, static_cast<std::size_t>(columns) * sizeof(float));
+    }
+  }
+
+ private:
+  bool InPlace() const { return !product_.rows && product_.a.column_stride == 1; }
+  const FloatProduct& product_;
+};
+
+void FloatGemm(const FloatProduct& product, ThreadPool& pool) { RunBlocks<FloatMath>(product, 256, pool); }
+
+// Columns that lie side by side, or transposed.
+void FloatPanel(const MatrixView<float>& b, std::int64_t columns, std::int64_t count, float* to) {
+  if (b.column_stride == 1 && columns == kPanel) {
+    for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * kPanel, b.data + k * b.row_stride, 64);
+    return;
+  }
+  if (columns < kPanel) std::memset(to, 0, static_cast<std::size_t>(count) * kPanel * sizeof(float));
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const float* from = b.data + c * b.column_stride;
+    for (std::int64_t k = 0; k < count; ++k) to[k * kPanel + c] = from[k * b.row_stride];
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace anybit::kernels {
+namespace {
+
+HWY_EXPORT(FloatGemm);
+HWY_EXPORT(FloatPanel);
+
+}  // namespace
+
+const float* PlainFloats::panel(std::int64_t index, std::int64_t k, std::int64_t count,
+                                float* scratch) const {
+  const MatrixView<float> at = {b_.data + k * b_.row_stride + index * kPanel * b_.column_stride,
+                                b_.row_stride, b_.column_stride};
+  HWY_DYNAMIC_DISPATCH(FloatPanel)(at, std::min(kPanel, n_ - index * kPanel), count, scratch);
+  return scratch;
+}
+
+PackedFloats::PackedFloats(MatrixView<float> b, std::int64_t k, std::int64_t n)
+    : k_(k), n_(n), memory_(aligned_bytes((n + kPanel - 1) / kPanel * k * kPanel * 4)) {
+  const PlainFloats plain(b, n);
+  float* to = reinterpret_cast<float*>(memory_.get());
+  for (std::int64_t i = 0; i * kPanel < n; ++i) plain.panel(i, 0, k, to + i * k * kPanel);
+}
+
+std::int64_t PackedFloats::bytes() const { return (n_ + kPanel - 1) / kPanel * k_ * kPanel * 4; }
+
+void gemm(const FloatProduct& product, ThreadPool& pool) {
+  if (product.m <= 0 || product.n <= 0) return;
+  HWY_DYNAMIC_DISPATCH(FloatGemm)(product, pool);
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE

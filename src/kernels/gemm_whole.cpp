@@ -1,0 +1,267 @@
+// Products of integer matrices, exact. The sums of 8-bit numbers are 32 bits wide while they fit, 64 beyond;
+// those of 16-bit numbers are 64 bits wide.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gemm_whole.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/gemm_whole_tiles-inl.h"
+
+#ifndef ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
+#define ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
+namespace anybit::kernels {
+// A product whose sums may need 64 bits.
+struct WideProduct : WholeProduct {
+  std::int64_t left_zero = 0;                 // what is left of A's zero point after A is made signed
+  const std::int64_t* column_sums = nullptr;  // of B less its zero points; null if left_zero is 0
+};
+}  // namespace anybit::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+
+// How A gets into its scratch.
+class WholeLeft {
+ public:
+  using A = std::int16_t;
+  explicit WholeLeft(const WholeProduct& product) : product_(product) {}
+
+  static std::int64_t Stride(std::int64_t depth) { return Ratio(depth, 2) * 2 + 2 * kPanel; }
+  std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
+    const std::int64_t raw = product_.rows ? rows * depth * bytes_of(product_.a.type) : 0;
+    return Ratio(rows * Stride(depth) * 2, 64) * 64 + Ratio(raw, 64) * 64;
+  }
+  HWY_INLINE const std::int16_t* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
+                                      std::byte* scratch, std::int64_t& stride) const {
+    stride = Stride(count);
+    auto* to = reinterpret_cast<std::int16_t*>(scratch);
+    WholeView from = product_.a;
+    const std::int64_t width = bytes_of(from.type);
+    if (product_.rows) {
+      std::byte* raw = scratch + Ratio(rows * stride * 2, 64) * 64;
+      product_.rows->read(row, rows, k, count, raw, count);
+      from.data = raw;
+      from.row_stride = count;
+      from.column_stride = 1;
+    } else {
+      from.data =
+          static_cast<const std::byte*>(from.data) + (row * from.row_stride + k * from.column_stride) * width;
+    }
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const auto* at = static_cast<const std::byte*>(from.data) + r * from.row_stride * width;
+      Widen(from.type, at, from.column_stride, count, Zero(row + r), to + r * stride);
+    }
+    return to;
+  }
+
+ protected:
+  HWY_INLINE std::int32_t Zero(std::int64_t row) const {
+    return product_.a_zero.data ? product_.a_zero.data[row * product_.a_zero.row_stride] : 0;
+  }
+  static HWY_INLINE void Widen(Whole type, const void* from, std::int64_t step, std::int64_t count,
+                               std::int32_t zero, std::int16_t* to) {
+    switch (type) {
+      case Whole::int8:
+        return WidenRow(static_cast<const std::int8_t*>(from), step, count, zero, to);
+      case Whole::uint8:
+        return WidenRow(static_cast<const std::uint8_t*>(from), step, count, zero, to);
+      case Whole::int16:  // the zero point may not fit: WideMath takes it off the sums
+        return WidenRow(static_cast<const std::int16_t*>(from), step, count, 0, to);
+      case Whole::uint16:
+        return WidenRow(static_cast<const std::uint16_t*>(from), step, count, 32768, to);
+    }
+  }
+  const WholeProduct& product_;
+};
+
+class WholeMath : public WholeLeft {
+ public:
+  using B = std::int16_t;
+  using Sum = std::int32_t;
+  explicit WholeMath(const WholeProduct& product) : WholeLeft(product), finish_(product) {}
+
+  static std::int64_t RightBytes(std::int64_t depth) { return Ratio(depth, 2) * 2 * kPanel * 2; }
+  HWY_INLINE const std::int16_t* Right(std::int64_t panel, std::int64_t k, std::int64_t count,
+                                       std::int16_t* scratch) const {
+    product_.b->panel(panel, k, count, 0, scratch);
+    return scratch;
+  }
+  HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
+                           Sum* sums, bool first) const {
+    MultiplyWholes(rows, a, stride, b, count, sums, first);
+  }
+  HWY_INLINE void Finish(const Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
+    for (int r = 0; r < rows; ++r) finish_.Row(sums + r * kPanel, row + r, panel * kPanel);
+  }
+
+ private:
+  WholeFinish finish_;
+};
+
+// A few rows, where B is read once only: its bytes are widened on the way, and its zero points are taken off
+// the sums.
+class NarrowMath : public WholeLeft {
+ public:
+  using B = std::int8_t;
+  using Sum = std::int32_t;
+  explicit NarrowMath(const WholeProduct& product) : WholeLeft(product), finish_(product) {}
+
+  static std::int64_t RightBytes(std::int64_t) { return 0; }
+  HWY_INLINE const std::int16_t* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
+                                      std::byte* scratch, std::int64_t& stride) {
+    const std::int16_t* a = WholeLeft::Left(row, rows, k, count, scratch, stride);
+    for (std::int64_t r = 0; r < rows && product_.b->zeros(); ++r) {
+      std::uint32_t sum = 0;
+      for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(a[r * stride + i]);
+      row_sums_[r] = sum;
+    }
+    return a;
+  }
+  HWY_INLINE const std::int8_t* Right(std::int64_t panel, std::int64_t, std::int64_t, std::int8_t*) const {
+    return product_.b->narrow(panel);
+  }
+  HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
+                           Sum* sums, bool first) const {
+    MultiplyWholes(rows, a, stride, b, count, sums, first);
+  }
+  HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
+    const std::int32_t* zeros = product_.b->zeros();
+    const std::int64_t columns = std::min(kPanel, product_.n - panel * kPanel);
+    for (int r = 0; r < rows; ++r) {
+      for (std::int64_t i = 0; i < columns && zeros; ++i) {
+        std::int32_t& sum = sums[r * kPanel + i];
+        sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) -
+                                        row_sums_[r] * static_cast<std::uint32_t>(zeros[panel * kPanel + i]));
+      }
+      finish_.Row(sums + r * kPanel, row + r, panel * kPanel);
+    }
+  }
+
+ private:
+  WholeFinish finish_;
+  std::uint32_t row_sums_[kTileRows];
+};
+
+class WideMath : public WholeLeft {
+ public:
+  using B = std::int16_t;
+  using Sum = std::int64_t;
+  explicit WideMath(const WideProduct& product) : WholeLeft(product), wide_(product), finish_(product) {}
+
+  std::int64_t RightBytes(std::int64_t depth) const { return product_.b->parts() * Part(depth) * 2; }
+  HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t count, B* scratch) const {
+    for (int part = 0; part < product_.b->parts(); ++part) {
+      product_.b->panel(panel, k, count, part, scratch + part * Part(count));
+    }
+    return scratch;
+  }
+  HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
+                           Sum* sums, bool first) const {
+    HWY_ALIGN std::int32_t some[kTileRows * kPanel];
+    for (int part = 0; part < product_.b->parts(); ++part) {
+      MultiplyWholes(rows, a, stride, b + part * Part(count), count, some, true);
+      for (std::int64_t i = 0; i < rows * kPanel; ++i) {
+        const std::int64_t more = part == 0 ? some[i] : some[i] * std::int64_t{256};
+        sums[i] = first && part == 0 ? more : sums[i] + more;
+      }
+    }
+  }
+  HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
+    const std::int64_t columns = std::min(kPanel, product_.n - panel * kPanel);
+    for (int r = 0; r < rows; ++r) {
+      for (std::int64_t i = 0; i < columns && wide_.column_sums; ++i) {
+        sums[r * kPanel + i] -= wide_.left_zero * wide_.column_sums[panel * kPanel + i];
+      }
+      finish_.Wide(sums + r * kPanel, row + r, panel * kPanel);
+    }
+  }
+
+ private:
+  static std::int64_t Part(std::int64_t depth) { return Ratio(depth, 2) * 2 * kPanel; }
+  const WideProduct& wide_;
+  WholeFinish finish_;
+};
+
+void WholeGemm(const WholeProduct& product, ThreadPool& pool) {
+  if (product.m <= kTileRows && product.b->narrow(0)) {
+    RunBlocks<NarrowMath>(product, std::max<std::int64_t>(product.k, 1), pool);
+  } else {
+    RunBlocks<WholeMath>(product, 512, pool);
+  }
+}
+
+// 252 products of 16 bits and a part of B, at most 256, fit 32 bits.
+void WideGemm(const WideProduct& product, ThreadPool& pool) { RunBlocks<WideMath>(product, 252, pool); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include <vector>
+
+namespace anybit::kernels {
+namespace {
+
+HWY_EXPORT(WholeGemm);
+HWY_EXPORT(WideGemm);
+
+std::int64_t largest_bias(const WholeProduct& product) {
+  const Spread<std::int32_t>& bias = product.epilogue.bias;
+  std::int64_t largest = 0;
+  if (!bias.data) return largest;
+  for (std::int64_t r = 0; r < (bias.row_stride == 0 ? 1 : product.m); ++r) {
+    for (std::int64_t c = 0; c < (bias.column_stride == 0 ? 1 : product.n); ++c) {
+      largest = std::max(largest, std::abs(std::int64_t{bias.data[r * bias.row_stride + c]}));
+    }
+  }
+  return largest;
+}
+
+// Whether sums of 32 bits, which may wrap on the way, end up right.
+bool fits_32_bits(const WholeProduct& product) {
+  if (bytes_of(product.a.type) == 2 || product.b->parts() == 2) return false;
+  if (product.epilogue.type == WholeResult::int32) return true;
+  return product.k * 255 * product.b->largest() + largest_bias(product) <= INT32_MAX;
+}
+
+std::vector<std::int64_t> column_sums(const WholeProduct& product) {
+  const std::int64_t panels = (product.n + kPanel - 1) / kPanel, step = 256;
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(panels * kPanel));
+  std::int16_t panel[step * kPanel];
+  for (std::int64_t p = 0; p < panels; ++p) {
+    for (std::int64_t k = 0; k < product.k; k += step) {
+      const std::int64_t count = std::min(step, product.k - k);
+      for (int part = 0; part < product.b->parts(); ++part) {
+        product.b->panel(p, k, count, part, panel);
+        for (std::int64_t i = 0; i < (count + 1) / 2 * 2 * kPanel; ++i) {
+          sums[static_cast<std::size_t>(p * kPanel + i / 2 % kPanel)] += panel[i] * (part == 0 ? 1 : 256);
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+void gemm(const WholeProduct& product, ThreadPool& pool) {
+  if (product.m <= 0 || product.n <= 0) return;
+  if (fits_32_bits(product)) {
+    HWY_DYNAMIC_DISPATCH(WholeGemm)(product, pool);
+    return;
+  }
+  WideProduct wide{product};
+  std::vector<std::int64_t> sums;
+  if (bytes_of(product.a.type) == 2) {
+    wide.left_zero =
+        (product.a_zero.data ? *product.a_zero.data : 0) - (product.a.type == Whole::uint16 ? 32768 : 0);
+    if (wide.left_zero != 0) sums = column_sums(product);
+    if (wide.left_zero != 0) wide.column_sums = sums.data();
+  }
+  HWY_DYNAMIC_DISPATCH(WideGemm)(wide, pool);
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE
