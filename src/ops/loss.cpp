@@ -1,4 +1,8 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: one number, or one for each target.
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: one number, or one for each target. ONNX:
+// NegativeLogLikelihoodLoss-12 … -22, SoftmaxCrossEntropyLoss-12, -13.
+#include <cmath>
+
+#include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -12,12 +16,123 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
+struct Layout {
+  std::int64_t batch = 0, classes = 0, inner = 0;
+};
+
+// Scores [batch, classes, …], targets [batch, …], weights [classes].
+Result<Layout> layout_of(const Frame& frame) {
+  const Array &scores = frame.in(0), &targets = frame.in(1);
+  if (!is_float(scores.type())) return wrong_type(frame, 0);
+  if (targets.type() != ElementType::int32 && targets.type() != ElementType::int64)
+    return wrong_type(frame, 1);
+  Dims wanted = scores.dims();
+  if (wanted.size() < 2)
+    return wrong(fmt::format("the scores are {}", to_string(scores)), "[batch, classes, …]");
+  wanted.erase(1);
+  if (!(targets.dims() == wanted)) {
+    return wrong(fmt::format("the targets are {}", to_string(targets)),
+                 fmt::format("shape {}: one for each place of the scores", to_string(wanted)));
+  }
+  const bool weighted = frame.has(2);
+  if (weighted && (frame.in(2).type() != scores.type() || frame.in(2).count() != scores.dim(1))) {
+    return wrong(fmt::format("the weights are {}", to_string(frame.in(2))),
+                 fmt::format("{} of the scores' type", scores.dim(1)));
+  }
+  return Layout{scores.dim(0), scores.dim(1), scores.dims().product(2, scores.rank())};
+}
+
+// x - log Σ exp x, over the classes of each place.
+template <class T>
+void log_softmax(const Frame& frame, const Layout& layout, const T* in, T* out) {
+  using Real = Computed<T>;
+  const std::int64_t places = layout.batch * layout.inner;
+  parallel(
+      frame, places, 10.0 * static_cast<double>(layout.classes), [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t place = first; place < last; ++place) {
+          const std::int64_t start =
+              place / layout.inner * layout.classes * layout.inner + place % layout.inner;
+          const auto at = [&](std::int64_t c) { return static_cast<Real>(in[start + c * layout.inner]); };
+          Real largest = at(0), sum = 0;
+          for (std::int64_t c = 1; c < layout.classes; ++c) largest = std::max(largest, at(c));
+          for (std::int64_t c = 0; c < layout.classes; ++c) sum += std::exp(at(c) - largest);
+          const Real shift = std::log(sum);
+          for (std::int64_t c = 0; c < layout.classes; ++c)
+            out[start + c * layout.inner] = static_cast<T>(at(c) - largest - shift);
+        }
+      });
+}
+
+template <class T>
+Result<void> lose(Frame& frame, const Layout& layout, const T* logs) {
+  using Real = Computed<T>;
+  const std::string_view reduction = frame.text("reduction", "mean");
+  if (reduction != "none" && reduction != "sum" && reduction != "mean")
+    return wrong(fmt::format("reduction is '{}'", shown(reduction)), "none, sum or mean");
+  const bool reduced = reduction != "none";
+  const auto ignored = frame.integer("ignore_index");
+  const Array& targets = frame.in(1);
+  const T* weights = frame.has(2) ? frame.in(2).data<T>() : nullptr;
+  Array* out = TRY(frame.out(0, frame.in(0).type(), reduced ? Dims() : targets.dims()));
+  double sum = 0, total = 0;
+  for (std::int64_t place = 0; place < layout.batch * layout.inner; ++place) {
+    const std::int64_t target = targets.type() == ElementType::int64 ? targets.data<std::int64_t>()[place]
+                                                                     : targets.data<std::int32_t>()[place];
+    Real loss = 0;
+    if (target != ignored) {
+      if (target < 0 || target >= layout.classes) {
+        return wrong(fmt::format("target {} is no class", target),
+                     fmt::format("0 to {}, or ignore_index", layout.classes - 1));
+      }
+      const Real weight = weights ? static_cast<Real>(weights[target]) : Real(1);
+      const std::int64_t at =
+          (place / layout.inner * layout.classes + target) * layout.inner + place % layout.inner;
+      loss = -static_cast<Real>(logs[at]) * weight;
+      total += static_cast<double>(weight);
+    }
+    sum += static_cast<double>(loss);
+    if (!reduced) out->mutable_data<T>()[place] = static_cast<T>(loss);
+  }
+  if (reduced)
+    *out->mutable_data<T>() = static_cast<T>(static_cast<Real>(reduction == "mean" ? sum / total : sum));
+  return {};
+}
+
+Result<void> run_likelihood(Frame& frame) {
+  const Layout layout = TRY(layout_of(frame));
+  Result<void> done;
+  for_real(frame.in(0).type(), [&]<class T>(T) { done = lose<T>(frame, layout, frame.in(0).data<T>()); });
+  return done;
+}
+
+Result<void> run_entropy(Frame& frame) {
+  const Layout layout = TRY(layout_of(frame));
+  const Array& scores = frame.in(0);
+  Array* logs = TRY(frame.out(1, scores.type(), scores.dims()));
+  Result<void> done;
+  for_real(scores.type(), [&]<class T>(T) {
+    if (scores.count() > 0) log_softmax<T>(frame, layout, scores.data<T>(), logs->mutable_data<T>());
+    done = lose<T>(frame, layout, logs->data<T>());
+  });
+  return done;
+}
+
 }  // namespace
 
 std::span<const Descriptor> loss_descriptors() {
   static const Descriptor all[] = {
-      {.name = "NegativeLogLikelihoodLoss", .domain = "", .since = {12, 13, 22}, .infer = infer},
-      {.name = "SoftmaxCrossEntropyLoss", .domain = "", .since = {12, 13}, .infer = infer},
+      {.name = "NegativeLogLikelihoodLoss",
+       .domain = "",
+       .since = {12, 13, 22},
+       .infer = infer,
+       .run = run_likelihood,
+       .required = 2},
+      {.name = "SoftmaxCrossEntropyLoss",
+       .domain = "",
+       .since = {12, 13},
+       .infer = infer,
+       .run = run_entropy,
+       .required = 2},
   };
   return all;
 }

@@ -1,0 +1,34 @@
+// Random numbers by position: the i-th depends on the seed and i alone, so that threads may make any part in
+// any order. SplitMix64's finalizer, applied twice.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/attributes.hpp"
+
+namespace anybit::ops {
+
+class RandomStream {
+ public:
+  explicit RandomStream(std::uint64_t seed) : key_(mixed(seed + kStep)) {}
+
+  std::uint64_t bits(std::uint64_t i) const { return mixed(mixed(key_ + i * kStep) ^ key_); }
+  // In [0, 1), 53 bits.
+  double uniform(std::uint64_t i) const { return static_cast<double>(bits(i) >> 11) * 0x1p-53; }
+  // Mean 0, deviation 1.
+  double normal(std::uint64_t i) const;
+
+ private:
+  static constexpr std::uint64_t kStep = 0x9E3779B97F4A7C15u;
+  static std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+  }
+  std::uint64_t key_;
+};
+
+// From the attribute `seed`, a float or an integer; another one for each call if the node has none.
+std::uint64_t seed_of(const Attributes& node);
+
+}  // namespace anybit::ops
