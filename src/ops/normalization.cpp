@@ -1,4 +1,4 @@
-// Normalizations and the softmax family: the result has the first input's shape. Further outputs are
+// Normalizations: the result has the first input's shape. Further outputs are
 // statistics.
 #include "ops/rules.hpp"
 
@@ -54,15 +54,12 @@ std::span<const Descriptor> normalization_descriptors() {
   static const Descriptor all[] = {
       keeps("BatchNormalization", {1, 6, 7, 9, 14, 15}, infer_batch),
       keeps("GroupNormalization", {18, 21}),
-      keeps("Hardmax", {1, 11, 13}),
       keeps("InstanceNormalization", {1, 6, 22}),
       keeps("LRN", {1, 13}),
       keeps("LayerNormalization", {17}, infer_layer),
-      keeps("LogSoftmax", {1, 11, 13}),
       keeps("LpNormalization", {1, 22}),
       keeps("MeanVarianceNormalization", {9, 13}),
       keeps("RMSNormalization", {23}),
-      keeps("Softmax", {1, 11, 13}),
       keeps("EmbedLayerNormalization", {1}, infer_embed_layer, kMicrosoft),
       keeps("SimplifiedLayerNormalization", {1}, infer_layer),
       keeps("SkipLayerNormalization", {1}, infer_skip_layer, kMicrosoft),

@@ -1,11 +1,18 @@
-// Reductions over axes, ArgMax and ArgMin. Axes moved from an attribute to an input in version 18 (ReduceSum:
-// 13).
+// Reductions over axes. Axes moved from an attribute to an input in version 18 (ReduceSum: 13).
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
 
+#include "kernels/reduce.hpp"
+#include "ops/fold.hpp"
+#include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
 namespace {
+
+using kernels::Summand;
 
 Shape reduced(const Shape& shape, const std::vector<std::size_t>& axes, bool keep) {
   Shape result;
@@ -49,34 +56,268 @@ Result<Values> infer_product(const Call& call) {
   return values;
 }
 
-Result<Values> infer_arg(const Call& call) {
-  const auto& shape = call.in(0).shape;
-  if (!shape) return outputs_of(call, tensor(ElementType::int64, std::nullopt));
-  const std::size_t axis = TRY(axis_of(call.integer("axis", 0), shape->size()));
-  return outputs_of(call,
-                    tensor(ElementType::int64, reduced(*shape, {axis}, call.integer("keepdims", 1) != 0)));
+// Sums are made wide: 16- and 32-bit floats in double, whole numbers modulo 2^64.
+template <class T>
+using Wide = std::conditional_t<kIsReal<T>, double,
+                                std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
+
+template <class T>
+Wide<T> widened(T x) {
+  return static_cast<Wide<T>>(static_cast<Computed<T>>(x));
+}
+template <class W>
+W plus(W a, W b) {
+  if constexpr (std::is_floating_point_v<W>)
+    return a + b;
+  else
+    return static_cast<W>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+template <class W>
+W times(W a, W b) {
+  if constexpr (std::is_floating_point_v<W>)
+    return a * b;
+  else
+    return static_cast<W>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+// A whole number gets the nearest it can hold towards zero.
+template <class T>
+T narrowed(double x) {
+  if constexpr (std::is_same_v<T, double>)
+    return x;
+  else if constexpr (kIsHalf<T>)
+    return T(static_cast<float>(x));
+  else if constexpr (kIsReal<T>)
+    return static_cast<T>(x);
+  else if (std::isnan(x))
+    return 0;
+  else if (x <= static_cast<double>(std::numeric_limits<T>::lowest()))
+    return std::numeric_limits<T>::lowest();
+  else if (x >= static_cast<double>(std::numeric_limits<T>::max()))
+    return std::numeric_limits<T>::max();
+  else
+    return static_cast<T>(x);
 }
 
-Descriptor reduction(std::string_view name, std::vector<std::int16_t> since, Infer rule = infer) {
-  return {.name = name, .domain = "", .since = std::move(since), .infer = rule};
+// A fold has: Held, what it holds; start(); add(held, x); finish(held, count). Those with fast kernels for
+// float32 also have run(held, x, n) and columns(held, x, rows, stride, n).
+enum class After { nothing, mean, root, log };
+
+template <class T, Summand What, After Then>
+struct Sums {
+  using Held = Wide<T>;
+  static Held start() { return 0; }
+  static void add(Held& held, T x) {
+    const Held wide = widened(x);
+    if constexpr (What == Summand::value)
+      held = plus(held, wide);
+    else if constexpr (What == Summand::square)
+      held = plus(held, times(wide, wide));
+    else
+      held = plus(held, wide < 0 ? plus(Held(0), times(wide, static_cast<Held>(-1))) : wide);
+  }
+  static T finish(Held held, std::int64_t count) {
+    if constexpr (Then == After::root)
+      return narrowed<T>(std::sqrt(static_cast<double>(held)));
+    else if constexpr (Then == After::log)
+      return narrowed<T>(std::log(static_cast<double>(held)));
+    else if constexpr (kIsReal<T>)
+      return narrowed<T>(Then == After::mean ? held / static_cast<double>(count) : held);
+    else if (Then == After::mean)
+      return count ? static_cast<T>(held / static_cast<Held>(count)) : T(0);
+    else
+      return static_cast<T>(held);
+  }
+  static void run(Held& held, const float* x, std::size_t n) { held += kernels::row_sum(What, x, n); }
+  static void columns(Held* held, const float* x, std::size_t rows, std::size_t stride, std::size_t n) {
+    kernels::column_sums(What, x, rows, stride, n, held);
+  }
+};
+
+template <class T, bool Largest>
+struct Extreme {
+  using Held = Computed<T>;
+  static Held start() {
+    using Limits = std::numeric_limits<Held>;
+    if constexpr (Limits::has_infinity)
+      return Largest ? -Limits::infinity() : Limits::infinity();
+    else
+      return Largest ? Limits::lowest() : Limits::max();
+  }
+  static void add(Held& held, T x) {
+    const auto v = static_cast<Held>(x);
+    if constexpr (kIsReal<T>) {
+      if (held != held) return;  // NaN stays
+      if (v != v) held = v;
+    }
+    if (Largest ? v > held : v < held) held = v;
+  }
+  static T finish(Held held, std::int64_t) { return T(held); }
+  static void run(Held& held, const float* x, std::size_t n) {
+    add(held, Largest ? kernels::row_max(x, n) : kernels::row_min(x, n));
+  }
+  static void columns(Held* held, const float* x, std::size_t rows, std::size_t stride, std::size_t n) {
+    (Largest ? kernels::column_max : kernels::column_min)(x, rows, stride, n, held);
+  }
+};
+
+template <class T>
+struct Product {
+  using Held = Wide<T>;
+  static Held start() { return 1; }
+  static void add(Held& held, T x) { held = times(held, widened(x)); }
+  static T finish(Held held, std::int64_t) {
+    if constexpr (kIsReal<T>)
+      return narrowed<T>(held);
+    else
+      return static_cast<T>(held);
+  }
+};
+
+// log Σ e^x with the largest x taken out of the sum; the sum is rescaled when a larger one comes.
+template <class T>
+struct LogSumExp {
+  struct Held {
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+  };
+  static Held start() { return {}; }
+  static void add(Held& held, T x) {
+    const auto v = static_cast<double>(static_cast<Computed<T>>(x));
+    if (v > held.largest) {
+      held.sum = (held.sum == 0 ? 0 : held.sum * std::exp(held.largest - v)) + 1;
+      held.largest = v;
+    } else {
+      held.sum += v == held.largest ? (std::isinf(v) && v < 0 ? 0.0 : 1.0) : std::exp(v - held.largest);
+    }
+  }
+  static T finish(Held held, std::int64_t) { return narrowed<T>(std::log(held.sum) + held.largest); }
+};
+
+template <class T>
+using Sum = Sums<T, Summand::value, After::nothing>;
+template <class T>
+using Mean = Sums<T, Summand::value, After::mean>;
+template <class T>
+using LogSum = Sums<T, Summand::value, After::log>;
+template <class T>
+using L1 = Sums<T, Summand::magnitude, After::nothing>;
+template <class T>
+using L2 = Sums<T, Summand::square, After::root>;
+template <class T>
+using SumSquare = Sums<T, Summand::square, After::nothing>;
+template <class T>
+using Max = Extreme<T, true>;
+template <class T>
+using Min = Extreme<T, false>;
+
+template <class Fold, class T>
+inline constexpr bool kIsFast = std::is_same_v<T, float>&& requires(const float* x) {
+  Fold::columns(nullptr, x, std::size_t(), std::size_t(), std::size_t());
+};
+
+template <class Fold, class T>
+void fold_run(typename Fold::Held& held, const T* x, std::int64_t n) {
+  if constexpr (kIsFast<Fold, T>) {
+    if (n >= 8) return Fold::run(held, x, static_cast<std::size_t>(n));
+  }
+  for (std::int64_t i = 0; i < n; ++i) Fold::add(held, x[i]);
+}
+
+// Results [first, last), each from runs.
+template <class Fold, class T>
+void fold_runs(const Folding& folding, const T* x, std::int64_t first, std::int64_t last, T* y) {
+  const std::int64_t runs = folding.reduced.count();
+  for (std::int64_t i = first; i < last; ++i) {
+    const T* at = x + folding.kept.offset(i);
+    auto held = Fold::start();
+    for (std::int64_t r = 0; r < runs; ++r) fold_run<Fold>(held, at + folding.reduced.offset(r), folding.run);
+    y[i] = Fold::finish(held, folding.folded());
+  }
+}
+
+constexpr std::int64_t kColumns = 256;  // that are folded together
+
+template <class Fold, class T>
+void fold_columns(const Folding& folding, const T* x, std::int64_t n, T* y) {
+  typename Fold::Held held[kColumns];
+  const std::int64_t rows = folding.reduced.count();
+  if constexpr (kIsFast<Fold, T>) {
+    if (folding.reduced.sizes.size() == 1) {
+      Fold::columns(held, x, static_cast<std::size_t>(rows),
+                    static_cast<std::size_t>(folding.reduced.strides[0]), static_cast<std::size_t>(n));
+      for (std::int64_t i = 0; i < n; ++i) y[i] = Fold::finish(held[i], rows);
+      return;
+    }
+  }
+  std::fill_n(held, n, Fold::start());
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const T* row = x + folding.reduced.offset(r);
+    for (std::int64_t i = 0; i < n; ++i) Fold::add(held[i], row[i]);
+  }
+  for (std::int64_t i = 0; i < n; ++i) y[i] = Fold::finish(held[i], rows);
+}
+
+template <class Fold, class T>
+void fold_all(Frame& frame, const Folding& folding, const T* x, T* y) {
+  const double cost = 0.3 * static_cast<double>(folding.folded()) + 5;
+  if (folding.columns == 1) {
+    parallel(frame, folding.kept.count(), cost,
+             [&](std::int64_t first, std::int64_t last) { fold_runs<Fold>(folding, x, first, last, y); });
+    return;
+  }
+  const std::int64_t parts = (folding.columns + kColumns - 1) / kColumns;
+  const double width = static_cast<double>(std::min(kColumns, folding.columns));
+  parallel(frame, folding.kept.count() * parts, cost * width, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t outer = i / parts, column = i % parts * kColumns;
+      fold_columns<Fold>(folding, x + folding.kept.offset(outer) + column,
+                         std::min(kColumns, folding.columns - column), y + outer * folding.columns + column);
+    }
+  });
+}
+
+template <template <class> class Fold>
+Result<void> run(Frame& frame) {
+  const Array& x = frame.in(0);
+  const auto axes = TRY(dims_of(frame, 1, "axes"));
+  const bool every = (!axes || axes->empty()) && !frame.flag("noop_with_empty_axes");
+  std::array<bool, Dims::kCapacity> gone{};
+  if (every) std::fill_n(gone.begin(), x.rank(), true);
+  for (const std::int64_t axis : axes.value_or(Dims())) gone[TRY(axis_of(axis, x.rank()))] = true;
+  const bool keep = frame.integer("keepdims", 1) != 0;
+  Dims dims;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (!gone[axis]) dims.push_back(x.dim(axis));
+    if (gone[axis] && keep) dims.push_back(1);
+  }
+  Array* y = TRY(frame.out(0, x.type(), dims));
+  if (y->count() == 0) return {};
+  const Folding folding = folding_of(x.dims(), std::span(gone).first(x.rank()));
+  const auto body = [&]<class T>(T) { fold_all<Fold<T>>(frame, folding, x.data<T>(), y->mutable_data<T>()); };
+  if constexpr (std::is_same_v<Fold<float>, Max<float>> || std::is_same_v<Fold<float>, Min<float>>) {
+    if (x.type() == ElementType::boolean) return body(bool()), Result<void>();
+  }
+  if (!for_number(x.type(), body)) return wrong_type(frame, 0);
+  return {};
+}
+
+Descriptor reduction(std::string_view name, std::vector<std::int16_t> since, Run run, Infer rule = infer) {
+  return {.name = name, .domain = "", .since = std::move(since), .infer = rule, .run = run};
 }
 
 }  // namespace
 
 std::span<const Descriptor> reduce_descriptors() {
   static const Descriptor all[] = {
-      reduction("ReduceL1", {1, 11, 13, 18}),
-      reduction("ReduceL2", {1, 11, 13, 18}),
-      reduction("ReduceLogSum", {1, 11, 13, 18}),
-      reduction("ReduceLogSumExp", {1, 11, 13, 18}),
-      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}),
-      reduction("ReduceMean", {1, 11, 13, 18}),
-      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}),
-      reduction("ReduceProd", {1, 11, 13, 18}, infer_product),
-      reduction("ReduceSum", {1, 11, 13}),
-      reduction("ReduceSumSquare", {1, 11, 13, 18}),
-      reduction("ArgMax", {1, 11, 12, 13}, infer_arg),
-      reduction("ArgMin", {1, 11, 12, 13}, infer_arg),
+      reduction("ReduceL1", {1, 11, 13, 18}, run<L1>),
+      reduction("ReduceL2", {1, 11, 13, 18}, run<L2>),
+      reduction("ReduceLogSum", {1, 11, 13, 18}, run<LogSum>),
+      reduction("ReduceLogSumExp", {1, 11, 13, 18}, run<LogSumExp>),
+      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, run<Max>),
+      reduction("ReduceMean", {1, 11, 13, 18}, run<Mean>),
+      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, run<Min>),
+      reduction("ReduceProd", {1, 11, 13, 18}, run<Product>, infer_product),
+      reduction("ReduceSum", {1, 11, 13}, run<Sum>),
+      reduction("ReduceSumSquare", {1, 11, 13, 18}, run<SumSquare>),
   };
   return all;
 }

@@ -1,0 +1,20 @@
+// Normalization of float32 rows. Pointers to scales and shifts may be null; x and y may be the same memory.
+#pragma once
+
+#include <cstddef>
+
+namespace anybit::kernels {
+
+struct Moments {
+  double mean = 0, variance = 0;
+};
+// Of the population, in two passes: the second adds up squared distances from the mean.
+Moments moments(const float* x, std::size_t n);
+
+// y = (x - mean) · inverse · scale + shift
+void normalize_row(const float* x, std::size_t n, float mean, float inverse, const float* scale,
+                   const float* shift, float* y);
+// y = x · scale + shift, with one scale for the row
+void scale_row(const float* x, std::size_t n, float scale, float shift, float* y);
+
+}  // namespace anybit::kernels
