@@ -8,8 +8,6 @@ namespace anybit::kernels {
 struct Moments {
   double mean = 0, variance = 0;
 };
-// Of the population, in two passes: the second adds up squared distances from the mean.
-Moments moments(const float* x, std::size_t n);
 
 // y = (x - mean) · inverse · scale + shift
 void normalize_row(const float* x, std::size_t n, float mean, float inverse, const float* scale,

@@ -1,5 +1,4 @@
 #include "kernels/norm.hpp"
-#include "kernels/reduce.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/norm_simd.cpp"
@@ -51,11 +50,6 @@ namespace anybit::kernels {
 
 HWY_EXPORT(NormalizeRow);
 HWY_EXPORT(ScaleRow);
-
-Moments moments(const float* x, std::size_t n) {
-  const double mean = row_sum(Summand::value, x, n) / static_cast<double>(n);
-  return {mean, row_deviation(x, n, static_cast<float>(mean)) / static_cast<double>(n)};
-}
 
 void normalize_row(const float* x, std::size_t n, float mean, float inverse, const float* scale,
                    const float* shift, float* y) {

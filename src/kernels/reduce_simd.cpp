@@ -16,7 +16,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DF = hn::ScalableTag<float>;
 using VF = hn::Vec<DF>;
 
-constexpr std::size_t kBlock = 2048;  // floats, or rows, that are added up in float
+constexpr std::size_t kBlock = 2048;  // floats of a row that are added up in float
+constexpr std::size_t kRows = 128;    // the same for a column
 
 struct Value {
   HWY_INLINE VF operator()(VF sum, VF x) const { return hn::Add(sum, x); }
@@ -133,9 +134,9 @@ HWY_INLINE void ColumnSum(const Add& add, const float* x, std::size_t rows, std:
   for (std::size_t column = 0; column < columns; column += lanes) {
     const std::size_t width = HWY_MIN(lanes, columns - column);
     for (std::size_t i = 0; i < width; ++i) sums[column + i] = 0;
-    for (std::size_t first = 0; first < rows; first += kBlock) {
+    for (std::size_t first = 0; first < rows; first += kRows) {
       const float* at = x + first * stride + column;
-      const std::size_t count = HWY_MIN(kBlock, rows - first);
+      const std::size_t count = HWY_MIN(kRows, rows - first);
       VF a = hn::Zero(d), b = hn::Zero(d);
       std::size_t row = 0;
       if (width == lanes) {

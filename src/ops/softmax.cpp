@@ -21,7 +21,7 @@ Result<Axes> axes_of_node(const Frame& frame) {
   if (dims.empty()) return Axes{1, 1, 1};
   const bool matrix = frame.version < 13;
   const std::size_t axis =
-      TRY(axis_of(frame.integer("axis", matrix ? 1 : -1), dims.size() + (matrix ? 1 : 0)));
+      TRY(axis_of(frame.integer("axis", matrix && dims.size() > 1 ? 1 : -1), dims.size()));
   const std::size_t end = matrix ? dims.size() : axis + 1;
   return Axes{dims.product(0, axis), dims.product(axis, end), dims.product(end, dims.size())};
 }

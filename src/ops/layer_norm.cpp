@@ -1,0 +1,144 @@
+// LayerNormalization, RMSNormalization, and ONNX Runtime's SimplifiedLayerNormalization: each row, of the
+// axes from `axis` on, gets mean 0 and variance 1 (or length 1), then a scale and a shift. ONNX:
+// LayerNormalization-17 (ONNX Runtime has one of version 1), RMSNormalization-23.
+#include "ops/reals.hpp"
+#include "ops/rules.hpp"
+#include "ops/stats.hpp"
+
+namespace anybit::ops {
+namespace {
+
+// Mean and inverse deviation keep the axes before `axis` and have 1 for those it normalizes.
+Result<Values> infer(const Call& call) {
+  Values values = TRY(infer_same(call));
+  const auto& shape = call.in(0).shape;
+  if (values.size() < 2 || !shape) return values;
+  const std::size_t axis = TRY(axis_of(call.integer("axis", -1), shape->size()));
+  Shape statistics = *shape;
+  for (std::size_t i = axis; i < statistics.size(); ++i) statistics[i] = 1;
+  const ElementType type = type_of(call.integer("stash_type", 1));
+  for (std::size_t i = 1; i < values.size(); ++i) values[i] = tensor(type, statistics);
+  return values;
+}
+
+// A scale or shift: row r of it begins at data + r · stride.
+template <class C>
+struct Rows {
+  const C* data = nullptr;
+  std::int64_t stride = 0;
+  const C* row(std::int64_t r) const { return data ? data + r * stride : nullptr; }
+};
+
+// One row for all where it has the normalized axes' sizes; stretched to the input's whole shape otherwise.
+template <class C>
+Result<Rows<C>> rows_of(Frame& frame, std::size_t input, const Dims& dims, std::size_t axis) {
+  if (!frame.has(input)) return Rows<C>();
+  const Array& array = frame.in(input);
+  const std::span<const C> elements = TRY(reals_in<C>(frame, array));
+  if (array.rank() == dims.size() - axis &&
+      std::equal(array.dims().begin(), array.dims().end(), dims.begin() + axis)) {
+    return Rows<C>{elements.data(), 0};
+  }
+  const Dims joint = TRY(broadcast_dims(array.dims(), dims));
+  if (!(joint == dims)) {
+    return wrong(fmt::format("input {} is {}", input, to_string(array)),
+                 fmt::format("a shape that stretches to {}", to_string(dims)));
+  }
+  const auto whole = TRY(frame.scratch_of<C>(dims.count()));
+  const Dims strides = broadcast_strides(array.dims(), dims);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    auto rest = static_cast<std::int64_t>(i);
+    std::int64_t at = 0;
+    for (std::size_t k = dims.size(); k-- > 0; rest /= dims[k]) at += rest % dims[k] * strides[k];
+    whole[i] = elements[static_cast<std::size_t>(at)];
+  }
+  return Rows<C>{whole.data(), dims.product(axis, dims.size())};
+}
+
+// Means or inverse deviations, one for each row.
+class Statistics {
+ public:
+  static Result<Statistics> make(Frame& frame, std::size_t output, ElementType type, const Dims& dims) {
+    Statistics made;
+    if (!frame.wants(output)) return made;
+    if (type != ElementType::float32 && type != ElementType::bfloat16 && type != ElementType::float16 &&
+        type != ElementType::float64) {
+      return wrong(fmt::format("stash_type {} is no real type", static_cast<int>(type)));
+    }
+    made.array_ = TRY(frame.out(output, type, dims));
+    return made;
+  }
+  void set(std::int64_t row, double value) {
+    if (!array_) return;
+    for_real(array_->type(),
+             [&]<class T>(T) { array_->mutable_data<T>()[row] = T(static_cast<Computed<T>>(value)); });
+  }
+
+ private:
+  Array* array_ = nullptr;
+};
+
+template <class C, bool Centered>
+Result<void> run_in(Frame& frame, std::size_t axis) {
+  const Array& x = frame.in(0);
+  const Dims& dims = x.dims();
+  const std::int64_t rows = dims.product(0, axis), n = dims.product(axis, dims.size());
+  Dims kept = dims;
+  for (std::size_t i = axis; i < kept.size(); ++i) kept[i] = 1;
+  const ElementType stash = type_of(frame.integer("stash_type", 1));
+  Statistics means = Centered ? TRY(Statistics::make(frame, 1, stash, kept)) : Statistics();
+  Statistics inverses = TRY(Statistics::make(frame, Centered ? 2 : 1, stash, kept));
+  const ElementType type = frame.in(1).type();  // that of x, but for RMSNormalization
+  Array* y = type == x.type() ? TRY(frame.out_over(0, 0, type, dims)) : TRY(frame.out(0, type, dims));
+  const auto from = TRY(reals_in<C>(frame, x));
+  const auto scale = TRY(rows_of<C>(frame, 1, dims, axis));
+  const auto shift = Centered ? TRY(rows_of<C>(frame, 2, dims, axis)) : Rows<C>();
+  auto to = TRY(RealOutput<C>::make(frame, y));
+  const double epsilon = frame.real("epsilon", 1e-5);
+  parallel(frame, rows, 0.6 * static_cast<double>(n) + 10, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t r = first; r < last; ++r) {
+      const C* row = from.data() + r * n;
+      kernels::Moments found;
+      if (Centered)
+        found = row_moments(row, n);
+      else
+        found.variance = row_sum(kernels::Summand::square, row, n) / static_cast<double>(n);
+      const double inverse = 1 / std::sqrt(found.variance + epsilon);
+      means.set(r, found.mean);
+      inverses.set(r, inverse);
+      normalize_row(row, n, found.mean, inverse, scale.row(r), shift.row(r), to.data() + r * n);
+    }
+  });
+  to.finish();
+  return {};
+}
+
+template <bool Centered>
+Result<void> run(Frame& frame) {
+  const std::size_t axis = TRY(axis_of(frame.integer("axis", -1), frame.in(0).rank()));
+  for (const std::size_t input : {0, 1}) {
+    if (!for_real(frame.in(input).type(), [](auto) {})) return wrong_type(frame, input);
+  }
+  const bool wide = wants_double(frame.in(0).type()) || wants_double(frame.in(1).type());
+  return wide ? run_in<double, Centered>(frame, axis) : run_in<float, Centered>(frame, axis);
+}
+
+Descriptor layer(std::string_view name, std::string_view domain, std::vector<std::int16_t> since, Run run) {
+  return {
+      .name = name, .domain = domain, .since = std::move(since), .infer = infer, .run = run, .required = 2};
+}
+
+}  // namespace
+
+std::span<const Descriptor> layer_norm_descriptors() {
+  static const Descriptor all[] = {
+      layer("LayerNormalization", "", {1, 17}, run<true>),
+      layer("LayerNormalization", kMicrosoft, {1}, run<true>),
+      layer("RMSNormalization", "", {23}, run<false>),
+      layer("SimplifiedLayerNormalization", "", {1}, run<false>),
+      layer("SimplifiedLayerNormalization", kMicrosoft, {1}, run<false>),
+  };
+  return all;
+}
+
+}  // namespace anybit::ops
