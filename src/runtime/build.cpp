@@ -326,7 +326,7 @@ void find_lifetimes(Program& program) {
 Result<void> Builder::finish(Program& program) {
   drop_unused(program);
   TRY(fold_constants(program, memory_, pool_, Fold::all_but_weights));
-  if (options_.fuse) TRY(fuse(program));
+  if (options_.fuse) TRY(fuse(program, {memory_, pool_}));
   TRY(fold_constants(program, memory_, pool_, Fold::all));
   drop_unused(program);
   find_lifetimes(program);

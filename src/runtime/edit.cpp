@@ -18,35 +18,47 @@ void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::V
   node.attributes.push_back(std::move(attribute));
 }
 
-Edit::Edit(Program& program) : program_(program), removed_(program.steps.size()) { count(); }
+Edit::Edit(Program& program)
+    : program_(program),
+      producer_(program.slots.size(), -1),
+      consumers_(program.slots.size()),
+      removed_(program.steps.size()) {
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) attach(i);
+  for (const int slot : program_.outputs) consumers_[static_cast<std::size_t>(slot)].push_back(-1);
+}
 
-void Edit::count() {
-  producer_.assign(program_.slots.size(), -1);
-  consumer_.assign(program_.slots.size(), -1);
-  uses_.assign(program_.slots.size(), 0);
-  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-    if (removed_[i]) continue;
-    const Step& step = program_.steps[i];
-    for (const auto* list : {&step.inputs, &step.captured}) {
-      for (const int slot : *list) {
-        if (slot < 0) continue;
-        ++uses_[static_cast<std::size_t>(slot)];
-        consumer_[static_cast<std::size_t>(slot)] = static_cast<int>(i);
-      }
-    }
-    for (const int slot : step.outputs) {
-      if (slot >= 0) producer_[static_cast<std::size_t>(slot)] = static_cast<int>(i);
+void Edit::attach(std::size_t index) {
+  const Step& step = program_.steps[index];
+  for (const auto* list : {&step.inputs, &step.captured}) {
+    for (const int slot : *list) {
+      if (slot >= 0) consumers_[static_cast<std::size_t>(slot)].push_back(static_cast<int>(index));
     }
   }
-  for (const int slot : program_.outputs) ++uses_[static_cast<std::size_t>(slot)];
+  for (const int slot : step.outputs) {
+    if (slot >= 0) producer_[static_cast<std::size_t>(slot)] = static_cast<int>(index);
+  }
+}
+
+void Edit::detach(std::size_t index) {
+  const Step& step = program_.steps[index];
+  for (const auto* list : {&step.inputs, &step.captured}) {
+    for (const int slot : *list) {
+      if (slot >= 0) std::erase(consumers_[static_cast<std::size_t>(slot)], static_cast<int>(index));
+    }
+  }
+  for (const int slot : step.outputs) {
+    if (slot >= 0) producer_[static_cast<std::size_t>(slot)] = -1;
+  }
 }
 
 int Edit::producer(int slot) const { return slot < 0 ? -1 : producer_[static_cast<std::size_t>(slot)]; }
 
-int Edit::uses(int slot) const { return slot < 0 ? 0 : uses_[static_cast<std::size_t>(slot)]; }
+int Edit::uses(int slot) const {
+  return slot < 0 ? 0 : static_cast<int>(consumers_[static_cast<std::size_t>(slot)].size());
+}
 
 int Edit::only_consumer(int slot) const {
-  return uses(slot) == 1 ? consumer_[static_cast<std::size_t>(slot)] : -1;
+  return uses(slot) == 1 ? consumers_[static_cast<std::size_t>(slot)][0] : -1;
 }
 
 const ops::Array* Edit::constant(int slot) const {
@@ -58,8 +70,7 @@ const ops::Array* Edit::constant(int slot) const {
 int Edit::add_constant(ops::Array value) {
   program_.slots.push_back({.name = {}, .is_constant = true, .value = std::move(value)});
   producer_.push_back(-1);
-  consumer_.push_back(-1);
-  uses_.push_back(0);
+  consumers_.emplace_back();
   return static_cast<int>(program_.slots.size()) - 1;
 }
 
@@ -85,9 +96,10 @@ Result<void> Edit::replace(std::size_t first, std::size_t last, graph::Node node
   step.node = &program_.made.back();
   step.inputs = std::move(inputs);
   step.outputs = old.outputs;
+  if (first != last) remove(first);
+  detach(last);
   program_.steps[last] = std::move(step);
-  if (first != last) removed_[first] = true;
-  count();
+  attach(last);
   return {};
 }
 
@@ -96,8 +108,9 @@ Result<void> Edit::replace(std::size_t step, graph::Node node, std::vector<int> 
 }
 
 void Edit::remove(std::size_t step) {
+  if (removed_[step]) return;
   removed_[step] = true;
-  count();
+  detach(step);
 }
 
 void Edit::done() {
@@ -106,8 +119,6 @@ void Edit::done() {
     if (!removed_[i]) steps.push_back(std::move(program_.steps[i]));
   }
   program_.steps = std::move(steps);
-  removed_.assign(program_.steps.size(), false);
-  count();
 }
 
 }  // namespace anybit::runtime

@@ -25,20 +25,25 @@ class Edit {
   // A new slot with a constant in it.
   int add_constant(ops::Array value);
 
-  // One node in place of two steps (and all between them on the way): it takes the place of `last`, makes its
-  // outputs, and uses `inputs`. `first` is left without outputs, and goes.
+  bool removed(std::size_t step) const { return removed_[step]; }
+
+  // One node in place of two steps: it stands where `last` stood, makes its outputs, and uses `inputs`.
+  // `first` goes; what lies between them is to be removed by the caller.
   Result<void> replace(std::size_t first, std::size_t last, graph::Node node, std::vector<int> inputs);
   // The same for a single step.
   Result<void> replace(std::size_t step, graph::Node node, std::vector<int> inputs);
   void remove(std::size_t step);
-  // Takes the steps that were removed out of the program. No index holds after it.
+  // Takes the steps that were removed out of the program. Nothing is asked of this object after it.
   void done();
 
  private:
-  void count();
+  void attach(std::size_t step);
+  void detach(std::size_t step);
 
   Program& program_;
-  std::vector<int> producer_, consumer_, uses_;
+  std::vector<int> producer_;
+  std::vector<std::vector<int>>
+      consumers_;  // by slot: steps, as often as they use it; -1: the program itself
   std::vector<bool> removed_;
 };
 

@@ -3,7 +3,6 @@
 #include <tuple>
 
 #include "base/try.hpp"
-#include "runtime/table.hpp"
 
 namespace anybit::runtime {
 
@@ -11,8 +10,8 @@ bool before(const Descriptor& a, const Descriptor& b) {
   return std::tie(a.order, a.name) < std::tie(b.order, b.name);
 }
 
-Result<void> fuse(Program& program) {
-  for (const Descriptor* one : table()) TRY(one->run(program));
+Result<void> fuse(Program& program, const Resources& resources) {
+  for (const Descriptor* one : table()) TRY(one->run(program, resources));
   return {};
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "runtime/program.hpp"
+#include "runtime/table.hpp"
 
 namespace anybit::runtime {
 
-Result<void> fuse(Program& program);
+Result<void> fuse(Program& program, const Resources& resources);
 
 }  // namespace anybit::runtime

@@ -6,7 +6,7 @@
 namespace anybit::runtime {
 namespace {
 
-Result<void> run(Program& program) {
+Result<void> run(Program& program, const Resources&) {
   if (!ops::find(ops::kMicrosoft, "FusedConv")->run) return {};
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {

@@ -1,20 +1,29 @@
 // The fusions: ways to put nodes together that one kernel can do at once. One file each (fuse_*.cpp).
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include "anybit/result.hpp"
+#include "base/thread_pool.hpp"
+#include "ops/memory.hpp"
 
 namespace anybit::runtime {
 
 struct Program;
 
+// What a fusion may need to compute constants.
+struct Resources {
+  const std::shared_ptr<ops::Memory>& memory;
+  ThreadPool& pool;
+};
+
 struct Descriptor {
   std::string_view name;
   int order;  // fusions are tried in this order
   std::string_view summary;
-  Result<void> (*run)(Program& program);
+  Result<void> (*run)(Program& program, const Resources& resources);
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

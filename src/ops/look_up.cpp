@@ -1,0 +1,40 @@
+// LookUp, anybit's own: each 8-bit code becomes the entry of a table of 256. What activations between
+// quantized values are turned into.
+#include "ops/frame.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Result<Values> infer(const Call& call) { return outputs_of(call, tensor(call.in(1).type, call.in(0).shape)); }
+
+Result<void> run(Frame& frame) {
+  const Array& x = frame.in(0);
+  const Array& table = frame.in(1);
+  if (element_bytes(x.type()) != 1) return wrong_type(frame, 0);
+  if (table.count() != 256 || element_bytes(table.type()) != 1)
+    return wrong(fmt::format("the table is {}", to_string(table)), "256 elements of 8 bits");
+  Array* out = TRY(frame.out_over(0, 0, table.type(), x.dims()));
+  const auto* from = x.data<std::uint8_t>();
+  const auto* entries = table.data<std::uint8_t>();
+  auto* to = out->mutable_data<std::uint8_t>();
+  parallel(frame, x.stored(), 0.5, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) to[i] = entries[from[i]];
+  });
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> look_up_descriptors() {
+  static const Descriptor all[] = {{.name = "LookUp",
+                                    .domain = "ai.anybit",
+                                    .since = {1},
+                                    .infer = infer,
+                                    .run = run,
+                                    .required = 2,
+                                    .layouts = Layouts::each}};
+  return all;
+}
+
+}  // namespace anybit::ops

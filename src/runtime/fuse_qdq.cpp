@@ -1,0 +1,229 @@
+// DequantizeLinear → operator → QuantizeLinear becomes one integer operator: ONNX's QLinearConv and
+// QLinearMatMul, and those that ONNX Runtime defined for the others. Results are within one step of the
+// nodes' by themselves (the integer ones do not round in between).
+#include <cmath>
+
+#include "runtime/qdq.hpp"
+
+namespace anybit::runtime {
+namespace {
+
+using ops::Array;
+using ops::ElementType;
+
+// What takes the place of an operator: a node without names, and its inputs.
+struct Replacement {
+  graph::Node node;
+  std::vector<int> inputs;
+  Quantized output;
+};
+
+graph::Node renamed(const graph::Node& node, std::string_view op, std::string_view domain = "") {
+  graph::Node result = node;
+  result.op_type = graph::Text(std::string(op));
+  result.domain = graph::Text(std::string(domain));
+  return result;
+}
+
+bool runs(std::string_view op, std::string_view domain = "") {
+  const ops::Descriptor* found = ops::find(domain, op);
+  return found && found->run;
+}
+
+// Weights: 8 bits, constant, per tensor or with a scale for each index of `axis`.
+std::optional<Quantized> weights(Qdq& qdq, int slot, std::int64_t axis) {
+  const auto found = qdq.from(slot);
+  if (!found || !is_8_bit(qdq.type_of(found->value))) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(qdq.edit.constant(found->value)->rank());
+  const std::int64_t own = found->axis < 0 ? found->axis + rank : found->axis;
+  return found->per_tensor || own == axis ? found : std::nullopt;
+}
+
+// A bias in units of input scale × weight scale: as it is in the file if it was made so, else rounded anew.
+int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w) {
+  const auto stored = qdq.from(slot);
+  const Array* values = qdq.edit.constant(stored ? stored->value : slot);
+  if (!values || values->type() != (stored ? ElementType::int32 : ElementType::float32)) return -1;
+  const Array& weight_scale = *qdq.edit.constant(w.scale);
+  if (weight_scale.count() != 1 && weight_scale.count() != values->count()) return -1;
+  auto result = Array::make(*qdq.resources.memory, ElementType::int32, values->dims());
+  if (!result.ok()) return -1;
+  for (std::int64_t i = 0; i < values->count(); ++i) {
+    const double unit = static_cast<double>(qdq.scale(x)) *
+                        static_cast<double>(weight_scale.data<float>()[weight_scale.count() == 1 ? 0 : i]);
+    double real = 0;
+    if (stored) {
+      const Array& scale = *qdq.edit.constant(stored->scale);
+      real = static_cast<double>(values->data<std::int32_t>()[i]) *
+             static_cast<double>(scale.data<float>()[scale.count() == 1 ? 0 : i]);
+    } else {
+      real = static_cast<double>(values->data<float>()[i]);
+    }
+    const double units = std::nearbyint(real / unit);
+    if (!(std::abs(units) <= 0x7FFFFFFF)) return -1;
+    result->mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(units);
+  }
+  return qdq.edit.add_constant(std::move(result).value());
+}
+
+std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
+  const auto x = qdq.activation(step.inputs[0]);
+  const auto w = x ? weights(qdq, step.inputs[1], 0) : std::nullopt;
+  if (!w) return std::nullopt;
+  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
+  const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w) : -1;
+  if (biased && bias < 0) return std::nullopt;
+  const auto y = qdq.into(step.outputs[0]);
+  if (!y) return std::nullopt;
+  std::vector<int> inputs{x->value, x->scale,      x->zero_point, w->value,
+                          w->scale, w->zero_point, y->scale,      y->zero_point};
+  if (biased) inputs.push_back(bias);
+  return Replacement{renamed(*step.node, "QLinearConv"), std::move(inputs), *y};
+}
+
+// The second factor is a matrix of weights, or another activation.
+std::optional<Replacement> matmul(Qdq& qdq, const Step& step) {
+  const auto a = qdq.activation(step.inputs[0]);
+  if (!a) return std::nullopt;
+  auto b = qdq.activation(step.inputs[1]);
+  if (!b) {
+    const auto held = qdq.from(step.inputs[1]);
+    const Array* matrix = held ? qdq.edit.constant(held->value) : nullptr;
+    if (matrix && matrix->rank() == 2) b = weights(qdq, step.inputs[1], 1);
+  }
+  const auto y = b ? qdq.into(step.outputs[0]) : std::nullopt;
+  if (!y) return std::nullopt;
+  return Replacement{
+      renamed(*step.node, "QLinearMatMul"),
+      {a->value, a->scale, a->zero_point, b->value, b->scale, b->zero_point, y->scale, y->zero_point},
+      *y};
+}
+
+double real(const Step& step, std::string_view name) {
+  const graph::Attribute* attribute = step.node->attribute(name);
+  const auto* value = attribute ? std::get_if<float>(&attribute->value) : nullptr;
+  return value ? static_cast<double>(*value) : 1.0;
+}
+
+std::int64_t integer(const Step& step, std::string_view name) {
+  const graph::Attribute* attribute = step.node->attribute(name);
+  const auto* value = attribute ? std::get_if<std::int64_t>(&attribute->value) : nullptr;
+  return value ? *value : 0;
+}
+
+std::optional<Replacement> gemm(Qdq& qdq, const Step& step) {
+  if (real(step, "alpha") != 1.0 || real(step, "beta") != 1.0) return std::nullopt;
+  const auto a = qdq.activation(step.inputs[0]);
+  const auto b = a ? weights(qdq, step.inputs[1], integer(step, "transB") != 0 ? 0 : 1) : std::nullopt;
+  if (!b) return std::nullopt;
+  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
+  const int bias = biased ? integer_bias(qdq, step.inputs[2], *a, *b) : -1;
+  if (biased && bias < 0) return std::nullopt;
+  const auto y = qdq.into(step.outputs[0]);
+  if (!y) return std::nullopt;
+  graph::Node node = renamed(*step.node, "QGemm", ops::kMicrosoft);
+  std::erase_if(node.attributes, [](const graph::Attribute& one) { return one.name.str() == "beta"; });
+  return Replacement{
+      std::move(node),
+      {a->value, a->scale, a->zero_point, b->value, b->scale, b->zero_point, bias, y->scale, y->zero_point},
+      *y};
+}
+
+// Add and Mul of two quantized values. A constant operand counts as one, too, if it is quantized.
+std::optional<Replacement> two(Qdq& qdq, const Step& step, std::string_view op) {
+  const auto a = qdq.activation(step.inputs[0]), b = qdq.activation(step.inputs[1]);
+  if (!a || !b || qdq.type_of(a->zero_point) != qdq.type_of(b->zero_point)) return std::nullopt;
+  const auto y = qdq.into(step.outputs[0]);
+  if (!y || qdq.type_of(y->zero_point) != qdq.type_of(a->zero_point)) return std::nullopt;
+  return Replacement{
+      renamed(*step.node, op, ops::kMicrosoft),
+      {a->value, a->scale, a->zero_point, b->value, b->scale, b->zero_point, y->scale, y->zero_point},
+      *y};
+}
+std::optional<Replacement> add(Qdq& qdq, const Step& step) { return two(qdq, step, "QLinearAdd"); }
+std::optional<Replacement> mul(Qdq& qdq, const Step& step) { return two(qdq, step, "QLinearMul"); }
+
+std::optional<Replacement> concat(Qdq& qdq, const Step& step) {
+  std::vector<int> inputs(2);
+  ElementType type = ElementType::undefined;
+  for (const int slot : step.inputs) {
+    const auto x = qdq.activation(slot);
+    if (!x || (type != ElementType::undefined && qdq.type_of(x->zero_point) != type)) return std::nullopt;
+    type = qdq.type_of(x->zero_point);
+    inputs.insert(inputs.end(), {x->value, x->scale, x->zero_point});
+  }
+  const auto y = qdq.into(step.outputs[0]);
+  if (!y || qdq.type_of(y->zero_point) != type) return std::nullopt;
+  inputs[0] = y->scale;
+  inputs[1] = y->zero_point;
+  return Replacement{renamed(*step.node, "QLinearConcat", ops::kMicrosoft), std::move(inputs), *y};
+}
+
+// One value in, one out, and an operator of ONNX Runtime in between.
+std::optional<Replacement> one(Qdq& qdq, const Step& step, std::string_view op) {
+  const auto x = qdq.activation(step.inputs[0]);
+  const auto y = x ? qdq.into(step.outputs[0]) : std::nullopt;
+  if (!y || qdq.type_of(x->zero_point) != qdq.type_of(y->zero_point)) return std::nullopt;
+  return Replacement{renamed(*step.node, op, ops::kMicrosoft),
+                     {x->value, x->scale, x->zero_point, y->scale, y->zero_point},
+                     *y};
+}
+std::optional<Replacement> average_pool(Qdq& qdq, const Step& step) {
+  return one(qdq, step, "QLinearAveragePool");
+}
+std::optional<Replacement> global_pool(Qdq& qdq, const Step& step) {
+  return one(qdq, step, "QLinearGlobalAveragePool");
+}
+std::optional<Replacement> softmax(Qdq& qdq, const Step& step) {
+  auto found = one(qdq, step, "QLinearSoftmax");
+  if (!found) return found;
+  if (!step.node->attribute("axis"))
+    set_attribute(found->node, "axis", std::int64_t{step.version >= 13 ? -1 : 1});
+  set_attribute(found->node, "opset", step.version);
+  return found;
+}
+
+struct Rule {
+  std::string_view op, result, domain;
+  std::optional<Replacement> (*make)(Qdq& qdq, const Step& step);
+};
+
+constexpr Rule kRules[] = {
+    {"Conv", "QLinearConv", "", conv},
+    {"MatMul", "QLinearMatMul", "", matmul},
+    {"Gemm", "QGemm", ops::kMicrosoft, gemm},
+    {"Add", "QLinearAdd", ops::kMicrosoft, add},
+    {"Mul", "QLinearMul", ops::kMicrosoft, mul},
+    {"Concat", "QLinearConcat", ops::kMicrosoft, concat},
+    {"AveragePool", "QLinearAveragePool", ops::kMicrosoft, average_pool},
+    {"GlobalAveragePool", "QLinearGlobalAveragePool", ops::kMicrosoft, global_pool},
+    {"Softmax", "QLinearSoftmax", ops::kMicrosoft, softmax},
+};
+
+Result<void> run(Program& program, const Resources& resources) {
+  Qdq qdq(program, resources);
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    if (qdq.edit.removed(i)) continue;
+    for (const Rule& rule : kRules) {
+      if (!is(program.steps[i], rule.op) || !runs(rule.result, rule.domain)) continue;
+      auto made = rule.make(qdq, program.steps[i]);
+      if (made) TRY(qdq.replace(i, made->output, std::move(made->node), std::move(made->inputs)));
+      break;
+    }
+  }
+  qdq.edit.done();
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> fuse_qdq_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "qdq",
+       .order = 10,
+       .summary = "DequantizeLinear, operator, QuantizeLinear become an integer operator",
+       .run = run}};
+  return all;
+}
+
+}  // namespace anybit::runtime
