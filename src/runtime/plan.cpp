@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <ranges>
 
 namespace anybit::runtime {
 namespace {
@@ -13,30 +13,76 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAl
 
 bool meet(const Buffer& a, const Buffer& b) { return a.first <= b.last && b.first <= a.last; }
 
+// Which buffers are placed first. Each is best for some networks; all are tried.
+enum class Order { size, time, area, birth };
+// A buffer goes to the lowest free place, or to the one that it fills best.
+enum class Fit { lowest, tightest };
+
+double weight(const Buffer& buffer, Order order) {
+  const double time = 1.0 + buffer.last - buffer.first, size = static_cast<double>(buffer.bytes);
+  switch (order) {
+    case Order::size:
+      return size;
+    case Order::time:
+      return time;
+    case Order::area:
+      return size * time;
+    case Order::birth:
+      break;
+  }
+  return -static_cast<double>(buffer.first);
+}
+
+// Where a buffer fits among those that are placed, which are sorted by offset.
+std::int64_t free_place(const Buffer& buffer, std::span<const Buffer* const> placed, Fit fit) {
+  const std::int64_t bytes = aligned(buffer.bytes);
+  std::int64_t end = 0, best = -1, best_gap = INT64_MAX;  // end: of what lies below
+  for (const Buffer* other : placed) {
+    if (!meet(buffer, *other)) continue;
+    const std::int64_t gap = other->offset - end;
+    if (gap >= bytes && gap < best_gap) {
+      if (fit == Fit::lowest) return end;
+      best = end;
+      best_gap = gap;
+    }
+    end = std::max(end, other->offset + aligned(other->bytes));
+  }
+  return best >= 0 ? best : end;
+}
+
+std::int64_t place_all(std::span<Buffer> buffers, Order order, Fit fit) {
+  std::vector<Buffer*> sorted;
+  for (Buffer& buffer : buffers) sorted.push_back(&buffer);
+  std::ranges::stable_sort(
+      sorted, [&](const Buffer* a, const Buffer* b) { return weight(*a, order) > weight(*b, order); });
+  std::vector<const Buffer*> placed;
+  std::int64_t end = 0;
+  for (Buffer* buffer : sorted) {
+    buffer->offset = free_place(*buffer, placed, fit);
+    end = std::max(end, buffer->offset + aligned(buffer->bytes));
+    placed.insert(std::ranges::upper_bound(placed, buffer->offset, {}, &Buffer::offset), buffer);
+  }
+  return end;
+}
+
 }  // namespace
 
 std::int64_t assign_offsets(std::span<Buffer> buffers) {
-  std::vector<Buffer*> order;
-  for (Buffer& buffer : buffers) order.push_back(&buffer);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Buffer* a, const Buffer* b) { return a->bytes > b->bytes; });
-  std::vector<const Buffer*> placed;  // by offset
-  std::int64_t end = 0;
-  for (Buffer* buffer : order) {
-    const std::int64_t bytes = aligned(buffer->bytes);
-    std::int64_t offset = 0;
-    for (const Buffer* other : placed) {
-      if (!meet(*buffer, *other)) continue;
-      if (offset + bytes <= other->offset) break;
-      offset = std::max(offset, other->offset + aligned(other->bytes));
+  constexpr std::size_t kMany = 3000;  // trying takes the square of this
+  const std::int64_t least = largest_live_set(buffers);
+  std::int64_t best = place_all(buffers, Order::size, Fit::lowest);
+  std::vector<Buffer> chosen(buffers.begin(), buffers.end());
+  for (const Order order : {Order::size, Order::area, Order::time, Order::birth}) {
+    for (const Fit fit : {Fit::lowest, Fit::tightest}) {
+      if (best <= least || buffers.size() > kMany) break;
+      const std::int64_t arena = place_all(buffers, order, fit);
+      if (arena >= best) continue;
+      best = arena;
+      chosen.assign(buffers.begin(), buffers.end());
     }
-    buffer->offset = offset;
-    end = std::max(end, offset + bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), buffer,
-                                   [](const Buffer* a, const Buffer* b) { return a->offset < b->offset; }),
-                  buffer);
   }
-  return end;
+  std::ranges::copy(chosen, buffers.begin());
+  return best;
 }
 
 std::int64_t largest_live_set(std::span<const Buffer> buffers) {

@@ -17,8 +17,8 @@ struct Buffer {
   std::int64_t offset = 0;  // what planning finds
 };
 
-// Finds offsets; the size of the arena that they need. Large buffers first, each at the lowest place that is
-// free during its life.
+// Finds offsets; the size of the arena that they need. Several orders of placing are tried, and the best
+// kept.
 std::int64_t assign_offsets(std::span<Buffer> buffers);
 // The most that is alive at one step: no plan can do with less.
 std::int64_t largest_live_set(std::span<const Buffer> buffers);
