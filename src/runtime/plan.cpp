@@ -1,8 +1,10 @@
 #include "runtime/plan.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
-#include <ranges>
+#include <random>
+#include <vector>
 
 namespace anybit::runtime {
 namespace {
@@ -50,14 +52,19 @@ std::int64_t free_place(const Buffer& buffer, std::span<const Buffer* const> pla
   return best >= 0 ? best : end;
 }
 
-std::int64_t place_all(std::span<Buffer> buffers, Order order, Fit fit) {
-  std::vector<Buffer*> sorted;
-  for (Buffer& buffer : buffers) sorted.push_back(&buffer);
-  std::ranges::stable_sort(
-      sorted, [&](const Buffer* a, const Buffer* b) { return weight(*a, order) > weight(*b, order); });
+// In the order of their weights; `shaken` times a random factor, the same in every process.
+std::int64_t place_all(std::span<Buffer> buffers, Order order, Fit fit, std::uint32_t shaken = 0) {
+  std::vector<std::pair<double, Buffer*>> sorted;
+  std::minstd_rand random(shaken);
+  for (Buffer& buffer : buffers) {
+    const double factor =
+        shaken == 0 ? 1.0 : 0.5 + static_cast<double>(random()) / static_cast<double>(random.max());
+    sorted.emplace_back(weight(buffer, order) * factor, &buffer);
+  }
+  std::ranges::stable_sort(sorted, std::greater(), &std::pair<double, Buffer*>::first);
   std::vector<const Buffer*> placed;
   std::int64_t end = 0;
-  for (Buffer* buffer : sorted) {
+  for (const auto& [weight, buffer] : sorted) {
     buffer->offset = free_place(*buffer, placed, fit);
     end = std::max(end, buffer->offset + aligned(buffer->bytes));
     placed.insert(std::ranges::upper_bound(placed, buffer->offset, {}, &Buffer::offset), buffer);
@@ -68,21 +75,31 @@ std::int64_t place_all(std::span<Buffer> buffers, Order order, Fit fit) {
 }  // namespace
 
 std::int64_t assign_offsets(std::span<Buffer> buffers) {
-  constexpr std::size_t kMany = 3000;  // trying takes the square of this
+  constexpr std::size_t kMany = 3000, kFew = 500;  // trying takes the square of this
+  constexpr std::uint32_t kShakes = 100;
   const std::int64_t least = largest_live_set(buffers);
-  std::int64_t best = place_all(buffers, Order::size, Fit::lowest);
-  std::vector<Buffer> chosen(buffers.begin(), buffers.end());
-  for (const Order order : {Order::size, Order::area, Order::time, Order::birth}) {
-    for (const Fit fit : {Fit::lowest, Fit::tightest}) {
-      if (best <= least || buffers.size() > kMany) break;
-      const std::int64_t arena = place_all(buffers, order, fit);
-      if (arena >= best) continue;
-      best = arena;
-      chosen.assign(buffers.begin(), buffers.end());
+  std::int64_t best = INT64_MAX;
+  std::vector<Buffer> chosen;
+  const auto attempt = [&](Order order, Fit fit, std::uint32_t shaken) {
+    if (best <= least) return;
+    const std::int64_t arena = place_all(buffers, order, fit, shaken);
+    if (arena >= best) return;
+    best = arena;
+    chosen.assign(buffers.begin(), buffers.end());
+  };
+  attempt(Order::size, Fit::lowest, 0);
+  if (buffers.size() <= kMany) {
+    for (const Order order : {Order::size, Order::area, Order::time, Order::birth}) {
+      attempt(order, Fit::lowest, 0);
+      attempt(order, Fit::tightest, 0);
     }
   }
+  if (buffers.size() <= kFew) {
+    for (std::uint32_t i = 1; i <= kShakes && best > least + least / 10; ++i)
+      attempt(Order::area, Fit::lowest, i);
+  }
   std::ranges::copy(chosen, buffers.begin());
-  return best;
+  return best == INT64_MAX ? 0 : best;
 }
 
 std::int64_t largest_live_set(std::span<const Buffer> buffers) {
