@@ -1,5 +1,12 @@
 // Cast, CastLike and BitCast: another element type, the same shape. ONNX: Cast-1 … -25, CastLike-15 …,
 // BitCast-26.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ops/convert.hpp"
+#include "ops/frame.hpp"
+#include "ops/number_text.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -44,13 +51,128 @@ Result<Values> infer_bit_cast(const Call& call) {
   return outputs_of(call, tensor(type_of(call.integer("to", 0)), call.in(0).shape));
 }
 
+// Version 1 spelled the type out, in ONNX's own capitals.
+ElementType type_named(std::string_view name) {
+  using enum ElementType;
+  static constexpr std::pair<std::string_view, ElementType> kNames[] = {
+      {"FLOAT", float32}, {"DOUBLE", float64}, {"FLOAT16", float16}, {"INT8", int8},
+      {"INT16", int16},   {"INT32", int32},    {"INT64", int64},     {"UINT8", uint8},
+      {"UINT16", uint16}, {"UINT32", uint32},  {"UINT64", uint64},   {"BOOL", boolean}};
+  for (const auto& [text, type] : kNames) {
+    if (text == name) return type;
+  }
+  return undefined;
+}
+
+Result<ConvertOptions> options_of(const Frame& frame) {
+  ConvertOptions options{.saturate = frame.flag("saturate", true)};
+  const std::string_view mode = frame.text("round_mode", "up");
+  using Round = ConvertOptions::Round;
+  if (mode != "up" && mode != "down" && mode != "nearest")
+    return wrong(fmt::format("round_mode is '{}'", mode), "up, down or nearest");
+  options.e8m0_round = mode == "up" ? Round::up : mode == "down" ? Round::down : Round::nearest;
+  return options;
+}
+
+Result<void> to_text(Frame& frame) {
+  const Array& in = frame.in(0);
+  Array* out = TRY(frame.out(0, ElementType::string, in.dims()));
+  if (!is_convertible(in.type())) return wrong_type(frame, 0);
+  for (std::int64_t i = 0; i < in.count(); ++i) out->mutable_data<std::string>()[i] = text_of(in, i);
+  return {};
+}
+
+Result<void> from_text(Frame& frame, ElementType to, const ConvertOptions& options) {
+  const Array& in = frame.in(0);
+  if (!is_convertible(to)) return wrong(fmt::format("there is no cast to {}", graph::name_of(to)));
+  Array* out = TRY(frame.out(0, to, in.dims()));
+  const auto size = static_cast<std::int64_t>(element_bytes(to));
+  for (std::int64_t i = 0; i < in.count(); ++i) {
+    TRY(number_from(in.data<std::string>()[i], to, out->mutable_bytes() + i * size, options));
+  }
+  return {};
+}
+
+Result<void> cast(Frame& frame, ElementType to) {
+  const Array& in = frame.in(0);
+  const ConvertOptions options = TRY(options_of(frame));
+  if (in.type() == to) return frame.share(0, 0, in.dims());
+  if (to == ElementType::string || in.type() == ElementType::string) TRY(frame.make_plain(0));
+  if (to == ElementType::string) return to_text(frame);
+  if (in.type() == ElementType::string) return from_text(frame, to, options);
+  if (!is_convertible(in.type())) return wrong_type(frame, 0);
+  if (!is_convertible(to)) {
+    return wrong(fmt::format("there is no cast to {}", graph::name_of(to)), "a type of numbers, or strings");
+  }
+  Array* out = TRY(frame.out_over(0, 0, to, in.dims()));
+  const auto in_size = static_cast<std::int64_t>(element_bytes(in.type()));
+  const auto out_size = static_cast<std::int64_t>(element_bytes(to));
+  parallel(frame, in.stored(), 1, [&](std::int64_t first, std::int64_t last) {
+    convert(in.type(), in.bytes() + first * in_size, to, out->mutable_bytes() + first * out_size,
+            last - first, options);
+  });
+  return {};
+}
+
+Result<void> run_cast(Frame& frame) {
+  return cast(frame, frame.version < 6 ? type_named(frame.text("to", "")) : type_of(frame.integer("to", 0)));
+}
+
+Result<void> run_cast_like(Frame& frame) { return cast(frame, frame.in(1).type()); }
+
+int bits_of(ElementType type) {
+  const graph::ElementTypeInfo* info = graph::find(type);
+  return info ? info->bits : 0;
+}
+
+// The same bits under another type of the same width. Signed 2- and 4-bit integers lie in a byte of their
+// own, with their sign spread; the others have zeros there.
+Result<void> run_bit_cast(Frame& frame) {
+  const Array& in = frame.in(0);
+  const ElementType to = type_of(frame.integer("to", 0));
+  const int bits = bits_of(to);
+  if (bits == 0 || bits != bits_of(in.type())) {
+    return wrong(fmt::format("{} cannot be taken for {}", to_string(in), graph::name_of(to)),
+                 "a type of the same width, not strings");
+  }
+  Array* out = TRY(frame.out_over(0, 0, to, in.dims()));
+  if (bits >= 8) {
+    if (in.bytes() != out->bytes() && in.byte_count() > 0)
+      std::memcpy(out->mutable_bytes(), in.bytes(), in.byte_count());
+    return {};
+  }
+  const int unused = 8 - bits;
+  const bool spreads = to == ElementType::int4 || to == ElementType::int2;
+  std::ranges::transform(in.elements<std::uint8_t>(), out->mutable_data<std::uint8_t>(), [&](std::uint8_t x) {
+    const auto top = static_cast<std::uint8_t>(x << unused);
+    return static_cast<std::uint8_t>(spreads ? static_cast<std::int8_t>(top) >> unused : top >> unused);
+  });
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> cast_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Cast", .domain = "", .since = {1, 6, 9, 13, 19, 21, 23, 24, 25}, .infer = infer_cast},
-      {.name = "CastLike", .domain = "", .since = {15, 19, 21, 23, 24, 25}, .infer = infer_cast_like},
-      {.name = "BitCast", .domain = "", .since = {26}, .infer = infer_bit_cast},
+      {.name = "Cast",
+       .domain = "",
+       .since = {1, 6, 9, 13, 19, 21, 23, 24, 25},
+       .infer = infer_cast,
+       .run = run_cast,
+       .layouts = Layouts::each},
+      {.name = "CastLike",
+       .domain = "",
+       .since = {15, 19, 21, 23, 24, 25},
+       .infer = infer_cast_like,
+       .run = run_cast_like,
+       .required = 2,
+       .layouts = Layouts::each},
+      {.name = "BitCast",
+       .domain = "",
+       .since = {26},
+       .infer = infer_bit_cast,
+       .run = run_bit_cast,
+       .layouts = Layouts::each},
   };
   return all;
 }

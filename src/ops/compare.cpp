@@ -1,7 +1,8 @@
 // Comparisons and logic: tensors that broadcast, and a boolean result.
 #include <functional>
+#include <string>
 
-#include "ops/elements.hpp"
+#include "ops/broadcast.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -51,25 +52,71 @@ Result<Values> infer_not(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-Result<Values> infer_is(const Call& call) {
-  return outputs_of(call, tensor(ElementType::boolean, call.in(0).shape));
+// The row of a comparison for a type; null if it has none. NaN is not equal to anything.
+template <class F>
+PairRow row_for(ElementType type, bool also_equal) {
+  PairRow row = nullptr;
+  for_number(type, [&]<class T>(T) { row = pair_row<T, bool, F>; });
+  if (also_equal && type == ElementType::boolean) row = pair_row<bool, bool, F>;
+  if (also_equal && type == ElementType::string) row = pair_row<std::string, bool, F>;
+  return row;
+}
+
+template <class F>
+Result<void> run_order(Frame& frame) {
+  const PairRow row = row_for<F>(frame.in(0).type(), false);
+  if (!row) return wrong_type(frame, 0);
+  return run_pairs(frame, 0, 1, ElementType::boolean, row);
+}
+
+Result<void> run_equal(Frame& frame) {
+  const PairRow row = row_for<std::equal_to<>>(frame.in(0).type(), true);
+  if (!row) return wrong_type(frame, 0);
+  return run_pairs(frame, 0, 1, ElementType::boolean, row);
+}
+
+template <class F>
+Result<void> run_logic(Frame& frame) {
+  if (frame.in(0).type() != ElementType::boolean) return wrong_type(frame, 0);
+  return run_pairs(frame, 0, 1, ElementType::boolean, pair_row<bool, bool, F>);
+}
+
+Result<void> run_not(Frame& frame) {
+  const Array& in = frame.in(0);
+  if (in.type() != ElementType::boolean) return wrong_type(frame, 0);
+  Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
+  std::ranges::transform(in.elements<bool>(), out->mutable_data<bool>(), std::logical_not<>());
+  return {};
+}
+
+Descriptor pairs(std::string_view name, std::vector<std::int16_t> since, Infer infer, Run run) {
+  return {.name = name,
+          .domain = "",
+          .since = std::move(since),
+          .infer = infer,
+          .run = run,
+          .required = 2,
+          .layouts = Layouts::each};
 }
 
 }  // namespace
 
 std::span<const Descriptor> compare_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Equal", .domain = "", .since = {1, 7, 11, 13, 19}, .infer = infer_pair<equal>},
-      {.name = "Less", .domain = "", .since = {1, 7, 9, 13}, .infer = infer_pair<less>},
-      {.name = "LessOrEqual", .domain = "", .since = {12, 16}, .infer = infer_pair<less_equal>},
-      {.name = "Greater", .domain = "", .since = {1, 7, 9, 13}, .infer = infer_pair<greater>},
-      {.name = "GreaterOrEqual", .domain = "", .since = {12, 16}, .infer = infer_pair<greater_equal>},
-      {.name = "And", .domain = "", .since = {1, 7}, .infer = infer_pair<both>},
-      {.name = "Or", .domain = "", .since = {1, 7}, .infer = infer_pair<either>},
-      {.name = "Xor", .domain = "", .since = {1, 7}, .infer = infer_pair<one_of>},
-      {.name = "Not", .domain = "", .since = {1}, .infer = infer_not},
-      {.name = "IsNaN", .domain = "", .since = {9, 13, 20}, .infer = infer_is},
-      {.name = "IsInf", .domain = "", .since = {10, 20}, .infer = infer_is},
+      pairs("Equal", {1, 7, 11, 13, 19}, infer_pair<equal>, run_equal),
+      pairs("Less", {1, 7, 9, 13}, infer_pair<less>, run_order<std::less<>>),
+      pairs("LessOrEqual", {12, 16}, infer_pair<less_equal>, run_order<std::less_equal<>>),
+      pairs("Greater", {1, 7, 9, 13}, infer_pair<greater>, run_order<std::greater<>>),
+      pairs("GreaterOrEqual", {12, 16}, infer_pair<greater_equal>, run_order<std::greater_equal<>>),
+      pairs("And", {1, 7}, infer_pair<both>, run_logic<std::logical_and<>>),
+      pairs("Or", {1, 7}, infer_pair<either>, run_logic<std::logical_or<>>),
+      pairs("Xor", {1, 7}, infer_pair<one_of>, run_logic<std::not_equal_to<>>),
+      {.name = "Not",
+       .domain = "",
+       .since = {1},
+       .infer = infer_not,
+       .run = run_not,
+       .layouts = Layouts::each},
   };
   return all;
 }

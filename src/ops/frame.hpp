@@ -41,6 +41,8 @@ class Frame : public Attributes {
   // An input that is a tensor. `check_inputs` of the executor has made sure that those that the operator
   // must have are there; others are asked for with has().
   const Array& in(std::size_t i) const { return datum(i).array; }
+  // From here on input i is plain: for operators that take each layout, but not every mixture.
+  virtual Result<void> make_plain(std::size_t i) = 0;
 
   // Outputs.
   std::size_t output_count() const { return node.outputs.size(); }

@@ -19,7 +19,6 @@ std::span<const Descriptor> unary_descriptors() {
       keeps("Asinh", {9, 22}),
       keeps("Atan", {7, 22}),
       keeps("Atanh", {9, 22}),
-      keeps("BitwiseNot", {18}),
       keeps("Ceil", {1, 6, 13}),
       keeps("Celu", {12}),
       keeps("Clip", {1, 6, 11, 12, 13}),

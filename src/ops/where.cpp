@@ -1,4 +1,5 @@
 // Where: takes each element from one of two tensors. ONNX: Where-9, -16.
+#include "ops/broadcast.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -37,10 +38,49 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
+template <class T>
+void choose_row(const bool* which, std::int64_t which_step, const T* a, std::int64_t a_step, const T* b,
+                std::int64_t b_step, T* out, std::int64_t n) {
+  if (which_step && a_step && b_step) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = which[i] ? a[i] : b[i];
+  } else if (!which_step) {
+    const bool first = *which;
+    const std::int64_t step = first ? a_step : b_step;
+    const T* from = first ? a : b;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = from[i * step];
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = which[i] ? a[i * a_step] : b[i * b_step];
+  }
+}
+
+Result<void> run(Frame& frame) {
+  const Array &which = frame.in(0), &a = frame.in(1), &b = frame.in(2);
+  if (which.type() != ElementType::boolean) return wrong_type(frame, 0);
+  if (a.type() != b.type()) {
+    return wrong(fmt::format("the inputs are {} and {}", to_string(a), to_string(b)),
+                 "the same element type");
+  }
+  const Dims dims = TRY(broadcast_dims(which.dims(), TRY(broadcast_dims(a.dims(), b.dims()))));
+  Array* out = TRY(frame.out(0, a.type(), dims));
+  const Loops loops = loops_over(dims, {&which.dims(), &a.dims(), &b.dims()});
+  const auto& strides = loops.strides;
+  for_moved(a.type(), [&]<class T>(T) {
+    parallel(frame, out->count(), 0.5, [&](std::int64_t first, std::int64_t last) {
+      for_rows(loops, first, last, [&](const auto& offsets, std::int64_t at, std::int64_t n) {
+        choose_row(which.data<bool>() + offsets[0], strides[0].back(), a.data<T>() + offsets[1],
+                   strides[1].back(), b.data<T>() + offsets[2], strides[2].back(),
+                   out->mutable_data<T>() + at, n);
+      });
+    });
+  });
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> where_descriptors() {
-  static const Descriptor all[] = {{.name = "Where", .domain = "", .since = {9, 16}, .infer = infer}};
+  static const Descriptor all[] = {
+      {.name = "Where", .domain = "", .since = {9, 16}, .infer = infer, .run = run, .required = 3}};
   return all;
 }
 

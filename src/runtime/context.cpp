@@ -134,6 +134,19 @@ Result<const Datum*> Context::plain(int index) {
   return &copy;
 }
 
+Result<const Datum*> Context::plain_for(int index, std::size_t step) {
+  const auto i = static_cast<std::size_t>(index);
+  const bool fresh = recorder_ && !plain_[i].is_array();
+  const Datum* value = TRY(plain(index));
+  if (fresh && value == &plain_[i]) {
+    const auto bytes = static_cast<std::int64_t>(value->array.byte_count());
+    recorder_->plain[i] = {Place::How::arena, 0, bytes};
+    recorder_->plain_buffers[i] = static_cast<int>(recorder_->buffers.size());
+    recorder_->buffers.push_back({.bytes = bytes, .first = static_cast<int>(step)});
+  }
+  return value;
+}
+
 void Context::release(int index) {
   const auto i = static_cast<std::size_t>(index);
   if (program_.slots[i].is_constant) return;
@@ -159,14 +172,7 @@ Result<void> Context::run_step(std::size_t index) {
       pointers_.push_back(nullptr);
       continue;
     }
-    const bool fresh = recorder_ && !plain_[static_cast<std::size_t>(input)].is_array();
-    const Datum* value = any_layout ? &slot(input) : TRY(plain(input));
-    if (fresh && value == &plain_[static_cast<std::size_t>(input)]) {
-      const auto bytes = static_cast<std::int64_t>(value->array.byte_count());
-      recorder_->plain[static_cast<std::size_t>(input)] = {Place::How::arena, 0, bytes};
-      recorder_->plain_buffers[static_cast<std::size_t>(input)] = static_cast<int>(recorder_->buffers.size());
-      recorder_->buffers.push_back({.bytes = bytes, .first = static_cast<int>(index)});
-    }
+    const Datum* value = any_layout ? &slot(input) : TRY(plain_for(input, index));
     pointers_.push_back(value);
   }
   for (std::size_t i = 0; i < step.descriptor->required; ++i) {

@@ -41,6 +41,8 @@ class Context {
   void clear();
   // The value of a slot in plain layout.
   Result<const ops::Datum*> plain(int slot);
+  // The same for the step that runs; a copy that it needs gets a place in the plan.
+  Result<const ops::Datum*> plain_for(int slot, std::size_t step);
   Result<std::span<const ops::Datum>> call(const Step& step, std::string_view attribute,
                                            std::span<const ops::Datum> inputs);
 

@@ -31,6 +31,12 @@ Array* NodeFrame::store(std::size_t i, Array array) {
   return &target.array;
 }
 
+Result<void> NodeFrame::make_plain(std::size_t i) {
+  if (i >= step_.inputs.size() || step_.inputs[i] < 0) return {};
+  context_.pointers_[i] = TRY(context_.plain_for(step_.inputs[i], index_));
+  return {};
+}
+
 Result<Array*> NodeFrame::out(std::size_t i, ElementType type, const Dims& dims, Layout layout) {
   const std::int64_t bytes = TRY(ops::array_bytes(type, dims, layout));
   const Place* planned = place(i);

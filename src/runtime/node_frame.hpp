@@ -19,6 +19,7 @@ class NodeFrame final : public ops::Frame {
   NodeFrame(Context& context, const Step& step, std::size_t index);
 
   const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
+  Result<void> make_plain(std::size_t i) override;
   Result<ops::Array*> out(std::size_t i, ops::ElementType type, const ops::Dims& dims,
                           ops::Layout layout) override;
   Result<ops::Array*> out_over(std::size_t i, std::size_t over, ops::ElementType type,

@@ -1,0 +1,95 @@
+#include <cstring>
+
+#include "kernels/pairs.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/pairs_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using DF = hn::ScalableTag<float>;
+using VF = hn::Vec<DF>;
+
+// The tail goes through buffers: nothing is read or written beyond n.
+template <class F>
+HWY_INLINE void Pairs(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out,
+                      std::size_t n, const F& f) {
+  const DF d;
+  const std::size_t lanes = hn::Lanes(d);
+  if (n == 0) return;
+  const VF first = hn::Set(d, *a), second = hn::Set(d, *b);
+  std::size_t i = 0;
+  if (a_step && b_step) {
+    for (; i + 2 * lanes <= n; i += 2 * lanes) {
+      const VF one = f(hn::LoadU(d, a + i), hn::LoadU(d, b + i));
+      const VF two = f(hn::LoadU(d, a + i + lanes), hn::LoadU(d, b + i + lanes));
+      hn::StoreU(one, d, out + i);
+      hn::StoreU(two, d, out + i + lanes);
+    }
+    for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), d, out + i);
+  } else if (a_step) {
+    for (; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, a + i), second), d, out + i);
+  } else if (b_step) {
+    for (; i + lanes <= n; i += lanes) hn::StoreU(f(first, hn::LoadU(d, b + i)), d, out + i);
+  } else {
+    for (; i + lanes <= n; i += lanes) hn::StoreU(f(first, second), d, out + i);
+  }
+  if (i == n) return;
+  HWY_ALIGN float x[hn::MaxLanes(d)] = {}, y[hn::MaxLanes(d)] = {};
+  for (std::size_t k = 0; k < n - i; ++k) {
+    x[k] = a[a_step ? i + k : 0];
+    y[k] = b[b_step ? i + k : 0];
+  }
+  hn::Store(f(hn::Load(d, x), hn::Load(d, y)), d, x);
+  std::memcpy(out + i, x, (n - i) * sizeof(float));
+}
+
+// The instructions for the larger and the smaller do not agree on NaN.
+template <class F>
+HWY_INLINE VF Numbers(VF a, VF b, const F& f) {
+  return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, f(a, b)));
+}
+
+#define ANYBIT_PAIRS(NAME, EXPRESSION)                                                          \
+  void NAME(const float* x, std::size_t x_step, const float* y, std::size_t y_step, float* out, \
+            std::size_t n) {                                                                    \
+    Pairs(x, x_step, y, y_step, out, n, [](VF a, VF b) HWY_ATTR { return EXPRESSION; });        \
+  }
+ANYBIT_PAIRS(Add, hn::Add(a, b))
+ANYBIT_PAIRS(Subtract, hn::Sub(a, b))
+ANYBIT_PAIRS(Multiply, hn::Mul(a, b))
+ANYBIT_PAIRS(Divide, hn::Div(a, b))
+ANYBIT_PAIRS(Larger, Numbers(a, b, [](VF p, VF q) HWY_ATTR { return hn::Max(p, q); }))
+ANYBIT_PAIRS(Smaller, Numbers(a, b, [](VF p, VF q) HWY_ATTR { return hn::Min(p, q); }))
+ANYBIT_PAIRS(Leak, hn::IfThenElse(hn::Lt(a, hn::Zero(DF())), hn::Mul(a, b), a))
+#undef ANYBIT_PAIRS
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace anybit::kernels {
+
+#define ANYBIT_PAIRS(NAME, TARGETS)                                                             \
+  HWY_EXPORT(TARGETS);                                                                          \
+  void NAME(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out, \
+            std::size_t n) {                                                                    \
+    HWY_DYNAMIC_DISPATCH(TARGETS)(a, a_step, b, b_step, out, n);                                \
+  }
+ANYBIT_PAIRS(add, Add)
+ANYBIT_PAIRS(subtract, Subtract)
+ANYBIT_PAIRS(multiply, Multiply)
+ANYBIT_PAIRS(divide, Divide)
+ANYBIT_PAIRS(larger, Larger)
+ANYBIT_PAIRS(smaller, Smaller)
+ANYBIT_PAIRS(leak, Leak)
+#undef ANYBIT_PAIRS
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,43 @@
+// Numbers from one element type to another, as ONNX's Cast has it.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "ops/number.hpp"
+
+namespace anybit::ops {
+
+struct ConvertOptions {
+  enum class Round : std::uint8_t { up, down, nearest };
+  bool saturate = true;          // 8-bit floats: too large a number becomes the largest, else Inf or NaN
+  Round e8m0_round = Round::up;  // float8e8m0 alone
+};
+
+// A real number's whole part. What ONNX leaves undefined is defined here: beyond 64 bits the nearest end,
+// then the low bits; NaN is zero.
+template <class T>
+T whole_of(double x) {
+  if (std::isnan(x)) return T(0);
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    if (x >= 0x1p64) return ~T(0);
+    if (x >= 0x1p63) return static_cast<T>(x);
+  }
+  const std::int64_t whole = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : static_cast<std::int64_t>(x);
+  return static_cast<T>(whole);
+}
+
+// False if one of the types is no number (strings, complex ones). `out` may be `in` if the elements have the
+// same size.
+bool convert(ElementType from, const std::byte* in, ElementType to, std::byte* out, std::int64_t n,
+             const ConvertOptions& options = {});
+bool is_convertible(ElementType type);
+
+// The values of the 256 codes of an 8- or 4-bit float; null for other types.
+const float* small_float_values(ElementType type);
+// The code of the nearest value. The type must be an 8- or 4-bit float.
+std::uint8_t small_float_code(ElementType type, float x, const ConvertOptions& options);
+
+}  // namespace anybit::ops

@@ -1,0 +1,95 @@
+// Arithmetic on two numbers, defined for every input: integers wrap, division by zero gives zero.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/pairs.hpp"
+#include "ops/broadcast.hpp"
+
+namespace anybit::ops {
+
+// Signed overflow is undefined in C++; the unsigned type wraps, and 32 bits are enough for the narrow ones.
+template <class T>
+using Wrapping = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
+
+struct AddPair {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+struct SubtractPair {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+    } else {
+      return a - b;
+    }
+  }
+};
+struct MultiplyPair {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+struct DividePair {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return SubtractPair()(T(0), a);  // the lowest number's opposite wraps
+      }
+      return static_cast<T>(a / b);
+    } else {
+      return a / b;
+    }
+  }
+};
+// NaN if one of the two is, as numpy has it.
+struct LargerPair {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a != a ? a : b != b ? b : a < b ? b : a;
+  }
+};
+struct SmallerPair {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a != a ? a : b != b ? b : b < a ? b : a;
+  }
+};
+
+// A kernel on floats as a row of run_pairs.
+template <kernels::FloatPairs kKernel>
+void float_row(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
+               std::byte* out, std::int64_t n) {
+  kKernel(reinterpret_cast<const float*>(a), static_cast<std::size_t>(a_step),
+          reinterpret_cast<const float*>(b), static_cast<std::size_t>(b_step), reinterpret_cast<float*>(out),
+          static_cast<std::size_t>(n));
+}
+
+// The row of F for numbers of a type; null if it is none. float32 is the kernel's.
+template <class F, kernels::FloatPairs kKernel>
+PairRow number_row(ElementType type) {
+  if (type == ElementType::float32) return float_row<kKernel>;
+  PairRow row = nullptr;
+  for_number(type, [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, float>) row = pair_row<T, T, F>;
+  });
+  return row;
+}
+
+}  // namespace anybit::ops
