@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo docs test test-large test-exhaustive test-arm bench-io bench-formats lint format check-all fuzz \
+.PHONY: help build demo docs test test-large test-exhaustive test-arm bench bench-io bench-formats lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)
@@ -64,6 +64,12 @@ bench-formats:  ## Encode, decode and pack every format, beside memcpy and ml_dt
 	@cmake --preset release -DANYBIT_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target bench_formats
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_formats.py $(BENCH)
+
+bench:  ## Run real models and single kernels, beside ONNX Runtime
+	@scripts/setup build test python models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py $(BENCH)
 
 lint:  ## Run clang-tidy over src/ and cli/
 	@scripts/setup build lint

@@ -31,7 +31,7 @@ def _library():
         getattr(library, name).restype = pointer
     for name in ("executor_error", "executor_input_name", "executor_steps"):
         getattr(library, name).restype = ctypes.c_char_p
-    for name in ("value_dim", "executor_peak_memory"):
+    for name in ("value_dim", "executor_peak_memory", "executor_time"):
         getattr(library, name).restype = ctypes.c_int64
     return library
 
@@ -144,6 +144,20 @@ class Executor:
         if count < 0:
             raise ExecutorError(LIBRARY.executor_error().decode())
         return [from_value(_Value(ctypes.c_void_p(outputs[i]))) for i in range(count)]
+
+    def timer(self, inputs):
+        """A function that runs once and gives the seconds it took."""
+        values = [to_value(value) for value in inputs.values()]
+        names = (ctypes.c_char_p * len(values))(*[name.encode() for name in inputs])
+        handles = (ctypes.c_void_p * len(values))(*[value.handle for value in values])
+
+        def time(keep=values):
+            taken = LIBRARY.executor_time(self.handle, names, handles, len(keep))
+            if taken < 0:
+                raise ExecutorError(LIBRARY.executor_error().decode())
+            return taken * 1e-9
+
+        return time
 
     def peak_memory(self):
         return LIBRARY.executor_peak_memory(self.handle)

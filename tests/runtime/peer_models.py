@@ -1,0 +1,76 @@
+"""Real models, and their quantized forms made by ONNX Runtime's own tools. Made once, kept in build/models/quantized."""
+import logging
+import os
+import pathlib
+
+import numpy as np
+import onnx
+from onnx import version_converter
+
+MODELS = pathlib.Path(__file__).resolve().parents[2] / "build" / "models"
+QUANTIZED = MODELS / "quantized"
+IMAGES = {
+    "ch_PP-OCRv4_det_infer": (1, 3, 160, 160),
+    "ch_PP-OCRv4_rec_infer": (1, 3, 48, 160),
+    "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
+}
+
+
+def image(shape, seed):
+    """Something with edges and areas, as pictures have: noise alone would leave most activations at one value."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.standard_normal(shape[:2] + (-(-shape[2] // 8), -(-shape[3] // 8)))
+    smooth = coarse.repeat(8, axis=2).repeat(8, axis=3)[:, :, :shape[2], :shape[3]]
+    return (smooth + 0.2 * rng.standard_normal(shape)).astype(np.float32)
+
+
+class _Samples:
+    """What ONNX Runtime's calibration reads."""
+
+    def __init__(self, name, shape, count):
+        self.feeds = iter([{name: image(shape, seed)} for seed in range(count)])
+
+    def get_next(self):
+        return next(self.feeds, None)
+
+
+def _make(stem, kind, path):
+    from onnxruntime.quantization import QuantFormat, QuantType, quantize_dynamic, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    logging.disable(logging.WARNING)
+    shape = IMAGES[stem]
+    prepared = QUANTIZED / f"{stem}.prepared.onnx"
+    if not prepared.exists():
+        raised = QUANTIZED / f"{stem}.raised.onnx"
+        onnx.save(version_converter.convert_version(onnx.load(MODELS / f"{stem}.onnx"), 17), raised)
+        quant_pre_process(str(raised), str(prepared), skip_symbolic_shape=True)
+    partial = path.with_suffix(f".{os.getpid()}.part")
+    if kind == "dynamic":
+        quantize_dynamic(str(prepared), str(partial), weight_type=QuantType.QInt8)
+    else:
+        name = onnx.load(prepared).graph.input[0].name
+        quantize_static(str(prepared), str(partial), _Samples(name, shape, 3), quant_format=QuantFormat.QDQ,
+                        per_channel=kind == "channel", activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
+    partial.rename(path)
+
+
+def quantized(stem, kind):
+    """`kind`: "tensor", "channel" (static, QDQ) or "dynamic"."""
+    QUANTIZED.mkdir(parents=True, exist_ok=True)
+    path = QUANTIZED / f"{stem}.{kind}.onnx"
+    if not path.exists():
+        _make(stem, kind, path)
+    return path
+
+
+def peer(path, optimized=True, threads=1):
+    """An ONNX Runtime session on the same file."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads
+    if not optimized:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
