@@ -1,4 +1,7 @@
-// Gemm: alpha·A·B + beta·C on matrices. ONNX: Gemm-1 … -13; ONNX Runtime's FusedGemm and QGemm.
+// Gemm: alpha·A·B + beta·C on matrices. ONNX: Gemm-1 … -13; ONNX Runtime's FusedGemm.
+#include <cmath>
+
+#include "ops/product.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -26,40 +29,132 @@ Result<Sides> sides_of(const Call& call, const Value& a, const Value& b) {
   return Sides{left[ta], inner_a.known() ? inner_a : inner_b, right[1 - tb]};
 }
 
-Result<Values> infer_with(const Call& call, const Value& a, const Value& b, ElementType type) {
-  const Sides sides = TRY(sides_of(call, a, b));
-  return outputs_of(call, tensor(type, Shape{sides.rows, sides.columns}));
+Result<Values> infer(const Call& call) {
+  const Sides sides = TRY(sides_of(call, call.in(0), call.in(1)));
+  return outputs_of(call, tensor(call.in(0).type, Shape{sides.rows, sides.columns}));
 }
-
-Dim macs_with(const Call& call, const Value& a, const Value& b) {
-  const auto sides = sides_of(call, a, b);
+Dim macs(const Call& call, std::span<const Value>) {
+  const auto sides = sides_of(call, call.in(0), call.in(1));
   return sides.ok() ? sides->rows * sides->inner * sides->columns : Dim();
 }
 
-Result<Values> infer(const Call& call) { return infer_with(call, call.in(0), call.in(1), call.in(0).type); }
-Dim macs(const Call& call, std::span<const Value>) { return macs_with(call, call.in(0), call.in(1)); }
-
-// Without a scale for the result, QGemm gives floats.
-Result<Values> infer_qgemm(const Call& call) {
-  return infer_with(call, call.in(0), call.in(3), call.has(8) ? call.in(8).type : ElementType::float32);
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  const Array* b = setup.constant(1);
+  if (!b || b->rank() != 2) return std::shared_ptr<const Prepared>();
+  const Operand operand = TRY(Operand::of(b->dims(), false, setup.flag("transB")));
+  return std::shared_ptr<const Prepared>(PackedOperand::of(b, operand));
 }
-Dim macs_qgemm(const Call& call, std::span<const Value>) { return macs_with(call, call.in(0), call.in(3)); }
+
+struct Terms {
+  Products products;
+  Stretched c;
+  bool has_c;
+  double alpha, beta;
+};
+
+// In float32: the type itself, and the 16-bit ones.
+Result<void> run_floats(Frame& frame, const Terms& terms, Array& out) {
+  const Array& a = frame.in(0);
+  kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(terms.alpha),
+                                  .beta = static_cast<float>(terms.beta)};
+  if (terms.has_c) {
+    epilogue.addend = {TRY(as_floats(frame, frame.in(2))), terms.c.row_stride, terms.c.column_stride};
+  }
+  if (frame.text("activation", "") == "Relu") epilogue.low = 0;
+  const float *left = TRY(as_floats(frame, a)), *right = TRY(as_floats(frame, frame.in(1)));
+  const bool narrow = a.type() != ElementType::float32;
+  float* to = narrow ? TRY(frame.scratch_of<float>(out.count())).data() : out.mutable_data<float>();
+  multiply(frame, terms.products, left, right, narrow ? nullptr : frame.prepared<PackedOperand>(), to,
+           epilogue);
+  if (narrow) from_floats(to, out);
+  return {};
+}
+
+template <class T>
+void run_plainly(Frame& frame, const Terms& terms, Array& out) {
+  multiply_plainly(frame, terms.products, frame.in(0).data<T>(), frame.in(1).data<T>(),
+                   out.mutable_data<T>());
+  const T* c = terms.has_c ? frame.in(2).data<T>() : nullptr;
+  const auto alpha = static_cast<T>(terms.alpha), beta = static_cast<T>(terms.beta);
+  T* to = out.mutable_data<T>();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const std::int64_t row = i / terms.products.n, column = i % terms.products.n;
+    const T addend =
+        c ? static_cast<T>(beta * c[row * terms.c.row_stride + column * terms.c.column_stride]) : T(0);
+    to[i] = static_cast<T>(static_cast<T>(alpha * to[i]) + addend);
+  }
+}
+
+Result<Array*> compute(Frame& frame) {
+  const Array &a = frame.in(0), &b = frame.in(1);
+  if (a.rank() != 2 || b.rank() != 2) {
+    return wrong(fmt::format("Gemm multiplies matrices, not {} and {}", to_string(a), to_string(b)),
+                 "two inputs of rank 2");
+  }
+  if (a.type() != b.type()) return wrong_type(frame, 1);
+  const Operand left = TRY(Operand::of(a.dims(), true, frame.flag("transA")));
+  const Operand right = TRY(Operand::of(b.dims(), false, frame.flag("transB")));
+  Terms terms{
+      TRY(Products::of(left, right)), {}, frame.has(2), frame.real("alpha", 1), frame.real("beta", 1)};
+  if (terms.has_c) {
+    if (frame.in(2).type() != a.type()) return wrong_type(frame, 2);
+    terms.c = TRY(Stretched::over(frame.in(2).dims(), terms.products.m, terms.products.n));
+  }
+  Array& out = *TRY(frame.out(0, a.type(), terms.products.out));
+  if (a.type() == ElementType::float32 || a.type() == ElementType::float16 ||
+      a.type() == ElementType::bfloat16) {
+    TRY(run_floats(frame, terms, out));
+    return &out;
+  }
+  const bool known = for_number(a.type(), [&]<class T>(T) {
+    if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) run_plainly<T>(frame, terms, out);
+  });
+  if (!known) return wrong_type(frame, 0);
+  return &out;
+}
+
+Result<void> run(Frame& frame) {
+  TRY(compute(frame));
+  return {};
+}
+
+// Gemm, then an activation by its name.
+Result<void> run_fused(Frame& frame) {
+  const std::string_view name = frame.text("activation", "");
+  const auto alpha = static_cast<float>(frame.real("activation_alpha", 0.01));
+  if (frame.in(0).type() != ElementType::float32) return wrong_type(frame, 0);
+  if (name != "" && name != "Relu" && name != "LeakyRelu" && name != "Tanh" && name != "Sigmoid") {
+    return wrong(fmt::format("activation '{}' is not known to FusedGemm", name),
+                 "Relu, LeakyRelu, Tanh or Sigmoid");
+  }
+  for (float& x : (*TRY(compute(frame))).elements<float>()) {
+    if (name == "LeakyRelu") x = x < 0 ? alpha * x : x;
+    if (name == "Tanh") x = std::tanh(x);
+    if (name == "Sigmoid") x = 1 / (1 + std::exp(-x));
+  }
+  return {};
+}
 
 }  // namespace
 
 std::span<const Descriptor> gemm_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Gemm", .domain = "", .since = {1, 6, 7, 9, 11, 13}, .infer = infer, .macs = macs},
-      {.name = "FusedGemm", .domain = kMicrosoft, .since = {1}, .infer = infer, .macs = macs},
-      {.name = "QGemm",
+      {.name = "Gemm",
+       .domain = "",
+       .since = {1, 6, 7, 9, 11, 13},
+       .infer = infer,
+       .macs = macs,
+       .run = run,
+       .prepare = prepare,
+       .required = 2},
+      {.name = "FusedGemm",
        .domain = kMicrosoft,
        .since = {1},
-       .infer = infer_qgemm,
-       .macs = macs_qgemm,
-       .quantized = {{.input = 0, .scale = 1, .zero_point = 2},
-                     {.input = 3, .scale = 4, .zero_point = 5},
-                     {.input = 6},
-                     {.output = 0, .scale = 7, .zero_point = 8}}},
+       .infer = infer,
+       .macs = macs,
+       .run = run_fused,
+       .prepare = prepare,
+       .required = 2},
   };
   return all;
 }

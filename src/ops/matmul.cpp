@@ -1,4 +1,5 @@
-// Matrix products with numpy's rules: MatMul and its integer and quantized forms, and those of ONNX Runtime.
+// MatMul: numpy's matrix product. ONNX: MatMul-1, -9, -13; ONNX Runtime's FusedMatMul.
+#include "ops/product.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -14,18 +15,6 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, TRY(matmul_shape(call.in(0).shape, call.in(1).shape))));
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return macs_with(call.in(0), outputs); }
-
-Result<Values> infer_integer(const Call& call) {
-  return outputs_of(call, tensor(ElementType::int32, TRY(matmul_shape(call.in(0).shape, call.in(1).shape))));
-}
-// The product of integers, scaled back to float: the type is that of a scale.
-Result<Values> infer_integer_to_float(const Call& call) {
-  return outputs_of(call, tensor(call.in(2).type, TRY(matmul_shape(call.in(0).shape, call.in(1).shape))));
-}
-Result<Values> infer_qlinear(const Call& call) {
-  const ElementType type = call.in(7).type != ElementType::undefined ? call.in(7).type : call.in(0).type;
-  return outputs_of(call, tensor(type, TRY(matmul_shape(call.in(0).shape, call.in(3).shape))));
-}
 
 std::optional<Shape> swapped(const std::optional<Shape>& shape, bool swap) {
   if (!shape || !swap || shape->size() < 2) return shape;
@@ -48,52 +37,67 @@ Dim macs_fused(const Call& call, std::span<const Value> outputs) {
   return macs_with(a, outputs);
 }
 
-// The weight is packed; attributes K and N tell its shape.
-Result<Values> infer_n_bits(const Call& call) {
-  auto shape = call.in(0).shape;
-  const auto columns = call.integer("N");
-  if (shape && !shape->empty()) shape->back() = columns ? Dim(*columns) : Dim();
-  return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
+// How the attributes of FusedMatMul read input 0 or 1; MatMul has none of them.
+Result<Operand> operand(const Attributes& node, const Dims& dims, bool left) {
+  return Operand::of(dims, left, node.flag(left ? "transA" : "transB"),
+                     node.flag(left ? "transBatchA" : "transBatchB"));
+}
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  const Array* b = setup.constant(1);
+  if (!b || b->rank() == 0) return std::shared_ptr<const Prepared>();
+  return std::shared_ptr<const Prepared>(PackedOperand::of(b, TRY(operand(setup, b->dims(), false))));
+}
+
+Result<void> run(Frame& frame) {
+  const Array &a = frame.in(0), &b = frame.in(1);
+  if (a.type() != b.type()) return wrong_type(frame, 1);
+  Products products =
+      TRY(Products::of(TRY(operand(frame, a.dims(), true)), TRY(operand(frame, b.dims(), false))));
+  products.fold();
+  Array& out = *TRY(frame.out(0, a.type(), products.out));
+  const kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(frame.real("alpha", 1))};
+  if (a.type() == ElementType::float32) {
+    multiply(frame, products, a.data<float>(), b.data<float>(), frame.prepared<PackedOperand>(),
+             out.mutable_data<float>(), epilogue);
+    return {};
+  }
+  if (a.type() == ElementType::float16 || a.type() == ElementType::bfloat16) {
+    const float *left = TRY(as_floats(frame, a)), *right = TRY(as_floats(frame, b));
+    float* result = TRY(frame.scratch_of<float>(out.count())).data();
+    multiply(frame, products, left, right, nullptr, result, epilogue);
+    from_floats(result, out);
+    return {};
+  }
+  const bool known = for_number(a.type(), [&]<class T>(T) {
+    if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) {
+      multiply_plainly(frame, products, a.data<T>(), b.data<T>(), out.mutable_data<T>());
+      for (T& x : out.elements<T>()) x = static_cast<T>(x * static_cast<T>(frame.real("alpha", 1)));
+    }
+  });
+  return known ? Result<void>() : Result<void>(wrong_type(frame, 0));
 }
 
 }  // namespace
 
 std::span<const Descriptor> matmul_descriptors() {
   static const Descriptor all[] = {
-      {.name = "MatMul", .domain = "", .since = {1, 9, 13}, .infer = infer, .macs = macs},
-      {.name = "MatMulInteger",
+      {.name = "MatMul",
        .domain = "",
-       .since = {10},
-       .infer = infer_integer,
-       .macs = macs,
-       .quantized = {{.input = 0, .zero_point = 2}, {.input = 1, .zero_point = 3}}},
-      {.name = "QLinearMatMul",
-       .domain = "",
-       .since = {10, 21},
-       .infer = infer_qlinear,
-       .macs = macs,
-       .quantized = {{.input = 0, .scale = 1, .zero_point = 2},
-                     {.input = 3, .scale = 4, .zero_point = 5},
-                     {.output = 0, .scale = 6, .zero_point = 7}}},
-      {.name = "FusedMatMul", .domain = kMicrosoft, .since = {1}, .infer = infer_fused, .macs = macs_fused},
-      {.name = "MatMulIntegerToFloat",
-       .domain = kMicrosoft,
-       .since = {1},
-       .infer = infer_integer_to_float,
-       .macs = macs,
-       .quantized = {{.input = 0, .scale = 2, .zero_point = 4}, {.input = 1, .scale = 3, .zero_point = 5}}},
-      {.name = "DynamicQuantizeMatMul",
-       .domain = kMicrosoft,
-       .since = {1},
+       .since = {1, 9, 13},
        .infer = infer,
        .macs = macs,
-       .quantized = {{.input = 1, .scale = 2, .zero_point = 3}}},
-      {.name = "MatMulNBits",
+       .run = run,
+       .prepare = prepare,
+       .required = 2},
+      {.name = "FusedMatMul",
        .domain = kMicrosoft,
        .since = {1},
-       .infer = infer_n_bits,
-       .macs = macs,
-       .quantized = {{.input = 1, .scale = 2, .zero_point = 3}}},
+       .infer = infer_fused,
+       .macs = macs_fused,
+       .run = run,
+       .prepare = prepare,
+       .required = 2},
   };
   return all;
 }

@@ -1,0 +1,172 @@
+#include "ops/product.hpp"
+
+#include <cassert>
+
+namespace anybit::ops {
+namespace {
+
+constexpr double kLargeMacs = 3e7;     // a product that keeps several threads busy by itself
+constexpr double kMacsPerNano = 20.0;  // roughly
+
+// Strides of `operand`'s batch under the broadcast `batch`.
+Dims stretched(const Operand& operand, const Dims& batch) {
+  Dims strides(batch.size(), 0);
+  const std::size_t offset = batch.size() - operand.batch.size();
+  for (std::size_t i = 0; i < operand.batch.size(); ++i) {
+    strides[offset + i] = operand.batch[i] == 1 ? 0 : operand.batch_strides[i];
+  }
+  return strides;
+}
+
+}  // namespace
+
+Result<Operand> Operand::of(const Dims& dims, bool left, bool transposed, bool batch_inside) {
+  if (dims.empty()) return wrong("a scalar has no matrix product", "at least one axis");
+  Operand result;
+  if (dims.size() == 1) {
+    result.vector = true;
+    (left ? result.columns : result.rows) = dims[0];
+    result.row_stride = left ? dims[0] : 1;
+    return result;
+  }
+  const Dims strides = strides_of(dims);
+  const std::size_t rank = dims.size();
+  // The axes of the rows and of the batch: […, rows, columns] or [rows, …, columns].
+  const std::size_t rows = batch_inside ? 0 : rank - 2;
+  for (std::size_t i = 0; i + 1 < rank; ++i) {
+    if (i == rows) continue;
+    result.batch.push_back(dims[i]);
+    result.batch_strides.push_back(strides[i]);
+  }
+  result.rows = dims[rows];
+  result.columns = dims[rank - 1];
+  result.row_stride = strides[rows];
+  result.column_stride = 1;
+  if (transposed) {
+    std::swap(result.rows, result.columns);
+    std::swap(result.row_stride, result.column_stride);
+  }
+  return result;
+}
+
+Result<Products> Products::of(const Operand& a, const Operand& b) {
+  if (a.columns != b.rows) {
+    return wrong(
+        fmt::format("matrices of {}×{} and {}×{} do not multiply", a.rows, a.columns, b.rows, b.columns),
+        "as many columns on the left as rows on the right");
+  }
+  Products p;
+  p.m = a.rows, p.k = a.columns, p.n = b.columns;
+  p.a_row = a.row_stride, p.a_column = a.column_stride;
+  p.b_row = b.row_stride, p.b_column = b.column_stride;
+  p.batch = TRY(broadcast_dims(a.batch, b.batch));
+  p.count = p.batch.count();
+  p.a_strides = stretched(a, p.batch);
+  p.b_strides = stretched(b, p.batch);
+  p.out = p.batch;
+  if (p.out.size() + 2 > Dims::kCapacity) return wrong("too many axes", "fewer");
+  if (!a.vector) p.out.push_back(p.m);
+  if (!b.vector) p.out.push_back(p.n);
+  return p;
+}
+
+void Products::fold() {
+  // Going backwards over the batch, each matrix of A must begin where the rows of the one before end.
+  std::int64_t expected = m * a_row;
+  for (std::size_t i = batch.size(); i-- > 0;) {
+    if (batch[i] == 1) continue;
+    if (b_strides[i] != 0 || a_strides[i] != expected) return;
+    expected *= batch[i];
+  }
+  m *= count;
+  count = 1;
+  batch = a_strides = b_strides = Dims();
+}
+
+Products::Offsets Products::at(std::int64_t index) const {
+  Offsets offsets{0, 0};
+  for (std::size_t i = batch.size(); i-- > 0;) {
+    const std::int64_t at = index % batch[i];
+    index /= batch[i];
+    offsets.a += at * a_strides[i];
+    offsets.b += at * b_strides[i];
+  }
+  return offsets;
+}
+
+void each_product(const Frame& frame, const Products& products,
+                  const std::function<void(std::int64_t)>& body) {
+  if (products.count == 1 || products.macs() > kLargeMacs) {
+    for (std::int64_t i = 0; i < products.count; ++i) body(i);
+    return;
+  }
+  parallel(frame, products.count, products.macs() / kMacsPerNano + 100,
+           [&body](std::int64_t first, std::int64_t last) {
+             for (std::int64_t i = first; i < last; ++i) body(i);
+           });
+}
+
+std::shared_ptr<const PackedOperand> PackedOperand::of(const Array* b, const Operand& operand) {
+  if (!b || b->type() != ElementType::float32 || b->layout() != Layout::plain) return nullptr;
+  const bool rows = operand.row_stride == operand.columns && operand.column_stride == 1;
+  const bool columns = operand.column_stride == operand.rows && operand.row_stride == 1;
+  if (!rows && !columns) return nullptr;  // batches inside the rows are rare: they are left where they are
+  auto packed = std::make_shared<PackedOperand>();
+  packed->matrix_elements = operand.rows * operand.columns;
+  if (packed->matrix_elements == 0) return nullptr;
+  for (std::int64_t i = 0; i < operand.batch.count(); ++i) {
+    packed->matrices.emplace_back(kernels::MatrixView<float>{b->data<float>() + i * packed->matrix_elements,
+                                                             operand.row_stride, operand.column_stride},
+                                  operand.rows, operand.columns);
+  }
+  return packed;
+}
+
+void multiply(const Frame& frame, const Products& p, const float* a, const float* b,
+              const PackedOperand* packed, float* c, const kernels::FloatEpilogue& epilogue) {
+  each_product(frame, p, [&](std::int64_t i) {
+    const auto [a_offset, b_offset] = p.at(i);
+    const kernels::PlainFloats plain({b + b_offset, p.b_row, p.b_column}, p.n);
+    kernels::FloatProduct product{.m = p.m,
+                                  .n = p.n,
+                                  .k = p.k,
+                                  .a = {a + a_offset, p.a_row, p.a_column},
+                                  .b = &plain,
+                                  .c = c + i * p.m * p.n,
+                                  .c_stride = p.n,
+                                  .epilogue = epilogue};
+    if (packed) product.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
+    kernels::gemm(product, frame.pool());
+  });
+}
+
+Result<const float*> as_floats(Frame& frame, const Array& array) {
+  if (array.type() == ElementType::float32) return array.data<float>();
+  float* to = TRY(frame.scratch_of<float>(array.count())).data();
+  const bool real = for_real(array.type(), [&]<class T>(T) {
+    const T* from = array.data<T>();
+    for (std::int64_t i = 0; i < array.count(); ++i) to[i] = static_cast<float>(from[i]);
+  });
+  assert(real);
+  static_cast<void>(real);
+  return to;
+}
+
+void from_floats(const float* from, Array& to) {
+  for_real(to.type(), [&]<class T>(T) {
+    T* at = to.mutable_data<T>();
+    for (std::int64_t i = 0; i < to.count(); ++i) at[i] = static_cast<T>(from[i]);
+  });
+}
+
+Result<Stretched> Stretched::over(const Dims& dims, std::int64_t m, std::int64_t n) {
+  const std::int64_t columns = dims.empty() ? 1 : dims.back();
+  const std::int64_t rows = dims.size() < 2 ? 1 : dims[0];
+  if (dims.size() > 2 || (rows != 1 && rows != m) || (columns != 1 && columns != n)) {
+    return wrong(fmt::format("{} cannot be stretched over [{}, {}]", to_string(dims), m, n),
+                 "each axis 1 or that of the product");
+  }
+  return Stretched{rows == 1 ? 0 : columns, columns == 1 ? 0 : 1};
+}
+
+}  // namespace anybit::ops
