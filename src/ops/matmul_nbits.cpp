@@ -1,0 +1,171 @@
+// MatMulNBits: a matrix times one of 2-, 4- or 8-bit codes with scales for blocks of its columns. ONNX
+// Runtime's operator; its documentation tells the layout of codes and zero points.
+#include "base/checked.hpp"
+#include "kernels/gemm_nbits.hpp"
+#include "ops/product.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+// Attributes K and N tell the shape of the weight.
+Result<Values> infer(const Call& call) {
+  auto shape = call.in(0).shape;
+  const auto columns = call.integer("N");
+  if (shape && !shape->empty()) shape->back() = columns ? Dim(*columns) : Dim();
+  return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
+}
+Dim macs(const Call& call, std::span<const Value> outputs) {
+  const auto depth = call.integer("K");
+  if (!depth || outputs.empty() || !outputs[0].shape) return {};
+  return product(*outputs[0].shape) * Dim(*depth);
+}
+
+struct Codes : Prepared {
+  std::unique_ptr<const kernels::PackedCodes> packed;
+};
+
+constexpr std::size_t kCodes = 1, kScales = 2, kZeros = 3, kGroups = 4, kBias = 5;
+
+Result<void> check_count(const Array& array, std::string_view what, std::optional<std::int64_t> wanted) {
+  if (wanted && array.count() == *wanted) return {};
+  return wrong(fmt::format("{} is {}", what, to_string(array)),
+               fmt::format("{} elements", wanted.value_or(0)));
+}
+
+std::vector<float> floats_of(const Array& array) {
+  std::vector<float> all(static_cast<std::size_t>(array.count()));
+  for_real(array.type(), [&]<class T>(T) {
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(array.data<T>()[i]);
+  });
+  return all;
+}
+
+// Packed like the codes, each column's from a byte of its own on.
+Result<std::vector<float>> zero_points_of(const Array& array, const kernels::ColumnCodes& codes) {
+  const std::int64_t blocks = codes.blocks();
+  if (array.type() != ElementType::uint8) {
+    TRY(check_count(array, "the zero points", checked_mul(codes.n, blocks)));
+    if (!for_real(array.type(), [](auto) {})) return wrong("zero points are codes or real numbers");
+    return floats_of(array);
+  }
+  const std::int64_t bytes = (blocks * codes.bits + 7) / 8;
+  TRY(check_count(array, "the zero points", checked_mul(codes.n, bytes)));
+  std::vector<float> all;
+  for (std::int64_t i = 0; i < codes.n * blocks; ++i) {
+    const std::int64_t bit = i % blocks * codes.bits;
+    const int byte = array.data<std::uint8_t>()[i / blocks * bytes + bit / 8];
+    all.push_back(static_cast<float>(byte >> bit % 8 & ((1 << codes.bits) - 1)));
+  }
+  return all;
+}
+
+Result<kernels::ColumnCodes> layout_of(const Attributes& node) {
+  kernels::ColumnCodes codes;
+  codes.k = node.integer("K", 0);
+  codes.n = node.integer("N", 0);
+  codes.block = node.integer("block_size", 0);
+  const std::int64_t bits = node.integer("bits", 4);
+  if (bits != 2 && bits != 4 && bits != 8) {
+    return wrong(fmt::format("MatMulNBits of {} bits", bits), "2, 4 or 8");
+  }
+  codes.bits = static_cast<int>(bits);
+  const bool power = codes.block >= 16 && (codes.block & (codes.block - 1)) == 0;
+  if (codes.k <= 0 || codes.n <= 0 || !power || codes.k > INT64_MAX - codes.block) {
+    return wrong(fmt::format("K={}, N={}, block_size={}", codes.k, codes.n, codes.block),
+                 "positive sizes, and a block that is a power of 2 from 16 on");
+  }
+  return codes;
+}
+
+// `input(i)` is null where an input is left out.
+template <class Input>
+Result<std::unique_ptr<const kernels::PackedCodes>> pack(const Attributes& node, const Input& input) {
+  kernels::ColumnCodes codes = TRY(layout_of(node));
+  const Array &weight = *input(kCodes), &scale = *input(kScales);
+  const auto groups = checked_mul(codes.n, codes.blocks());
+  if (weight.type() != ElementType::uint8)
+    return wrong(fmt::format("the weight is {}", to_string(weight)), "uint8");
+  TRY(check_count(scale, "the scales", groups));
+  TRY(check_count(weight, "the weight",
+                  groups ? checked_mul(*groups, codes.block * codes.bits / 8) : groups));
+  if (!for_real(scale.type(), [](auto) {})) return wrong(fmt::format("the scales are {}", to_string(scale)));
+  const std::vector<float> scales = floats_of(scale);
+  std::vector<float> zeros;
+  if (const Array* given = input(kZeros)) zeros = TRY(zero_points_of(*given, codes));
+  if (const Array* given = input(kGroups)) {
+    if (given->type() != ElementType::int32) return wrong("g_idx must be int32");
+    TRY(check_count(*given, "g_idx", codes.k));
+    for (const std::int32_t group : given->elements<std::int32_t>()) {
+      if (group < 0 || group >= codes.blocks()) {
+        return wrong(fmt::format("g_idx has {}", group), fmt::format("0 to {}", codes.blocks() - 1));
+      }
+    }
+    codes.block_of_row = given->data<std::int32_t>();
+  }
+  codes.codes = weight.data<std::uint8_t>();
+  codes.scales = scales.data();
+  codes.zero_points = zeros.empty() ? nullptr : zeros.data();
+  return std::make_unique<const kernels::PackedCodes>(codes);
+}
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  for (const std::size_t i : {kCodes, kScales, kZeros, kGroups}) {
+    const bool given = i < setup.node.inputs.size() && !setup.node.inputs[i].empty();
+    if (given && !setup.constant(i)) return std::shared_ptr<const Prepared>();
+  }
+  auto codes = std::make_shared<Codes>();
+  codes->packed = TRY(pack(setup, [&](std::size_t i) { return setup.constant(i); }));
+  return std::shared_ptr<const Prepared>(std::move(codes));
+}
+
+Result<void> run(Frame& frame) {
+  const Array& a = frame.in(0);
+  const auto* prepared = frame.prepared<Codes>();
+  Codes own;
+  if (!prepared) {
+    own.packed = TRY(pack(frame, [&](std::size_t i) { return frame.has(i) ? &frame.in(i) : nullptr; }));
+    prepared = &own;
+  }
+  const kernels::ColumnCodes layout = TRY(layout_of(frame));
+  if (a.rank() == 0 || a.dims().back() != layout.k) {
+    return wrong(fmt::format("input 0 is {}", to_string(a)), fmt::format("{} on its last axis", layout.k));
+  }
+  if (!for_real(a.type(), [](auto) {})) return wrong_type(frame, 0);
+  Dims dims = a.dims();
+  dims.back() = layout.n;
+  Array& out = *TRY(frame.out(0, a.type(), dims));
+  const bool direct = a.type() == ElementType::float32;
+  kernels::FloatProduct product{.m = a.count() / layout.k, .n = layout.n, .k = layout.k};
+  product.a = {TRY(as_floats(frame, a)), layout.k, 1};
+  product.b = prepared->packed.get();
+  product.c = direct ? out.mutable_data<float>() : TRY(frame.scratch_of<float>(out.count())).data();
+  product.c_stride = layout.n;
+  if (frame.has(kBias)) {
+    TRY(check_count(frame.in(kBias), "the bias", layout.n));
+    if (!for_real(frame.in(kBias).type(), [](auto) {})) return wrong_type(frame, kBias);
+    product.epilogue.addend = {TRY(as_floats(frame, frame.in(kBias))), 0, 1};
+  }
+  kernels::gemm(product, frame.pool());
+  if (!direct) from_floats(product.c, out);
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> matmul_nbits_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "MatMulNBits",
+       .domain = kMicrosoft,
+       .since = {1},
+       .infer = infer,
+       .macs = macs,
+       .quantized = {{.input = 1, .scale = 2, .zero_point = 3}},
+       .run = run,
+       .prepare = prepare,
+       .required = 3},
+  };
+  return all;
+}
+
+}  // namespace anybit::ops
