@@ -38,6 +38,26 @@ class BlockRunKernel : public GroupKernel {
           plain_->decode(one(shape), codes + at, words + g * shape.stride, out + at);
         });
   }
+  void choose_and_quantize(const Groups& shape, const float* x, std::uint32_t* words, const std::uint32_t*,
+                           float* out) const final {
+    if (!tiles(shape.size)) return GroupKernel::choose_and_quantize(shape, x, words, nullptr, out);
+    run(
+        shape, [&](std::size_t g) { return choose_and_round_tiles(shape, g, x, words, out); },
+        [&](std::size_t g, std::size_t at) {
+          GroupKernel::choose_and_quantize(one(shape), x + at, words + g * shape.stride, nullptr, out + at);
+        });
+  }
+  void choose_and_encode(const Groups& shape, const float* x, std::uint32_t* words, const std::uint32_t*,
+                         CodesOut codes) const final {
+    if (!tiles(shape.size) || codes.bytes == nullptr) {
+      return GroupKernel::choose_and_encode(shape, x, words, nullptr, codes);
+    }
+    run(
+        shape, [&](std::size_t g) { return choose_and_code_tiles(shape, g, x, words, codes.bytes); },
+        [&](std::size_t g, std::size_t at) {
+          GroupKernel::choose_and_encode(one(shape), x + at, words + g * shape.stride, nullptr, codes + at);
+        });
+  }
 
  protected:
   virtual std::size_t round_blocks(const Groups& shape, std::size_t g, const float* x,
@@ -46,6 +66,16 @@ class BlockRunKernel : public GroupKernel {
                                   const std::uint32_t* words, CodesOut codes) const = 0;
   virtual std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes,
                                     const std::uint32_t* words, float* out) const = 0;
+  // Can blocks of this size be chosen for and coded in one go, a few at a time?
+  virtual bool tiles(std::size_t) const { return false; }
+  virtual std::size_t choose_and_round_tiles(const Groups&, std::size_t g, const float*, std::uint32_t*,
+                                             float*) const {
+    return g;
+  }
+  virtual std::size_t choose_and_code_tiles(const Groups&, std::size_t g, const float*, std::uint32_t*,
+                                            std::uint8_t*) const {
+    return g;
+  }
 
  private:
   static Groups one(const Groups& shape) { return {shape.size, 1, shape.stride}; }

@@ -48,6 +48,18 @@ class GroupKernel {
   virtual void encode(const Groups& shape, const float* values, const std::uint32_t* words,
                       const std::uint32_t* noise, CodesOut codes) const = 0;
   virtual void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const = 0;
+
+  // choose() and then the other: in one go where a kernel can do better.
+  virtual void choose_and_quantize(const Groups& shape, const float* values, std::uint32_t* words,
+                                   const std::uint32_t* noise, float* out) const {
+    choose(shape, values, words);
+    quantize(shape, values, words, noise, out);
+  }
+  virtual void choose_and_encode(const Groups& shape, const float* values, std::uint32_t* words,
+                                 const std::uint32_t* noise, CodesOut codes) const {
+    choose(shape, values, words);
+    encode(shape, values, words, noise, codes);
+  }
 };
 
 std::unique_ptr<const GroupKernel> plain_kernel(std::shared_ptr<const formats::Codec> codec,

@@ -23,7 +23,8 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using DF = hn::ScalableTag<float>;
+// Never more than eight lanes: blocks have as few values as that, and memory is the limit anyway.
+using DF = hn::CappedTag<float, 8>;
 using DU = hn::RebindToUnsigned<DF>;
 using DI = hn::RebindToSigned<DF>;
 using VF = hn::Vec<DF>;
@@ -74,6 +75,36 @@ HWY_INLINE void StoreCodes(VU codes, std::uint16_t* out) {
   hn::StoreU(hn::DemoteTo(d16, hn::BitCast(DI(), codes)), d16, out);
 }
 
+// Four vectors of codes at once.
+template <class Code>
+HWY_INLINE void StoreApart(VU a, VU b, VU c, VU d, Code* out) {
+  const std::size_t lanes = hn::Lanes(DU());
+  StoreCodes(a, out);
+  StoreCodes(b, out + lanes);
+  StoreCodes(c, out + 2 * lanes);
+  StoreCodes(d, out + 3 * lanes);
+}
+HWY_INLINE void StoreCodes(VU a, VU b, VU c, VU d, std::uint16_t* out) { StoreApart(a, b, c, d, out); }
+#if HWY_TARGET == HWY_SCALAR
+HWY_INLINE void StoreCodes(VU a, VU b, VU c, VU d, std::uint8_t* out) { StoreApart(a, b, c, d, out); }
+#else
+// They are merged as the bytes of one vector, and those are sorted: within 128 bits, then across.
+HWY_INLINE void StoreCodes(VU a, VU b, VU c, VU d, std::uint8_t* out) {
+  alignas(16) static constexpr std::uint8_t kBytes[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                          2, 6, 10, 14, 3, 7, 11, 15};
+  alignas(32) static constexpr std::uint32_t kLanes[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+  const DU du;
+  const hn::Repartition<std::uint8_t, DU> d8;
+  const VU low = hn::Or(a, hn::ShiftLeft<8>(b)), high = hn::Or(c, hn::ShiftLeft<8>(d));
+  const auto merged = hn::BitCast(d8, hn::Or(low, hn::ShiftLeft<16>(high)));
+  VU sorted = hn::BitCast(du, hn::TableLookupBytes(merged, hn::LoadDup128(d8, kBytes)));
+  if constexpr (hn::MaxLanes(DU()) == 8) {
+    sorted = hn::TableLookupLanes(sorted, hn::SetTableIndices(du, kLanes));
+  }
+  hn::StoreU(hn::BitCast(d8, sorted), d8, out);
+}
+#endif
+
 // codes = code(x ∘ pre)
 template <class Element, class Before>
 HWY_INLINE void CodeRun(const Element& element, const Before& before, const float* x, std::size_t n,
@@ -81,9 +112,16 @@ HWY_INLINE void CodeRun(const Element& element, const Before& before, const floa
   const DF d;
   const VF first = hn::Set(d, pre);
   codes.visit([&](auto* to) HWY_ATTR {
+    const auto code = [&](std::size_t i)
+                          HWY_ATTR { return element.Code(before(hn::LoadU(d, x + i), first)); };
+    const std::size_t lanes = hn::Lanes(d);
+    std::size_t done = 0;
+    for (; done + 4 * lanes <= n; done += 4 * lanes) {
+      StoreCodes(code(done), code(done + lanes), code(done + 2 * lanes), code(done + 3 * lanes), to + done);
+    }
+    x += done, to += done;
     Strides(
-        n,
-        [&](std::size_t i) HWY_ATTR { StoreCodes(element.Code(before(hn::LoadU(d, x + i), first)), to + i); },
+        n - done, [&](std::size_t i) HWY_ATTR { StoreCodes(code(i), to + i); },
         [&](std::size_t i, std::size_t rest) HWY_ATTR {
           HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};
           std::remove_pointer_t<decltype(to)> made[hn::MaxLanes(d)];

@@ -1,42 +1,151 @@
 // Packing works on eight codes at a time in one 64-bit word: neighbours are joined in three steps (8 → 2·b →
-// 4·b → 8·b bits), and taken apart the same way. No CPU-specific instruction is needed to be far faster than
-// memory.
+// 4·b → 8·b bits), and taken apart the same way; codes of up to 8 bits in several words of a vector at once.
 #include "kernels/packing.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/packing.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
 
 #include <array>
 #include <bit>
 #include <cstring>
 
+#ifndef ANYBIT_KERNELS_PACKING_ONCE_
+#define ANYBIT_KERNELS_PACKING_ONCE_
 namespace anybit::kernels {
-namespace {
 
 static_assert(std::endian::native == std::endian::little,
               "words are read and written as little-endian bytes");
 
-std::uint64_t low_bits(int bits) { return bits >= 64 ? ~0ull : (1ull << bits) - 1; }
+inline std::uint64_t low_bits(int bits) { return bits >= 64 ? ~0ull : (1ull << bits) - 1; }
 
-// The masks of the three steps for codes of b bits: lanes of 16, 32 and 64 bits that hold 2, 4 and 8 codes.
-struct Steps {
-  explicit Steps(int b) : bits(b) {
-    one = 0x0001000100010001ull * low_bits(b);
-    two = 0x0000000100000001ull * low_bits(2 * b);
-    four = low_bits(4 * b);
+}  // namespace anybit::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+std::size_t PackVectors(const std::uint8_t*, std::size_t, int, std::uint8_t*) { return 0; }
+std::size_t UnpackVectors(const std::uint8_t*, std::size_t, int, std::uint8_t*) { return 0; }
+#else
+using D8 = hn::CappedTag<std::uint8_t, 32>;
+using D64 = hn::Repartition<std::uint64_t, D8>;
+using V8 = hn::Vec<D8>;
+using V64 = hn::Vec<D64>;
+
+// Vectors of 64-bit words, eight codes each.
+class VectorSteps {
+ public:
+  explicit VectorSteps(int b)
+      : bits_(b),
+        one_(hn::Set(D64(), 0x0001000100010001ull * low_bits(b))),
+        two_(hn::Set(D64(), 0x0000000100000001ull * low_bits(2 * b))),
+        four_(hn::Set(D64(), low_bits(4 * b))),
+        one_up_(hn::ShiftLeftSame(one_, b)),
+        two_up_(hn::ShiftLeftSame(two_, 2 * b)),
+        four_up_(hn::ShiftLeftSame(four_, 4 * b)) {}
+
+  HWY_INLINE V64 Join(V64 x) const {
+    x = hn::Or(hn::And(x, one_), hn::And(hn::ShiftRightSame(x, 8 - bits_), one_up_));
+    x = hn::Or(hn::And(x, two_), hn::And(hn::ShiftRightSame(x, 16 - 2 * bits_), two_up_));
+    return hn::Or(hn::And(x, four_), hn::And(hn::ShiftRightSame(x, 32 - 4 * bits_), four_up_));
   }
-  std::uint64_t join(std::uint64_t x) const {
-    x = (x & one) | ((x >> (8 - bits)) & (one << bits));
-    x = (x & two) | ((x >> (16 - 2 * bits)) & (two << (2 * bits)));
-    return (x & four) | ((x >> (32 - 4 * bits)) & (four << (4 * bits)));
+  HWY_INLINE V64 Split(V64 x) const {
+    x = hn::Or(hn::And(x, four_), hn::ShiftLeftSame(hn::And(x, four_up_), 32 - 4 * bits_));
+    x = hn::Or(hn::And(x, two_), hn::ShiftLeftSame(hn::And(x, two_up_), 16 - 2 * bits_));
+    return hn::Or(hn::And(x, one_), hn::ShiftLeftSame(hn::And(x, one_up_), 8 - bits_));
   }
-  std::uint64_t split(std::uint64_t x) const {
-    x = (x & four) | ((x << (32 - 4 * bits)) & (four << 32));
-    x = (x & two) | ((x << (16 - 2 * bits)) & (two << 16));
-    return (x & one) | ((x << (8 - bits)) & (one << 8));
-  }
-  int bits;
-  std::uint64_t one, two, four;
+
+ private:
+  int bits_;
+  V64 one_, two_, four_, one_up_, two_up_, four_up_;
 };
 
-// The same for four codes of 9 … 15 bits in a word of four 16-bit lanes.
+// For 128 bits at a time, since bytes move within those: two words of 8 bytes, `bits` of which count.
+struct Shuffles {
+  explicit Shuffles(int bits) {
+    const auto step = static_cast<std::uint8_t>(bits);
+    for (std::uint8_t i = 0; i < 16; ++i) {
+      together[i] = static_cast<std::uint8_t>(i < step ? i : i < 2 * step ? 8 + i - step : 0x80);
+      apart[i] = static_cast<std::uint8_t>(i % 8 >= step ? 0x80 : i < 8 ? i : step + i - 8);
+    }
+  }
+  alignas(16) std::uint8_t together[16], apart[16];
+};
+
+// A vector's parts of 128 bits lie `step` bytes from each other.
+template <class D>
+HWY_INLINE void StoreParts(D d, hn::Vec<D> v, std::size_t step, std::uint8_t* out) {
+  if constexpr (hn::MaxLanes(D()) == 32) {
+    const hn::Half<D> half;
+    hn::StoreU(hn::LowerHalf(half, v), half, out);
+    hn::StoreU(hn::UpperHalf(half, v), half, out + step);
+  } else {
+    hn::StoreU(v, d, out);
+  }
+}
+template <class D>
+HWY_INLINE hn::Vec<D> LoadParts(D d, std::size_t step, const std::uint8_t* in) {
+  if constexpr (hn::MaxLanes(D()) == 32) {
+    const hn::Half<D> half;
+    return hn::Combine(d, hn::LoadU(half, in + step), hn::LoadU(half, in));
+  } else {
+    return hn::LoadU(d, in);
+  }
+}
+
+// Both return how many codes they did. Sixteen bytes are stored though only a part of them counts; what
+// follows overwrites the rest.
+std::size_t PackVectors(const std::uint8_t* codes, std::size_t n, int bits, std::uint8_t* out) {
+  const D8 d;
+  const VectorSteps steps(bits);
+  const Shuffles shuffles(bits);
+  const V8 together = hn::LoadDup128(d, shuffles.together);
+  const std::size_t lanes = hn::Lanes(d), bytes = packed_size(n, bits),
+                    step = 2 * static_cast<std::size_t>(bits);
+  std::size_t i = 0;
+  for (std::size_t at = 0; at + lanes <= bytes && i + lanes <= n; i += lanes, at += lanes / 16 * step) {
+    const V64 joined = steps.Join(hn::BitCast(D64(), hn::LoadU(d, codes + i)));
+    const V8 dense = hn::TableLookupBytesOr0(hn::BitCast(d, joined), together);
+    StoreParts(d, dense, step, out + at);
+  }
+  return i;
+}
+
+std::size_t UnpackVectors(const std::uint8_t* packed, std::size_t n, int bits, std::uint8_t* codes) {
+  const D8 d;
+  const VectorSteps steps(bits);
+  const Shuffles shuffles(bits);
+  const V8 apart = hn::LoadDup128(d, shuffles.apart);
+  const std::size_t lanes = hn::Lanes(d), bytes = packed_size(n, bits),
+                    step = 2 * static_cast<std::size_t>(bits);
+  std::size_t i = 0;
+  for (std::size_t at = 0; at + lanes <= bytes && i + lanes <= n; i += lanes, at += lanes / 16 * step) {
+    const V8 dense = LoadParts(d, step, packed + at);
+    const V64 words = hn::BitCast(D64(), hn::TableLookupBytesOr0(dense, apart));
+    hn::StoreU(hn::BitCast(d, steps.Split(words)), d, codes + i);
+  }
+  return i;
+}
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace anybit::kernels {
+namespace {
+
+HWY_EXPORT(PackVectors);
+HWY_EXPORT(UnpackVectors);
+
+// Four codes of 9 … 15 bits in a word of four 16-bit lanes: two steps.
 struct WideSteps {
   explicit WideSteps(int b) : bits(b) {
     one = 0x0000000100000001ull * low_bits(b);
@@ -85,18 +194,8 @@ void pack(const std::uint8_t* codes, std::size_t n, int bits, std::uint8_t* out)
     if (n > 0) std::memcpy(out, codes, n);
     return;
   }
-  const Steps steps(bits);
-  const auto step = static_cast<std::size_t>(bits);
-  const std::size_t bytes = packed_size(n, bits);
-  std::size_t i = 0, at = 0;
-  // A whole word is stored though only `bits` bytes of it count; what follows overwrites the rest.
-  for (; at + 8 <= bytes && i + 8 <= n; i += 8, at += step) {
-    std::uint64_t x;
-    std::memcpy(&x, codes + i, 8);
-    x = steps.join(x);
-    std::memcpy(out + at, &x, 8);
-  }
-  pack_tail(codes + i, n - i, bits, out + at);
+  const std::size_t done = HWY_DYNAMIC_DISPATCH(PackVectors)(codes, n, bits, out);
+  pack_tail(codes + done, n - done, bits, out + packed_size(done, bits));
 }
 
 void unpack(const std::uint8_t* packed, std::size_t n, int bits, std::uint8_t* codes) {
@@ -104,17 +203,8 @@ void unpack(const std::uint8_t* packed, std::size_t n, int bits, std::uint8_t* c
     if (n > 0) std::memcpy(codes, packed, n);
     return;
   }
-  const Steps steps(bits);
-  const auto step = static_cast<std::size_t>(bits);
-  const std::size_t bytes = packed_size(n, bits);
-  std::size_t i = 0, at = 0;
-  for (; at + 8 <= bytes && i + 8 <= n; i += 8, at += step) {
-    std::uint64_t x;
-    std::memcpy(&x, packed + at, 8);
-    x = steps.split(x);
-    std::memcpy(codes + i, &x, 8);
-  }
-  unpack_tail(packed + at, n - i, bits, codes + i);
+  const std::size_t done = HWY_DYNAMIC_DISPATCH(UnpackVectors)(packed, n, bits, codes);
+  unpack_tail(packed + packed_size(done, bits), n - done, bits, codes + done);
 }
 
 void pack(const std::uint16_t* codes, std::size_t n, int bits, std::uint8_t* out) {
@@ -177,3 +267,4 @@ void unpack5(const std::uint8_t* packed, std::size_t n, std::uint8_t* codes) {
 }
 
 }  // namespace anybit::kernels
+#endif  // HWY_ONCE

@@ -9,9 +9,8 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/shared_exponent_simd.cpp"
 #include "hwy/foreach_target.h"
+#include "kernels/block_tiles-inl.h"
 #include "kernels/log_element-inl.h"
-#include "kernels/minifloat_element-inl.h"
-#include "kernels/shared_exponent-inl.h"
 
 #ifndef ANYBIT_KERNELS_SHARED_EXPONENT_SIMD_ONCE_
 #define ANYBIT_KERNELS_SHARED_EXPONENT_SIMD_ONCE_
@@ -22,6 +21,7 @@ struct BlockElements {
   WholeConstants whole;
   formats::LogLayout log;
   SharedExponent scale;
+  TileRule tiles;
 };
 }  // namespace anybit::kernels
 #endif
@@ -55,6 +55,96 @@ std::size_t CodeBlock(const BlockElements& e, const Groups& shape, std::size_t g
                             HWY_ATTR { return CodeBlocks(element, e.scale, shape, g, x, words, codes); });
 }
 
+bool TilesFit(std::size_t size) { return FitsTiles(size); }
+
+#if HWY_TARGET == HWY_SCALAR
+std::size_t ChooseAndRoundTiles(const BlockElements&, const Groups&, std::size_t g, const float*,
+                                std::uint32_t*, float*) {
+  return g;
+}
+std::size_t ChooseAndCodeTiles(const BlockElements&, const Groups&, std::size_t g, const float*,
+                               std::uint32_t*, std::uint8_t*) {
+  return g;
+}
+#else
+template <class Body>
+HWY_INLINE std::size_t WithFinite(const BlockElements& e, const Body& body) {
+  switch (e.kind) {
+    case BlockElements::Kind::minifloat:
+      return body(FiniteMinifloat(e.minifloat));
+    case BlockElements::Kind::whole:
+      return e.whole.sign_code == 0 ? body(FiniteTwosComplement(e.whole))
+                                    : body(FiniteSignMagnitude(e.whole));
+    case BlockElements::Kind::log:
+      break;
+  }
+  return body(LogElement(e.log));
+}
+
+// Calls body(x, factors before, factors after, first block) for one tile after the other, until a block must
+// be done on its own.
+template <std::size_t kVectors, class Body>
+HWY_INLINE std::size_t ForTiles(const BlockElements& e, const Groups& shape, std::size_t g, const float* x,
+                                std::uint32_t* words, const Body& body) {
+  const DI di;
+  const VI before = hn::Set(di, e.tiles.before), after = hn::Set(di, e.tiles.after);
+  const VI sign = hn::Set(di, e.scale.sign < 0 ? -1 : 0);
+  for (; g + kTileBlocks <= shape.groups; g += kTileBlocks) {
+    const float* from = x + g * kVectors * hn::Lanes(di);
+    const TileExponents tile = ChooseExponents(e.tiles, LargestOfTile<kVectors>(from));
+    if (!tile.done) break;
+    const VI word = hn::Sub(hn::Xor(tile.chosen, sign), sign);
+    StoreFour(di, word, reinterpret_cast<std::int32_t*>(words + g));
+    body(from, PowersOfTwo(hn::Sub(before, tile.used)), PowersOfTwo(hn::Add(after, tile.used)), g);
+  }
+  return g;
+}
+
+std::size_t ChooseAndRoundTiles(const BlockElements& e, const Groups& shape, std::size_t g, const float* x,
+                                std::uint32_t* words, float* out) {
+  return WithFinite(e, [&](const auto& element) HWY_ATTR {
+    return WithVectors(shape.size, [&](auto vectors) HWY_ATTR {
+      constexpr std::size_t kVectors = decltype(vectors)::value;
+      const DF d;
+      const std::size_t lanes = hn::Lanes(d);
+      return ForTiles<kVectors>(
+          e, shape, g, x, words, [&](const float* from, VF pre, VF post, std::size_t first) HWY_ATTR {
+            float* to = out + first * kVectors * lanes;
+            ForTile([&](auto block) HWY_ATTR {
+              const VF before = hn::Broadcast<decltype(block)::value>(pre);
+              const VF after = hn::Broadcast<decltype(block)::value>(post);
+              for (std::size_t i = 0; i < kVectors; ++i, from += lanes, to += lanes) {
+                hn::StoreU(hn::Mul(element.Round(hn::Mul(hn::LoadU(d, from), before)), after), d, to);
+              }
+            });
+          });
+    });
+  });
+}
+
+std::size_t ChooseAndCodeTiles(const BlockElements& e, const Groups& shape, std::size_t g, const float* x,
+                               std::uint32_t* words, std::uint8_t* codes) {
+  return WithFinite(e, [&](const auto& element) HWY_ATTR {
+    return WithVectors(shape.size, [&](auto vectors) HWY_ATTR {
+      constexpr std::size_t kVectors = decltype(vectors)::value;
+      const DF d;
+      const std::size_t lanes = hn::Lanes(d);
+      return ForTiles<kVectors>(
+          e, shape, g, x, words, [&](const float* from, VF pre, VF, std::size_t first) HWY_ATTR {
+            const VF before[] = {hn::Broadcast<0>(pre), hn::Broadcast<1>(pre), hn::Broadcast<2>(pre),
+                                 hn::Broadcast<3>(pre)};
+            StoreTile<kVectors>(
+                [&](std::size_t block, std::size_t i) HWY_ATTR {
+                  return element.Code(
+                      hn::Mul(hn::LoadU(d, from + (block * kVectors + i) * lanes), before[block]));
+                },
+                codes + first * kVectors * lanes);
+          });
+    });
+  });
+}
+#endif
+
 void LargestOfEach(const Groups& shape, const float* x, std::uint32_t* words) {
   LargestOfBlocks(shape, x, words);
 }
@@ -80,6 +170,9 @@ namespace {
 HWY_EXPORT(RoundBlock);
 HWY_EXPORT(CodeBlock);
 HWY_EXPORT(LargestOfEach);
+HWY_EXPORT(TilesFit);
+HWY_EXPORT(ChooseAndRoundTiles);
+HWY_EXPORT(ChooseAndCodeTiles);
 
 // The word of a block whose largest magnitude is this finite one.
 int word_for(const formats::MxCodec& codec, float largest) { return codec.exponent_for(largest); }
@@ -119,6 +212,15 @@ class BlockKernel final : public BlockRunKernel {
                           CodesOut codes) const override {
     return HWY_DYNAMIC_DISPATCH(CodeBlock)(elements_, shape, g, x, words, codes);
   }
+  bool tiles(std::size_t size) const override { return HWY_DYNAMIC_DISPATCH(TilesFit)(size); }
+  std::size_t choose_and_round_tiles(const Groups& shape, std::size_t g, const float* x, std::uint32_t* words,
+                                     float* out) const override {
+    return HWY_DYNAMIC_DISPATCH(ChooseAndRoundTiles)(elements_, shape, g, x, words, out);
+  }
+  std::size_t choose_and_code_tiles(const Groups& shape, std::size_t g, const float* x, std::uint32_t* words,
+                                    std::uint8_t* codes) const override {
+    return HWY_DYNAMIC_DISPATCH(ChooseAndCodeTiles)(elements_, shape, g, x, words, codes);
+  }
   // The table has the values of a block whose word is 0; all of them are float32 values.
   std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
                             float* out) const override {
@@ -139,6 +241,56 @@ class BlockKernel final : public BlockRunKernel {
 
 // What a family's elements are, or nothing if they are beyond the fast way. Blocks whose values may leave
 // float32, and those where scaling would lose bits, are left to the plain kernel by the bounds low and high.
+
+// The loops over tiles: what the rule chooses, and what else elements_of() has found. Whole numbers are
+// scaled to units at once.
+TileRule tiles_of(const ExponentRule& rule, const BlockElements& e, int zero_word) {
+  const bool whole = e.kind == BlockElements::Kind::whole;
+  TileRule tiles = {.rule = rule,
+                    .before = e.scale.before + (whole ? formats::exponent_of(e.whole.units) : 0),
+                    .after = e.scale.after,
+                    .low = e.scale.low,
+                    .high = e.scale.high,
+                    .zero = e.scale.sign * zero_word,
+                    .zeros = e.kind != BlockElements::Kind::log};
+  tiles.keep_factors_normal();
+  return tiles;
+}
+
+ExponentRule rule_of(const formats::MxCodec& codec) {
+  using formats::MxCodec, formats::ScaleOverflow, formats::ScaleRule;
+  const auto [scale_rule, overflow, nonfinite, symmetric, rounding] = codec.options();
+  ExponentRule rule = {
+      .offset = -127 - codec.element().largest_exponent(),
+      .low = overflow == ScaleOverflow::unclamped ? -1000 : MxCodec::kLowestExponent,
+      .high = overflow == ScaleOverflow::nan ? MxCodec::kNanExponent : MxCodec::kHighestExponent};
+  if (scale_rule == ScaleRule::ceil) rule.carry = ExponentRule::kUnlessPowerOfTwo;
+  if (scale_rule == ScaleRule::even) rule.carry = 1 << (22 - codec.element().mantissa_bits());
+  return rule;
+}
+
+ExponentRule rule_of(const formats::BlockFpCodec& codec) {
+  const formats::BlockFpLayout& layout = codec.layout();
+  const int low = layout.lowest_exponent(), high = layout.highest_exponent();
+  if (layout.rule == formats::BlockFpLayout::Rule::fit) {
+    return ExponentRule::fitting(layout.magnitude_bits(), low, high);
+  }
+  return {.carry = ExponentRule::kUnlessPowerOfTwo, .offset = -127, .low = low, .high = high};
+}
+
+ExponentRule rule_of(const formats::BlockMinifloatCodec& codec) {
+  return {.offset = -126 - (1 << codec.layout(0).exponent_bits),
+          .low = -codec.highest_bias(),
+          .high = -codec.lowest_bias()};
+}
+
+ExponentRule rule_of(const formats::BlockLogCodec& codec) {
+  return {.carry = 0x00800000 - static_cast<int>(formats::kAboveRootOfTwo),
+          .top = 254,
+          .offset = -127 - codec.highest_code(),
+          .low = -codec.highest_bias(),
+          .high = -codec.lowest_bias()};
+}
 
 std::optional<BlockElements> elements_of(const formats::MxCodec& codec) {
   if (codec.options().nonfinite == formats::Nonfinite::element) return std::nullopt;
@@ -204,8 +356,10 @@ template <class Codec>
 std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* known = dynamic_cast<const Codec*>(codec.get());
   if (known == nullptr || known->bits() > 8) return nullptr;
-  const std::optional<BlockElements> elements = elements_of(*known);
-  return elements ? std::make_unique<const BlockKernel<Codec>>(codec, *known, *elements) : nullptr;
+  std::optional<BlockElements> elements = elements_of(*known);
+  if (!elements) return nullptr;
+  elements->tiles = tiles_of(rule_of(*known), *elements, word_for(*known, 0));
+  return std::make_unique<const BlockKernel<Codec>>(codec, *known, *elements);
 }
 
 }  // namespace

@@ -194,7 +194,10 @@ void TensorCodec::apply(bool may_cut, const In* in, Out* out, ThreadPool& pool, 
 TensorCodec::Parameters TensorCodec::empty_parameters(std::span<const float> values) const {
   Parameters words(to_size(grouping_.groups()) * stride_, 0);
   if (words.empty()) return words;
-  codec_->choose_for_tensor(values, std::span(words).first(stride_));
+  const std::span first = std::span(words).first(stride_);
+  codec_->choose_for_tensor(values, first);
+  // Only formats with words for the whole tensor set any.
+  if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) return words;
   for (std::size_t at = stride_; at < words.size(); at += stride_) {
     std::copy_n(words.begin(), stride_, words.begin() + static_cast<std::ptrdiff_t>(at));
   }
@@ -254,8 +257,7 @@ TensorCodec::Parameters TensorCodec::choose_and_quantize(std::span<const float> 
       false, values.data(), out, pool,
       [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise, float* made) {
         std::uint32_t* mine = words.data() + to_size(group) * stride_;
-        kernel_->choose(shape, in, mine);
-        kernel_->quantize(shape, in, mine, noise, made);
+        kernel_->choose_and_quantize(shape, in, mine, noise, made);
       });
   return words;
 }
@@ -337,7 +339,7 @@ void TensorCodec::encode_packed(std::span<const float> values, const Parameters&
         [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise, float*) {
           const std::uint32_t* words = parameters.data() + to_size(group) * stride_;
           std::uint8_t* out = packed + (in - base) * bits() / 8;
-          encode_piece(shape, in, words, noise, out);
+          encode_piece(shape, out, [&](CodesOut codes) { kernel_->encode(shape, in, words, noise, codes); });
         });
 }
 
@@ -353,20 +355,20 @@ TensorCodec::Parameters TensorCodec::choose_and_pack(std::span<const float> valu
   apply(false, base, static_cast<float*>(nullptr), pool,
         [&](const Groups& shape, std::int64_t group, const float* in, const std::uint32_t* noise, float*) {
           std::uint32_t* mine = words.data() + to_size(group) * stride_;
-          kernel_->choose(shape, in, mine);
-          encode_piece(shape, in, mine, noise, packed + (in - base) * bits() / 8);
+          encode_piece(shape, packed + (in - base) * bits() / 8,
+                       [&](CodesOut codes) { kernel_->choose_and_encode(shape, in, mine, noise, codes); });
         });
   return words;
 }
 
-void TensorCodec::encode_piece(const Groups& shape, const float* in, const std::uint32_t* words,
-                               const std::uint32_t* noise, std::uint8_t* out) const {
+template <class Encode>
+void TensorCodec::encode_piece(const Groups& shape, std::uint8_t* out, const Encode& encode) const {
   if (bits() == 8) {
-    kernel_->encode(shape, in, words, noise, out);
+    encode(out);
     return;
   }
   with_codes(bits(), shape.count(), [&](auto* codes) {
-    kernel_->encode(shape, in, words, noise, codes);
+    encode(codes);
     kernels::pack(codes, shape.count(), bits(), out);
   });
 }

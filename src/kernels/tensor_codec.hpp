@@ -91,8 +91,9 @@ class TensorCodec {
   void find_flat_layout();
   // Can codes be packed while they are made? Then every group starts on a byte of the packed tensor.
   bool packs_in_place() const;
-  void encode_piece(const Groups& shape, const float* in, const std::uint32_t* words,
-                    const std::uint32_t* noise, std::uint8_t* out) const;
+  // encode(where the codes go), then packs them.
+  template <class Encode>
+  void encode_piece(const Groups& shape, std::uint8_t* out, const Encode& encode) const;
   void decode_piece(const Groups& shape, const std::uint8_t* in, const std::uint32_t* words,
                     float* out) const;
   template <class Visit>
