@@ -130,6 +130,15 @@ HWY_INLINE VF PowersOfTwo(VI e) {
   return hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(e, hn::Set(DI(), 127))));
 }
 
+// 2^e for e in -149 … 127.
+HWY_INLINE VF AnyPowersOfTwo(VI e) {
+  const DI di;
+  const VI place = hn::Max(hn::Add(e, hn::Set(di, 149)), hn::Zero(di));
+  const VI subnormal = hn::Shl(hn::Set(di, 1), hn::Min(place, hn::Set(di, 22)));
+  return hn::IfThenElse(hn::RebindMask(DF(), hn::Lt(e, hn::Set(di, -126))), hn::BitCast(DF(), subnormal),
+                        PowersOfTwo(e));
+}
+
 // A tile's exponents: as chosen, and those to scale with, which differ for blocks of zeros.
 struct TileExponents {
   VI chosen, used;

@@ -59,6 +59,22 @@ class LogElement {
   formats::LogLayout layout_;
 };
 
+// Codes to powers of two.
+class LogDecoder {
+ public:
+  explicit LogDecoder(const formats::LogLayout& layout) : layout_(layout) {}
+  HWY_INLINE VF operator()(VI code) const {
+    const DI di;
+    const VI sign = hn::And(code, hn::Set(di, layout_.sign_bit())), exponent = hn::Xor(code, sign);
+    VI bits = hn::ShiftLeft<23>(hn::Add(exponent, hn::Set(di, 127 - layout_.bias)));
+    if (layout_.with_zero) bits = hn::IfThenZeroElse(hn::Eq(exponent, hn::Zero(di)), bits);
+    return hn::BitCast(DF(), hn::Or(bits, hn::ShiftLeftSame(sign, 32 - layout_.bits)));
+  }
+
+ private:
+  formats::LogLayout layout_;
+};
+
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
 HWY_AFTER_NAMESPACE();

@@ -69,50 +69,6 @@ void CodeE8m0(bool saturate, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(E8m0Element{saturate}, Multiply(), x, n, 1, codes);
 }
 
-// Codes to values. A normal number's bits move into float32's places and its exponent gets float32's bias; a
-// subnormal is a whole number of steps. No intermediate is subnormal, since some CPUs are slow on those.
-class MinifloatDecoder {
- public:
-  explicit MinifloatDecoder(const MinifloatConstants& c)
-      : shift_(c.shift),
-        sign_shift_(c.sign_shift),
-        has_specials_(c.flavour != formats::Flavour::finite),
-        same_exponents_(c.code_offset == 0),
-        magnitude_(hn::Set(DI(), c.sign_code - 1)),
-        exponent_(hn::Set(DI(), c.code_offset * (1 << c.shift))),
-        smallest_normal_(hn::Set(DI(), 1 << (23 - c.shift))),
-        step_(hn::Set(DF(), c.step)),
-        largest_code_(hn::Set(DI(), c.largest_code)),
-        infinity_code_(hn::Set(DI(), c.flavour == formats::Flavour::inf ? c.largest_code + 1 : -1)),
-        nan_code_(hn::Set(DI(), c.flavour == formats::Flavour::fnuz ? c.nan_code : -1)) {}
-
-  HWY_INLINE VF operator()(VI code) const {
-    const DF d;
-    const DI di;
-    const VI magnitude = hn::And(code, magnitude_);
-    const VI sign = hn::ShiftLeftSame(hn::AndNot(magnitude_, code), sign_shift_);
-    VI bits = hn::Add(hn::ShiftLeftSame(magnitude, shift_), exponent_);
-    if (!same_exponents_) {
-      const VF subnormal = hn::Mul(hn::ConvertTo(d, magnitude), step_);
-      bits = hn::IfThenElse(hn::Lt(magnitude, smallest_normal_), hn::BitCast(di, subnormal), bits);
-    }
-    if (has_specials_) {
-      const VI infinity = hn::Set(di, 0x7F800000), nan = hn::Set(di, 0x7FC00000);
-      bits = hn::IfThenElse(hn::Gt(magnitude, largest_code_), nan, bits);
-      bits = hn::IfThenElse(hn::Eq(magnitude, infinity_code_), infinity, bits);
-      bits = hn::IfThenElse(hn::Eq(code, nan_code_), nan, bits);
-    }
-    return hn::BitCast(d, hn::Or(bits, sign));
-  }
-
- private:
-  int shift_, sign_shift_;
-  bool has_specials_, same_exponents_;
-  VI magnitude_, exponent_, smallest_normal_;
-  VF step_;
-  VI largest_code_, infinity_code_, nan_code_;
-};
-
 void DecodeMinifloat(const MinifloatConstants& c, CodesIn codes, std::size_t n, float* out) {
   DecodeRun(MinifloatDecoder(c), codes, n, out);
 }

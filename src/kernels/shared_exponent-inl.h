@@ -7,6 +7,8 @@
 #define ANYBIT_KERNELS_SHARED_EXPONENT_INL_H_
 #endif
 
+#include <bit>
+
 #include "formats/float_bits.hpp"
 #include "kernels/group_kernel.hpp"
 #include "kernels/group_loops-inl.h"
@@ -50,6 +52,39 @@ class WholeElement {
   VF units_, lowest_, highest_;
   VU mask_, sign_code_;
 };
+
+// Codes of whole numbers to values, in units.
+class WholeDecoder {
+ public:
+  explicit WholeDecoder(const WholeConstants& c)
+      : signed_magnitude_(c.sign_code != 0),
+        shift_(std::countl_zero(signed_magnitude_ ? c.sign_code : c.mask)),
+        sign_code_(hn::Set(DI(), static_cast<std::int32_t>(c.sign_code))) {}
+  HWY_INLINE VF operator()(VI code) const {
+    const DF d;
+    const VI up = hn::ShiftLeftSame(code, shift_);  // the sign in its place
+    if (!signed_magnitude_) return hn::ConvertTo(d, hn::ShiftRightSame(up, shift_));
+    return hn::CopySignToAbs(hn::ConvertTo(d, hn::AndNot(sign_code_, code)), hn::BitCast(d, up));
+  }
+
+ private:
+  bool signed_magnitude_;
+  int shift_;
+  VI sign_code_;
+};
+
+template <class Decoder>
+HWY_INLINE std::size_t DecodeBlocks(const Decoder& decoder, const SharedExponent& s, const Groups& shape,
+                                    std::size_t g, CodesIn codes, const std::uint32_t* words, float* out) {
+  for (; g < shape.groups; ++g) {
+    const int e = s.exponent(words[g * shape.stride]);
+    if (!s.reaches(e)) break;
+    const VF factor = hn::Set(DF(), formats::power_of_two(s.after + e));
+    DecodeRun([&](VI code) HWY_ATTR { return hn::Mul(decoder(code), factor); }, codes + g * shape.size,
+              shape.size, out + g * shape.size);
+  }
+  return g;
+}
 
 template <class Element>
 HWY_INLINE std::size_t RoundBlocks(const Element& element, const SharedExponent& s, const Groups& shape,

@@ -55,6 +55,25 @@ std::size_t CodeBlock(const BlockElements& e, const Groups& shape, std::size_t g
                             HWY_ATTR { return CodeBlocks(element, e.scale, shape, g, x, words, codes); });
 }
 
+template <class Body>
+HWY_INLINE std::size_t WithDecoder(const BlockElements& e, const Body& body) {
+  switch (e.kind) {
+    case BlockElements::Kind::minifloat:
+      return body(MinifloatDecoder(e.minifloat));
+    case BlockElements::Kind::whole:
+      return body(WholeDecoder(e.whole));
+    case BlockElements::Kind::log:
+      break;
+  }
+  return body(LogDecoder(e.log));
+}
+
+std::size_t DecodeBlock(const BlockElements& e, const Groups& shape, std::size_t g, CodesIn codes,
+                        const std::uint32_t* words, float* out) {
+  return WithDecoder(e, [&](const auto& decoder)
+                            HWY_ATTR { return DecodeBlocks(decoder, e.scale, shape, g, codes, words, out); });
+}
+
 bool TilesFit(std::size_t size) { return FitsTiles(size); }
 
 #if HWY_TARGET == HWY_SCALAR
@@ -64,6 +83,10 @@ std::size_t ChooseAndRoundTiles(const BlockElements&, const Groups&, std::size_t
 }
 std::size_t ChooseAndCodeTiles(const BlockElements&, const Groups&, std::size_t g, const float*,
                                std::uint32_t*, std::uint8_t*) {
+  return g;
+}
+std::size_t DecodeTiles(const BlockElements&, const Groups&, std::size_t g, const std::uint8_t*,
+                        const std::uint32_t*, float*) {
   return g;
 }
 #else
@@ -143,6 +166,37 @@ std::size_t ChooseAndCodeTiles(const BlockElements& e, const Groups& shape, std:
     });
   });
 }
+
+std::size_t DecodeTiles(const BlockElements& e, const Groups& shape, std::size_t g, const std::uint8_t* codes,
+                        const std::uint32_t* words, float* out) {
+  return WithDecoder(e, [&](const auto& decoder) HWY_ATTR {
+    return WithVectors(shape.size, [&](auto vectors) HWY_ATTR {
+      constexpr std::size_t kVectors = decltype(vectors)::value;
+      const DF d;
+      const DI di;
+      const hn::Rebind<std::uint8_t, DI> d8;
+      const std::size_t lanes = hn::Lanes(d);
+      const VI sign = hn::Set(di, e.scale.sign < 0 ? -1 : 0);
+      const VI below = hn::Set(di, e.scale.low - 1), above = hn::Set(di, e.scale.high + 1);
+      std::size_t at = g;
+      for (; at + kTileBlocks <= shape.groups; at += kTileBlocks) {
+        const VI word = hn::LoadDup128(di, reinterpret_cast<const std::int32_t*>(words + at));
+        const VI exponents = hn::Sub(hn::Xor(word, sign), sign);
+        if (!hn::AllTrue(di, hn::And(hn::Gt(exponents, below), hn::Lt(exponents, above)))) break;
+        const VF factors = AnyPowersOfTwo(hn::Add(exponents, hn::Set(di, e.scale.after)));
+        const std::uint8_t* from = codes + at * kVectors * lanes;
+        float* to = out + at * kVectors * lanes;
+        ForTile([&](auto block) HWY_ATTR {
+          const VF factor = hn::Broadcast<decltype(block)::value>(factors);
+          for (std::size_t i = 0; i < kVectors; ++i, from += lanes, to += lanes) {
+            hn::StoreU(hn::Mul(decoder(hn::PromoteTo(di, hn::LoadU(d8, from))), factor), d, to);
+          }
+        });
+      }
+      return at;
+    });
+  });
+}
 #endif
 
 void LargestOfEach(const Groups& shape, const float* x, std::uint32_t* words) {
@@ -156,23 +210,23 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "formats/float_bits.hpp"
 #include "kernels/block_run_kernel.hpp"
 #include "kernels/table.hpp"
-#include "kernels/table_decode.hpp"
 
 namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(RoundBlock);
 HWY_EXPORT(CodeBlock);
+HWY_EXPORT(DecodeBlock);
 HWY_EXPORT(LargestOfEach);
 HWY_EXPORT(TilesFit);
 HWY_EXPORT(ChooseAndRoundTiles);
 HWY_EXPORT(ChooseAndCodeTiles);
+HWY_EXPORT(DecodeTiles);
 
 // The word of a block whose largest magnitude is this finite one.
 int word_for(const formats::MxCodec& codec, float largest) { return codec.exponent_for(largest); }
@@ -185,11 +239,7 @@ class BlockKernel final : public BlockRunKernel {
  public:
   BlockKernel(const std::shared_ptr<const formats::Codec>& codec, const Codec& known,
               const BlockElements& elements)
-      : BlockRunKernel(codec),
-        codec_(codec),
-        known_(known),
-        elements_(elements),
-        table_(*codec, std::array<std::uint32_t, 1>{0}) {}
+      : BlockRunKernel(codec), codec_(codec), known_(known), elements_(elements) {}
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
     HWY_DYNAMIC_DISPATCH(LargestOfEach)(shape, x, words);
@@ -221,22 +271,18 @@ class BlockKernel final : public BlockRunKernel {
                                     std::uint8_t* codes) const override {
     return HWY_DYNAMIC_DISPATCH(ChooseAndCodeTiles)(elements_, shape, g, x, words, codes);
   }
-  // The table has the values of a block whose word is 0; all of them are float32 values.
   std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
                             float* out) const override {
-    for (; g < shape.groups; ++g) {
-      const int e = elements_.scale.exponent(words[g * shape.stride]);
-      if (!elements_.scale.reaches(e)) break;
-      table_.run(codes + g * shape.size, shape.size, formats::power_of_two(e), out + g * shape.size);
+    if (codes.bytes != nullptr && tiles(shape.size)) {
+      g = HWY_DYNAMIC_DISPATCH(DecodeTiles)(elements_, shape, g, codes.bytes, words, out);
     }
-    return g;
+    return HWY_DYNAMIC_DISPATCH(DecodeBlock)(elements_, shape, g, codes, words, out);
   }
 
  private:
   std::shared_ptr<const formats::Codec> codec_;  // keeps known_ alive
   const Codec& known_;
   BlockElements elements_;
-  DecodeTable table_;
 };
 
 // What a family's elements are, or nothing if they are beyond the fast way. Blocks whose values may leave
