@@ -5,8 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/micro_simd.cpp"
 #include "hwy/foreach_target.h"
-#include "kernels/minifloat_element-inl.h"
-#include "kernels/shared_exponent-inl.h"
+#include "kernels/block_tiles-inl.h"
 
 #ifndef ANYBIT_KERNELS_MICRO_SIMD_ONCE_
 #define ANYBIT_KERNELS_MICRO_SIMD_ONCE_
@@ -26,6 +25,7 @@ struct Nvfp4Constants {
 struct MicroConstants {
   WholeConstants element;
   int bits = 0;
+  TileRule tiles;
   static bool reaches(int e) { return e >= -125 && e <= 127; }
 };
 }  // namespace anybit::kernels
@@ -143,6 +143,173 @@ std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, std::size_t 
   return g;
 }
 
+// Codes to values, in steps.
+std::size_t DecodeMicro(const MicroConstants& c, const Groups& shape, std::size_t g, CodesIn codes,
+                        const std::uint32_t* words, float* out) {
+  const DF d;
+  const DI di;
+  const DU du;
+  const WholeDecoder decoder(c.element);
+  const VU pair_bits = PairBits();
+  for (; g < shape.groups; ++g) {
+    const std::uint32_t* mine = words + g * shape.stride;
+    const int e = static_cast<int>(mine[0]);
+    if (!MicroConstants::reaches(e)) break;
+    const VF coarse = hn::Set(d, formats::power_of_two(e - c.bits));
+    const VF fine = hn::Set(d, formats::power_of_two(e - c.bits - 1));
+    const auto decode = [&](VI code, std::size_t i) HWY_ATTR {
+      const VU bits = hn::And(hn::Set(du, mine[1 + i / 64] >> (i / 2 % 32)), pair_bits);
+      const auto finer = hn::RebindMask(d, hn::Ne(bits, hn::Zero(du)));
+      return hn::Mul(decoder(code), hn::IfThenElse(finer, fine, coarse));
+    };
+    float* to = out + g * shape.size;
+    (codes + g * shape.size).visit([&](const auto* from) HWY_ATTR {
+      using Code = std::remove_cv_t<std::remove_pointer_t<decltype(from)>>;
+      const hn::Rebind<Code, DI> dc;
+      Strides(
+          shape.size,
+          [&](std::size_t i)
+              HWY_ATTR { hn::StoreU(decode(hn::PromoteTo(di, hn::LoadU(dc, from + i)), i), d, to + i); },
+          [&](std::size_t i, std::size_t rest) HWY_ATTR {
+            HWY_ALIGN Code in[hn::MaxLanes(d)] = {};
+            HWY_ALIGN float made[hn::MaxLanes(d)];
+            std::memcpy(in, from + i, rest * sizeof(Code));
+            hn::Store(decode(hn::PromoteTo(di, hn::Load(dc, in)), i), d, made);
+            std::memcpy(to + i, made, rest * sizeof(float));
+          });
+    });
+  }
+  return g;
+}
+
+// Blocks of an even number of vectors, whose shift bits fit one word.
+bool MicroTilesFit(std::size_t size) { return FitsTiles(size) && size > hn::Lanes(DF()) && size <= 64; }
+
+#if HWY_TARGET == HWY_SCALAR
+std::size_t ChooseAndRoundMicro(const MicroConstants&, const Groups&, std::size_t g, const float*,
+                                std::uint32_t*, float*) {
+  return g;
+}
+std::size_t ChooseAndCodeMicro(const MicroConstants&, const Groups&, std::size_t g, const float*,
+                               std::uint32_t*, std::uint8_t*) {
+  return g;
+}
+#else
+// Which pairs of a block take the finer step: those whose larger magnitude, in that step, rounds to a number
+// that has a code: below half a step under 2^bits. (The tie there goes up, to the even number.)
+template <std::size_t kVectors>
+HWY_INLINE std::uint32_t Shifts(const float* x, VI limit) {
+  const DI di;
+  const std::size_t lanes = hn::Lanes(di);
+  std::uint32_t shifts = 0;
+  for (std::size_t i = 0; i < kVectors; i += 2) {
+    const VI low = Magnitudes(x + i * lanes), high = Magnitudes(x + (i + 1) * lanes);
+    const VI largest = hn::Max(hn::ConcatEven(di, high, low), hn::ConcatOdd(di, high, low));
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(di, hn::Lt(largest, limit), bits);
+    shifts |= static_cast<std::uint32_t>(bits[0]) << (i * lanes / 2);
+  }
+  return shifts;
+}
+
+// Are the pairs of these values finer?
+HWY_INLINE hn::Mask<DF> Finer(const float* x, VI limit) {
+  const VI magnitudes = Magnitudes(x);
+  return hn::RebindMask(DF(), hn::Lt(hn::Max(magnitudes, hn::Shuffle2301(magnitudes)), limit));
+}
+
+// Calls body(x, first block, factors before, factors after, limits of the finer step) for one tile after the
+// other; the factors are the coarser step's.
+template <std::size_t kVectors, class Body>
+HWY_INLINE std::size_t ForMicroTiles(const MicroConstants& c, const Groups& shape, std::size_t g,
+                                     const float* x, std::uint32_t* words, const Body& body) {
+  const DF d;
+  const DI di;
+  const VI before = hn::Set(di, c.tiles.before), after = hn::Set(di, c.tiles.after);
+  const VF halves = hn::Set(d, 0.25f * static_cast<float>((2 << c.bits) - 1));
+  for (; g + kTileBlocks <= shape.groups; g += kTileBlocks) {
+    const float* from = x + g * kVectors * hn::Lanes(di);
+    const TileExponents tile = ChooseExponents(c.tiles, LargestOfTile<kVectors>(from));
+    if (!tile.done) break;
+    const VF post = PowersOfTwo(hn::Add(after, tile.used));
+    const VI limits = hn::BitCast(di, hn::Mul(halves, post));
+    std::int32_t chosen[4];
+    StoreFour(di, tile.chosen, chosen);
+    ForTile([&](auto block) HWY_ATTR {
+      constexpr int kBlock = decltype(block)::value;
+      std::uint32_t* mine = words + (g + kBlock) * 2;
+      mine[0] = static_cast<std::uint32_t>(chosen[kBlock]);
+      mine[1] = Shifts<kVectors>(from + kBlock * kVectors * hn::Lanes(di), hn::Broadcast<kBlock>(limits));
+    });
+    body(from, g, PowersOfTwo(hn::Sub(before, tile.used)), post, limits);
+  }
+  return g;
+}
+
+// The factors of one block.
+struct MicroFactors {
+  template <int kBlock>
+  HWY_INLINE MicroFactors(std::integral_constant<int, kBlock>, VF pre, VF post, VI limits)
+      : limit(hn::Broadcast<kBlock>(limits)),
+        before(hn::Broadcast<kBlock>(pre)),
+        finer_before(hn::Add(before, before)),
+        after(hn::Broadcast<kBlock>(post)),
+        finer_after(hn::Mul(after, hn::Set(DF(), 0.5f))) {}
+  VI limit;
+  VF before, finer_before, after, finer_after;
+};
+
+std::size_t ChooseAndRoundMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
+                                std::uint32_t* words, float* out) {
+  const DF d;
+  const FiniteSignMagnitude element(c.element);
+  return WithVectors(shape.size, [&](auto vectors) HWY_ATTR {
+    constexpr std::size_t kVectors = decltype(vectors)::value;
+    const std::size_t lanes = hn::Lanes(d);
+    return ForMicroTiles<kVectors>(
+        c, shape, g, x, words,
+        [&](const float* from, std::size_t first, VF pre, VF post, VI limits) HWY_ATTR {
+          float* to = out + first * kVectors * lanes;
+          ForTile([&](auto block) HWY_ATTR {
+            const MicroFactors f(block, pre, post, limits);
+            for (std::size_t i = 0; i < kVectors; ++i, from += lanes, to += lanes) {
+              const auto finer = Finer(from, f.limit);
+              const VF scaled = hn::Mul(hn::LoadU(d, from), hn::IfThenElse(finer, f.finer_before, f.before));
+              hn::StoreU(hn::Mul(element.Round(scaled), hn::IfThenElse(finer, f.finer_after, f.after)), d,
+                         to);
+            }
+          });
+        });
+  });
+}
+
+std::size_t ChooseAndCodeMicro(const MicroConstants& c, const Groups& shape, std::size_t g, const float* x,
+                               std::uint32_t* words, std::uint8_t* codes) {
+  const DF d;
+  const FiniteSignMagnitude element(c.element);
+  return WithVectors(shape.size, [&](auto vectors) HWY_ATTR {
+    constexpr std::size_t kVectors = decltype(vectors)::value;
+    const std::size_t lanes = hn::Lanes(d);
+    return ForMicroTiles<kVectors>(
+        c, shape, g, x, words,
+        [&](const float* from, std::size_t first, VF pre, VF post, VI limits) HWY_ATTR {
+          const MicroFactors f[] = {MicroFactors(std::integral_constant<int, 0>(), pre, post, limits),
+                                    MicroFactors(std::integral_constant<int, 1>(), pre, post, limits),
+                                    MicroFactors(std::integral_constant<int, 2>(), pre, post, limits),
+                                    MicroFactors(std::integral_constant<int, 3>(), pre, post, limits)};
+          StoreTile<kVectors>(
+              [&](std::size_t block, std::size_t i) HWY_ATTR {
+                const float* mine = from + (block * kVectors + i) * lanes;
+                const auto finer = Finer(mine, f[block].limit);
+                return element.Code(hn::Mul(hn::LoadU(d, mine),
+                                            hn::IfThenElse(finer, f[block].finer_before, f[block].before)));
+              },
+              codes + first * kVectors * lanes);
+        });
+  });
+}
+#endif
+
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
 HWY_AFTER_NAMESPACE();
@@ -165,6 +332,10 @@ HWY_EXPORT(RoundNvfp4);
 HWY_EXPORT(CodeNvfp4);
 HWY_EXPORT(RoundMicro);
 HWY_EXPORT(CodeMicro);
+HWY_EXPORT(DecodeMicro);
+HWY_EXPORT(MicroTilesFit);
+HWY_EXPORT(ChooseAndRoundMicro);
+HWY_EXPORT(ChooseAndCodeMicro);
 
 // Calls choose(block, largest magnitude's bits) for every block, a few at a time.
 template <class Choose>
@@ -239,10 +410,18 @@ class MicroKernel final : public BlockRunKernel {
                           .highest = largest,
                           .mask = 0,
                           .sign_code = 1u << bits};
-    for (std::size_t code = 0; code < table_.size(); ++code) {
-      const auto magnitude = static_cast<float>(code & ((1u << bits) - 1));
-      table_[code] = (code >> bits & 1) != 0 ? -magnitude : magnitude;
-    }
+    using formats::SharedMicroCodec;
+    TileRule& tiles = constants_.tiles;
+    tiles = {.rule = ExponentRule::fitting(bits, SharedMicroCodec::kLowestExponent,
+                                           SharedMicroCodec::kHighestExponent),
+             .before = bits + 1,  // of the finer step
+             .after = -bits - 1,
+             .low = -125,
+             .high = 127,
+             .zero = SharedMicroCodec::kLowestExponent,
+             .zeros = true};
+    tiles.keep_factors_normal();
+    tiles.before = bits, tiles.after = -bits;
   }
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
@@ -262,20 +441,16 @@ class MicroKernel final : public BlockRunKernel {
   }
   std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
                             float* out) const override {
-    for (; g < shape.groups; ++g) {
-      const std::uint32_t* mine = words + g * shape.stride;
-      const int e = static_cast<int>(mine[0]);
-      if (!MicroConstants::reaches(e)) break;
-      const float steps[] = {formats::power_of_two(e - constants_.bits),
-                             formats::power_of_two(e - constants_.bits - 1)};
-      float* to = out + g * shape.size;
-      (codes + g * shape.size).visit([&](const auto* from) {
-        for (std::size_t i = 0; i < shape.size; ++i) {
-          to[i] = table_[from[i]] * steps[mine[1 + i / 64] >> (i / 2 % 32) & 1];
-        }
-      });
-    }
-    return g;
+    return HWY_DYNAMIC_DISPATCH(DecodeMicro)(constants_, shape, g, codes, words, out);
+  }
+  bool tiles(std::size_t size) const override { return HWY_DYNAMIC_DISPATCH(MicroTilesFit)(size); }
+  std::size_t choose_and_round_tiles(const Groups& shape, std::size_t g, const float* x, std::uint32_t* words,
+                                     float* out) const override {
+    return HWY_DYNAMIC_DISPATCH(ChooseAndRoundMicro)(constants_, shape, g, x, words, out);
+  }
+  std::size_t choose_and_code_tiles(const Groups& shape, std::size_t g, const float* x, std::uint32_t* words,
+                                    std::uint8_t* codes) const override {
+    return HWY_DYNAMIC_DISPATCH(ChooseAndCodeMicro)(constants_, shape, g, x, words, codes);
   }
 
  private:
@@ -308,7 +483,6 @@ class MicroKernel final : public BlockRunKernel {
   std::shared_ptr<const formats::Codec> codec_;  // keeps micro_ alive
   const formats::SharedMicroCodec& micro_;
   MicroConstants constants_;
-  std::array<float, 256> table_{};
 };
 
 std::unique_ptr<const GroupKernel> make_nvfp4(const std::shared_ptr<const formats::Codec>& codec) {

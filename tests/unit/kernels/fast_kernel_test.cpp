@@ -48,6 +48,23 @@ std::vector<float> hard_values(const formats::Codec& codec, unsigned seed) {
   return x;
 }
 
+// Stretches of a scale of their own, mostly near 1, full of numbers halfway between codes, of zeros, and now
+// and then a value that is not finite.
+std::vector<float> ties(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](std::uint32_t n) { return static_cast<int>(random() % n); };
+  std::vector<float> x;
+  for (int stretch = 0; stretch < 600; ++stretch) {
+    const int exponent = stretch % 8 == 0 ? below(277) - 149 : below(20) - 10, bits = below(12);
+    for (int i = 0; i < 16; ++i) {
+      const float v = std::ldexp(static_cast<float>(below(1u << bits)), exponent - bits);
+      x.push_back(below(2) == 0 ? v : -v);
+    }
+    if (below(50) == 0) x.back() = below(2) == 0 ? formats::kInfinity : -formats::kNan;
+  }
+  return x;
+}
+
 // NaNs are equal: their payload is nobody's promise.
 ::testing::AssertionResult same_bits(std::span<const float> a, std::span<const float> b,
                                      std::span<const float> x) {
@@ -79,6 +96,7 @@ void compare(const Case& test, std::size_t size, std::span<const float> x) {
   for (std::size_t g = 1; g < shape.groups && shape.stride > 0; ++g) {
     std::memcpy(words.data() + g * shape.stride, words.data(), shape.stride * 4);
   }
+  const std::vector<std::uint32_t> start = words;
   std::vector<std::uint32_t> fast_words = words;
   plain->choose(shape, x.data(), words.data());
   fast->choose(shape, x.data(), fast_words.data());
@@ -87,6 +105,10 @@ void compare(const Case& test, std::size_t size, std::span<const float> x) {
   plain->quantize(shape, x.data(), words.data(), nullptr, a.data());
   fast->quantize(shape, x.data(), words.data(), nullptr, b.data());
   ASSERT_TRUE(same_bits(a, b, x));
+  std::vector<std::uint32_t> words_at_once = start;
+  fast->choose_and_quantize(shape, x.data(), words_at_once.data(), nullptr, b.data());
+  ASSERT_EQ(words, words_at_once);
+  ASSERT_TRUE(same_bits(a, b, x)) << "at once";
   if (!(*codec)->packable().ok()) return;
   std::vector<Code16> plain_codes(n), fast_codes(n);
   plain->encode(shape, x.data(), words.data(), nullptr, plain_codes.data());
@@ -97,6 +119,12 @@ void compare(const Case& test, std::size_t size, std::span<const float> x) {
     std::vector<std::uint8_t> narrow(n);
     fast->encode(shape, x.data(), words.data(), nullptr, narrow.data());
     for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(plain_codes[i], narrow[i]) << "x = " << x[i] << " at " << i;
+    words_at_once = start;
+    std::fill(narrow.begin(), narrow.end(), std::uint8_t{0xFF});
+    fast->choose_and_encode(shape, x.data(), words_at_once.data(), nullptr, narrow.data());
+    ASSERT_EQ(words, words_at_once);
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_EQ(plain_codes[i], narrow[i]) << "at once: x = " << x[i] << " at " << i;
     plain->decode(shape, plain_codes.data(), words.data(), a.data());
     fast->decode(shape, narrow.data(), words.data(), b.data());
     ASSERT_TRUE(same_bits(a, b, {}));
@@ -145,8 +173,8 @@ TEST_P(EveryTarget, GivesTheScalarCodecsBits) {
                                             formats::to_string(test.values.begin()->second)) +
                  ", seed " + std::to_string(seed));
     std::vector<float> x = hard_values(**codec, seed++);
-    for (std::size_t size :
-         {std::size_t{1}, std::size_t{5}, std::size_t{16}, std::size_t{32}, std::size_t{33}, x.size()}) {
+    for (std::size_t size : {std::size_t{1}, std::size_t{5}, std::size_t{8}, std::size_t{16}, std::size_t{32},
+                             std::size_t{33}, x.size()}) {
       compare(test, size, x);
       if (HasFatalFailure()) break;
     }
@@ -154,6 +182,10 @@ TEST_P(EveryTarget, GivesTheScalarCodecsBits) {
     std::erase_if(
         x, [](float v) { return !formats::is_finite(v) || std::fabs(v) > 1e4f || std::fabs(v) < 1e-4f; });
     for (std::size_t size : {std::size_t{32}, std::size_t{13}, x.size()}) compare(test, size, x);
+    x = ties(seed++);
+    for (std::size_t size : {std::size_t{8}, std::size_t{16}, std::size_t{32}, std::size_t{64}}) {
+      compare(test, size, x);
+    }
   }
   hwy::SetSupportedTargetsForTest(0);
 }
