@@ -1,5 +1,4 @@
-// SIMD twin of formats/shared_micro.cpp and formats/nvfp4.cpp: blocks whose step is not one power of two.
-#include "formats/nvfp4.hpp"
+// SIMD twin of formats/shared_micro.cpp: blocks that share an exponent, and pairs that share one more bit.
 #include "formats/shared_micro.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,16 +9,6 @@
 #ifndef ANYBIT_KERNELS_MICRO_SIMD_ONCE_
 #define ANYBIT_KERNELS_MICRO_SIMD_ONCE_
 namespace anybit::kernels {
-// nvfp4: the element, and the values of the e4m3 codes that scale blocks.
-struct Nvfp4Constants {
-  MinifloatConstants element;
-  float scales[256];
-  // Nothing if the step is zero, or so large that the largest element leaves float32.
-  float step(const std::uint32_t* words) const {
-    const float step = scales[words[1] & 0xFF] * formats::float_of(words[0]);
-    return step > 0 && step < 0x1p125f ? step : 0;
-  }
-};
 // Shared microexponents: sign and magnitude, in steps of 2^(E - bits), or half of that where a pair's bit is
 // set.
 struct MicroConstants {
@@ -34,32 +23,6 @@ struct MicroConstants {
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
-
-void LargestInBlocks(const Groups& shape, const float* x, std::uint32_t* largest) {
-  for (std::size_t g = 0; g < shape.groups; ++g) largest[g] = LargestBits(x + g * shape.size, shape.size);
-}
-
-std::size_t RoundNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
-                       const std::uint32_t* words, float* out) {
-  const MinifloatElement element(c.element);
-  for (; g < shape.groups; ++g) {
-    const float step = c.step(words + g * shape.stride);
-    if (step == 0) break;
-    RoundRun(element, Divide(), x + g * shape.size, shape.size, step, step, out + g * shape.size);
-  }
-  return g;
-}
-
-std::size_t CodeNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
-                      const std::uint32_t* words, CodesOut codes) {
-  const MinifloatElement element(c.element);
-  for (; g < shape.groups; ++g) {
-    const float step = c.step(words + g * shape.stride);
-    if (step == 0) break;
-    CodeRun(element, Divide(), x + g * shape.size, shape.size, step, codes + g * shape.size);
-  }
-  return g;
-}
 
 // Which lane belongs to which of a vector's pairs, as a bit.
 HWY_INLINE VU PairBits() {
@@ -317,87 +280,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 
 #include <algorithm>
-#include <array>
 
 #include "formats/block.hpp"
+#include "kernels/block_maxima.hpp"
 #include "kernels/block_run_kernel.hpp"
 #include "kernels/table.hpp"
-#include "kernels/table_decode.hpp"
 
 namespace anybit::kernels {
 namespace {
 
-HWY_EXPORT(LargestInBlocks);
-HWY_EXPORT(RoundNvfp4);
-HWY_EXPORT(CodeNvfp4);
 HWY_EXPORT(RoundMicro);
 HWY_EXPORT(CodeMicro);
 HWY_EXPORT(DecodeMicro);
 HWY_EXPORT(MicroTilesFit);
 HWY_EXPORT(ChooseAndRoundMicro);
 HWY_EXPORT(ChooseAndCodeMicro);
-
-// Calls choose(block, largest magnitude's bits) for every block, a few at a time.
-template <class Choose>
-void with_largest(const Groups& shape, const float* x, const Choose& choose) {
-  constexpr std::size_t kAtOnce = 256;
-  std::array<std::uint32_t, kAtOnce> largest;
-  for (std::size_t first = 0; first < shape.groups; first += kAtOnce) {
-    const std::size_t n = std::min(kAtOnce, shape.groups - first);
-    HWY_DYNAMIC_DISPATCH(LargestInBlocks)
-    ({shape.size, n, shape.stride}, x + first * shape.size, largest.data());
-    for (std::size_t i = 0; i < n; ++i) choose(first + i, largest[i]);
-  }
-}
-
-class Nvfp4Kernel final : public BlockRunKernel {
- public:
-  explicit Nvfp4Kernel(const std::shared_ptr<const formats::Codec>& codec)
-      : BlockRunKernel(codec),
-        codec_(codec),
-        table_(formats::MinifloatCodec(formats::Nvfp4Codec::kElement, true), {}) {
-    constants_.element = *constants_of(formats::Nvfp4Codec::kElement, true);
-    for (std::size_t i = 0; i < 256; ++i) {
-      constants_.scales[i] = formats::Nvfp4Codec::kScale.decode(static_cast<formats::Code16>(i));
-    }
-  }
-
-  void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
-    with_largest(shape, x, [&](std::size_t g, std::uint32_t largest) {
-      const formats::Words mine{words + g * shape.stride, shape.stride};
-      if (largest < formats::kInfinityBits) {
-        mine[1] =
-            formats::Nvfp4Codec::block_scale_for(formats::float_of(largest), formats::float_of(mine[0]));
-      } else {
-        codec_->choose({x + g * shape.size, shape.size}, mine);
-      }
-    });
-  }
-
- protected:
-  std::size_t round_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                           float* out) const override {
-    return HWY_DYNAMIC_DISPATCH(RoundNvfp4)(constants_, shape, g, x, words, out);
-  }
-  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
-                          CodesOut codes) const override {
-    return HWY_DYNAMIC_DISPATCH(CodeNvfp4)(constants_, shape, g, x, words, codes);
-  }
-  std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
-                            float* out) const override {
-    for (; g < shape.groups; ++g) {
-      const float step = constants_.step(words + g * shape.stride);
-      if (step == 0) break;
-      table_.run(codes + g * shape.size, shape.size, step, out + g * shape.size);
-    }
-    return g;
-  }
-
- private:
-  std::shared_ptr<const formats::Codec> codec_;
-  Nvfp4Constants constants_;
-  DecodeTable table_;
-};
 
 class MicroKernel final : public BlockRunKernel {
  public:
@@ -425,7 +322,7 @@ class MicroKernel final : public BlockRunKernel {
   }
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
-    with_largest(shape, x, [&](std::size_t g, std::uint32_t largest) {
+    with_block_maxima(shape, x, [&](std::size_t g, std::uint32_t largest) {
       choose_block({x + g * shape.size, shape.size}, largest, {words + g * shape.stride, shape.stride});
     });
   }
@@ -485,12 +382,7 @@ class MicroKernel final : public BlockRunKernel {
   MicroConstants constants_;
 };
 
-std::unique_ptr<const GroupKernel> make_nvfp4(const std::shared_ptr<const formats::Codec>& codec) {
-  if (dynamic_cast<const formats::Nvfp4Codec*>(codec.get()) == nullptr) return nullptr;
-  return std::make_unique<const Nvfp4Kernel>(codec);
-}
-
-std::unique_ptr<const GroupKernel> make_micro(const std::shared_ptr<const formats::Codec>& codec) {
+std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
   const auto* micro = dynamic_cast<const formats::SharedMicroCodec*>(codec.get());
   return micro == nullptr ? nullptr : std::make_unique<const MicroKernel>(codec, *micro);
 }
@@ -498,8 +390,7 @@ std::unique_ptr<const GroupKernel> make_micro(const std::shared_ptr<const format
 }  // namespace
 
 std::span<const Descriptor> micro_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "nvfp4", .make = make_nvfp4},
-                                   {.name = "shared_micro", .make = make_micro}};
+  static const Descriptor all[] = {{.name = "shared_micro", .make = make}};
   return all;
 }
 

@@ -50,6 +50,14 @@ void CodeDenorm(const MinifloatConstants& c, const float* x, std::size_t n, Code
 // positive is the smallest, or NaN.
 struct E8m0Element {
   bool saturate;
+  // 2^-127 is subnormal, and the highest code NaN: both lack a hidden one, as it were.
+  HWY_INLINE VF Value(VI code) const {
+    const DI di;
+    const auto special = hn::Or(hn::Eq(code, hn::Zero(di)), hn::Eq(code, hn::Set(di, 255)));
+    const VI mantissa = hn::IfThenElseZero(special, hn::Set(di, 0x00400000));
+    return hn::BitCast(DF(), hn::Or(hn::ShiftLeft<23>(code), mantissa));
+  }
+  HWY_INLINE VF Round(VF x) const { return Value(hn::BitCast(DI(), Code(x))); }
   HWY_INLINE VU Code(VF x) const {
     const DI di;
     const VI bits = hn::BitCast(di, x);
@@ -69,8 +77,19 @@ void CodeE8m0(bool saturate, const float* x, std::size_t n, CodesOut codes) {
   CodeRun(E8m0Element{saturate}, Multiply(), x, n, 1, codes);
 }
 
+void RoundE8m0(bool saturate, const float* x, std::size_t n, float* out) {
+  RoundRun(E8m0Element{saturate}, Multiply(), x, n, 1, 1, out);
+}
+
+void DecodeE8m0(CodesIn codes, std::size_t n, float* out) {
+  DecodeRun([](VI code) HWY_ATTR { return E8m0Element{true}.Value(code); }, codes, n, out);
+}
+
 void DecodeMinifloat(const MinifloatConstants& c, CodesIn codes, std::size_t n, float* out) {
-  DecodeRun(MinifloatDecoder(c), codes, n, out);
+  WithMinifloatDecoder(c, [&](const auto& decoder) HWY_ATTR {
+    DecodeRun(decoder, codes, n, out);
+    return n;
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -78,9 +97,6 @@ void DecodeMinifloat(const MinifloatConstants& c, CodesIn codes, std::size_t n, 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-
-#include <algorithm>
-#include <vector>
 
 #include "formats/float_bits.hpp"
 #include "kernels/table.hpp"
@@ -94,6 +110,8 @@ HWY_EXPORT(CodeMinifloat);
 HWY_EXPORT(DecodeMinifloat);
 HWY_EXPORT(CodeDenorm);
 HWY_EXPORT(CodeE8m0);
+HWY_EXPORT(RoundE8m0);
+HWY_EXPORT(DecodeE8m0);
 
 class MinifloatKernel final : public GroupKernel {
  public:
@@ -142,30 +160,23 @@ class DenormKernel final : public GroupKernel {
 
 class E8m0Kernel final : public GroupKernel {
  public:
-  explicit E8m0Kernel(const formats::E8m0Codec& codec) : saturate_(codec.saturate()), table_(codec, {}) {}
+  explicit E8m0Kernel(const formats::E8m0Codec& codec) : saturate_(codec.saturate()) {}
 
   void choose(const Groups&, const float*, std::uint32_t*) const override {}
   void quantize(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
                 float* out) const override {
-    constexpr std::size_t kPiece = 1024;
-    std::uint8_t codes[kPiece];
-    for (std::size_t at = 0; at < shape.count(); at += kPiece) {
-      const std::size_t n = std::min(kPiece, shape.count() - at);
-      HWY_DYNAMIC_DISPATCH(CodeE8m0)(saturate_, x + at, n, codes);
-      table_.run(codes, n, 1, out + at);
-    }
+    HWY_DYNAMIC_DISPATCH(RoundE8m0)(saturate_, x, shape.count(), out);
   }
   void encode(const Groups& shape, const float* x, const std::uint32_t*, const std::uint32_t*,
               CodesOut codes) const override {
     HWY_DYNAMIC_DISPATCH(CodeE8m0)(saturate_, x, shape.count(), codes);
   }
   void decode(const Groups& shape, CodesIn codes, const std::uint32_t*, float* out) const override {
-    table_.run(codes, shape.count(), 1, out);
+    HWY_DYNAMIC_DISPATCH(DecodeE8m0)(codes, shape.count(), out);
   }
 
  private:
   bool saturate_;
-  DecodeTable table_;
 };
 
 std::unique_ptr<const GroupKernel> make_e8m0(const std::shared_ptr<const formats::Codec>& codec) {

@@ -110,13 +110,6 @@ HWY_INLINE std::size_t CodeBlocks(const Element& element, const SharedExponent& 
   return g;
 }
 
-// Each block's largest magnitude as bits, into its first word.
-HWY_INLINE void LargestOfBlocks(const Groups& shape, const float* x, std::uint32_t* words) {
-  for (std::size_t g = 0; g < shape.groups; ++g) {
-    words[g * shape.stride] = LargestBits(x + g * shape.size, shape.size);
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
 HWY_AFTER_NAMESPACE();

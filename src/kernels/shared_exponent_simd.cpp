@@ -59,7 +59,7 @@ template <class Body>
 HWY_INLINE std::size_t WithDecoder(const BlockElements& e, const Body& body) {
   switch (e.kind) {
     case BlockElements::Kind::minifloat:
-      return body(MinifloatDecoder(e.minifloat));
+      return WithMinifloatDecoder(e.minifloat, body);
     case BlockElements::Kind::whole:
       return body(WholeDecoder(e.whole));
     case BlockElements::Kind::log:
@@ -199,10 +199,6 @@ std::size_t DecodeTiles(const BlockElements& e, const Groups& shape, std::size_t
 }
 #endif
 
-void LargestOfEach(const Groups& shape, const float* x, std::uint32_t* words) {
-  LargestOfBlocks(shape, x, words);
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
 HWY_AFTER_NAMESPACE();
@@ -213,6 +209,7 @@ HWY_AFTER_NAMESPACE();
 #include <optional>
 
 #include "formats/float_bits.hpp"
+#include "kernels/block_maxima.hpp"
 #include "kernels/block_run_kernel.hpp"
 #include "kernels/table.hpp"
 
@@ -222,7 +219,6 @@ namespace {
 HWY_EXPORT(RoundBlock);
 HWY_EXPORT(CodeBlock);
 HWY_EXPORT(DecodeBlock);
-HWY_EXPORT(LargestOfEach);
 HWY_EXPORT(TilesFit);
 HWY_EXPORT(ChooseAndRoundTiles);
 HWY_EXPORT(ChooseAndCodeTiles);
@@ -242,7 +238,7 @@ class BlockKernel final : public BlockRunKernel {
       : BlockRunKernel(codec), codec_(codec), known_(known), elements_(elements) {}
 
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
-    HWY_DYNAMIC_DISPATCH(LargestOfEach)(shape, x, words);
+    block_maxima(shape, x, words);
     for (std::size_t g = 0; g < shape.groups; ++g) {
       std::uint32_t& word = words[g * shape.stride];
       if (word < 0x7F800000u) {

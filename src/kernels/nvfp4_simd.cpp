@@ -1,0 +1,139 @@
+// SIMD twin of formats/nvfp4.cpp: blocks of small floats whose step is any number.
+#include "formats/nvfp4.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/nvfp4_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/minifloat_element-inl.h"
+
+#ifndef ANYBIT_KERNELS_NVFP4_SIMD_ONCE_
+#define ANYBIT_KERNELS_NVFP4_SIMD_ONCE_
+#include "formats/float_bits.hpp"
+namespace anybit::kernels {
+// The element, and the values of the e4m3 codes that scale blocks.
+struct Nvfp4Constants {
+  MinifloatConstants element;
+  float scales[256];
+  // Nothing if the step is zero, or so large that the largest element leaves float32.
+  float step(const std::uint32_t* words) const {
+    const float step = scales[words[1] & 0xFF] * formats::float_of(words[0]);
+    return step > 0 && step < 0x1p125f ? step : 0;
+  }
+};
+}  // namespace anybit::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+
+std::size_t RoundNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
+                       const std::uint32_t* words, float* out) {
+  const MinifloatElement element(c.element);
+  for (; g < shape.groups; ++g) {
+    const float step = c.step(words + g * shape.stride);
+    if (step == 0) break;
+    RoundRun(element, Divide(), x + g * shape.size, shape.size, step, step, out + g * shape.size);
+  }
+  return g;
+}
+
+std::size_t CodeNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
+                      const std::uint32_t* words, CodesOut codes) {
+  const MinifloatElement element(c.element);
+  for (; g < shape.groups; ++g) {
+    const float step = c.step(words + g * shape.stride);
+    if (step == 0) break;
+    CodeRun(element, Divide(), x + g * shape.size, shape.size, step, codes + g * shape.size);
+  }
+  return g;
+}
+
+std::size_t DecodeNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, CodesIn codes,
+                        const std::uint32_t* words, float* out) {
+  return WithMinifloatDecoder(c.element, [&](const auto& decoder) HWY_ATTR {
+    std::size_t at = g;
+    for (; at < shape.groups; ++at) {
+      const float step = c.step(words + at * shape.stride);
+      if (step == 0) break;
+      const VF factor = hn::Set(DF(), step);
+      DecodeRun([&](VI code) HWY_ATTR { return hn::Mul(decoder(code), factor); }, codes + at * shape.size,
+                shape.size, out + at * shape.size);
+    }
+    return at;
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+#include "formats/block.hpp"
+#include "kernels/block_maxima.hpp"
+#include "kernels/block_run_kernel.hpp"
+#include "kernels/table.hpp"
+
+namespace anybit::kernels {
+namespace {
+
+HWY_EXPORT(RoundNvfp4);
+HWY_EXPORT(CodeNvfp4);
+HWY_EXPORT(DecodeNvfp4);
+
+class Nvfp4Kernel final : public BlockRunKernel {
+ public:
+  explicit Nvfp4Kernel(const std::shared_ptr<const formats::Codec>& codec)
+      : BlockRunKernel(codec), codec_(codec) {
+    constants_.element = *constants_of(formats::Nvfp4Codec::kElement, true);
+    for (std::size_t i = 0; i < 256; ++i) {
+      constants_.scales[i] = formats::Nvfp4Codec::kScale.decode(static_cast<formats::Code16>(i));
+    }
+  }
+
+  void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
+    with_block_maxima(shape, x, [&](std::size_t g, std::uint32_t largest) {
+      const formats::Words mine{words + g * shape.stride, shape.stride};
+      if (largest < formats::kInfinityBits) {
+        mine[1] =
+            formats::Nvfp4Codec::block_scale_for(formats::float_of(largest), formats::float_of(mine[0]));
+      } else {
+        codec_->choose({x + g * shape.size, shape.size}, mine);
+      }
+    });
+  }
+
+ protected:
+  std::size_t round_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                           float* out) const override {
+    return HWY_DYNAMIC_DISPATCH(RoundNvfp4)(constants_, shape, g, x, words, out);
+  }
+  std::size_t code_blocks(const Groups& shape, std::size_t g, const float* x, const std::uint32_t* words,
+                          CodesOut codes) const override {
+    return HWY_DYNAMIC_DISPATCH(CodeNvfp4)(constants_, shape, g, x, words, codes);
+  }
+  std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
+                            float* out) const override {
+    return HWY_DYNAMIC_DISPATCH(DecodeNvfp4)(constants_, shape, g, codes, words, out);
+  }
+
+ private:
+  std::shared_ptr<const formats::Codec> codec_;
+  Nvfp4Constants constants_;
+};
+
+std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Codec>& codec) {
+  if (dynamic_cast<const formats::Nvfp4Codec*>(codec.get()) == nullptr) return nullptr;
+  return std::make_unique<const Nvfp4Kernel>(codec);
+}
+
+}  // namespace
+
+std::span<const Descriptor> nvfp4_simd_descriptors() {
+  static const Descriptor all[] = {{.name = "nvfp4", .make = make}};
+  return all;
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE
