@@ -1,5 +1,6 @@
-// Packing works on eight codes at a time in one 64-bit word: neighbours are joined in three steps (8 → 2·b →
-// 4·b → 8·b bits), and taken apart the same way; codes of up to 8 bits in several words of a vector at once.
+// Packing works on eight codes at a time in one 64-bit word, and on several words at once: neighbours are
+// joined in up to three steps (8 → 2·b → 4·b → 8·b bits), then the bytes move together; and back the same
+// way.
 #include "kernels/packing.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +11,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #ifndef ANYBIT_KERNELS_PACKING_ONCE_
 #define ANYBIT_KERNELS_PACKING_ONCE_
@@ -37,7 +39,9 @@ using D64 = hn::Repartition<std::uint64_t, D8>;
 using V8 = hn::Vec<D8>;
 using V64 = hn::Vec<D64>;
 
-// Vectors of 64-bit words, eight codes each.
+// Neighbours are joined until they fill whole bytes: after one step for 4 bits, two for other even widths,
+// three for odd ones.
+template <int kSteps>
 class VectorSteps {
  public:
   explicit VectorSteps(int b)
@@ -51,12 +55,13 @@ class VectorSteps {
 
   HWY_INLINE V64 Join(V64 x) const {
     x = hn::Or(hn::And(x, one_), hn::And(hn::ShiftRightSame(x, 8 - bits_), one_up_));
-    x = hn::Or(hn::And(x, two_), hn::And(hn::ShiftRightSame(x, 16 - 2 * bits_), two_up_));
-    return hn::Or(hn::And(x, four_), hn::And(hn::ShiftRightSame(x, 32 - 4 * bits_), four_up_));
+    if (kSteps > 1) x = hn::Or(hn::And(x, two_), hn::And(hn::ShiftRightSame(x, 16 - 2 * bits_), two_up_));
+    if (kSteps > 2) x = hn::Or(hn::And(x, four_), hn::And(hn::ShiftRightSame(x, 32 - 4 * bits_), four_up_));
+    return x;
   }
   HWY_INLINE V64 Split(V64 x) const {
-    x = hn::Or(hn::And(x, four_), hn::ShiftLeftSame(hn::And(x, four_up_), 32 - 4 * bits_));
-    x = hn::Or(hn::And(x, two_), hn::ShiftLeftSame(hn::And(x, two_up_), 16 - 2 * bits_));
+    if (kSteps > 2) x = hn::Or(hn::And(x, four_), hn::ShiftLeftSame(hn::And(x, four_up_), 32 - 4 * bits_));
+    if (kSteps > 1) x = hn::Or(hn::And(x, two_), hn::ShiftLeftSame(hn::And(x, two_up_), 16 - 2 * bits_));
     return hn::Or(hn::And(x, one_), hn::ShiftLeftSame(hn::And(x, one_up_), 8 - bits_));
   }
 
@@ -65,13 +70,21 @@ class VectorSteps {
   V64 one_, two_, four_, one_up_, two_up_, four_up_;
 };
 
-// For 128 bits at a time, since bytes move within those: two words of 8 bytes, `bits` of which count.
+template <class Body>
+HWY_INLINE std::size_t WithSteps(int bits, const Body& body) {
+  if (bits == 4) return body(std::integral_constant<int, 1>());
+  if (bits % 2 == 0) return body(std::integral_constant<int, 2>());
+  return body(std::integral_constant<int, 3>());
+}
+
+// For 128 bits at a time, since bytes move within those: of each 2^steps bytes, the first few count.
 struct Shuffles {
-  explicit Shuffles(int bits) {
-    const auto step = static_cast<std::uint8_t>(bits);
-    for (std::uint8_t i = 0; i < 16; ++i) {
-      together[i] = static_cast<std::uint8_t>(i < step ? i : i < 2 * step ? 8 + i - step : 0x80);
-      apart[i] = static_cast<std::uint8_t>(i % 8 >= step ? 0x80 : i < 8 ? i : step + i - 8);
+  Shuffles(int steps, int bits) {
+    const int lane = 1 << steps, used = lane * bits / 8;
+    for (int i = 0; i < 16; ++i) {
+      const int from = i / used * lane + i % used;
+      together[i] = static_cast<std::uint8_t>(from < 16 ? from : 0x80);
+      apart[i] = static_cast<std::uint8_t>(i % lane < used ? i / lane * used + i % lane : 0x80);
     }
   }
   alignas(16) std::uint8_t together[16], apart[16];
@@ -98,38 +111,46 @@ HWY_INLINE hn::Vec<D> LoadParts(D d, std::size_t step, const std::uint8_t* in) {
   }
 }
 
-// Both return how many codes they did. Sixteen bytes are stored though only a part of them counts; what
-// follows overwrites the rest.
-std::size_t PackVectors(const std::uint8_t* codes, std::size_t n, int bits, std::uint8_t* out) {
-  const D8 d;
-  const VectorSteps steps(bits);
-  const Shuffles shuffles(bits);
-  const V8 together = hn::LoadDup128(d, shuffles.together);
-  const std::size_t lanes = hn::Lanes(d), bytes = packed_size(n, bits),
-                    step = 2 * static_cast<std::size_t>(bits);
+// Calls body(first code, its byte) for whole vectors, as long as no byte beyond the packed ones is touched.
+// Returns how many codes that were.
+template <class Body>
+HWY_INLINE std::size_t ForVectors(std::size_t n, int bits, const Body& body) {
+  const std::size_t lanes = hn::Lanes(D8()), bytes = packed_size(n, bits), parts = lanes / 16;
+  const std::size_t step = 2 * static_cast<std::size_t>(bits), reach = (parts - 1) * step + 16;
   std::size_t i = 0;
-  for (std::size_t at = 0; at + lanes <= bytes && i + lanes <= n; i += lanes, at += lanes / 16 * step) {
-    const V64 joined = steps.Join(hn::BitCast(D64(), hn::LoadU(d, codes + i)));
-    const V8 dense = hn::TableLookupBytesOr0(hn::BitCast(d, joined), together);
-    StoreParts(d, dense, step, out + at);
+  for (std::size_t at = 0; at + reach <= bytes && i + lanes <= n; i += lanes, at += parts * step) {
+    body(i, at);
   }
   return i;
 }
 
+// Sixteen bytes are stored though only a part of them counts; what follows overwrites the rest.
+std::size_t PackVectors(const std::uint8_t* codes, std::size_t n, int bits, std::uint8_t* out) {
+  return WithSteps(bits, [&](auto count) HWY_ATTR {
+    const D8 d;
+    const VectorSteps<decltype(count)::value> steps(bits);
+    const Shuffles shuffles(count, bits);
+    const V8 together = hn::LoadDup128(d, shuffles.together);
+    return ForVectors(n, bits, [&](std::size_t i, std::size_t at) HWY_ATTR {
+      const V64 joined = steps.Join(hn::BitCast(D64(), hn::LoadU(d, codes + i)));
+      const V8 dense = hn::TableLookupBytesOr0(hn::BitCast(d, joined), together);
+      StoreParts(d, dense, 2 * static_cast<std::size_t>(bits), out + at);
+    });
+  });
+}
+
 std::size_t UnpackVectors(const std::uint8_t* packed, std::size_t n, int bits, std::uint8_t* codes) {
-  const D8 d;
-  const VectorSteps steps(bits);
-  const Shuffles shuffles(bits);
-  const V8 apart = hn::LoadDup128(d, shuffles.apart);
-  const std::size_t lanes = hn::Lanes(d), bytes = packed_size(n, bits),
-                    step = 2 * static_cast<std::size_t>(bits);
-  std::size_t i = 0;
-  for (std::size_t at = 0; at + lanes <= bytes && i + lanes <= n; i += lanes, at += lanes / 16 * step) {
-    const V8 dense = LoadParts(d, step, packed + at);
-    const V64 words = hn::BitCast(D64(), hn::TableLookupBytesOr0(dense, apart));
-    hn::StoreU(hn::BitCast(d, steps.Split(words)), d, codes + i);
-  }
-  return i;
+  return WithSteps(bits, [&](auto count) HWY_ATTR {
+    const D8 d;
+    const VectorSteps<decltype(count)::value> steps(bits);
+    const Shuffles shuffles(count, bits);
+    const V8 apart = hn::LoadDup128(d, shuffles.apart);
+    return ForVectors(n, bits, [&](std::size_t i, std::size_t at) HWY_ATTR {
+      const V8 dense = LoadParts(d, 2 * static_cast<std::size_t>(bits), packed + at);
+      const V64 words = hn::BitCast(D64(), hn::TableLookupBytesOr0(dense, apart));
+      hn::StoreU(hn::BitCast(d, steps.Split(words)), d, codes + i);
+    });
+  });
 }
 #endif
 
