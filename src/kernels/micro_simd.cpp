@@ -157,6 +157,10 @@ std::size_t ChooseAndCodeMicro(const MicroConstants&, const Groups&, std::size_t
                                std::uint32_t*, std::uint8_t*) {
   return g;
 }
+std::size_t DecodeMicroTiles(const MicroConstants&, const Groups&, std::size_t g, const std::uint8_t*,
+                             const std::uint32_t*, float*) {
+  return g;
+}
 #else
 // Which pairs of a block take the finer step: those whose larger magnitude, in that step, rounds to a number
 // that has a code: below half a step under 2^bits. (The tie there goes up, to the even number.)
@@ -271,6 +275,36 @@ std::size_t ChooseAndCodeMicro(const MicroConstants& c, const Groups& shape, std
         });
   });
 }
+
+// For steps that are normal float32 numbers: the finer one's bits are the coarser one's, less one exponent.
+std::size_t DecodeMicroTiles(const MicroConstants& c, const Groups& shape, std::size_t g,
+                             const std::uint8_t* codes, const std::uint32_t* words, float* out) {
+  const WholeDecoder decoder(c.element);
+  const VU pair_bits = PairBits();
+  return WithVectors(shape.size, [&](auto vectors) HWY_ATTR {
+    constexpr std::size_t kVectors = decltype(vectors)::value;
+    const DF d;
+    const DI di;
+    const DU du;
+    const hn::Rebind<std::uint8_t, DI> d8;
+    const std::size_t lanes = hn::Lanes(d), size = kVectors * lanes;
+    std::size_t at = g;
+    for (; at < shape.groups; ++at) {
+      const int e = static_cast<int>(words[2 * at]);
+      if (e < c.tiles.low || e > c.tiles.high) break;
+      const VU shifts = hn::Set(du, words[2 * at + 1]);
+      const VU step = hn::Set(du, static_cast<std::uint32_t>(e + c.tiles.after + 127) << 23);
+      for (std::size_t i = 0; i < kVectors; ++i) {
+        const VU mine = hn::And(hn::ShiftRightSame(shifts, static_cast<int>(i * lanes / 2)), pair_bits);
+        const auto coarser = hn::Eq(mine, hn::Zero(du));
+        const VU factor = hn::Sub(step, hn::IfThenZeroElse(coarser, hn::Set(du, 1u << 23)));
+        const VI code = hn::PromoteTo(di, hn::LoadU(d8, codes + at * size + i * lanes));
+        hn::StoreU(hn::Mul(decoder(code), hn::BitCast(d, factor)), d, out + at * size + i * lanes);
+      }
+    }
+    return at;
+  });
+}
 #endif
 
 }  // namespace HWY_NAMESPACE
@@ -295,6 +329,7 @@ HWY_EXPORT(DecodeMicro);
 HWY_EXPORT(MicroTilesFit);
 HWY_EXPORT(ChooseAndRoundMicro);
 HWY_EXPORT(ChooseAndCodeMicro);
+HWY_EXPORT(DecodeMicroTiles);
 
 class MicroKernel final : public BlockRunKernel {
  public:
@@ -338,6 +373,9 @@ class MicroKernel final : public BlockRunKernel {
   }
   std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes, const std::uint32_t* words,
                             float* out) const override {
+    if (codes.bytes != nullptr && tiles(shape.size)) {
+      g = HWY_DYNAMIC_DISPATCH(DecodeMicroTiles)(constants_, shape, g, codes.bytes, words, out);
+    }
     return HWY_DYNAMIC_DISPATCH(DecodeMicro)(constants_, shape, g, codes, words, out);
   }
   bool tiles(std::size_t size) const override { return HWY_DYNAMIC_DISPATCH(MicroTilesFit)(size); }
