@@ -1,73 +1,115 @@
-// Conv and its quantized forms: sliding dot products over spatial axes. ONNX: Conv-1, -11, -22;
-// ConvInteger-10; QLinearConv-10; ONNX Runtime's FusedConv.
+// Conv: sliding dot products over spatial axes. ONNX: Conv-1, -11, -22; ONNX Runtime's FusedConv, which adds
+// a tensor and applies an activation. float32 with constant weights runs on blocked tensors
+// (ops/conv_blocked.hpp), everything else from the definition.
+#include "kernels/conv_direct.hpp"
+#include "ops/conv_blocked.hpp"
+#include "ops/conv_call.hpp"
+#include "ops/conv_rules.hpp"
+#include "ops/layout.hpp"
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 
 namespace anybit::ops {
 namespace {
 
-Result<std::optional<Shape>> conv_shape(const Call& call, const Value& x, const Value& w) {
-  const std::size_t rank = x.shape ? x.shape->size() : w.shape ? w.shape->size() : 0;
-  if (!x.shape && !w.shape) return std::optional<Shape>();
-  if (rank < 3)
-    return wrong(fmt::format("the input has rank {}; a convolution needs batch, channels and space", rank));
-  if (w.shape && w.shape->size() != rank) {
-    return wrong(fmt::format("the weight has rank {}, the input {}", w.shape->size(), rank));
-  }
-  const Shape input = x.shape.value_or(unknown_shape(rank));
-  const auto kernel = TRY(kernel_of(call, w.shape, rank - 2));
-  if (w.shape) {
-    const Dim channels = (*w.shape)[1] * Dim(call.integer("group", 1));
-    if (channels.known() && input[1].known() && !same(channels, input[1])) {
-      return wrong(
-          fmt::format("the input has {} channels, the weight expects {}", *input[1].size, *channels.size));
-    }
-  }
-  Shape shape = TRY(slide(TRY(window_of(call, kernel)), std::span(input).subspan(2)));
-  shape.insert(shape.begin(), {input[0], w.shape ? (*w.shape)[0] : Dim()});
-  return std::optional(std::move(shape));
-}
-
-// Each output element is a sum over one kernel: channels per group times kernel size.
-Dim macs_with(const Value& w, std::span<const Value> outputs) {
-  if (!w.shape || outputs.empty() || !outputs[0].shape) return {};
-  return product(*outputs[0].shape) * product(std::span(*w.shape).subspan(1));
-}
-
 Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, TRY(conv_shape(call, call.in(0), call.in(1)))));
 }
-Result<Values> infer_integer(const Call& call) {
-  return outputs_of(call, tensor(ElementType::int32, TRY(conv_shape(call, call.in(0), call.in(1)))));
+Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(1), outputs); }
+
+struct ConvPrepared : Prepared {
+  std::unique_ptr<const BlockedConv> blocked;
+};
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  const Array* w = setup.constant(1);
+  if (!w || w->type() != ElementType::float32) return std::shared_ptr<const Prepared>();
+  const auto given = [&](std::size_t i) {
+    return i < setup.node.inputs.size() && !setup.node.inputs[i].empty();
+  };
+  auto prepared = std::make_shared<ConvPrepared>();
+  prepared->blocked = TRY(BlockedConv::make(setup, *setup.memory, *w, setup.constant(2), given(2), given(3),
+                                            TRY(activation_of(setup))));
+  return std::shared_ptr<const Prepared>(std::move(prepared));
 }
-Result<Values> infer_qlinear(const Call& call) {
-  const ElementType type = call.in(7).type != ElementType::undefined ? call.in(7).type : call.in(0).type;
-  return outputs_of(call, tensor(type, TRY(conv_shape(call, call.in(0), call.in(3)))));
+
+Result<void> check(const Frame& frame, const kernels::ConvSizes& sizes) {
+  const Array& x = frame.in(0);
+  if (frame.in(1).type() != x.type()) return wrong_type(frame, 1);
+  if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.out_channels));
+  if (!frame.has(3)) return {};
+  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
+  if (frame.in(3).type() == x.type() && frame.in(3).dims() == dims) return {};
+  return wrong(fmt::format("what is added is {}", to_string(frame.in(3))),
+               fmt::format("{}{}", graph::name_of(x.type()), to_string(dims)));
 }
-Dim macs(const Call& call, std::span<const Value> outputs) { return macs_with(call.in(1), outputs); }
-Dim macs_qlinear(const Call& call, std::span<const Value> outputs) { return macs_with(call.in(3), outputs); }
+
+template <class T>
+Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes) {
+  using Sum = Computed<T>;
+  const kernels::Activation activation = TRY(activation_of(frame));
+  const Array x = TRY(in_layout(frame, frame.in(0), Layout::plain));
+  const Array w = TRY(in_layout(frame, frame.in(1), Layout::plain));
+  const Array bias = TRY(in_layout(frame, frame.in(2), Layout::plain));
+  const Array added = TRY(in_layout(frame, frame.in(3), Layout::plain));
+  Array* out =
+      TRY(frame.out(0, x.type(), output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank())));
+  T* y = out->mutable_data<T>();
+  const auto value = [](T one) { return static_cast<Sum>(one); };
+  const auto finish = [&](Sum sum, std::int64_t channel, std::int64_t i) {
+    if (frame.has(2)) sum += static_cast<Sum>(bias.data<T>()[channel]);
+    if (frame.has(3)) sum += static_cast<Sum>(added.data<T>()[i]);
+    y[i] = static_cast<T>(kernels::activate(activation, sum));
+  };
+  const auto body = [&](std::int64_t first, std::int64_t last) {
+    kernels::conv_direct<Sum>(
+        sizes, x.data<T>(), w.data<T>(), first, last, value, [&](T one, std::int64_t) { return value(one); },
+        finish);
+  };
+  const double cost = static_cast<double>(sizes.depth() * sizes.window[2].output);
+  parallel(frame, sizes.rows(), cost, [&body](std::int64_t a, std::int64_t b) { body(a, b); });
+  return {};
+}
+
+Result<void> run(Frame& frame) {
+  const Array& x = frame.in(0);
+  const kernels::ConvSizes sizes = TRY(conv_sizes(frame, x.dims(), frame.in(1).dims()));
+  TRY(check(frame, sizes));
+  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
+  if (dims.count() == 0) {
+    TRY(frame.out(0, x.type(), dims));
+    return {};
+  }
+  const auto* prepared = frame.prepared<ConvPrepared>();
+  if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes))) return {};
+  Result<void> done;
+  if (!for_real(x.type(), [&]<class T>(T) { done = run_direct<T>(frame, sizes); }))
+    return wrong_type(frame, 0);
+  return done;
+}
 
 }  // namespace
 
 std::span<const Descriptor> conv_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Conv", .domain = "", .since = {1, 11, 22}, .infer = infer, .macs = macs},
-      {.name = "FusedConv", .domain = kMicrosoft, .since = {1}, .infer = infer, .macs = macs},
-      {.name = "ConvInteger",
+      {.name = "Conv",
        .domain = "",
-       .since = {10},
-       .infer = infer_integer,
+       .since = {1, 11, 22},
+       .infer = infer,
        .macs = macs,
-       .quantized = {{.input = 0, .zero_point = 2}, {.input = 1, .zero_point = 3}}},
-      {.name = "QLinearConv",
-       .domain = "",
-       .since = {10},
-       .infer = infer_qlinear,
-       .macs = macs_qlinear,
-       .quantized = {{.input = 0, .scale = 1, .zero_point = 2},
-                     {.input = 3, .scale = 4, .zero_point = 5},
-                     {.input = 8},
-                     {.output = 0, .scale = 6, .zero_point = 7}}},
+       .run = run,
+       .prepare = prepare,
+       .required = 2,
+       .layouts = Layouts::each},
+      {.name = "FusedConv",
+       .domain = kMicrosoft,
+       .since = {1},
+       .infer = infer,
+       .macs = macs,
+       .run = run,
+       .prepare = prepare,
+       .required = 2,
+       .layouts = Layouts::each},
   };
   return all;
 }

@@ -1,4 +1,7 @@
 // ConvTranspose: each input element scatters a kernel. ONNX: ConvTranspose-1, -11, -22.
+#include "base/checked.hpp"
+#include "kernels/conv_direct.hpp"
+#include "ops/conv_call.hpp"
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 
@@ -49,11 +52,166 @@ Dim macs(const Call& call, std::span<const Value>) {
   return product(*call.in(0).shape) * product(std::span(*w).subspan(1));
 }
 
+constexpr std::size_t kAxes = 3;
+constexpr std::int64_t kLargest = INT32_MAX;  // of any number in an attribute
+
+// One of an attribute's numbers, those of batch and channels left out.
+Result<std::int64_t> number(const Frame& frame, std::string_view name, std::size_t i, std::size_t count,
+                            std::int64_t least, std::int64_t otherwise) {
+  const auto given = frame.ints(name);
+  if (!given) return otherwise;
+  if (given->size() < count || (given->size() > count && name != "output_shape"))
+    return wrong(fmt::format("{} has {} numbers", name, given->size()), fmt::format("{}", count));
+  const std::int64_t value = (*given)[given->size() - count + i];
+  if (value < least || value > kLargest)
+    return wrong(fmt::format("{} holds {}", name, value), fmt::format("{} to {}", least, kLargest));
+  return value;
+}
+
+// The window of the convolution that goes the other way: its input is our output.
+Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const Dims& w) {
+  const std::size_t count = x.size() - 2;
+  kernels::Window window;
+  const std::string_view padding = frame.text("auto_pad", "NOTSET");
+  const bool same = padding == "SAME_UPPER" || padding == "SAME_LOWER";
+  for (std::size_t i = 0; i < count; ++i) {
+    kernels::WindowAxis& axis = window[kAxes - count + i];
+    axis.output = x[i + 2];
+    axis.kernel = w[i + 2];
+    if (axis.output > kLargest || axis.kernel > kLargest || axis.kernel < 1)
+      return wrong(fmt::format("the input is {}, the weight {}", to_string(x), to_string(w)));
+    axis.stride = TRY(number(frame, "strides", i, count, 1, 1));
+    axis.dilation = TRY(number(frame, "dilations", i, count, 1, 1));
+    const std::int64_t added = TRY(number(frame, "output_padding", i, count, 0, 0));
+    const std::int64_t whole =
+        axis.stride * (axis.output - 1) + added + axis.dilation * (axis.kernel - 1) + 1;
+    if (same || frame.ints("output_shape")) {
+      axis.input = TRY(number(frame, "output_shape", i, count, 0, axis.output * axis.stride));
+      const std::int64_t surplus = std::max<std::int64_t>(0, whole - axis.input);
+      axis.before = padding == "SAME_UPPER" ? surplus / 2 : surplus - surplus / 2;
+      axis.after = surplus - axis.before;
+      continue;
+    }
+    if (padding != "VALID") {
+      axis.before = TRY(number(frame, "pads", i, 2 * count, 0, 0));
+      axis.after = TRY(number(frame, "pads", count + i, 2 * count, 0, 0));
+    }
+    axis.input = std::max<std::int64_t>(0, whole - axis.before - axis.after);
+  }
+  return window;
+}
+
+// Sizes of the convolution that goes the other way.
+Result<kernels::ConvSizes> backward_sizes(const Frame& frame, const Dims& x, const Dims& w) {
+  if (x.size() < 3 || x.size() > 2 + kAxes || w.size() != x.size()) {
+    return wrong(fmt::format("the input is {}, the weight {}", to_string(x), to_string(w)),
+                 "the same rank, 3 to 5");
+  }
+  kernels::ConvSizes sizes;
+  sizes.batch = x[0];
+  sizes.out_channels = x[1];
+  sizes.groups = frame.integer("group", 1);
+  const auto channels = checked_mul(w[1], sizes.groups);
+  if (sizes.groups < 1 || !channels || *channels < 1 || w[0] != x[1] || x[1] % sizes.groups != 0) {
+    return wrong(
+        fmt::format("the input is {}, the weight {}, in {} groups", to_string(x), to_string(w), sizes.groups),
+        "the weight's first size is the input's channels; groups divide it");
+  }
+  sizes.in_channels = *channels;
+  const auto kernel = frame.ints("kernel_shape");
+  if (kernel && !std::ranges::equal(*kernel, w.span().subspan(2)))
+    return wrong(fmt::format("kernel_shape is [{}], the weight {}", fmt::join(*kernel, ", "), to_string(w)));
+  sizes.window = TRY(backward_window(frame, x, w));
+  return sizes;
+}
+
+// Adds what one input channel spreads over one output channel.
+template <class T>
+void spread_map(const kernels::Window& window, const T* x, const T* w, Computed<T>* y) {
+  using Sum = Computed<T>;
+  const auto& [d, h, c] = window;
+  for (std::int64_t kd = 0; kd < d.kernel; ++kd) {
+    const kernels::Range depth = outputs_inside(d, kd);
+    for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
+      const kernels::Range height = outputs_inside(h, kh);
+      for (std::int64_t kw = 0; kw < c.kernel; ++kw) {
+        const kernels::Range width = outputs_inside(c, kw);
+        const Sum weight = static_cast<Sum>(w[(kd * h.kernel + kh) * c.kernel + kw]);
+        for (std::int64_t id = depth.first; id < depth.last; ++id) {
+          const std::int64_t od = start_of(d, id) + kd * d.dilation;
+          for (std::int64_t ih = height.first; ih < height.last; ++ih) {
+            const std::int64_t oh = start_of(h, ih) + kh * h.dilation;
+            const T* from = x + (id * h.output + ih) * c.output;
+            Sum* to = y + (od * h.input + oh) * c.input + kw * c.dilation - c.before;
+            for (std::int64_t iw = width.first; iw < width.last; ++iw) {
+              to[iw * c.stride] += weight * static_cast<Sum>(from[iw]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+Result<void> run_as(Frame& frame, const kernels::ConvSizes& sizes, Array& out) {
+  using Sum = Computed<T>;
+  const std::int64_t space = input_size(sizes.window), in_space = output_size(sizes.window);
+  const std::int64_t taps = kernel_size(sizes.window);
+  std::span<Sum> sums;
+  if constexpr (std::is_same_v<Sum, T>) {
+    sums = out.elements<T>();
+  } else {
+    sums = TRY(frame.scratch_of<Sum>(out.count()));
+  }
+  const auto body = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t map = first; map < last; ++map) {
+      const std::int64_t n = map / sizes.in_channels, oc = map % sizes.in_channels;
+      const std::int64_t group = oc / sizes.in_per_group();
+      Sum* y = sums.data() + map * space;
+      std::fill_n(y, space, frame.has(2) ? static_cast<Sum>(frame.in(2).data<T>()[oc]) : Sum(0));
+      for (std::int64_t i = 0; i < sizes.out_per_group(); ++i) {
+        const std::int64_t ic = group * sizes.out_per_group() + i;
+        spread_map(sizes.window, frame.in(0).data<T>() + (n * sizes.out_channels + ic) * in_space,
+                   frame.in(1).data<T>() + (ic * sizes.in_per_group() + oc % sizes.in_per_group()) * taps, y);
+      }
+      if constexpr (!std::is_same_v<Sum, T>) {
+        for (std::int64_t i = 0; i < space; ++i)
+          out.mutable_data<T>()[map * space + i] = static_cast<T>(y[i]);
+      }
+    }
+  };
+  const double cost = static_cast<double>(in_space * taps) * static_cast<double>(sizes.out_per_group());
+  parallel(frame, sizes.batch * sizes.in_channels, cost,
+           [&body](std::int64_t first, std::int64_t last) { body(first, last); });
+  return {};
+}
+
+Result<void> run(Frame& frame) {
+  const Array &x = frame.in(0), &w = frame.in(1);
+  const kernels::ConvSizes sizes = TRY(backward_sizes(frame, x.dims(), w.dims()));
+  if (w.type() != x.type()) return wrong_type(frame, 1);
+  if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.in_channels));
+  Dims dims{x.dim(0), sizes.in_channels};
+  for (std::size_t i = kAxes + 2 - x.rank(); i < kAxes; ++i) dims.push_back(sizes.window[i].input);
+  Array* out = TRY(frame.out(0, x.type(), dims));
+  if (out->count() == 0) return {};
+  Result<void> done;
+  if (!for_real(x.type(), [&]<class T>(T) { done = run_as<T>(frame, sizes, *out); }))
+    return wrong_type(frame, 0);
+  return done;
+}
+
 }  // namespace
 
 std::span<const Descriptor> conv_transpose_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "ConvTranspose", .domain = "", .since = {1, 11, 22}, .infer = infer, .macs = macs}};
+  static const Descriptor all[] = {{.name = "ConvTranspose",
+                                    .domain = "",
+                                    .since = {1, 11, 22},
+                                    .infer = infer,
+                                    .macs = macs,
+                                    .run = run,
+                                    .required = 2}};
   return all;
 }
 

@@ -1,7 +1,14 @@
 #include "ops/layout.hpp"
 
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/relay.hpp"
+
 namespace anybit::ops {
 namespace {
+
+constexpr std::int64_t kPartBytes = 128 << 10;  // what is worth handing to another thread
 
 struct Sizes {
   std::int64_t batch, channels, space;
@@ -9,45 +16,95 @@ struct Sizes {
 
 Sizes sizes_of(const Dims& dims) { return {dims[0], dims[1], dims.product(2, dims.size())}; }
 
-// Where an element of channel c and place s lies within its image.
-std::int64_t place(Layout layout, const Sizes& sizes, std::int64_t c, std::int64_t s) {
-  switch (layout) {
-    case Layout::channels_last:
-      return s * sizes.channels + c;
-    case Layout::blocked8:
-      return ((c / 8) * sizes.space + s) * 8 + c % 8;
-    case Layout::plain:
-      break;
-  }
-  return c * sizes.space + s;
-}
-
 std::int64_t image(Layout layout, const Sizes& sizes) {
   const std::int64_t channels = layout == Layout::blocked8 ? (sizes.channels + 7) / 8 * 8 : sizes.channels;
   return channels * sizes.space;
 }
 
+// Channels [c, c + count), all in one block of 8: from rows of places to places of channels, or back.
 template <class T>
-void relay_as(const Array& from, Array& to) {
-  const Sizes sizes = sizes_of(from.dims());
-  if (to.layout() == Layout::blocked8) std::ranges::fill(to.elements<T>(), T());
-  for (std::int64_t n = 0; n < sizes.batch; ++n) {
-    const T* source = from.data<T>() + n * image(from.layout(), sizes);
-    T* target = to.mutable_data<T>() + n * image(to.layout(), sizes);
-    for (std::int64_t c = 0; c < sizes.channels; ++c) {
+struct Mover {
+  const Sizes& sizes;
+  Layout from, to;
+
+  T* at(Layout layout, T* image, std::int64_t c) const {
+    return layout == Layout::channels_last ? image + c : image + c * sizes.space;
+  }
+  std::int64_t stride(Layout layout) const {
+    return layout == Layout::plain ? sizes.space : layout == Layout::blocked8 ? 8 : sizes.channels;
+  }
+
+  void move(const T* source_image, T* target_image, std::int64_t c, std::int64_t count) const {
+    const T* source = at(from, const_cast<T*>(source_image), c);
+    T* target = at(to, target_image, c);
+    if (from == Layout::plain) {
+      kernels::turn_over(count, sizes.space, source, stride(from), target, stride(to));
+    } else if (to == Layout::plain) {
+      kernels::turn_over(sizes.space, count, source, stride(from), target, stride(to));
+    } else {
       for (std::int64_t s = 0; s < sizes.space; ++s) {
-        target[place(to.layout(), sizes, c, s)] = source[place(from.layout(), sizes, c, s)];
+        std::copy_n(source + s * stride(from), count, target + s * stride(to));
       }
     }
+    if (to == Layout::blocked8 && count < 8) {
+      for (std::int64_t s = 0; s < sizes.space; ++s)
+        std::fill(target + s * 8 + count, target + s * 8 + 8, T());
+    }
+  }
+};
+
+template <class T>
+void relay_as(const Array& from, Array& to, ThreadPool* pool) {
+  const Sizes sizes = sizes_of(from.dims());
+  const Mover<T> mover{sizes, from.layout(), to.layout()};
+  const bool blocked = from.layout() == Layout::blocked8 || to.layout() == Layout::blocked8;
+  // Between plain and channels_last, more channels at once use the cache's lines up.
+  const std::int64_t step = blocked ? 8 : 64;
+  const std::int64_t steps = (sizes.channels + step - 1) / step;
+  const auto body = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t n = i / steps, c = i % steps * step;
+      mover.move(from.data<T>() + n * image(from.layout(), sizes),
+                 to.mutable_data<T>() + n * image(to.layout(), sizes), c, std::min(step, sizes.channels - c));
+    }
+  };
+  const std::int64_t bytes = step * sizes.space * static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t chunk = std::max<std::int64_t>(1, kPartBytes / std::max<std::int64_t>(bytes, 1));
+  if (pool) {
+    pool->run(sizes.batch * steps, chunk, [&body](std::int64_t a, std::int64_t b) { body(a, b); });
+  } else {
+    body(0, sizes.batch * steps);
   }
 }
 
 }  // namespace
 
-void relay(const Array& from, Array& to) {
+void relay(const Array& from, Array& to, ThreadPool* pool) {
+  if (from.count() == 0) return;
+  if (from.layout() == to.layout()) {
+    std::memcpy(to.mutable_bytes(), from.bytes(), from.byte_count());
+    return;
+  }
   for_moved(from.type(), [&]<class T>(T) {
-    if constexpr (!std::is_same_v<T, std::string>) relay_as<T>(from, to);
+    if constexpr (!std::is_same_v<T, std::string>) relay_as<T>(from, to, pool);
   });
+}
+
+Result<Array> scratch_array(Frame& frame, ElementType type, const Dims& dims, Layout layout) {
+  std::byte* memory = TRY(frame.scratch(TRY(array_bytes(type, dims, layout))));
+  return Array::over(type, dims, memory, {}, layout);
+}
+
+Result<Array> in_layout(Frame& frame, const Array& array, Layout layout) {
+  if (array.layout() == layout) return array;
+  const bool even = array.rank() >= 2 && array.dim(1) % 8 == 0;
+  const bool one_place = array.rank() >= 2 && array.dims().product(2, array.rank()) == 1;
+  if (one_place && even) {
+    return Array::over(array.type(), array.dims(), const_cast<std::byte*>(array.bytes()), {}, layout);
+  }
+  Array copy = TRY(scratch_array(frame, array.type(), array.dims(), layout));
+  relay(array, copy, &frame.pool());
+  return copy;
 }
 
 }  // namespace anybit::ops

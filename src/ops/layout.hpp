@@ -1,11 +1,17 @@
 // Tensors from one layout to another.
 #pragma once
 
-#include "ops/array.hpp"
+#include "ops/frame.hpp"
 
 namespace anybit::ops {
 
-// `to` has the same type and dims as `from`; one of the two is plain.
-void relay(const Array& from, Array& to);
+// `to` has the same type and dims as `from`. Channels that are padding become zero.
+void relay(const Array& from, Array& to, ThreadPool* pool = nullptr);
+
+// Memory for an intermediate result, until the node is done.
+Result<Array> scratch_array(Frame& frame, ElementType type, const Dims& dims, Layout layout);
+// The array itself if it is in that layout, else a copy in scratch memory. Arrays of one element for each
+// channel and image are the same in every layout.
+Result<Array> in_layout(Frame& frame, const Array& array, Layout layout);
 
 }  // namespace anybit::ops

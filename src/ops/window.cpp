@@ -28,7 +28,103 @@ Dim positions(const Window& window, std::size_t i, const Dim& input) {
   return beyond ? count - 1 : count;
 }
 
+// Larger ones are no windows, and their products could not be told.
+constexpr std::int64_t kLargestStep = INT32_MAX;
+constexpr std::int64_t kLargestInput = std::int64_t{1} << 40;
+constexpr std::size_t kAxes = 3;
+
+Result<std::int64_t> number_of(std::string_view name, std::int64_t value, std::int64_t least) {
+  if (value < least || value > kLargestStep) {
+    return wrong(fmt::format("{} holds {}", name, value), fmt::format("{} to {}", least, kLargestStep));
+  }
+  return value;
+}
+
+// One number for each axis; 1 (or 0 for pads) if the attribute is left out.
+Result<void> read(const Attributes& node, std::string_view name, std::size_t count, std::int64_t least,
+                  std::span<std::int64_t> numbers) {
+  std::ranges::fill(numbers, least);
+  const auto given = node.ints(name);
+  if (!given) return {};
+  if (given->size() != count) {
+    return wrong(fmt::format("{} has {} numbers", name, given->size()), fmt::format("{}", count));
+  }
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = TRY(number_of(name, (*given)[i], least));
+  return {};
+}
+
+bool same_size(std::string_view padding) { return padding == "SAME_UPPER" || padding == "SAME_LOWER"; }
+
+// The padding that keeps the size (but for the stride); the odd one goes to the side that the name says.
+void pad_to_same(std::string_view padding, std::int64_t extent, kernels::WindowAxis& axis) {
+  axis.output = kernels::ceil_quotient(axis.input, axis.stride);
+  const std::int64_t all = std::max<std::int64_t>(0, (axis.output - 1) * axis.stride + extent - axis.input);
+  axis.before = padding == "SAME_UPPER" ? all / 2 : all - all / 2;
+  axis.after = all - axis.before;
+}
+
+Result<void> count_positions(std::int64_t extent, bool round_up, kernels::WindowAxis& axis) {
+  const std::int64_t room = axis.input + axis.before + axis.after - extent;
+  if (room < 0) {
+    return wrong(fmt::format("the window reaches over {}, but the input has {} with its padding", extent,
+                             room + extent));
+  }
+  axis.output = (round_up ? kernels::ceil_quotient(room, axis.stride) : room / axis.stride) + 1;
+  if (round_up && (axis.output - 1) * axis.stride >= axis.input + axis.before) --axis.output;
+  return {};
+}
+
 }  // namespace
+
+Result<kernels::Window> window_over(const Attributes& node, std::span<const std::int64_t> kernel,
+                                    std::span<const std::int64_t> input) {
+  const std::size_t count = input.size();
+  if (count < 1 || count > kAxes || kernel.size() != count) {
+    return wrong(fmt::format("the input has {} spatial axes, the kernel {}", count, kernel.size()),
+                 fmt::format("the same number, 1 to {}", kAxes));
+  }
+  std::array<std::int64_t, kAxes> stride, dilation;
+  std::array<std::int64_t, 2 * kAxes> pads;
+  TRY(read(node, "strides", count, 1, stride));
+  TRY(read(node, "dilations", count, 1, dilation));
+  const std::string_view padding = node.text("auto_pad", "NOTSET");
+  const bool given = padding != "VALID" && !same_size(padding);
+  pads.fill(0);
+  if (given) TRY(read(node, "pads", 2 * count, 0, pads));
+  kernels::Window window;
+  for (std::size_t i = 0; i < count; ++i) {
+    kernels::WindowAxis& axis = window[kAxes - count + i];
+    if (input[i] > kLargestInput) return wrong(fmt::format("a spatial axis of size {}", input[i]), "less");
+    axis.input = input[i];
+    axis.kernel = TRY(number_of("the kernel", kernel[i], 1));
+    axis.stride = stride[i];
+    axis.dilation = dilation[i];
+    axis.before = pads[i];
+    axis.after = pads[count + i];
+    const std::int64_t extent = axis.dilation * (axis.kernel - 1) + 1;
+    if (same_size(padding)) {
+      pad_to_same(padding, extent, axis);
+    } else {
+      TRY(count_positions(extent, node.flag("ceil_mode"), axis));
+    }
+  }
+  return window;
+}
+
+Result<std::span<const std::int64_t>> pool_kernel(const Attributes& node, std::size_t axes) {
+  const auto kernel = node.ints("kernel_shape");
+  if (!kernel || kernel->size() != axes) {
+    return wrong(fmt::format("kernel_shape has {} numbers", kernel ? kernel->size() : 0),
+                 fmt::format("{}: one for each spatial axis", axes));
+  }
+  return *kernel;
+}
+
+Dims output_dims(std::int64_t batch, std::int64_t channels, const kernels::Window& window, std::size_t rank) {
+  Dims dims{batch, channels};
+  for (std::size_t i = kAxes - (rank - 2); i < kAxes; ++i) dims.push_back(window[i].output);
+  return dims;
+}
 
 Result<Window> window_of(const Call& call, std::vector<Dim> kernel) {
   Window window;

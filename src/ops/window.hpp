@@ -1,6 +1,8 @@
 // Sliding windows over spatial axes: what Conv, the pools and their kin have in common.
 #pragma once
 
+#include "kernels/window.hpp"
+#include "ops/dims.hpp"
 #include "ops/op.hpp"
 
 namespace anybit::ops {
@@ -17,5 +19,13 @@ Result<Window> window_of(const Call& call, std::vector<Dim> kernel);
 Result<std::vector<Dim>> kernel_of(const Call& call, const std::optional<Shape>& weight, std::size_t spatial);
 // The spatial size after the window has passed over `input` (its spatial part).
 Result<Shape> slide(const Window& window, std::span<const Dim> input);
+
+// The same in numbers, while a model runs. `kernel` and `input` are spatial; axes beyond three are an error.
+Result<kernels::Window> window_over(const Attributes& node, std::span<const std::int64_t> kernel,
+                                    std::span<const std::int64_t> input);
+// The kernel of a pool: kernel_shape, which must be there.
+Result<std::span<const std::int64_t>> pool_kernel(const Attributes& node, std::size_t axes);
+// [batch, channels, output sizes…] of a window over an input of `rank` dims.
+Dims output_dims(std::int64_t batch, std::int64_t channels, const kernels::Window& window, std::size_t rank);
 
 }  // namespace anybit::ops

@@ -1,0 +1,255 @@
+#include "kernels/dnnl_conv.hpp"
+
+#ifndef ANYBIT_ONEDNN
+
+namespace anybit::kernels {
+
+std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullptr; }
+
+}  // namespace anybit::kernels
+
+#else
+
+#include <mutex>
+#include <new>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string_view>
+#include <vector>
+
+// Of the OpenMP library that oneDNN is linked with; the compiler's own header comes with one compiler only.
+extern "C" void omp_set_num_threads(int count);
+extern "C" int omp_get_max_threads(void);
+
+namespace anybit::kernels {
+namespace {
+
+// oneDNN asks OpenMP how many threads it may use. One, while this lives: the threads are ours.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) {
+    if (before_ != 1) omp_set_num_threads(1);
+  }
+  ~OneThread() {
+    if (before_ != 1) omp_set_num_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+using Tag = dnnl::memory::format_tag;
+using Desc = dnnl::memory::desc;
+
+Desc described(const dnnl::memory::dims& dims, Tag tag) { return {dims, dnnl::memory::data_type::f32, tag}; }
+
+struct Tags {
+  Tag x, y, weights;
+};
+
+Tags tags_of(ConvKind kind, bool grouped, bool deep) {
+  switch (kind) {
+    case ConvKind::few:
+      return deep ? Tags{Tag::ncdhw, Tag::nCdhw8c, Tag::Odhwi8o} : Tags{Tag::nchw, Tag::nChw8c, Tag::Ohwi8o};
+    case ConvKind::depthwise:
+      return Tags{Tag::nChw8c, Tag::nChw8c, Tag::Goihw8g};
+    case ConvKind::blocked:
+      break;
+  }
+  if (grouped)
+    return deep ? Tags{Tag::nCdhw8c, Tag::nCdhw8c, Tag::gOIdhw8i8o}
+                : Tags{Tag::nChw8c, Tag::nChw8c, Tag::gOIhw8i8o};
+  return deep ? Tags{Tag::nCdhw8c, Tag::nCdhw8c, Tag::OIdhw8i8o}
+              : Tags{Tag::nChw8c, Tag::nChw8c, Tag::OIhw8i8o};
+}
+
+void add_activation(const Activation& activation, dnnl::post_ops& post) {
+  using Kind = Activation::Kind;
+  using Algorithm = dnnl::algorithm;
+  const auto add = [&](Algorithm algorithm, float a, float b) { post.append_eltwise(1.0f, algorithm, a, b); };
+  switch (activation.kind) {
+    case Kind::none:
+      break;
+    case Kind::relu:
+    case Kind::leaky_relu:
+      add(Algorithm::eltwise_relu, activation.a, 0);
+      break;
+    case Kind::clip:
+      add(Algorithm::eltwise_clip, activation.a, activation.b);
+      break;
+    case Kind::sigmoid:
+      add(Algorithm::eltwise_logistic, 0, 0);
+      break;
+    case Kind::tanh:
+      add(Algorithm::eltwise_tanh, 0, 0);
+      break;
+    case Kind::hard_sigmoid:
+      add(Algorithm::eltwise_linear, activation.a, activation.b);
+      add(Algorithm::eltwise_clip, 0, 1);
+      break;
+    case Kind::hard_swish:
+      add(Algorithm::eltwise_hardswish, 0, 0);
+      break;
+    case Kind::silu:
+      add(Algorithm::eltwise_swish, 1, 0);
+      break;
+  }
+}
+
+// Three spatial axes, not two.
+bool is_deep(const ConvSizes& sizes) {
+  const WindowAxis& axis = sizes.window[0];
+  return axis.input != 1 || axis.kernel != 1 || axis.output != 1;
+}
+
+dnnl::convolution_forward::primitive_desc describe(const DnnlPiece& piece) {
+  const ConvSizes& sizes = piece.sizes;
+  const bool deep = is_deep(sizes);
+  const bool grouped = sizes.groups > 1;
+  dnnl::memory::dims x{sizes.batch, sizes.in_channels}, y{sizes.batch, sizes.out_channels};
+  dnnl::memory::dims weights{sizes.out_per_group(), sizes.in_per_group()}, stride, dilation, before, after;
+  if (grouped) weights.insert(weights.begin(), sizes.groups);
+  for (std::size_t i = deep ? 0 : 1; i < 3; ++i) {
+    const WindowAxis& axis = sizes.window[i];
+    x.push_back(axis.input);
+    y.push_back(axis.output);
+    weights.push_back(axis.kernel);
+    stride.push_back(axis.stride);
+    dilation.push_back(axis.dilation - 1);
+    before.push_back(axis.before);
+    after.push_back(axis.after);
+  }
+  const Tags tags = tags_of(piece.kind, grouped, deep);
+  const Desc bias = piece.bias ? described({sizes.out_channels}, Tag::x) : Desc();
+  const dnnl::convolution_forward::desc desc(
+      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, described(x, tags.x),
+      described(weights, tags.weights), bias, described(y, tags.y), stride, dilation, before, after);
+  dnnl::post_ops post;
+  if (piece.sum) post.append_sum(1.0f);
+  add_activation(piece.activation, post);
+  dnnl::primitive_attr attributes;
+  attributes.set_post_ops(post);
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return {desc, attributes, engine(), true};
+}
+
+// The objects that one call needs; kept for the next.
+struct Lane {
+  explicit Lane(const dnnl::convolution_forward::primitive_desc& desc)
+      : stream(engine()),
+        x(desc.src_desc(), engine(), nullptr),
+        weights(desc.weights_desc(), engine(), nullptr),
+        bias(desc.bias_desc(), engine(), nullptr),
+        y(desc.dst_desc(), engine(), nullptr),
+        scratch(desc.scratchpad_desc(), engine(), nullptr) {}
+  dnnl::stream stream;
+  dnnl::memory x, weights, bias, y, scratch;
+};
+
+class CompiledConv final : public DnnlConv {
+ public:
+  CompiledConv(const dnnl::convolution_forward::primitive_desc& desc, bool bias)
+      : desc_(desc), primitive_(desc), scratch_bytes_(desc.scratchpad_desc().get_size()), bias_(bias) {}
+
+  std::size_t scratch_bytes() const override { return scratch_bytes_; }
+
+  void run(const float* x, const float* weights, const float* bias, float* y,
+           std::byte* scratch) const override {
+    const OneThread one_thread;
+    std::unique_ptr<Lane> lane = take();
+    const auto set = [](dnnl::memory& memory, const void* data) {
+      memory.set_data_handle(const_cast<void*>(data));
+    };
+    set(lane->x, x);
+    set(lane->weights, weights);
+    if (bias_) set(lane->bias, bias);
+    set(lane->y, y);
+    if (scratch_bytes_ > 0) set(lane->scratch, scratch);
+    dnnl_exec_arg_t arguments[5];
+    int count = 0;
+    const auto add = [&](int name, const dnnl::memory& memory) { arguments[count++] = {name, memory.get()}; };
+    add(DNNL_ARG_SRC, lane->x);
+    add(DNNL_ARG_WEIGHTS, lane->weights);
+    if (bias_) add(DNNL_ARG_BIAS, lane->bias);
+    add(DNNL_ARG_DST, lane->y);
+    if (scratch_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, lane->scratch);
+    if (dnnl_primitive_execute(primitive_.get(), lane->stream.get(), count, arguments) != dnnl_success) {
+      throw std::bad_alloc();  // everything else was found out when it was made
+    }
+    lane->stream.wait();
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(lane));
+  }
+
+ private:
+  std::unique_ptr<Lane> take() const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Lane> lane = std::move(idle_.back());
+        idle_.pop_back();
+        return lane;
+      }
+    }
+    return std::make_unique<Lane>(desc_);
+  }
+
+  dnnl::convolution_forward::primitive_desc desc_;
+  dnnl::convolution_forward primitive_;
+  std::size_t scratch_bytes_;
+  bool bias_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Lane> > idle_;
+};
+
+// oneDNN's kernels count in ints.
+bool countable(const ConvSizes& sizes) {
+  constexpr std::int64_t kMost = 1 << 30;
+  const auto fits = [&](std::initializer_list<std::int64_t> factors) {
+    std::int64_t product = 1;
+    for (const std::int64_t factor : factors) {
+      if (factor < 1 || factor > kMost || product > kMost / factor) return false;
+      product *= factor;
+    }
+    return true;
+  };
+  const auto& [d, h, w] = sizes.window;
+  for (const WindowAxis& axis : sizes.window) {
+    if (!fits({axis.kernel, axis.dilation}) || !fits({axis.output, axis.stride}) || axis.before > kMost ||
+        axis.after > kMost)
+      return false;
+  }
+  return fits({sizes.batch, sizes.in_channels, d.input, h.input, w.input}) &&
+         fits({sizes.batch, sizes.out_channels, d.output, h.output, w.output}) &&
+         fits({sizes.out_channels, sizes.in_per_group(), d.kernel, h.kernel, w.kernel});
+}
+
+}  // namespace
+
+std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
+  if (!countable(piece.sizes)) return nullptr;
+  if (piece.kind == ConvKind::depthwise && is_deep(piece.sizes)) return nullptr;
+  const OneThread one_thread;
+  try {
+    const auto desc = describe(piece);
+    if (!desc) return nullptr;
+    const char* name = nullptr;  // its plain loops are slower than ours
+    if (dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
+        !std::string_view(name).starts_with("jit")) {
+      return nullptr;
+    }
+    return std::make_shared<const CompiledConv>(desc, piece.bias);
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+}  // namespace anybit::kernels
+
+#endif

@@ -1,0 +1,203 @@
+#include "ops/conv_blocked.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.hpp"
+#include "ops/layout.hpp"
+#include "ops/window.hpp"
+
+namespace anybit::ops {
+namespace {
+
+using kernels::ConvKind;
+using kernels::ConvSizes;
+
+constexpr std::size_t kKnown = 16;       // input sizes that are remembered
+constexpr double kPieceMacs = 1e6;       // some 25 µs: worth handing to another thread
+constexpr double kMostPieces = 16;       // of one image
+constexpr std::int64_t kBatchAlone = 8;  // so many images need no cutting of each
+constexpr std::int64_t kFewChannels = 3;
+
+std::int64_t padded(std::int64_t channels) { return (channels + 7) / 8 * 8; }
+
+std::optional<ConvKind> kind_of(const ConvSizes& sizes) {
+  if (sizes.groups == 1) return sizes.in_channels <= kFewChannels ? ConvKind::few : ConvKind::blocked;
+  if (sizes.in_per_group() == 1 && sizes.out_per_group() == 1) return ConvKind::depthwise;
+  if (sizes.in_per_group() % 8 == 0 && sizes.out_per_group() % 8 == 0) return ConvKind::blocked;
+  return std::nullopt;
+}
+
+// As the kernels see them: channels padded to 8.
+ConvSizes padded_sizes(ConvKind kind, ConvSizes sizes) {
+  sizes.out_channels = padded(sizes.out_channels);
+  if (kind != ConvKind::few) sizes.in_channels = padded(sizes.in_channels);
+  if (kind == ConvKind::depthwise) sizes.groups = sizes.in_channels;
+  return sizes;
+}
+
+// Channels of a piece: as many pieces as the work is worth, of channels that one pass of a kernel does.
+std::int64_t channels_of_piece(ConvKind kind, const ConvSizes& sizes, std::int64_t wanted) {
+  std::int64_t unit = sizes.out_channels >= 64 ? 32 : 16;
+  if (kind == ConvKind::depthwise) unit = 8;
+  if (kind == ConvKind::blocked && sizes.groups > 1) unit = sizes.out_per_group();
+  const std::int64_t channels = kernels::ceil_quotient(sizes.out_channels, wanted);
+  return std::min(sizes.out_channels, kernels::ceil_quotient(channels, unit) * unit);
+}
+
+Result<Block> take(Memory& memory, std::int64_t floats) {
+  const auto bytes = checked_mul<std::int64_t>(floats, sizeof(float));
+  if (!bytes) return wrong("the weights are too large");
+  return memory.take(*bytes);
+}
+
+Result<Block> padded_bias(Memory& memory, const Array& bias) {
+  Block block = TRY(take(memory, padded(bias.count())));
+  auto* numbers = reinterpret_cast<float*>(block.data());
+  std::fill_n(numbers, padded(bias.count()), 0.0f);
+  std::ranges::copy(bias.elements<float>(), numbers);
+  return block;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BlockedConv>> BlockedConv::make(const Attributes& node, Memory& memory, const Array& w,
+                                                       const Array* bias, bool has_bias, bool has_sum,
+                                                       const kernels::Activation& activation) {
+  std::unique_ptr<BlockedConv> conv;
+  const std::int64_t groups = node.integer("group", 1);
+  const Dims& dims = w.dims();
+  if (dims.size() < 3 || dims.size() > 5 || w.count() == 0 || groups < 1 || dims[0] % groups != 0 ||
+      !checked_mul(dims[1], groups)) {
+    return conv;
+  }
+  if (bias && (bias->type() != ElementType::float32 || bias->count() != dims[0])) return conv;
+  ConvSizes sizes{.in_channels = dims[1] * groups, .out_channels = dims[0], .groups = groups, .window = {}};
+  for (std::size_t i = 2; i < dims.size(); ++i) sizes.window[5 - dims.size() + i - 2].kernel = dims[i];
+  const auto kind = kind_of(sizes);
+  if (!kind) return conv;
+  conv.reset(new BlockedConv());
+  conv->kind_ = *kind;
+  conv->has_bias_ = has_bias;
+  conv->has_sum_ = has_sum;
+  conv->activation_ = activation;
+  conv->weights_ = TRY(take(memory, kernels::conv_weight_count(*kind, sizes)));
+  kernels::order_conv_weights(*kind, sizes, w.data<float>(), reinterpret_cast<float*>(conv->weights_.data()));
+  if (bias) conv->bias_ = TRY(padded_bias(memory, *bias));
+  return conv;
+}
+
+kernels::DnnlPiece BlockedConv::piece(const ConvSizes& sizes, std::int64_t images,
+                                      std::int64_t channels) const {
+  ConvSizes part = sizes;
+  part.batch = images;
+  part.out_channels = channels;
+  if (sizes.groups > 1) {
+    part.groups = channels / sizes.out_per_group();
+    part.in_channels = part.groups * sizes.in_per_group();
+  }
+  return {.kind = kind_, .sizes = part, .bias = has_bias_, .sum = has_sum_, .activation = activation_};
+}
+
+BlockedConv::Pieces BlockedConv::cut(const ConvSizes& sizes) const {
+  Pieces pieces{.batch = sizes.batch, .window = sizes.window, .most = nullptr, .last = nullptr};
+  const double work = static_cast<double>(sizes.out_channels) *
+                      static_cast<double>(output_size(sizes.window)) * static_cast<double>(sizes.depth());
+  pieces.channels = sizes.out_channels;
+  if (work <= kPieceMacs) {
+    pieces.images = std::clamp<std::int64_t>(static_cast<std::int64_t>(kPieceMacs / work), 1, sizes.batch);
+  } else if (sizes.batch < kBatchAlone) {
+    const auto wanted = static_cast<std::int64_t>(std::min(work / kPieceMacs, kMostPieces));
+    pieces.channels = channels_of_piece(kind_, sizes, wanted);
+  }
+  pieces.most = kernels::DnnlConv::make(piece(sizes, pieces.images, pieces.channels));
+  const std::int64_t images = sizes.batch % pieces.images, channels = sizes.out_channels % pieces.channels;
+  pieces.last = pieces.most;
+  if (images != 0 || channels != 0) {
+    pieces.last = kernels::DnnlConv::make(
+        piece(sizes, images != 0 ? images : pieces.images, channels != 0 ? channels : pieces.channels));
+  }
+  if (!pieces.last) pieces.most = nullptr;
+  return pieces;
+}
+
+std::shared_ptr<const BlockedConv::Pieces> BlockedConv::pieces(const ConvSizes& sizes) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(
+      known_, [&](const auto& one) { return one->batch == sizes.batch && one->window == sizes.window; });
+  if (found != known_.end()) {
+    std::rotate(known_.begin(), found, found + 1);
+    return known_.front();
+  }
+  if (known_.size() == kKnown) known_.pop_back();
+  known_.insert(known_.begin(), std::make_shared<const Pieces>(cut(sizes)));
+  return known_.front();
+}
+
+void BlockedConv::run_pieces(Frame& frame, const Pieces& pieces, const ConvSizes& sizes, const float* x,
+                             const float* bias, float* y, std::span<std::byte> scratch) const {
+  const std::int64_t by_batch = kernels::ceil_quotient(sizes.batch, pieces.images);
+  const std::int64_t by_channel = kernels::ceil_quotient(sizes.out_channels, pieces.channels);
+  const std::int64_t in_space = input_size(sizes.window), out_space = output_size(sizes.window);
+  const std::size_t scratch_each = scratch.size() / static_cast<std::size_t>(by_batch * by_channel);
+  const auto* weights = reinterpret_cast<const float*>(weights_.data());
+  const auto body = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t n = i / by_channel * pieces.images, c = i % by_channel * pieces.channels;
+      const bool whole = n + pieces.images <= sizes.batch && c + pieces.channels <= sizes.out_channels;
+      const std::int64_t in_channel = sizes.groups > 1 ? c / sizes.out_per_group() * sizes.in_per_group() : 0;
+      (whole ? pieces.most : pieces.last)
+          ->run(x + (n * sizes.in_channels + in_channel) * in_space, weights + c * sizes.depth(),
+                bias ? bias + c : nullptr, y + (n * sizes.out_channels + c) * out_space,
+                scratch.data() + static_cast<std::size_t>(i) * scratch_each);
+    }
+  };
+  frame.pool().run(by_batch * by_channel, 1,
+                   [&body](std::int64_t first, std::int64_t last) { body(first, last); });
+}
+
+Result<const float*> BlockedConv::bias_of(Frame& frame, std::int64_t channels) const {
+  if (!has_bias_ || bias_) return reinterpret_cast<const float*>(bias_.data());
+  const Array bias = TRY(in_layout(frame, frame.in(2), Layout::plain));
+  const auto numbers = TRY(frame.scratch_of<float>(padded(channels)));
+  std::ranges::fill(numbers, 0.0f);
+  std::ranges::copy(bias.elements<float>(), numbers.begin());
+  return static_cast<const float*>(numbers.data());
+}
+
+Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& sizes) const {
+  const ConvSizes whole = padded_sizes(kind_, sizes);
+  const auto pieces = this->pieces(whole);
+  if (!pieces->most) return false;
+  const Array& given = frame.in(0);
+  const bool even = sizes.out_channels % 8 == 0;
+  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, given.rank());
+  // A single place is the same in both layouts; plain is what everybody can take.
+  const Layout layout = even && output_size(sizes.window) > 1 ? Layout::blocked8 : Layout::plain;
+  const Array* sum = has_sum_ ? &frame.in(3) : nullptr;
+  Array* out = nullptr;
+  if (sum && even && sum->layout() == layout && sum->bytes() != given.bytes()) {
+    out = TRY(frame.out_over(0, 3, ElementType::float32, dims));
+  } else {
+    out = TRY(frame.out(0, ElementType::float32, dims, layout));
+  }
+  const Array x = TRY(in_layout(frame, given, kind_ == ConvKind::few ? Layout::plain : Layout::blocked8));
+  Array y = *out;
+  if (even) {
+    y = Array::over(ElementType::float32, dims, out->mutable_bytes(), {}, Layout::blocked8);
+  } else {
+    y = TRY(scratch_array(frame, ElementType::float32, dims, Layout::blocked8));
+  }
+  if (sum && sum->bytes() != y.bytes()) relay(*sum, y, &frame.pool());
+  const std::int64_t parts = kernels::ceil_quotient(whole.batch, pieces->images) *
+                             kernels::ceil_quotient(whole.out_channels, pieces->channels);
+  const auto each = static_cast<std::int64_t>(
+      (std::max(pieces->most->scratch_bytes(), pieces->last->scratch_bytes()) + 63) / 64 * 64);
+  const auto scratch = TRY(frame.scratch_of<std::byte>(each * parts));
+  run_pieces(frame, *pieces, whole, x.data<float>(), TRY(bias_of(frame, sizes.out_channels)),
+             y.mutable_data<float>(), scratch);
+  if (!even) relay(y, *out, &frame.pool());
+  return true;
+}
+
+}  // namespace anybit::ops

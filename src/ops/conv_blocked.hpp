@@ -1,0 +1,50 @@
+// Float convolution on tensors blocked by 8 channels (Layout::blocked8), for weights that are constant: which
+// kernel, in which pieces, and the way into and out of the layout.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "kernels/dnnl_conv.hpp"
+#include "ops/conv_call.hpp"
+#include "ops/frame.hpp"
+
+namespace anybit::ops {
+
+class BlockedConv {
+ public:
+  // `w` is float32; a bias that is not constant is null here. Nothing if there are no kernels for it.
+  static Result<std::unique_ptr<BlockedConv>> make(const Attributes& node, Memory& memory, const Array& w,
+                                                   const Array* bias, bool has_bias, bool has_sum,
+                                                   const kernels::Activation& activation);
+
+  // Runs it on the frame's inputs: x is 0, the bias 2, what is added 3. False if there is no kernel for
+  // these sizes.
+  Result<bool> run(Frame& frame, const kernels::ConvSizes& sizes) const;
+
+ private:
+  // How a convolution of certain sizes is cut into pieces: by the sizes alone, never by the threads.
+  struct Pieces {
+    std::int64_t batch;
+    kernels::Window window;
+    std::int64_t images = 1, channels = 0;  // of each piece but the last
+    std::shared_ptr<const kernels::DnnlConv> most, last;
+  };
+
+  BlockedConv() = default;
+  kernels::DnnlPiece piece(const kernels::ConvSizes& sizes, std::int64_t images, std::int64_t channels) const;
+  Pieces cut(const kernels::ConvSizes& sizes) const;
+  std::shared_ptr<const Pieces> pieces(const kernels::ConvSizes& sizes) const;
+  void run_pieces(Frame& frame, const Pieces& pieces, const kernels::ConvSizes& sizes, const float* x,
+                  const float* bias, float* y, std::span<std::byte> scratch) const;
+  Result<const float*> bias_of(Frame& frame, std::int64_t channels) const;
+
+  kernels::ConvKind kind_ = kernels::ConvKind::blocked;
+  Block weights_, bias_;
+  bool has_bias_ = false, has_sum_ = false;
+  kernels::Activation activation_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::shared_ptr<const Pieces>> known_;  // the last used first
+};
+
+}  // namespace anybit::ops

@@ -1,0 +1,122 @@
+"""Convolutions against ONNX Runtime, on random shapes."""
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from executing import Executor, ExecutorError
+from onnx import TensorProto, helper, numpy_helper
+
+SEED = 20240601
+
+
+def model_of(nodes, inputs, outputs, constants, opset=20, ir=9):
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs],
+        [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()])
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=ir)
+
+
+def reference(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def close(got, wanted, tolerance=2e-6):
+    assert got.shape == wanted.shape
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=tolerance * max(1.0, float(np.abs(wanted).max(initial=0))))
+
+
+CHANNELS = [(1, 1, 1), (3, 8, 1), (3, 20, 1), (16, 24, 1), (12, 5, 1), (64, 64, 1), (16, 16, 16), (20, 20, 20), (32, 16, 2),
+            (12, 8, 4), (8, 16, 8), (7, 9, 1), (40, 72, 1)]
+
+
+def random_conv(random, axes):
+    channels, outputs, groups = CHANNELS[random.integers(len(CHANNELS))]
+    kernel = [int(k) for k in random.integers(1, 5, axes)]
+    attributes = {"group": groups, "kernel_shape": kernel, "strides": [int(s) for s in random.integers(1, 4, axes)],
+                  "dilations": [int(d) for d in random.integers(1, 3, axes)]}
+    padding = random.choice(["NOTSET", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"])
+    if padding == "NOTSET":
+        attributes["pads"] = [int(p) for p in random.integers(0, 4, 2 * axes)]
+    else:
+        attributes["auto_pad"] = str(padding)
+        if padding != "VALID":
+            attributes["dilations"] = [1] * axes  # ONNX Runtime takes no others with it
+    space = [int(s) for s in random.integers(9, 20, axes)]
+    x = random.standard_normal([int(random.integers(1, 4)), channels, *space], np.float32)
+    w = random.standard_normal([outputs, channels // groups, *kernel], np.float32)
+    return x, w, attributes
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("number", range(12))
+def test_convolution_is_that_of_onnx_runtime(axes, number):
+    random = np.random.default_rng([SEED, axes, number])
+    x, w, attributes = random_conv(random, axes)
+    bias = random.standard_normal(w.shape[0], np.float32)
+    constants = {"w": w, "b": bias} if number % 3 else {"w": w}
+    model = model_of([helper.make_node("Conv", ["x", *constants], ["y"], **attributes)],
+                     [("x", TensorProto.FLOAT, x.shape)], [("y", TensorProto.FLOAT)], constants)
+    wanted = reference(model, {"x": x})[0]
+    one, two = Executor(model), Executor(model, threads=3)
+    close(one.run([x])[0], wanted)
+    np.testing.assert_array_equal(one.run([x])[0], two.run([x])[0])
+
+
+def test_weights_that_are_computed_are_fine_too():
+    random = np.random.default_rng(SEED)
+    x, w = random.standard_normal((2, 8, 9, 9), np.float32), random.standard_normal((16, 8, 3, 3), np.float32)
+    model = model_of([helper.make_node("Conv", ["x", "w"], ["y"])],
+                     [("x", TensorProto.FLOAT, x.shape), ("w", TensorProto.FLOAT, w.shape)], [("y", TensorProto.FLOAT)], {})
+    close(Executor(model).run([x, w])[0], reference(model, {"x": x, "w": w})[0])
+
+
+@pytest.mark.parametrize("activation,parameters", [("Relu", []), ("LeakyRelu", [0.2]), ("Clip", [-0.5, 1.5]),
+                                                   ("Sigmoid", []), ("Tanh", []), ("HardSigmoid", [0.3, 0.4])])
+@pytest.mark.parametrize("channels", [16, 12])
+@pytest.mark.parametrize("sum", [False, True])
+def test_activations_and_sums_are_fused(activation, parameters, channels, sum):
+    random = np.random.default_rng(SEED)
+    x, z = random.standard_normal((2, 8, 9, 9), np.float32), random.standard_normal((2, channels, 9, 9), np.float32)
+    w, b = random.standard_normal((channels, 8, 3, 3), np.float32) / 8, random.standard_normal(channels, np.float32)
+    attributes = {"activation": activation, "pads": [1, 1, 1, 1]}
+    if parameters:
+        attributes["activation_params"] = parameters
+    inputs = [("x", TensorProto.FLOAT, x.shape)] + ([("z", TensorProto.FLOAT, z.shape)] if sum else [])
+    feeds = {"x": x, **({"z": z} if sum else {})}
+    node = helper.make_node("FusedConv", ["x", "w", "b"] + (["z"] if sum else []), ["y"], domain="com.microsoft", **attributes)
+    model = model_of([node], inputs, [("y", TensorProto.FLOAT)], {"w": w, "b": b})
+    close(Executor(model).run(feeds)[0], reference(model, feeds)[0], 1e-5)
+
+
+def test_a_chain_stays_in_blocks_and_sums_do_not_spoil_what_others_read():
+    random = np.random.default_rng(SEED)
+    x = random.standard_normal((1, 16, 12, 12), np.float32)
+    constants = {f"w{i}": random.standard_normal((16, 16, 3, 3), np.float32) / 12 for i in range(3)}
+    conv = lambda i, *names: helper.make_node("FusedConv", [names[0], f"w{i}", "", *names[2:]], [names[1]], domain="com.microsoft",
+                                              pads=[1, 1, 1, 1], activation="Relu")
+    nodes = [conv(0, "x", "a"), conv(1, "a", "b", "a"), conv(2, "b", "y", "a"), helper.make_node("Identity", ["b"], ["c"])]
+    model = model_of(nodes, [("x", TensorProto.FLOAT, x.shape)], [("y", TensorProto.FLOAT), ("c", TensorProto.FLOAT)], constants)
+    executor, wanted = Executor(model), reference(model, {"x": x})
+    for _ in range(3):
+        for got, other in zip(executor.run([x]), wanted):
+            close(got, other)
+
+
+@pytest.mark.parametrize("attributes,shape,weight", [
+    ({"group": 0}, (1, 8, 5, 5), (8, 8, 3, 3)), ({"group": 3}, (1, 8, 5, 5), (8, 8, 3, 3)),
+    ({"strides": [0, 1]}, (1, 8, 5, 5), (8, 8, 3, 3)), ({"pads": [-1, 0, 0, 0]}, (1, 8, 5, 5), (8, 8, 3, 3)),
+    ({"pads": [1 << 62] * 4}, (1, 8, 5, 5), (8, 8, 3, 3)), ({"pads": [(1 << 31) - 1] * 4}, (1, 8, 5, 5), (8, 8, 3, 3)),
+    ({"dilations": [1 << 40, 1]}, (1, 8, 5, 5), (8, 8, 3, 3)), ({}, (1, 8, 2, 5), (8, 8, 3, 3)), ({}, (1, 7, 5, 5), (8, 8, 3, 3)),
+    ({"kernel_shape": [2, 2]}, (1, 8, 5, 5), (8, 8, 3, 3)), ({"kernel_shape": [3]}, (1, 8, 5, 5), (8, 8, 3, 3)),
+    ({}, (1, 8, 5, 5), (8, 8, 3)), ({}, (1, 0, 5, 5), (8, 0, 3, 3))])
+def test_what_does_not_fit_is_an_error(attributes, shape, weight):
+    model = model_of([helper.make_node("Conv", ["x", "w"], ["y"], **attributes)],
+                     [("x", TensorProto.FLOAT, None)], [("y", TensorProto.FLOAT)], {"w": np.zeros(weight, np.float32)})
+    with pytest.raises(ExecutorError):
+        Executor(model, max_memory=1 << 30).run([np.zeros(shape, np.float32)])
