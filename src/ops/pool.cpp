@@ -1,77 +1,205 @@
-// Pools over windows, and over all of space. ONNX: MaxPool, AveragePool, LpPool and the Global pools; ONNX
-// Runtime's QLinearAveragePool and QLinearGlobalAveragePool.
+// Pools over windows, and over all of space. ONNX: MaxPool-1 … -22, AveragePool-1 … -22, LpPool-1 … -22 and
+// the Global pools. They take tensors as they lie, and leave them so.
+#include "ops/layout.hpp"
+#include "ops/pool_run.hpp"
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 
 namespace anybit::ops {
 namespace {
 
-Result<std::optional<Shape>> pooled(const Call& call, const Value& x) {
-  if (!x.shape) return std::optional<Shape>();
-  if (x.shape->size() < 3) return wrong("the input needs batch, channels and space");
-  const auto kernel = TRY(kernel_of(call, std::nullopt, x.shape->size() - 2));
-  Shape shape = TRY(slide(TRY(window_of(call, kernel)), std::span(*x.shape).subspan(2)));
-  shape.insert(shape.begin(), {(*x.shape)[0], (*x.shape)[1]});
-  return std::optional(std::move(shape));
-}
-
 Result<Values> infer(const Call& call) {
-  Values values = outputs_of(call, tensor(call.in(0).type, TRY(pooled(call, call.in(0)))));
+  Values values = outputs_of(call, tensor(call.in(0).type, TRY(pooled_shape(call, call.in(0).shape))));
   if (values.size() > 1) values[1] = tensor(ElementType::int64, values[0].shape);  // MaxPool's indices
   return values;
-}
-
-Result<std::optional<Shape>> global_shape(const std::optional<Shape>& x) {
-  if (!x) return std::optional<Shape>();
-  if (x->size() < 2) return wrong("the input needs batch and channels");
-  Shape shape(x->size(), Dim(1));
-  shape[0] = (*x)[0];
-  shape[1] = (*x)[1];
-  return std::optional(std::move(shape));
 }
 
 Result<Values> infer_global(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, TRY(global_shape(call.in(0).shape))));
 }
 
-Result<Values> infer_global_qlinear(const Call& call) {
-  if (call.integer("channels_last", 0) == 0) return infer_global(call);
-  if (!call.in(0).shape || call.in(0).shape->size() < 2) return unknown_outputs(call);
-  Shape shape(call.in(0).shape->size(), Dim(1));
-  shape.front() = call.in(0).shape->front();
-  shape.back() = call.in(0).shape->back();
-  return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
+bool is_real(ElementType type) {
+  return for_real(type, [](auto) {});
 }
 
-Result<Values> infer_qlinear(const Call& call) {
-  if (call.integer("channels_last", 0) == 0) return infer(call);
-  return outputs_of(call, tensor(call.in(0).type, std::nullopt));
+// Calls body(T(), first row, last row) on the threads.
+template <class Body>
+void over_rows(const Frame& frame, const kernels::PoolSizes& sizes, ElementType type, const Body& body) {
+  const double cost = static_cast<double>(sizes.window[2].output * sizes.lanes) *
+                      static_cast<double>(kernel_size(sizes.window));
+  for_number(type, [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
+      const auto rows = [&](std::int64_t first, std::int64_t last) { body(T(), first, last); };
+      parallel(frame, sizes.rows(), cost, [&rows](std::int64_t a, std::int64_t b) { rows(a, b); });
+    }
+  });
 }
 
-std::vector<QuantizedTensor> qlinear_tensors() {
-  return {{.input = 0, .scale = 1, .zero_point = 2}, {.output = 0, .scale = 3, .zero_point = 4}};
+// Where the maximum is, counted over the whole tensor, rows first or columns first.
+template <class T>
+void find_indices(const Frame& frame, const kernels::PoolSizes& sizes, const Array& x,
+                  std::int64_t* indices) {
+  const auto& [d, h, w] = sizes.window;
+  const bool columns_first = frame.flag("storage_order");
+  const std::int64_t space = input_size(sizes.window), out_space = output_size(sizes.window);
+  for (std::int64_t i = 0; i < sizes.maps * out_space; ++i) {
+    const std::int64_t ow = i % w.output, oh = i / w.output % h.output,
+                       od = i / (w.output * h.output) % d.output;
+    const T* map = x.data<T>() + i / out_space * space;
+    const kernels::Range depth = taps_inside(d, od), height = taps_inside(h, oh), width = taps_inside(w, ow);
+    const T* best = nullptr;
+    std::int64_t at = 0;
+    for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
+      for (std::int64_t kh = height.first; kh < height.last; ++kh) {
+        for (std::int64_t kw = width.first; kw < width.last; ++kw) {
+          const std::int64_t id = start_of(d, od) + kd * d.dilation, ih = start_of(h, oh) + kh * h.dilation;
+          const std::int64_t iw = start_of(w, ow) + kw * w.dilation;
+          const T* place = map + (id * h.input + ih) * w.input + iw;
+          if (best && !(*place > *best)) continue;
+          best = place;
+          at = columns_first ? (iw * h.input + ih) * d.input + id : place - map;
+        }
+      }
+    }
+    indices[i] = i / out_space * space + at;
+  }
+}
+
+Result<void> run_max(Frame& frame) {
+  const bool indexed = frame.wants(1);
+  const Array x = indexed ? TRY(in_layout(frame, frame.in(0), Layout::plain)) : frame.in(0);
+  if (!is_real(x.type()) && x.type() != ElementType::int8 && x.type() != ElementType::uint8)
+    return wrong_type(frame, 0);
+  const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
+  const Dims dims = output_dims(x.dim(0), x.dim(1), sizes.window, x.rank());
+  TRY(with_computed(frame, x, dims, [&](const Array& from, Array& to) {
+    over_rows(frame, sizes, from.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
+      kernels::max_pool(sizes, from.data<T>(), first, last, to.mutable_data<T>());
+    });
+  }));
+  if (!indexed) return {};
+  Array* indices = TRY(frame.out(1, ElementType::int64, dims));
+  if (indices->count() == 0) return {};
+  for_number(x.type(),
+             [&]<class T>(T) { find_indices<T>(frame, sizes, x, indices->mutable_data<std::int64_t>()); });
+  return {};
+}
+
+Result<void> run_average(Frame& frame) {
+  const Array& x = frame.in(0);
+  if (!is_real(x.type())) return wrong_type(frame, 0);
+  const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
+  const bool include = frame.flag("count_include_pad");
+  return with_computed(
+      frame, x, output_dims(x.dim(0), x.dim(1), sizes.window, x.rank()), [&](const Array& from, Array& to) {
+        over_rows(frame, sizes, from.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
+          if constexpr (std::is_floating_point_v<T>)
+            kernels::average_pool(sizes, include, from.data<T>(), first, last, to.mutable_data<T>());
+        });
+      });
+}
+
+// Version 1 had a float.
+Result<double> exponent(const Frame& frame) {
+  const auto whole = frame.integer("p");
+  const double p = whole ? static_cast<double>(*whole) : frame.real("p", 2.0);
+  if (!(p >= 1) || p > 1e6) return wrong(fmt::format("p is {}", p), "1 or more");
+  return p;
+}
+
+Result<void> pool_lp(Frame& frame, const kernels::PoolSizes& sizes, const Dims& dims) {
+  const double p = TRY(exponent(frame));
+  return with_computed(frame, frame.in(0), dims, [&](const Array& from, Array& to) {
+    over_rows(frame, sizes, from.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
+      if constexpr (std::is_floating_point_v<T>)
+        kernels::lp_pool(sizes, p, from.data<T>(), first, last, to.mutable_data<T>());
+    });
+  });
+}
+
+Result<void> run_lp(Frame& frame) {
+  const Array& x = frame.in(0);
+  if (!is_real(x.type())) return wrong_type(frame, 0);
+  const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
+  return pool_lp(frame, sizes, output_dims(x.dim(0), x.dim(1), sizes.window, x.rank()));
+}
+
+Result<void> run_global_lp(Frame& frame) {
+  if (!is_real(frame.in(0).type())) return wrong_type(frame, 0);
+  return pool_lp(frame, TRY(global_sizes(frame.in(0))), global_dims(frame.in(0).dims()));
+}
+
+// One result for each lane of each map, from all of its places. Sums are taken in double: there may be many.
+template <class Body>
+Result<void> run_global(Frame& frame, const Body& body) {
+  const Array& x = frame.in(0);
+  if (!is_real(x.type())) return wrong_type(frame, 0);
+  const kernels::PoolSizes sizes = TRY(global_sizes(x));
+  return with_computed(frame, x, global_dims(x.dims()), [&](const Array& from, Array& to) {
+    over_rows(frame, sizes, from.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
+      if constexpr (std::is_floating_point_v<T>) {
+        const std::int64_t space = sizes.window[2].input;
+        for (std::int64_t map = first; map < last; ++map) {
+          body(from.data<T>() + map * space * sizes.lanes, space, sizes.lanes,
+               to.mutable_data<T>() + map * sizes.lanes);
+        }
+      }
+    });
+  });
+}
+
+Result<void> run_global_average(Frame& frame) {
+  return run_global(frame, [](const auto* x, std::int64_t space, std::int64_t lanes, auto* y) {
+    kernels::mean_over(x, space, lanes, y);
+  });
+}
+
+Result<void> run_global_max(Frame& frame) {
+  return run_global(frame, [](const auto* x, std::int64_t space, std::int64_t lanes, auto* y) {
+    kernels::most_over(x, space, lanes, y);
+  });
 }
 
 }  // namespace
 
 std::span<const Descriptor> pool_descriptors() {
   static const Descriptor all[] = {
-      {.name = "MaxPool", .domain = "", .since = {1, 8, 10, 11, 12, 22}, .infer = infer},
-      {.name = "AveragePool", .domain = "", .since = {1, 7, 10, 11, 19, 22}, .infer = infer},
-      {.name = "LpPool", .domain = "", .since = {1, 2, 11, 18, 22}, .infer = infer},
-      {.name = "GlobalAveragePool", .domain = "", .since = {1, 22}, .infer = infer_global},
-      {.name = "GlobalMaxPool", .domain = "", .since = {1, 22}, .infer = infer_global},
-      {.name = "GlobalLpPool", .domain = "", .since = {1, 2, 22}, .infer = infer_global},
-      {.name = "QLinearAveragePool",
-       .domain = kMicrosoft,
-       .since = {1},
-       .infer = infer_qlinear,
-       .quantized = qlinear_tensors()},
-      {.name = "QLinearGlobalAveragePool",
-       .domain = kMicrosoft,
-       .since = {1},
-       .infer = infer_global_qlinear,
-       .quantized = qlinear_tensors()},
+      {.name = "MaxPool",
+       .domain = "",
+       .since = {1, 8, 10, 11, 12, 22},
+       .infer = infer,
+       .run = run_max,
+       .layouts = Layouts::each},
+      {.name = "AveragePool",
+       .domain = "",
+       .since = {1, 7, 10, 11, 19, 22},
+       .infer = infer,
+       .run = run_average,
+       .layouts = Layouts::each},
+      {.name = "LpPool",
+       .domain = "",
+       .since = {1, 2, 11, 18, 22},
+       .infer = infer,
+       .run = run_lp,
+       .layouts = Layouts::each},
+      {.name = "GlobalAveragePool",
+       .domain = "",
+       .since = {1, 22},
+       .infer = infer_global,
+       .run = run_global_average,
+       .layouts = Layouts::each},
+      {.name = "GlobalMaxPool",
+       .domain = "",
+       .since = {1, 22},
+       .infer = infer_global,
+       .run = run_global_max,
+       .layouts = Layouts::each},
+      {.name = "GlobalLpPool",
+       .domain = "",
+       .since = {1, 2, 22},
+       .infer = infer_global,
+       .run = run_global_lp,
+       .layouts = Layouts::each},
   };
   return all;
 }

@@ -181,4 +181,22 @@ Result<Shape> slide(const Window& window, std::span<const Dim> input) {
   return shape;
 }
 
+Result<std::optional<Shape>> pooled_shape(const Call& call, const std::optional<Shape>& x) {
+  if (!x) return std::optional<Shape>();
+  if (x->size() < 3) return wrong("the input needs batch, channels and space");
+  const auto kernel = TRY(kernel_of(call, std::nullopt, x->size() - 2));
+  Shape shape = TRY(slide(TRY(window_of(call, kernel)), std::span(*x).subspan(2)));
+  shape.insert(shape.begin(), {(*x)[0], (*x)[1]});
+  return std::optional(std::move(shape));
+}
+
+Result<std::optional<Shape>> global_shape(const std::optional<Shape>& x) {
+  if (!x) return std::optional<Shape>();
+  if (x->size() < 2) return wrong("the input needs batch and channels");
+  Shape shape(x->size(), Dim(1));
+  shape[0] = (*x)[0];
+  shape[1] = (*x)[1];
+  return std::optional(std::move(shape));
+}
+
 }  // namespace anybit::ops

@@ -19,6 +19,10 @@ Result<Window> window_of(const Call& call, std::vector<Dim> kernel);
 Result<std::vector<Dim>> kernel_of(const Call& call, const std::optional<Shape>& weight, std::size_t spatial);
 // The spatial size after the window has passed over `input` (its spatial part).
 Result<Shape> slide(const Window& window, std::span<const Dim> input);
+// Batch and channels stay, the window passes over space; unknown if the input is.
+Result<std::optional<Shape>> pooled_shape(const Call& call, const std::optional<Shape>& x);
+// Batch and channels stay, space becomes 1.
+Result<std::optional<Shape>> global_shape(const std::optional<Shape>& x);
 
 // The same in numbers, while a model runs. `kernel` and `input` are spatial; axes beyond three are an error.
 Result<kernels::Window> window_over(const Attributes& node, std::span<const std::int64_t> kernel,
