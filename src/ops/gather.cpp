@@ -1,5 +1,8 @@
-// Gather, GatherElements, GatherND: elements by index. ONNX Runtime's GatherBlockQuantized: rows of a packed
+// Gather: slices by index. ONNX: Gather-1, -11, -13. ONNX Runtime's GatherBlockQuantized: rows of a packed
 // table.
+#include <algorithm>
+
+#include "ops/move.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -30,27 +33,6 @@ Result<Values> infer_gather(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-Result<Values> infer_elements(const Call& call) {
-  return outputs_of(call, tensor(call.in(0).type, call.in(1).shape));
-}
-
-// The last axis of the indices says how many axes of the data they address, after `batch_dims` shared ones.
-Result<Values> infer_nd(const Call& call) {
-  const auto& data = call.in(0).shape;
-  const auto& indices = call.in(1).shape;
-  if (!data || !indices || indices->empty() || !indices->back().known()) {
-    return outputs_of(call, tensor(call.in(0).type, std::nullopt));
-  }
-  const Dim used = indices->back() + Dim(call.integer("batch_dims", 0));
-  if (!used.known() || *used.size < 0 || *used.size > static_cast<std::int64_t>(data->size())) {
-    return wrong(fmt::format("indices of shape [{}] address more axes than [{}] has", to_string(*indices),
-                             to_string(*data)));
-  }
-  Shape shape(indices->begin(), indices->end() - 1);
-  shape.insert(shape.end(), data->begin() + static_cast<std::ptrdiff_t>(*used.size), data->end());
-  return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
-}
-
 // Two 4-bit values may share a byte of the table: the row's length is then twice what is stored.
 Result<Values> infer_blocks(const Call& call) {
   const auto& data = call.in(0).shape;
@@ -65,13 +47,57 @@ Result<Values> infer_blocks(const Call& call) {
   return outputs_of(call, tensor(call.in(2).type, std::move(shape)));
 }
 
+template <class T, class Index>
+void gather(const Frame& frame, const Array& data, std::size_t axis, std::span<const Index> indices,
+            Array& out) {
+  const std::int64_t size = data.dim(axis), inner = data.dims().product(axis + 1, data.rank());
+  const std::int64_t outer = data.dims().product(0, axis), count = std::ssize(indices);
+  const T* from = data.data<T>();
+  T* to = out.mutable_data<T>();
+  const auto body = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t at = first; at < last; ++at) {
+      const std::int64_t place = place_of(indices[static_cast<std::size_t>(at % count)], size);
+      const T* source = from + (at / count * size + place) * inner;
+      if (inner == 1) {
+        to[at] = *source;
+      } else {
+        std::copy_n(source, inner, to + at * inner);
+      }
+    }
+  };
+  parallel(frame, outer * count, 3.0 + 0.2 * static_cast<double>(inner) * sizeof(T), std::ref(body));
+}
+
+Result<void> run_gather(Frame& frame) {
+  const Array& data = frame.in(0);
+  const Array& indices = frame.in(1);
+  const std::size_t axis = TRY(axis_of(frame.integer("axis", 0), data.rank()));
+  const std::size_t rank = data.rank() - 1 + indices.rank();
+  if (rank > Dims::kCapacity) return wrong(fmt::format("the output has rank {}", rank), "a smaller one");
+  Dims dims;
+  for (std::size_t i = 0; i < axis; ++i) dims.push_back(data.dim(i));
+  for (const std::int64_t dim : indices.dims()) dims.push_back(dim);
+  for (std::size_t i = axis + 1; i < data.rank(); ++i) dims.push_back(data.dim(i));
+  TRY(check_indices(frame, 1, data.dim(axis)));
+  Array* out = TRY(frame.out(0, data.type(), dims));
+  if (out->count() == 0) return {};
+  for_index(indices.type(), [&]<class Index>(Index) {
+    for_moved(data.type(),
+              [&]<class T>(T) { gather<T, Index>(frame, data, axis, indices.elements<Index>(), *out); });
+  });
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> gather_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Gather", .domain = "", .since = {1, 11, 13}, .infer = infer_gather},
-      {.name = "GatherElements", .domain = "", .since = {11, 13}, .infer = infer_elements},
-      {.name = "GatherND", .domain = "", .since = {11, 12, 13}, .infer = infer_nd},
+      {.name = "Gather",
+       .domain = "",
+       .since = {1, 11, 13},
+       .infer = infer_gather,
+       .run = run_gather,
+       .required = 2},
       {.name = "GatherBlockQuantized",
        .domain = kMicrosoft,
        .since = {1},

@@ -44,6 +44,20 @@ Result<Dims> axes_within(std::span<const std::int64_t> axes, std::size_t rank) {
   return result;
 }
 
+Result<void> check_indices(const Frame& frame, std::size_t i, std::int64_t size) {
+  const Array& indices = frame.in(i);
+  Result<void> result;
+  const auto check = [&]<class T>(T) {
+    for (const T index : indices.elements<T>()) {
+      if (place_of(index, size) < 0) {
+        result = index_outside(index, size);
+        return;
+      }
+    }
+  };
+  return for_index(indices.type(), check) ? result : wrong_type(frame, i);
+}
+
 Error index_outside(std::int64_t index, std::int64_t size) {
   return wrong(fmt::format("index {} is outside an axis of size {}", index, size),
                fmt::format("indices go from {} to {}", -size, size - 1));

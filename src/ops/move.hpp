@@ -36,6 +36,8 @@ std::int64_t place_of(T index, std::int64_t size) {
   return wide < 0 ? wide + size : wide;
 }
 
+// Input i holds int32 or int64, all of them indices of an axis of `size`.
+Result<void> check_indices(const Frame& frame, std::size_t i, std::int64_t size);
 Error index_outside(std::int64_t index, std::int64_t size);
 
 }  // namespace anybit::ops

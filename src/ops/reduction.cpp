@@ -1,0 +1,29 @@
+#include "ops/reduction.hpp"
+
+namespace anybit::ops {
+
+Result<Reduction> reduction_of(const Frame& frame) {
+  const std::string_view name = frame.text("reduction", "none");
+  if (name == "none") return Reduction::none;
+  if (name == "add") return Reduction::add;
+  if (name == "mul") return Reduction::mul;
+  if (name == "min") return Reduction::min;
+  if (name == "max") return Reduction::max;
+  return wrong(fmt::format("reduction is '{}'", name), "none, add, mul, min or max");
+}
+
+Result<Array*> scatter_target(Frame& frame) {
+  const Array& data = frame.in(0);
+  // A tensor that is scattered into itself is still read while the output is written.
+  bool also_update = false;
+  for (std::size_t i = 1; i < frame.input_count(); ++i) also_update |= frame.in(i).bytes() == data.bytes();
+  Array* out = TRY(also_update ? frame.out(0, data.type(), data.dims())
+                               : frame.out_over(0, 0, data.type(), data.dims()));
+  if (out->bytes() != data.bytes()) {
+    const Dims count{data.count()};
+    copy_view(frame, count, data, {0, {1}}, *out, {0, {1}});
+  }
+  return out;
+}
+
+}  // namespace anybit::ops

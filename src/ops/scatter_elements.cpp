@@ -1,0 +1,49 @@
+// Scatter and ScatterElements: the first input with some elements replaced or combined. ONNX: Scatter-9, -11;
+// ScatterElements-11, -13, -16 (add, mul), -18 (min, max).
+#include "ops/element_rows.hpp"
+#include "ops/reduction.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+Result<void> run(Frame& frame) {
+  const Array& indices = frame.in(1);
+  const Array& updates = frame.in(2);
+  const Reduction reduction = TRY(reduction_of(frame));
+  const ElementRows rows = TRY(element_rows(frame));
+  if (updates.type() != frame.in(0).type() || updates.dims() != indices.dims()) {
+    return wrong(fmt::format("updates are {}, indices {}", to_string(frame.datum(2)), to_string(indices)),
+                 "the data's type and the indices' shape");
+  }
+  Array* out = TRY(scatter_target(frame));
+  // In order: of several updates of one element, the last one counts.
+  return for_reduction(frame, reduction, [&]<class T>(auto combine, T) {
+    for_index(indices.type(), [&]<class Index>(Index) {
+      for (std::int64_t row = 0; row < rows.count; ++row) {
+        T* to = out->mutable_data<T>() + rows.start(row);
+        const Index* index = indices.data<Index>() + row * rows.length;
+        const T* update = updates.data<T>() + row * rows.length;
+        for (std::int64_t i = 0; i < rows.length; ++i)
+          combine(to[i * rows.step + place_of(index[i], rows.axis_size) * rows.axis_step], update[i]);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+std::span<const Descriptor> scatter_elements_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "Scatter", .domain = "", .since = {9, 11}, .infer = infer_same, .run = run, .required = 3},
+      {.name = "ScatterElements",
+       .domain = "",
+       .since = {11, 13, 16, 18},
+       .infer = infer_same,
+       .run = run,
+       .required = 3},
+  };
+  return all;
+}
+
+}  // namespace anybit::ops
