@@ -1,0 +1,34 @@
+// Interpolation along axes: every output is a weighted sum of a few neighbours, the same on each line.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace anybit::kernels {
+
+// One axis. Output j is the sum of weights[j * taps + t] * input[first[j] + t].
+template <class T>
+struct Taps {
+  std::int64_t in = 0, out = 0, taps = 1;
+  std::span<const std::int64_t> first;
+  std::span<const T> weights;
+};
+
+// Along an axis with `inner` elements between neighbours. Slice s is output s % out of line s / out; slices
+// [begin, end) are done. T: float or double.
+template <class T>
+void resize_slices(const Taps<T>& axis, std::int64_t inner, const T* from, T* to, std::int64_t begin,
+                   std::int64_t end);
+
+// Both axes of an image at once: rows [begin, end) of the output. `scratch`: rows.taps lines of columns.out.
+void resize_rows(const Taps<float>& rows, const Taps<float>& columns, const float* image, float* out,
+                 std::int64_t begin, std::int64_t end, float* scratch);
+
+// Row of an output whose element j is input[place[j]].
+template <class T>
+void pick_row(const T* row, std::span<const std::int64_t> place, T* out);
+// Row of an output that repeats each of `count` elements `times` times.
+template <class T>
+void repeat_row(const T* row, std::int64_t count, std::int64_t times, T* out);
+
+}  // namespace anybit::kernels
