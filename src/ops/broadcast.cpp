@@ -86,6 +86,7 @@ struct Work {
   std::byte* out;
   std::int64_t a_size, out_size;  // bytes of an element
   PairRow row;
+  const void* parameters;
   std::int64_t period = 0;  // > 0: one operand repeats itself so often in a row, …
   std::size_t tiled = 0;    // … this one
 };
@@ -132,9 +133,9 @@ void tiled_row(const Work& work, const std::array<std::int64_t, Loops::kMost>& o
     const std::int64_t m = std::min(chunk, n - i);
     std::byte* to = work.out + (out + i) * work.out_size;
     if (work.tiled == 0) {
-      work.row(pattern, 1, other + i * size, 1, to, m);
+      work.row(pattern, 1, other + i * size, 1, to, m, work.parameters);
     } else {
-      work.row(other + i * size, 1, pattern, 1, to, m);
+      work.row(other + i * size, 1, pattern, 1, to, m, work.parameters);
     }
   }
 }
@@ -148,7 +149,7 @@ void go(Frame& frame, Work work, std::int64_t count, double cost) {
     for_rows(work.loops, first, last, [&](const auto& offsets, std::int64_t out, std::int64_t n) {
       if (work.period > 0) return tiled_row(work, offsets, out, n);
       work.row(work.a + offsets[0] * work.a_size, a_step, work.b + offsets[1] * work.a_size, b_step,
-               work.out + out * work.out_size, n);
+               work.out + out * work.out_size, n, work.parameters);
     });
   });
 }
@@ -156,8 +157,8 @@ void go(Frame& frame, Work work, std::int64_t count, double cost) {
 std::int64_t bytes_of(ElementType type) { return static_cast<std::int64_t>(element_bytes(type)); }
 
 // Both operands as they lie, if the result can lie like one of them; false: make them plain.
-Result<bool> run_laid(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row,
-                      double cost) {
+Result<bool> run_laid(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row, double cost,
+                      const void* parameters) {
   const Array &first = frame.in(a), &second = frame.in(b);
   const std::size_t lead = first.layout() != Layout::plain ? a : b;
   const Layout layout = frame.in(lead).layout();
@@ -170,7 +171,8 @@ Result<bool> run_laid(Frame& frame, std::size_t a, std::size_t b, ElementType ty
                                              : TRY(frame.out(0, type, dims, layout));
   const Loops loops = loops_over(lying(dims, layout), {&one->dims, &other->dims});
   go(frame,
-     {loops, one->data, other->data, out->mutable_bytes(), bytes_of(first.type()), bytes_of(type), row},
+     {loops, one->data, other->data, out->mutable_bytes(), bytes_of(first.type()), bytes_of(type), row,
+      parameters},
      out->stored(), cost);
   return true;
 }
@@ -203,21 +205,21 @@ Loops loops_over(const Dims& to, std::initializer_list<const Dims*> operands) {
 }
 
 void run_pairs_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
-                    Array& out, PairRow row, double cost) {
+                    Array& out, PairRow row, double cost, const void* parameters) {
   go(frame,
      {loops_over(out.dims(), {&a_dims, &b_dims}), a.bytes(), b.bytes(), out.mutable_bytes(),
-      bytes_of(a.type()), bytes_of(out.type()), row},
+      bytes_of(a.type()), bytes_of(out.type()), row, parameters},
      out.count(), cost);
 }
 
-Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row,
-                       double cost) {
+Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row, double cost,
+                       const void* parameters) {
   if (frame.in(a).type() != frame.in(b).type()) {
     return wrong(fmt::format("the inputs are {} and {}", to_string(frame.in(a)), to_string(frame.in(b))),
                  "the same element type");
   }
   if (frame.in(a).layout() != Layout::plain || frame.in(b).layout() != Layout::plain) {
-    if (frame.version >= kNumpyBroadcast && TRY(run_laid(frame, a, b, type, row, cost))) return {};
+    if (!frame.flag("broadcast") && TRY(run_laid(frame, a, b, type, row, cost, parameters))) return {};
     TRY(frame.make_plain(a));
     TRY(frame.make_plain(b));
   }
@@ -227,7 +229,7 @@ Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType t
   Array* out = first == dims && !frame.is_constant(a) ? TRY(frame.out_over(0, a, type, dims))
                : frame.in(b).dims() == dims           ? TRY(frame.out_over(0, b, type, dims))
                                                       : TRY(frame.out(0, type, dims));
-  run_pairs_into(frame, frame.in(a), first, frame.in(b), second, *out, row, cost);
+  run_pairs_into(frame, frame.in(a), first, frame.in(b), second, *out, row, cost, parameters);
   return {};
 }
 

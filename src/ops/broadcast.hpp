@@ -57,13 +57,14 @@ void for_rows(const Loops& loops, std::int64_t first, std::int64_t last, const R
 }
 
 // One run of elements: out[i] = f(a[i · a_step], b[i · b_step]); the steps are 0 or 1. `out` may be a or b.
+// `parameters` are the operator's own.
 using PairRow = void (*)(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
-                         std::byte* out, std::int64_t n);
+                         std::byte* out, std::int64_t n, const void* parameters);
 
 // A PairRow from a function object on single elements, computed in float where T is a 16-bit float.
 template <class T, class R, class F>
 void pair_row(const std::byte* a_bytes, std::int64_t a_step, const std::byte* b_bytes, std::int64_t b_step,
-              std::byte* out_bytes, std::int64_t n) {
+              std::byte* out_bytes, std::int64_t n, const void*) {
   const auto* a = reinterpret_cast<const T*>(a_bytes);
   const auto* b = reinterpret_cast<const T*>(b_bytes);
   auto* out = reinterpret_cast<R*>(out_bytes);
@@ -90,10 +91,10 @@ void pair_row(const std::byte* a_bytes, std::int64_t a_step, const std::byte* b_
 
 // Output 0 = f(input a, input b), broadcast. `cost`: rough nanoseconds for one element.
 Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row,
-                       double cost = 0.3);
+                       double cost = 0.3, const void* parameters = nullptr);
 // The same with the operands' dims as given and everything plain, into an array that may be one of them.
 void run_pairs_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
-                    Array& out, PairRow row, double cost = 0.3);
+                    Array& out, PairRow row, double cost = 0.3, const void* parameters = nullptr);
 
 // Before version 7, the second input was aligned at `axis`, and only if `broadcast` was set; the result then
 // always has the first input's shape.

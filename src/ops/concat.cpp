@@ -2,6 +2,7 @@
 // Runtime's QLinearConcat, whose inputs come in threes: tensor, scale, zero point.
 #include "base/checked.hpp"
 #include "ops/move.hpp"
+#include "ops/quantization.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -98,6 +99,40 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+// Each input is brought to the result's scale by a table of its codes.
+Result<void> run_qlinear(Frame& frame) {
+  const Array& first = frame.in(2);
+  const ElementType type = first.type();
+  if (!is_byte(type)) return wrong_type(frame, 2);
+  const Quantization to = TRY(quantization_at(frame, 0, 1, type));
+  const std::size_t axis = TRY(axis_of(frame.integer("axis", 1), first.rank()));
+  Dims dims = first.dims();
+  dims[axis] = 0;
+  for (std::size_t i = 2; i < frame.input_count(); i += 3) {
+    const Array& part = frame.in(i);
+    bool fits = part.type() == type && part.rank() == dims.size();
+    for (std::size_t k = 0; fits && k < dims.size(); ++k) fits = k == axis || part.dim(k) == dims[k];
+    const auto size = fits ? checked_add(dims[axis], part.dim(axis)) : std::nullopt;
+    if (!size) return wrong(fmt::format("{} and {} cannot be joined", to_string(first), to_string(part)));
+    dims[axis] = *size;
+  }
+  Array* out = TRY(frame.out(0, type, dims));
+  const std::int64_t rows = dims.product(0, axis), inner = dims.product(axis + 1, dims.size());
+  std::int64_t at = 0;
+  for (std::size_t i = 2; i < frame.input_count(); i += 3) {
+    const Array& part = frame.in(i);
+    const Quantization from = TRY(quantization_at(frame, i + 1, i + 2, type));
+    const ByteTable table = byte_table(type, from, to, [](float x) { return x; });
+    const std::int64_t length = part.dim(axis) * inner;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      look_up(table, part.data<std::uint8_t>() + row * length,
+              out->mutable_data<std::uint8_t>() + (row * dims[axis] + at) * inner, length);
+    }
+    at += part.dim(axis);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> concat_descriptors() {
@@ -107,7 +142,9 @@ std::span<const Descriptor> concat_descriptors() {
        .domain = kMicrosoft,
        .since = {1},
        .infer = infer_qlinear,
-       .quantized = {{.output = 0, .scale = 0, .zero_point = 1}}},
+       .quantized = {{.output = 0, .scale = 0, .zero_point = 1}},
+       .run = run_qlinear,
+       .required = 3},
   };
   return all;
 }

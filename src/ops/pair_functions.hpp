@@ -75,7 +75,7 @@ struct SmallerPair {
 // A kernel on floats as a row of run_pairs.
 template <kernels::FloatPairs kKernel>
 void float_row(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
-               std::byte* out, std::int64_t n) {
+               std::byte* out, std::int64_t n, const void*) {
   kKernel(reinterpret_cast<const float*>(a), static_cast<std::size_t>(a_step),
           reinterpret_cast<const float*>(b), static_cast<std::size_t>(b_step), reinterpret_cast<float*>(out),
           static_cast<std::size_t>(n));

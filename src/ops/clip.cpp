@@ -1,0 +1,97 @@
+// Clip and Shrink: values kept inside, or outside, of a range. ONNX: Clip-1, -6 (attributes), -11 … -13
+// (inputs); Shrink-9.
+#include <algorithm>
+#include <limits>
+
+#include "ops/convert.hpp"
+#include "ops/map_real.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+// A bound of type T: an input since version 11, an attribute before.
+template <class T>
+Result<T> bound(const Frame& frame, std::size_t input, std::string_view attribute, T otherwise) {
+  if (frame.version < 11) {
+    const double value = frame.real(attribute, static_cast<double>(static_cast<Computed<T>>(otherwise)));
+    return static_cast<T>(static_cast<Computed<T>>(value));
+  }
+  if (!frame.has(input)) return otherwise;
+  const Array& array = frame.in(input);
+  if (array.type() != frame.in(0).type() || array.count() != 1) {
+    return wrong(fmt::format("{} is {}", attribute, to_string(array)),
+                 fmt::format("a single {}", graph::name_of(frame.in(0).type())));
+  }
+  return *array.data<T>();
+}
+
+template <class T>
+Result<void> clip_to(Frame& frame) {
+  using Limits = std::numeric_limits<Computed<T>>;
+  const Array& in = frame.in(0);
+  constexpr bool kEndless = Limits::has_infinity;
+  const auto lowest = static_cast<T>(kEndless ? -Limits::infinity() : Limits::lowest());
+  const auto highest = static_cast<T>(kEndless ? Limits::infinity() : Limits::max());
+  const Computed<T> low = TRY(bound<T>(frame, 1, "min", lowest));
+  const Computed<T> high = TRY(bound<T>(frame, 2, "max", highest));
+  if constexpr (kIsReal<T>) {
+    // With the bounds the wrong way round, everything is the upper one.
+    const auto exact = [](double x, double a, double b) { return x != x ? x : std::min(std::max(x, a), b); };
+    return run_map(frame, kernels::Map::clip, exact, static_cast<double>(low), static_cast<double>(high));
+  } else {
+    Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
+    parallel(frame, in.stored(), 1, [&](std::int64_t first, std::int64_t last) {
+      std::transform(in.data<T>() + first, in.data<T>() + last, out->mutable_data<T>() + first,
+                     [&](T x) { return std::min(std::max(x, low), high); });
+    });
+    return {};
+  }
+}
+
+Result<void> run_clip(Frame& frame) {
+  Result<void> done = {};
+  if (!for_number(frame.in(0).type(), [&]<class T>(T) { done = clip_to<T>(frame); })) {
+    return wrong_type(frame, 0);
+  }
+  return done;
+}
+
+double shrunk(double x, double lambda, double bias) {
+  return x < -lambda ? x + bias : x > lambda || x != x ? x - bias : 0;
+}
+
+Result<void> run_shrink(Frame& frame) {
+  const double lambda = frame.real("lambd", 0.5), bias = frame.real("bias", 0);
+  const Array& in = frame.in(0);
+  if (is_float(in.type())) return run_map(frame, kernels::Map::shrink, shrunk, lambda, bias);
+  Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
+  const bool known = for_integer(in.type(), [&]<class T>(T) {
+    std::ranges::transform(in.elements<T>(), out->mutable_data<T>(),
+                           [&](T x) { return whole_of<T>(shrunk(static_cast<double>(x), lambda, bias)); });
+  });
+  if (!known) return wrong_type(frame, 0);
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> clip_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "Clip",
+       .domain = "",
+       .since = {1, 6, 11, 12, 13},
+       .infer = infer_same,
+       .run = run_clip,
+       .layouts = Layouts::each},
+      {.name = "Shrink",
+       .domain = "",
+       .since = {9},
+       .infer = infer_same,
+       .run = run_shrink,
+       .layouts = Layouts::each},
+  };
+  return all;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,63 @@
+// Exp, Log, Sqrt, Reciprocal, Erf. ONNX: versions 1, 6, 13; Erf-9, -13.
+#include <cmath>
+
+#include "ops/map_real.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+using kernels::Map;
+
+Result<void> run_exp(Frame& frame) {
+  return run_map(
+      frame, Map::exp, [](double x, double, double) { return std::exp(x); }, 0, 0, 1);
+}
+Result<void> run_log(Frame& frame) {
+  return run_map(
+      frame, Map::log, [](double x, double, double) { return std::log(x); }, 0, 0, 1);
+}
+Result<void> run_sqrt(Frame& frame) {
+  return run_map(frame, Map::sqrt, [](double x, double, double) { return std::sqrt(x); });
+}
+Result<void> run_reciprocal(Frame& frame) {
+  return run_map(frame, Map::reciprocal, [](double x, double, double) { return 1 / x; });
+}
+
+// ONNX has it for integers too, of which all but zero are as good as infinite.
+Result<void> run_erf(Frame& frame) {
+  const Array& in = frame.in(0);
+  if (is_float(in.type())) {
+    return run_map(
+        frame, Map::erf, [](double x, double, double) { return std::erf(x); }, 0, 0, 1);
+  }
+  Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
+  const bool known = for_integer(in.type(), [&]<class T>(T) {
+    std::ranges::transform(in.elements<T>(), out->mutable_data<T>(),
+                           [](T x) { return static_cast<T>(std::erf(static_cast<double>(x))); });
+  });
+  if (!known) return wrong_type(frame, 0);
+  return {};
+}
+
+Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run) {
+  return {.name = name,
+          .domain = "",
+          .since = std::move(since),
+          .infer = infer_same,
+          .run = run,
+          .layouts = Layouts::each};
+}
+
+}  // namespace
+
+std::span<const Descriptor> exponential_descriptors() {
+  static const Descriptor all[] = {
+      function("Erf", {9, 13}, run_erf),      function("Exp", {1, 6, 13}, run_exp),
+      function("Log", {1, 6, 13}, run_log),   function("Reciprocal", {1, 6, 13}, run_reciprocal),
+      function("Sqrt", {1, 6, 13}, run_sqrt),
+  };
+  return all;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,76 @@
+// QLinearSoftmax: ONNX Runtime's softmax of an 8-bit tensor. Inputs: the tensor, its scale and zero point,
+// the result's. `opset` tells which Softmax is meant: before 13 everything from the axis on is one row.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/quantization.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+// powers[k] = e^(-k · scale): how much less than the largest a code counts.
+using Powers = std::array<float, 256>;
+
+template <class Q>
+void run_line(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers, Quantization to,
+              WholeRange range) {
+  Q top = std::numeric_limits<Q>::lowest();
+  for (std::int64_t i = 0; i < n; ++i) top = std::max(top, in[i * stride]);
+  double sum = 0;
+  const auto power = [&](Q q) { return powers[static_cast<std::size_t>(top - q)]; };
+  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(power(in[i * stride]));
+  const auto factor = static_cast<float>(1.0 / (sum * static_cast<double>(to.scale)));
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float y = power(in[i * stride]) * factor;
+    out[i * stride] = static_cast<Q>(quantized(static_cast<double>(y), to.zero_point, range));
+  }
+}
+
+Result<void> run(Frame& frame) {
+  const Array& x = frame.in(0);
+  if (!is_byte(x.type())) return wrong_type(frame, 0);
+  const Quantization from = TRY(quantization_at(frame, 1, 2, x.type()));
+  const Quantization to = TRY(quantization_at(frame, 3, 4, x.type()));
+  const bool flat = frame.integer("opset", 13) < 13;
+  std::size_t axis = 0;
+  if (x.rank() > 0) axis = TRY(axis_of(frame.integer("axis", flat ? 1 : -1), x.rank()));
+  const Dims& dims = x.dims();
+  const std::int64_t n = x.rank() == 0 ? 1 : flat ? dims.product(axis, x.rank()) : dims[axis];
+  const std::int64_t stride = flat || x.rank() == 0 ? 1 : dims.product(axis + 1, x.rank());
+  Array* out = TRY(frame.out(0, x.type(), dims));
+  if (x.count() == 0) return {};
+  Powers powers;
+  for (std::size_t k = 0; k < powers.size(); ++k) powers[k] = std::exp(-static_cast<float>(k) * from.scale);
+  const auto lines = [&]<class Q>(Q) {
+    parallel(frame, x.count() / n, 5 * static_cast<double>(n), [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t at = i / stride * n * stride + i % stride;
+        run_line(x.data<Q>() + at, out->mutable_data<Q>() + at, n, stride, powers, to, range_of(x.type()));
+      }
+    });
+  };
+  if (x.type() == ElementType::uint8) {
+    lines(std::uint8_t());
+  } else {
+    lines(std::int8_t());
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> qlinear_softmax_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "QLinearSoftmax",
+       .domain = kMicrosoft,
+       .since = {1},
+       .infer = infer_same,
+       .quantized = {{.input = 0, .scale = 1, .zero_point = 2}, {.output = 0, .scale = 3, .zero_point = 4}},
+       .run = run,
+       .required = 2}};
+  return all;
+}
+
+}  // namespace anybit::ops

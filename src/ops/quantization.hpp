@@ -1,0 +1,69 @@
+// Scales and zero points of quantized tensors while a model runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "ops/frame.hpp"
+
+namespace anybit::ops {
+
+// Of a whole tensor.
+struct Quantization {
+  float scale = 1;
+  std::int32_t zero_point = 0;
+};
+// From inputs that hold one number each; the zero point has the tensor's type, and may be left out (null).
+Result<Quantization> quantization_of(const Array* scale, const Array* zero_point, ElementType type);
+// The same from inputs of a node, for an 8-bit tensor.
+Result<Quantization> quantization_at(const Frame& frame, std::size_t scale, std::size_t zero_point,
+                                     ElementType type);
+
+bool is_byte(ElementType type);  // uint8 or int8
+struct WholeRange {
+  std::int32_t low, high;
+};
+// The range of an integer type of at most 16 bits; {0, 0} for others.
+WholeRange range_of(ElementType type);
+// clamp(round(x) + zero_point); NaN is zero.
+std::int32_t quantized(double x, std::int32_t zero_point, WholeRange range);
+
+// A function of an 8-bit tensor as a table by code; f is given real numbers.
+using ByteTable = std::array<std::uint8_t, 256>;
+template <class F>
+ByteTable byte_table(ElementType type, Quantization in, Quantization out, const F& f) {
+  ByteTable table;
+  const WholeRange range = range_of(type);
+  for (std::size_t code = 0; code < table.size(); ++code) {
+    const auto byte = static_cast<std::uint8_t>(code);
+    const std::int32_t whole = type == ElementType::int8 ? static_cast<std::int8_t>(byte) : byte;
+    const float x = static_cast<float>(whole - in.zero_point) * in.scale;
+    const float y = static_cast<float>(f(x)) / out.scale;
+    table[code] = static_cast<std::uint8_t>(quantized(y, out.zero_point, range));
+  }
+  return table;
+}
+void look_up(const ByteTable& table, const std::uint8_t* in, std::uint8_t* out, std::int64_t n);
+
+// How QuantizeLinear's parameters lie over a tensor: runs of elements that have one, or one each.
+class ParameterRuns {
+ public:
+  struct Run {
+    std::int64_t first, length;  // elements
+    std::int64_t parameter;
+    std::size_t step;  // 0: the same for all; 1: the next for the next
+  };
+  // An error if the scale's shape does not go with the tensor's, the axis and the block size.
+  static Result<ParameterRuns> of(const Frame& frame, const Array& tensor, const Array& scale);
+  bool per_tensor() const { return per_tensor_; }
+  std::int64_t count() const { return count_; }
+  std::int64_t length() const { return blocked_ && inner_ == 1 ? block_ : inner_ == 1 ? size_ : inner_; }
+  Run at(std::int64_t i) const;
+
+ private:
+  bool per_tensor_ = false, blocked_ = false;
+  std::int64_t count_ = 0, size_ = 1, inner_ = 1, block_ = 1, blocks_ = 1;
+};
+
+}  // namespace anybit::ops

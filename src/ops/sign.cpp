@@ -1,0 +1,77 @@
+// Abs, Neg, Sign, and Ceil, Floor, Round (half to even). ONNX: versions 1, 6, 9, 11, 13, 22.
+#include <cmath>
+
+#include "ops/map_real.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+using kernels::Map;
+
+// Integers by F, which wraps.
+template <class F>
+Result<void> run_integers(Frame& frame, const F& f) {
+  const Array& in = frame.in(0);
+  Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
+  const bool known = for_integer(
+      in.type(), [&]<class T>(T) { std::ranges::transform(in.elements<T>(), out->mutable_data<T>(), f); });
+  if (!known) return wrong_type(frame, 0);
+  return {};
+}
+
+// The lowest number's opposite is itself.
+template <class T>
+T opposite(T x) {
+  return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));
+}
+
+Result<void> run_abs(Frame& frame) {
+  if (!is_float(frame.in(0).type()))
+    return run_integers(frame, []<class T>(T x) { return x < 0 ? opposite(x) : x; });
+  return run_map(frame, Map::absolute, [](double x, double, double) { return std::abs(x); });
+}
+
+Result<void> run_neg(Frame& frame) {
+  if (!is_float(frame.in(0).type())) return run_integers(frame, []<class T>(T x) { return opposite(x); });
+  return run_map(frame, Map::negative, [](double x, double, double) { return -x; });
+}
+
+Result<void> run_sign(Frame& frame) {
+  if (!is_float(frame.in(0).type())) {
+    return run_integers(frame, []<class T>(T x) { return static_cast<T>((x > 0) - (x < 0)); });
+  }
+  return run_map(frame, Map::sign, [](double x, double, double) { return x > 0 ? 1 : x < 0 ? -1 : x; });
+}
+
+Result<void> run_ceil(Frame& frame) {
+  return run_map(frame, Map::ceil, [](double x, double, double) { return std::ceil(x); });
+}
+Result<void> run_floor(Frame& frame) {
+  return run_map(frame, Map::floor, [](double x, double, double) { return std::floor(x); });
+}
+Result<void> run_round(Frame& frame) {
+  return run_map(frame, Map::round, [](double x, double, double) { return std::nearbyint(x); });
+}
+
+Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run) {
+  return {.name = name,
+          .domain = "",
+          .since = std::move(since),
+          .infer = infer_same,
+          .run = run,
+          .layouts = Layouts::each};
+}
+
+}  // namespace
+
+std::span<const Descriptor> sign_descriptors() {
+  static const Descriptor all[] = {
+      function("Abs", {1, 6, 13}, run_abs),     function("Ceil", {1, 6, 13}, run_ceil),
+      function("Floor", {1, 6, 13}, run_floor), function("Neg", {1, 6, 13}, run_neg),
+      function("Round", {11, 22}, run_round),   function("Sign", {9, 13}, run_sign),
+  };
+  return all;
+}
+
+}  // namespace anybit::ops
