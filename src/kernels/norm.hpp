@@ -14,5 +14,7 @@ void normalize_row(const float* x, std::size_t n, float mean, float inverse, con
                    const float* shift, float* y);
 // y = x · scale + shift, with one scale for the row
 void scale_row(const float* x, std::size_t n, float scale, float shift, float* y);
+// y += x
+void add_row(const float* x, std::size_t n, float* y);
 
 }  // namespace anybit::kernels

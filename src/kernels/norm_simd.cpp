@@ -41,6 +41,14 @@ void ScaleRow(const float* x, std::size_t n, float scale, float shift, float* y)
   for (; i < n; ++i) y[i] = x[i] * scale + shift;
 }
 
+void AddRow(const float* x, std::size_t n, float* y) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Add(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i);
+  for (; i < n; ++i) y[i] += x[i];
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
 HWY_AFTER_NAMESPACE();
@@ -50,6 +58,7 @@ namespace anybit::kernels {
 
 HWY_EXPORT(NormalizeRow);
 HWY_EXPORT(ScaleRow);
+HWY_EXPORT(AddRow);
 
 void normalize_row(const float* x, std::size_t n, float mean, float inverse, const float* scale,
                    const float* shift, float* y) {
@@ -58,6 +67,7 @@ void normalize_row(const float* x, std::size_t n, float mean, float inverse, con
 void scale_row(const float* x, std::size_t n, float scale, float shift, float* y) {
   HWY_DYNAMIC_DISPATCH(ScaleRow)(x, n, scale, shift, y);
 }
+void add_row(const float* x, std::size_t n, float* y) { HWY_DYNAMIC_DISPATCH(AddRow)(x, n, y); }
 
 }  // namespace anybit::kernels
 #endif

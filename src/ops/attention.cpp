@@ -1,5 +1,8 @@
-// Attention: softmax(Q·Kᵀ)·V for each head. ONNX: Attention-23, -24; ONNX Runtime's Attention and
-// MultiHeadAttention.
+// Attention: softmax(Q·Kᵀ)·V for each head. ONNX: -23, -24 (keys may be padded).
+#include <cmath>
+#include <limits>
+
+#include "ops/attend.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -57,67 +60,185 @@ Dim macs(const Call& call, std::span<const Value>) {
   return q->batch * q->heads * q->sequence * total * (k->size + v->size);
 }
 
-// ONNX Runtime: input (batch, sequence, hidden), one weight for Q, K and V side by side.
-struct Packed {
-  Dim batch, sequence, hidden, q_size, k_size, v_size;
+// One of Q, K, V while the model runs.
+struct Layout4 {
+  std::int64_t batch = 0, heads = 0, positions = 0, size = 0;
+  bool flat = false;  // rank 3: heads inside the last axis
+
+  template <class C>
+  HeadsView<C> view(C* data) const {
+    return flat ? heads_last(data, positions, size, heads * size) : heads_first(data, heads, positions, size);
+  }
 };
 
-std::optional<Packed> packed_of(const Call& call) {
-  const auto& x = call.in(0).shape;
-  const auto& w = call.in(1).shape;
-  if (!x || !w || x->size() != 3 || w->size() != 2) return std::nullopt;
-  Packed packed{(*x)[0], (*x)[1], (*x)[2], {}, {}, {}};
-  if (const auto sizes = call.integers("qkv_hidden_sizes"); sizes && sizes->size() == 3) {
-    packed.q_size = (*sizes)[0], packed.k_size = (*sizes)[1], packed.v_size = (*sizes)[2];
-  } else {
-    packed.q_size = packed.k_size = packed.v_size = floor_div((*w)[1], 3);
+Result<Layout4> layout_of(const Frame& frame, std::size_t input, std::string_view heads_attribute) {
+  const Dims& dims = frame.in(input).dims();
+  if (dims.size() == 4) return Layout4{dims[0], dims[1], dims[2], dims[3], false};
+  const std::int64_t heads = frame.integer(heads_attribute, 0);
+  if (dims.size() != 3 || heads < 1 || dims[2] % heads != 0) {
+    return wrong(
+        fmt::format("input {} is {} with {} = {}", input, to_string(frame.in(input)), heads_attribute, heads),
+        "rank 4, or rank 3 with heads that divide the last size");
   }
-  return packed;
+  return Layout4{dims[0], heads, dims[1], dims[2] / heads, true};
 }
 
-Result<Values> infer_packed(const Call& call) {
-  const auto packed = packed_of(call);
-  if (!packed) return outputs_of(call, tensor(call.in(0).type, std::nullopt));
-  return outputs_of(call, tensor(call.in(0).type, Shape{packed->batch, packed->sequence, packed->v_size}));
+struct Shapes {
+  Layout4 q, k, v;
+  std::int64_t past = 0;  // positions
+
+  std::int64_t keys() const { return past + k.positions; }
+};
+
+Result<Shapes> shapes_of(const Frame& frame) {
+  Shapes s{TRY(layout_of(frame, 0, "q_num_heads")), TRY(layout_of(frame, 1, "kv_num_heads")),
+           TRY(layout_of(frame, 2, "kv_num_heads"))};
+  const bool fit = s.k.batch == s.q.batch && s.v.batch == s.q.batch && s.k.heads == s.v.heads &&
+                   s.k.heads > 0 && s.q.heads % s.k.heads == 0 && s.k.positions == s.v.positions &&
+                   s.q.size == s.k.size;
+  if (!fit) {
+    return wrong(fmt::format("query {}, key {} and value {} do not fit together", to_string(frame.in(0)),
+                             to_string(frame.in(1)), to_string(frame.in(2))));
+  }
+  if (frame.has(4) != frame.has(5))
+    return wrong("past_key and past_value are given only one without the other");
+  if (frame.has(4)) {
+    const Array& past = frame.in(4);
+    s.past = past.rank() == 4 ? past.dim(2) : 0;
+    TRY(expect_dims(frame, 4, {s.k.batch, s.k.heads, s.past, s.k.size}, "past_key"));
+    TRY(expect_dims(frame, 5, {s.v.batch, s.v.heads, s.past, s.v.size}, "past_value"));
+  }
+  return s;
 }
 
-Dim macs_packed(const Call& call, std::span<const Value>) {
-  const auto packed = packed_of(call);
-  if (!packed || call.has(4)) return {};
-  const Dim rows = packed->batch * packed->sequence;
-  const Dim projections = rows * packed->hidden * (packed->q_size + packed->k_size + packed->v_size);
-  return projections + rows * packed->sequence * (packed->q_size + packed->v_size);
+// Keys or values with those of the past before them: where they lie, or joined, in the output if it is
+// wanted.
+template <class C>
+Result<HeadsView<const C>> with_past(Frame& frame, const Layout4& layout, std::int64_t past,
+                                     std::size_t input, std::size_t past_input, std::size_t output) {
+  const HeadsView<const C> now = layout.view(TRY(reals_in<C>(frame, frame.in(input))).data());
+  if (past == 0 && !frame.wants(output)) return now;
+  const std::int64_t total = past + layout.positions;
+  const Dims dims{layout.batch, layout.heads, total, layout.size};
+  HeadsView<const C> before;
+  if (past > 0) {
+    before =
+        heads_first(TRY(reals_in<C>(frame, frame.in(past_input))).data(), layout.heads, past, layout.size);
+  }
+  C* joined = nullptr;
+  if (frame.wants(output)) {
+    auto present = TRY(RealOutput<C>::make(frame, TRY(frame.out(output, frame.in(input).type(), dims))));
+    joined = present.data();
+    join_heads(layout.batch, layout.heads, layout.size, before, past, now, layout.positions, joined);
+    present.finish();
+  } else {
+    joined = TRY(frame.scratch_of<C>(dims.count())).data();
+    join_heads(layout.batch, layout.heads, layout.size, before, past, now, layout.positions, joined);
+  }
+  return heads_first<const C>(joined, layout.heads, total, layout.size);
 }
 
-// ONNX Runtime: Q, K, V already projected, heads inside the last axis.
-Result<Values> infer_multi_head(const Call& call) {
-  const auto& q = call.in(0).shape;
-  const auto& v = call.in(2).shape;
-  if (!q || !v || q->size() != 3 || v->size() != 3)
-    return outputs_of(call, tensor(call.in(0).type, std::nullopt));
-  return outputs_of(call, tensor(call.in(0).type, Shape{(*q)[0], (*q)[1], (*v)[2]}));
+// The mask as numbers to add, in rows of all keys: false is -infinity, and so is what a short row lacks.
+template <class C>
+Result<HeadsView<const C>> mask_of(Frame& frame, const Shapes& s) {
+  if (!frame.has(3)) return HeadsView<const C>();
+  const Array& mask = frame.in(3);
+  const std::int64_t keys = s.keys();
+  Dims dims = mask.dims();
+  while (dims.size() < 4) dims.insert(0, 1);
+  const std::int64_t sizes[] = {s.q.batch, s.q.heads, s.q.positions};
+  bool fits = dims.size() == 4 && dims[3] <= keys && dims[3] > 0;
+  for (std::size_t i = 0; i < 3; ++i) fits = fits && (dims[i] == 1 || dims[i] == sizes[i]);
+  const bool stretched = fits && dims[3] == 1 && frame.version < 24;
+  if (!fits || (dims[3] < keys && frame.version < 24 && !stretched)) {
+    return wrong(
+        fmt::format("the mask is {}", to_string(mask)),
+        fmt::format("a shape that stretches to {}", to_string(Dims{sizes[0], sizes[1], sizes[2], keys})));
+  }
+  const std::int64_t rows = dims.product(0, 3), width = dims[3];
+  const auto made = TRY(frame.scratch_of<C>(rows * keys));
+  constexpr C kNever = -std::numeric_limits<C>::infinity();
+  const auto fill = [&](const auto& number) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t j = 0; j < keys; ++j) {
+        made[static_cast<std::size_t>(r * keys + j)] = stretched   ? number(r)
+                                                       : j < width ? number(r * width + j)
+                                                                   : kNever;
+      }
+    }
+  };
+  if (mask.type() == ElementType::boolean) {
+    fill([&](std::int64_t i) { return mask.data<bool>()[i] ? C(0) : kNever; });
+  } else if (!for_number(mask.type(), [&]<class T>(T) {
+               fill([&](std::int64_t i) {
+                 return static_cast<C>(static_cast<Computed<T>>(mask.data<T>()[i]));
+               });
+             })) {
+    return wrong_type(frame, 3);
+  }
+  HeadsView<const C> view{made.data(), 0, 0, 0};
+  if (dims[2] > 1) view.row = keys;
+  if (dims[1] > 1) view.head = dims[2] * keys;
+  if (dims[0] > 1) view.batch = dims[1] * dims[2] * keys;
+  return view;
 }
 
-Dim macs_multi_head(const Call& call, std::span<const Value>) {
-  const auto& q = call.in(0).shape;
-  const auto& k = call.in(1).shape;
-  const auto& v = call.in(2).shape;
-  if (!q || !k || !v || q->size() != 3 || k->size() != 3 || v->size() != 3 || call.has(6)) return {};
-  return (*q)[0] * (*q)[1] * (*k)[1] * ((*q)[2] + (*v)[2]);
+template <class C>
+Result<void> run_in(Frame& frame) {
+  const Shapes s = TRY(shapes_of(frame));
+  Attending<C> all{.batch = s.q.batch,
+                   .heads = s.q.heads,
+                   .kv_heads = s.k.heads,
+                   .queries = s.q.positions,
+                   .keys = s.keys(),
+                   .size = s.q.size,
+                   .v_size = s.v.size};
+  all.q = s.q.view(TRY(reals_in<C>(frame, frame.in(0))).data());
+  all.k = TRY(with_past<C>(frame, s.k, s.past, 1, 4, 1));
+  all.v = TRY(with_past<C>(frame, s.v, s.past, 2, 5, 2));
+  all.scale = frame.real("scale", 1 / std::sqrt(static_cast<double>(s.q.size)));
+  all.softcap = frame.real("softcap", 0);
+  all.biases[0] = TRY(mask_of<C>(frame, s));
+  all.causal = frame.flag("is_causal");
+  all.causal_offset = s.past;
+  if (frame.has(6)) {
+    TRY(expect_dims(frame, 6, {s.q.batch}, "nonpad_kv_seqlen"));
+    if (frame.in(6).type() != ElementType::int64) return wrong_type(frame, 6);
+    all.key_counts = frame.in(6).data<std::int64_t>();
+  }
+  const Layout4 result{s.q.batch, s.q.heads, s.q.positions, s.v.size, s.q.flat};
+  const Dims dims = s.q.flat ? Dims{s.q.batch, s.q.positions, s.q.heads * s.v.size}
+                             : Dims{s.q.batch, s.q.heads, s.q.positions, s.v.size};
+  auto y = TRY(RealOutput<C>::make(frame, TRY(frame.out(0, frame.in(0).type(), dims))));
+  all.y = result.view(y.data());
+  std::optional<RealOutput<C>> scores;
+  if (frame.wants(3)) {
+    const Dims shape{s.q.batch, s.q.heads, s.q.positions, s.keys()};
+    scores = TRY(RealOutput<C>::make(frame, TRY(frame.out(3, frame.in(0).type(), shape))));
+    all.scores = scores->data();
+    all.stage = static_cast<Stage>(std::clamp<std::int64_t>(frame.integer("qk_matmul_output_mode", 0), 0, 3));
+  }
+  TRY(attend(frame, all));
+  y.finish();
+  if (scores) scores->finish();
+  return {};
+}
+
+Result<void> run(Frame& frame) {
+  const bool wide = wants_double(frame.in(0).type()) || wants_double(frame.in(2).type());
+  return wide ? run_in<double>(frame) : run_in<float>(frame);
 }
 
 }  // namespace
 
 std::span<const Descriptor> attention_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "Attention", .domain = "", .since = {23, 24}, .infer = infer, .macs = macs},
-      {.name = "Attention", .domain = kMicrosoft, .since = {1}, .infer = infer_packed, .macs = macs_packed},
-      {.name = "MultiHeadAttention",
-       .domain = kMicrosoft,
-       .since = {1},
-       .infer = infer_multi_head,
-       .macs = macs_multi_head},
-  };
+  static const Descriptor all[] = {{.name = "Attention",
+                                    .domain = "",
+                                    .since = {23, 24},
+                                    .infer = infer,
+                                    .macs = macs,
+                                    .run = run,
+                                    .required = 3}};
   return all;
 }
 
