@@ -4,6 +4,7 @@
 
 namespace anybit::kernels {
 
+bool DnnlConv::available() { return false; }
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullptr; }
 
 }  // namespace anybit::kernels
@@ -231,6 +232,8 @@ bool countable(const ConvSizes& sizes) {
 }
 
 }  // namespace
+
+bool DnnlConv::available() { return true; }
 
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
   if (!countable(piece.sizes)) return nullptr;

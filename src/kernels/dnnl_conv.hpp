@@ -29,6 +29,7 @@ struct DnnlPiece {
 class DnnlConv {
  public:
   virtual ~DnnlConv() = default;
+  static bool available();
   // Null if oneDNN has no compiled kernel for it.
   static std::shared_ptr<const DnnlConv> make(const DnnlPiece& piece);
 

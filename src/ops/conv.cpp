@@ -4,6 +4,7 @@
 #include "kernels/conv_direct.hpp"
 #include "ops/conv_blocked.hpp"
 #include "ops/conv_call.hpp"
+#include "ops/conv_gemm.hpp"
 #include "ops/conv_rules.hpp"
 #include "ops/layout.hpp"
 #include "ops/rules.hpp"
@@ -19,6 +20,7 @@ Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(ca
 
 struct ConvPrepared : Prepared {
   std::unique_ptr<const BlockedConv> blocked;
+  ConvMatrices matrices;  // if there is no blocked one; none for one channel in each group
 };
 
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
@@ -30,6 +32,10 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   auto prepared = std::make_shared<ConvPrepared>();
   prepared->blocked = TRY(BlockedConv::make(setup, *setup.memory, *w, setup.constant(2), given(2), given(3),
                                             TRY(activation_of(setup))));
+  const auto sizes = weight_sizes(setup, w->dims());
+  if (!prepared->blocked && sizes && sizes->in_per_group() > 1) {
+    prepared->matrices = conv_matrices(*sizes, *w);
+  }
   return std::shared_ptr<const Prepared>(std::move(prepared));
 }
 
@@ -37,29 +43,50 @@ Result<void> check(const Frame& frame, const kernels::ConvSizes& sizes) {
   const Array& x = frame.in(0);
   if (frame.in(1).type() != x.type()) return wrong_type(frame, 1);
   if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.out_channels));
-  if (!frame.has(3)) return {};
-  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
-  if (frame.in(3).type() == x.type() && frame.in(3).dims() == dims) return {};
-  return wrong(fmt::format("what is added is {}", to_string(frame.in(3))),
-               fmt::format("{}{}", graph::name_of(x.type()), to_string(dims)));
+  if (frame.has(3) && frame.in(3).type() != x.type()) return wrong_type(frame, 3);
+  return {};
+}
+
+// act(conv + z) where the two have different shapes: `conv` is the convolution by itself.
+template <class T>
+Result<void> spread_sum(Frame& frame, const Array& conv, const kernels::Activation& activation) {
+  TRY(frame.make_plain(3));
+  const Array& z = frame.in(3);
+  const Dims dims = TRY(broadcast_dims(conv.dims(), z.dims()));
+  Array* out = TRY(frame.out(0, z.type(), dims));
+  const Dims conv_strides = broadcast_strides(conv.dims(), dims),
+             z_strides = broadcast_strides(z.dims(), dims);
+  for (std::int64_t i = 0; i < out->count(); ++i) {
+    std::int64_t rest = i, from_conv = 0, from_z = 0;
+    for (std::size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
+      from_conv += rest % dims[axis] * conv_strides[axis];
+      from_z += rest % dims[axis] * z_strides[axis];
+    }
+    const auto sum =
+        static_cast<Computed<T>>(conv.data<T>()[from_conv]) + static_cast<Computed<T>>(z.data<T>()[from_z]);
+    out->mutable_data<T>()[i] = static_cast<T>(kernels::activate(activation, sum));
+  }
+  return {};
 }
 
 template <class T>
-Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes) {
+Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes,
+                        const kernels::Activation& activation) {
   using Sum = Computed<T>;
-  const kernels::Activation activation = TRY(activation_of(frame));
   const Array x = TRY(in_layout(frame, frame.in(0), Layout::plain));
   const Array w = TRY(in_layout(frame, frame.in(1), Layout::plain));
   const Array bias = TRY(in_layout(frame, frame.in(2), Layout::plain));
-  const Array added = TRY(in_layout(frame, frame.in(3), Layout::plain));
-  Array* out =
-      TRY(frame.out(0, x.type(), output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank())));
-  T* y = out->mutable_data<T>();
+  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
+  const bool spread = frame.has(3) && !(frame.in(3).dims() == dims);
+  const Array added = frame.has(3) && !spread ? TRY(in_layout(frame, frame.in(3), Layout::plain)) : Array();
+  Array conv =
+      spread ? TRY(scratch_array(frame, x.type(), dims, Layout::plain)) : *TRY(frame.out(0, x.type(), dims));
+  T* y = conv.mutable_data<T>();
   const auto value = [](T one) { return static_cast<Sum>(one); };
   const auto finish = [&](Sum sum, std::int64_t channel, std::int64_t i) {
     if (frame.has(2)) sum += static_cast<Sum>(bias.data<T>()[channel]);
-    if (frame.has(3)) sum += static_cast<Sum>(added.data<T>()[i]);
-    y[i] = static_cast<T>(kernels::activate(activation, sum));
+    if (added.count() > 0) sum += static_cast<Sum>(added.data<T>()[i]);
+    y[i] = static_cast<T>(spread ? sum : kernels::activate(activation, sum));
   };
   const auto body = [&](std::int64_t first, std::int64_t last) {
     kernels::conv_direct<Sum>(
@@ -68,22 +95,29 @@ Result<void> run_direct(Frame& frame, const kernels::ConvSizes& sizes) {
   };
   const double cost = static_cast<double>(sizes.depth() * sizes.window[2].output);
   parallel(frame, sizes.rows(), cost, [&body](std::int64_t a, std::int64_t b) { body(a, b); });
-  return {};
+  return spread ? spread_sum<T>(frame, conv, activation) : Result<void>();
 }
 
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   const kernels::ConvSizes sizes = TRY(conv_sizes(frame, x.dims(), frame.in(1).dims()));
   TRY(check(frame, sizes));
+  const kernels::Activation activation = TRY(activation_of(frame));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
-  if (dims.count() == 0) {
+  const bool even = !frame.has(3) || frame.in(3).dims() == dims;
+  if (dims.count() == 0 && even) {
     TRY(frame.out(0, x.type(), dims));
     return {};
   }
-  const auto* prepared = frame.prepared<ConvPrepared>();
-  if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes))) return {};
+  if (x.type() == ElementType::float32 && even) {
+    const auto* prepared = frame.prepared<ConvPrepared>();
+    if (prepared && prepared->blocked && TRY(prepared->blocked->run(frame, sizes))) return {};
+    const bool packed = prepared && !prepared->matrices.groups.empty();
+    if (sizes.in_per_group() > 1)
+      return run_conv_gemm(frame, sizes, packed ? &prepared->matrices : nullptr, activation);
+  }
   Result<void> done;
-  if (!for_real(x.type(), [&]<class T>(T) { done = run_direct<T>(frame, sizes); }))
+  if (!for_real(x.type(), [&]<class T>(T) { done = run_direct<T>(frame, sizes, activation); }))
     return wrong_type(frame, 0);
   return done;
 }

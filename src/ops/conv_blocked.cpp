@@ -65,15 +65,10 @@ Result<std::unique_ptr<BlockedConv>> BlockedConv::make(const Attributes& node, M
                                                        const Array* bias, bool has_bias, bool has_sum,
                                                        const kernels::Activation& activation) {
   std::unique_ptr<BlockedConv> conv;
-  const std::int64_t groups = node.integer("group", 1);
-  const Dims& dims = w.dims();
-  if (dims.size() < 3 || dims.size() > 5 || w.count() == 0 || groups < 1 || dims[0] % groups != 0 ||
-      !checked_mul(dims[1], groups)) {
-    return conv;
-  }
-  if (bias && (bias->type() != ElementType::float32 || bias->count() != dims[0])) return conv;
-  ConvSizes sizes{.in_channels = dims[1] * groups, .out_channels = dims[0], .groups = groups, .window = {}};
-  for (std::size_t i = 2; i < dims.size(); ++i) sizes.window[5 - dims.size() + i - 2].kernel = dims[i];
+  const auto known = weight_sizes(node, w.dims());
+  if (!kernels::DnnlConv::available() || !known) return conv;
+  const ConvSizes& sizes = *known;
+  if (bias && (bias->type() != ElementType::float32 || bias->count() != sizes.out_channels)) return conv;
   const auto kind = kind_of(sizes);
   if (!kind) return conv;
   conv.reset(new BlockedConv());

@@ -36,6 +36,16 @@ Result<kernels::ConvSizes> conv_sizes(const Attributes& node, const Dims& x, con
   return sizes;
 }
 
+std::optional<kernels::ConvSizes> weight_sizes(const Attributes& node, const Dims& w) {
+  const std::int64_t groups = node.integer("group", 1);
+  if (w.size() < 3 || w.size() > 5 || groups < 1 || w[0] % groups != 0 || w.count() == 0) return std::nullopt;
+  const auto channels = checked_mul(w[1], groups);
+  if (!channels) return std::nullopt;
+  kernels::ConvSizes sizes{.in_channels = *channels, .out_channels = w[0], .groups = groups, .window = {}};
+  for (std::size_t i = 2; i < w.size(); ++i) sizes.window[3 - w.size() + i].kernel = w[i];
+  return sizes;
+}
+
 Result<void> check_bias(const Array& bias, ElementType type, std::int64_t channels) {
   if (bias.type() == type && bias.count() == channels && bias.rank() == 1) return {};
   return wrong(fmt::format("the bias is {}", to_string(bias)),

@@ -11,9 +11,12 @@ Result<Values> infer(const Call& call) {
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(1), outputs); }
 
-Result<void> run(Frame& frame) {
-  return run_integer_conv(frame, {.x = 0, .x_zero = 2, .w = 1, .w_zero = 3, .quantized = false});
+constexpr IntegerConvInputs kInputs{.x = 0, .x_zero = 2, .w = 1, .w_zero = 3, .quantized = false};
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  return prepare_integer_conv(setup, kInputs);
 }
+Result<void> run(Frame& frame) { return run_integer_conv(frame, kInputs); }
 
 }  // namespace
 
@@ -26,6 +29,7 @@ std::span<const Descriptor> conv_integer_descriptors() {
        .macs = macs,
        .quantized = {{.input = 0, .zero_point = 2}, {.input = 1, .zero_point = 3}},
        .run = run,
+       .prepare = prepare,
        .required = 2,
        .layouts = Layouts::each}};
   return all;

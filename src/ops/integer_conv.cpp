@@ -4,6 +4,7 @@
 
 #include "formats/affine.hpp"
 #include "ops/conv_call.hpp"
+#include "ops/integer_conv_parts.hpp"
 #include "ops/layout.hpp"
 #include "ops/window.hpp"
 
@@ -11,14 +12,6 @@ namespace anybit::ops {
 namespace {
 
 using kernels::ConvSizes;
-
-bool is_octet(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
-
-// 8-bit numbers as they are, whatever their sign.
-Result<std::int32_t> octet(const Array& array, std::int64_t i) {
-  if (array.type() == ElementType::uint8) return array.data<std::uint8_t>()[i];
-  return array.data<std::int8_t>()[i];
-}
 
 template <class Body>
 void for_octet(ElementType type, const Body& body) {
@@ -46,34 +39,31 @@ Result<void> check_scale(const Array& scale, std::size_t i, std::int64_t channel
   return wrong(fmt::format("scale {} is {}", i, to_string(scale)), "float32, one or one for each channel");
 }
 
-// What is subtracted from the weights, and what the sums become.
-struct Channel {
-  std::int32_t zero = 0;
-  std::int32_t bias = 0;
-  float multiplier = 1;
-};
-
-Result<std::span<Channel>> channels_of(Frame& frame, const IntegerConvInputs& inputs, std::int64_t count) {
-  const auto channels = TRY(frame.scratch_of<Channel>(count));
+Result<IntegerConvNumbers> numbers_of(Frame& frame, const IntegerConvInputs& inputs, std::int64_t count) {
+  IntegerConvNumbers numbers;
+  if (frame.has(inputs.x_zero)) numbers.x_zero = octet(frame.in(inputs.x_zero), 0);
+  numbers.w_zero = TRY(frame.scratch_of<std::int32_t>(count)).data();
   const auto pick = [](const Array& array, std::int64_t c) { return array.count() == 1 ? 0 : c; };
+  const bool w_zero = frame.has(inputs.w_zero);
   for (std::int64_t c = 0; c < count; ++c) {
-    Channel& channel = channels[static_cast<std::size_t>(c)];
-    channel = {};
-    if (frame.has(inputs.w_zero)) {
-      const Array& zero = frame.in(inputs.w_zero);
-      channel.zero = TRY(octet(zero, pick(zero, c)));
-    }
-    if (!inputs.quantized) continue;
-    const Array& scale = frame.in(inputs.w + 1);
-    channel.multiplier = formats::requantization_multiplier(
+    numbers.w_zero[c] = w_zero ? octet(frame.in(inputs.w_zero), pick(frame.in(inputs.w_zero), c)) : 0;
+  }
+  if (!inputs.quantized) return numbers;
+  numbers.y_zero = octet(frame.in(7), 0);
+  numbers.bias = TRY(frame.scratch_of<std::int32_t>(count)).data();
+  numbers.multiplier = TRY(frame.scratch_of<float>(count)).data();
+  const Array& scale = frame.in(inputs.w + 1);
+  for (std::int64_t c = 0; c < count; ++c) {
+    numbers.multiplier[c] = formats::requantization_multiplier(
         *frame.in(1).data<float>(), scale.data<float>()[pick(scale, c)], *frame.in(6).data<float>());
-    if (!std::isfinite(channel.multiplier)) {
-      return wrong(fmt::format("the scales of channel {} make a factor of {}", c, channel.multiplier),
+    if (!std::isfinite(numbers.multiplier[c])) {
+      return wrong(fmt::format("the scales of channel {} make a factor of {}", c, numbers.multiplier[c]),
                    "finite scales above 0");
     }
-    if (frame.has(8)) channel.bias = frame.in(8).data<std::int32_t>()[c];
+    numbers.bias[c] = frame.has(8) ? frame.in(8).data<std::int32_t>()[c] : 0;
+    numbers.largest_bias = std::max(numbers.largest_bias, std::abs(std::int64_t{numbers.bias[c]}));
   }
-  return channels;
+  return numbers;
 }
 
 Result<void> check(const Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes) {
@@ -90,60 +80,70 @@ Result<void> check(const Frame& frame, const IntegerConvInputs& inputs, const Co
 }
 
 // From the definition. Products are less than 2^16, so 64 bits hold any sum there can be.
-template <class X, class W, class Y, class Finish>
-void direct(Frame& frame, const ConvSizes& sizes, const Array& x, const Array& w, std::int32_t x_zero,
-            std::span<const Channel> channels, const Finish& finish) {
+template <class X, class W, class Finish>
+void direct(Frame& frame, const ConvSizes& sizes, const Array& x, const Array& w,
+            const IntegerConvNumbers& numbers, const Finish& finish) {
   const auto body = [&](std::int64_t first, std::int64_t last) {
     kernels::conv_direct<std::int64_t>(
         sizes, x.data<X>(), w.data<W>(), first, last,
-        [&](X one) { return static_cast<std::int64_t>(one) - x_zero; },
-        [&](W one, std::int64_t c) {
-          return static_cast<std::int64_t>(one) - channels[static_cast<std::size_t>(c)].zero;
-        },
-        finish);
+        [&](X one) { return static_cast<std::int64_t>(one) - numbers.x_zero; },
+        [&](W one, std::int64_t c) { return static_cast<std::int64_t>(one) - numbers.w_zero[c]; }, finish);
   };
   const double cost = static_cast<double>(sizes.depth() * sizes.window[2].output);
   parallel(frame, sizes.rows(), cost, [&body](std::int64_t a, std::int64_t b) { body(a, b); });
 }
 
+Result<void> run_direct(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                        const IntegerConvNumbers& numbers) {
+  const Array x = TRY(in_layout(frame, frame.in(inputs.x), Layout::plain));
+  const Array w = TRY(in_layout(frame, frame.in(inputs.w), Layout::plain));
+  const ElementType type = inputs.quantized ? frame.in(7).type() : ElementType::int32;
+  Array* out = TRY(frame.out(0, type, output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank())));
+  for_octet(x.type(), [&]<class X>(X) {
+    for_octet(w.type(), [&]<class W>(W) {
+      if (!inputs.quantized) {
+        direct<X, W>(frame, sizes, x, w, numbers, [&](std::int64_t sum, std::int64_t, std::int64_t i) {
+          out->mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(sum);
+        });
+        return;
+      }
+      for_octet(type, [&]<class Y>(Y) {
+        using Limits = std::numeric_limits<Y>;
+        direct<X, W>(frame, sizes, x, w, numbers, [&](std::int64_t sum, std::int64_t c, std::int64_t i) {
+          out->mutable_data<Y>()[i] = static_cast<Y>(formats::requantize(
+              sum, numbers.bias[c], numbers.multiplier[c], numbers.y_zero, Limits::min(), Limits::max()));
+        });
+      });
+    });
+  });
+  return {};
+}
+
 }  // namespace
+
+bool is_octet(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
+
+std::int32_t octet(const Array& array, std::int64_t i) {
+  if (array.type() == ElementType::uint8) return array.data<std::uint8_t>()[i];
+  return array.data<std::int8_t>()[i];
+}
 
 Result<void> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
   for (const std::size_t i : {inputs.x, inputs.w}) {
     if (!is_octet(frame.in(i).type())) return wrong_type(frame, i);
   }
-  const ConvSizes sizes = TRY(conv_sizes(frame, frame.in(inputs.x).dims(), frame.in(inputs.w).dims()));
+  const Dims& x = frame.in(inputs.x).dims();
+  const ConvSizes sizes = TRY(conv_sizes(frame, x, frame.in(inputs.w).dims()));
   TRY(check(frame, inputs, sizes));
-  const Array x = TRY(in_layout(frame, frame.in(inputs.x), Layout::plain));
-  const Array w = TRY(in_layout(frame, frame.in(inputs.w), Layout::plain));
-  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
-  const ElementType type = inputs.quantized ? frame.in(7).type() : ElementType::int32;
-  Array* out = TRY(frame.out(0, type, dims));
-  if (out->count() == 0) return {};
-  const auto channels = TRY(channels_of(frame, inputs, sizes.out_channels));
-  const std::int32_t x_zero = frame.has(inputs.x_zero) ? TRY(octet(frame.in(inputs.x_zero), 0)) : 0;
-  const std::int32_t y_zero = inputs.quantized ? TRY(octet(frame.in(7), 0)) : 0;
-  for_octet(x.type(), [&]<class X>(X) {
-    for_octet(w.type(), [&]<class W>(W) {
-      if (!inputs.quantized) {
-        direct<X, W, std::int32_t>(frame, sizes, x, w, x_zero, channels,
-                                   [&](std::int64_t sum, std::int64_t, std::int64_t i) {
-                                     out->mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(sum);
-                                   });
-        return;
-      }
-      for_octet(type, [&]<class Y>(Y) {
-        direct<X, W, Y>(
-            frame, sizes, x, w, x_zero, channels, [&](std::int64_t sum, std::int64_t c, std::int64_t i) {
-              const Channel& channel = channels[static_cast<std::size_t>(c)];
-              out->mutable_data<Y>()[i] = static_cast<Y>(
-                  formats::requantize(sum, channel.bias, channel.multiplier, y_zero,
-                                      std::numeric_limits<Y>::min(), std::numeric_limits<Y>::max()));
-            });
-      });
-    });
-  });
-  return {};
+  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.size());
+  if (dims.count() == 0) {
+    TRY(frame.out(0, inputs.quantized ? frame.in(7).type() : ElementType::int32, dims));
+    return {};
+  }
+  const IntegerConvNumbers numbers = TRY(numbers_of(frame, inputs, sizes.out_channels));
+  const auto* weights = frame.prepared<IntegerConvWeights>();
+  if (weights && TRY(run_integer_conv_fast(frame, inputs, sizes, numbers, *weights))) return {};
+  return run_direct(frame, inputs, sizes, numbers);
 }
 
 }  // namespace anybit::ops

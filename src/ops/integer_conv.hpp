@@ -1,4 +1,6 @@
-// Convolution of 8-bit integers, exact: what ConvInteger and QLinearConv share.
+// Convolution of 8-bit integers, exact: what ConvInteger and QLinearConv share. With constant weights it runs
+// on tensors whose channels are last, as matrix products or by a kernel for depthwise ones; everything else
+// from the definition.
 #pragma once
 
 #include "ops/frame.hpp"
@@ -11,6 +13,8 @@ struct IntegerConvInputs {
   bool quantized;  // the sums are requantized; otherwise they are the output, modulo 2^32
 };
 
+Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
+                                                             const IntegerConvInputs& inputs);
 Result<void> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs);
 
 }  // namespace anybit::ops

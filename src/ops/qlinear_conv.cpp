@@ -1,4 +1,4 @@
-// QLinearConv: convolution of quantized tensors, requantized; bit for bit as docs/formats.md says. ONNX:
+// QLinearConv: convolution of quantized tensors, requantized; as docs/formats.md#requantization says. ONNX:
 // QLinearConv-10.
 #include "ops/conv_rules.hpp"
 #include "ops/integer_conv.hpp"
@@ -13,9 +13,12 @@ Result<Values> infer(const Call& call) {
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(3), outputs); }
 
-Result<void> run(Frame& frame) {
-  return run_integer_conv(frame, {.x = 0, .x_zero = 2, .w = 3, .w_zero = 5, .quantized = true});
+constexpr IntegerConvInputs kInputs{.x = 0, .x_zero = 2, .w = 3, .w_zero = 5, .quantized = true};
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  return prepare_integer_conv(setup, kInputs);
 }
+Result<void> run(Frame& frame) { return run_integer_conv(frame, kInputs); }
 
 }  // namespace
 
@@ -30,6 +33,7 @@ std::span<const Descriptor> qlinear_conv_descriptors() {
                                                   {.input = 8},
                                                   {.output = 0, .scale = 6, .zero_point = 7}},
                                     .run = run,
+                                    .prepare = prepare,
                                     .required = 8,
                                     .layouts = Layouts::each}};
   return all;

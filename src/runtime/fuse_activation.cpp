@@ -1,34 +1,166 @@
-// Relu after a convolution or a matrix product: done while the result is in registers. The names are those of
-// ONNX Runtime's FusedConv and FusedMatMul, which some files have already.
+// What follows a convolution is done while its result is in registers: the sum with another tensor, and an
+// activation. The result is ONNX Runtime's FusedConv, which some files have already; two activations are
+// names of ours.
+#include <cmath>
+#include <optional>
+
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
 namespace anybit::runtime {
 namespace {
 
-Result<void> run(Program& program, const Resources&) {
-  if (!ops::find(ops::kMicrosoft, "FusedConv")->run) return {};
+using ops::Array;
+using ops::ElementType;
+
+struct Found {
+  std::size_t last;               // the step whose output the fused one makes
+  std::vector<std::size_t> gone;  // steps between
+  std::string activation;
+  std::vector<float> parameters = {};
+};
+
+bool is_fused(const Step& step) { return is(step, "FusedConv", ops::kMicrosoft); }
+
+bool is_float_conv(const Edit& edit, const Step& step) {
+  if (!is(step, "Conv") && !is_fused(step)) return false;
+  const Array* w = step.inputs.size() > 1 ? edit.constant(step.inputs[1]) : nullptr;
+  return w && w->type() == ElementType::float32;
+}
+
+bool has_activation(const Step& step) { return step.node->attribute("activation") != nullptr; }
+
+float real(const Step& step, std::string_view name, float otherwise) {
+  const graph::Attribute* attribute = step.node->attribute(name);
+  const auto* value = attribute ? std::get_if<float>(&attribute->value) : nullptr;
+  return value ? *value : otherwise;
+}
+
+// A single constant number; `otherwise` if the input is left out.
+std::optional<float> number(const Edit& edit, const Step& step, std::size_t i, float otherwise) {
+  if (i >= step.inputs.size() || step.inputs[i] < 0) return otherwise;
+  const Array* array = edit.constant(step.inputs[i]);
+  if (!array || array->type() != ElementType::float32 || array->count() != 1) return std::nullopt;
+  return *array->data<float>();
+}
+
+std::optional<std::vector<float>> bounds(const Edit& edit, const Step& step) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  std::optional<float> low, high;
+  if (step.version < 11) {  // attributes
+    low = real(step, "min", -kMost);
+    high = real(step, "max", kMost);
+  } else {
+    low = number(edit, step, 1, -kMost);
+    high = number(edit, step, 2, kMost);
+  }
+  if (!low || !high || !(*low <= *high)) return std::nullopt;
+  return std::vector{*low, *high};
+}
+
+// An activation of one node.
+std::optional<Found> simple(const Edit& edit, const Program& program, std::size_t at) {
+  const Step& step = program.steps[at];
+  for (const std::string_view name : {"Relu", "Sigmoid", "Tanh", "HardSwish"}) {
+    if (is(step, name)) return Found{at, {}, std::string(name)};
+  }
+  if (is(step, "LeakyRelu")) return Found{at, {}, "LeakyRelu", {real(step, "alpha", 0.01f)}};
+  if (is(step, "HardSigmoid"))
+    return Found{at, {}, "HardSigmoid", {real(step, "alpha", 0.2f), real(step, "beta", 0.5f)}};
+  if (!is(step, "Clip")) return std::nullopt;
+  auto range = bounds(edit, step);
+  if (!range) return std::nullopt;
+  return Found{at, {}, "Clip", std::move(*range)};
+}
+
+// x · Sigmoid(x), and x · HardSigmoid(x) with the slope of HardSwish: the value has these two consumers
+// alone.
+std::optional<Found> gate(const Edit& edit, const Program& program, std::size_t conv) {
+  const int value = program.steps[conv].outputs[0];
+  if (edit.uses(value) != 2) return std::nullopt;
+  for (std::size_t i = conv + 1; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (edit.removed(i) || step.inputs.empty() || step.inputs[0] != value) continue;
+    const bool hard = is(step, "HardSigmoid") && std::abs(real(step, "alpha", 0.2f) - 1.0f / 6) < 1e-6f &&
+                      real(step, "beta", 0.5f) == 0.5f;
+    if (!is(step, "Sigmoid") && !hard) continue;
+    const int product = edit.only_consumer(step.outputs[0]);
+    if (product < 0 || !is(program.steps[static_cast<std::size_t>(product)], "Mul")) return std::nullopt;
+    const Step& mul = program.steps[static_cast<std::size_t>(product)];
+    const int other = mul.inputs[0] == step.outputs[0] ? mul.inputs[1] : mul.inputs[0];
+    if (other != value) return std::nullopt;
+    return Found{static_cast<std::size_t>(product), {i}, hard ? "HardSwish" : "Silu"};
+  }
+  return std::nullopt;
+}
+
+graph::Node fused_node(const Step& conv) {
+  graph::Node node = *conv.node;
+  node.op_type = graph::Text("FusedConv");
+  node.domain = graph::Text(std::string(ops::kMicrosoft));
+  return node;
+}
+
+Result<void> fuse_activations(Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    const Step& conv = program.steps[i];
-    if (!is(conv, "Conv")) continue;
-    const int next = edit.only_consumer(conv.outputs[0]);
-    if (next < 0 || !is(program.steps[static_cast<std::size_t>(next)], "Relu")) continue;
-    graph::Node node = *conv.node;
-    node.op_type = graph::Text("FusedConv");
-    node.domain = graph::Text(std::string(ops::kMicrosoft));
-    set_attribute(node, "activation", std::string("Relu"));
-    TRY(edit.replace(i, static_cast<std::size_t>(next), std::move(node), conv.inputs));
+    if (edit.removed(i) || !is_float_conv(edit, program.steps[i]) || has_activation(program.steps[i]))
+      continue;
+    const int next = edit.only_consumer(program.steps[i].outputs[0]);
+    const auto found =
+        next >= 0 ? simple(edit, program, static_cast<std::size_t>(next)) : gate(edit, program, i);
+    if (!found) continue;
+    graph::Node node = fused_node(program.steps[i]);
+    set_attribute(node, "activation", found->activation);
+    if (!found->parameters.empty()) set_attribute(node, "activation_params", found->parameters);
+    for (const std::size_t step : found->gone) edit.remove(step);
+    TRY(edit.replace(i, found->last, std::move(node), program.steps[i].inputs));
   }
   edit.done();
   return {};
+}
+
+// Convolution + tensor. Shapes are not known here: if they differ, the operator itself broadcasts.
+Result<void> fuse_sums(Program& program) {
+  Edit edit(program);
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& add = program.steps[i];
+    if (edit.removed(i) || !is(add, "Add") || add.version < 7 || add.inputs[0] == add.inputs[1]) continue;
+    // Of two convolutions the later one takes the sum: its input and output are at hand then.
+    int best = -1, other = -1;
+    for (const std::size_t side : {0u, 1u}) {
+      const int from = edit.producer(add.inputs[side]);
+      const bool fits = from > best && edit.only_consumer(add.inputs[side]) >= 0 &&
+                        is(program.steps[static_cast<std::size_t>(from)], "Conv") &&
+                        is_float_conv(edit, program.steps[static_cast<std::size_t>(from)]);
+      if (!fits || edit.constant(add.inputs[1 - side])) continue;
+      best = from;
+      other = add.inputs[1 - side];
+    }
+    if (best < 0) continue;
+    const Step& conv = program.steps[static_cast<std::size_t>(best)];
+    std::vector<int> inputs = conv.inputs;
+    inputs.resize(3, -1);
+    inputs.push_back(other);
+    TRY(edit.replace(static_cast<std::size_t>(best), i, fused_node(conv), std::move(inputs)));
+  }
+  edit.done();
+  return {};
+}
+
+Result<void> run(Program& program, const Resources&) {
+  TRY(fuse_sums(program));
+  return fuse_activations(program);
 }
 
 }  // namespace
 
 std::span<const Descriptor> fuse_activation_descriptors() {
   static const Descriptor all[] = {
-      {.name = "activation", .order = 20, .summary = "Conv and Relu become one", .run = run}};
+      {.name = "activation",
+       .order = 20,
+       .summary = "Conv, the sum with another tensor and an activation become one",
+       .run = run}};
   return all;
 }
 

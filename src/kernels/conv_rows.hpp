@@ -1,0 +1,47 @@
+// The windows of a convolution as rows of a matrix, so that a matrix product does the work. Tensors have
+// their channels last: [batch, space…, channels].
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/conv_direct.hpp"
+#include "kernels/gemm.hpp"
+
+namespace anybit::kernels {
+
+// Row = output place, counted over batch and space; column = (tap, channel of the group).
+class ConvRows final : public RowSource {
+ public:
+  // `padding`: one element, where a window lies outside the input. Elements are of `bytes` bytes.
+  ConvRows(const ConvSizes& sizes, std::int64_t group, const void* x, std::int64_t bytes,
+           const void* padding);
+  void read(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count, void* to,
+            std::int64_t stride) const override;
+
+  // Each row is a place's channels as they lie: no windows are needed.
+  static bool is_plain(const ConvSizes& sizes);
+
+ private:
+  void read_row(std::int64_t row, std::int64_t k, std::int64_t count, std::byte* to) const;
+  void pad(std::byte* to, std::int64_t count) const;
+
+  const ConvSizes& sizes_;
+  const std::byte* x_;
+  std::int64_t channels_, bytes_;
+  std::byte padding_[8];
+  bool padding_is_zero_;
+};
+
+// Weights [O, I / groups, taps] of one group as columns: columns[o][tap][i], o of the group.
+template <class T>
+void conv_columns(const ConvSizes& sizes, std::int64_t group, const T* weights, T* columns) {
+  const std::int64_t taps = kernel_size(sizes.window), channels = sizes.in_per_group();
+  for (std::int64_t o = 0; o < sizes.out_per_group(); ++o) {
+    const T* from = weights + (group * sizes.out_per_group() + o) * channels * taps;
+    for (std::int64_t i = 0; i < channels; ++i) {
+      for (std::int64_t k = 0; k < taps; ++k) columns[(o * taps + k) * channels + i] = from[i * taps + k];
+    }
+  }
+}
+
+}  // namespace anybit::kernels

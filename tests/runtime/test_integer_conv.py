@@ -1,0 +1,135 @@
+"""Integer convolutions against exact sums in numpy."""
+import numpy as np
+import pytest
+from executing import Executor, ExecutorError
+from onnx import TensorProto, helper
+from test_conv import model_of
+
+SEED = 20240603
+TYPES = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+
+
+def sums(x, w, x_zero, w_zero, groups, pads, strides, dilations):
+    """Exact: int64."""
+    x = np.pad(x.astype(np.int64) - x_zero, [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])])
+    w = w.astype(np.int64) - np.reshape(w_zero, (-1, 1, 1, 1))
+    outputs, channels, kh, kw = w.shape
+    height = (x.shape[2] - dilations[0] * (kh - 1) - 1) // strides[0] + 1
+    width = (x.shape[3] - dilations[1] * (kw - 1) - 1) // strides[1] + 1
+    result = np.zeros((x.shape[0], outputs, height, width), np.int64)
+    per_group = outputs // groups
+    for g in range(groups):
+        part, taps = x[:, g * channels:(g + 1) * channels], w[g * per_group:(g + 1) * per_group]
+        for i in range(kh):
+            for j in range(kw):
+                top, left = i * dilations[0], j * dilations[1]
+                view = part[:, :, top:top + (height - 1) * strides[0] + 1:strides[0], left:left + (width - 1) * strides[1] + 1:strides[1]]
+                result[:, g * per_group:(g + 1) * per_group] += np.einsum("nchw,oc->nohw", view, taps[:, :, i, j])
+    return result
+
+
+def requantized(total, bias, x_scale, w_scale, y_scale, y_zero, kind):
+    m = np.float32(np.float64(x_scale) * np.float64(w_scale) / np.float64(y_scale)).reshape(1, -1, 1, 1)
+    real = (total + bias.astype(np.int64).reshape(1, -1, 1, 1)).astype(np.float32) * m
+    return np.clip(np.rint(real).astype(np.float64) + y_zero, np.iinfo(kind).min, np.iinfo(kind).max).astype(kind)
+
+
+def numbers(random, kind, shape, extreme):
+    info = np.iinfo(kind)
+    if extreme:
+        return random.choice([info.min, info.max], shape).astype(kind)
+    return random.integers(info.min, info.max + 1, shape).astype(kind)
+
+
+CASES = [  # channels, outputs, groups, kernel, size
+    (3, 16, 1, (7, 7), 23), (16, 24, 1, (3, 3), 11), (64, 40, 1, (1, 1), 9), (24, 24, 24, (3, 3), 14), (20, 20, 20, (5, 5), 12),
+    (8, 8, 8, (3, 3), 9), (12, 24, 12, (3, 3), 9), (32, 16, 2, (3, 3), 8), (5, 7, 1, (2, 3), 10), (600, 8, 1, (3, 3), 4)]
+
+
+@pytest.mark.parametrize("x_kind", TYPES)
+@pytest.mark.parametrize("w_kind", TYPES)
+@pytest.mark.parametrize("number", range(len(CASES)))
+@pytest.mark.parametrize("constant", [True, False])
+def test_sums_are_exact_and_requantized_once(x_kind, w_kind, number, constant):
+    random = np.random.default_rng([SEED, number])
+    channels, outputs, groups, kernel, size = CASES[number]
+    pads, strides, dilations = [1, 0, 1, 2], [int(s) for s in random.integers(1, 3, 2)], [1, int(random.integers(1, 3))]
+    y_kind = x_kind if number % 2 else w_kind
+    x = numbers(random, x_kind, (2, channels, size, size), number % 3 == 0)
+    w = numbers(random, w_kind, (outputs, channels // groups, *kernel), number % 3 == 0)
+    per_channel = number % 2 == 0
+    x_zero = numbers(random, x_kind, (), True)
+    w_zero = numbers(random, w_kind, (outputs,) if per_channel else (), number % 4 == 0)
+    w_scale = random.uniform(0.001, 0.01, (outputs,) if per_channel else ()).astype(np.float32)
+    bias = random.integers(-100000, 100000, outputs).astype(np.int32)
+    total = sums(x, w, x_zero.astype(np.int64), w_zero.astype(np.int64), groups, pads, strides, dilations)
+    x_scale, y_scale = np.float32(0.02), np.float32(0.01 * max(1.0, np.abs(total).max() / 30000))
+    y_zero = numbers(random, y_kind, (), False)
+    constants = {"xs": x_scale, "xz": x_zero, "w": w, "ws": w_scale, "wz": w_zero, "ys": y_scale, "yz": y_zero, "b": bias}
+    inputs, feeds = [("x", TYPES[x_kind], x.shape)], {"x": x}
+    if not constant:
+        inputs.append(("w", TYPES[w_kind], w.shape))
+        feeds["w"] = constants.pop("w")
+    attributes = dict(group=groups, pads=pads, strides=strides, dilations=dilations)
+    node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], **attributes)
+    model = model_of([node], inputs, [("y", TYPES[y_kind])], constants)
+    wanted = requantized(total, bias, x_scale, w_scale, y_scale, y_zero.astype(np.int64), y_kind)
+    for threads in (1, 3):
+        np.testing.assert_array_equal(Executor(model, threads=threads).run(feeds)[0], wanted)
+    node = helper.make_node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], **attributes)
+    kept = {name: value for name, value in constants.items() if name in ("w", "xz", "wz")}
+    model = model_of([node], inputs, [("y", TensorProto.INT32)], kept)
+    np.testing.assert_array_equal(Executor(model).run(feeds)[0], total.astype(np.int32))
+
+
+@pytest.mark.parametrize("low", [False, True])
+def test_long_sums_of_extremes_are_exact(low):
+    channels = 60000
+    x = np.full((1, channels, 1, 2), 0 if low else 255, np.uint8)
+    w = np.full((16, channels, 1, 1), -128 if low else 127, np.int8)
+    x_zero = np.uint8(255 if low else 0)
+    node = helper.make_node("ConvInteger", ["x", "w", "xz"], ["y"])
+    model = model_of([node], [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT32)], {"w": w, "xz": x_zero})
+    total = channels * (255 * 128 if low else 255 * 127)
+    np.testing.assert_array_equal(Executor(model).run([x])[0], np.full((1, 16, 1, 2), total, np.int64).astype(np.int32))
+
+
+@pytest.mark.parametrize("bias", [2**31 - 1, -2**31])
+@pytest.mark.parametrize("groups", [1, 32])
+def test_a_bias_at_the_end_of_its_range_does_not_wrap(bias, groups):
+    x = np.full((1, 32, 4, 4), 255 if bias > 0 else 0, np.uint8)
+    w = np.full((32, 32 // groups, 3, 3), 127, np.int8)
+    constants = {"xs": np.float32(1), "xz": np.uint8(0 if bias > 0 else 255), "w": w, "ws": np.float32(1), "wz": np.int8(0),
+                 "ys": np.float32(2.0**25), "yz": np.int8(0), "b": np.full(32, bias, np.int32)}
+    node = helper.make_node("QLinearConv", ["x", *constants], ["y"], group=groups)
+    model = model_of([node], [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT8)], constants)
+    total = sums(x, w, int(constants["xz"]), np.int64(0), groups, [0] * 4, [1, 1], [1, 1])
+    wanted = requantized(total, constants["b"], np.float32(1), np.float32(1), constants["ys"], 0, np.int8)
+    np.testing.assert_array_equal(Executor(model).run([x])[0], wanted)
+
+
+def test_a_chain_of_quantized_layers_keeps_its_channels_last():
+    random = np.random.default_rng(SEED)
+    x = numbers(random, np.uint8, (1, 16, 12, 12), False)
+    quantization = {"s": np.float32(0.02), "z": np.uint8(120), "ws": np.float32(0.01), "wz": np.int8(0)}
+    weights = {"w0": numbers(random, np.int8, (32, 16, 3, 3), False), "w1": numbers(random, np.int8, (32, 1, 3, 3), False)}
+    conv = lambda x, w, y, **attributes: helper.make_node("QLinearConv", [x, "s", "z", w, "ws", "wz", "s", "z"], [y], **attributes)
+    nodes = [conv("x", "w0", "a"), helper.make_node("MaxPool", ["a"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+             conv("p", "w1", "y", group=32)]
+    model = model_of(nodes, [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.UINT8)], {**quantization, **weights})
+    step = lambda x, w, groups: requantized(sums(x, w, 120, np.int64(0), groups, [0] * 4, [1, 1], [1, 1]), np.zeros(32, np.int32),
+                                            np.float32(0.02), np.float32(0.01), np.float32(0.02), 120, np.uint8)
+    a = step(x, weights["w0"], 1)
+    pooled = a.reshape(1, 32, 5, 2, 5, 2).max((3, 5))
+    np.testing.assert_array_equal(Executor(model).run([x])[0], step(pooled, weights["w1"], 32))
+
+
+@pytest.mark.parametrize("change", [{"ws": np.float32([1, 2, 3])}, {"ys": np.float32(0)}, {"xz": np.int8(0)}, {"b": np.zeros(7, np.int32)},
+                                    {"xs": np.float32(np.nan)}, {"wz": np.zeros(5, np.int8)}, {"yz": np.int32(0)}])
+def test_numbers_that_do_not_fit_are_errors(change):
+    constants = {"xs": np.float32(1), "xz": np.uint8(0), "w": np.ones((8, 8, 3, 3), np.int8), "ws": np.float32(1),
+                 "wz": np.int8(0), "ys": np.float32(1), "yz": np.uint8(0), "b": np.zeros(8, np.int32), **change}
+    node = helper.make_node("QLinearConv", ["x", *constants], ["y"])
+    model = model_of([node], [("x", TensorProto.UINT8, (1, 8, 5, 5))], [("y", TensorProto.UINT8)], constants)
+    with pytest.raises(ExecutorError):
+        Executor(model).run([np.zeros((1, 8, 5, 5), np.uint8)])
