@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo docs test test-large test-exhaustive test-arm bench bench-io bench-formats lint format check-all fuzz \
+.PHONY: help build demo docs test test-large test-exhaustive test-arm bench bench-io bench-formats bench-gemm lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)
@@ -70,6 +70,12 @@ bench:  ## Run real models and single kernels, beside ONNX Runtime
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py $(BENCH)
+
+bench-gemm:  ## Multiply matrices, in turns with ONNX Runtime
+	@scripts/setup build bench python
+	@cmake --preset release -DANYBIT_BENCH=ON
+	@cmake --build --preset release -j $(JOBS) --target bench_gemm
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_gemm.py $(BENCH)
 
 lint:  ## Run clang-tidy over src/ and cli/
 	@scripts/setup build lint

@@ -128,7 +128,7 @@ class WholeRight {
   virtual void panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
                      std::int16_t* to) const = 0;
   // The same from row 0 on, for a matrix that is kept as bytes: without the zero points, which zeros() has by
-  // column (null if all are zero). Null if it is kept otherwise.
+  // column, padded to whole panels (null if all are zero). Null if it is kept otherwise.
   virtual const std::int8_t* narrow(std::int64_t) const { return nullptr; }
   virtual const std::int32_t* zeros() const { return nullptr; }
   // The largest magnitude that an element less its zero point may have.

@@ -79,7 +79,9 @@ struct Cut {
 //   Stride(depth)               elements between rows of A in scratch
 //   Left(cut, row, rows, k, count, scratch, stride)    rows of A; tells where they lie
 //   Right(panel, k, count, scratch)                    a panel of B
-//   Multiply(rows, a, stride, b, count, sums, first)   a tile: sums = or += a·b
+//   Ahead(panel, k), kRowBytes                         where it will be read from, if that is worth knowing
+//   Direct(row, panel, stride)                         where sums go if they are C's elements; null otherwise
+//   Multiply(rows, a, stride, b, count, sums, sum_stride, first)   a tile: sums = or += a·b
 //   Finish(sums, row, rows, panel)                     a tile of C from its sums
 template <class Math>
 HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -106,11 +108,21 @@ HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_
     const A* a = math.Left(row0, rows, k0, count, scratch, stride);
     for (std::int64_t p = 0; p < panels; ++p) {
       const B* b = math.Right(panel0 + p, k0, count, b_scratch);
+      // The next panel comes nearer while this one is used, a share with each tile.
+      const std::byte* ahead = p + 1 < panels ? math.Ahead(panel0 + p + 1, k0) : nullptr;
+      const std::int64_t share = Ratio(Ratio(count * Math::kRowBytes, 64), padded_rows / kTileRows);
       for (std::int64_t r = 0; r < rows; r += kTileRows) {
         const int tile_rows = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - r));
-        Sum* at = single ? sums : sums + (p * padded_rows + r) * kPanel;
-        math.Multiply(tile_rows, a + r * stride, stride, b, count, at, step == 0);
-        if (step + 1 == cut.depth_blocks) math.Finish(at, row0 + r, tile_rows, panel0 + p);
+        std::int64_t at_stride = kPanel;
+        Sum* at = math.Direct(row0 + r, panel0 + p, at_stride);
+        const bool direct = at != nullptr;
+        if (!direct) at = single ? sums : sums + (p * padded_rows + r) * kPanel;
+        if (ahead) {
+          for (std::int64_t i = 0; i < share; ++i) __builtin_prefetch(ahead + i * 64);
+          ahead += share * 64;
+        }
+        math.Multiply(tile_rows, a + r * stride, stride, b, count, at, at_stride, step == 0);
+        if (!direct && step + 1 == cut.depth_blocks) math.Finish(at, row0 + r, tile_rows, panel0 + p);
       }
     }
   }
@@ -143,6 +155,18 @@ HWY_INLINE const T* SpreadRow(const Spread<T>& spread, std::int64_t row, std::in
   }
   return buffer;
 }
+
+// What the rows of a tile are combined with; found anew only where rows differ.
+template <class T>
+struct Terms {
+  HWY_ALIGN T buffer[kPanel];
+  const T* at = nullptr;
+  HWY_INLINE void Find(const Spread<T>& spread, bool first, std::int64_t row, std::int64_t column,
+                       std::int64_t columns) {
+    if (spread.data && (first || spread.row_stride != 0))
+      at = SpreadRow(spread, row, column, columns, buffer);
+  }
+};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels

@@ -10,19 +10,23 @@ namespace HWY_NAMESPACE {
 
 using VF = hn::Vec<DF>;
 
+constexpr std::int64_t kAhead = 32;  // rows of B
+
 // A tile of `Rows` rows. `b` has rows of 16.
 template <int Rows>
 HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
-                            std::int64_t count, float* HWY_RESTRICT sums, bool first) {
+                            std::int64_t count, float* HWY_RESTRICT sums, std::int64_t sum_stride,
+                            bool first) {
   const DF d;
   VF sum[Rows][kVectors];
   HWY_UNROLL(16)
   for (int r = 0; r < Rows; ++r) {
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v)
-      sum[r][v] = first ? hn::Zero(d) : hn::Load(d, sums + r * kPanel + v * kLanes);
+      sum[r][v] = first ? hn::Zero(d) : hn::LoadU(d, sums + r * sum_stride + v * kLanes);
   }
   for (std::int64_t k = 0; k < count; ++k) {
+    if (Rows <= 2) __builtin_prefetch(b + (k + kAhead) * kPanel);  // memory is what takes time
     VF row[kVectors];
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(d, b + k * kPanel + v * kLanes);
@@ -39,11 +43,12 @@ HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, co
   HWY_UNROLL(16)
   for (int r = 0; r < Rows; ++r) {
     HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) hn::Store(sum[r][v], d, sums + r * kPanel + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], d, sums + r * sum_stride + v * kLanes);
   }
 }
 
-using FloatTiles = void (*)(const float*, std::int64_t, const float*, std::int64_t, float*, bool);
+using FloatTiles = void (*)(const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t,
+                            bool);
 template <int... Rows>
 HWY_INLINE FloatTiles FloatTileOf(int rows, std::integer_sequence<int, Rows...>) {
   static constexpr FloatTiles all[] = {FloatTile<Rows + 1>...};
@@ -55,7 +60,7 @@ class FloatMath {
   using A = float;
   using B = float;
   using Sum = float;
-  explicit FloatMath(const FloatProduct& product) : product_(product) {}
+  explicit FloatMath(const FloatProduct& product) : product_(product), plain_(IsPlain(product.epilogue)) {}
 
   static std::int64_t Stride(std::int64_t depth) { return depth + kPanel; }
   std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
@@ -83,13 +88,24 @@ class FloatMath {
     }
     return to;
   }
+  static constexpr std::int64_t kRowBytes = kPanel * 4;
+  HWY_INLINE const std::byte* Ahead(std::int64_t panel, std::int64_t k) const {
+    const float* packed = product_.b->packed();
+    return packed ? reinterpret_cast<const std::byte*>(packed + (panel * product_.k + k) * kPanel) : nullptr;
+  }
   HWY_INLINE const float* Right(std::int64_t panel, std::int64_t k, std::int64_t count,
                                 float* scratch) const {
     return product_.b->panel(panel, k, count, scratch);
   }
   HWY_INLINE void Multiply(int rows, const float* a, std::int64_t stride, const float* b, std::int64_t count,
-                           float* sums, bool first) const {
-    FloatTileOf(rows, std::make_integer_sequence<int, kTileRows>())(a, stride, b, count, sums, first);
+                           float* sums, std::int64_t sum_stride, bool first) const {
+    FloatTileOf(rows, std::make_integer_sequence<int, kTileRows>())(a, stride, b, count, sums, sum_stride,
+                                                                    first);
+  }
+  HWY_INLINE float* Direct(std::int64_t row, std::int64_t panel, std::int64_t& stride) const {
+    if (!plain_ || (panel + 1) * kPanel > product_.n) return nullptr;
+    stride = product_.c_stride;
+    return product_.c + row * stride + panel * kPanel;
   }
   HWY_INLINE void Finish(const float* sums, std::int64_t row, int rows, std::int64_t panel) const {
     const DF d;
@@ -97,26 +113,35 @@ class FloatMath {
     const std::int64_t column = panel * kPanel, columns = std::min(kPanel, product_.n - column);
     const VF alpha = hn::Set(d, e.alpha), beta = hn::Set(d, e.beta);
     const VF low = hn::Set(d, e.low), high = hn::Set(d, e.high);
-    HWY_ALIGN float buffer[kPanel];
-    HWY_ALIGN float result[kPanel];
-    for (int r = 0; r < rows; ++r) {
-      const float* addend = e.addend.data ? SpreadRow(e.addend, row + r, column, columns, buffer) : nullptr;
-      float* to = product_.c + (row + r) * product_.c_stride + column;
-      float* at = columns == kPanel ? to : result;
-      for (int v = 0; v < kVectors; ++v) {
+    HWY_ALIGN float tail[kTileRows * kPanel];
+    float* to = product_.c + row * product_.c_stride + column;
+    float* at = columns == kPanel ? to : tail;
+    const std::int64_t stride = columns == kPanel ? product_.c_stride : kPanel;
+    Terms<float> addend;
+    for (int v = 0; v < kVectors; ++v) {
+      for (int r = 0; r < rows; ++r) {
         VF x = hn::Mul(hn::Load(d, sums + r * kPanel + v * kLanes), alpha);
-        if (addend) x = hn::Add(x, hn::Mul(hn::LoadU(d, addend + v * kLanes), beta));
+        addend.Find(e.addend, r == 0, row + r, column, columns);
+        if (addend.at) x = hn::Add(x, hn::Mul(hn::LoadU(d, addend.at + v * kLanes), beta));
         x = hn::IfThenElse(hn::Lt(x, low), low, x);  // NaN is neither, and stays
         x = hn::IfThenElse(hn::Lt(high, x), high, x);
-        hn::StoreU(x, d, at + v * kLanes);
+        hn::StoreU(x, d, at + r * stride + v * kLanes);
       }
-      if (at != to) std::memcpy(to, result, static_cast<std::size_t>(columns) * sizeof(float));
+    }
+    for (int r = 0; r < rows && at != to; ++r) {
+      std::memcpy(to + r * product_.c_stride, tail + r * kPanel,
+                  static_cast<std::size_t>(columns) * sizeof(float));
     }
   }
 
  private:
   bool InPlace() const { return !product_.rows && product_.a.column_stride == 1; }
+  static bool IsPlain(const FloatEpilogue& e) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return e.alpha == 1 && !e.addend.data && e.low == -kInfinity && e.high == kInfinity;
+  }
   const FloatProduct& product_;
+  const bool plain_;  // sums are C's elements
 };
 
 void FloatGemm(const FloatProduct& product, ThreadPool& pool) { RunBlocks<FloatMath>(product, 256, pool); }

@@ -74,72 +74,92 @@ class WholeLeft {
   const WholeProduct& product_;
 };
 
+// B as it comes, widened and less its zero points in a panel at a time.
 class WholeMath : public WholeLeft {
  public:
   using B = std::int16_t;
   using Sum = std::int32_t;
+  static constexpr std::int64_t kRowBytes = 0;
   explicit WholeMath(const WholeProduct& product) : WholeLeft(product), finish_(product) {}
 
   static std::int64_t RightBytes(std::int64_t depth) { return Ratio(depth, 2) * 2 * kPanel * 2; }
-  HWY_INLINE const std::int16_t* Right(std::int64_t panel, std::int64_t k, std::int64_t count,
-                                       std::int16_t* scratch) const {
+  static const std::byte* Ahead(std::int64_t, std::int64_t) { return nullptr; }
+  static Sum* Direct(std::int64_t, std::int64_t, std::int64_t&) { return nullptr; }
+  HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t count, B* scratch) const {
     product_.b->panel(panel, k, count, 0, scratch);
     return scratch;
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
-                           Sum* sums, bool first) const {
-    MultiplyWholes(rows, a, stride, b, count, sums, first);
+                           Sum* sums, std::int64_t sum_stride, bool first) const {
+    MultiplyWholes(rows, a, stride, b, count, sums, sum_stride, first);
   }
   HWY_INLINE void Finish(const Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
-    for (int r = 0; r < rows; ++r) finish_.Row(sums + r * kPanel, row + r, panel * kPanel);
+    finish_.Tile(sums, row, rows, panel * kPanel);
   }
 
  private:
   WholeFinish finish_;
 };
 
-// A few rows, where B is read once only: its bytes are widened on the way, and its zero points are taken off
-// the sums.
+// B packed as bytes: they are widened on the way to the registers, which costs next to nothing, and their
+// zero points are taken off the sums.
 class NarrowMath : public WholeLeft {
  public:
   using B = std::int8_t;
   using Sum = std::int32_t;
-  explicit NarrowMath(const WholeProduct& product) : WholeLeft(product), finish_(product) {}
+  static constexpr std::int64_t kRowBytes = kPanel;
+  explicit NarrowMath(const WholeProduct& product)
+      : WholeLeft(product),
+        finish_(product),
+        plain_(product.epilogue.type == WholeResult::int32 && !product.epilogue.bias.data &&
+               !product.b->zeros()) {}
 
   static std::int64_t RightBytes(std::int64_t) { return 0; }
   HWY_INLINE const std::int16_t* Left(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count,
                                       std::byte* scratch, std::int64_t& stride) {
     const std::int16_t* a = WholeLeft::Left(row, rows, k, count, scratch, stride);
+    first_row_ = row;
     for (std::int64_t r = 0; r < rows && product_.b->zeros(); ++r) {
-      std::uint32_t sum = 0;
+      std::uint32_t sum = k == 0 ? 0 : row_sums_[r];
       for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint32_t>(a[r * stride + i]);
       row_sums_[r] = sum;
     }
     return a;
   }
-  HWY_INLINE const std::int8_t* Right(std::int64_t panel, std::int64_t, std::int64_t, std::int8_t*) const {
-    return product_.b->narrow(panel);
+  HWY_INLINE Sum* Direct(std::int64_t row, std::int64_t panel, std::int64_t& stride) const {
+    if (!plain_ || (panel + 1) * kPanel > product_.n) return nullptr;
+    stride = product_.c_stride;
+    return static_cast<std::int32_t*>(product_.c) + row * stride + panel * kPanel;
+  }
+  HWY_INLINE const std::byte* Ahead(std::int64_t panel, std::int64_t k) const {
+    return reinterpret_cast<const std::byte*>(product_.b->narrow(panel) + k * kPanel);
+  }
+  HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t, B*) const {
+    return product_.b->narrow(panel) + k * kPanel;
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
-                           Sum* sums, bool first) const {
-    MultiplyWholes(rows, a, stride, b, count, sums, first);
+                           Sum* sums, std::int64_t sum_stride, bool first) const {
+    MultiplyWholes(rows, a, stride, b, count, sums, sum_stride, first);
   }
   HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
-    const std::int32_t* zeros = product_.b->zeros();
-    const std::int64_t columns = std::min(kPanel, product_.n - panel * kPanel);
-    for (int r = 0; r < rows; ++r) {
-      for (std::int64_t i = 0; i < columns && zeros; ++i) {
-        std::int32_t& sum = sums[r * kPanel + i];
-        sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) -
-                                        row_sums_[r] * static_cast<std::uint32_t>(zeros[panel * kPanel + i]));
+    if (const std::int32_t* zeros = product_.b->zeros()) {
+      for (int r = 0; r < rows; ++r) {
+        const std::uint32_t of_row = row_sums_[row - first_row_ + r];
+        for (std::int64_t i = 0; i < kPanel; ++i) {
+          const auto sum = static_cast<std::uint32_t>(sums[r * kPanel + i]);
+          const auto zero = static_cast<std::uint32_t>(zeros[panel * kPanel + i]);
+          sums[r * kPanel + i] = static_cast<std::int32_t>(sum - of_row * zero);
+        }
       }
-      finish_.Row(sums + r * kPanel, row + r, panel * kPanel);
     }
+    finish_.Tile(sums, row, rows, panel * kPanel);
   }
 
  private:
   WholeFinish finish_;
-  std::uint32_t row_sums_[kTileRows];
+  const bool plain_;  // sums are C's elements
+  std::int64_t first_row_ = 0;
+  std::uint32_t row_sums_[kBlockRows + kTileRows];
 };
 
 class WideMath : public WholeLeft {
@@ -149,6 +169,9 @@ class WideMath : public WholeLeft {
   explicit WideMath(const WideProduct& product) : WholeLeft(product), wide_(product), finish_(product) {}
 
   std::int64_t RightBytes(std::int64_t depth) const { return product_.b->parts() * Part(depth) * 2; }
+  static constexpr std::int64_t kRowBytes = 0;
+  static const std::byte* Ahead(std::int64_t, std::int64_t) { return nullptr; }
+  static Sum* Direct(std::int64_t, std::int64_t, std::int64_t&) { return nullptr; }
   HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t count, B* scratch) const {
     for (int part = 0; part < product_.b->parts(); ++part) {
       product_.b->panel(panel, k, count, part, scratch + part * Part(count));
@@ -156,10 +179,10 @@ class WideMath : public WholeLeft {
     return scratch;
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
-                           Sum* sums, bool first) const {
+                           Sum* sums, std::int64_t, bool first) const {
     HWY_ALIGN std::int32_t some[kTileRows * kPanel];
     for (int part = 0; part < product_.b->parts(); ++part) {
-      MultiplyWholes(rows, a, stride, b + part * Part(count), count, some, true);
+      MultiplyWholes(rows, a, stride, b + part * Part(count), count, some, kPanel, true);
       for (std::int64_t i = 0; i < rows * kPanel; ++i) {
         const std::int64_t more = part == 0 ? some[i] : some[i] * std::int64_t{256};
         sums[i] = first && part == 0 ? more : sums[i] + more;
@@ -183,8 +206,8 @@ class WideMath : public WholeLeft {
 };
 
 void WholeGemm(const WholeProduct& product, ThreadPool& pool) {
-  if (product.m <= kTileRows && product.b->narrow(0)) {
-    RunBlocks<NarrowMath>(product, std::max<std::int64_t>(product.k, 1), pool);
+  if (product.b->narrow(0)) {
+    RunBlocks<NarrowMath>(product, 1024, pool);
   } else {
     RunBlocks<WholeMath>(product, 512, pool);
   }

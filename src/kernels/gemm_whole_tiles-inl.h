@@ -23,15 +23,17 @@ using VI = hn::Vec<DI>;
 #if HWY_TARGET == HWY_SCALAR
 template <int Rows, class B>
 HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride, const B* HWY_RESTRICT b,
-                            std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, bool first) {
-  if (first) std::fill(sums, sums + Rows * kPanel, 0);
-  for (std::int64_t k = 0; k < pairs; ++k) {
-    for (std::int64_t i = 0; i < Rows * kPanel; ++i) {
+                            std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, std::int64_t sum_stride,
+                            bool first) {
+  for (std::int64_t i = 0; i < Rows * kPanel; ++i) {
+    std::int32_t& to = sums[i / kPanel * sum_stride + i % kPanel];
+    auto sum = static_cast<std::uint32_t>(first ? 0 : to);
+    for (std::int64_t k = 0; k < pairs; ++k) {
       const std::int16_t* x = a + i / kPanel * stride + 2 * k;
       const B* y = b + (k * kPanel + i % kPanel) * 2;
-      sums[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]) +
-                                          static_cast<std::uint32_t>(x[0] * y[0] + x[1] * y[1]));
+      sum += static_cast<std::uint32_t>(x[0] * y[0] + x[1] * y[1]);
     }
+    to = static_cast<std::int32_t>(sum);
   }
 }
 #else
@@ -43,9 +45,22 @@ HWY_INLINE VH LoadPairs(const std::int8_t* from) {
   return hn::PromoteTo(DH(), hn::LoadU(hn::Rebind<std::int8_t, DH>(), from));
 }
 
+constexpr std::int64_t kAhead = 64;  // pairs of rows of B
+
+// g++ 12 adds into another register and moves the sum back, which makes a third of the loop's instructions.
+HWY_INLINE void AddPairs(VH a, VH b, VI& sum, VI& more) {
+#if HWY_TARGET == HWY_AVX2 && defined(__GNUC__)
+  static_cast<void>(more);
+  asm("vpaddd %1, %0, %0" : "+x"(sum.raw) : "x"(_mm256_madd_epi16(a.raw, b.raw)));
+#else
+  sum = hn::ReorderWidenMulAccumulate(DI(), a, b, sum, more);
+#endif
+}
+
 template <int Rows, class B>
 HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride, const B* HWY_RESTRICT b,
-                            std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, bool first) {
+                            std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, std::int64_t sum_stride,
+                            bool first) {
   const DI d;
   VI sum[Rows][kVectors], more[Rows][kVectors];  // x86 leaves the second at zero, and it goes away
   HWY_UNROLL(16)
@@ -54,6 +69,7 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
     for (int v = 0; v < kVectors; ++v) sum[r][v] = more[r][v] = hn::Zero(d);
   }
   for (std::int64_t k = 0; k < pairs; ++k) {
+    if (Rows <= 2) __builtin_prefetch(b + (k + kAhead) * 2 * kPanel);  // memory is what takes time
     VH row[kVectors];
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) row[v] = LoadPairs(b + k * 2 * kPanel + v * 2 * kLanes);
@@ -64,8 +80,7 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
       const VH x = hn::BitCast(DH(), hn::Set(d, pair));
       HWY_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        sum[r][v] = hn::ReorderWidenMulAccumulate(d, x, row[v], sum[r][v], more[r][v]);
-        ANYBIT_PIN(sum[r][v]);
+        AddPairs(x, row[v], sum[r][v], more[r][v]);
       }
     }
   }
@@ -73,9 +88,9 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
   for (int r = 0; r < Rows; ++r) {
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) {
-      std::int32_t* to = sums + r * kPanel + v * kLanes;
+      std::int32_t* to = sums + r * sum_stride + v * kLanes;
       const VI all = hn::RearrangeToOddPlusEven(sum[r][v], more[r][v]);
-      hn::Store(first ? all : hn::Add(all, hn::Load(d, to)), d, to);
+      hn::StoreU(first ? all : hn::Add(all, hn::LoadU(d, to)), d, to);
     }
   }
 }
@@ -83,16 +98,17 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
 
 template <class B, int... Rows>
 HWY_INLINE auto WholeTileOf(int rows, std::integer_sequence<int, Rows...>) {
-  using Tile = void (*)(const std::int16_t*, std::int64_t, const B*, std::int64_t, std::int32_t*, bool);
+  using Tile =
+      void (*)(const std::int16_t*, std::int64_t, const B*, std::int64_t, std::int32_t*, std::int64_t, bool);
   static constexpr Tile all[] = {WholeTile<Rows + 1, B>...};
   return all[rows - 1];
 }
 
 template <class B>
 HWY_INLINE void MultiplyWholes(int rows, const std::int16_t* a, std::int64_t stride, const B* b,
-                               std::int64_t count, std::int32_t* sums, bool first) {
+                               std::int64_t count, std::int32_t* sums, std::int64_t sum_stride, bool first) {
   WholeTileOf<B>(rows, std::make_integer_sequence<int, kTileRows>())(a, stride, b, (count + 1) / 2, sums,
-                                                                     first);
+                                                                     sum_stride, first);
 }
 
 // Rows of A less their zero points as 16-bit numbers; an odd count is padded with a zero.
@@ -115,43 +131,24 @@ class WholeFinish {
       : product_(product),
         e_(product.epilogue),
         low_(static_cast<float>(e_.low - e_.zero_point)),
-        high_(static_cast<float>(e_.high - e_.zero_point)) {}
+        high_(static_cast<float>(e_.high - e_.zero_point)),
+        by_row_(e_.bias.row_stride != 0 || e_.scale.row_stride != 0 || e_.addend.row_stride != 0) {}
 
-  HWY_INLINE void Row(const std::int32_t* sums, std::int64_t row, std::int64_t column) const {
-    const DI d;
-    const DF df;
-    const std::int64_t columns = std::min(kPanel, product_.n - column);
-    HWY_ALIGN std::int32_t bias_buffer[kPanel], whole[kPanel];
-    HWY_ALIGN float scale_buffer[kPanel], addend_buffer[kPanel], real[kPanel];
-    const std::int32_t* bias = e_.bias.data ? SpreadRow(e_.bias, row, column, columns, bias_buffer) : nullptr;
-    const auto sum = [&](int v) HWY_ATTR {
-      const VI s = hn::Load(d, sums + v * kLanes);
-      return bias ? hn::Add(s, hn::LoadU(d, bias + v * kLanes)) : s;
-    };
-    if (e_.type == WholeResult::int32) {
-      for (int v = 0; v < kVectors; ++v) hn::Store(sum(v), d, whole + v * kLanes);
-      return Put<std::int32_t>(whole, row, column, columns);
+  HWY_INLINE void Tile(const std::int32_t* sums, std::int64_t row, int rows, std::int64_t column) const {
+    switch (e_.type) {
+      case WholeResult::int32:
+        return TileAs<std::int32_t>(sums, row, rows, column);
+      case WholeResult::float32:
+        return TileAs<float>(sums, row, rows, column);
+      case WholeResult::int8:
+        return TileAs<std::int8_t>(sums, row, rows, column);
+      case WholeResult::uint8:
+        return TileAs<std::uint8_t>(sums, row, rows, column);
+      case WholeResult::int16:
+        return TileAs<std::int16_t>(sums, row, rows, column);
+      case WholeResult::uint16:
+        return TileAs<std::uint16_t>(sums, row, rows, column);
     }
-    const float* scale = SpreadRow(e_.scale, row, column, columns, scale_buffer);
-    const auto scaled = [&](int v) HWY_ATTR {
-      return hn::Mul(hn::ConvertTo(df, sum(v)), hn::LoadU(df, scale + v * kLanes));
-    };
-    if (e_.type == WholeResult::float32) {
-      const float* addend =
-          e_.addend.data ? SpreadRow(e_.addend, row, column, columns, addend_buffer) : nullptr;
-      for (int v = 0; v < kVectors; ++v) {
-        const auto x = scaled(v);
-        hn::Store(addend ? hn::Add(x, hn::LoadU(df, addend + v * kLanes)) : x, df, real + v * kLanes);
-      }
-      return Put<float>(real, row, column, columns);
-    }
-    const auto low = hn::Set(df, low_), high = hn::Set(df, high_);
-    for (int v = 0; v < kVectors; ++v) {
-      // The bounds are whole numbers: clamping before rounding is clamping after it, and cannot overflow.
-      const VI q = hn::NearestInt(hn::Min(hn::Max(scaled(v), low), high));
-      hn::Store(hn::Add(q, hn::Set(d, e_.zero_point)), d, whole + v * kLanes);
-    }
-    PutCodes(whole, row, column, columns);
   }
 
   // The same for sums beyond 32 bits.
@@ -178,6 +175,63 @@ class WholeFinish {
   }
 
  private:
+  template <class T>
+  HWY_INLINE void TileAs(const std::int32_t* sums, std::int64_t row, int rows, std::int64_t column) const {
+    const std::int64_t columns = std::min(kPanel, product_.n - column);
+    HWY_ALIGN T tail[kTileRows * kPanel];
+    T* to = static_cast<T*>(product_.c) + row * product_.c_stride + column;
+    T* at = columns == kPanel ? to : tail;
+    const std::int64_t stride = columns == kPanel ? product_.c_stride : kPanel;
+    if (!by_row_) {
+      Rows(sums, row, rows, column, columns, at, stride);
+    } else {
+      for (int r = 0; r < rows; ++r)
+        Rows(sums + r * kPanel, row + r, 1, column, columns, at + r * stride, stride);
+    }
+    for (int r = 0; r < rows && at != to; ++r) {
+      std::memcpy(to + r * product_.c_stride, tail + r * kPanel,
+                  static_cast<std::size_t>(columns) * sizeof(T));
+    }
+  }
+
+  // Rows that have the same bias and scales.
+  template <class T>
+  HWY_NOINLINE void Rows(const std::int32_t* HWY_RESTRICT sums, std::int64_t row, int rows,
+                         std::int64_t column, std::int64_t columns, T* HWY_RESTRICT to,
+                         std::int64_t stride) const {
+    const DI d;
+    const DF df;
+    constexpr float kMagic = 12582912.0f;
+    const auto low = hn::Set(df, low_), high = hn::Set(df, high_), magic = hn::Set(df, kMagic);
+    const VI less = hn::Set(d, 0x4B400000 - e_.zero_point);
+    HWY_ALIGN std::int32_t biases[kPanel] = {};
+    HWY_ALIGN float scales[kPanel], addends[kPanel] = {};
+    const std::int32_t* bias = e_.bias.data ? SpreadRow(e_.bias, row, column, columns, biases) : biases;
+    const float* scale = e_.scale.data ? SpreadRow(e_.scale, row, column, columns, scales) : addends;
+    const float* addend = e_.addend.data ? SpreadRow(e_.addend, row, column, columns, addends) : addends;
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      const VI bias_v = hn::LoadU(d, bias + v * kLanes);
+      const auto scale_v = hn::LoadU(df, scale + v * kLanes), addend_v = hn::LoadU(df, addend + v * kLanes);
+      for (int r = 0; r < rows; ++r) {
+        T* here = to + r * stride + v * kLanes;
+        const VI sum = hn::Add(hn::Load(d, sums + r * kPanel + v * kLanes), bias_v);
+        if constexpr (std::is_same_v<T, std::int32_t>) {
+          hn::StoreU(sum, d, here);
+        } else if constexpr (std::is_same_v<T, float>) {
+          hn::StoreU(hn::Add(hn::Mul(hn::ConvertTo(df, sum), scale_v), addend_v), df, here);
+        } else {
+          // The bounds are whole numbers: clamping before rounding is clamping after it. Adding 1.5·2²³
+          // rounds half to even, and leaves the whole number in the low bits.
+          const auto x = hn::Mul(hn::ConvertTo(df, sum), scale_v);
+          const auto rounded = hn::Add(hn::Min(hn::Max(x, low), high), magic);
+          const hn::Rebind<T, DI> narrow;
+          hn::StoreU(hn::DemoteTo(narrow, hn::Sub(hn::BitCast(d, rounded), less)), narrow, here);
+        }
+      }
+    }
+  }
+
   HWY_INLINE void PutCodes(const std::int32_t* whole, std::int64_t row, std::int64_t column,
                            std::int64_t columns) const {
     switch (e_.type) {
@@ -203,7 +257,8 @@ class WholeFinish {
 
   const WholeProduct& product_;
   const WholeEpilogue& e_;
-  float low_, high_;
+  const float low_, high_;
+  const bool by_row_;  // bias or scales differ from row to row
 };
 
 }  // namespace HWY_NAMESPACE
