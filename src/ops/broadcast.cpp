@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "ops/layout.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -174,6 +175,7 @@ Result<bool> run_laid(Frame& frame, std::size_t a, std::size_t b, ElementType ty
      {loops, one->data, other->data, out->mutable_bytes(), bytes_of(first.type()), bytes_of(type), row,
       parameters},
      out->stored(), cost);
+  clear_padding(*out);
   return true;
 }
 

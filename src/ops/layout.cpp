@@ -107,4 +107,18 @@ Result<Array> in_layout(Frame& frame, const Array& array, Layout layout) {
   return copy;
 }
 
+void clear_padding(Array& array) {
+  if (array.layout() != Layout::blocked8 || array.dim(1) % 8 == 0) return;
+  const std::int64_t channels = array.dim(1), blocks = (channels + 7) / 8;
+  const std::int64_t space = array.dims().product(2, array.rank());
+  const auto used = static_cast<std::size_t>(channels % 8), size = element_bytes(array.type());
+  for (std::int64_t n = 0; n < array.dim(0); ++n) {
+    const std::int64_t last = ((n + 1) * blocks - 1) * space;  // of eights
+    for (std::int64_t s = 0; s < space; ++s) {
+      std::byte* eight = array.mutable_bytes() + static_cast<std::size_t>((last + s) * 8) * size;
+      std::memset(eight + used * size, 0, (8 - used) * size);
+    }
+  }
+}
+
 }  // namespace anybit::ops

@@ -7,6 +7,9 @@ namespace anybit::ops {
 
 // `to` has the same type and dims as `from`. Channels that are padding become zero.
 void relay(const Array& from, Array& to, ThreadPool* pool = nullptr);
+// Zeros where there are no channels: convolutions multiply them by zero, which infinity and NaN survive. For
+// operators that went over all that is stored.
+void clear_padding(Array& array);
 
 // Memory for an intermediate result, until the node is done.
 Result<Array> scratch_array(Frame& frame, ElementType type, const Dims& dims, Layout layout);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/convert.hpp"
+#include "ops/layout.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -56,6 +57,7 @@ Result<void> run_map(Frame& frame, kernels::Map map, Exact exact, double a, doub
     kernels::map(map, in.data<float>() + first, out->mutable_data<float>() + first,
                  static_cast<std::size_t>(last - first), a_float, b_float);
   });
+  clear_padding(*out);
   return {};
 }
 
@@ -68,6 +70,7 @@ Result<void> run_exact(Frame& frame, Exact exact, double a, double b) {
     });
   });
   if (!known) return wrong_type(frame, 0);
+  clear_padding(*out);
   return {};
 }
 

@@ -199,3 +199,49 @@ def test_wrong_inputs_are_told(random):
         run("Add", [a, b.astype(np.float64)])
     with pytest.raises(ExecutorError):
         run("BitShift", [np.arange(3, dtype=np.uint8)] * 2, {"direction": "UP"})
+
+
+def after_convolution(op, other, channels, attributes=None, constant=True, first=True):
+    """x → Conv (whose result may lie in blocks of channels) → op with `other` → Conv."""
+    weights = lambda name, shape: numpy_helper.from_array(np.linspace(-1, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape), name)
+    held = [weights("w", (channels, 3, 3, 3)), weights("v", (5, channels, 1, 1))]
+    ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)]
+    operands = ["c"]
+    if other is not None:
+        operands = ["c", "other"] if first else ["other", "c"]
+        if constant:
+            held.append(numpy_helper.from_array(other, "other"))
+        else:
+            ports.append(helper.make_tensor_value_info("other", TensorProto.FLOAT, None))
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), helper.make_node(op, operands, ["y"], **(attributes or {})),
+             helper.make_node("Conv", ["y", "v"], ["z"])]
+    graph = helper.make_graph(nodes, "g", ports, [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("y", "z")],
+                              initializer=held)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def agree_with_peer(proto, inputs):
+    wanted = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)
+    executor = Executor(proto)
+    for _ in range(3):  # the first run plans the memory of the others
+        for got, other in zip(executor.run(inputs), wanted):
+            np.testing.assert_allclose(got, other, rtol=2e-4, atol=2e-4 * np.abs(other[np.isfinite(other)]).max())
+
+
+@pytest.mark.parametrize("channels", [8, 16, 13])
+@pytest.mark.parametrize("shape", [(), (1,), (-1, 1, 1), (1, -1, 1, 1), (2, -1, 1, 1), (2, 1, 6, 7), (6, 7), (2, -1, 6, 7),
+                                   (1, 1, 1, 7), (2, 1, 1, 1)])
+def test_pairs_after_a_convolution(random, channels, shape):
+    shape = tuple(channels if size < 0 else size for size in shape)
+    x, other = numbers(random, (2, 3, 6, 7), np.float32), numbers(random, shape, np.float32, 1, 3)
+    agree_with_peer(after_convolution("Div", other, channels), {"x": x})
+    agree_with_peer(after_convolution("Add", other, channels, constant=False), {"x": x, "other": other})
+    agree_with_peer(after_convolution("Sub", other, channels, first=False), {"x": x})
+
+
+@pytest.mark.parametrize("op, attributes", [("Sigmoid", {}), ("HardSwish", {}), ("Clip", {}), ("Exp", {}), ("LeakyRelu", {"alpha": 0.3}),
+                                            ("Reciprocal", {}), ("Gelu", {}), ("Abs", {})])
+@pytest.mark.parametrize("channels", [8, 13])
+def test_functions_after_a_convolution(random, op, attributes, channels):
+    x = numbers(random, (2, 3, 6, 7), np.float32, -1, 1)
+    agree_with_peer(after_convolution(op, None, channels, attributes), {"x": x})
