@@ -8,7 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/softmax_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/exp-inl.h"
+#include "kernels/float_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -38,7 +38,7 @@ HWY_INLINE void SoftmaxRow(const float* x, std::size_t n, float largest, bool lo
   const VF top = hn::Set(d, largest);
   VF sums = hn::Zero(d);
   const auto add = [&](VF v) HWY_ATTR {
-    const VF e = ExpOf(d, hn::Sub(v, top));
+    const VF e = float_math::Exp(hn::Sub(v, top));
     sums = hn::Add(sums, e);
     return e;
   };
@@ -91,7 +91,7 @@ HWY_INLINE void SoftmaxColumn(const float* x, std::size_t n, std::size_t stride,
   }
   VF sum = hn::Zero(d);
   for (std::size_t i = 0; i < n; ++i) {
-    const VF e = ExpOf(d, hn::Sub(LoadColumns(x + i * stride, width), top));
+    const VF e = float_math::Exp(hn::Sub(LoadColumns(x + i * stride, width), top));
     sum = hn::Add(sum, e);
     if (!log) StoreColumns(e, width, y + i * stride);
   }

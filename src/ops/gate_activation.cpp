@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "kernels/gates.hpp"
+#include "kernels/map.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -70,8 +70,8 @@ void apply_each(const GateActivation& activation, C* x, std::int64_t n) {
 }  // namespace
 
 void GateActivation::apply(float* x, std::int64_t n) const {
-  if (kind == Kind::sigmoid) return kernels::sigmoid_row(x, static_cast<std::size_t>(n));
-  if (kind == Kind::tanh) return kernels::tanh_row(x, static_cast<std::size_t>(n));
+  if (kind == Kind::sigmoid) return kernels::map(kernels::Map::sigmoid, x, x, static_cast<std::size_t>(n));
+  if (kind == Kind::tanh) return kernels::map(kernels::Map::tanh, x, x, static_cast<std::size_t>(n));
   apply_each(*this, x, n);
 }
 void GateActivation::apply(double* x, std::int64_t n) const { apply_each(*this, x, n); }
