@@ -83,18 +83,35 @@ Result<Dims> joined_dims(const Frame& frame, std::size_t axis) {
   return dims;
 }
 
+// The layout of all inputs, if they can be joined in it: blocks of channels must be whole where others
+// follow.
+Layout common_layout(const Frame& frame, std::size_t axis) {
+  const Layout layout = frame.in(0).layout();
+  for (std::size_t i = 0; i < frame.input_count(); ++i) {
+    const Array& input = frame.in(i);
+    const bool whole = i + 1 == frame.input_count() || input.rank() < 2 || input.dim(1) % 8 == 0;
+    if (input.layout() != layout || (layout == Layout::blocked8 && axis == 1 && !whole)) return Layout::plain;
+  }
+  return frame.in(0).rank() < Dims::kCapacity ? layout : Layout::plain;
+}
+
 Result<void> run(Frame& frame) {
-  const Array& first = frame.in(0);
-  const std::size_t axis = TRY(axis_of(frame.integer("axis", 1), first.rank()));
+  const std::size_t axis = TRY(axis_of(frame.integer("axis", 1), frame.in(0).rank()));
   const Dims dims = TRY(joined_dims(frame, axis));
   if (frame.input_count() == 1) return frame.share(0, 0, dims);
-  Array* out = TRY(frame.out(0, first.type(), dims));
-  const Dims strides = strides_of(dims);
+  const Layout layout = common_layout(frame, axis);
+  for (std::size_t i = 0; i < frame.input_count(); ++i) {
+    if (frame.in(i).layout() != layout) TRY(frame.make_plain(i));
+  }
+  Array* out = TRY(frame.out(0, frame.in(0).type(), dims, layout));
+  const Dims strides = strides_of(stored_dims(dims, layout));
+  const std::size_t joined = stored_axis(axis, dims.size(), layout);
   std::int64_t at = 0;
   for (std::size_t i = 0; i < frame.input_count(); ++i) {
     const Array& input = frame.in(i);
-    copy_view(frame, input.dims(), input, {0, strides_of(input.dims())}, *out, {at * strides[axis], strides});
-    at += input.dim(axis);
+    const Dims sizes = stored_dims(input.dims(), layout);
+    copy_view(frame, sizes, input, {0, strides_of(sizes)}, *out, {at * strides[joined], strides});
+    at += sizes[joined];
   }
   return {};
 }
@@ -137,7 +154,12 @@ Result<void> run_qlinear(Frame& frame) {
 
 std::span<const Descriptor> concat_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Concat", .domain = "", .since = {1, 4, 11, 13}, .infer = infer, .run = run},
+      {.name = "Concat",
+       .domain = "",
+       .since = {1, 4, 11, 13},
+       .infer = infer,
+       .run = run,
+       .layouts = Layouts::each},
       {.name = "QLinearConcat",
        .domain = kMicrosoft,
        .since = {1},

@@ -32,6 +32,20 @@ void copy_view(const Frame& frame, const Array& from, const View& from_view, Arr
   copy_view(frame, to.dims(), from, from_view, to, {0, strides_of(to.dims())});
 }
 
+Dims stored_dims(const Dims& dims, Layout layout) {
+  if (layout == Layout::plain) return dims;
+  Dims stored{dims[0]};
+  if (layout == Layout::blocked8) stored.push_back((dims[1] + 7) / 8);
+  for (std::size_t i = 2; i < dims.size(); ++i) stored.push_back(dims[i]);
+  stored.push_back(layout == Layout::blocked8 ? 8 : dims[1]);
+  return stored;
+}
+
+std::size_t stored_axis(std::size_t axis, std::size_t rank, Layout layout) {
+  if (layout != Layout::channels_last || axis == 0) return axis;
+  return axis == 1 ? rank - 1 : axis - 1;
+}
+
 Result<Dims> axes_within(std::span<const std::int64_t> axes, std::size_t rank) {
   if (axes.size() > rank) return wrong(fmt::format("{} axes are given for rank {}", axes.size(), rank));
   Dims result;

@@ -17,6 +17,11 @@ void copy_view(const Frame& frame, const Dims& sizes, const Array& from, const V
 // The same onto the whole of `to`, row by row.
 void copy_view(const Frame& frame, const Array& from, const View& from_view, Array& to);
 
+// The dims under which the elements of a layout lie row by row: [batch, channels / 8, space…, 8] if they are
+// blocked; and where an axis is found among them.
+Dims stored_dims(const Dims& dims, Layout layout);
+std::size_t stored_axis(std::size_t axis, std::size_t rank, Layout layout);
+
 // Axes counted from the front, none twice.
 Result<Dims> axes_within(std::span<const std::int64_t> axes, std::size_t rank);
 

@@ -155,3 +155,26 @@ def test_a_broken_image_is_empty():
     for data in (b"", b"no image", b"\x89PNG\r\n\x1a\n broken"):
         inputs = [np.frombuffer(data, np.uint8)]
         assert ours(model_of("ImageDecoder", inputs), inputs)[0].shape == (0, 0, 3)
+
+
+@pytest.mark.parametrize("channels,mode", [(16, "nearest"), (16, "linear"), (12, "nearest"), (12, "linear"), (16, "cubic")])
+def test_resize_and_concat_between_convolutions(channels, mode):
+    """In whatever layout a convolution leaves its output."""
+    from onnx import TensorProto, helper, numpy_helper
+    from one_node import theirs
+    random = np.random.default_rng(14)
+    weights = {"w1": random.standard_normal((channels, 3, 3, 3)), "w2": random.standard_normal((5, 2 * channels, 1, 1)),
+               "scales": np.array([1, 1, 2, 2])}
+    nodes = [helper.make_node("Conv", ["x0", "w1"], ["a"], pads=[1, 1, 1, 1]),
+             helper.make_node("Resize", ["a", "", "scales"], ["b"], mode=mode),
+             helper.make_node("Resize", ["b", "", "half"], ["c"], mode="linear"),
+             helper.make_node("Concat", ["a", "c"], ["d"], axis=1),
+             helper.make_node("Conv", ["d", "w2"], ["y"])]
+    weights["half"] = np.array([1, 1, 0.5, 0.5])
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x0", TensorProto.FLOAT, [1, 3, 8, 10])],
+                              [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "ybd"],
+                              [numpy_helper.from_array(w.astype(np.float32), name) for name, w in weights.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=10)
+    inputs = [random.random((1, 3, 8, 10)).astype(np.float32)]
+    for got, wanted in zip(ours(model, inputs), theirs(model, inputs)):
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-4)

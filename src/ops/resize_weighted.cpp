@@ -1,0 +1,101 @@
+// Resize by weighted sums of neighbours: linear and cubic.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/resize_plan.hpp"
+
+namespace anybit::ops {
+namespace {
+
+// One axis after the other, in C; the two innermost of an image at once. The result is in `from` or in memory
+// of the frame.
+template <class C>
+Result<const C*> interpolate(Frame& frame, const ResizePlan& plan, const C* from, C* result) {
+  Dims dims = plan.from;
+  const std::size_t rank = dims.size();
+  std::size_t left = 0;  // axes that are still to be done
+  for (std::size_t i = 0; i < rank; ++i) left += plan.axes[i].still(plan.rule) ? 0 : 1;
+  const auto next = [&](std::int64_t count) -> Result<C*> {
+    if (left == 0) return result;
+    return TRY(frame.scratch_of<C>(count)).data();
+  };
+  for (std::size_t i = 0; i < rank; ++i) {
+    const ResizeAxis& axis = plan.axes[i];
+    if (axis.still(plan.rule)) continue;
+    const auto taps = TRY(resize_taps<C>(frame, plan.rule, axis));
+    const std::int64_t outer = dims.product(0, i), inner = dims.product(i + 1, rank);
+    if constexpr (std::is_same_v<C, float>) {
+      if (left == 2 && i + 2 == rank && taps.taps <= 16) {
+        const auto columns = TRY(resize_taps<C>(frame, plan.rule, plan.axes[i + 1]));
+        constexpr std::int64_t kRows = 64;  // of a part: each needs memory of its own
+        const std::int64_t parts = (taps.out + kRows - 1) / kRows;
+        const auto scratch = TRY(frame.scratch_of<float>(outer * parts * taps.taps * columns.out));
+        const auto body = [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t part = begin; part < end; ++part) {
+            const std::int64_t image = part / parts, row = part % parts * kRows;
+            kernels::resize_rows(
+                taps, columns, from + image * taps.in * columns.in, result + image * taps.out * columns.out,
+                row, std::min(row + kRows, taps.out), scratch.data() + part * taps.taps * columns.out);
+          }
+        };
+        parallel(frame, outer * parts, 3.0 * static_cast<double>(std::min(kRows, taps.out) * columns.out),
+                 std::ref(body));
+        return result;
+      }
+    }
+    --left;
+    dims[i] = axis.out;
+    C* to = TRY(next(dims.count()));
+    // Whole lines where neighbours lie side by side.
+    const std::int64_t together = inner == 1 ? axis.out : 1;
+    const auto body = [&](std::int64_t begin, std::int64_t end) {
+      kernels::resize_slices(taps, inner, from, to, begin * together, end * together);
+    };
+    parallel(frame, outer * axis.out / together, 1.0 * static_cast<double>(together * inner * taps.taps),
+             std::ref(body));
+    from = to;
+  }
+  return from;
+}
+
+template <class T>
+T rounded(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    const double whole = std::nearbyint(value);
+    constexpr auto low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    if (!(whole > static_cast<double>(low))) return low;
+    return whole >= static_cast<double>(high) ? high : static_cast<T>(whole);
+  } else {
+    return static_cast<T>(static_cast<Computed<T>>(value));
+  }
+}
+
+template <class T>
+Result<void> run_weighted(Frame& frame, const ResizePlan& plan, Array& out) {
+  // Small types are exact in float32.
+  using C = std::conditional_t<sizeof(T) <= 2 || std::is_same_v<T, float>, float, double>;
+  const Array& input = frame.in(0);
+  if constexpr (std::is_same_v<C, T>) {
+    TRY(interpolate<C>(frame, plan, input.data<T>(), out.mutable_data<T>()));
+  } else {
+    const auto wide = TRY(frame.scratch_of<C>(input.stored()));
+    const auto result = TRY(frame.scratch_of<C>(out.stored()));
+    std::ranges::transform(input.elements<T>(), wide.begin(),
+                           [](T element) { return static_cast<C>(static_cast<Computed<T>>(element)); });
+    const C* found = TRY(interpolate<C>(frame, plan, wide.data(), result.data()));
+    std::transform(found, found + out.stored(), out.mutable_data<T>(),
+                   [](C value) { return rounded<T>(static_cast<double>(value)); });
+  }
+  return extrapolate(frame, plan, out);
+}
+
+}  // namespace
+
+Result<void> resize_weighted(Frame& frame, const ResizePlan& plan, Array& out) {
+  Result<void> result = wrong_type(frame, 0);
+  for_number(out.type(), [&]<class T>(T) { result = run_weighted<T>(frame, plan, out); });
+  return result;
+}
+
+}  // namespace anybit::ops
