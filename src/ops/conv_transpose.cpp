@@ -1,7 +1,10 @@
-// ConvTranspose: each input element scatters a kernel. ONNX: ConvTranspose-1, -11, -22.
+// ConvTranspose: each input element spreads a kernel. ONNX: ConvTranspose-1, -11, -22. float32 with constant
+// weights as matrix products, everything else from the definition.
 #include "base/checked.hpp"
 #include "kernels/conv_direct.hpp"
 #include "ops/conv_call.hpp"
+#include "ops/conv_transpose_gemm.hpp"
+#include "ops/layout.hpp"
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 
@@ -187,6 +190,12 @@ Result<void> run_as(Frame& frame, const kernels::ConvSizes& sizes, Array& out) {
   return {};
 }
 
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  const Array* w = setup.constant(1);
+  if (!w) return std::shared_ptr<const Prepared>();
+  return std::shared_ptr<const Prepared>(spread_matrices(*w, setup.integer("group", 1)));
+}
+
 Result<void> run(Frame& frame) {
   const Array &x = frame.in(0), &w = frame.in(1);
   const kernels::ConvSizes sizes = TRY(backward_sizes(frame, x.dims(), w.dims()));
@@ -194,10 +203,15 @@ Result<void> run(Frame& frame) {
   if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.in_channels));
   Dims dims{x.dim(0), sizes.in_channels};
   for (std::size_t i = kAxes + 2 - x.rank(); i < kAxes; ++i) dims.push_back(sizes.window[i].input);
-  Array* out = TRY(frame.out(0, x.type(), dims));
+  if (!element_count(dims.span())) return wrong(fmt::format("the output would be {}", to_string(dims)));
+  const auto* matrices = frame.prepared<SpreadMatrices>();
+  if (matrices && x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0)
+    return run_spread(frame, sizes, dims, *matrices);
+  for (std::size_t i = 0; i < frame.input_count(); ++i) TRY(frame.make_plain(i));
+  Array* out = TRY(frame.out(0, frame.in(0).type(), dims));
   if (out->count() == 0) return {};
   Result<void> done;
-  if (!for_real(x.type(), [&]<class T>(T) { done = run_as<T>(frame, sizes, *out); }))
+  if (!for_real(out->type(), [&]<class T>(T) { done = run_as<T>(frame, sizes, *out); }))
     return wrong_type(frame, 0);
   return done;
 }
@@ -211,7 +225,9 @@ std::span<const Descriptor> conv_transpose_descriptors() {
                                     .infer = infer,
                                     .macs = macs,
                                     .run = run,
-                                    .required = 2}};
+                                    .prepare = prepare,
+                                    .required = 2,
+                                    .layouts = Layouts::each}};
   return all;
 }
 

@@ -108,6 +108,31 @@ def test_a_chain_stays_in_blocks_and_sums_do_not_spoil_what_others_read():
             close(got, other)
 
 
+TRANSPOSED = [  # channels, outputs, groups, attributes
+    (16, 24, 1, dict(kernel_shape=[2, 2], strides=[2, 2])), (8, 3, 1, dict(kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1],
+                                                                           output_padding=[1, 1])),
+    (12, 8, 2, dict(kernel_shape=[4, 3], strides=[3, 1], dilations=[1, 2], pads=[0, 1, 2, 0])),
+    (32, 16, 2, dict(kernel_shape=[3, 3], strides=[1, 2])), (4, 4, 4, dict(kernel_shape=[3, 3], output_shape=[23, 21], strides=[2, 2])),
+    (5, 8, 1, dict(kernel_shape=[3, 3], auto_pad="SAME_UPPER", strides=[2, 2])),
+    (5, 8, 1, dict(kernel_shape=[3], strides=[2])), (8, 8, 1, dict(kernel_shape=[2, 3, 2], strides=[2, 1, 2]))]
+
+
+@pytest.mark.parametrize("number", range(len(TRANSPOSED)))
+@pytest.mark.parametrize("constant", [True, False])
+def test_transposed_convolution_is_that_of_onnx_runtime(number, constant):
+    random = np.random.default_rng([SEED, number])
+    channels, outputs, groups, attributes = TRANSPOSED[number]
+    x = random.standard_normal((2, channels, *[11, 10, 9][:len(attributes["kernel_shape"])]), np.float32)
+    w = random.standard_normal((channels, outputs // groups, *attributes["kernel_shape"]), np.float32)
+    bias = random.standard_normal(outputs, np.float32)
+    inputs = [("x", TensorProto.FLOAT, x.shape)] + ([] if constant else [("w", TensorProto.FLOAT, w.shape)])
+    feeds = {"x": x} if constant else {"x": x, "w": w}
+    model = model_of([helper.make_node("ConvTranspose", ["x", "w", "b"], ["y"], group=groups, **attributes)], inputs,
+                     [("y", TensorProto.FLOAT)], {"w": w, "b": bias} if constant else {"b": bias})
+    close(Executor(model).run(feeds)[0], reference(model, feeds)[0])
+    np.testing.assert_array_equal(Executor(model).run(feeds)[0], Executor(model, threads=3).run(feeds)[0])
+
+
 @pytest.mark.parametrize("attributes,shape,weight", [
     ({"group": 0}, (1, 8, 5, 5), (8, 8, 3, 3)), ({"group": 3}, (1, 8, 5, 5), (8, 8, 3, 3)),
     ({"strides": [0, 1]}, (1, 8, 5, 5), (8, 8, 3, 3)), ({"pads": [-1, 0, 0, 0]}, (1, 8, 5, 5), (8, 8, 3, 3)),
