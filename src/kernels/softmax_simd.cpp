@@ -1,7 +1,7 @@
 #include <cmath>
 #include <cstring>
+#include <limits>
 
-#include "kernels/reduce.hpp"
 #include "kernels/softmax.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,53 +17,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using DF = hn::ScalableTag<float>;
 using VF = hn::Vec<DF>;
-
-// y = body(x); what is left at the end is followed by `padding`.
-template <class Body>
-HWY_INLINE void EachVector(const float* x, std::size_t n, float padding, float* y, const Body& body) {
-  const DF d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) hn::StoreU(body(hn::LoadU(d, x + i)), d, y + i);
-  if (i == n) return;
-  HWY_ALIGN float buffer[hn::MaxLanes(d)];
-  hn::Store(hn::Set(d, padding), d, buffer);
-  std::memcpy(buffer, x + i, (n - i) * sizeof(float));
-  hn::Store(body(hn::Load(d, buffer)), d, buffer);
-  std::memcpy(y + i, buffer, (n - i) * sizeof(float));
-}
-
-HWY_INLINE void SoftmaxRow(const float* x, std::size_t n, float largest, bool log, float* y) {
-  const DF d;
-  const VF top = hn::Set(d, largest);
-  VF sums = hn::Zero(d);
-  const auto add = [&](VF v) HWY_ATTR {
-    const VF e = float_math::Exp(hn::Sub(v, top));
-    sums = hn::Add(sums, e);
-    return e;
-  };
-  // What pads the last vector adds nothing to the sum.
-  const float nothing = -std::numeric_limits<float>::infinity();
-  if (log) {
-    HWY_ALIGN float unused[hn::MaxLanes(d)];
-    const std::size_t lanes = hn::Lanes(d);
-    for (std::size_t i = 0; i < n; i += lanes) {
-      EachVector(x + i, HWY_MIN(lanes, n - i), nothing, unused, add);
-    }
-    const VF rest = hn::Set(d, std::log(hn::GetLane(hn::SumOfLanes(d, sums))));
-    EachVector(x, n, 0, y, [&](VF v) HWY_ATTR { return hn::Sub(hn::Sub(v, top), rest); });
-    return;
-  }
-  EachVector(x, n, nothing, y, add);
-  const VF inverse = hn::Set(d, 1.0f / hn::GetLane(hn::SumOfLanes(d, sums)));
-  EachVector(y, n, 0, y, [&](VF v) HWY_ATTR { return hn::Mul(v, inverse); });
-}
-
-void SoftmaxRows(const float* x, std::size_t rows, std::size_t n, bool log, float* y) {
-  for (std::size_t row = 0; row < rows; ++row) {
-    SoftmaxRow(x + row * n, n, row_max(x + row * n, n), log, y + row * n);
-  }
-}
 
 // Up to a vector of floats; what is not there is zero.
 HWY_INLINE VF LoadColumns(const float* x, std::size_t width) {
@@ -81,42 +34,126 @@ HWY_INLINE void StoreColumns(VF v, std::size_t width, float* y) {
   std::memcpy(y, buffer, width * sizeof(float));
 }
 
+// e^x for x ≤ 0, the only ones there are once the largest is subtracted; zero below the normal numbers. NaN
+// stays.
+HWY_INLINE VF ExpOfNegative(VF x) {
+  constexpr float kFit[] = {0.499999934f, 0.166665206f, 0.0416683881f, 0.00836871709f, 0.00138145964f};
+  const DF d;
+  const VF n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
+  VF r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
+  const VF p = hn::MulAdd(float_math::Polynomial(r, kFit), hn::Mul(r, r), hn::Add(r, hn::Set(d, 1.0f)));
+  const VF result = hn::Mul(p, float_math::PowerOfTwo(hn::ConvertTo(float_math::DI(), n)));
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), result);
+}
+
+// NaNs need not be found: they make the sum one.
+HWY_INLINE float Largest(const float* x, std::size_t n) {
+  const DF d;
+  const std::size_t lanes = hn::Lanes(d);
+  VF a = hn::Set(d, -std::numeric_limits<float>::infinity()), b = a;
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    a = hn::Max(a, hn::LoadU(d, x + i));
+    b = hn::Max(b, hn::LoadU(d, x + i + lanes));
+  }
+  float largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+  for (; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
+  return largest;
+}
+
+// Σ e^(x - top). The terms go to y unless it is null.
+HWY_INLINE float SumOfExp(const float* x, std::size_t n, VF top, float* y) {
+  const DF d;
+  const std::size_t lanes = hn::Lanes(d);
+  VF a = hn::Zero(d), b = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const VF first = ExpOfNegative(hn::Sub(hn::LoadU(d, x + i), top));
+    const VF second = ExpOfNegative(hn::Sub(hn::LoadU(d, x + i + lanes), top));
+    a = hn::Add(a, first);
+    b = hn::Add(b, second);
+    if (y) {
+      hn::StoreU(first, d, y + i);
+      hn::StoreU(second, d, y + i + lanes);
+    }
+  }
+  for (; i < n; i += lanes) {
+    const std::size_t width = HWY_MIN(lanes, n - i);
+    VF e = ExpOfNegative(hn::Sub(LoadColumns(x + i, width), top));
+    if (width < lanes) e = hn::IfThenElseZero(hn::FirstN(d, width), e);
+    a = hn::Add(a, e);
+    if (y) StoreColumns(e, width, y + i);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(a, b)));
+}
+
+HWY_INLINE void SoftmaxRow(const float* x, std::size_t n, bool log, float* y) {
+  const DF d;
+  const std::size_t lanes = hn::Lanes(d);
+  const VF top = hn::Set(d, Largest(x, n));
+  const float sum = SumOfExp(x, n, top, log ? nullptr : y);
+  const VF last = hn::Set(d, log ? std::log(sum) : 1.0f / sum);
+  const float* from = log ? x : y;
+  const auto finished = [&](VF v)
+                            HWY_ATTR { return log ? hn::Sub(hn::Sub(v, top), last) : hn::Mul(v, last); };
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(finished(hn::LoadU(d, from + i)), d, y + i);
+  if (i < n) StoreColumns(finished(LoadColumns(from + i, n - i)), n - i, y + i);
+}
+
+void SoftmaxRows(const float* x, std::size_t rows, std::size_t n, bool log, float* y) {
+  for (std::size_t row = 0; row < rows; ++row) SoftmaxRow(x + row * n, n, log, y + row * n);
+}
+
+// kVectors vectors of columns side by side, so that whole cache lines are used; only a single one may be
+// narrower than a vector.
+template <std::size_t kVectors>
 HWY_INLINE void SoftmaxColumn(const float* x, std::size_t n, std::size_t stride, std::size_t width, bool log,
                               float* y) {
   const DF d;
-  VF top = LoadColumns(x, width);
+  const std::size_t lanes = hn::Lanes(d);
+  VF top[kVectors], sum[kVectors];
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    top[v] = LoadColumns(x + v * lanes, width);
+    sum[v] = hn::Zero(d);
+  }
   for (std::size_t i = 1; i < n; ++i) {
-    const VF v = LoadColumns(x + i * stride, width);
-    top = hn::IfThenElse(hn::Or(hn::Gt(v, top), hn::IsNaN(v)), v, top);
+    for (std::size_t v = 0; v < kVectors; ++v)
+      top[v] = hn::Max(top[v], LoadColumns(x + i * stride + v * lanes, width));
   }
-  VF sum = hn::Zero(d);
   for (std::size_t i = 0; i < n; ++i) {
-    const VF e = float_math::Exp(hn::Sub(LoadColumns(x + i * stride, width), top));
-    sum = hn::Add(sum, e);
-    if (!log) StoreColumns(e, width, y + i * stride);
-  }
-  if (!log) {
-    const VF inverse = hn::Div(hn::Set(d, 1.0f), sum);
-    for (std::size_t i = 0; i < n; ++i) {
-      StoreColumns(hn::Mul(LoadColumns(y + i * stride, width), inverse), width, y + i * stride);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t at = i * stride + v * lanes;
+      const VF e = ExpOfNegative(hn::Sub(LoadColumns(x + at, width), top[v]));
+      sum[v] = hn::Add(sum[v], e);
+      if (!log) StoreColumns(e, width, y + at);
     }
-    return;
   }
-  HWY_ALIGN float sums[hn::MaxLanes(d)];
-  hn::Store(sum, d, sums);
-  for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) sums[lane] = std::log(sums[lane]);
-  const VF rest = hn::Load(d, sums);
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    sum[v] = log ? float_math::Log(sum[v]) : hn::Div(hn::Set(d, 1.0f), sum[v]);
+  }
   for (std::size_t i = 0; i < n; ++i) {
-    StoreColumns(hn::Sub(hn::Sub(LoadColumns(x + i * stride, width), top), rest), width, y + i * stride);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const std::size_t at = i * stride + v * lanes;
+      const VF result = log ? hn::Sub(hn::Sub(LoadColumns(x + at, width), top[v]), sum[v])
+                            : hn::Mul(LoadColumns(y + at, width), sum[v]);
+      StoreColumns(result, width, y + at);
+    }
   }
 }
 
 void SoftmaxColumns(const float* x, std::size_t n, std::size_t stride, std::size_t columns, bool log,
                     float* y) {
+  constexpr std::size_t kVectors = 4;
   const std::size_t lanes = hn::Lanes(DF());
   if (n == 0) return;
-  for (std::size_t column = 0; column < columns; column += lanes) {
-    SoftmaxColumn(x + column, n, stride, HWY_MIN(lanes, columns - column), log, y + column);
+  std::size_t column = 0;
+  for (; column + kVectors * lanes <= columns; column += kVectors * lanes) {
+    SoftmaxColumn<kVectors>(x + column, n, stride, lanes, log, y + column);
+  }
+  for (; column < columns; column += lanes) {
+    SoftmaxColumn<1>(x + column, n, stride, HWY_MIN(lanes, columns - column), log, y + column);
   }
 }
 
