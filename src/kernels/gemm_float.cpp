@@ -10,7 +10,7 @@ namespace HWY_NAMESPACE {
 
 using VF = hn::Vec<DF>;
 
-constexpr std::int64_t kAhead = 32;  // rows of B
+constexpr std::int64_t kAhead = 128;  // rows of B
 
 // A tile of `Rows` rows. `b` has rows of 16.
 template <int Rows>
@@ -26,7 +26,6 @@ HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, co
       sum[r][v] = first ? hn::Zero(d) : hn::LoadU(d, sums + r * sum_stride + v * kLanes);
   }
   for (std::int64_t k = 0; k < count; ++k) {
-    if (Rows <= 2) __builtin_prefetch(b + (k + kAhead) * kPanel);  // memory is what takes time
     VF row[kVectors];
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) row[v] = hn::LoadU(d, b + k * kPanel + v * kLanes);
@@ -44,6 +43,47 @@ HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, co
   for (int r = 0; r < Rows; ++r) {
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) hn::StoreU(sum[r][v], d, sums + r * sum_stride + v * kLanes);
+  }
+}
+
+// The same for a few rows and several panels at once: one panel's sums alone would wait for each other.
+template <int Rows, int Panels>
+HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
+                             std::int64_t count, float* HWY_RESTRICT sums) {
+  const DF d;
+  VF sum[Panels][Rows][kVectors];
+  HWY_UNROLL(4)
+  for (int p = 0; p < Panels; ++p) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < Rows; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sum[p][r][v] = hn::Zero(d);
+    }
+  }
+  for (std::int64_t k = 0; k < count; ++k) {
+    HWY_UNROLL(4)
+    for (int p = 0; p < Panels; ++p) {
+      const float* row = b + (p * count + k) * kPanel;
+      __builtin_prefetch(row + kAhead * kPanel);
+      HWY_UNROLL(4)
+      for (int r = 0; r < Rows; ++r) {
+        const VF x = hn::Set(d, a[r * stride + k]);
+        HWY_UNROLL(4)
+        for (int v = 0; v < kVectors; ++v) {
+          sum[p][r][v] = hn::MulAdd(x, hn::LoadU(d, row + v * kLanes), sum[p][r][v]);
+          ANYBIT_PIN(sum[p][r][v]);
+        }
+      }
+    }
+  }
+  HWY_UNROLL(4)
+  for (int p = 0; p < Panels; ++p) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < Rows; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v)
+        hn::Store(sum[p][r][v], d, sums + (p * Rows + r) * kPanel + v * kLanes);
+    }
   }
 }
 
@@ -144,7 +184,43 @@ class FloatMath {
   const bool plain_;  // sums are C's elements
 };
 
-void FloatGemm(const FloatProduct& product, ThreadPool& pool) { RunBlocks<FloatMath>(product, 256, pool); }
+// A few rows by a packed matrix, which is read once, in order: memory is what takes time.
+template <int Rows, int Panels>
+void FewRows(const FloatProduct& product, ThreadPool& pool) {
+  struct Job {
+    const FloatProduct& product;
+    std::int64_t panels;
+  } const job{product, Ratio(product.n, kPanel)};
+  const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * product.k);
+  pool.run(Ratio(job.panels, Panels), Ratio(kPartMacs, 4 * strip_macs),
+           [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
+             const FloatProduct& of = job.product;
+             const FloatMath math(of);
+             HWY_ALIGN float sums[Rows * Panels * kPanel];
+             for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
+               const float* b = of.b->packed() + p * of.k * kPanel;
+               if (p + Panels <= job.panels) {
+                 FloatStrip<Rows, Panels>(of.a.data, of.a.row_stride, b, of.k, sums);
+                 for (int i = 0; i < Panels; ++i) math.Finish(sums + i * Rows * kPanel, 0, Rows, p + i);
+                 continue;
+               }
+               for (std::int64_t i = p; i < job.panels; ++i) {
+                 FloatStrip<Rows, 1>(of.a.data, of.a.row_stride, b + (i - p) * of.k * kPanel, of.k, sums);
+                 math.Finish(sums, 0, Rows, i);
+               }
+             }
+           });
+}
+
+void FloatGemm(const FloatProduct& product, ThreadPool& pool) {
+  if (product.m <= 4 && product.b->packed() && !product.rows && product.a.column_stride == 1) {
+    if (product.m == 1) return FewRows<1, 4>(product, pool);
+    if (product.m == 2) return FewRows<2, 2>(product, pool);
+    if (product.m == 3) return FewRows<3, 2>(product, pool);
+    return FewRows<4, 1>(product, pool);
+  }
+  RunBlocks<FloatMath>(product, 256, pool);
+}
 
 // Columns that lie side by side, or transposed.
 void FloatPanel(const MatrixView<float>& b, std::int64_t columns, std::int64_t count, float* to) {

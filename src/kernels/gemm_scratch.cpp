@@ -1,5 +1,7 @@
 #include "kernels/gemm_scratch.hpp"
 
+#include <sys/mman.h>
+
 #include <new>
 
 #include "kernels/gemm.hpp"
@@ -8,12 +10,23 @@ namespace anybit::kernels {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
+// Weights of this size and more lie on large pages where the system has them: a product reads them from end
+// to end, and would wait for the address of every 4 KB otherwise.
+constexpr std::int64_t kLargePage = std::int64_t{1} << 21;
+constexpr std::align_val_t kLargeAlignment{static_cast<std::size_t>(kLargePage)};
 
 void release(std::byte* memory) { ::operator delete[](memory, kAlignment); }
+void release_large(std::byte* memory) { ::operator delete[](memory, kLargeAlignment); }
 
 }  // namespace
 
 AlignedBytes aligned_bytes(std::int64_t bytes) {
+  if (bytes >= kLargePage) {
+    auto* memory = new (kLargeAlignment) std::byte[static_cast<std::size_t>(bytes)];
+    madvise(memory, static_cast<std::size_t>(bytes),
+            MADV_HUGEPAGE);  // a wish: what it answers does not matter
+    return {memory, release_large};
+  }
   return {new (kAlignment) std::byte[static_cast<std::size_t>(bytes)], release};
 }
 

@@ -205,9 +205,37 @@ class WideMath : public WholeLeft {
   WholeFinish finish_;
 };
 
+// A row by packed bytes, which are read once.
+void OneRow(const WholeProduct& product, ThreadPool& pool) {
+  constexpr int kStrip = 4;
+  const std::int64_t all = Ratio(product.n, kPanel),
+                     macs = std::max<std::int64_t>(1, kStrip * kPanel * product.k);
+  pool.run(Ratio(all, kStrip), Ratio(kPartMacs, macs),
+           [&product](std::int64_t first, std::int64_t last) HWY_ATTR {
+             const std::int64_t panels = Ratio(product.n, kPanel), pairs = Ratio(product.k, 2);
+             NarrowMath math(product);
+             std::int64_t stride = 0;
+             const std::int16_t* a =
+                 math.Left(0, 1, 0, product.k, gemm_scratch(math.LeftBytes(1, product.k)), stride);
+             HWY_ALIGN std::int32_t sums[kStrip * kPanel];
+             for (std::int64_t p = first * kStrip; p < std::min(last * kStrip, panels); p += kStrip) {
+               const bool whole = p + kStrip <= panels;
+               if (whole) WholeStrip<kStrip>(a, product.b->narrow(p), pairs, sums);
+               for (std::int64_t i = p; i < std::min(p + kStrip, panels); ++i) {
+                 if (!whole) WholeStrip<1>(a, product.b->narrow(i), pairs, sums + (i - p) * kPanel);
+                 math.Finish(sums + (i - p) * kPanel, 0, 1, i);
+               }
+             }
+           });
+}
+
 void WholeGemm(const WholeProduct& product, ThreadPool& pool) {
-  if (product.b->narrow(0)) {
-    RunBlocks<NarrowMath>(product, 1024, pool);
+  if (product.m == 1 && product.b->narrow(0)) {
+    OneRow(product, pool);
+  } else if (product.b->narrow(0)) {
+    // A panel's rows that are read once stay in order: memory is fastest so.
+    const bool once = product.m <= kTileRows;
+    RunBlocks<NarrowMath>(product, once ? std::max<std::int64_t>(product.k, 1) : 1024, pool);
   } else {
     RunBlocks<WholeMath>(product, 512, pool);
   }

@@ -36,6 +36,12 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
     to = static_cast<std::int32_t>(sum);
   }
 }
+
+template <int Panels>
+void WholeStrip(const std::int16_t* a, const std::int8_t* b, std::int64_t pairs, std::int32_t* sums) {
+  for (int p = 0; p < Panels; ++p)
+    WholeTile<1>(a, 0, b + p * pairs * 2 * kPanel, pairs, sums + p * kPanel, kPanel, true);
+}
 #else
 using DH = hn::Repartition<std::int16_t, DI>;
 using VH = hn::Vec<DH>;
@@ -45,7 +51,7 @@ HWY_INLINE VH LoadPairs(const std::int8_t* from) {
   return hn::PromoteTo(DH(), hn::LoadU(hn::Rebind<std::int8_t, DH>(), from));
 }
 
-constexpr std::int64_t kAhead = 64;  // pairs of rows of B
+constexpr std::int64_t kAhead = 256;  // pairs of rows of B
 
 // g++ 12 adds into another register and moves the sum back, which makes a third of the loop's instructions.
 HWY_INLINE void AddPairs(VH a, VH b, VI& sum, VI& more) {
@@ -69,7 +75,7 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
     for (int v = 0; v < kVectors; ++v) sum[r][v] = more[r][v] = hn::Zero(d);
   }
   for (std::int64_t k = 0; k < pairs; ++k) {
-    if (Rows <= 2) __builtin_prefetch(b + (k + kAhead) * 2 * kPanel);  // memory is what takes time
+    if (Rows <= 4) __builtin_prefetch(b + (k + kAhead) * 2 * kPanel);  // memory is what takes time
     VH row[kVectors];
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) row[v] = LoadPairs(b + k * 2 * kPanel + v * 2 * kLanes);
@@ -91,6 +97,39 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
       std::int32_t* to = sums + r * sum_stride + v * kLanes;
       const VI all = hn::RearrangeToOddPlusEven(sum[r][v], more[r][v]);
       hn::StoreU(first ? all : hn::Add(all, hn::LoadU(d, to)), d, to);
+    }
+  }
+}
+
+// One row by several panels of `pairs` pairs each: memory is what takes time, and answers several requests at
+// once.
+template <int Panels>
+HWY_NOINLINE void WholeStrip(const std::int16_t* HWY_RESTRICT a, const std::int8_t* HWY_RESTRICT b,
+                             std::int64_t pairs, std::int32_t* HWY_RESTRICT sums) {
+  const DI d;
+  VI sum[Panels][kVectors], more[Panels][kVectors];
+  HWY_UNROLL(4)
+  for (int p = 0; p < Panels; ++p) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) sum[p][v] = more[p][v] = hn::Zero(d);
+  }
+  for (std::int64_t k = 0; k < pairs; ++k) {
+    std::int32_t pair;
+    std::memcpy(&pair, a + 2 * k, sizeof(pair));
+    const VH x = hn::BitCast(DH(), hn::Set(d, pair));
+    HWY_UNROLL(4)
+    for (int p = 0; p < Panels; ++p) {
+      const std::int8_t* row = b + (p * pairs + k) * 2 * kPanel;
+      __builtin_prefetch(row + kAhead * 2 * kPanel);
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) AddPairs(x, LoadPairs(row + v * 2 * kLanes), sum[p][v], more[p][v]);
+    }
+  }
+  HWY_UNROLL(4)
+  for (int p = 0; p < Panels; ++p) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      hn::Store(hn::RearrangeToOddPlusEven(sum[p][v], more[p][v]), d, sums + p * kPanel + v * kLanes);
     }
   }
 }
