@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo docs test test-large test-exhaustive test-arm bench bench-io bench-formats bench-gemm lint format check-all fuzz \
+.PHONY: help build demo docs test test-large test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)
@@ -70,6 +70,14 @@ bench:  ## Run real models and single kernels, beside ONNX Runtime
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py $(BENCH)
+
+bench-conv:  ## Single convolutions, beside ONNX Runtime
+	@scripts/setup build test python models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only conv $(BENCH)
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only depthwise $(BENCH)
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py --only stem $(BENCH)
 
 bench-gemm:  ## Multiply matrices, in turns with ONNX Runtime
 	@scripts/setup build bench python

@@ -1,7 +1,9 @@
 // What follows a convolution is done while its result is in registers: the sum with another tensor, and an
 // activation. The result is ONNX Runtime's FusedConv, which some files have already; two activations are
 // names of ours.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "runtime/edit.hpp"
@@ -94,6 +96,45 @@ std::optional<Found> gate(const Edit& edit, const Program& program, std::size_t 
   return std::nullopt;
 }
 
+// The step that alone uses the output of step `from`, if it is of that operator; nothing otherwise.
+std::optional<std::size_t> follows(const Edit& edit, const Program& program, std::size_t from,
+                                   std::string_view op) {
+  const int next = edit.only_consumer(program.steps[from].outputs[0]);
+  if (next < 0 || !is(program.steps[static_cast<std::size_t>(next)], op)) return std::nullopt;
+  return static_cast<std::size_t>(next);
+}
+
+// Whether one of two inputs is the value and the other the number.
+bool is_pair(const Edit& edit, const Step& step, int value, float wanted) {
+  if (step.version < 7 || step.inputs.size() != 2) return false;
+  const std::size_t other = step.inputs[0] == value ? 1 : 0;
+  return step.inputs[1 - other] == value && step.inputs[other] >= 0 &&
+         number(edit, step, other, 0) == wanted && edit.constant(step.inputs[other])->rank() <= 1;
+}
+
+// x · Clip(x + 3, 0, 6) / 6: HardSwish as exporters write it that do not know it.
+std::optional<Found> spelled_hard_swish(const Edit& edit, const Program& program, std::size_t conv) {
+  const int value = program.steps[conv].outputs[0];
+  if (edit.uses(value) != 2) return std::nullopt;
+  for (std::size_t i = conv + 1; i < program.steps.size(); ++i) {
+    const Step& add = program.steps[i];
+    if (edit.removed(i) || !is(add, "Add") || !is_pair(edit, add, value, 3.0f)) continue;
+    const auto clip = follows(edit, program, i, "Clip");
+    if (!clip || bounds(edit, program.steps[*clip]) != std::vector{0.0f, 6.0f}) return std::nullopt;
+    const auto mul = follows(edit, program, *clip, "Mul");
+    if (!mul) return std::nullopt;
+    const std::vector<int>& factors = program.steps[*mul].inputs;
+    if (std::ranges::count(factors, value) != 1) return std::nullopt;
+    const auto div = follows(edit, program, *mul, "Div");
+    const int product = program.steps[*mul].outputs[0];
+    if (!div || program.steps[*div].inputs[0] != product ||
+        !is_pair(edit, program.steps[*div], product, 6.0f))
+      return std::nullopt;
+    return Found{*div, {i, *clip, *mul}, "HardSwish"};
+  }
+  return std::nullopt;
+}
+
 graph::Node fused_node(const Step& conv) {
   graph::Node node = *conv.node;
   node.op_type = graph::Text("FusedConv");
@@ -107,8 +148,8 @@ Result<void> fuse_activations(Program& program) {
     if (edit.removed(i) || !is_float_conv(edit, program.steps[i]) || has_activation(program.steps[i]))
       continue;
     const int next = edit.only_consumer(program.steps[i].outputs[0]);
-    const auto found =
-        next >= 0 ? simple(edit, program, static_cast<std::size_t>(next)) : gate(edit, program, i);
+    auto found = next >= 0 ? simple(edit, program, static_cast<std::size_t>(next)) : gate(edit, program, i);
+    if (!found && next < 0) found = spelled_hard_swish(edit, program, i);
     if (!found) continue;
     graph::Node node = fused_node(program.steps[i]);
     set_attribute(node, "activation", found->activation);

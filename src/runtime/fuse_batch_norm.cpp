@@ -60,22 +60,21 @@ std::optional<Affine> normalization(const Edit& edit, const Step& step, std::int
   return affine;
 }
 
-// A constant [C, 1, …] or [1, C, 1, …] that is added to tensors of rank `rank`.
-std::optional<Affine> addition(const Edit& edit, const Step& step, int slot, std::int64_t channels,
-                               std::size_t rank) {
-  if (step.version < 7) return std::nullopt;  // it broadcast by an attribute
+// Add or Mul with a constant: one number, or [C, 1, …] or [1, C, 1, …] for tensors of rank `rank`.
+std::optional<Affine> arithmetic(const Edit& edit, const Step& step, int slot, std::int64_t channels,
+                                 std::size_t rank) {
+  if (step.version < 7 || step.inputs.size() != 2) return std::nullopt;  // it broadcast by an attribute
   const int other = step.inputs[0] == slot ? step.inputs[1] : step.inputs[0];
-  const Array* added = edit.constant(other);
-  if (!added || added->type() != ElementType::float32 || added->rank() > rank || added->rank() + 1 < rank)
-    return std::nullopt;
-  const std::size_t axis = added->rank() + 1 == rank ? 0 : 1;  // of the channels
-  for (std::size_t i = 0; i < added->rank(); ++i) {
-    if (added->dim(i) != (i == axis ? channels : 1)) return std::nullopt;
-  }
+  const Array* numbers = edit.constant(other);
+  if (!numbers || numbers->type() != ElementType::float32 || numbers->rank() > rank) return std::nullopt;
+  const std::size_t axis = numbers->rank() + 1 == rank ? 0 : 1;  // of the channels
+  const bool by_channel = numbers->rank() + 1 >= rank && numbers->dim(axis) == channels;
+  if (numbers->count() != (by_channel ? channels : 1)) return std::nullopt;
   Affine affine;
   for (std::int64_t c = 0; c < channels; ++c) {
-    affine.factor.push_back(1.0);
-    affine.offset.push_back(static_cast<double>(added->data<float>()[c]));
+    const auto one = static_cast<double>(numbers->data<float>()[by_channel ? c : 0]);
+    affine.factor.push_back(is(step, "Mul") ? one : 1.0);
+    affine.offset.push_back(is(step, "Mul") ? 0.0 : one);
   }
   return affine;
 }
@@ -114,7 +113,7 @@ std::optional<Affine> affine_after(const Edit& edit, const Step& conv, const Ste
   if (!w || w->type() != ElementType::float32 || w->rank() < 3 || w->count() == 0) return std::nullopt;
   const int slot = conv.outputs[0];
   if (is(next, "BatchNormalization") && next.inputs[0] == slot) return normalization(edit, next, w->dim(0));
-  if (is(next, "Add") && next.inputs.size() == 2) return addition(edit, next, slot, w->dim(0), w->rank());
+  if (is(next, "Add") || is(next, "Mul")) return arithmetic(edit, next, slot, w->dim(0), w->rank());
   return std::nullopt;
 }
 
@@ -143,10 +142,11 @@ Result<void> run(Program& program, const Resources& resources) {
 }  // namespace
 
 std::span<const Descriptor> fuse_batch_norm_descriptors() {
-  static const Descriptor all[] = {{.name = "batch_norm",
-                                    .order = 15,
-                                    .summary = "BatchNormalization and bias after Conv go into its weights",
-                                    .run = run}};
+  static const Descriptor all[] = {
+      {.name = "batch_norm",
+       .order = 15,
+       .summary = "BatchNormalization, constant Add and Mul after Conv go into its weights",
+       .run = run}};
   return all;
 }
 

@@ -12,7 +12,8 @@ def constants(random, channels=16):
     values = {f"w{i}": random.standard_normal((channels, channels, 3, 3), np.float32) / 12 for i in range(2)}
     values.update({name: random.standard_normal(channels, np.float32) for name in ("b", "gamma", "beta", "mean")})
     values.update(var=random.uniform(0.5, 2, channels).astype(np.float32), low=np.float32(-0.3), high=np.float32(0.9),
-                  plane=random.standard_normal((1, channels, 1, 1), np.float32), row=random.standard_normal((12,), np.float32))
+                  plane=random.standard_normal((1, channels, 1, 1), np.float32), one=np.float32([0.7]), three=np.float32(3),
+                  six=np.float32(6), zero=np.float32(0), row=random.standard_normal((12,), np.float32))
     return values
 
 
@@ -32,6 +33,13 @@ GRAPHS = {
              ["com.microsoft:FusedConv"]),
     "batch norm": ([conv("x", "a", "w0", "b"), node("BatchNormalization", ["a", "gamma", "beta", "mean", "var"], ["n"]),
                     node("Relu", ["n"], ["y"])], ["com.microsoft:FusedConv"]),
+    "affine": ([conv("x", "a", "w0", "b"), node("Mul", ["one", "a"], ["m"]), node("Add", ["m", "one"], ["n"]), node("Mul", ["n", "plane"], ["y"])],
+               [":Conv"]),
+    "spelled hard swish": ([conv("x", "a"), node("Add", ["a", "three"], ["t"]), node("Clip", ["t", "zero", "six"], ["c"]),
+                            node("Mul", ["a", "c"], ["m"]), node("Div", ["m", "six"], ["y"])], ["com.microsoft:FusedConv"]),
+    "not quite hard swish": ([conv("x", "a"), node("Add", ["a", "three"], ["t"]), node("Clip", ["t", "zero", "six"], ["c"]),
+                              node("Mul", ["a", "c"], ["m"]), node("Div", ["m", "three"], ["y"])],
+                             [":Conv", ":Add", ":Clip", ":Mul", ":Div"]),
     "late bias": ([conv("x", "a"), node("Add", ["plane", "a"], ["y"])], [":Conv"]),
     "residual": ([conv("x", "a"), conv("a", "c", "w1"), node("Add", ["a", "c"], ["s"]), node("Relu", ["s"], ["y"])],
                  [":Conv", "com.microsoft:FusedConv"]),
