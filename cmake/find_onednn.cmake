@@ -1,11 +1,10 @@
-# oneDNN, as the target anybit_onednn. Its own CMake package asks for OpenCL's development files, which the CPU does not need.
-# Debian builds it with GNU OpenMP, which is told to use one thread (src/kernels/dnnl_conv.cpp).
-if(ANYBIT_ONEDNN)
+# oneDNN, as the target anybit_onednn; empty without it. Its own CMake package asks for OpenCL's development files, which the
+# CPU does not need. Debian builds it with GNU OpenMP, which is told to use one thread (src/kernels/dnnl_conv.cpp).
+add_library(anybit_onednn INTERFACE)
+if(ANYBIT_ONEDNN AND NOT ANYBIT_CODECS_ONLY)
   find_path(ONEDNN_INCLUDE_DIR oneapi/dnnl/dnnl.hpp REQUIRED)
   find_library(ONEDNN_LIBRARY dnnl REQUIRED)
-  add_library(anybit_onednn INTERFACE)
   target_include_directories(anybit_onednn SYSTEM INTERFACE ${ONEDNN_INCLUDE_DIR})
   target_compile_definitions(anybit_onednn INTERFACE ANYBIT_ONEDNN)
   target_link_libraries(anybit_onednn INTERFACE ${ONEDNN_LIBRARY} gomp)
-  set(ANYBIT_ONEDNN_LINKS anybit_onednn)
 endif()
