@@ -156,15 +156,17 @@ Result<void> run_classifier(Frame& frame) {
     aggregate(*trees, Aggregate::sum, frame.in(0), row * rows.width, scores);
     float* to = out->mutable_data<float>() + row * classes;
     std::ranges::transform(scores, to, [](double x) { return static_cast<float>(x); });
+    const std::span<float> all(to, trees->targets);
     if (pair.single) {
       const std::size_t voted = trees->votes[0].target;
-      float score = to[voted];
-      // A single base value belongs to the only score, whichever class it is of.
-      if (trees->base.size() == 1 && voted == 1) score += static_cast<float>(trees->base[0]);
-      labels.put(chosen, row, score > (pair.share ? 0.5f : 0.0f) ? 1 : 0);
-      transform_pair(after, pair.share, score, to);
+      labels.put(chosen, row, to[voted] > (pair.share ? 0.5f : 0.0f) ? 1 : 0);
+      // As ONNX Runtime has it: votes for the second class leave the first one's score at 0.
+      if (voted == 0) {
+        transform_pair(after, pair.share, to[0], to);
+      } else {
+        transform(after, all);
+      }
     } else {
-      const std::span<float> all(to, trees->targets);
       labels.put(chosen, row, winner(all));
       transform(after, all);
     }
