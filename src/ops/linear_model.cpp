@@ -85,8 +85,7 @@ Result<void> run_classifier(Frame& frame) {
     if (pair) {
       labels.put(chosen, row, scores[0] > 0 ? 1 : 0);
       if (how == Transform::logistic || how == Transform::probit) transform(how, {scores, 1});
-      transform_pair(Transform::none, how == Transform::logistic || how == Transform::none, scores[0],
-                     scores);
+      transform_pair(Transform::none, true, scores[0], scores);
     } else {
       labels.put(chosen, row, winner({scores, static_cast<std::size_t>(sums)}));
       transform(how, {scores, static_cast<std::size_t>(sums)});

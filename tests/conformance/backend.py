@@ -108,6 +108,12 @@ def compare(name, got, wanted, rtol, atol):
     np.testing.assert_allclose(got, wanted, rtol=rtol, atol=atol, err_msg=name)
 
 
+def compare_draws(name, got, wanted):
+    """ONNX of Bernoulli: it "may not produce the same values in different implementations (even if a seed is given)"."""
+    assert got.shape == wanted.shape and got.dtype == wanted.dtype, f"{name}: {got.dtype}{got.shape}"
+    assert np.isin(got, [0, 1]).all(), f"{name}: {got}"
+
+
 def run(case):
     """Raises what is wrong."""
     from executing import Executor
@@ -119,7 +125,10 @@ def run(case):
         names = [port.name for port in model.graph.input]
         got = executor.run(dict(zip(names, inputs)))
         for port, one, other in zip(model.graph.output, got, outputs):
-            compare(port.name, one, other, case.rtol, case.atol)
+            if case.name.startswith("test_bernoulli"):
+                compare_draws(port.name, one, other)
+            else:
+                compare(port.name, one, other, case.rtol, case.atol)
 
 
 def main(patterns):

@@ -84,7 +84,7 @@ def test_linear_regressors_and_features_agree_with_onnx_runtime():
     rng = np.random.default_rng(5)
     x = rng.normal(size=(6, 4)).astype(np.float32)
     nodes = [("LinearRegressor", dict(targets=3, intercepts=[1.0, 2, 3], coefficients=rng.normal(size=12).tolist())),
-             ("Scaler", dict(offset=[1.0, 2, 3, 4], scale=[2.0])), ("Normalizer", dict(norm="L2")),
+             ("Scaler", dict(offset=[1.0, 2, 3, 4], scale=[2.0, 1, 0.5, 3])), ("Normalizer", dict(norm="L2")),
              ("Normalizer", dict(norm="L1")), ("Normalizer", dict(norm="MAX")), ("Binarizer", dict(threshold=0.3)),
              ("Imputer", dict(imputed_value_floats=[7.0], replaced_value_float=float(x[0, 0]))),
              ("OneHotEncoder", dict(cats_int64s=[0, 1, -1]))]
