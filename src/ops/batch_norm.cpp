@@ -1,5 +1,8 @@
 // BatchNormalization: each channel is scaled and shifted by given statistics, or by its own when training.
 // ONNX: -7 (spatial), -9, -14 (training_mode), -15.
+#include <algorithm>
+
+#include "ops/raise.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
 #include "ops/stats.hpp"
@@ -105,6 +108,28 @@ Result<void> run(Frame& frame) {
   return wants_double(frame.in(0).type()) ? run_in<double>(frame) : run_in<float>(frame);
 }
 
+Result<void> raise_to_9(Raising& raising) {
+  if (raising.integer("spatial", 1) == 0) {
+    return error_at(Code::unsupported, {}, "statistics of every element (spatial = 0) have no newer form");
+  }
+  raising.remove("spatial");
+  return {};
+}
+
+// More outputs than one meant training.
+Result<void> raise_to_14(Raising& raising) {
+  std::vector<std::string>& outputs = raising.edited.outputs;
+  for (std::size_t i = 3; i < outputs.size(); ++i) {
+    if (!outputs[i].empty())
+      return error_at(Code::unsupported, {},
+                      fmt::format("output {} (saved statistics) has no newer form", i));
+  }
+  outputs.resize(std::min<std::size_t>(outputs.size(), 3));
+  const auto wanted = [](const std::string& name) { return !name.empty(); };
+  if (std::any_of(outputs.begin() + 1, outputs.end(), wanted)) raising.set("training_mode", 1);
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> batch_norm_descriptors() {
@@ -113,7 +138,8 @@ std::span<const Descriptor> batch_norm_descriptors() {
                                     .since = {1, 6, 7, 9, 14, 15},
                                     .infer = infer,
                                     .run = run,
-                                    .required = 5}};
+                                    .required = 5,
+                                    .raise = {{9, raise_to_9}, {14, raise_to_14}}}};
   return all;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ops/convert.hpp"
 #include "ops/map_real.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -74,6 +75,12 @@ Result<void> run_shrink(Frame& frame) {
   return {};
 }
 
+Result<void> raise_clip_to_11(Raising& raising) {
+  TRY(raising.real_to_input("min", 1));
+  TRY(raising.real_to_input("max", 2));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> clip_descriptors() {
@@ -83,7 +90,8 @@ std::span<const Descriptor> clip_descriptors() {
        .since = {1, 6, 11, 12, 13},
        .infer = infer_same,
        .run = run_clip,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .raise = {{11, raise_clip_to_11}}},
       {.name = "Shrink",
        .domain = "",
        .since = {9},

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "ops/frame.hpp"
+#include "ops/raise.hpp"
 #include "ops/random_stream.hpp"
 #include "ops/rules.hpp"
 
@@ -68,6 +69,24 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+// The mask was of the data's type.
+Result<void> raise_to_10(Raising& raising) {
+  if (raising.edited.outputs.size() < 2 || raising.edited.outputs[1].empty()) return {};
+  const ElementType type = raising.in(0).type;
+  if (type == ElementType::undefined) {
+    raising.wrap_output(1, "CastLike", {raising.edited.inputs[0]});
+  } else {
+    const auto number = static_cast<std::int64_t>(type);
+    raising.wrap_output(1, "Cast", {}, {attribute("to", number, graph::AttributeKind::integer)});
+  }
+  return {};
+}
+
+Result<void> raise_to_12(Raising& raising) {
+  TRY(raising.real_to_input("ratio", 1));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> dropout_descriptors() {
@@ -76,7 +95,8 @@ std::span<const Descriptor> dropout_descriptors() {
                                     .since = {1, 6, 7, 10, 12, 13, 22},
                                     .infer = infer,
                                     .run = run,
-                                    .pure = false}};
+                                    .pure = false,
+                                    .raise = {{10, raise_to_10}, {12, raise_to_12}}}};
   return all;
 }
 

@@ -3,6 +3,7 @@
 #include "base/checked.hpp"
 #include "kernels/fft.hpp"
 #include "ops/frame.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -170,11 +171,22 @@ Result<void> run_stft(Frame& frame) {
   return known ? Result<void>() : wrong_type(frame, 0);
 }
 
+Result<void> raise_dft_to_20(Raising& raising) {
+  if (!raising.has_attribute("axis")) raising.set("axis", 1);  // the default is another one now
+  TRY(raising.integer_to_input("axis", 2));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> fourier_descriptors() {
   static const Descriptor all[] = {
-      {.name = "DFT", .domain = "", .since = {17, 20}, .infer = infer_dft, .run = run_dft},
+      {.name = "DFT",
+       .domain = "",
+       .since = {17, 20},
+       .infer = infer_dft,
+       .run = run_dft,
+       .raise = {{20, raise_dft_to_20}}},
       {.name = "STFT", .domain = "", .since = {17}, .infer = infer_stft, .run = run_stft, .required = 2},
   };
   return all;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/frame.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -206,6 +207,15 @@ Result<void> run(Frame& frame) {
   return grid_known ? Result<void>() : wrong_type(frame, 1);
 }
 
+// The modes lost the number of dimensions in their names.
+Result<void> raise_to_20(Raising& raising) {
+  if (raising.refers("mode")) return error_at(Code::unsupported, {}, "the mode is not known");
+  const std::string_view mode = raising.text("mode", "bilinear");
+  if (mode == "bilinear") raising.set("mode", "linear");
+  if (mode == "bicubic") raising.set("mode", "cubic");
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> grid_sample_descriptors() {
@@ -214,7 +224,8 @@ std::span<const Descriptor> grid_sample_descriptors() {
                                     .since = {16, 20, 22},
                                     .infer = infer_grid_sample,
                                     .run = run,
-                                    .required = 2}};
+                                    .required = 2,
+                                    .raise = {{20, raise_to_20}}}};
   return all;
 }
 

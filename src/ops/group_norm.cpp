@@ -1,6 +1,7 @@
 // InstanceNormalization and GroupNormalization: the channels of each group of each sample get mean 0 and
 // variance 1, then a scale and a shift. ONNX: InstanceNormalization-6, -22; GroupNormalization-18 (a scale
 // for each group), -21 (for each channel).
+#include "ops/raise.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
 #include "ops/stats.hpp"
@@ -62,6 +63,28 @@ Result<void> run_group(Frame& frame) {
   return run_groups(frame, groups, frame.version < 21 ? groups : channels);
 }
 
+// Scale and shift of a group become those of each of its channels.
+Result<void> raise_to_21(Raising& raising) {
+  const auto groups = raising.integer("num_groups");
+  if (!groups) return error_at(Code::unsupported, {}, "num_groups is not known");
+  const auto integer = [](std::string_view name, std::int64_t value) {
+    return attribute(name, value, graph::AttributeKind::integer);
+  };
+  const std::int64_t column[] = {*groups, 1}, whole[] = {-1};
+  const std::string channels =
+      raising.add_before("Shape", {raising.edited.inputs[0]}, {integer("start", 1), integer("end", 2)});
+  const std::string count = raising.constant(std::span(&*groups, 1));
+  const std::string members = raising.add_before("Div", {channels, count});
+  const std::string sizes = raising.add_before("Concat", {count, members}, {integer("axis", 0)});
+  for (const std::size_t i : {1, 2}) {
+    const std::string tall =
+        raising.add_before("Reshape", {raising.edited.inputs[i], raising.constant(column)});
+    const std::string wide = raising.add_before("Expand", {tall, sizes});
+    raising.set_input(i, raising.add_before("Reshape", {wide, raising.constant(whole)}));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> group_norm_descriptors() {
@@ -71,7 +94,8 @@ std::span<const Descriptor> group_norm_descriptors() {
        .since = {18, 21},
        .infer = infer_same,
        .run = run_group,
-       .required = 3},
+       .required = 3,
+       .raise = {{21, raise_to_21}}},
       {.name = "InstanceNormalization",
        .domain = "",
        .since = {1, 6, 22},

@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "ops/move.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -217,6 +218,12 @@ Result<void> run(Frame& frame) {
   return known ? done : wrong_type(frame, 0);
 }
 
+Result<void> raise_to_11(Raising& raising) {
+  TRY(raising.integers_to_input("pads", 1));
+  TRY(raising.real_to_input("value", 2));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> pad_descriptors() {
@@ -224,7 +231,8 @@ std::span<const Descriptor> pad_descriptors() {
                                     .domain = "",
                                     .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
                                     .infer = infer,
-                                    .run = run}};
+                                    .run = run,
+                                    .raise = {{11, raise_to_11}}}};
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include "kernels/reduce.hpp"
 #include "ops/fold.hpp"
 #include "ops/frame.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -301,7 +302,13 @@ Result<void> run(Frame& frame) {
 }
 
 Descriptor reduction(std::string_view name, std::vector<std::int16_t> since, Run run, Infer rule = infer) {
-  return {.name = name, .domain = "", .since = std::move(since), .infer = rule, .run = run};
+  const std::int16_t axes_are_an_input = name == "ReduceSum" ? 13 : 18;
+  return {.name = name,
+          .domain = "",
+          .since = std::move(since),
+          .infer = rule,
+          .run = run,
+          .raise = {{axes_are_an_input, raise_axes_to_input}}};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/raise.hpp"
 #include "ops/resize_plan.hpp"
 #include "ops/rules.hpp"
 
@@ -97,6 +98,26 @@ Result<void> run(Frame& frame) {
   return resize_weighted(frame, plan, *out);
 }
 
+// What was the only way of placing pixels has names now.
+Result<void> raise_resize_to_11(Raising& raising) {
+  std::vector<std::string>& inputs = raising.edited.inputs;
+  if (inputs.size() < 2) return wrong("the scales are missing");
+  inputs.insert(inputs.begin() + 1, raising.constant(std::span<const float>()));
+  raising.set("coordinate_transformation_mode", "asymmetric");
+  raising.set("nearest_mode", "floor");
+  return {};
+}
+
+Result<void> raise_upsample_to_9(Raising& raising) {
+  TRY(raising.reals_to_input("scales", 1));
+  return {};
+}
+
+Result<void> raise_upsample_to_10(Raising& raising) {
+  raising.edited.op_type = "Resize";
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> resize_descriptors() {
@@ -106,13 +127,15 @@ std::span<const Descriptor> resize_descriptors() {
        .since = {10, 11, 13, 18, 19},
        .infer = infer_resize,
        .run = run,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .raise = {{11, raise_resize_to_11}}},
       {.name = "Upsample",
        .domain = "",
        .since = {1, 7, 9, 10},
        .infer = infer_upsample,
        .run = run,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .raise = {{9, raise_upsample_to_9}, {10, raise_upsample_to_10}}},
   };
   return all;
 }

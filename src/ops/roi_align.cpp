@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/move.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -172,6 +173,12 @@ Result<void> run(Frame& frame) {
   return result;
 }
 
+// The default moved by half a pixel.
+Result<void> raise_to_16(Raising& raising) {
+  raising.set("coordinate_transformation_mode", "output_half_pixel");
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> roi_align_descriptors() {
@@ -180,7 +187,8 @@ std::span<const Descriptor> roi_align_descriptors() {
                                     .since = {10, 16, 22},
                                     .infer = infer_roi_align,
                                     .run = run,
-                                    .required = 3}};
+                                    .required = 3,
+                                    .raise = {{16, raise_to_16}}}};
   return all;
 }
 

@@ -2,6 +2,7 @@
 // axis first, sequence lengths), -9 … -25 (any axis).
 #include "ops/control.hpp"
 #include "ops/part.hpp"
+#include "ops/raise.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -252,6 +253,11 @@ Result<void> run_batches(Frame& frame) {
 
 Result<void> run(Frame& frame) { return frame.version < 9 ? run_batches(frame) : run_scan(frame); }
 
+Result<void> raise_to_9(Raising&) {
+  return error_at(Code::unsupported, {}, "Scan of opset 8, which walks over a batch, has no newer form",
+                  "a later version of the exporter writes another one");
+}
+
 }  // namespace
 
 std::span<const Descriptor> scan_descriptors() {
@@ -260,7 +266,8 @@ std::span<const Descriptor> scan_descriptors() {
                                     .since = {8, 9, 11, 16, 19, 21, 23, 24, 25},
                                     .infer = infer_scan,
                                     .run = run,
-                                    .required = 0}};
+                                    .required = 0,
+                                    .raise = {{9, raise_to_9}}}};
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Scatter and ScatterElements: the first input with some elements replaced or combined. ONNX: Scatter-9, -11;
 // ScatterElements-11, -13, -16 (add, mul), -18 (min, max).
 #include "ops/element_rows.hpp"
+#include "ops/raise.hpp"
 #include "ops/reduction.hpp"
 #include "ops/rules.hpp"
 
@@ -31,11 +32,22 @@ Result<void> run(Frame& frame) {
   });
 }
 
+Result<void> raise_to_11(Raising& raising) {
+  raising.edited.op_type = "ScatterElements";
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> scatter_elements_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Scatter", .domain = "", .since = {9, 11}, .infer = infer_same, .run = run, .required = 3},
+      {.name = "Scatter",
+       .domain = "",
+       .since = {9, 11},
+       .infer = infer_same,
+       .run = run,
+       .required = 3,
+       .raise = {{11, raise_to_11}}},
       {.name = "ScatterElements",
        .domain = "",
        .since = {11, 13, 16, 18},

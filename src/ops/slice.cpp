@@ -3,6 +3,7 @@
 
 #include "ops/elements.hpp"
 #include "ops/move.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -135,11 +136,22 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> raise_to_10(Raising& raising) {
+  TRY(raising.integers_to_input("starts", 1));
+  TRY(raising.integers_to_input("ends", 2));
+  TRY(raising.integers_to_input("axes", 3));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> slice_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "Slice", .domain = "", .since = {1, 10, 11, 13}, .infer = infer, .run = run}};
+  static const Descriptor all[] = {{.name = "Slice",
+                                    .domain = "",
+                                    .since = {1, 10, 11, 13},
+                                    .infer = infer,
+                                    .run = run,
+                                    .raise = {{10, raise_to_10}}}};
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/softmax.hpp"
 #include "ops/frame.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -95,13 +96,48 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+// A matrix, split before `axis`, whose rows become probabilities. Along the last axis both versions agree.
+Result<void> raise_to_13(Raising& raising) {
+  const auto& shape = raising.in(0).shape;
+  const auto given = raising.integer("axis");
+  const bool refers = raising.refers("axis");
+  const std::int64_t rank = shape ? static_cast<std::int64_t>(shape->size()) : -1;
+  if (!refers && (given == -1 || rank == 1 || (rank > 1 && given.value_or(1) == rank - 1))) {
+    raising.set("axis", -1);
+    return {};
+  }
+  const std::string input = raising.edited.inputs[0];
+  const std::string sizes = raising.add_before("Shape", {input});
+  const graph::Attribute* axis = raising.find("axis");
+  raising.edited.inputs[0] = raising.add_before(
+      "Flatten", {input}, {axis ? *axis : attribute("axis", std::int64_t{1}, graph::AttributeKind::integer)});
+  raising.set("axis", -1);
+  raising.wrap_output(0, "Reshape", {sizes});
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> softmax_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Hardmax", .domain = "", .since = {1, 11, 13}, .infer = infer_same, .run = run<Kind::hard>},
-      {.name = "LogSoftmax", .domain = "", .since = {1, 11, 13}, .infer = infer_same, .run = run<Kind::log>},
-      {.name = "Softmax", .domain = "", .since = {1, 11, 13}, .infer = infer_same, .run = run<Kind::plain>},
+      {.name = "Hardmax",
+       .domain = "",
+       .since = {1, 11, 13},
+       .infer = infer_same,
+       .run = run<Kind::hard>,
+       .raise = {{13, raise_to_13}}},
+      {.name = "LogSoftmax",
+       .domain = "",
+       .since = {1, 11, 13},
+       .infer = infer_same,
+       .run = run<Kind::log>,
+       .raise = {{13, raise_to_13}}},
+      {.name = "Softmax",
+       .domain = "",
+       .since = {1, 11, 13},
+       .infer = infer_same,
+       .run = run<Kind::plain>,
+       .raise = {{13, raise_to_13}}},
   };
   return all;
 }

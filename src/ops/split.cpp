@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/move.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -66,11 +67,27 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
+Result<void> raise_to_13(Raising& raising) {
+  TRY(raising.integers_to_input("split", 1));
+  return {};
+}
+
+Result<void> raise_to_18(Raising& raising) {
+  const std::vector<std::string>& inputs = raising.edited.inputs;
+  if (inputs.size() < 2 || inputs[1].empty())
+    raising.set("num_outputs", static_cast<std::int64_t>(raising.edited.outputs.size()));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> split_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "Split", .domain = "", .since = {1, 2, 11, 13, 18}, .infer = infer, .run = run}};
+  static const Descriptor all[] = {{.name = "Split",
+                                    .domain = "",
+                                    .since = {1, 2, 11, 13, 18},
+                                    .infer = infer,
+                                    .run = run,
+                                    .raise = {{13, raise_to_13}, {18, raise_to_18}}}};
   return all;
 }
 

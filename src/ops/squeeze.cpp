@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/move.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -97,12 +98,14 @@ std::span<const Descriptor> squeeze_descriptors() {
        .domain = "",
        .since = {1, 11, 13, 21, 23, 24, 25},
        .infer = infer_squeeze,
-       .run = run_squeeze},
+       .run = run_squeeze,
+       .raise = {{13, raise_axes_to_input}}},
       {.name = "Unsqueeze",
        .domain = "",
        .since = {1, 11, 13, 21, 23, 24, 25},
        .infer = infer_unsqueeze,
-       .run = run_unsqueeze},
+       .run = run_unsqueeze,
+       .raise = {{13, raise_axes_to_input}}},
   };
   return all;
 }

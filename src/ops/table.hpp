@@ -17,6 +17,7 @@ class Frame;
 struct Call;
 struct Dim;
 struct Prepared;
+class Raising;
 struct Setup;
 struct Value;
 
@@ -45,6 +46,12 @@ struct QuantizedTensor {
   int scale_output = -1;  // a scale that the operator itself finds, when it runs
 };
 
+// How a node of the version before becomes one of version `to`, when that takes more than a new number.
+struct Raise {
+  std::int16_t to;
+  Result<void> (*edit)(Raising& raising);
+};
+
 struct Descriptor {
   std::string_view name;
   std::string_view domain;          // "" is ONNX's own
@@ -57,6 +64,7 @@ struct Descriptor {
   std::size_t required = 1;  // inputs that must be there
   bool pure = true;          // the same inputs give the same outputs: constants are computed ahead
   Layouts layouts = Layouts::plain;
+  std::vector<Raise> raise = {};  // in the order of their versions
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

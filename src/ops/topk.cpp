@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/frame.hpp"
+#include "ops/raise.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -89,11 +90,20 @@ Result<void> run(Frame& frame) {
   return result;
 }
 
+Result<void> raise_to_10(Raising& raising) {
+  TRY(raising.integer_to_list_input("k", 1));
+  return {};
+}
+
 }  // namespace
 
 std::span<const Descriptor> topk_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "TopK", .domain = "", .since = {1, 10, 11, 24}, .infer = infer_top_k, .run = run}};
+  static const Descriptor all[] = {{.name = "TopK",
+                                    .domain = "",
+                                    .since = {1, 10, 11, 24},
+                                    .infer = infer_top_k,
+                                    .run = run,
+                                    .raise = {{10, raise_to_10}}}};
   return all;
 }
 

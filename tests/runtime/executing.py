@@ -27,7 +27,7 @@ def _library():
     library = ctypes.CDLL(str((build / "lib" / "libexecutor_library.so").resolve()))
     pointer = ctypes.c_void_p
     for name in ("executor_load", "executor_parse", "value_array", "value_sequence", "value_nothing", "value_item",
-                 "value_data", "value_string"):
+                 "value_data", "value_string", "model_raise"):
         getattr(library, name).restype = pointer
     for name in ("executor_error", "executor_input_name", "executor_steps"):
         getattr(library, name).restype = ctypes.c_char_p
@@ -105,6 +105,13 @@ def from_value(value):
         return np.empty(shape, kind)
     data = ctypes.string_at(LIBRARY.value_data(handle), count * kind.itemsize)
     return np.frombuffer(data, dtype=kind).reshape(shape).copy()
+
+
+def raise_opset(model, opset=0):
+    """The model in another opset; the newest if none is given."""
+    data, size = model.SerializeToString(), ctypes.c_size_t()
+    raised = LIBRARY.model_raise(data, ctypes.c_size_t(len(data)), ctypes.c_int64(opset), ctypes.byref(size))
+    return onnx.load_from_string(ctypes.string_at(_check(raised), size.value))
 
 
 class Executor:

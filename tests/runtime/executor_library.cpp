@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "onnx/load.hpp"
+#include "onnx/save.hpp"
+#include "passes/raise_opset.hpp"
 #include "runtime/executor.hpp"
 
 using namespace anybit;
@@ -54,6 +56,19 @@ EXPORT Loaded* executor_parse(const char* bytes, std::size_t size, int threads, 
                               int fuse) {
   return prepared(onnx::parse(Bytes::own(std::string(bytes, size))), threads, max_memory, fuse != 0)
       .release();
+}
+// The bytes of the model in another opset (0: the newest); null if it cannot be.
+EXPORT const char* model_raise(const char* bytes, std::size_t size, std::int64_t opset, std::size_t* length) {
+  static thread_local std::string raised;
+  auto model = onnx::parse(Bytes::own(std::string(bytes, size)));
+  if (failed(model)) return nullptr;
+  auto result = passes::raise_opset(*model, opset ? std::optional(opset) : std::nullopt);
+  if (failed(result)) return nullptr;
+  auto text = onnx::serialize(result->model);
+  if (failed(text)) return nullptr;
+  raised = std::move(text).value();
+  *length = raised.size();
+  return raised.data();
 }
 EXPORT void executor_free(Loaded* loaded) { delete loaded; }
 EXPORT int executor_input_count(const Loaded* loaded) {

@@ -1,0 +1,47 @@
+// anybit convert-opset MODEL: the same model with operators of a newer opset.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "anybit/convert_opset.hpp"
+#include "command.hpp"
+#include "options.hpp"
+
+namespace anybit::cli {
+namespace {
+
+struct Options {
+  std::string model, output;
+  LoadOptions load;
+  std::optional<std::int64_t> opset;
+};
+
+Result<void> run(const Options& options) {
+  auto model = Model::load(options.model, options.load);
+  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  auto conversion = convert_opset(*model, options.opset);
+  if (!conversion.ok()) return in_file(std::move(conversion).error(), options.model);
+  auto saved = conversion->model.save(options.output);
+  if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
+  fmt::print("opset {} -> {}, {} nodes changed\n", conversion->from, conversion->to,
+             conversion->changed_nodes);
+  return {};
+}
+
+std::function<Result<void>()> set_up(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "The ONNX file")->required();
+  app.add_option("-o,--output", options->output, "Where to write the new file")->required();
+  app.add_option("--opset", options->opset, "The opset to raise to; the newest one if it is not given");
+  add_load_options(app, options->load);
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Command convert_opset_command() {
+  return {"Raise a model to a newer opset: graph, inner graphs and functions", set_up};
+}
+
+}  // namespace anybit::cli
