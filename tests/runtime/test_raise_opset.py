@@ -113,9 +113,25 @@ def test_what_cannot_be_raised_is_told():
         raise_opset(model)
 
 
+def sample(model):
+    """Inputs of a real model: speech in short frames, text lines of 48 pixels, pictures."""
+    rng, feeds = np.random.default_rng(4), {}
+    sizes = {"input": (1, 576), "x": (1, 3, 64, 96), "state": (2, 1, 128), "h": (2, 1, 64), "c": (2, 1, 64)}
+    for port in model.graph.input:
+        if port.name == "sr":
+            feeds["sr"] = np.array(16000, np.int64)
+            continue
+        shape = list(sizes[port.name])
+        for axis, dim in enumerate(port.type.tensor_type.shape.dim):
+            shape[axis] = dim.dim_value or shape[axis]
+        feeds[port.name] = 0.1 * rng.normal(size=shape).astype(np.float32)
+    return feeds
+
+
 @pytest.mark.parametrize("path", sorted(MODELS.glob("*.onnx")), ids=lambda path: path.stem)
-def test_real_models_are_valid_in_the_newest_opset(path):
-    raised_and_checked(onnx.load(path))
+def test_real_models_give_the_same_in_the_newest_opset(path):
+    model = onnx.load(path)
+    same(model, sample(model))
 
 
 def identical(one, other):
