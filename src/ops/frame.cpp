@@ -97,12 +97,9 @@ Dims broadcast_strides(const Dims& dims, const Dims& to) {
   return strides;
 }
 
-void parallel(const Frame& frame, std::int64_t count, double cost,
-              const std::function<void(std::int64_t, std::int64_t)>& body) {
-  // The size of a part depends on the work alone, never on the number of threads.
+std::int64_t part_size(std::int64_t count, double cost) {
   const double part = std::max(1.0, kPartNanoseconds / std::max(cost, 1e-3));
-  const auto chunk = part >= static_cast<double>(count) ? count : static_cast<std::int64_t>(part);
-  frame.pool().run(count, std::max<std::int64_t>(chunk, 1), body);
+  return std::max<std::int64_t>(part >= static_cast<double>(count) ? count : static_cast<std::int64_t>(part), 1);
 }
 
 }  // namespace anybit::ops

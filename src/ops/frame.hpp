@@ -106,8 +106,16 @@ Result<Dims> broadcast_dims(const Dims& a, const Dims& b);
 // Strides of an array of `dims` seen under the broadcast dims `to`: 0 where it is stretched.
 Dims broadcast_strides(const Dims& dims, const Dims& to);
 
-// Calls body(first, last) for parts of [0, count) on the threads. `cost`: rough nanoseconds for one.
-void parallel(const Frame& frame, std::int64_t count, double cost,
-              const std::function<void(std::int64_t, std::int64_t)>& body);
+// How many of `count` pieces of work a part should hold; `cost`: rough nanoseconds for one. It depends on the
+// work alone, never on the number of threads.
+std::int64_t part_size(std::int64_t count, double cost);
+
+// Calls body(first, last) for parts of [0, count) on the threads.
+template <class Body>
+void parallel(const Frame& frame, std::int64_t count, double cost, const Body& body) {
+  // One captured reference fits into the function object: nothing is taken from the heap.
+  frame.pool().run(count, part_size(count, cost),
+                   [&body](std::int64_t first, std::int64_t last) { body(first, last); });
+}
 
 }  // namespace anybit::ops

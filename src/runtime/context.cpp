@@ -71,6 +71,11 @@ Result<void> Context::find_plan() {
   if (found == plans_.end()) {
     plan_ = nullptr;
     recorder_ = std::make_unique<Recorder>();
+    const auto add_key = [&](int index) {
+      recorder_->keys.push_back({slot(index).array.type(), slot(index).array.dims()});
+    };
+    for (const int index : program_.inputs) add_key(index);
+    for (const Program::Capture& capture : program_.captures) add_key(capture.inner);
     recorder_->buffer_of_slot.assign(slots_.size(), -1);
     recorder_->outputs.resize(static_cast<std::size_t>(total_outputs_));
     recorder_->plain.resize(slots_.size());
@@ -90,11 +95,7 @@ Result<void> Context::find_plan() {
 void Context::make_plan() {
   Recorder& record = *recorder_;
   Plan plan;
-  const auto add_key = [&](int index) {
-    plan.keys.push_back({slot(index).array.type(), slot(index).array.dims()});
-  };
-  for (const int index : program_.inputs) add_key(index);
-  for (const Program::Capture& capture : program_.captures) add_key(capture.inner);
+  plan.keys = std::move(record.keys);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const int last = program_.slots[i].last_use;
     for (const int buffer : {record.buffer_of_slot[i], record.plain_buffers[i]}) {

@@ -8,6 +8,7 @@ namespace anybit::runtime {
 
 // What the first run with certain shapes does, for the plan of the next.
 struct Context::Recorder {
+  std::vector<Plan::Key> keys;
   std::vector<Buffer> buffers;
   std::vector<int> buffer_of_slot;  // -1: none of the plan's
   std::vector<Place> outputs, plain;

@@ -1,0 +1,168 @@
+#include "runtime/executor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "unit/ops/graphs.hpp"
+#include "unit/runtime/count_allocations.hpp"
+
+namespace anybit::runtime {
+namespace {
+
+using anybit::testing::allocations;
+using ops::Array;
+using ops::Datum;
+using ops::Dims;
+using ops::ElementType;
+using ops::testing::node;
+using ops::testing::value;
+using ::testing::HasSubstr;
+
+const std::shared_ptr<ops::Memory> memory = ops::Memory::make();
+
+Array floats(const Dims& dims, float first = 1) {
+  Array array = Array::make(*memory, ElementType::float32, dims).value();
+  for (float& one : array.elements<float>()) one = first++;
+  return array;
+}
+
+std::vector<float> contents(const Datum& datum) {
+  const auto elements = datum.array.elements<float>();
+  return {elements.begin(), elements.end()};
+}
+
+// (x + x) · x, then as a row: a chain whose values can share memory.
+std::shared_ptr<graph::Model> chain() {
+  auto model = std::make_shared<graph::Model>();
+  model->ir_version = 9;
+  graph::OpsetImport opset;
+  opset.version = 17;
+  model->opsets.push_back(opset);
+  model->graph.emplace();
+  model->graph->inputs = {value("x", {"n", "4"})};
+  model->graph->outputs = {value("y", {"", ""})};
+  model->graph->nodes = {node("Add", {"x", "x"}, {"a"}), node("Mul", {"a", "x"}, {"b"}),
+                         node("Add", {"b", "a"}, {"c"}), node("Mul", {"c", "c"}, {"d"}),
+                         node("Flatten", {"d"}, {"y"}, {ops::testing::attribute("axis", std::int64_t{0})})};
+  return model;
+}
+
+std::unique_ptr<Executor> executor_of(std::shared_ptr<graph::Model> model,
+                                      const ExecutorOptions& options = {.threads = 2}) {
+  auto made = Executor::make(std::move(model), options);
+  EXPECT_TRUE(made.ok()) << made.error().text();
+  return std::move(made).value();
+}
+
+float expected(float x) {
+  const float a = x + x, c = a * x + a;
+  return c * c;
+}
+
+TEST(Executor, RunsAChain) {
+  const auto executor = executor_of(chain());
+  const auto outputs = executor->run({{"x", Datum(floats({2, 4}))}});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().text();
+  EXPECT_EQ((*outputs)[0].array.dims(), (Dims{1, 8}));
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_EQ(contents((*outputs)[0])[i], expected(static_cast<float>(i + 1)));
+}
+
+TEST(Executor, ShapesMayChangeFromRunToRunAndBack) {
+  const auto executor = executor_of(chain());
+  for (const std::int64_t n : {1, 5, 1, 0, 3, 5, 1}) {
+    const auto outputs = executor->run({{"x", Datum(floats({n, 4}))}});
+    ASSERT_TRUE(outputs.ok());
+    const auto got = contents((*outputs)[0]);
+    ASSERT_EQ(std::ssize(got), 4 * n);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], expected(static_cast<float>(i + 1)));
+  }
+}
+
+TEST(Executor, ARepeatedRunTakesNothingFromTheHeap) {
+  const auto model = chain();
+  ThreadPool pool(2);
+  const auto own = ops::Memory::make();
+  const auto program = build(*model, own, pool);
+  ASSERT_TRUE(program.ok());
+  Context context(**program, own, pool);
+  const Datum input(floats({64, 4}));
+  const std::span<const Datum> inputs(&input, 1);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(context.run(inputs).ok());
+  const std::int64_t used = own->used(), before = allocations;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(context.run(inputs).ok());
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(own->used(), used);
+  ASSERT_NE(context.plan(), nullptr);
+  EXPECT_GT(context.plan()->arena, 0);
+  EXPECT_LE(context.plan()->arena * 4, context.plan()->live * 5);
+}
+
+TEST(Executor, ManyThreadsMayRunItAtOnce) {
+  const auto executor = executor_of(chain());
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 20; ++round) {
+        const auto first = static_cast<float>(t);
+        const auto outputs = executor->run({{"x", Datum(floats({1 + (t + round) % 3, 4}, first))}});
+        const auto got = outputs.ok() ? contents((*outputs)[0]) : std::vector<float>{-1};
+        for (std::size_t i = 0; i < got.size(); ++i)
+          wrong += got[i] != expected(first + static_cast<float>(i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Executor, SaysWhatIsWrongWithAnInputAndStaysUsable) {
+  const auto executor = executor_of(chain());
+  const auto text = [&](const std::map<std::string, Datum>& inputs) {
+    const auto outputs = executor->run(inputs);
+    return outputs.ok() ? std::string("fine") : outputs.error().text();
+  };
+  EXPECT_THAT(text({{"X", Datum(floats({2, 4}))}}), HasSubstr("no input 'X'"));
+  EXPECT_THAT(text({}), HasSubstr("input 'x': nothing is given"));
+  EXPECT_THAT(text({{"x", Datum(floats({2, 3}))}}), HasSubstr("shape [2, 3] is given"));
+  Array whole = Array::make(*memory, ElementType::int64, {2, 4}).value();
+  EXPECT_THAT(text({{"x", Datum(whole)}}), HasSubstr("the model takes float32"));
+  EXPECT_EQ(text({{"x", Datum(floats({2, 4}))}}), "fine");
+}
+
+TEST(Executor, StopsAtTheMemoryLimitAndNamesTheNode) {
+  const auto executor = executor_of(chain(), {.threads = 1, .max_memory = 100'000});
+  const auto outputs = executor->run({{"x", Datum(floats({5000, 4}))}});
+  ASSERT_FALSE(outputs.ok());
+  EXPECT_EQ(outputs.error().code, Code::limit_exceeded);
+  EXPECT_THAT(outputs.error().text(), HasSubstr("(Mul)"));
+  EXPECT_TRUE(executor->run({{"x", Datum(floats({10, 4}))}}).ok());
+}
+
+TEST(Executor, RefusesAnOperatorThatItDoesNotKnow) {
+  auto model = chain();
+  model->graph->nodes[0].op_type = graph::Text("Addd");
+  const auto made = Executor::make(model);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::unsupported);
+  EXPECT_THAT(made.error().text(), HasSubstr("node 0 (Addd)"));
+  EXPECT_THAT(made.error().hint, HasSubstr("Add"));
+}
+
+TEST(Executor, ErrorsOfANodeNameItAndTheExecutorStaysUsable) {
+  auto model = chain();
+  model->graph->inputs.push_back(value("z", {"m"}));
+  model->graph->nodes[1].inputs[1] = "z";
+  const auto executor = executor_of(model);
+  const auto outputs = executor->run({{"x", Datum(floats({2, 4}))}, {"z", Datum(floats({3}))}});
+  ASSERT_FALSE(outputs.ok());
+  EXPECT_THAT(outputs.error().text(), HasSubstr("node 1 (Mul): shapes [2, 4] and [3] do not fit"));
+  EXPECT_TRUE(executor->run({{"x", Datum(floats({2, 4}))}, {"z", Datum(floats({4}))}}).ok());
+}
+
+}  // namespace
+}  // namespace anybit::runtime
