@@ -99,7 +99,8 @@ Dims broadcast_strides(const Dims& dims, const Dims& to) {
 
 std::int64_t part_size(std::int64_t count, double cost) {
   const double part = std::max(1.0, kPartNanoseconds / std::max(cost, 1e-3));
-  return std::max<std::int64_t>(part >= static_cast<double>(count) ? count : static_cast<std::int64_t>(part), 1);
+  return std::max<std::int64_t>(part >= static_cast<double>(count) ? count : static_cast<std::int64_t>(part),
+                                1);
 }
 
 }  // namespace anybit::ops
