@@ -1,0 +1,112 @@
+"""anybit run and anybit bench, as a user calls them."""
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits"
+
+
+@pytest.fixture
+def anybit(tool):
+    def call(*arguments, code=0):
+        done = subprocess.run([tool("anybit"), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+    return call
+
+
+@pytest.fixture(scope="module")
+def images():
+    with np.load(DIGITS / "test_images.npz") as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+@pytest.fixture
+def two_inputs(tmp_path):
+    """y = a + b, with a dimension that has a name."""
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 3]) for name in "ab"]
+    out = helper.make_tensor_value_info("sum/of:both", TensorProto.FLOAT, ["n", 3])
+    graph = helper.make_graph([helper.make_node("Add", ["a", "b"], ["sum/of:both"], name="the_add")], "g", ports, [out])
+    path = tmp_path / "add.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    return path
+
+
+def test_reads_digits_from_a_file_and_writes_the_logits(anybit, images, tmp_path):
+    pictures = next(value for value in images.values() if value.ndim >= 3)
+    x = (pictures[:50].astype(np.float32) / 255).reshape(-1, 1, 28, 28)
+    np.save(tmp_path / "x.npy", x)
+    done = anybit("run", DIGITS / "digits.onnx", "--input", f"image={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
+    assert "logits" in done.stdout and "float32[50, 10]" in done.stdout
+    logits = np.load(tmp_path / "out" / "logits.npy")
+    labels = next(value for value in images.values() if value.ndim == 1)[:50]
+    assert (logits.argmax(1) == labels).mean() >= 0.9
+
+
+def test_values_that_no_file_gives_are_random_and_said_to_be(anybit):
+    text = anybit("run", DIGITS / "digits.onnx").stdout
+    assert "random: no file was given" in text
+
+
+def test_profile_shows_operators_and_writes_a_trace(anybit, tmp_path):
+    trace = tmp_path / "trace.json"
+    text = anybit("run", DIGITS / "digits.onnx", "--repeat", 3, "--profile", "--trace", trace).stdout
+    assert "Time by operator" in text and "Slowest nodes" in text and "GMAC/s" in text
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert events and all({"name", "ph", "ts", "dur"} <= set(event) for event in events)
+
+
+def test_several_inputs_come_from_files_or_an_archive(anybit, two_inputs, tmp_path):
+    a, b = np.ones((2, 3), np.float32), np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.save(tmp_path / "a.npy", a)
+    (tmp_path / "b.pb").write_bytes(numpy_helper.from_array(b).SerializeToString())
+    anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.npy'}", "--input", f"b={tmp_path / 'b.pb'}", "-o", tmp_path / "1")
+    assert np.array_equal(np.load(tmp_path / "1" / "sum_of_both.npy"), a + b)
+    np.savez(tmp_path / "both.npz", a=a, b=b)
+    anybit("run", two_inputs, "--input", tmp_path / "both.npz", "-o", tmp_path / "2")
+    assert np.array_equal(np.load(tmp_path / "2" / "sum_of_both.npy"), a + b)
+    (tmp_path / "a.bin").write_bytes(a.tobytes())
+    anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.bin'}", "--input", f"b={tmp_path / 'b.pb'}", "-o", tmp_path / "3")
+    assert np.array_equal(np.load(tmp_path / "3" / "sum_of_both.npy"), a + b)
+
+
+@pytest.mark.parametrize("arguments,message,code", [
+    (["--input", "c=x.npy"], "no input 'c'", 2),
+    (["--input", "a=missing.npy"], "missing.npy", 1),
+    (["--dim", "n=x"], "n=x", 2),
+    (["--threads", "-1"], "--threads", 2),
+    (["--repeat", "0"], "--repeat", 2),
+])
+def test_wrong_calls_are_told_apart_from_failed_work(anybit, two_inputs, arguments, message, code):
+    done = anybit("run", two_inputs, *arguments, code=code)
+    assert message in done.stderr and not done.stdout
+
+
+def test_a_shape_that_does_not_fit_is_named(anybit, two_inputs, tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((2, 4), np.float32))
+    done = anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.npy'}", code=1)
+    assert "input 'a'" in done.stderr and "[2, 4]" in done.stderr and "float32[n, 3]" in done.stderr
+
+
+def test_memory_can_be_bounded(anybit, two_inputs):
+    done = anybit("run", two_inputs, "--dim", "n=1000000", "--max-memory", "1MB", code=1)
+    assert "memory limit" in done.stderr and "the_add" in done.stderr
+
+
+def test_json_is_json(anybit, two_inputs):
+    result = json.loads(anybit("run", two_inputs, "--json", "--profile", "--dim", "n=4").stdout)
+    assert result["outputs"]["sum/of:both"]["type"] == "float32[4, 3]"
+    assert result["inputs"]["a"]["random"] and result["nodes"][0]["operator"] == "Add"
+
+
+def test_bench_gives_percentiles_for_each_model(anybit, two_inputs):
+    text = anybit("bench", two_inputs, DIGITS / "digits.onnx", "--seconds", "0.05").stdout
+    assert "p99" in text and "digits.onnx" in text and "add.onnx" in text
+    rows = json.loads(anybit("bench", two_inputs, "--seconds", "0.05", "--json").stdout)
+    assert rows[0]["p50_ms"] <= rows[0]["p99_ms"] and rows[0]["peak_bytes"] > 0
