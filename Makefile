@@ -31,6 +31,7 @@ docs:  ## Bring the generated parts of docs/ up to date
 	$(build_release)
 	@scripts/setup python
 	@.venv/bin/python scripts/make_docs build/release/bin/anybit
+	@.venv/bin/python tests/conformance/backend.py --write
 
 test:  ## Run all tests: format, build, unit tests, a sanitizer subset, Python tests
 	@scripts/test $(JOBS)
@@ -94,7 +95,7 @@ format:  ## Format all C++ files in place
 	@git ls-files -z '*.cpp' '*.hpp' '*.h' | xargs -0 -r clang-format-14 -i
 
 check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests, lint (long)
-	@scripts/test $(JOBS)
+	@ANYBIT_ALL_HEADERS=1 scripts/test $(JOBS)
 	@scripts/sanitize asan all $(JOBS)
 	@scripts/sanitize tsan all $(JOBS)
 	@$(MAKE) --no-print-directory test-exhaustive test-arm test-large lint

@@ -25,7 +25,8 @@ def cases():
         if path.endswith(".h"):
             for name, compiler in C.items():
                 yield path, name, [*compiler, "-x", "c", "-std=c99", "-pedantic", *STRICT, "-Iinclude"]
-    for path in headers_below("src"):
+    # Those inside take minutes: `make check-all` looks at them.
+    for path in headers_below("src") if os.environ.get("ANYBIT_ALL_HEADERS") else []:
         yield path, "g++", ["g++", "-x", "c++", "-std=c++20", "-fPIC", *STRICT, "-Iinclude", "-Isrc"]
 
 
