@@ -11,7 +11,7 @@ struct Limits {
   std::int64_t elements = std::int64_t{1} << 40;  // elements of one tensor
   std::int64_t nodes = 1'000'000;                 // nodes in the whole file, subgraphs and functions included
   std::int64_t depth = 64;                        // graphs within graphs, and types within types
-  std::int64_t records = 20'000'000;              // messages and strings in the file, of every kind
+  std::int64_t records = 4'000'000;               // messages and strings in the file, of every kind
 };
 
 }  // namespace anybit

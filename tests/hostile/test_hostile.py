@@ -5,7 +5,7 @@ from pathlib import Path
 
 import onnx
 import pytest
-from attack import around, block, nested, number, small_model, tag, varint
+from attack import MEMORY, around, block, nested, number, small_model, tag, varint
 from onnx import TensorProto, helper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -176,6 +176,35 @@ def test_a_graph_that_feeds_itself(loader):
 
 def test_fifty_million_empty_records(loader):
     loader.refuse(around(b"\x6a\x00" * 50_000_001), "limit_exceeded: byte ", "graph > value_info", "messages and strings")
+
+
+RECORDS = 4_000_000  # the default of Limits::records
+
+
+@pytest.mark.parametrize("field", [5, 15])  # initializers, sparse initializers
+def test_more_records_than_the_limit(loader, field):
+    loader.refuse(around(block(field, b"") * RECORDS), "limit_exceeded: byte ", "more than 4000000 messages and strings")
+
+
+VALUES = bytes.fromhex("1500000000 1800 3d00000000 4000")  # an attribute's f, i, floats and ints
+
+
+@pytest.mark.parametrize(
+    "model, most",
+    [
+        (lambda n: around(block(5, b"") * n), 768),  # initializers
+        (lambda n: around(block(1, block(5, b"") * n)), 768),  # attributes
+        (lambda n: around(block(1, block(5, block(10, b"") * n))), 768),  # tensors of an attribute
+        (lambda n: around(block(1, block(5, block(11, b"") * n))), 768),  # graphs of an attribute
+        (lambda n: around(b"") + block(25, b"") * n, 768),  # functions
+        (lambda n: around(block(1, block(5, VALUES) * n)), 2048),  # attributes of several values
+    ],
+)
+def test_a_record_takes_bounded_memory(loader, model, most):
+    """The numbers of SECURITY.md."""
+    count = RECORDS // 40 if loader.sanitized else RECORDS // 4
+    outcome = loader.run([model(count)], None if loader.sanitized else MEMORY + count * most)
+    assert "invalid_model: " in outcome.errors[0], outcome.errors[0]
 
 
 def test_too_many_nodes(loader):
