@@ -95,7 +95,7 @@ class Walker {
   }
 
   bool read_tag(std::size_t end, std::uint32_t& number, std::uint32_t& wire_type) {
-    std::uint64_t tag;
+    std::uint64_t tag = 0;
     if (!read_varint(end, 5, tag)) return false;
     if (tag > std::numeric_limits<std::uint32_t>::max()) return malformed("a field number beyond 2^29");
     number = static_cast<std::uint32_t>(tag >> 3);
@@ -104,7 +104,7 @@ class Walker {
   }
 
   bool read_length(std::size_t end, std::size_t& length) {
-    std::uint64_t value;
+    std::uint64_t value = 0;
     if (!read_varint(end, 5, value)) return false;
     if (value > end - position_) {
       return malformed(
@@ -121,14 +121,14 @@ class Walker {
   }
 
   bool record(const Frame& frame) {
-    std::uint32_t number, wire_type;
+    std::uint32_t number = 0, wire_type = 0;
     if (!read_tag(frame.end, number, wire_type)) return false;
     if (wire_type == block) return block_record(frame, number);
     return plain_record(frame.end, number, wire_type);
   }
 
   bool plain_record(std::size_t end, std::uint32_t number, std::uint32_t wire_type) {
-    std::uint64_t ignored;
+    std::uint64_t ignored = 0;
     switch (wire_type) {
       case varint:
         return read_varint(end, 10, ignored);
@@ -190,7 +190,7 @@ class Walker {
     std::vector<std::uint32_t> open{number};
     while (!open.empty()) {
       if (position_ == end) return malformed("a group is cut off by the end of its message");
-      std::uint32_t inner, wire_type;
+      std::uint32_t inner = 0, wire_type = 0;
       if (!read_tag(end, inner, wire_type)) return false;
       if (wire_type == group_start) {
         open.push_back(inner);
@@ -235,7 +235,7 @@ class Walker {
     std::size_t index = 0;
     position_ = frame.begin;
     while (position_ < frame.record) {
-      std::uint32_t other, wire_type;
+      std::uint32_t other = 0, wire_type = 0;
       if (!read_tag(frame.end, other, wire_type)) break;
       index += other == number && wire_type == block;
       std::size_t length = 0;
