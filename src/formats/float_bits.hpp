@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -24,6 +25,7 @@ inline int exponent_of(float x) {
 
 // 2^e, exact for every e a float32 has (-149 … 127).
 inline float power_of_two(int e) {
+  assert(e >= -149 && e <= 127);
   return e >= -126 ? float_of(static_cast<std::uint32_t>(e + 127) << 23) : float_of(1u << (e + 149));
 }
 

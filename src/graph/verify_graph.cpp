@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/try.hpp"
 #include "graph/verify_parts.hpp"
@@ -10,6 +11,27 @@ namespace anybit::graph::verifier {
 namespace {
 
 using NameSet = std::unordered_set<std::string_view>;
+
+// A set of names that hashes only when there are many: nodes with a few attributes are most of a model.
+class SeenNames {
+ public:
+  explicit SeenNames(std::size_t count) : few_(count <= kFew) {}
+
+  bool add(std::string_view name) {
+    if (!few_) return many_.insert(name).second;
+    const auto end = list_.begin() + size_;
+    if (std::find(list_.begin(), end, name) != end) return false;
+    list_[static_cast<std::size_t>(size_++)] = name;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kFew = 8;
+  bool few_;
+  std::ptrdiff_t size_ = 0;
+  std::array<std::string_view, kFew> list_;
+  NameSet many_;
+};
 
 // What the graph says about the types of its values: inputs, outputs, value_info, initializers.
 class Statements {
@@ -152,12 +174,12 @@ Result<void> check_call(const Node& node, const Function& function, const Place&
 
 Result<void> check_attributes(const Node& node, const Context& context, Scope& scope, const Place& place,
                               std::int64_t depth) {
-  NameSet seen;
+  SeenNames seen(node.attributes.size());
   for (std::size_t i = 0; i < node.attributes.size(); ++i) {
     const Attribute& attribute = node.attributes[i];
     if (attribute.name.empty()) return Place(&place, "attribute", {}, i).invalid("has no name");
     const Place here(&place, attribute.name.str());
-    if (!seen.insert(attribute.name.str()).second) return here.invalid("the node has this attribute twice");
+    if (!seen.add(attribute.name.str())) return here.invalid("the node has this attribute twice");
     TRY(check_attribute(attribute, context, scope, here, depth));
   }
   return {};

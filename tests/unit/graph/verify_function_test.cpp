@@ -182,6 +182,19 @@ TEST(VerifyAttribute, NamesDiffer) {
   expect_invalid(with({nameless}), kNode + " > attribute 0", "no name");
 }
 
+TEST(VerifyAttribute, NamesDifferHoweverManyThereAre) {
+  for (const int count : {1, 2, 7, 8, 9, 40}) {
+    Model model = small_model();
+    std::vector<Attribute>& attributes = model.graph->nodes[0].attributes;
+    for (int i = 0; i < count; ++i) {
+      attributes.push_back(attribute("a" + std::to_string(i), std::int64_t{1}, AttributeKind::integer));
+    }
+    expect_sound(model);
+    attributes.push_back(attributes.front());
+    expect_invalid(model, kNode + " > a0", "twice");
+  }
+}
+
 TEST(VerifyAttribute, TheValueIsOfTheDeclaredKind) {
   expect_invalid(with({attribute("a", 1.0F, AttributeKind::integer)}), kNode + " > a",
                  "declared as int, but holds float");
