@@ -43,10 +43,9 @@ class Extra {
   }
   Extra(const Extra& other) : bytes_(other.bytes_ ? std::make_unique<std::string>(*other.bytes_) : nullptr) {}
   Extra(Extra&&) noexcept = default;
-  Extra& operator=(Extra other) noexcept {
-    bytes_ = std::move(other.bytes_);
-    return *this;
-  }
+  Extra& operator=(const Extra& other) { return *this = Extra(other); }
+  Extra& operator=(Extra&&) noexcept = default;
+  ~Extra() = default;
   bool empty() const { return !bytes_; }
   std::string_view bytes() const { return bytes_ ? std::string_view(*bytes_) : std::string_view(); }
 

@@ -94,7 +94,7 @@ class Splitter {
   }
 
  private:
-  bool merge(MessageLite& message, View bytes) {
+  bool merge(MessageLite& message, View bytes) const {
     if (bytes.empty()) return true;
     if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return false;
     google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),

@@ -1,5 +1,7 @@
 // TensorProto to graph::Tensor: data may be raw, typed, or in another file; what is stated twice is kept as
 // well.
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "onnx/from_wire.hpp"
@@ -60,8 +62,7 @@ Result<void> take_data(wire::Tensor& message, const Sources& sources, Tensor& te
     tensor.storage = Storage::external;
     tensor.data = TRY(sources.external.read(tensor));
   } else if (raw) {
-    tensor.data = *std::move(raw);
-    raw.reset();
+    tensor.data = *std::exchange(raw, std::nullopt);
   } else if (typed_count(message, tensor.type()) != 0) {
     tensor.storage = Storage::typed;
     tensor.data = TRY(take_typed(message, tensor.type()));
