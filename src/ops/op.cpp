@@ -32,7 +32,6 @@ std::optional<std::vector<Dim>> contents(const graph::Tensor& constant, std::siz
     case ElementType::int8:
       return whole_numbers<std::int8_t>(constant.data, count);
     case ElementType::uint8:
-      return whole_numbers<std::uint8_t>(constant.data, count);
     case ElementType::boolean:
       return whole_numbers<std::uint8_t>(constant.data, count);
     case ElementType::float32:
