@@ -3,7 +3,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runtime"))
 
@@ -22,10 +24,10 @@ SHAPES = {
 CASES = [(stem, shape) for stem, shapes in SHAPES.items() for shape in shapes]
 
 
-def assert_close(got, wanted):
+def assert_close(got, wanted, slack=0.0):
     assert got.shape == wanted.shape and got.dtype == wanted.dtype
     largest = np.abs(wanted).max()
-    assert np.abs(got - wanted).max() <= FLOAT_ERROR * largest
+    assert np.abs(got - wanted).max() <= FLOAT_ERROR * largest + slack
 
 
 def decibels(got, wanted):
@@ -38,27 +40,95 @@ def test_picture_models_agree_in_float(stem, shape):
     path = MODELS / f"{stem}.onnx"
     x = image(shape, seed=7)
     session = peer(path)
-    wanted = session.run(None, {session.get_inputs()[0].name: x})
+    feeds = {session.get_inputs()[0].name: x}
+    wanted = session.run(None, feeds)
+    # Where a picture is hard to read, ONNX Runtime's own optimizations move its answer by more than the bound.
+    doubts = [np.abs(a - b).max() for a, b in zip(wanted, peer(path, optimized=False).run(None, feeds))]
     executor = Executor(path)
     for threads in (1, 2):
-        for got, other in zip(Executor(path, threads=threads).run([x]), wanted):
-            assert_close(got, other)
+        for got, other, doubt in zip(Executor(path, threads=threads).run([x]), wanted, doubts):
+            assert_close(got, other, doubt)
     first, second = executor.run([x]), executor.run([x])  # the second run follows the plan of the first
     assert all(np.array_equal(a, b) for a, b in zip(first, second))
 
 
+def quantizers_with_values(path, x):
+    """The model, and what ONNX Runtime has at the output of every QuantizeLinear. Its optimized kernels saturate on this kind
+    of CPU, so they are off."""
+    model = onnx.load(path)
+    names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
+    probed = onnx.ModelProto()
+    probed.CopyFrom(model)
+    probed.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    session = peer(probed.SerializeToString(), optimized=False)
+    return model, dict(zip(names, session.run(names, {session.get_inputs()[0].name: x})))
+
+
+def piece_before(model, quantizer, values, makers):
+    """The nodes between a QuantizeLinear and those before it, as a model of its own."""
+    constants = {tensor.name: tensor for tensor in model.graph.initializer}
+    nodes, inputs, tensors, open_, seen = [], [], [], [quantizer], set()
+    while open_:
+        node = open_.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        nodes.append(node)
+        for name in node.input:
+            if name in constants:
+                tensors.append(name)
+            elif name in values:
+                inputs.append(name)
+            elif name in makers:
+                open_.append(makers[name])
+            elif name:
+                return None  # it reads the model's input
+    order = {id(node): i for i, node in enumerate(model.graph.node)}
+    ports = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(values[name].dtype), values[name].shape)
+             for name in dict.fromkeys(inputs)]
+    graph = helper.make_graph(sorted(nodes, key=lambda node: order[id(node)]), "piece", ports,
+                              [onnx.ValueInfoProto(name=quantizer.output[0])],
+                              [constants[name] for name in dict.fromkeys(tensors)])
+    graph.output[0].type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(values[quantizer.output[0]].dtype)
+    return helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+
+
+@pytest.mark.parametrize("kind", ["tensor", "channel"])
+@pytest.mark.parametrize("stem", IMAGES)
+def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind):
+    model, values = quantizers_with_values(quantized(stem, kind), image(IMAGES[stem], seed=11))
+    makers = {name: node for node in model.graph.node for name in node.output}
+    checked = fused = 0
+    for name in values:
+        piece = piece_before(model, makers[name], values, makers)
+        if piece is None:
+            continue
+        executor = Executor(piece)
+        got, = executor.run({port.name: values[port.name] for port in piece.graph.input})
+        step = np.abs(got.astype(int) - values[name].astype(int)).max()
+        assert step <= 1, f"{name}: {step} steps apart; {[node.op_type for node in piece.graph.node]} as {executor.steps()}"
+        checked += 1
+        fused += "DequantizeLinear" not in " ".join(executor.steps())
+    assert checked > 50 and fused > 0.8 * checked
+
+
+# Static quantization of the recogniser loses most of its accuracy, and one step here or there moves its outputs: ONNX
+# Runtime's own optimizations move them by 10 to 29 dB. Beside the noise of quantization, ours is to be small.
 @pytest.mark.parametrize("kind", ["tensor", "channel", "dynamic"])
 @pytest.mark.parametrize("stem", IMAGES)
-def test_quantized_models_agree(stem, kind):
+def test_whole_quantized_models_agree(stem, kind):
     path = quantized(stem, kind)
-    session = peer(path, optimized=False)  # its optimized kernels saturate on this kind of CPU
+    session = peer(path, optimized=False)
     for shape in SHAPES[stem][:2]:
         x = image(shape, seed=11)
-        wanted = session.run(None, {session.get_inputs()[0].name: x})
+        wanted, = session.run(None, {session.get_inputs()[0].name: x})
+        exact, = peer(MODELS / f"{stem}.onnx").run(None, {session.get_inputs()[0].name: x})
+        lost = decibels(wanted, exact)
         for fuse in (False, True):
-            for got, other in zip(Executor(path, fuse=fuse).run([x]), wanted):
-                assert got.shape == other.shape
-                assert decibels(got, other) >= QUANTIZED_DB, f"fuse={fuse}, shape {shape}"
+            got, = Executor(path, fuse=fuse).run([x])
+            assert got.shape == wanted.shape
+            floor = min(QUANTIZED_DB, lost + 3)
+            assert decibels(got, wanted) >= floor, f"fuse={fuse}, shape {shape}, the quantized model has {lost:.1f} dB"
 
 
 @pytest.mark.parametrize("name", ["silero_vad_v5", "silero_vad_v6", "silero_vad_legacy"])

@@ -82,7 +82,7 @@ def quantized(stem, kind):
 
 
 def peer(path, optimized=True, threads=1):
-    """An ONNX Runtime session on the same file."""
+    """An ONNX Runtime session on the same file, or the same bytes."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -90,4 +90,5 @@ def peer(path, optimized=True, threads=1):
     options.intra_op_num_threads = threads
     if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    model = path if isinstance(path, bytes) else str(path)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
