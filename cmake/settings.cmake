@@ -28,9 +28,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   list(APPEND ANYBIT_WARNINGS -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 
-# SIMD targets not built: vectors of unknown size (they cannot be members of a class), and SSSE3, which every CPU
-# since 2008 exceeds.
-add_compile_definitions("HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_SSSE3)")
+# SIMD targets not built: vectors of unknown size (they cannot be members of a class), SSSE3, which every CPU since 2008
+# exceeds, and AVX-512, which no machine that tests anybit has.
+add_compile_definitions(
+  "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_SSSE3|HWY_AVX3|HWY_AVX3_DL)")
 
 if(ANYBIT_SANITIZE)
   add_compile_options(-fsanitize=${ANYBIT_SANITIZE} -fno-omit-frame-pointer)
