@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo docs test test-large test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv lint format check-all fuzz \
+.PHONY: help build demo docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)
@@ -41,6 +41,12 @@ test-large:  ## Write and read a model over 2 GB, watching memory
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS)
 	$(call PYTEST,build/release) tests/large
+
+test-models:  ## Larger models beside ONNX Runtime: a sentence encoder, and the onnx package's own
+	@scripts/setup build test python large-models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	$(call PYTEST,build/release) -m large_models tests/models
 
 test-exhaustive:  ## Every float through every format of 8 bits and less (minutes)
 	@scripts/setup build test python
