@@ -14,8 +14,8 @@ struct Window {
 
 // One sample, [channels, inner], positions [first, last).
 template <class C>
-void normalize(const Window& window, const C* x, std::int64_t channels, std::int64_t inner, std::int64_t first,
-               std::int64_t last, C* y) {
+void normalize(const Window& window, const C* x, std::int64_t channels, std::int64_t inner,
+               std::int64_t first, std::int64_t last, C* y) {
   for (std::int64_t c = 0; c < channels; ++c) {
     const std::int64_t low = std::max<std::int64_t>(0, c - window.before);
     const std::int64_t high = c < channels - window.after ? c + window.after : channels - 1;
@@ -53,7 +53,8 @@ Result<void> run_in(Frame& frame) {
   parallel(frame, x.dim(0) * parts, cost, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t at = i / parts * channels * inner, begin = i % parts * kPart;
-      normalize(window, from.data() + at, channels, inner, begin, std::min(inner, begin + kPart), to.data() + at);
+      normalize(window, from.data() + at, channels, inner, begin, std::min(inner, begin + kPart),
+                to.data() + at);
     }
   });
   to.finish();

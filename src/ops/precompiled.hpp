@@ -1,4 +1,5 @@
-// What nearly every operator includes, compiled once: most of an operator's build time went into these headers.
+// What nearly every operator includes, compiled once: most of an operator's build time went into these
+// headers.
 #pragma once
 
 #include <fmt/format.h>
