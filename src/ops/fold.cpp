@@ -21,8 +21,8 @@ Folding folding_of(const Dims& dims, std::span<const bool> gone) {
   if (last < 0) return folding;
   Walk& walk = last == 1 ? folding.reduced : folding.kept;
   (last == 1 ? folding.run : folding.columns) = walk.sizes.back();
-  walk.sizes.resize(walk.sizes.size() - 1);
-  walk.strides.resize(walk.strides.size() - 1);
+  walk.sizes.erase(walk.sizes.size() - 1);
+  walk.strides.erase(walk.strides.size() - 1);
   return folding;
 }
 
