@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -87,10 +88,11 @@ std::string text_of(const std::vector<Timing>& timings) {
                {"memory", Align::right}});
   const auto ms = [](double value) { return fmt::format("{:.3f}", value); };
   for (const Timing& t : timings) {
-    table.add(
-        {shortened(printable(t.model), 48), fmt::format("{}", t.runs.size()), fmt::format("{:.1f}", t.load),
-         ms(t.first), ms(t.runs[0]), ms(t.percentile(0.5)), ms(t.percentile(0.9)), ms(t.percentile(0.99)),
-         fmt::format("{:.1f}", 1e3 * static_cast<double>(t.runs.size()) / t.total), short_bytes(t.peak)});
+    table.add({shortened(printable(std::filesystem::path(t.model).filename().string()), 48),
+               fmt::format("{}", t.runs.size()), fmt::format("{:.1f}", t.load), ms(t.first), ms(t.runs[0]),
+               ms(t.percentile(0.5)), ms(t.percentile(0.9)), ms(t.percentile(0.99)),
+               fmt::format("{:.1f}", 1e3 * static_cast<double>(t.runs.size()) / t.total),
+               short_bytes(t.peak)});
   }
   return table.text(0);
 }

@@ -40,7 +40,7 @@ def two_inputs(tmp_path):
 
 def test_reads_digits_from_a_file_and_writes_the_logits(anybit, images, tmp_path):
     pictures = next(value for value in images.values() if value.ndim >= 3)
-    x = (pictures[:50].astype(np.float32) / 255).reshape(-1, 1, 28, 28)
+    x = ((pictures[:50].astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32).reshape(-1, 1, 28, 28)
     np.save(tmp_path / "x.npy", x)
     done = anybit("run", DIGITS / "digits.onnx", "--input", f"image={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
     assert "logits" in done.stdout and "float32[50, 10]" in done.stdout
@@ -90,7 +90,7 @@ def test_wrong_calls_are_told_apart_from_failed_work(anybit, two_inputs, argumen
 
 def test_a_shape_that_does_not_fit_is_named(anybit, two_inputs, tmp_path):
     np.save(tmp_path / "a.npy", np.ones((2, 4), np.float32))
-    done = anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.npy'}", code=1)
+    done = anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.npy'}", code=2)
     assert "input 'a'" in done.stderr and "[2, 4]" in done.stderr and "float32[n, 3]" in done.stderr
 
 

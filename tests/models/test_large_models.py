@@ -13,7 +13,7 @@ from peer_models import MODELS, QUANTIZED, peer  # noqa: E402
 
 pytestmark = pytest.mark.large_models
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
-ENCODER = MODELS / "all-MiniLM-L6-v2.onnx"
+ENCODER = MODELS / "large" / "all-MiniLM-L6-v2.onnx"
 
 
 def assert_close(got, wanted, bound=1e-4):
