@@ -73,7 +73,7 @@ bench-formats:  ## Encode, decode and pack every format, beside memcpy and ml_dt
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_formats.py $(BENCH)
 
 bench:  ## Run real models and single kernels, beside ONNX Runtime
-	@scripts/setup build test python models
+	@scripts/setup build test python models large-models
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_runtime.py $(BENCH)

@@ -67,7 +67,7 @@ def cases(only):
     folder = MODELS / "bench"
     folder.mkdir(parents=True, exist_ok=True)
     for name, (x_shape, w_shape, attributes) in KERNELS.items():
-        if only and only not in name:
+        if not fits(only, name):
             continue
         for kind in ("float32", "int8"):
             path = folder / f"{name.replace(' ', '_').replace('/', '_')}.{kind}.onnx"
@@ -75,13 +75,13 @@ def cases(only):
             x = np.random.default_rng(1).standard_normal(x_shape).astype(np.float32)
             yield name, kind, path, {"x": x}
     for stem, shape in PICTURES.items():
-        if only and only not in stem:
+        if not fits(only, stem):
             continue
         for kind, path in (("float32", MODELS / f"{stem}.onnx"), ("int8", quantized(stem, "channel"))):
             name = onnx.load(path).graph.input[0].name
             yield stem, kind, path, {name: image(shape, 5)}
     for stem in ("silero_vad_v5", "silero_vad_v6"):
-        if only and only not in stem:
+        if not fits(only, stem):
             continue
         feeds = {"input": image((1, 1, 1, 512), 5).reshape(1, 512), "sr": np.array(16000, np.int64)}
         path = MODELS / f"{stem}.onnx"
@@ -89,6 +89,17 @@ def cases(only):
             if port.name not in feeds:
                 feeds[port.name] = np.zeros([d.dim_value or 1 for d in port.type.tensor_type.shape.dim], np.float32)
         yield stem, "float32", path, feeds
+
+
+    encoder = MODELS / "large" / "all-MiniLM-L6-v2.onnx"
+    if encoder.exists() and fits(only, "all-MiniLM-L6-v2"):
+        tokens = np.random.default_rng(5).integers(1000, 20000, (1, 128))
+        yield "all-MiniLM-L6-v2, 128 tokens", "float32", encoder, {
+            "input_ids": tokens, "token_type_ids": np.zeros_like(tokens), "attention_mask": np.ones_like(tokens)}
+
+
+def fits(only, name):
+    return not only or only in name
 
 
 def measure(path, feeds, threads, seconds):
