@@ -1,4 +1,6 @@
+#include <limits>
 #include "kernels/conv_rows.hpp"
+
 #include "kernels/depthwise_whole.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/integer_conv_parts.hpp"
@@ -27,6 +29,47 @@ bool is_depthwise(const ConvSizes& sizes) {
 std::int32_t low_of(ElementType type) { return type == ElementType::uint8 ? 0 : -128; }
 std::int32_t high_of(ElementType type) { return type == ElementType::uint8 ? 255 : 127; }
 
+// The kernel adds the bias in 32 bits. A channel whose bias is too large for that (quantizers give channels
+// of zeros a tiny scale, and so a huge bias) is done by itself, in 64.
+constexpr std::int64_t kLargestProduct = 255 * 255;
+constexpr std::int64_t kFewHuge = 8;  // one channel in so many
+
+bool is_huge(std::int64_t bias, const ConvSizes& sizes) {
+  return std::abs(bias) + kernel_size(sizes.window) * kLargestProduct > INT32_MAX;
+}
+
+template <class X, class Y>
+void depthwise_channel(const ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                       const IntegerConvWeights& weights, std::int64_t c, std::int32_t bias, const X* x,
+                       Y* y) {
+  const auto& [d, h, w] = sizes.window;
+  const std::int64_t channels = sizes.out_channels;
+  constexpr float kLow = std::numeric_limits<Y>::min(), kHigh = std::numeric_limits<Y>::max();
+  const auto zero = static_cast<float>(numbers.y_zero);
+  const std::int64_t places = sizes.batch * output_size(sizes.window);
+  for (std::int64_t at = 0; at < places; ++at) {
+    const std::int64_t ow = at % w.output, oh = at / w.output % h.output,
+                       od = at / (w.output * h.output) % d.output;
+    const std::int64_t n = at / output_size(sizes.window);
+    const auto depth = taps_inside(d, od), height = taps_inside(h, oh), width = taps_inside(w, ow);
+    std::int64_t sum = bias;
+    for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
+      for (std::int64_t kh = height.first; kh < height.last; ++kh) {
+        for (std::int64_t kw = width.first; kw < width.last; ++kw) {
+          const std::int64_t id = start_of(d, od) + kd * d.dilation, ih = start_of(h, oh) + kh * h.dilation;
+          const std::int64_t iw = start_of(w, ow) + kw * w.dilation;
+          const std::int64_t from = (((n * d.input + id) * h.input + ih) * w.input + iw) * channels + c;
+          const std::int64_t tap = ((kd * h.kernel + kh) * w.kernel + kw) * channels + c;
+          sum += (x[from] - numbers.x_zero) *
+                 static_cast<std::int64_t>(weights.depthwise[static_cast<std::size_t>(tap)]);
+        }
+      }
+    }
+    const float scaled = std::nearbyint(static_cast<float>(sum) * numbers.multiplier[c]) + zero;
+    y[at * channels + c] = static_cast<Y>(std::clamp(scaled, kLow, kHigh));
+  }
+}
+
 template <class X, class Y>
 void depthwise_as(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
                   const IntegerConvWeights& weights, const Array& x, Array& out) {
@@ -39,7 +82,17 @@ void depthwise_as(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers
   const double cost = 0.1 * static_cast<double>(sizes.window[2].output * sizes.out_channels) *
                       static_cast<double>(kernel_size(sizes.window));
   const std::int64_t rows = sizes.batch * sizes.window[0].output * sizes.window[1].output;
-  parallel(frame, rows, cost, [&body](std::int64_t a, std::int64_t b) { body(a, b); });
+  if (!is_huge(numbers.largest_bias, sizes)) return parallel(frame, rows, cost, body);
+  // Their biases are out of the way while the others are done.
+  const auto kept = static_cast<std::size_t>(sizes.out_channels);
+  const std::vector<std::int32_t> biases(numbers.bias, numbers.bias + kept);
+  for (std::size_t c = 0; c < kept; ++c) numbers.bias[c] = is_huge(biases[c], sizes) ? 0 : biases[c];
+  parallel(frame, rows, cost, body);
+  for (std::size_t c = 0; c < kept; ++c) {
+    if (!is_huge(biases[c], sizes)) continue;
+    depthwise_channel(sizes, numbers, weights, static_cast<std::int64_t>(c), biases[c], x.data<X>(),
+                      out.mutable_data<Y>());
+  }
 }
 
 void depthwise(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
@@ -132,11 +185,11 @@ Result<bool> run_integer_conv_fast(Frame& frame, const IntegerConvInputs& inputs
                                    const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
   const bool by_channel = is_depthwise(sizes);
   if (by_channel) {
-    constexpr std::int64_t kProduct = 255 * 255;
-    const std::int64_t taps = kernel_size(sizes.window);
-    if (!inputs.quantized || taps > DepthwiseWhole::kMostTaps ||
+    const auto huge = [&](std::int32_t bias) { return is_huge(bias, sizes); };
+    if (!inputs.quantized || kernel_size(sizes.window) > DepthwiseWhole::kMostTaps ||
         sizes.out_channels < DepthwiseWhole::kFewestChannels ||
-        numbers.largest_bias + taps * kProduct > INT32_MAX) {
+        std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge >
+            sizes.out_channels) {
       return false;
     }
   }
