@@ -16,7 +16,8 @@ namespace anybit {
 class Scratch {
  public:
   Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "anybit-test-XXXXXX").string();
+    // mkdtemp wants six letters X at the end, and puts others in their place.
+    std::string name = (std::filesystem::temp_directory_path() / "anybit-test-").string() + std::string(6, 'X');
     path_ = mkdtemp(name.data());
   }
   ~Scratch() { std::filesystem::remove_all(path_); }
