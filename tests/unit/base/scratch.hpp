@@ -17,7 +17,8 @@ class Scratch {
  public:
   Scratch() {
     // mkdtemp wants six letters X at the end, and puts others in their place.
-    std::string name = (std::filesystem::temp_directory_path() / "anybit-test-").string() + std::string(6, 'X');
+    std::string name =
+        (std::filesystem::temp_directory_path() / "anybit-test-").string() + std::string(6, 'X');
     path_ = mkdtemp(name.data());
   }
   ~Scratch() { std::filesystem::remove_all(path_); }
