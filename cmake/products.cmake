@@ -1,6 +1,5 @@
 # What users get: libanybit.so, the program, and the files that let other builds find them.
 find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
 
 anybit_objects(objects)
 add_library(anybit SHARED ${objects})

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "anybit/result.hpp"
+#include "ops/traits.hpp"
 
 namespace anybit::ops {
 
@@ -65,6 +66,7 @@ struct Descriptor {
   bool pure = true;          // the same inputs give the same outputs: constants are computed ahead
   Layouts layouts = Layouts::plain;
   std::vector<Raise> raise = {};  // in the order of their versions
+  Traits traits = {};             // of quantization
 };
 
 bool before(const Descriptor& a, const Descriptor& b);
