@@ -104,13 +104,15 @@ Result<void> run_mish(Frame& frame) {
       kExponential);
 }
 
-Descriptor activation(std::string_view name, std::vector<std::int16_t> since, Run run) {
+Descriptor activation(std::string_view name, std::vector<std::int16_t> since, Run run,
+                      Traits traits = of_each_element()) {
   return {.name = name,
           .domain = "",
           .since = std::move(since),
           .infer = infer_same,
           .run = run,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .traits = std::move(traits)};
 }
 
 }  // namespace
@@ -119,17 +121,18 @@ std::span<const Descriptor> activation_descriptors() {
   static const Descriptor all[] = {
       activation("Celu", {12}, run_celu),
       activation("Elu", {1, 6, 22}, run_elu),
-      activation("HardSigmoid", {1, 6, 22}, run_hard_sigmoid),
+      activation("HardSigmoid", {1, 6, 22}, run_hard_sigmoid, of_each_element(Traits::Range{0.0f, 1.0f})),
       activation("HardSwish", {14, 22}, run_hard_swish),
       activation("LeakyRelu", {1, 6, 16}, run_leaky_relu),
       activation("Mish", {18, 22}, run_mish),
-      activation("Relu", {1, 6, 13, 14}, run_relu),
+      activation("Relu", {1, 6, 13, 14}, run_relu,
+                 {.role = Traits::Role::element, .clamps = true, .by_element = true}),
       activation("Selu", {1, 6, 22}, run_selu),
-      activation("Sigmoid", {1, 6, 13}, run_sigmoid),
+      activation("Sigmoid", {1, 6, 13}, run_sigmoid, of_each_element(Traits::Range{0.0f, 1.0f})),
       activation("Softplus", {1, 22}, run_softplus),
-      activation("Softsign", {1, 22}, run_softsign),
+      activation("Softsign", {1, 22}, run_softsign, of_each_element(Traits::Range{-1.0f, 1.0f})),
       activation("Swish", {24}, run_swish),
-      activation("Tanh", {1, 6, 13}, run_tanh),
+      activation("Tanh", {1, 6, 13}, run_tanh, of_each_element(Traits::Range{-1.0f, 1.0f})),
       activation("ThresholdedRelu", {10, 22}, run_thresholded_relu),
   };
   return all;

@@ -72,8 +72,18 @@ Result<void> run(Frame& frame) {
 
 std::span<const Descriptor> arg_max_descriptors() {
   static const Descriptor all[] = {
-      {.name = "ArgMax", .domain = "", .since = {1, 11, 12, 13}, .infer = infer, .run = run<true>},
-      {.name = "ArgMin", .domain = "", .since = {1, 11, 12, 13}, .infer = infer, .run = run<false>},
+      {.name = "ArgMax",
+       .domain = "",
+       .since = {1, 11, 12, 13},
+       .infer = infer,
+       .run = run<true>,
+       .traits = computes()},
+      {.name = "ArgMin",
+       .domain = "",
+       .since = {1, 11, 12, 13},
+       .infer = infer,
+       .run = run<false>,
+       .traits = computes()},
   };
   return all;
 }

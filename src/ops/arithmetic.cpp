@@ -47,7 +47,8 @@ Descriptor arithmetic(std::string_view name, Infer infer, Run run) {
           .infer = infer,
           .run = run,
           .required = 2,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .traits = {.role = Traits::Role::compute, .data = {0, 1}, .by_element = true}};
 }
 
 }  // namespace

@@ -238,7 +238,8 @@ std::span<const Descriptor> attention_descriptors() {
                                     .infer = infer,
                                     .macs = macs,
                                     .run = run,
-                                    .required = 3}};
+                                    .required = 3,
+                                    .traits = computes_sensitive({0, 1, 2})}};
   return all;
 }
 

@@ -139,7 +139,8 @@ std::span<const Descriptor> batch_norm_descriptors() {
                                     .infer = infer,
                                     .run = run,
                                     .required = 5,
-                                    .raise = {{9, raise_to_9}, {14, raise_to_14}}}};
+                                    .raise = {{9, raise_to_9}, {14, raise_to_14}},
+                                    .traits = computes()}};
   return all;
 }
 

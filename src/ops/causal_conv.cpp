@@ -89,13 +89,15 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> causal_conv_descriptors() {
-  static const Descriptor all[] = {{.name = "CausalConvWithState",
-                                    .domain = "",
-                                    .since = {27},
-                                    .infer = infer,
-                                    .macs = macs,
-                                    .run = run,
-                                    .required = 2}};
+  static const Descriptor all[] = {
+      {.name = "CausalConvWithState",
+       .domain = "",
+       .since = {27},
+       .infer = infer,
+       .macs = macs,
+       .run = run,
+       .required = 2,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, first_axis}}, .bias = 2}}};
   return all;
 }
 

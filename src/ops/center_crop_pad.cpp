@@ -55,8 +55,13 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> center_crop_pad_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "CenterCropPad", .domain = "", .since = {18}, .infer = infer, .run = run, .required = 2}};
+  static const Descriptor all[] = {{.name = "CenterCropPad",
+                                    .domain = "",
+                                    .since = {18},
+                                    .infer = infer,
+                                    .run = run,
+                                    .required = 2,
+                                    .traits = moves()}};
   return all;
 }
 

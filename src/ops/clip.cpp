@@ -91,13 +91,15 @@ std::span<const Descriptor> clip_descriptors() {
        .infer = infer_same,
        .run = run_clip,
        .layouts = Layouts::each,
-       .raise = {{11, raise_clip_to_11}}},
+       .raise = {{11, raise_clip_to_11}},
+       .traits = {.role = Traits::Role::element, .clamps = true, .by_element = true}},
       {.name = "Shrink",
        .domain = "",
        .since = {9},
        .infer = infer_same,
        .run = run_shrink,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .traits = of_each_element()},
   };
   return all;
 }

@@ -111,8 +111,13 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> col2im_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "Col2Im", .domain = "", .since = {18}, .infer = infer, .run = run, .required = 3}};
+  static const Descriptor all[] = {{.name = "Col2Im",
+                                    .domain = "",
+                                    .since = {18},
+                                    .infer = infer,
+                                    .run = run,
+                                    .required = 3,
+                                    .traits = computes()}};
   return all;
 }
 

@@ -53,7 +53,8 @@ std::span<const Descriptor> compress_descriptors() {
                                     .since = {9, 11},
                                     .infer = infer_compress,
                                     .run = run,
-                                    .required = 2}};
+                                    .required = 2,
+                                    .traits = moves()}};
   return all;
 }
 

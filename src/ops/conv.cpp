@@ -134,7 +134,8 @@ std::span<const Descriptor> conv_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, first_axis}}, .bias = 2}},
       {.name = "FusedConv",
        .domain = kMicrosoft,
        .since = {1},
@@ -143,7 +144,8 @@ std::span<const Descriptor> conv_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
-       .layouts = Layouts::each},
+       .layouts = Layouts::each,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1, 3}, .weights = {{1, first_axis}}, .bias = 2}},
   };
   return all;
 }

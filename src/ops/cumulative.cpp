@@ -51,13 +51,20 @@ Result<void> run_product(Frame& frame) { return run<MultiplyPair>(frame, 1); }
 
 std::span<const Descriptor> cumulative_descriptors() {
   static const Descriptor all[] = {
-      {.name = "CumSum", .domain = "", .since = {11, 14}, .infer = infer_same, .run = run_sum, .required = 2},
+      {.name = "CumSum",
+       .domain = "",
+       .since = {11, 14},
+       .infer = infer_same,
+       .run = run_sum,
+       .required = 2,
+       .traits = computes_sensitive()},
       {.name = "CumProd",
        .domain = "",
        .since = {26},
        .infer = infer_same,
        .run = run_product,
-       .required = 2},
+       .required = 2,
+       .traits = computes_sensitive()},
   };
   return all;
 }

@@ -133,7 +133,12 @@ std::span<const Descriptor> deform_conv_descriptors() {
                                     .infer = infer,
                                     .macs = macs,
                                     .run = run,
-                                    .required = 3}};
+                                    .required = 3,
+                                    .traits = {.role = Traits::Role::compute,
+                                               .data = {0, 1},
+                                               .weights = {{1, first_axis}},
+                                               .bias = 3,
+                                               .sensitive = true}}};
   return all;
 }
 

@@ -96,7 +96,8 @@ std::span<const Descriptor> dropout_descriptors() {
                                     .infer = infer,
                                     .run = run,
                                     .pure = false,
-                                    .raise = {{10, raise_to_10}, {12, raise_to_12}}}};
+                                    .raise = {{10, raise_to_10}, {12, raise_to_12}},
+                                    .traits = moves()}};
   return all;
 }
 

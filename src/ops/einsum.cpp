@@ -331,7 +331,13 @@ Result<void> run(Frame& frame) {
 
 std::span<const Descriptor> einsum_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Einsum", .domain = "", .since = {12}, .infer = infer, .macs = macs, .run = run}};
+      {.name = "Einsum",
+       .domain = "",
+       .since = {12},
+       .infer = infer,
+       .macs = macs,
+       .run = run,
+       .traits = {.role = Traits::Role::compute, .data = {-1}, .weights = {{0}, {1}}}}};
   return all;
 }
 

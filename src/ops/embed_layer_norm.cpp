@@ -136,7 +136,14 @@ Result<void> run(Frame& frame) {
 
 std::span<const Descriptor> embed_layer_norm_descriptors() {
   static const Descriptor all[] = {
-      {.name = "EmbedLayerNormalization", .domain = kMicrosoft, .since = {1}, .infer = infer, .run = run}};
+      {.name = "EmbedLayerNormalization",
+       .domain = kMicrosoft,
+       .since = {1},
+       .infer = infer,
+       .run = run,
+       .traits = {.role = Traits::Role::compute,
+                  .data = {},
+                  .weights = {{kWords, first_axis}, {kPositions, first_axis}, {kSegments, first_axis}}}}};
   return all;
 }
 

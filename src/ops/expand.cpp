@@ -93,13 +93,15 @@ std::span<const Descriptor> expand_descriptors() {
        .since = {8, 13},
        .infer = infer_expand,
        .run = run_expand,
-       .required = 2},
+       .required = 2,
+       .traits = moves()},
       {.name = "Tile",
        .domain = "",
        .since = {1, 6, 13},
        .infer = infer_tile,
        .run = run_tile,
-       .required = 2},
+       .required = 2,
+       .traits = moves()},
   };
   return all;
 }

@@ -40,21 +40,25 @@ Result<void> run_erf(Frame& frame) {
   return {};
 }
 
-Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run) {
+Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run,
+                    Traits traits = of_each_element({}, true)) {
   return {.name = name,
           .domain = "",
           .since = std::move(since),
           .infer = infer_same,
           .run = run,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .traits = std::move(traits)};
 }
 
 }  // namespace
 
 std::span<const Descriptor> exponential_descriptors() {
   static const Descriptor all[] = {
-      function("Erf", {9, 13}, run_erf),      function("Exp", {1, 6, 13}, run_exp),
-      function("Log", {1, 6, 13}, run_log),   function("Reciprocal", {1, 6, 13}, run_reciprocal),
+      function("Erf", {9, 13}, run_erf, of_each_element(Traits::Range{-1.0f, 1.0f})),
+      function("Exp", {1, 6, 13}, run_exp),
+      function("Log", {1, 6, 13}, run_log),
+      function("Reciprocal", {1, 6, 13}, run_reciprocal),
       function("Sqrt", {1, 6, 13}, run_sqrt),
   };
   return all;

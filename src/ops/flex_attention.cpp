@@ -126,7 +126,8 @@ std::span<const Descriptor> flex_attention_descriptors() {
                                     .infer = infer,
                                     .macs = macs,
                                     .run = run,
-                                    .required = 3}};
+                                    .required = 3,
+                                    .traits = computes_sensitive({0, 1, 2})}};
   return all;
 }
 

@@ -88,6 +88,14 @@ Result<void> run_gather(Frame& frame) {
   return {};
 }
 
+// Of a table of embeddings, each row that can be looked up is a channel.
+std::int64_t gathered_axis(const graph::Node& node, std::size_t rank) {
+  const graph::Attribute* given = node.attribute("axis");
+  const auto* axis = given ? std::get_if<std::int64_t>(&given->value) : nullptr;
+  if (!axis) return 0;
+  return *axis < 0 ? *axis + static_cast<std::int64_t>(rank) : *axis;
+}
+
 }  // namespace
 
 std::span<const Descriptor> gather_descriptors() {
@@ -97,7 +105,8 @@ std::span<const Descriptor> gather_descriptors() {
        .since = {1, 11, 13},
        .infer = infer_gather,
        .run = run_gather,
-       .required = 2},
+       .required = 2,
+       .traits = {.role = Traits::Role::move, .weights = {{0, gathered_axis}}}},
       {.name = "GatherBlockQuantized",
        .domain = kMicrosoft,
        .since = {1},

@@ -40,7 +40,8 @@ std::span<const Descriptor> gather_elements_descriptors() {
                                     .since = {11, 13},
                                     .infer = infer_elements,
                                     .run = run,
-                                    .required = 2}};
+                                    .required = 2,
+                                    .traits = moves()}};
   return all;
 }
 

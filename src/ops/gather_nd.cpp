@@ -53,7 +53,8 @@ std::span<const Descriptor> gather_nd_descriptors() {
                                     .since = {11, 12, 13},
                                     .infer = infer_nd,
                                     .run = run,
-                                    .required = 2}};
+                                    .required = 2,
+                                    .traits = moves()}};
   return all;
 }
 

@@ -67,25 +67,27 @@ Result<void> run_fast_gelu(Frame& frame) { return run_biased(frame, Map::tanh_ge
 Result<void> run_bias_gelu(Frame& frame) { return run_biased(frame, Map::gelu, exact_gelu); }
 
 Descriptor gelu(std::string_view name, std::string_view domain, std::int16_t since, Run run,
-                std::size_t required = 1) {
+                Traits traits = of_each_element(), std::size_t required = 1) {
   return {.name = name,
           .domain = domain,
           .since = {since},
           .infer = infer_same,
           .run = run,
           .required = required,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .traits = std::move(traits)};
 }
 
 }  // namespace
 
 std::span<const Descriptor> gelu_descriptors() {
+  const Traits with_bias = {.role = Traits::Role::compute, .by_element = true};
   static const Descriptor all[] = {
       gelu("Gelu", "", 20, run_gelu),
       gelu("Gelu", kMicrosoft, 1, run_gelu),
       gelu("QuickGelu", kMicrosoft, 1, run_quick_gelu),
-      gelu("FastGelu", kMicrosoft, 1, run_fast_gelu),
-      gelu("BiasGelu", kMicrosoft, 1, run_bias_gelu, 2),
+      gelu("FastGelu", kMicrosoft, 1, run_fast_gelu, with_bias),
+      gelu("BiasGelu", kMicrosoft, 1, run_bias_gelu, with_bias, 2),
   };
   return all;
 }

@@ -135,6 +135,12 @@ Result<void> run_fused(Frame& frame) {
   return {};
 }
 
+std::int64_t channel_axis(const graph::Node& node, std::size_t) {
+  const graph::Attribute* transposed = node.attribute("transB");
+  const auto* flag = transposed ? std::get_if<std::int64_t>(&transposed->value) : nullptr;
+  return flag && *flag != 0 ? 0 : 1;
+}
+
 }  // namespace
 
 std::span<const Descriptor> gemm_descriptors() {
@@ -146,7 +152,8 @@ std::span<const Descriptor> gemm_descriptors() {
        .macs = macs,
        .run = run,
        .prepare = prepare,
-       .required = 2},
+       .required = 2,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, channel_axis}}, .bias = 2}},
       {.name = "FusedGemm",
        .domain = kMicrosoft,
        .since = {1},
@@ -154,7 +161,8 @@ std::span<const Descriptor> gemm_descriptors() {
        .macs = macs,
        .run = run_fused,
        .prepare = prepare,
-       .required = 2},
+       .required = 2,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, channel_axis}}, .bias = 2}},
   };
   return all;
 }

@@ -225,7 +225,8 @@ std::span<const Descriptor> grid_sample_descriptors() {
                                     .infer = infer_grid_sample,
                                     .run = run,
                                     .required = 2,
-                                    .raise = {{20, raise_to_20}}}};
+                                    .raise = {{20, raise_to_20}},
+                                    .traits = computes()}};
   return all;
 }
 

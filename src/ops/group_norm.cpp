@@ -95,13 +95,15 @@ std::span<const Descriptor> group_norm_descriptors() {
        .infer = infer_same,
        .run = run_group,
        .required = 3,
-       .raise = {{21, raise_to_21}}},
+       .raise = {{21, raise_to_21}},
+       .traits = computes_sensitive()},
       {.name = "InstanceNormalization",
        .domain = "",
        .since = {1, 6, 22},
        .infer = infer_same,
        .run = run_instance,
-       .required = 3},
+       .required = 3,
+       .traits = computes()},
   };
   return all;
 }

@@ -20,7 +20,8 @@ std::span<const Descriptor> identity_descriptors() {
        .domain = "",
        .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
        .infer = infer_identity,
-       .run = run_identity},
+       .run = run_identity,
+       .traits = moves()},
   };
   return all;
 }

@@ -124,8 +124,13 @@ Result<void> run(Frame& frame) {
 }
 
 Descriptor layer(std::string_view name, std::string_view domain, std::vector<std::int16_t> since, Run run) {
-  return {
-      .name = name, .domain = domain, .since = std::move(since), .infer = infer, .run = run, .required = 2};
+  return {.name = name,
+          .domain = domain,
+          .since = std::move(since),
+          .infer = infer,
+          .run = run,
+          .required = 2,
+          .traits = computes_sensitive()};
 }
 
 }  // namespace

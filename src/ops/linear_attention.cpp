@@ -159,8 +159,13 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> linear_attention_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "LinearAttention", .domain = "", .since = {27}, .infer = infer, .run = run, .required = 3}};
+  static const Descriptor all[] = {{.name = "LinearAttention",
+                                    .domain = "",
+                                    .since = {27},
+                                    .infer = infer,
+                                    .run = run,
+                                    .required = 3,
+                                    .traits = computes_sensitive({0, 1, 2})}};
   return all;
 }
 

@@ -69,8 +69,12 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> lrn_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "LRN", .domain = "", .since = {1, 13}, .infer = infer_same, .run = run}};
+  static const Descriptor all[] = {{.name = "LRN",
+                                    .domain = "",
+                                    .since = {1, 13},
+                                    .infer = infer_same,
+                                    .run = run,
+                                    .traits = computes_sensitive()}};
   return all;
 }
 

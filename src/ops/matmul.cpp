@@ -78,6 +78,13 @@ Result<void> run(Frame& frame) {
   return known ? Result<void>() : Result<void>(wrong_type(frame, 0));
 }
 
+std::int64_t channel_axis(const graph::Node& node, std::size_t rank) {
+  const graph::Attribute* transposed = node.attribute("transB");
+  const auto* flag = transposed ? std::get_if<std::int64_t>(&transposed->value) : nullptr;
+  const std::int64_t last = last_axis(node, rank);
+  return last > 0 && flag && *flag != 0 ? last - 1 : last;
+}
+
 }  // namespace
 
 std::span<const Descriptor> matmul_descriptors() {
@@ -89,7 +96,8 @@ std::span<const Descriptor> matmul_descriptors() {
        .macs = macs,
        .run = run,
        .prepare = prepare,
-       .required = 2},
+       .required = 2,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, last_axis}}}},
       {.name = "FusedMatMul",
        .domain = kMicrosoft,
        .since = {1},
@@ -97,7 +105,8 @@ std::span<const Descriptor> matmul_descriptors() {
        .macs = macs_fused,
        .run = run,
        .prepare = prepare,
-       .required = 2},
+       .required = 2,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, channel_axis}}}},
   };
   return all;
 }

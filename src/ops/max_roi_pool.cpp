@@ -108,7 +108,8 @@ std::span<const Descriptor> max_roi_pool_descriptors() {
                                     .since = {1, 22},
                                     .infer = infer_roi_pool,
                                     .run = run,
-                                    .required = 2}};
+                                    .required = 2,
+                                    .traits = moves()}};
   return all;
 }
 

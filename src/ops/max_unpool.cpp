@@ -88,8 +88,13 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> max_unpool_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "MaxUnpool", .domain = "", .since = {9, 11, 22}, .infer = infer, .run = run, .required = 2}};
+  static const Descriptor all[] = {{.name = "MaxUnpool",
+                                    .domain = "",
+                                    .since = {9, 11, 22},
+                                    .infer = infer,
+                                    .run = run,
+                                    .required = 2,
+                                    .traits = moves()}};
   return all;
 }
 

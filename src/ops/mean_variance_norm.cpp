@@ -98,12 +98,18 @@ Result<void> run_lp(Frame& frame) {
 
 std::span<const Descriptor> mean_variance_norm_descriptors() {
   static const Descriptor all[] = {
-      {.name = "LpNormalization", .domain = "", .since = {1, 22}, .infer = infer_same, .run = run_lp},
+      {.name = "LpNormalization",
+       .domain = "",
+       .since = {1, 22},
+       .infer = infer_same,
+       .run = run_lp,
+       .traits = computes_sensitive()},
       {.name = "MeanVarianceNormalization",
        .domain = "",
        .since = {9, 13},
        .infer = infer_same,
-       .run = run_mean_variance},
+       .run = run_mean_variance,
+       .traits = computes_sensitive()},
   };
   return all;
 }

@@ -201,7 +201,8 @@ std::span<const Descriptor> multi_head_attention_descriptors() {
                                     .since = {1},
                                     .infer = infer,
                                     .macs = macs,
-                                    .run = run}};
+                                    .run = run,
+                                    .traits = computes_sensitive({0, 1, 2})}};
   return all;
 }
 

@@ -224,15 +224,24 @@ Result<void> raise_to_11(Raising& raising) {
   return {};
 }
 
+// Since Pad-11 the constant is an input, quantized with the data; before, one that is not zero is nowhere.
+Traits::Role role_of(const graph::Node& node) {
+  const graph::Attribute* value = node.attribute("value");
+  const auto* number = value ? std::get_if<float>(&value->value) : nullptr;
+  return number && *number != 0.0f ? Traits::Role::none : Traits::Role::move;
+}
+
 }  // namespace
 
 std::span<const Descriptor> pad_descriptors() {
-  static const Descriptor all[] = {{.name = "Pad",
-                                    .domain = "",
-                                    .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
-                                    .infer = infer,
-                                    .run = run,
-                                    .raise = {{11, raise_to_11}}}};
+  static const Descriptor all[] = {
+      {.name = "Pad",
+       .domain = "",
+       .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
+       .infer = infer,
+       .run = run,
+       .raise = {{11, raise_to_11}},
+       .traits = {.role = Traits::Role::move, .data = {0, 2}, .role_of = role_of}}};
   return all;
 }
 

@@ -102,7 +102,13 @@ Result<void> run(Frame& frame) {
 
 std::span<const Descriptor> pow_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Pow", .domain = "", .since = {1, 7, 12, 13, 15}, .infer = infer, .run = run, .required = 2}};
+      {.name = "Pow",
+       .domain = "",
+       .since = {1, 7, 12, 13, 15},
+       .infer = infer,
+       .run = run,
+       .required = 2,
+       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .by_element = true, .sensitive = true}}};
   return all;
 }
 

@@ -48,7 +48,8 @@ std::span<const Descriptor> prelu_descriptors() {
                                     .infer = infer_same,
                                     .run = run,
                                     .required = 2,
-                                    .layouts = Layouts::each}};
+                                    .layouts = Layouts::each,
+                                    .traits = {.role = Traits::Role::compute, .by_element = true}}};
   return all;
 }
 

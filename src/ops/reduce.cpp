@@ -301,14 +301,16 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-Descriptor reduction(std::string_view name, std::vector<std::int16_t> since, Run run, Infer rule = infer) {
+Descriptor reduction(std::string_view name, std::vector<std::int16_t> since, Run run,
+                     Traits traits = computes_sensitive(), Infer rule = infer) {
   const std::int16_t axes_are_an_input = name == "ReduceSum" ? 13 : 18;
   return {.name = name,
           .domain = "",
           .since = std::move(since),
           .infer = rule,
           .run = run,
-          .raise = {{axes_are_an_input, raise_axes_to_input}}};
+          .raise = {{axes_are_an_input, raise_axes_to_input}},
+          .traits = std::move(traits)};
 }
 
 }  // namespace
@@ -319,11 +321,11 @@ std::span<const Descriptor> reduce_descriptors() {
       reduction("ReduceL2", {1, 11, 13, 18}, run<L2>),
       reduction("ReduceLogSum", {1, 11, 13, 18}, run<LogSum>),
       reduction("ReduceLogSumExp", {1, 11, 13, 18}, run<LogSumExp>),
-      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, run<Max>),
-      reduction("ReduceMean", {1, 11, 13, 18}, run<Mean>),
-      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, run<Min>),
-      reduction("ReduceProd", {1, 11, 13, 18}, run<Product>, infer_product),
-      reduction("ReduceSum", {1, 11, 13}, run<Sum>),
+      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, run<Max>, moves()),
+      reduction("ReduceMean", {1, 11, 13, 18}, run<Mean>, computes()),
+      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, run<Min>, moves()),
+      reduction("ReduceProd", {1, 11, 13, 18}, run<Product>, computes_sensitive(), infer_product),
+      reduction("ReduceSum", {1, 11, 13}, run<Sum>, computes()),
       reduction("ReduceSumSquare", {1, 11, 13, 18}, run<SumSquare>),
   };
   return all;

@@ -12,6 +12,12 @@ Result<Reduction> reduction_of(const Frame& frame) {
   return wrong(fmt::format("reduction is '{}'", name), "none, add, mul, min or max");
 }
 
+Traits::Role scatter_role(const graph::Node& node) {
+  const graph::Attribute* reduction = node.attribute("reduction");
+  const auto* name = reduction ? std::get_if<std::string>(&reduction->value) : nullptr;
+  return name && *name != "none" ? Traits::Role::none : Traits::Role::move;
+}
+
 Result<Array*> scatter_target(Frame& frame) {
   const Array& data = frame.in(0);
   // A tensor that is scattered into itself is still read while the output is written.

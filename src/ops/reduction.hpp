@@ -9,6 +9,9 @@ enum class Reduction : std::uint8_t { none, add, mul, min, max };
 
 Result<Reduction> reduction_of(const Frame& frame);
 
+// Elements that are replaced move; those that are added to, multiplied or compared do not.
+Traits::Role scatter_role(const graph::Node& node);
+
 // The output of a scatter: input 0, in its own memory where nobody else needs it.
 Result<Array*> scatter_target(Frame& frame);
 

@@ -118,6 +118,18 @@ Result<void> raise_upsample_to_10(Raising& raising) {
   return {};
 }
 
+// The values go through, or lie between those that do; cubic ones, and those of tf_crop_and_resize's border,
+// may lie beyond them.
+Traits::Role role_of(const graph::Node& node) {
+  const auto is = [&](std::string_view attribute, std::string_view value) {
+    const graph::Attribute* given = node.attribute(attribute);
+    const auto* name = given ? std::get_if<std::string>(&given->value) : nullptr;
+    return name && *name == value;
+  };
+  const bool beyond = is("mode", "cubic") || is("coordinate_transformation_mode", "tf_crop_and_resize");
+  return beyond ? Traits::Role::compute : Traits::Role::move;
+}
+
 }  // namespace
 
 std::span<const Descriptor> resize_descriptors() {
@@ -128,14 +140,16 @@ std::span<const Descriptor> resize_descriptors() {
        .infer = infer_resize,
        .run = run,
        .layouts = Layouts::each,
-       .raise = {{11, raise_resize_to_11}}},
+       .raise = {{11, raise_resize_to_11}},
+       .traits = {.role = Traits::Role::move, .role_of = role_of}},
       {.name = "Upsample",
        .domain = "",
        .since = {1, 7, 9, 10},
        .infer = infer_upsample,
        .run = run,
        .layouts = Layouts::each,
-       .raise = {{9, raise_upsample_to_9}, {10, raise_upsample_to_10}}},
+       .raise = {{9, raise_upsample_to_9}, {10, raise_upsample_to_10}},
+       .traits = {.role = Traits::Role::move, .role_of = role_of}},
   };
   return all;
 }

@@ -49,7 +49,8 @@ std::span<const Descriptor> reverse_sequence_descriptors() {
                                     .since = {10},
                                     .infer = infer_same,
                                     .run = run,
-                                    .required = 2}};
+                                    .required = 2,
+                                    .traits = moves()}};
   return all;
 }
 

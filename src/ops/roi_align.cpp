@@ -188,7 +188,8 @@ std::span<const Descriptor> roi_align_descriptors() {
                                     .infer = infer_roi_align,
                                     .run = run,
                                     .required = 3,
-                                    .raise = {{16, raise_to_16}}}};
+                                    .raise = {{16, raise_to_16}},
+                                    .traits = computes()}};
   return all;
 }
 

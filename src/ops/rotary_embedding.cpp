@@ -135,13 +135,15 @@ std::span<const Descriptor> rotary_embedding_descriptors() {
        .since = {23},
        .infer = infer_same,
        .run = run,
-       .required = 3},
+       .required = 3,
+       .traits = computes_sensitive()},
       {.name = "RotaryEmbedding",
        .domain = kMicrosoft,
        .since = {1},
        .infer = infer_same,
        .run = run_microsoft,
-       .required = 4},
+       .required = 4,
+       .traits = computes_sensitive()},
   };
   return all;
 }

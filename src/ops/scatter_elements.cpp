@@ -47,13 +47,15 @@ std::span<const Descriptor> scatter_elements_descriptors() {
        .infer = infer_same,
        .run = run,
        .required = 3,
-       .raise = {{11, raise_to_11}}},
+       .raise = {{11, raise_to_11}},
+       .traits = {.role = Traits::Role::move, .data = {0, 2}, .role_of = scatter_role}},
       {.name = "ScatterElements",
        .domain = "",
        .since = {11, 13, 16, 18},
        .infer = infer_same,
        .run = run,
-       .required = 3},
+       .required = 3,
+       .traits = {.role = Traits::Role::move, .data = {0, 2}, .role_of = scatter_role}},
   };
   return all;
 }

@@ -54,22 +54,27 @@ Result<void> run_round(Frame& frame) {
   return run_map(frame, Map::round, [](double x, double, double) { return std::nearbyint(x); });
 }
 
-Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run) {
+Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run,
+                    Traits traits = of_each_element()) {
   return {.name = name,
           .domain = "",
           .since = std::move(since),
           .infer = infer_same,
           .run = run,
-          .layouts = Layouts::each};
+          .layouts = Layouts::each,
+          .traits = std::move(traits)};
 }
 
 }  // namespace
 
 std::span<const Descriptor> sign_descriptors() {
   static const Descriptor all[] = {
-      function("Abs", {1, 6, 13}, run_abs),     function("Ceil", {1, 6, 13}, run_ceil),
-      function("Floor", {1, 6, 13}, run_floor), function("Neg", {1, 6, 13}, run_neg),
-      function("Round", {11, 22}, run_round),   function("Sign", {9, 13}, run_sign),
+      function("Abs", {1, 6, 13}, run_abs),
+      function("Ceil", {1, 6, 13}, run_ceil),
+      function("Floor", {1, 6, 13}, run_floor),
+      function("Neg", {1, 6, 13}, run_neg),
+      function("Round", {11, 22}, run_round),
+      function("Sign", {9, 13}, run_sign, of_each_element(Traits::Range{-1.0f, 1.0f})),
   };
   return all;
 }

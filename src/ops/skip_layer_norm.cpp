@@ -95,13 +95,15 @@ std::span<const Descriptor> skip_layer_norm_descriptors() {
        .since = {1},
        .infer = infer,
        .run = run<true>,
-       .required = 3},
+       .required = 3,
+       .traits = computes_sensitive({0, 1})},
       {.name = "SkipSimplifiedLayerNormalization",
        .domain = kMicrosoft,
        .since = {1},
        .infer = infer,
        .run = run<false>,
-       .required = 3},
+       .required = 3,
+       .traits = computes_sensitive({0, 1})},
   };
   return all;
 }

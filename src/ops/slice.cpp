@@ -151,7 +151,8 @@ std::span<const Descriptor> slice_descriptors() {
                                     .since = {1, 10, 11, 13},
                                     .infer = infer,
                                     .run = run,
-                                    .raise = {{10, raise_to_10}}}};
+                                    .raise = {{10, raise_to_10}},
+                                    .traits = moves()}};
   return all;
 }
 

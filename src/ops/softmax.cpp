@@ -131,13 +131,15 @@ std::span<const Descriptor> softmax_descriptors() {
        .since = {1, 11, 13},
        .infer = infer_same,
        .run = run<Kind::log>,
-       .raise = {{13, raise_to_13}}},
+       .raise = {{13, raise_to_13}},
+       .traits = computes_sensitive()},
       {.name = "Softmax",
        .domain = "",
        .since = {1, 11, 13},
        .infer = infer_same,
        .run = run<Kind::plain>,
-       .raise = {{13, raise_to_13}}},
+       .raise = {{13, raise_to_13}},
+       .traits = {.role = Traits::Role::compute, .range = Traits::Range{0.0f, 1.0f}}},
   };
   return all;
 }

@@ -87,7 +87,8 @@ std::span<const Descriptor> split_descriptors() {
                                     .since = {1, 2, 11, 13, 18},
                                     .infer = infer,
                                     .run = run,
-                                    .raise = {{13, raise_to_13}, {18, raise_to_18}}}};
+                                    .raise = {{13, raise_to_13}, {18, raise_to_18}},
+                                    .traits = moves()}};
   return all;
 }
 

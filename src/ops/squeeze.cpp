@@ -99,13 +99,15 @@ std::span<const Descriptor> squeeze_descriptors() {
        .since = {1, 11, 13, 21, 23, 24, 25},
        .infer = infer_squeeze,
        .run = run_squeeze,
-       .raise = {{13, raise_axes_to_input}}},
+       .raise = {{13, raise_axes_to_input}},
+       .traits = moves()},
       {.name = "Unsqueeze",
        .domain = "",
        .since = {1, 11, 13, 21, 23, 24, 25},
        .infer = infer_unsqueeze,
        .run = run_unsqueeze,
-       .raise = {{13, raise_axes_to_input}}},
+       .raise = {{13, raise_axes_to_input}},
+       .traits = moves()},
   };
   return all;
 }

@@ -54,8 +54,13 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> tensor_scatter_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "TensorScatter", .domain = "", .since = {24}, .infer = infer_same, .run = run, .required = 2}};
+  static const Descriptor all[] = {{.name = "TensorScatter",
+                                    .domain = "",
+                                    .since = {24},
+                                    .infer = infer_same,
+                                    .run = run,
+                                    .required = 2,
+                                    .traits = moves({0, 1})}};
   return all;
 }
 

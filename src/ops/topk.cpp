@@ -103,7 +103,8 @@ std::span<const Descriptor> topk_descriptors() {
                                     .since = {1, 10, 11, 24},
                                     .infer = infer_top_k,
                                     .run = run,
-                                    .raise = {{10, raise_to_10}}}};
+                                    .raise = {{10, raise_to_10}},
+                                    .traits = moves()}};
   return all;
 }
 

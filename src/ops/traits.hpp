@@ -2,16 +2,18 @@
 // values.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "graph/model.hpp"
 
 namespace anybit::ops {
 
-// Where the output channels lie in a weight of this rank.
+// Where the output channels lie in a weight of this rank; -1: it has none.
 using ChannelAxis = std::int64_t (*)(const graph::Node& node, std::size_t rank);
 
 struct Traits {
@@ -19,19 +21,60 @@ struct Traits {
     none,     // stays in float, with all that it takes and makes
     compute,  // takes quantized values, and makes others: Conv, MatMul, Add, AveragePool
     move,  // what goes in comes out, in other places: Reshape, MaxPool, Concat. In and out share parameters
-    element,  // a function of each element by itself: Sigmoid, Clip, Div. Chains of them are quantized as one
+    element,  // a function of each element of input 0 alone: Sigmoid, Clip. Chains are quantized as one
   };
   struct Range {
     float low, high;
   };
+  struct Weight {
+    int input = -1;
+    ChannelAxis channel_axis = nullptr;  // nothing: it has no channels
+  };
 
   Role role = Role::none;
-  std::vector<int> data = {0};  // inputs that are data; {-1}: all of them
-  int weight = -1;              // data too, but if it is constant it is a weight
-  int bias = -1;
-  ChannelAxis channel_axis = nullptr;  // of the weight; nothing: it has no channels
-  std::optional<Range> range = {};     // of the output, whatever goes in
-  bool clamps = false;                 // only cuts values off: one with what makes its input (Relu, Clip)
+  // Inputs whose values may be quantized while the model runs; {-1}: all of them. None at all: only the
+  // weights are quantized, and what the operator makes stays in float (LSTM). Otherwise its first output is
+  // quantized, and if it moves values, every output of its input's type.
+  std::vector<int> data = {0};
+  std::vector<Weight> weights = {};  // inputs that are weights if they are constant; data or not otherwise
+  int bias = -1;                     // added to the sums: an integer of the input's times the weight's scale
+  std::optional<Range> range = {};   // of the output, whatever goes in
+  bool clamps = false;               // only cuts values off: one with what makes its input (Relu, Clip)
+  // Element by element, though of several inputs, or with parameters beside the data: Add, Min, PRelu. Where
+  // the others are single numbers, it is a function of each element.
+  bool by_element = false;
+  bool sensitive = false;  // small errors grow (Exp, norms): stays in float unless a recipe names it
+  // Where it depends on the node's attributes; the role above is then the usual one.
+  Role (*role_of)(const graph::Node& node) = nullptr;
+
+  Role role_in(const graph::Node& node) const { return role_of ? role_of(node) : role; }
+  bool is_data(int input) const {
+    return std::ranges::any_of(data, [input](int one) { return one == input || one == -1; });
+  }
+  const Weight* weight(int input) const {
+    const auto found = std::ranges::find(weights, input, &Weight::input);
+    return found == weights.end() ? nullptr : &*found;
+  }
 };
+
+inline Traits computes(std::vector<int> data = {0}) {
+  return {.role = Traits::Role::compute, .data = std::move(data)};
+}
+inline Traits computes_sensitive(std::vector<int> data = {0}) {
+  return {.role = Traits::Role::compute, .data = std::move(data), .sensitive = true};
+}
+inline Traits moves(std::vector<int> data = {0}) {
+  return {.role = Traits::Role::move, .data = std::move(data)};
+}
+inline Traits of_each_element(std::optional<Traits::Range> range = {}, bool sensitive = false) {
+  return {.role = Traits::Role::element, .range = range, .by_element = true, .sensitive = sensitive};
+}
+
+// Axes of channels that many weights have.
+inline std::int64_t first_axis(const graph::Node&, std::size_t) { return 0; }
+inline std::int64_t second_axis(const graph::Node&, std::size_t rank) { return rank < 2 ? -1 : 1; }
+inline std::int64_t last_axis(const graph::Node&, std::size_t rank) {
+  return rank < 2 ? -1 : static_cast<std::int64_t>(rank) - 1;
+}
 
 }  // namespace anybit::ops

@@ -72,7 +72,8 @@ std::span<const Descriptor> transpose_descriptors() {
        .domain = "",
        .since = {1, 13, 21, 23, 24, 25},
        .infer = infer_transpose,
-       .run = run_transpose},
+       .run = run_transpose,
+       .traits = moves()},
   };
   return all;
 }

@@ -41,7 +41,7 @@ Result<void> run(Frame& frame) {
 
 std::span<const Descriptor> trilu_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Trilu", .domain = "", .since = {14}, .infer = infer_same, .run = run}};
+      {.name = "Trilu", .domain = "", .since = {14}, .infer = infer_same, .run = run, .traits = moves()}};
   return all;
 }
 

@@ -79,8 +79,13 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> where_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "Where", .domain = "", .since = {9, 16}, .infer = infer, .run = run, .required = 3}};
+  static const Descriptor all[] = {{.name = "Where",
+                                    .domain = "",
+                                    .since = {9, 16},
+                                    .infer = infer,
+                                    .run = run,
+                                    .required = 3,
+                                    .traits = computes({1, 2})}};
   return all;
 }
 

@@ -14,44 +14,12 @@ namespace {
 using ops::Array;
 using ops::ElementType;
 
-constexpr std::string_view kUnary[] = {"Relu",
-                                       "LeakyRelu",
-                                       "Elu",
-                                       "Selu",
-                                       "Celu",
-                                       "HardSigmoid",
-                                       "HardSwish",
-                                       "Sigmoid",
-                                       "Tanh",
-                                       "Gelu",
-                                       "Softplus",
-                                       "Softsign",
-                                       "Mish",
-                                       "Swish",
-                                       "Exp",
-                                       "Log",
-                                       "Sqrt",
-                                       "Erf",
-                                       "Abs",
-                                       "Neg",
-                                       "Floor",
-                                       "Ceil",
-                                       "Round",
-                                       "Reciprocal",
-                                       "Clip",
-                                       "ThresholdedRelu",
-                                       "Shrink",
-                                       "Sin",
-                                       "Cos",
-                                       "Identity",
-                                       "DequantizeLinear",
-                                       "QuantizeLinear"};
-constexpr std::string_view kBinary[] = {"Add", "Sub", "Mul", "Div", "Min", "Max", "Pow"};
-
-template <std::size_t N>
-bool among(const std::string_view (&names)[N], const Step& step) {
-  return step.descriptor->domain.empty() &&
-         std::ranges::find(names, step.descriptor->name) != std::end(names);
+// Whether each element of the output is made from one element of each input of data; quantizing is such a
+// function too.
+bool by_element(const Step& step) {
+  if (!step.descriptor->domain.empty()) return false;
+  return step.descriptor->traits.by_element || is(step, "Identity") || is(step, "DequantizeLinear") ||
+         is(step, "QuantizeLinear");
 }
 
 // What a value is a function of, element by element.
@@ -70,16 +38,20 @@ class Origins {
   const Origin* add(std::size_t index) {
     const Step& step = qdq_.program.steps[index];
     if (step.outputs.size() != 1 || step.outputs[0] < 0) return nullptr;
-    auto found = among(kUnary, step) ? of_unary(step) : among(kBinary, step) ? of_binary(step) : std::nullopt;
+    auto found = by_element(step) ? of_inputs(step) : std::nullopt;
     if (!found && is(step, "DequantizeLinear")) found = of_root(step);
     if (!found || found->steps.size() > kLongest) return nullptr;
-    const auto place = std::ranges::lower_bound(found->steps, index);
-    if (place == found->steps.end() || *place != index) found->steps.insert(place, index);
+    add_step(found->steps, index);
     return &(known_[step.outputs[0]] = *std::move(found));
   }
 
  private:
   static constexpr std::size_t kLongest = 64;
+
+  static void add_step(std::vector<std::size_t>& steps, std::size_t step) {
+    const auto place = std::ranges::lower_bound(steps, step);
+    if (place == steps.end() || *place != step) steps.insert(place, step);
+  }
 
   std::optional<Origin> known(int slot) const {
     const auto found = known_.find(slot);
@@ -93,42 +65,52 @@ class Origins {
     return Origin{x->value, qdq_.type_of(x->zero_point), 0, {}};
   }
 
-  bool is_number(int slot) const {
-    const Array* value = qdq_.edit.constant(slot);
-    return value && value->count() == 1 && value->rank() <= 1;
+  // A single number, and the step that makes it, if it is quantized itself: its DequantizeLinear has only
+  // constant inputs.
+  struct Number {
+    std::size_t rank;
+    std::optional<std::size_t> step;
+  };
+  std::optional<Number> number(int slot) {
+    const auto stored = qdq_.edit.producer(slot) < 0 ? std::nullopt : qdq_.from(slot);
+    const Array* value = qdq_.edit.constant(stored ? stored->value : slot);
+    if (!value || value->count() != 1 || value->rank() > 1 || (stored && !stored->per_tensor))
+      return std::nullopt;
+    return Number{value->rank(), stored ? std::optional(stored->step) : std::nullopt};
   }
 
-  std::optional<Origin> of_unary(const Step& step) {
-    auto origin = known(step.inputs[0]);
-    for (std::size_t i = 1; origin && i < step.inputs.size(); ++i) {
-      if (step.inputs[i] >= 0 && !is_number(step.inputs[i])) return std::nullopt;
+  // Data from one root, and beside it single numbers. Before version 7, Add and its like stretched an input
+  // only where an attribute said so.
+  std::optional<Origin> of_inputs(const Step& step) {
+    const ops::Traits& traits = step.descriptor->traits;
+    const bool several = traits.data != std::vector<int>{0};
+    if (several && step.version < 7) return std::nullopt;
+    std::optional<Origin> all;
+    std::size_t rank = 0;
+    std::vector<std::size_t> steps;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i] < 0) continue;
+      const bool is_data = traits.is_data(static_cast<int>(i));
+      auto origin = is_data ? known(step.inputs[i]) : std::nullopt;
+      if (origin && all && origin->root != all->root) return std::nullopt;
+      if (origin) {
+        std::vector<std::size_t> both;
+        std::ranges::set_union(origin->steps, steps, std::back_inserter(both));
+        steps = std::move(both);
+        rank = std::max(rank, origin->rank);
+        all = std::move(origin);
+        continue;
+      }
+      const auto one = number(step.inputs[i]);
+      if (!one) return std::nullopt;
+      // Other numbers are no part of the shape.
+      if (is_data) rank = std::max(rank, one->rank);
+      if (one->step) add_step(steps, *one->step);
     }
-    return origin;
-  }
-
-  std::optional<Origin> of_binary(const Step& step) {
-    if (step.inputs.size() != 2 || step.version < 7) return std::nullopt;
-    auto a = known(step.inputs[0]), b = known(step.inputs[1]);
-    if (!a) std::swap(a, b);
-    if (!a) return std::nullopt;
-    if (!b) {
-      const int other = known_.count(step.inputs[0]) != 0 ? step.inputs[1] : step.inputs[0];
-      // A number may itself be quantized: its DequantizeLinear has only constant inputs.
-      const int maker = qdq_.edit.producer(other);
-      const auto stored = maker < 0 ? std::nullopt : qdq_.from(other);
-      const Array* number = qdq_.edit.constant(stored ? stored->value : other);
-      if (!number || number->count() != 1 || number->rank() > 1 || (stored && !stored->per_tensor))
-        return std::nullopt;
-      a->rank = std::max(a->rank, number->rank());
-      if (stored) a->steps.insert(std::ranges::lower_bound(a->steps, stored->step), stored->step);
-      return a;
-    }
-    if (a->root != b->root) return std::nullopt;
-    std::vector<std::size_t> both;
-    std::ranges::set_union(a->steps, b->steps, std::back_inserter(both));
-    a->steps = std::move(both);
-    a->rank = std::max(a->rank, b->rank);
-    return a;
+    if (!all) return std::nullopt;
+    all->rank = rank;
+    all->steps = std::move(steps);
+    return all;
   }
 
   Qdq& qdq_;
