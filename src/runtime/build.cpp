@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/nearest.hpp"
 #include "ops/frame.hpp"
@@ -87,6 +88,7 @@ class Builder {
   Builder(const graph::Model& model, std::shared_ptr<ops::Memory> memory, ThreadPool& pool,
           const BuildOptions& options)
       : model_(model), memory_(std::move(memory)), pool_(pool), options_(options) {
+    for (std::size_t i = 0; i < options.watch.size(); ++i) watched_.emplace(options.watch[i], i);
     for (const Function& function : model.functions) {
       functions_.emplace(key(function.domain.str(), function.name.str(), function.overload.str()), &function);
     }
@@ -108,7 +110,32 @@ class Builder {
     return program;
   }
 
+  // Every value that is to be watched must have been met.
+  Result<void> check_watched() const {
+    std::vector<bool> met(options_.watch.size());
+    for (const std::string& name : met_) met[watched_.at(name)] = true;
+    for (std::size_t i = 0; i < met.size(); ++i) {
+      if (watched_.at(options_.watch[i]) != i)
+        return invalid_argument(fmt::format("value '{}' is to be watched twice", shown(options_.watch[i])));
+      if (!met[i]) {
+        return error_at(Code::not_found, {},
+                        fmt::format("the model has no value '{}' to watch", shown(options_.watch[i])),
+                        "values inside functions cannot be watched");
+      }
+    }
+    return {};
+  }
+
  private:
+  // The slot of a value of a graph: it is shown if somebody asked for its name.
+  void watch(const std::string& name, int slot, Program& program) {
+    const auto found = watched_.find(name);
+    if (found == watched_.end() || functions_entered_ > 0 || slot < 0) return;
+    auto& numbers = program.slots[static_cast<std::size_t>(slot)].watched;
+    if (std::ranges::find(numbers, found->second) == numbers.end()) numbers.push_back(found->second);
+    met_.insert(name);
+  }
+
   static std::string key(std::string_view domain, std::string_view name, std::string_view overload) {
     return fmt::format("{}\n{}\n{}", graph::canonical_domain(domain), name, overload);
   }
@@ -119,6 +146,7 @@ class Builder {
     Slot& about = scope.program.slots[static_cast<std::size_t>(slot)];
     about.is_constant = is_constant;
     about.value = std::move(array);
+    watch(name, slot, scope.program);
     return {};
   }
 
@@ -133,6 +161,7 @@ class Builder {
     for (const graph::ValueInfo& input : graph.inputs) {
       if (old && initialized.count(input.name.str())) continue;
       scope.program.inputs.push_back(scope.add(input.name.str()));
+      watch(input.name.str(), scope.program.inputs.back(), scope.program);
     }
     const auto is_input = [&](const std::string& name) { return scope.names.count(name) != 0; };
     for (const graph::Tensor& one : graph.initializers) {
@@ -186,7 +215,10 @@ class Builder {
     step.version = *version;
     for (const std::string& name : node.inputs) step.inputs.push_back(name.empty() ? -1 : scope.find(name));
     TRY(add_graphs(node, step, scope, opsets, depth));
-    for (const std::string& name : node.outputs) step.outputs.push_back(name.empty() ? -1 : scope.add(name));
+    for (const std::string& name : node.outputs) {
+      step.outputs.push_back(name.empty() ? -1 : scope.add(name));
+      watch(name, step.outputs.back(), scope.program);
+    }
     scope.program.steps.push_back(std::move(step));
     return {};
   }
@@ -224,6 +256,7 @@ class Builder {
     for (const graph::Attribute& one : node.attributes) bindings[one.name.str()] = &one;
     // Inside, only the function's own names are seen; they stand for slots of the caller's program.
     Scope inside{scope.program, nullptr};
+    ++functions_entered_;
     for (std::size_t i = 0; i < function.inputs.size() && i < node.inputs.size(); ++i) {
       if (!node.inputs[i].empty()) inside.names[function.inputs[i]] = scope.find(node.inputs[i]);
     }
@@ -234,8 +267,12 @@ class Builder {
       Result<void> added = add_node(made, place, inside, function.opsets, depth + 1);
       if (!added.ok()) return std::move(added).error().within(place);
     }
+    --functions_entered_;
     for (std::size_t i = 0; i < function.outputs.size() && i < node.outputs.size(); ++i) {
-      if (!node.outputs[i].empty()) scope.names[node.outputs[i]] = inside.find(function.outputs[i]);
+      if (node.outputs[i].empty()) continue;
+      const int slot = inside.find(function.outputs[i]);
+      scope.names[node.outputs[i]] = slot;
+      watch(node.outputs[i], slot, scope.program);
     }
     return {};
   }
@@ -248,6 +285,9 @@ class Builder {
   ThreadPool& pool_;
   const BuildOptions& options_;
   std::unordered_map<std::string, const Function*> functions_;
+  std::unordered_map<std::string, std::size_t> watched_;  // numbers in BuildOptions::watch
+  std::unordered_set<std::string> met_;                   // those that the model has
+  int functions_entered_ = 0;                             // names in there are not the model's
 };
 
 // Indices are linear, or one row of coordinates for each value.
@@ -277,15 +317,22 @@ Result<Array> Builder::dense(const graph::SparseTensor& sparse, ops::Memory& mem
   return result;
 }
 
+// Whether values inside the graphs of a step are watched.
+bool watches(const Step& step) {
+  return std::ranges::any_of(step.graphs, [](const Step::Inner& one) { return one.program->watched; });
+}
+
 // Steps whose outputs nobody uses, from the last to the first.
 void drop_unused(Program& program) {
   std::vector<bool> needed(program.slots.size());
+  for (std::size_t i = 0; i < needed.size(); ++i) needed[i] = !program.slots[i].watched.empty();
   for (const int slot : program.outputs) needed[static_cast<std::size_t>(slot)] = true;
   std::vector<bool> kept(program.steps.size());
   for (std::size_t i = program.steps.size(); i-- > 0;) {
     const Step& step = program.steps[i];
     kept[i] = std::ranges::any_of(
         step.outputs, [&](int slot) { return slot >= 0 && needed[static_cast<std::size_t>(slot)]; });
+    kept[i] = kept[i] || watches(step);
     if (!kept[i]) continue;
     for (const auto* list : {&step.inputs, &step.captured}) {
       for (const int slot : *list) {
@@ -298,6 +345,25 @@ void drop_unused(Program& program) {
     if (kept[i]) steps.push_back(std::move(program.steps[i]));
   }
   program.steps = std::move(steps);
+}
+
+// When each watched value is shown.
+void find_shown(Program& program) {
+  const auto add = [&](int slot, std::vector<Shown>& list) {
+    for (const std::size_t number : program.slots[static_cast<std::size_t>(slot)].watched)
+      list.push_back({slot, number});
+  };
+  for (const int slot : program.inputs) add(slot, program.shown);
+  for (std::size_t i = 0; i < program.slots.size(); ++i) {
+    if (program.slots[i].is_constant) add(static_cast<int>(i), program.shown);
+  }
+  program.watched = !program.shown.empty();
+  for (Step& step : program.steps) {
+    for (const int slot : step.outputs) {
+      if (slot >= 0) add(slot, step.shown);
+    }
+    program.watched = program.watched || !step.shown.empty() || watches(step);
+  }
 }
 
 void find_lifetimes(Program& program) {
@@ -330,6 +396,7 @@ Result<void> Builder::finish(Program& program) {
   TRY(fold_constants(program, memory_, pool_, Fold::all));
   drop_unused(program);
   find_lifetimes(program);
+  find_shown(program);
   return prepare_steps(program, *memory_);
 }
 
@@ -337,7 +404,10 @@ Result<void> Builder::finish(Program& program) {
 
 Result<std::unique_ptr<Program>> build(const graph::Model& model, const std::shared_ptr<ops::Memory>& memory,
                                        ThreadPool& pool, const BuildOptions& options) {
-  return Builder(model, memory, pool, options).graph(*model.graph, nullptr, model.opsets, 0);
+  Builder builder(model, memory, pool, options);
+  auto program = TRY(builder.graph(*model.graph, nullptr, model.opsets, 0));
+  TRY(builder.check_watched());
+  return program;
 }
 
 }  // namespace anybit::runtime

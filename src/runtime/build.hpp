@@ -1,13 +1,16 @@
 // From a verified model to a program.
 #pragma once
 
+#include <span>
+
 #include "base/thread_pool.hpp"
 #include "runtime/program.hpp"
 
 namespace anybit::runtime {
 
 struct BuildOptions {
-  bool fuse = true;  // nodes that a single kernel can do together become one
+  bool fuse = true;                         // nodes that a single kernel can do together become one
+  std::span<const std::string> watch = {};  // values that are to be shown; see ExecutorOptions
 };
 
 // The program refers to the model, which must outlive it.

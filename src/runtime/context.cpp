@@ -193,6 +193,14 @@ Result<void> Context::run_step(std::size_t index) {
   return {};
 }
 
+// Padding is not for the watcher; whoever needs the plain copy later finds it.
+Result<void> Context::show(const Shown& shown, std::size_t step) {
+  const Datum* value = &slot(shown.slot);
+  const bool padded = value->is_array() && value->array.stored() != value->array.count();
+  if (padded) value = TRY(plain_for(shown.slot, step));
+  return watcher_->see(shown.watched, *value);
+}
+
 Result<void> Context::run_steps(Profile* profile) {
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& step = program_.steps[i];
@@ -200,6 +208,8 @@ Result<void> Context::run_steps(Profile* profile) {
     const std::size_t entry = profile ? profile->entries.size() : 0;
     if (profile) profile->entries.push_back({&step, start - profile->begin, 0, 0, profile->depth});
     Result<void> done = run_step(i);
+    for (std::size_t k = 0; watcher_ && done.ok() && k < step.shown.size(); ++k)
+      done = show(step.shown[k], i);
     if (!done.ok()) return std::move(done).error().within(step.place);
     if (profile) {
       profile->entries[entry].nanoseconds = now_nanoseconds() - start;
@@ -210,13 +220,19 @@ Result<void> Context::run_steps(Profile* profile) {
   return {};
 }
 
-Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Context* outer, Profile* profile) {
+Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Context* outer, Profile* profile,
+                                            Watcher* watcher) {
   clear();
   for (Datum& output : outputs_) output = {};
   profile_ = profile;
+  watcher_ = watcher;
   TRY(bind(inputs, outer));
   TRY(find_plan());
-  Result<void> done = run_steps(profile);
+  Result<void> done;
+  for (std::size_t i = 0; watcher && done.ok() && i < program_.shown.size(); ++i) {
+    done = show(program_.shown[i], 0);
+  }
+  if (done.ok()) done = run_steps(profile);
   if (!done.ok()) {
     clear();
     return std::move(done).error();
@@ -244,7 +260,7 @@ Result<std::span<const Datum>> Context::call(const Step& step, std::string_view 
     found = std::prev(inner_.end());
   }
   if (profile_) ++profile_->depth;
-  auto result = found->second->run(inputs, this, profile_);
+  auto result = found->second->run(inputs, this, profile_, watcher_);
   if (profile_) --profile_->depth;
   if (!result.ok()) return std::move(result).error().within(attribute);
   return result;

@@ -10,6 +10,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/program.hpp"
+#include "runtime/watch.hpp"
 
 namespace anybit::runtime {
 
@@ -21,7 +22,7 @@ class Context {
   // `inputs` in the program's order; those of defaults may be nothing. `outer`: where captured values are.
   // The outputs hold until the next run. On an error the context can be used again.
   Result<std::span<const ops::Datum>> run(std::span<const ops::Datum> inputs, Context* outer = nullptr,
-                                          Profile* profile = nullptr);
+                                          Profile* profile = nullptr, Watcher* watcher = nullptr);
   // Runs a single step on what is in the slots, without a plan.
   Result<void> run_step(std::size_t index);
 
@@ -35,6 +36,7 @@ class Context {
 
   Result<void> bind(std::span<const ops::Datum> inputs, Context* outer);
   Result<void> run_steps(Profile* profile);
+  Result<void> show(const Shown& shown, std::size_t step);
   Result<void> find_plan();
   void make_plan();
   void release(int slot);
@@ -61,6 +63,7 @@ class Context {
   std::vector<const ops::Datum*> pointers_;  // to the inputs of the step that runs
   std::vector<std::pair<const Program*, std::unique_ptr<Context>>> inner_;
   Profile* profile_ = nullptr;
+  Watcher* watcher_ = nullptr;
   std::int64_t total_outputs_ = 0;
 };
 

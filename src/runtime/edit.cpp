@@ -25,6 +25,9 @@ Edit::Edit(Program& program)
       removed_(program.steps.size()) {
   for (std::size_t i = 0; i < program_.steps.size(); ++i) attach(i);
   for (const int slot : program_.outputs) consumers_[static_cast<std::size_t>(slot)].push_back(-1);
+  for (std::size_t i = 0; i < program_.slots.size(); ++i) {
+    if (!program_.slots[i].watched.empty()) consumers_[i].push_back(-1);
+  }
 }
 
 void Edit::attach(std::size_t index) {

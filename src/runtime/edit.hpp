@@ -16,9 +16,9 @@ class Edit {
 
   // The step that makes a slot's value; -1 if none does.
   int producer(int slot) const;
-  // The one step that uses it, once; -1 if there are more, or if it leaves the program.
+  // The one step that uses it, once; -1 if there are more, if it leaves the program, or if it is watched.
   int only_consumer(int slot) const;
-  // How many times steps use it; one more for each output of the program that it is.
+  // How many times steps use it; one more for each output of the program that it is, and if it is watched.
   int uses(int slot) const;
   // The value of a constant slot; null if it is not one.
   const ops::Array* constant(int slot) const;
@@ -43,7 +43,7 @@ class Edit {
   Program& program_;
   std::vector<int> producer_;
   std::vector<std::vector<int>>
-      consumers_;  // by slot: steps, as often as they use it; -1: the program itself
+      consumers_;  // by slot: steps, as often as they use it; -1: the program itself, a watcher
   std::vector<bool> removed_;
 };
 

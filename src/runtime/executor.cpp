@@ -42,8 +42,8 @@ Result<std::unique_ptr<Executor>> Executor::make(std::shared_ptr<const graph::Mo
   executor->model_ = std::move(model);
   executor->memory_ = ops::Memory::make(options.max_memory);
   executor->pool_ = std::make_unique<ThreadPool>(options.threads);
-  executor->program_ =
-      TRY(build(*executor->model_, executor->memory_, *executor->pool_, {.fuse = options.fuse}));
+  executor->program_ = TRY(build(*executor->model_, executor->memory_, *executor->pool_,
+                                 {.fuse = options.fuse, .watch = options.watch}));
   executor->memory_->trim();
   const graph::Graph& graph = *executor->model_->graph;
   for (const int index : executor->program_->inputs) {
@@ -74,7 +74,8 @@ Result<void> Executor::check(std::size_t index, const Datum& value) const {
   return {};
 }
 
-Result<std::vector<Datum>> Executor::run(const std::map<std::string, Datum>& inputs, Profile* profile) const {
+Result<std::vector<Datum>> Executor::run(const std::map<std::string, Datum>& inputs, Profile* profile,
+                                         Watcher* watcher) const {
   std::vector<Datum> list(inputs_.size());
   for (const auto& [name, value] : inputs) {
     const auto port = std::ranges::find_if(inputs_, [&](const Port& one) { return one.name == name; });
@@ -87,10 +88,11 @@ Result<std::vector<Datum>> Executor::run(const std::map<std::string, Datum>& inp
     }
     list[static_cast<std::size_t>(port - inputs_.begin())] = value;
   }
-  return run(std::span<const Datum>(list), profile);
+  return run(std::span<const Datum>(list), profile, watcher);
 }
 
-Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile* profile) const {
+Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile* profile,
+                                         Watcher* watcher) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     TRY(check(i, i < inputs.size() ? inputs[i] : Datum()));
   }
@@ -104,7 +106,7 @@ Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile*
   }
   if (!context) context = std::make_unique<Context>(*program_, memory_, *pool_);
   if (profile) profile->begin = now_nanoseconds();
-  auto result = guarded([&] { return context->run(inputs, nullptr, profile); });
+  auto result = guarded([&] { return context->run(inputs, nullptr, profile, watcher); });
   if (!result.ok()) return std::move(result).error();
   std::vector<Datum> outputs(result->begin(), result->end());
   for (const auto& source : model_->sources) TRY(source->intact());

@@ -16,6 +16,10 @@ struct ExecutorOptions {
   int threads = 0;              // 0: one for each core
   std::int64_t max_memory = 0;  // bytes for values and packed weights; 0: no limit
   bool fuse = true;
+  // Names of values that Executor::run shows: inputs, constants, outputs of nodes, in the main graph and in
+  // those inside nodes (not in functions). They are kept whole: no fusion swallows them, and they are made
+  // even if nobody uses them.
+  std::vector<std::string> watch = {};
 };
 
 class Executor {
@@ -32,11 +36,15 @@ class Executor {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
 
-  // By name. Inputs are not copied: they must stay as they are until the run is over.
+  // By name. Inputs are not copied: they must stay as they are until the run is over. `watcher` sees the
+  // values of ExecutorOptions::watch in the order in which they are made: inputs when they are bound, those
+  // that are constant after them, once in a run; a graph inside a node shows its own each time it runs, and
+  // nothing if it never does.
   Result<std::vector<ops::Datum>> run(const std::map<std::string, ops::Datum>& inputs,
-                                      Profile* profile = nullptr) const;
+                                      Profile* profile = nullptr, Watcher* watcher = nullptr) const;
   // In the order of inputs(); those with a default may be nothing.
-  Result<std::vector<ops::Datum>> run(std::span<const ops::Datum> inputs, Profile* profile = nullptr) const;
+  Result<std::vector<ops::Datum>> run(std::span<const ops::Datum> inputs, Profile* profile = nullptr,
+                                      Watcher* watcher = nullptr) const;
 
   ops::Memory& memory() const { return *memory_; }
   ThreadPool& pool() const { return *pool_; }

@@ -15,6 +15,12 @@ namespace anybit::runtime {
 
 struct Program;
 
+// A value that a watcher gets to see.
+struct Shown {
+  int slot;
+  std::size_t watched;  // its number in ExecutorOptions::watch
+};
+
 struct Step {
   const graph::Node* node = nullptr;
   const ops::Descriptor* descriptor = nullptr;
@@ -23,6 +29,7 @@ struct Step {
   std::vector<int> inputs, outputs;  // slots; -1: left out
   std::vector<int> captured;         // slots that its graphs use
   std::vector<int> released;         // slots that nobody needs after it
+  std::vector<Shown> shown;          // of its outputs
   struct Inner {
     std::string attribute;
     std::unique_ptr<Program> program;
@@ -35,9 +42,10 @@ struct Step {
 struct Slot {
   std::string name = {};
   bool is_constant = false;
-  bool escapes = false;   // an output of the program: its memory is its own
-  int last_use = -1;      // step
-  ops::Datum value = {};  // of a constant; an input's default
+  bool escapes = false;                   // an output of the program: its memory is its own
+  int last_use = -1;                      // step
+  ops::Datum value = {};                  // of a constant; an input's default
+  std::vector<std::size_t> watched = {};  // its numbers in ExecutorOptions::watch
 };
 
 struct Program {
@@ -48,6 +56,8 @@ struct Program {
     int outer, inner;
   };
   std::vector<Capture> captures;
+  std::vector<Shown> shown;      // inputs and constants, when a run begins
+  bool watched = false;          // a value in it, or in a graph inside it, is
   std::deque<graph::Node> made;  // nodes that are not in the model: of functions and fusions
 };
 
