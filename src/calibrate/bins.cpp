@@ -1,0 +1,103 @@
+#include "calibrate/bins.hpp"
+
+#include <bit>
+#include <limits>
+
+namespace anybit::calibrate {
+namespace {
+
+constexpr std::uint16_t kSign = 0x8000, kInfinity = 0x7F80;
+
+}  // namespace
+
+float lower_edge(std::uint16_t top) { return std::bit_cast<float>(std::uint32_t{top} << 16); }
+
+float upper_edge(std::uint16_t top) {
+  return top + 1 < kInfinity ? lower_edge(static_cast<std::uint16_t>(top + 1))
+                             : std::numeric_limits<float>::max();
+}
+
+Bins::Bins(const Bins& other) {
+  if (other.pages_.empty()) return;
+  pages_.resize(kPages);
+  for (std::size_t i = 0; i < kPages; ++i) {
+    if (other.pages_[i]) pages_[i] = std::make_unique<Page>(*other.pages_[i]);
+  }
+}
+
+Bins& Bins::operator=(Bins other) noexcept {
+  pages_.swap(other.pages_);
+  return *this;
+}
+
+Bins::Page& Bins::make_page(std::size_t index) {
+  if (pages_.empty()) pages_.resize(kPages);
+  if (!pages_[index]) pages_[index] = std::make_unique<Page>();
+  return *pages_[index];
+}
+
+void Bins::add(std::uint16_t key, std::uint64_t count) {
+  if (count > 0) make_page(key / kPerPage)[key % kPerPage] += count;
+}
+
+void Bins::merge(const Bins& other) {
+  for (std::size_t i = 0; i < other.pages_.size(); ++i) {
+    if (!other.pages_[i]) continue;
+    Page& mine = make_page(i);
+    for (std::size_t k = 0; k < kPerPage; ++k) mine[k] += (*other.pages_[i])[k];
+  }
+}
+
+std::uint64_t Bins::count(std::uint16_t key) const {
+  const Page* found = page(key / kPerPage);
+  return found ? (*found)[key % kPerPage] : 0;
+}
+
+std::uint64_t Bins::total() const {
+  std::uint64_t sum = 0;
+  for (const auto& one : pages_) {
+    for (std::size_t k = 0; one && k < kPerPage; ++k) sum += (*one)[k];
+  }
+  return sum;
+}
+
+std::size_t Bins::bytes() const {
+  std::size_t sum = pages_.size() * sizeof(pages_[0]);
+  for (const auto& one : pages_) sum += one ? sizeof(Page) : 0;
+  return sum;
+}
+
+std::vector<Bins::Bin> Bins::sorted() const {
+  std::vector<Bin> list;
+  if (pages_.empty()) return list;
+  const auto each = [&](std::uint16_t key) {
+    const std::uint64_t number = count(key);
+    const auto top = static_cast<std::uint16_t>(key & ~kSign);
+    if (number == 0) return;
+    if (key & kSign) {
+      list.push_back({-upper_edge(top), -lower_edge(top), number});
+    } else {
+      list.push_back({lower_edge(top), upper_edge(top), number});
+    }
+  };
+  for (std::size_t i = kPages; i-- > kPages / 2;) {
+    for (std::size_t k = kPerPage; pages_[i] && k-- > 0;) each(static_cast<std::uint16_t>(i * kPerPage + k));
+  }
+  for (std::size_t i = 0; i < kPages / 2; ++i) {
+    for (std::size_t k = 0; pages_[i] && k < kPerPage; ++k)
+      each(static_cast<std::uint16_t>(i * kPerPage + k));
+  }
+  return list;
+}
+
+bool operator==(const Bins& a, const Bins& b) {
+  static constexpr Bins::Page kNone{};
+  for (std::size_t i = 0; i < Bins::kPages; ++i) {
+    const Bins::Page* left = a.page(i);
+    const Bins::Page* right = b.page(i);
+    if (left != right && (left ? *left : kNone) != (right ? *right : kNone)) return false;
+  }
+  return true;
+}
+
+}  // namespace anybit::calibrate

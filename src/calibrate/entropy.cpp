@@ -1,0 +1,139 @@
+// entropy: the range that keeps most of the distribution, as the Kullback-Leibler divergence has it: of the
+// values themselves, clipped, from what is left of them when every level of the grid spreads its values
+// evenly over those of its bins that are not empty. Zeros are left out: every grid has them exactly, and a
+// ReLU makes so many that they would decide alone.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "calibrate/search.hpp"
+
+namespace anybit::calibrate {
+namespace {
+
+// Of all values between zero and some place: how many, how much room their bins take, and Σ n · log(n / room)
+// over the bins.
+struct Sum {
+  double count = 0, room = 0, information = 0;
+};
+Sum operator-(const Sum& a, const Sum& b) {
+  return {a.count - b.count, a.room - b.room, a.information - b.information};
+}
+
+// Sums over one side of zero, found by the leading bits of the place.
+class Side {
+ public:
+  // `sign`: 0, or 0x8000 for the negative side. Magnitudes below `fine` are one bin: the smaller they are,
+  // the more bins there are for the few that chance puts there, and no grid tells them apart.
+  Side(const Statistics& statistics, std::uint16_t sign, float fine, float largest)
+      : first_(top_of(fine)), largest_(largest) {
+    const std::uint16_t last = largest > 0 ? top_of(largest) : 0;
+    if (last < first_ || largest <= 0) return;
+    std::uint64_t below = 0;
+    for (std::uint16_t top = 0; top < first_; ++top) below += statistics.bins.count(top | sign);
+    sums_.resize(std::size_t{last} - first_ + 2U);
+    sums_[0] = added({}, below, static_cast<double>(lower_edge(first_)));
+    for (std::uint16_t top = first_; top <= last; ++top) {
+      const double room = static_cast<double>(upper_edge(top)) - static_cast<double>(lower_edge(top));
+      sums_[top - first_ + 1U] =
+          added(sums_[top - first_], statistics.bins.count(static_cast<std::uint16_t>(top | sign)), room);
+    }
+  }
+
+  Sum total() const { return sums_.empty() ? Sum() : sums_.back(); }
+
+  Sum up_to(float magnitude) const {
+    if (sums_.empty() || magnitude <= 0) return {};
+    if (magnitude >= largest_) return sums_.back();
+    const std::uint16_t top = top_of(magnitude);
+    if (top < first_) return between({}, sums_[0], magnitude / lower_edge(first_));
+    const std::size_t i = std::size_t{top} - first_;
+    const float low = lower_edge(top);
+    return between(sums_[i], sums_[i + 1], (magnitude - low) / (upper_edge(top) - low));
+  }
+
+ private:
+  static std::uint16_t top_of(float magnitude) {
+    return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(magnitude) >> 16);
+  }
+  static Sum added(Sum sum, std::uint64_t count, double room) {
+    if (count == 0 || room <= 0) return sum;
+    const auto n = static_cast<double>(count);
+    return {sum.count + n, sum.room + room, sum.information + n * std::log(n / room)};
+  }
+  static Sum between(const Sum& a, const Sum& b, float part) {
+    const auto share = static_cast<double>(part);
+    return {a.count + share * (b.count - a.count), a.room + share * (b.room - a.room),
+            a.information + share * (b.information - a.information)};
+  }
+
+  std::uint16_t first_;
+  float largest_;
+  std::vector<Sum> sums_;  // up to the lower edge of first_ + i
+};
+
+struct Distribution {
+  Side negative, positive;
+  double total;
+
+  // Between zero and x; negative on the left.
+  Sum up_to(float x) const { return x < 0 ? Sum() - negative.up_to(-x) : positive.up_to(x); }
+};
+
+// What it costs that `clipped` values end up in a level that has `level` of its own.
+double clipping(const Sum& level, double clipped, double kept, double total) {
+  if (clipped <= 0) return 0;
+  const double own = std::max(level.count, 0.5);
+  const double growth = (own + clipped) / own;
+  double inner = 0;
+  if (level.count > 0 && level.room > 0)
+    inner = level.information - level.count * std::log(level.count / level.room * total / kept);
+  return (growth - 1) * inner + (own + clipped) * std::log(growth);
+}
+
+double divergence(const Distribution& values, const Range& range, int levels) {
+  const double low = static_cast<double>(range.low), step = (static_cast<double>(range.high) - low) / levels;
+  const Sum begin = values.up_to(range.low), end = values.up_to(range.high);
+  const Sum inside = end - begin;
+  if (!(inside.count > 0) || !(step > 0)) return std::numeric_limits<double>::infinity();
+  double kept = 0;
+  Sum at = begin, first, last;
+  for (int i = 0; i < levels; ++i) {
+    const Sum next = i + 1 < levels ? values.up_to(static_cast<float>(low + (i + 1) * step)) : end;
+    last = next - at;
+    if (i == 0) first = last;
+    if (last.count > 0 && last.room > 0) kept += last.count * std::log(last.count / last.room);
+    at = next;
+  }
+  const double above = values.positive.total().count - end.count;
+  const double below = values.negative.total().count + begin.count;
+  return inside.information - kept + inside.count * std::log(inside.count / values.total) +
+         clipping(last, above, inside.count, values.total) +
+         clipping(first, below, inside.count, values.total);
+}
+
+Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) {
+  constexpr int kMany = 4096;  // levels so fine that clipping gains nothing
+  const Range whole = whole_range(statistics, grid);
+  const float largest = std::max(-whole.low, whole.high);
+  if (grid.levels > kMany || largest <= 0) return whole;
+  const float fine = std::max(largest * 0x1p-14f, std::numeric_limits<float>::min());
+  Distribution values{Side(statistics, 0x8000, fine, -std::min(statistics.min, 0.0f)),
+                      Side(statistics, 0, fine, std::max(statistics.max, 0.0f)), 0};
+  values.total = values.negative.total().count + values.positive.total().count;
+  return best_range(statistics, grid,
+                    [&](const Range& range) { return divergence(values, range, std::max(grid.levels, 2)); });
+}
+
+}  // namespace
+
+std::span<const Descriptor> entropy_descriptors() {
+  static const Descriptor all[] = {{.name = "entropy",
+                                    .summary = "the range that keeps most of the distribution",
+                                    .needs_bins = true,
+                                    .choose = choose}};
+  return all;
+}
+
+}  // namespace anybit::calibrate

@@ -1,0 +1,219 @@
+#include "calibrate/gather.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/guard.hpp"
+#include "ops/convert.hpp"
+#include "runtime/executor.hpp"
+
+namespace anybit::calibrate {
+namespace {
+
+using ops::ElementType;
+
+// What one sample showed of one value.
+struct Glance {
+  bool seen = false, bad = false;
+  std::int64_t finite = 0;
+  float min = 0, max = 0;
+
+  void add(const kernels::Extremes& part) {
+    seen = true;
+    bad = bad || part.nans + part.infinities > 0;
+    if (part.finite == 0) return;
+    min = finite == 0 ? part.min : std::min(min, part.min);
+    max = finite == 0 ? part.max : std::max(max, part.max);
+    finite += part.finite;
+  }
+};
+
+// Statistics while samples run. What is free of order is added as it is seen; what follows the order of the
+// samples waits until its turn has come.
+class Gathering {
+ public:
+  Gathering(const std::vector<Watched>& watched, const NextSample& next, const GatherOptions& options,
+            int threads)
+      : watched_(watched),
+        next_(next),
+        options_(options),
+        window_(8 * threads),
+        statistics_(watched.size()),
+        guards_(std::make_unique<std::mutex[]>(watched.size())) {
+    for (std::size_t i = 0; i < watched.size(); ++i) {
+      statistics_[i].has_bins = watched[i].bins;
+      statistics_[i].momentum = options.momentum;
+    }
+  }
+
+  // Runs samples until there are no more.
+  void work(const runtime::Executor& executor);
+  Result<std::vector<Statistics>> finish();
+
+ private:
+  struct Looker;
+  struct Sample {
+    std::int64_t number;
+    std::map<std::string, ops::Datum> inputs;
+  };
+
+  std::optional<Sample> take();
+  void done(std::int64_t number, std::vector<Glance> glances);
+  void failed(std::int64_t number, Error error);
+  std::string name_of(std::int64_t number) const;
+
+  const std::vector<Watched>& watched_;
+  const NextSample& next_;
+  const GatherOptions& options_;
+  const std::int64_t window_;  // so far a sample may be ahead of one that still runs
+  std::vector<Statistics> statistics_;
+  std::unique_ptr<std::mutex[]> guards_;  // one for each of the above: counts, extremes, bins
+
+  std::mutex input_;  // held while a sample is read
+  mutable std::mutex mutex_;
+  std::condition_variable turn_came_;
+  std::int64_t taken_ = 0, in_order_ = 0, done_ = 0;
+  bool stopped_ = false;
+  std::map<std::int64_t, std::vector<Glance>> waiting_;  // for samples before them
+  std::int64_t failed_sample_ = -1;
+  std::optional<Error> error_;
+};
+
+// Sees the values of the samples that one thread runs.
+struct Gathering::Looker final : runtime::Watcher {
+  Gathering& all;
+  Counter counter;
+  std::vector<Glance> glances;
+  std::vector<float> converted;
+
+  explicit Looker(Gathering& gathering) : all(gathering) {}
+
+  const float* floats(const ops::Array& array) {
+    if (array.type() == ElementType::float32) return array.data<float>();
+    converted.resize(static_cast<std::size_t>(array.count()));
+    ops::convert(array.type(), array.bytes(), ElementType::float32,
+                 reinterpret_cast<std::byte*>(converted.data()), array.count());
+    return converted.data();
+  }
+
+  Result<void> see(std::size_t index, const ops::Datum& value) override {
+    if (!value.is_array()) return {};
+    const ElementType type = value.array.type();
+    if (type != ElementType::float32 && type != ElementType::float16 && type != ElementType::bfloat16 &&
+        type != ElementType::float64)
+      return {};
+    const auto n = static_cast<std::size_t>(value.array.count());
+    const float* x = floats(value.array);
+    const kernels::Extremes seen = kernels::extremes(x, n);
+    if (seen.nans + seen.infinities > 0 && !all.options_.allow_nan) return bad(index, n, seen);
+    glances[index].add(seen);
+    Statistics& statistics = all.statistics_[index];
+    {
+      const std::lock_guard lock(all.guards_[index]);
+      statistics.add(seen);
+    }
+    if (statistics.has_bins) counter.count(x, n, seen, statistics.bins, all.guards_[index]);
+    return {};
+  }
+
+  Error bad(std::size_t index, std::size_t n, const kernels::Extremes& seen) const {
+    return error_at(Code::invalid_data, fmt::format("value '{}'", shown(all.watched_[index].name)),
+                    fmt::format("of {} elements, {} are NaN and {} infinite", n, seen.nans, seen.infinities),
+                    "ranges cannot be found from such values; look at this sample, or allow them to be "
+                    "counted and left out");
+  }
+};
+
+std::string Gathering::name_of(std::int64_t number) const {
+  const std::string name = options_.sample_name ? options_.sample_name(number) : std::string();
+  return name.empty() ? fmt::format("sample {}", number) : fmt::format("sample {} ({})", number, name);
+}
+
+// Of several failures the one of the first sample counts: all before it were handed out, and end.
+void Gathering::failed(std::int64_t number, Error error) {
+  Error named = std::move(error).within(name_of(number));
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  turn_came_.notify_all();
+  if (error_ && failed_sample_ < number) return;
+  failed_sample_ = number;
+  error_ = std::move(named);
+}
+
+std::optional<Gathering::Sample> Gathering::take() {
+  const std::lock_guard reading(input_);
+  {
+    std::unique_lock lock(mutex_);
+    turn_came_.wait(lock, [&] { return stopped_ || taken_ - in_order_ < window_; });
+    if (stopped_) return std::nullopt;
+  }
+  auto sample = guarded([&] { return next_(); });
+  if (!sample.ok()) {
+    failed(taken_, std::move(sample).error());
+    return std::nullopt;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!*sample) {
+    stopped_ = true;
+    return std::nullopt;
+  }
+  return Sample{taken_++, std::move(**sample)};
+}
+
+void Gathering::done(std::int64_t number, std::vector<Glance> glances) {
+  const std::lock_guard lock(mutex_);
+  waiting_.emplace(number, std::move(glances));
+  for (auto first = waiting_.find(in_order_); first != waiting_.end(); first = waiting_.find(in_order_)) {
+    for (std::size_t i = 0; i < first->second.size(); ++i) {
+      const Glance& glance = first->second[i];
+      Statistics& statistics = statistics_[i];
+      statistics.samples += glance.seen ? 1 : 0;
+      if (glance.bad && statistics.bad_sample < 0) statistics.add_bad(in_order_, name_of(in_order_));
+      if (glance.finite == 0) continue;
+      statistics.average_min.add(static_cast<double>(glance.min), options_.momentum);
+      statistics.average_max.add(static_cast<double>(glance.max), options_.momentum);
+    }
+    waiting_.erase(first);
+    ++in_order_;
+  }
+  turn_came_.notify_all();
+  ++done_;
+  if (options_.progress) options_.progress(done_);
+}
+
+void Gathering::work(const runtime::Executor& executor) {
+  Looker looker(*this);
+  while (auto sample = take()) {
+    looker.glances.assign(watched_.size(), {});
+    // Whoever waits for this sample's turn must hear of any failure.
+    auto ended = guarded([&]() -> Result<void> {
+      TRY(executor.run(sample->inputs, nullptr, &looker));
+      done(sample->number, std::move(looker.glances));
+      return {};
+    });
+    if (!ended.ok()) return failed(sample->number, std::move(ended).error());
+  }
+}
+
+Result<std::vector<Statistics>> Gathering::finish() {
+  if (error_) return *std::move(error_);
+  if (taken_ == 0) return invalid_argument("there are no samples", "calibration needs at least one");
+  return std::move(statistics_);
+}
+
+}  // namespace
+
+Result<std::vector<Statistics>> gather(std::shared_ptr<const graph::Model> model,
+                                       const std::vector<Watched>& watched, const NextSample& next,
+                                       const GatherOptions& options) {
+  ThreadPool pool(options.threads);
+  runtime::ExecutorOptions prepared{.threads = 1, .max_memory = options.max_memory};
+  for (const Watched& one : watched) prepared.watch.push_back(one.name);
+  const auto executor = TRY(runtime::Executor::make(std::move(model), prepared));
+  Gathering gathering(watched, next, options, pool.threads());
+  pool.run(pool.threads(), 1, [&](std::int64_t, std::int64_t) { gathering.work(*executor); });
+  return gathering.finish();
+}
+
+}  // namespace anybit::calibrate

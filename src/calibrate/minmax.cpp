@@ -1,0 +1,19 @@
+// minmax: from the least to the largest value that any sample had. Nothing is clipped.
+#include "calibrate/table.hpp"
+
+namespace anybit::calibrate {
+namespace {
+
+Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
+  return {statistics.min, statistics.max};
+}
+
+}  // namespace
+
+std::span<const Descriptor> minmax_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "minmax", .summary = "the least and the largest value of all samples", .choose = choose}};
+  return all;
+}
+
+}  // namespace anybit::calibrate

@@ -1,0 +1,21 @@
+// moving_average: each sample's least and largest value, averaged with weights that fade with age. It follows
+// the order of the samples.
+#include "calibrate/table.hpp"
+
+namespace anybit::calibrate {
+namespace {
+
+Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
+  return {static_cast<float>(statistics.average_min.value), static_cast<float>(statistics.average_max.value)};
+}
+
+}  // namespace
+
+std::span<const Descriptor> moving_average_descriptors() {
+  static const Descriptor all[] = {{.name = "moving_average",
+                                    .summary = "a fading average of each sample's least and largest value",
+                                    .choose = choose}};
+  return all;
+}
+
+}  // namespace anybit::calibrate

@@ -1,0 +1,85 @@
+#include "calibrate/search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace anybit::calibrate {
+namespace {
+
+// Fractions of the whole range that are tried are powers of these: no function of the system's library, which
+// may differ from one to the next.
+constexpr double kCoarse = 0.8408964152537145;  // 2^(-1/4)
+constexpr double kFine = 0.9785720620877001;    // 2^(-1/32)
+
+struct Search {
+  Range whole;
+  bool symmetric;
+  const std::function<double(const Range&)>& cost;
+  double low = 1, high = 1;  // fractions
+  double least = 0;
+
+  Range range(double low_part, double high_part) const {
+    return {static_cast<float>(static_cast<double>(whole.low) * low_part),
+            static_cast<float>(static_cast<double>(whole.high) * high_part)};
+  }
+
+  bool take(double low_part, double high_part) {
+    if (low_part > 1 || high_part > 1) return false;
+    const double found = cost(range(low_part, high_part));
+    if (!(found < least)) return false;
+    least = found;
+    low = low_part;
+    high = high_part;
+    return true;
+  }
+
+  // From the whole range inwards, until it has got worse for some time.
+  void draw_in() {
+    constexpr int kSteps = 64, kPatience = 10;
+    double part = 1;
+    for (int step = 0, worse = 0; step < kSteps && worse < kPatience; ++step) {
+      part *= kCoarse;
+      worse = take(part, part) ? 0 : worse + 1;
+    }
+  }
+
+  // Steps of `ratio` from the best so far, in both directions.
+  void refine(bool move_low, bool move_high, double ratio, int most) {
+    const double low_part = low, high_part = high;
+    for (const double step : {ratio, 1 / ratio}) {
+      double part = step;
+      for (int i = 0, worse = 0; i < most && worse < 2; ++i, part *= step) {
+        const bool better = take(move_low ? low_part * part : low, move_high ? high_part * part : high);
+        worse = better ? 0 : worse + 1;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+Range whole_range(const Statistics& statistics, const Grid& grid) {
+  const float low = std::min(statistics.min, 0.0f), high = std::max(statistics.max, 0.0f);
+  if (!grid.symmetric) return {low, high};
+  const float reach = std::max(-low, high);
+  return {-reach, reach};
+}
+
+Range best_range(const Statistics& statistics, const Grid& grid,
+                 const std::function<double(const Range&)>& cost) {
+  Search search{whole_range(statistics, grid), grid.symmetric, cost};
+  search.least = cost(search.whole);
+  search.draw_in();
+  const bool two_ends = !grid.symmetric && search.whole.low < 0 && search.whole.high > 0;
+  if (two_ends) {
+    for (const double ratio : {kCoarse, kFine}) {
+      search.refine(false, true, ratio, 8);
+      search.refine(true, false, ratio, 8);
+    }
+  } else {
+    search.refine(true, true, kFine, 8);
+  }
+  return search.range(search.low, search.high);
+}
+
+}  // namespace anybit::calibrate

@@ -1,0 +1,127 @@
+#include "calibrate/statistics.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace anybit::calibrate {
+namespace {
+
+constexpr std::uint16_t kSign = 0x8000, kInfinity = 0x7F80;
+
+void count_few(const float* x, std::size_t n, Bins& bins) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto key = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x[i]) >> 16);
+    const int top = key & ~kSign;
+    if (top != 0 && top < kInfinity) bins.add(key, 1);
+  }
+}
+
+}  // namespace
+
+void MovingAverage::add(double x, double momentum) {
+  if (count == 0) first = value = x;
+  value += momentum * (x - value);
+  ++count;
+}
+
+// The other began with its first value at full weight; after ours that weight is shared with our average.
+void MovingAverage::append(const MovingAverage& other, double momentum) {
+  if (other.count == 0) return;
+  if (count == 0) {
+    *this = other;
+    return;
+  }
+  value = other.value + std::pow(1 - momentum, static_cast<double>(other.count)) * (value - other.first);
+  count += other.count;
+}
+
+void Statistics::add(const kernels::Extremes& seen) {
+  if (seen.finite > 0) {
+    min = finite() == 0 ? seen.min : std::min(min, seen.min);
+    max = finite() == 0 ? seen.max : std::max(max, seen.max);
+  }
+  count += seen.finite + seen.nans + seen.infinities;
+  nans += seen.nans;
+  infinities += seen.infinities;
+  zeros += seen.zeros;
+}
+
+void Statistics::add_bad(std::int64_t sample, const std::string& name) {
+  if (bad_sample >= 0 && std::tie(bad_sample, first_bad) <= std::tie(sample, name)) return;
+  bad_sample = sample;
+  first_bad = name;
+}
+
+Result<void> Statistics::merge(const Statistics& other) {
+  if (momentum != other.momentum)
+    return invalid_argument(
+        fmt::format("moving averages of momentum {} and {} cannot be merged", momentum, other.momentum));
+  if (samples > 0 && other.samples > 0 && has_bins != other.has_bins)
+    return invalid_argument("statistics with bins cannot be merged with statistics without");
+  if (other.finite() > 0) {
+    min = finite() == 0 ? other.min : std::min(min, other.min);
+    max = finite() == 0 ? other.max : std::max(max, other.max);
+  }
+  count += other.count;
+  nans += other.nans;
+  infinities += other.infinities;
+  zeros += other.zeros;
+  samples += other.samples;
+  average_min.append(other.average_min, momentum);
+  average_max.append(other.average_max, momentum);
+  has_bins = has_bins || other.has_bins;
+  bins.merge(other.bins);
+  if (other.bad_sample >= 0) add_bad(other.bad_sample, other.first_bad);
+  return {};
+}
+
+Counter::Counter() : table_(std::make_unique<std::uint32_t[]>(kernels::kTopCounters)) {}
+
+void Counter::count(const float* x, std::size_t n, const kernels::Extremes& seen, Bins& bins,
+                    std::mutex& guard) {
+  constexpr std::size_t kFew = 1024;  // below this the table's pages take longer to read than the values
+  if (n < kFew) {
+    const std::lock_guard lock(guard);
+    return count_few(x, n, bins);
+  }
+  for (std::size_t i = 0; i < n; i += kernels::kMostTops) {
+    kernels::count_tops(x + i, std::min(kernels::kMostTops, n - i),
+                        std::span<std::uint32_t, kernels::kTopCounters>(table_.get(), kernels::kTopCounters));
+    const std::lock_guard lock(guard);
+    flush(seen, bins);
+  }
+}
+
+// Pages between the smallest and the largest magnitude, of both signs; then zeros, infinities and NaN, which
+// are counted elsewhere.
+void Counter::flush(const kernels::Extremes& seen, Bins& bins) {
+  constexpr std::size_t kPerPage = Bins::kPerPage, kLanes = kernels::kTopLanes;
+  const auto clear = [&](std::size_t key, std::size_t keys) {
+    std::memset(table_.get() + key * kLanes, 0, keys * kLanes * sizeof(std::uint32_t));
+  };
+  for (const std::size_t sign : {std::size_t{0}, std::size_t{kSign}}) {
+    clear(sign, 1);
+    if (seen.nans + seen.infinities > 0) clear(sign + kInfinity, kPerPage);
+    for (std::size_t page = seen.smallest_top / kPerPage; page <= seen.largest_top / kPerPage; ++page) {
+      const std::size_t first = sign + page * kPerPage;
+      const std::uint32_t* counters = table_.get() + first * kLanes;
+      std::uint32_t any = 0;
+      for (std::size_t i = 0; i < kPerPage * kLanes; ++i) any |= counters[i];
+      if (any == 0) continue;
+      Bins::Page& target = bins.make_page(first / kPerPage);
+      for (std::size_t i = 0; i < kPerPage; ++i) {
+        std::uint64_t sum = 0;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) sum += counters[i * kLanes + lane];
+        target[i] += sum;
+      }
+      clear(first, kPerPage);
+    }
+  }
+}
+
+}  // namespace anybit::calibrate

@@ -1,0 +1,41 @@
+// The observers: ways to choose a range from what calibration found. One file each.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "calibrate/statistics.hpp"
+
+namespace anybit::calibrate {
+
+// The values that a quantized tensor can have: `levels` of them, evenly spaced, zero among them (numerics
+// §1). Symmetric ones reach as far below zero as above; with an even number there is one more below.
+struct Grid {
+  int levels = 256;
+  bool symmetric = false;
+};
+
+struct Range {
+  float low = 0, high = 0;
+};
+
+struct Parameters {
+  double percentile = 99.999;  // of values that percentile keeps
+};
+
+struct Descriptor {
+  std::string_view name;
+  std::string_view summary;
+  bool needs_bins = false;
+  // Zeros if nothing finite was seen. A range may lie on one side of zero; it is finite, and low ≤ high.
+  Range (*choose)(const Statistics& statistics, const Grid& grid, const Parameters& parameters) = nullptr;
+};
+
+bool before(const Descriptor& a, const Descriptor& b);
+std::span<const Descriptor* const> table();
+// null if there is none of that name.
+const Descriptor* find(std::string_view name);
+// The same with an error that offers the nearest name.
+Result<const Descriptor*> named(std::string_view name);
+
+}  // namespace anybit::calibrate

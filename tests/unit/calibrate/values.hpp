@@ -1,0 +1,44 @@
+// Values to calibrate on, and their statistics.
+#pragma once
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "calibrate/statistics.hpp"
+
+namespace anybit::calibrate::testing {
+
+// One sample.
+inline Statistics statistics_of(const std::vector<float>& values) {
+  Statistics result;
+  result.has_bins = true;
+  const kernels::Extremes seen = kernels::extremes(values.data(), values.size());
+  result.add(seen);
+  result.samples = 1;
+  if (seen.finite > 0) {
+    result.average_min.add(static_cast<double>(seen.min), result.momentum);
+    result.average_max.add(static_cast<double>(seen.max), result.momentum);
+  }
+  Counter counter;
+  std::mutex guard;
+  counter.count(values.data(), values.size(), seen, result.bins, guard);
+  return result;
+}
+
+inline std::vector<float> normal(std::size_t n, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> draw;
+  std::vector<float> values(n);
+  for (float& one : values) one = draw(random);
+  return values;
+}
+
+// What a ReLU leaves of a normal distribution.
+inline std::vector<float> rectified(std::size_t n, unsigned seed = 1) {
+  std::vector<float> values = normal(n, seed);
+  for (float& one : values) one = std::fmax(one, 0.0f);
+  return values;
+}
+
+}  // namespace anybit::calibrate::testing
