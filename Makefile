@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv lint format check-all fuzz \
+.PHONY: help build demo docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
+        bench-accuracy bench-quantize lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)
@@ -91,6 +92,18 @@ bench-gemm:  ## Multiply matrices, in turns with ONNX Runtime
 	@cmake --preset release -DANYBIT_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target bench_gemm
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_gemm.py $(BENCH)
+
+bench-accuracy:  ## What quantization costs in accuracy, beside ONNX Runtime's tools (minutes)
+	@scripts/setup build test accuracy python models large-models data
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_accuracy.py $(BENCH)
+
+bench-quantize:  ## Time and memory of quantizing, beside ONNX Runtime's tool (minutes)
+	@scripts/setup build python models
+	@test -e build/release/build.ninja || cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_quantize.py $(BENCH)
 
 lint:  ## Run clang-tidy over src/ and cli/
 	@scripts/setup build lint

@@ -1,0 +1,33 @@
+"""What a row of the accuracy table is made of, and the texts that several of them share."""
+import dataclasses
+import pathlib
+from collections.abc import Callable
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODELS = ROOT / "build" / "models"
+DATA = MODELS / "data"
+SENTENCES = pathlib.Path(__file__).with_name("sentences.txt").read_text().splitlines()
+CALIBRATION_SENTENCES = 30  # the first ones calibrate, the others measure
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """One number about a model."""
+    name: str
+    unit: str
+    digits: int
+    higher_is_better: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A model, samples to calibrate it (feeds by input name), and how well another model does in its place.
+
+    `scores` takes a function from feeds to outputs and gives one value for each of `measures`.
+    """
+    name: str
+    model: pathlib.Path
+    schemes: tuple  # of "int8" (static) and "dynamic-int8"
+    measures: tuple
+    samples: Callable
+    scores: Callable

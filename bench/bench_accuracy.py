@@ -1,0 +1,100 @@
+"""What quantization costs in accuracy: the float model, anybit's and ONNX Runtime's quantized ones, on real data.
+
+    python bench/bench_accuracy.py [--only TEXT] [--columns float anybit …] [--write docs/accuracy.md]
+
+Results are kept in build/accuracy/results.json, so that a table may be made in several runs.
+"""
+import argparse
+import json
+import pathlib
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
+
+from accuracy import images, models, sentences, speech, words  # noqa: E402
+
+WORK = ROOT / "build" / "accuracy"
+COLUMNS = {"float": "float", "anybit": "anybit int8, run by anybit", "anybit-ort": "anybit int8, run by ONNX Runtime",
+           "onnxruntime": "ONNX Runtime int8"}
+
+
+def measured(task, scheme, column):
+    """One value for each measure of the task, or why there is none."""
+    folder = WORK / task.name.replace(" ", "_")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        if column == "float":
+            return task.scores(models.session(task.model))
+        if column == "onnxruntime":
+            return task.scores(models.session(
+                models.by_onnxruntime(task.model, scheme, task.samples(), folder), optimized=False))
+        made = folder / f"anybit.{scheme}.onnx"
+        if column == "anybit" or not made.exists():
+            made = models.by_anybit(task.model, scheme, task.samples(), folder)
+        return task.scores(models.executor(made) if column == "anybit" else models.session(made, optimized=False))
+    except models.NothingQuantized:
+        return "nothing quantized"
+    except Exception as error:  # a tool that cannot do it is a result too
+        print(f"{task.name} {scheme} {column}: {type(error).__name__}: {error}", file=sys.stderr)
+        return "failed"
+
+
+def key(task, scheme, column):
+    """The float model is the same whatever the scheme."""
+    return f"{task.name}|{'' if column == 'float' else scheme}|{column}"
+
+
+def table(tasks, results):
+    lines = ["| data | scheme | measure | " + " | ".join(COLUMNS.values()) + " |",
+             "|---|---|---" + "|--:" * len(COLUMNS) + "|"]
+    for task in tasks:
+        for scheme in task.schemes:
+            for k, measure in enumerate(task.measures):
+                cells = [cell(results.get(key(task, scheme, column)), k, measure) for column in COLUMNS]
+                lines.append(f"| {task.name} | {scheme} | {measure.name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def cell(values, k, measure):
+    if values is None:
+        return ""
+    return values if isinstance(values, str) else f"{values[k]:.{measure.digits}f} {measure.unit}".strip()
+
+
+def write(document, lines):
+    """Puts the table between its marks."""
+    text = document.read_text()
+    begin, end = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
+    head, rest = text.split(begin)
+    document.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="tasks whose name holds this")
+    parser.add_argument("--columns", nargs="+", choices=COLUMNS, default=list(COLUMNS))
+    parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
+    options = parser.parse_args()
+    tasks = [task for family in (images, words, speech, sentences) for task in family.tasks()]
+    WORK.mkdir(parents=True, exist_ok=True)
+    kept = WORK / "results.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    for task in tasks:
+        for scheme in task.schemes if options.only in task.name else ():
+            for column in options.columns:
+                if column == "float" and scheme != task.schemes[0]:
+                    continue
+                begin = time.time()
+                results[key(task, scheme, column)] = values = measured(task, scheme, column)
+                print(f"{task.name} {scheme} {column}: {values} ({time.time() - begin:.0f} s)", flush=True)
+                kept.write_text(json.dumps(results, indent=1))
+    lines = table(tasks, results)
+    print("\n".join(lines))
+    if options.write:
+        write(options.write, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Time and peak memory of `anybit quantize`, beside ONNX Runtime's quantize_static: real models, 8 to 128 samples.
+
+    python bench/bench_quantize.py [--only TEXT] [--samples 8 32] [--observers minmax] [--write docs/speed.md]
+
+anybit's time is that of the whole process, from the file and the samples on disk to the file written; ONNX Runtime's is
+that of the call alone, without starting Python, and on a model that was prepared before. Memory is each process's peak.
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
+
+from accuracy.models import prepared  # noqa: E402
+from peer_models import MODELS, image  # noqa: E402
+
+WORK = ROOT / "build" / "quantize"
+ANYBIT = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
+PICTURES = {
+    "ch_PP-OCRv4_rec_infer": (1, 3, 48, 320),
+    "ch_PP-OCRv4_det_infer": (1, 3, 320, 320),
+    "ch_ppocr_mobile_v2.0_cls_infer": (1, 3, 48, 192),
+}
+OBSERVERS = {"minmax": ("minmax", "MinMax"), "percentile": ("percentile 99.999", "Percentile"),
+             "entropy": ("entropy", "Entropy")}  # what each tool calls it; ONNX Runtime's percentile is its default
+PEER_MAX_GB = 12
+
+
+def samples(stem, count):
+    """A folder of `count` pictures of digits on paper."""
+    folder = WORK / stem / f"samples_{count}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for k in range(count):
+        path = folder / f"{k:03}.npy"
+        if not path.exists():
+            np.save(path, image(PICTURES[stem], k))
+    return folder
+
+
+def run(arguments):
+    """Seconds, peak bytes and standard output of a process; an error if it fails."""
+    begin = time.perf_counter()
+    with subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        said = child.stdout.read()
+        complaint = child.stderr.read()
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise RuntimeError(complaint.decode()[-500:])
+    return time.perf_counter() - begin, usage.ru_maxrss * 1024, said.decode()
+
+
+def best(once, seconds):
+    """The shortest time and the highest peak of up to three runs, if they fit into `seconds`."""
+    runs = []
+    while len(runs) < 3 and sum(taken for taken, _ in runs) < seconds:
+        runs.append(once())
+    return min(taken for taken, _ in runs), max(peak for _, peak in runs)
+
+
+def ours(stem, observer, folder):
+    recipe = WORK / f"{observer}.yaml"
+    recipe.write_text(f"global: {{weights: int8 sym channel, activations: int8 asym {OBSERVERS[observer][0]}}}\n")
+    made = WORK / stem / "anybit.onnx"
+    return run([ANYBIT, "quantize", MODELS / f"{stem}.onnx", "-o", made, "--recipe", recipe, "--calib", folder])[:2]
+
+
+def theirs(stem, observer, folder):
+    ready = WORK / stem / "prepared.onnx"
+    if not ready.exists():
+        prepared(MODELS / f"{stem}.onnx", WORK / stem)
+    script, made = ROOT / "bench" / "quantize_by_onnxruntime.py", WORK / stem / "onnxruntime.onnx"
+    _, peak, said = run([sys.executable, script, ready, made, folder, OBSERVERS[observer][1], PEER_MAX_GB])
+    return float(said.split()[-1]), peak
+
+
+def row(stem, observer, count, results):
+    def cells(column):
+        value = results.get(f"{stem}|{observer}|{count}|{column}")
+        if value is None:
+            return None, "", ""
+        if isinstance(value, str):
+            return None, value, f"over {PEER_MAX_GB * 1000:,}"
+        return value, f"{value[0]:.2f}", f"{value[1] / 1e6:,.0f}"
+
+    (mine, seconds, peak), (peer, peer_seconds, peer_peak) = cells("anybit"), cells("onnxruntime")
+    ratio = f"{peer[0] / mine[0]:.1f} ×" if mine and peer else ""
+    return f"| {stem} | {observer} | {count} | {seconds} | {peer_seconds} | {ratio} | {peak} | {peer_peak} |"
+
+
+def summary(results, counts):
+    """The least ratio for each observer and number of samples, and how memory grows."""
+    for observer in OBSERVERS:
+        for count in counts:
+            both = [(results.get(f"{stem}|{observer}|{count}|onnxruntime"), results.get(f"{stem}|{observer}|{count}|anybit"))
+                    for stem in PICTURES]
+            ratios = [a[0] / b[0] for a, b in both if isinstance(a, list) and isinstance(b, list)]
+            if ratios:
+                mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+                yield f"{observer}, {count} samples: {mean:.1f} × (geometric mean), at least {min(ratios):.1f} ×"
+    growth = [results[f"{stem}|{observer}|{max(counts)}|anybit"][1] / results[f"{stem}|{observer}|{min(counts)}|anybit"][1]
+              for stem in PICTURES for observer in OBSERVERS
+              if all(f"{stem}|{observer}|{count}|anybit" in results for count in (min(counts), max(counts)))]
+    if growth:
+        yield f"anybit's peak memory with {max(counts)} samples is at most {max(growth):.2f} × that with {min(counts)}"
+
+
+def write(document, lines):
+    text = document.read_text()
+    begin, end = "<!-- quantize: begin -->", "<!-- quantize: end -->"
+    head, rest = text.split(begin)
+    document.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="models whose name holds this")
+    parser.add_argument("--samples", type=int, nargs="+", default=[8, 32, 128])
+    parser.add_argument("--observers", nargs="+", choices=OBSERVERS, default=list(OBSERVERS))
+    parser.add_argument("--columns", nargs="+", choices=["anybit", "onnxruntime"], default=["anybit", "onnxruntime"])
+    parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
+    options = parser.parse_args()
+    WORK.mkdir(parents=True, exist_ok=True)
+    kept = WORK / "results.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    lines = ["| model | observer | samples | anybit s | ONNX Runtime s | ratio | anybit MB | ONNX Runtime MB |",
+             "|---|---|--:|--:|--:|--:|--:|--:|"]
+    print("\n".join(lines), flush=True)
+    for stem in PICTURES:
+        for observer in options.observers:
+            for count in options.samples:
+                for column, tool in (("anybit", ours), ("onnxruntime", theirs)):
+                    if column not in options.columns or options.only not in stem:
+                        continue
+                    folder, name = samples(stem, count), f"{stem}|{observer}|{count}|{column}"
+                    try:
+                        results[name] = list(best(lambda: tool(stem, observer, folder), 10))
+                    except RuntimeError as error:
+                        if "Memory" not in str(error) and "bad_alloc" not in str(error):
+                            raise
+                        results[name] = "out of memory"
+                    kept.write_text(json.dumps(results, indent=1))
+                lines.append(row(stem, observer, count, results))
+                print(lines[-1], flush=True)
+    lines += [text for line in summary(results, options.samples) for text in ("", line)]
+    print("\n".join(lines[2 + len(PICTURES) * len(options.observers) * len(options.samples):]))
+    if options.write:
+        write(options.write, lines)
+
+
+if __name__ == "__main__":
+    main()
