@@ -44,6 +44,20 @@ def export(net, facts):
     return onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
 
 
+def normalization(mean, deviation):
+    """A model of three nodes that makes the network's input from pixels in bytes."""
+    pixels = helper.make_tensor_value_info("pixels", TensorProto.UINT8, ["batch", 1, 28, 28])
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, 28, 28])
+    constants = [numpy_helper.from_array(np.float32(value), name)
+                 for name, value in (("shift", 255 * mean), ("scale", 255 * deviation))]
+    nodes = [helper.make_node("Cast", ["pixels"], ["numbers"], to=TensorProto.FLOAT),
+             helper.make_node("Sub", ["numbers", "shift"], ["centred"]),
+             helper.make_node("Div", ["centred", "scale"], ["image"])]
+    graph = helper.make_graph(nodes, "normalize", [pixels], [image], constants)
+    return helper.make_model(graph, producer_name="anybit examples/digits", ir_version=8,
+                             opset_imports=[helper.make_opsetid("", 17)])
+
+
 def accuracy(model, images, labels, batch=500):
     """The share of images (normalized, [n, 1, 28, 28]) whose highest score is at their label."""
     options = onnxruntime.SessionOptions()

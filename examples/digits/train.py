@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from export import accuracy, export
+from export import accuracy, export, normalization
 from layers import BatchNorm, Chain, Conv, Depthwise, GlobalAverage, Linear, MaxPool, Relu, Residual
 
 ARCHIVE_SHA256 = "8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed"
 MEAN, DEVIATION = 0.1307, 0.3081  # of the training pixels, scaled to 0..1
 SHIPPED_IMAGES = 2000
+CALIBRATION_IMAGES = 100
 
 
 def read_idx(archive, name, header):
@@ -116,11 +117,17 @@ def train(net, images, labels, rng, epochs, batch, peak_rate, decay):
         print(f"epoch {epoch + 1}: loss {np.mean(losses):.4f}, {time.time() - start:.0f} s", flush=True)
 
 
-def ship_images(folder, images, labels):
-    """Every fifth test image (the halves of the set differ in difficulty), and one sample of each digit."""
-    every = slice(0, None, len(images) // SHIPPED_IMAGES)
-    images, labels = images[every, None], labels[every]
-    np.savez_compressed(folder / "test_images.npz", images=images, labels=labels)
+def spread(images, count):
+    """`count` of the images, evenly over the set (its parts differ in difficulty), with a channel."""
+    return images[::len(images) // count][:count, None]
+
+
+def ship_images(folder, train_images, images, labels):
+    """Images to calibrate with, images to test with, and one sample of each digit."""
+    np.save(folder / "calibration_images.npy", spread(train_images, CALIBRATION_IMAGES))
+    images, labels = spread(images, SHIPPED_IMAGES), labels[::len(labels) // SHIPPED_IMAGES]
+    np.save(folder / "test_images.npy", images)
+    np.save(folder / "test_labels.npy", labels)
     (folder / "samples").mkdir(exist_ok=True)
     for digit in range(10):
         first = int(np.argmax(labels == digit))
@@ -153,7 +160,8 @@ def main():
     facts["test_accuracy"] = f"{reached:.4f}"
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "digits.onnx").write_bytes(export(net, facts).SerializeToString())
-    ship_images(options.out, test_images, test_labels)
+    (options.out / "normalize.onnx").write_bytes(normalization(MEAN, DEVIATION).SerializeToString())
+    ship_images(options.out, images, test_images, test_labels)
     print(f"accuracy on the {len(test_labels)} test images: {reached:.4f}")
 
 

@@ -23,8 +23,7 @@ def anybit(tool):
 
 @pytest.fixture(scope="module")
 def images():
-    with np.load(DIGITS / "test_images.npz") as archive:
-        return {name: archive[name] for name in archive.files}
+    return {name: np.load(DIGITS / f"test_{name}.npy") for name in ("images", "labels")}
 
 
 @pytest.fixture

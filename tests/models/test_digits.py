@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "digits"
@@ -26,8 +27,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def shipped():
-    with np.load(FOLDER / "test_images.npz") as data:
-        return data["images"], data["labels"]
+    return np.load(FOLDER / "test_images.npy"), np.load(FOLDER / "test_labels.npy")
 
 
 def facts(model):
@@ -40,7 +40,7 @@ def normalize(images):
 
 def test_the_shipped_files_are_small():
     assert (FOLDER / "digits.onnx").stat().st_size <= 400_000
-    assert (FOLDER / "test_images.npz").stat().st_size <= 1_600_000
+    assert (FOLDER / "test_images.npy").stat().st_size <= 1_600_000
 
 
 def test_the_shipped_images_are_2000_byte_images_of_all_ten_digits(shipped):
@@ -54,6 +54,18 @@ def test_the_model_reaches_its_stated_accuracy_on_the_shipped_images(model, ship
     assert float(facts(model)["test_accuracy"]) >= 0.992  # on all 10,000
     # As in the README; one image of tolerance for another CPU's rounding.
     assert export.accuracy(model, normalize(images), labels) == pytest.approx(0.9950, abs=0.0006)
+
+
+def test_the_normalizing_model_gives_the_input_of_the_network(shipped):
+    session = onnxruntime.InferenceSession(FOLDER / "normalize.onnx", providers=["CPUExecutionProvider"])
+    image, = session.run(None, {"pixels": shipped[0][:10]})
+    np.testing.assert_allclose(image, normalize(shipped[0][:10]), atol=1e-6)
+
+
+def test_the_calibration_images_are_none_of_the_test_images(shipped):
+    calibration = np.load(FOLDER / "calibration_images.npy")
+    assert calibration.dtype == np.uint8 and calibration.shape == (100, 1, 28, 28)
+    assert not {picture.tobytes() for picture in calibration} & {picture.tobytes() for picture in shipped[0]}
 
 
 def test_the_stated_normalization_is_the_one_used_here(model):

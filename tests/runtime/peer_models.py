@@ -20,8 +20,7 @@ IMAGES = {
 
 @functools.cache
 def _digits():
-    with np.load(ROOT / "examples" / "digits" / "test_images.npz") as archive:
-        return next(value for value in archive.values() if value.ndim >= 3).reshape(-1, 28, 28) / 255.0
+    return np.load(ROOT / "examples" / "digits" / "test_images.npy").reshape(-1, 28, 28) / 255.0
 
 
 def image(shape, seed):
