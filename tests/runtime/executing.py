@@ -27,7 +27,7 @@ def _library():
     library = ctypes.CDLL(str((build / "lib" / "libexecutor_library.so").resolve()))
     pointer = ctypes.c_void_p
     for name in ("executor_load", "executor_parse", "value_array", "value_sequence", "value_nothing", "value_item",
-                 "value_data", "value_string", "model_raise"):
+                 "value_data", "value_string", "model_raise", "model_prepare"):
         getattr(library, name).restype = pointer
     for name in ("executor_error", "executor_input_name", "executor_steps"):
         getattr(library, name).restype = ctypes.c_char_p
@@ -112,6 +112,26 @@ def raise_opset(model, opset=0):
     data, size = model.SerializeToString(), ctypes.c_size_t()
     raised = LIBRARY.model_raise(data, ctypes.c_size_t(len(data)), ctypes.c_int64(opset), ctypes.byref(size))
     return onnx.load_from_string(ctypes.string_at(_check(raised), size.value))
+
+
+def prepare(model, only=(), keep=()):
+    """The model after the passes, all or those named, and what each changed."""
+    data, size, told = model.SerializeToString(), ctypes.c_size_t(), ctypes.c_char_p()
+    prepared = LIBRARY.model_prepare(data, ctypes.c_size_t(len(data)), "\n".join(only).encode(), "\n".join(keep).encode(),
+                                     ctypes.byref(size), ctypes.byref(told))
+    result = onnx.load_from_string(ctypes.string_at(_check(prepared), size.value))
+    return result, {name: int(number) for name, number in map(str.split, told.value.decode().splitlines())}
+
+
+def recognise(model):
+    """The groups in the model's graph: (kind, operators, inputs, output)."""
+    data = model.SerializeToString()
+    LIBRARY.model_recognise.restype = ctypes.c_char_p
+    text = LIBRARY.model_recognise(data, ctypes.c_size_t(len(data)))
+    if text is None:
+        raise ExecutorError(LIBRARY.executor_error().decode())
+    rows = [line.split("|") for line in text.decode().splitlines()]
+    return [(kind, nodes.split(), inputs.split(), output) for kind, nodes, inputs, output in rows]
 
 
 class Executor:

@@ -1,12 +1,15 @@
 // The executor for tests in Python, through plain C calls. Values are handles; the last error is a string.
 #include <cstring>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "onnx/load.hpp"
 #include "onnx/save.hpp"
+#include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
+#include "passes/recognise.hpp"
 #include "runtime/executor.hpp"
 
 using namespace anybit;
@@ -69,6 +72,47 @@ EXPORT const char* model_raise(const char* bytes, std::size_t size, std::int64_t
   raised = std::move(text).value();
   *length = raised.size();
   return raised.data();
+}
+// The bytes of the model after the passes that `only` names, one to a line; after all of them if it is empty.
+// What changed goes to `changes`: "name number", one to a line.
+EXPORT const char* model_prepare(const char* bytes, std::size_t size, const char* only, const char* keep,
+                                 std::size_t* length, const char** changes) {
+  static thread_local std::string prepared, told;
+  auto model = onnx::parse(Bytes::own(std::string(bytes, size)));
+  if (failed(model)) return nullptr;
+  passes::PrepareOptions options;
+  std::istringstream names(only), kept(keep);
+  for (std::string line; std::getline(kept, line);) options.keep.insert(line);
+  if (*only) options.only.emplace();
+  for (std::string line; std::getline(names, line);) options.only->push_back(line);
+  const auto results = passes::prepare(*model, options);
+  if (failed(results)) return nullptr;
+  told.clear();
+  for (const passes::PassResult& one : *results)
+    told += std::string(one.name) + " " + std::to_string(one.changes) + "\n";
+  auto text = onnx::serialize(*model);
+  if (failed(text)) return nullptr;
+  prepared = std::move(text).value();
+  *length = prepared.size();
+  *changes = told.c_str();
+  return prepared.data();
+}
+// Groups that the model's graph holds: "kind|node names|inputs|output", one to a line; names are apart by
+// blanks.
+EXPORT const char* model_recognise(const char* bytes, std::size_t size) {
+  static thread_local std::string text;
+  auto model = onnx::parse(Bytes::own(std::string(bytes, size)));
+  if (failed(model)) return nullptr;
+  text.clear();
+  for (const passes::Group& group : passes::recognise(*model->graph)) {
+    text += group.kind + "|";
+    for (const int node : group.nodes)
+      text += model->graph->nodes[static_cast<std::size_t>(node)].op_type.str() + " ";
+    text += "|";
+    for (const std::string& name : group.inputs) text += name + " ";
+    text += "|" + group.output + "\n";
+  }
+  return text.c_str();
 }
 EXPORT void executor_free(Loaded* loaded) { delete loaded; }
 EXPORT int executor_input_count(const Loaded* loaded) {

@@ -1,0 +1,70 @@
+// anybit prepare MODEL: the model as quantization sees it.
+#include "anybit/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "command.hpp"
+#include "options.hpp"
+#include "table.hpp"
+
+namespace anybit::cli {
+namespace {
+
+struct Options {
+  std::string model, output;
+  LoadOptions load;
+  std::vector<std::string> passes, keep;
+  bool list = false;
+};
+
+void list_passes() {
+  Table table({{"PASS"}, {"WHAT IT DOES"}, {""}});
+  for (const PassInfo& one : preparation_passes())
+    table.add({one.name, one.summary, one.always ? "always runs" : ""});
+  fmt::print("{}", table.text(0));
+}
+
+Result<void> run(const Options& options) {
+  if (options.list) {
+    list_passes();
+    return {};
+  }
+  if (options.model.empty())
+    return Error{Code::invalid_argument, "no model is given", {}, "anybit prepare MODEL -o OUT, or --list"};
+  auto model = Model::load(options.model, options.load);
+  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  PrepareOptions with{.passes = {}, .keep = options.keep};
+  if (!options.passes.empty()) with.passes = options.passes;
+  auto prepared = prepare(*model, with);
+  if (!prepared.ok()) return in_file(std::move(prepared).error(), options.model);
+  if (!options.output.empty()) {
+    auto saved = prepared->model.save(options.output);
+    if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
+  }
+  fmt::print("{} nodes -> {} nodes\n", prepared->nodes_before, prepared->nodes_after);
+  Table table({{"PASS"}, {"CHANGES", Table::Align::right}, {"WHAT IT DOES"}});
+  for (const PassChanges& one : prepared->passes) {
+    if (one.changes > 0) table.add({one.name, long_count(one.changes), one.summary});
+  }
+  if (!table.empty()) fmt::print("\n{}", table.text(0));
+  return {};
+}
+
+std::function<Result<void>()> set_up(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_flag("--list", options->list, "List the passes, in the order in which they run");
+  app.add_option("MODEL", options->model, "The ONNX file");
+  app.add_option("-o,--output", options->output, "Where to write the prepared model");
+  app.add_option("--pass", options->passes, "Run this pass; may be repeated; all of them if it is not given");
+  app.add_option("--keep", options->keep, "A node, by name, that stays as it is; may be repeated");
+  add_load_options(app, options->load);
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Command prepare_command() { return {"Make a model ready for quantization, and say what changed", set_up}; }
+
+}  // namespace anybit::cli

@@ -1,0 +1,162 @@
+#include "passes/affine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace anybit::passes {
+namespace {
+
+using graph::Node;
+using graph::Tensor;
+
+// One number for each of `count` channels.
+std::optional<std::vector<double>> by_channel(const Tensor* tensor, std::int64_t count) {
+  const auto values = floats(tensor);
+  if (!values || std::ssize(*values) != count) return std::nullopt;
+  return std::vector<double>(values->begin(), values->end());
+}
+
+// A bias, if there is one, in any shape that stretches over [rows, count]; times `factor`.
+std::optional<std::vector<double>> bias_of(const std::string& name, const Constants& constants,
+                                           std::int64_t count, double factor = 1.0) {
+  std::vector<double> bias(static_cast<std::size_t>(count), 0.0);
+  if (name.empty()) return bias;
+  const Tensor* tensor = constants.find(name);
+  const auto values = floats(tensor);
+  if (!values || (std::ssize(*values) != count && values->size() != 1)) return std::nullopt;
+  if (values->size() != 1 && tensor->dims.back() != count) return std::nullopt;
+  for (std::size_t i = 0; i < bias.size(); ++i)
+    bias[i] = factor * static_cast<double>((*values)[values->size() == 1 ? 0 : i]);
+  return bias;
+}
+
+bool multiply(float& weight, double factor) {
+  weight = static_cast<float>(static_cast<double>(weight) * factor);
+  return std::isfinite(weight);
+}
+
+// Output and input channel of weight i.
+struct Place {
+  std::size_t output, input;
+};
+
+Place place_of(const Linear& linear, std::size_t i) {
+  const auto size = [&](std::size_t axis) { return static_cast<std::size_t>(linear.dims[axis]); };
+  if (linear.kind == Linear::Kind::gemm || linear.kind == Linear::Kind::matmul) {
+    const std::size_t row = i / size(1), column = i % size(1);
+    return linear.transposed ? Place{row, column} : Place{column, row};
+  }
+  std::size_t window = 1;
+  for (std::size_t axis = 2; axis < linear.dims.size(); ++axis) window *= size(axis);
+  const std::size_t row = i / (size(1) * window), column = i / window % size(1);
+  const auto groups = static_cast<std::size_t>(linear.groups);
+  // [outputs, inputs of a group, …] and, transposed, [inputs, outputs of a group, …].
+  const std::size_t group = row / (size(0) / groups), other = group * size(1) + column;
+  return linear.kind == Linear::Kind::conv ? Place{row, other} : Place{other, row};
+}
+
+bool is_scaled(const Node& node) {  // a Gemm
+  return real(node, "alpha", 1.0) != 1.0 || integer(node, "transA", 0) != 0;
+}
+
+}  // namespace
+
+std::optional<Affine> normalization(const Node& node, const Constants& constants, const graph::Index& index,
+                                    std::int64_t opset) {
+  if (!is(node, "BatchNormalization") || node.inputs.size() != 5 || node.outputs.empty() || opset < 7 ||
+      integer(node, "training_mode", 0) != 0 || integer(node, "spatial", 1) != 1)
+    return std::nullopt;
+  for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+    if (!index.uses(node.outputs[i]).empty()) return std::nullopt;
+  }
+  const auto scale = floats(constants.find(node.inputs[1]));
+  if (!scale) return std::nullopt;
+  const auto channels = std::ssize(*scale);
+  const auto shift = by_channel(constants.find(node.inputs[2]), channels);
+  const auto mean = by_channel(constants.find(node.inputs[3]), channels);
+  const auto variance = by_channel(constants.find(node.inputs[4]), channels);
+  if (!shift || !mean || !variance) return std::nullopt;
+  Affine affine;
+  const double epsilon = real(node, "epsilon", 1e-5);
+  for (std::size_t c = 0; c < scale->size(); ++c) {
+    affine.factor.push_back(static_cast<double>((*scale)[c]) / std::sqrt((*variance)[c] + epsilon));
+    affine.offset.push_back((*shift)[c] - (*mean)[c] * affine.factor[c]);
+  }
+  return affine;
+}
+
+std::optional<Linear> linear_of(const Node& node, const Constants& constants) {
+  Linear linear{};
+  if (node.outputs.empty()) return std::nullopt;
+  if (is(node, "Conv")) {
+    linear.kind = Linear::Kind::conv;
+  } else if (is(node, "ConvTranspose")) {
+    linear.kind = Linear::Kind::conv_transpose;
+  } else if (is(node, "Gemm") && !is_scaled(node)) {
+    linear.kind = Linear::Kind::gemm;
+  } else if (is(node, "MatMul")) {
+    linear.kind = Linear::Kind::matmul;
+  } else {
+    return std::nullopt;
+  }
+  const Tensor* tensor = constants.find(input(node, 1));
+  auto weights = floats(tensor);
+  const bool convolves = linear.kind == Linear::Kind::conv || linear.kind == Linear::Kind::conv_transpose;
+  if (!weights || weights->empty() || (convolves ? tensor->dims.size() < 3 : tensor->dims.size() != 2))
+    return std::nullopt;
+  linear.dims = tensor->dims;
+  linear.weights = *std::move(weights);
+  linear.groups = convolves ? integer(node, "group", 1) : 1;
+  linear.transposed = linear.kind == Linear::Kind::gemm && integer(node, "transB", 0) != 0;
+  if (linear.groups < 1 || linear.dims[0] % linear.groups != 0) return std::nullopt;
+  linear.outputs = linear.kind == Linear::Kind::conv || linear.transposed ? linear.dims[0] : linear.dims[1];
+  linear.inputs = linear.kind == Linear::Kind::conv || linear.transposed ? linear.dims[1] : linear.dims[0];
+  if (linear.kind == Linear::Kind::conv) linear.inputs *= linear.groups;
+  if (linear.kind == Linear::Kind::conv_transpose) linear.outputs *= linear.groups;
+  const double beta = linear.kind == Linear::Kind::gemm ? real(node, "beta", 1.0) : 1.0;
+  auto bias = bias_of(linear.kind == Linear::Kind::matmul ? std::string() : input(node, 2), constants,
+                      linear.outputs, beta);
+  if (!bias) return std::nullopt;
+  linear.bias = *std::move(bias);
+  return linear;
+}
+
+bool Linear::put_after(const Affine& affine) {
+  if (std::ssize(affine.factor) != outputs) return false;
+  bool finite = true;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    finite = multiply(weights[i], affine.factor[place_of(*this, i).output]) && finite;
+  for (std::size_t c = 0; c < bias.size(); ++c) {
+    bias[c] = bias[c] * affine.factor[c] + affine.offset[c];
+    finite = finite && std::isfinite(static_cast<float>(bias[c]));
+  }
+  return finite;
+}
+
+bool Linear::put_before(const Affine& affine) {
+  if (std::ssize(affine.factor) != inputs) return false;
+  bool finite = true;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const Place place = place_of(*this, i);
+    bias[place.output] += static_cast<double>(weights[i]) * affine.offset[place.input];
+    finite = multiply(weights[i], affine.factor[place.input]) && finite;
+  }
+  return finite &&
+         std::ranges::all_of(bias, [](double one) { return std::isfinite(static_cast<float>(one)); });
+}
+
+void set_weights(graph::Graph& graph, Node& node, const Linear& linear, Names& names) {
+  const std::string before = node.inputs[1];
+  node.inputs.resize(3);
+  const std::string was = node.inputs[2].empty() ? before + "_bias" : node.inputs[2];
+  node.inputs[1] = names.fresh(before + "_folded");
+  node.inputs[2] = names.fresh(was + "_folded");
+  std::vector<float> bias(linear.bias.size());
+  std::ranges::transform(linear.bias, bias.begin(), [](double one) { return static_cast<float>(one); });
+  graph.initializers.push_back(tensor_of(node.inputs[1], linear.dims, linear.weights));
+  graph.initializers.push_back(tensor_of(node.inputs[2], {linear.outputs}, std::move(bias)));
+  if (linear.kind == Linear::Kind::matmul) node.op_type = graph::Text("Gemm");
+  if (linear.kind == Linear::Kind::gemm) remove_attribute(node, "beta");
+}
+
+}  // namespace anybit::passes

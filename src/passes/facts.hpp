@@ -1,0 +1,27 @@
+// Types and shapes of a model's values by name, as far as they are known before it runs.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+
+#include "ops/infer.hpp"
+
+namespace anybit::passes {
+
+// A picture of the model as it was: a pass that has changed a value does not ask about it.
+class Facts {
+ public:
+  explicit Facts(const graph::Model& model);
+
+  // Nothing is known of a value that the model does not have.
+  const ops::Value& of(std::string_view name) const;
+  // nothing: not known.
+  std::optional<std::size_t> rank(std::string_view name) const;
+  // Certainly of the same shape, whatever goes into the model.
+  bool same_shape(std::string_view a, std::string_view b) const;
+
+ private:
+  std::unordered_map<std::string, ops::Value> values_;
+};
+
+}  // namespace anybit::passes

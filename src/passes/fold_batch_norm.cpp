@@ -1,0 +1,114 @@
+// BatchNormalization goes into the weights of the Conv, ConvTranspose, Gemm or MatMul before it: w' = w·γ/σ,
+// b' = (b − μ)·γ/σ + β; or into those of the one after it, where that is exact: nothing is padded. Left alone
+// when a rule names the normalization, when a number would overflow, and when large weights are shared.
+#include <algorithm>
+
+#include "passes/affine.hpp"
+#include "passes/facts.hpp"
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+
+bool pads_nothing(const Node& conv) {
+  const std::string_view automatic = text(conv, "auto_pad", "NOTSET");
+  const auto pads = integers(conv, "pads");
+  return automatic == "VALID" ||
+         (automatic == "NOTSET" &&
+          (!pads || std::ranges::all_of(*pads, [](std::int64_t one) { return one == 0; })));
+}
+
+class BatchNormFolder {
+ public:
+  BatchNormFolder(const graph::Model& model, const PassOptions& options)
+      : options_(options),
+        facts_(model),
+        constants_(model),
+        names_(model),
+        opset_(model.opset().value_or(1)) {}
+
+  std::int64_t run(Graph& graph) {
+    std::int64_t all = 0;
+    while (sweep(graph)) ++all;
+    return all;
+  }
+
+ private:
+  // One normalization. The constants that it makes are not known to the next: that is for another round.
+  bool sweep(Graph& graph) {
+    const graph::Index index(graph);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& node = graph.nodes[i];
+      if (options_.keeps(node)) continue;
+      const auto affine = normalization(node, constants_, index, opset_);
+      if (!affine) continue;
+      const int before = index.producer(node.inputs[0]);
+      if (before >= 0 && index.only_user(node.inputs[0]) == static_cast<int>(i) &&
+          fold(graph, static_cast<std::size_t>(before), i, *affine, index, true))
+        return true;
+      const int after = index.only_user(node.outputs[0]);
+      if (after >= 0 && graph.nodes[static_cast<std::size_t>(after)].inputs[0] == node.outputs[0] &&
+          fold(graph, static_cast<std::size_t>(after), i, *affine, index, false))
+        return true;
+    }
+    return false;
+  }
+
+  bool may_change(const Node& node, const graph::Index& index) const {
+    if (options_.keeps(node)) return false;
+    const graph::Tensor* weights = constants_.find(input(node, 1));
+    return weights && (index.uses(node.inputs[1]).size() <= 1 ||
+                       static_cast<std::int64_t>(weights->data.size()) <= options_.growth);
+  }
+
+  bool fold(Graph& graph, std::size_t into, std::size_t norm, const Affine& affine, const graph::Index& index,
+            bool norm_is_last) {
+    Node& node = graph.nodes[into];
+    if (!may_change(node, index)) return false;
+    auto linear = linear_of(node, constants_);
+    if (!linear) return false;
+    const bool convolves = linear->kind == Linear::Kind::conv || linear->kind == Linear::Kind::conv_transpose;
+    // Channels are axis 1 of the normalization, and the last one of a product of matrices.
+    if (!convolves && facts_.rank(graph.nodes[norm].inputs[0]) != 2) return false;
+    if (!norm_is_last && convolves && (linear->kind != Linear::Kind::conv || !pads_nothing(node)))
+      return false;
+    if (!(norm_is_last ? linear->put_after(affine) : linear->put_before(affine))) return false;
+    set_weights(graph, node, *linear, names_);
+    if (norm_is_last) {
+      node.outputs[0] = graph.nodes[norm].outputs[0];
+    } else {
+      node.inputs[0] = graph.nodes[norm].inputs[0];
+    }
+    graph.nodes.erase(graph.nodes.begin() + static_cast<std::ptrdiff_t>(norm));
+    return true;
+  }
+
+  const PassOptions& options_;
+  const Facts facts_;
+  const Constants constants_;
+  Names names_;
+  std::int64_t opset_;
+};
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  if (!model.graph) return 0;
+  BatchNormFolder folder(model, options);
+  std::int64_t changes = 0;
+  each_graph_of(model, [&](Graph& graph) { changes += folder.run(graph); });
+  return changes;
+}
+
+}  // namespace
+
+std::span<const Descriptor> fold_batch_norm_descriptors() {
+  static const Descriptor all[] = {{.name = "fold_batch_norm",
+                                    .order = 80,
+                                    .summary = "BatchNormalization goes into the weights beside it",
+                                    .run = run}};
+  return all;
+}
+
+}  // namespace anybit::passes

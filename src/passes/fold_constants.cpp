@@ -1,0 +1,221 @@
+// What is computed from constants alone is computed now, by the runtime. Bounded: a result may be little
+// larger than the constants that go away for it, so that a value stretched over a picture stays a node. Left
+// alone: random draws, whatever fails (the run can say more), and weights that are stored quantized.
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/thread_pool.hpp"
+#include "passes/edit.hpp"
+#include "passes/facts.hpp"
+#include "passes/table.hpp"
+#include "runtime/build.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::Tensor;
+
+constexpr std::int64_t kMemory = std::int64_t{1} << 30;  // for all values of one graph that are looked at
+
+class Folder {
+ public:
+  Folder(graph::Model& model, const PassOptions& options)
+      : model_(model), options_(options), facts_(model), constants_(model) {
+    for (const graph::Function& one : model.functions)
+      functions_.insert(one.domain.str() + "\n" + one.name.str());
+    count_uses(*model.graph);
+  }
+
+  std::int64_t run() {
+    std::int64_t changes = 0;
+    each_graph_of(model_, [&](Graph& graph) { changes += fold(graph); });
+    return changes;
+  }
+
+ private:
+  void count_uses(const Graph& graph) {
+    for (const graph::ValueInfo& one : graph.outputs) ++uses_[one.name.str()];
+    for (const Node& node : graph.nodes) {
+      for (const std::string& name : node.inputs) ++uses_[name];
+      graph::each_graph(node, [&](const Graph& inner) { count_uses(inner); });
+    }
+  }
+
+  // What goes away if the value does: nothing if others use it too.
+  std::int64_t replaced_bytes(const std::string& name) const {
+    const auto uses = uses_.find(name);
+    if (uses == uses_.end() || uses->second != 1) return 0;
+    if (const auto found = replaced_.find(name); found != replaced_.end()) return found->second;
+    const Tensor* tensor = constants_.find(name);
+    return tensor ? static_cast<std::int64_t>(tensor->data.size()) : 0;
+  }
+
+  std::int64_t replaced_by(const Node& node) const {
+    std::int64_t sum = 0;
+    for (const std::string& name : node.inputs) sum += name.empty() ? 0 : replaced_bytes(name);
+    // Weights that are kept in a smaller type: quantization wants to see them.
+    return is(node, "Cast") ? 4 * sum : sum;
+  }
+
+  bool fits(const Node& node, std::int64_t bytes) const {
+    return bytes <= replaced_by(node) + options_.growth;
+  }
+
+  // Too large as far as can be told before it is computed.
+  bool known_to_be_large(const Node& node) const {
+    std::int64_t bytes = 0;
+    for (const std::string& name : node.outputs) {
+      const ops::Value& value = facts_.of(name);
+      const ops::Dim count = value.shape ? ops::product(*value.shape) : ops::Dim();
+      const graph::ElementTypeInfo* type = graph::find(value.type);
+      if (count.known()) bytes += std::min(*count.size, kMemory) * (type ? std::max(1, type->bits / 8) : 1);
+    }
+    return !fits(node, bytes);
+  }
+
+  bool can_fold(const Node& node, const std::unordered_set<std::string>& folded,
+                const std::unordered_set<std::string_view>& given_out) const {
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+    if (!descriptor || !descriptor->run || !descriptor->pure || !descriptor->quantized.empty() ||
+        descriptor->domain == "ai.anybit" || options_.keeps(node) ||
+        functions_.count(node.domain.str() + "\n" + node.op_type.str()))
+      return false;
+    bool has_graphs = false;
+    graph::each_graph(node, [&](const Graph&) { has_graphs = true; });
+    if (has_graphs || node.inputs.size() < descriptor->required) return false;
+    const bool from_constants = std::ranges::all_of(node.inputs, [&](const std::string& name) {
+      return name.empty() || folded.count(name) || constants_.find(name);
+    });
+    const bool leaves = std::ranges::any_of(
+        node.outputs, [&](const std::string& name) { return given_out.count(name) != 0; });
+    return from_constants && !leaves && !known_to_be_large(node);
+  }
+
+  // The values of nodes that only need constants; those that could not be computed are missing.
+  std::unordered_map<std::string, Tensor> compute(const std::vector<const Node*>& nodes) const {
+    graph::Model alone;
+    alone.ir_version = 10;
+    alone.opsets = model_.opsets;
+    alone.graph.emplace();
+    std::unordered_set<std::string> there;
+    for (const Node* node : nodes) {
+      for (const std::string& name : node->inputs) {
+        const Tensor* tensor = constants_.find(name);
+        if (!tensor || !there.insert(name).second) continue;
+        alone.graph->initializers.push_back(*tensor);
+        alone.graph->initializers.back().name = graph::Text(name);
+      }
+      alone.graph->nodes.push_back(*node);
+      for (const std::string& name : node->outputs) {
+        if (name.empty()) continue;
+        graph::ValueInfo output;
+        output.name = graph::Text(name);
+        alone.graph->outputs.push_back(std::move(output));
+      }
+    }
+    std::unordered_map<std::string, Tensor> values;
+    ThreadPool pool(1);
+    const auto memory = ops::Memory::make(kMemory);
+    auto program = runtime::build(alone, memory, pool, {.fuse = false});
+    if (!program.ok()) return values;
+    for (std::size_t i = 0; i < alone.graph->outputs.size(); ++i) {
+      const runtime::Slot& slot = (*program)->slots[static_cast<std::size_t>((*program)->outputs[i])];
+      if (!slot.is_constant || !slot.value.is_array()) continue;
+      const std::string& name = alone.graph->outputs[i].name.str();
+      Tensor& value = values[name] = slot.value.array.to_constant();
+      value.name = graph::Text(name);
+    }
+    return values;
+  }
+
+  std::int64_t fold(Graph& graph) {
+    std::unordered_set<std::string_view> given_out;
+    for (const graph::ValueInfo& one : graph.outputs) given_out.insert(one.name.str());
+    std::unordered_set<std::string> folded;
+    std::vector<const Node*> candidates;
+    for (const Node& node : graph.nodes) {
+      if (!can_fold(node, folded, given_out)) continue;
+      candidates.push_back(&node);
+      folded.insert(node.outputs.begin(), node.outputs.end());
+      note_replaced(node);
+    }
+    if (candidates.empty()) return 0;
+    auto values = compute(candidates);
+    // Again with what is known now: a node goes if all it needs is there, and it did not become too large.
+    folded.clear();
+    std::vector<bool> removed(graph.nodes.size());
+    for (const Node* node : candidates) {
+      std::int64_t bytes = 0;
+      bool there = true;
+      for (const std::string& name : node->outputs) {
+        const auto value = values.find(name);
+        there = there && (name.empty() || value != values.end());
+        if (there && !name.empty()) bytes += static_cast<std::int64_t>(value->second.data.size());
+      }
+      for (const std::string& name : node->inputs)
+        there = there && (name.empty() || folded.count(name) || constants_.find(name));
+      if (!there || !fits(*node, bytes)) continue;
+      removed[static_cast<std::size_t>(node - graph.nodes.data())] = true;
+      folded.insert(node->outputs.begin(), node->outputs.end());
+    }
+    return take(graph, removed, values);
+  }
+
+  void note_replaced(const Node& node) {
+    // Shared among several outputs it would be counted several times.
+    if (node.outputs.size() == 1) replaced_[node.outputs[0]] = replaced_by(node);
+  }
+
+  std::int64_t take(Graph& graph, const std::vector<bool>& removed,
+                    std::unordered_map<std::string, Tensor>& values) const {
+    std::unordered_set<std::string_view> wanted;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!removed[i]) add_uses(graph.nodes[i], wanted);
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!removed[i]) continue;
+      for (const std::string& name : graph.nodes[i].outputs) {
+        if (wanted.count(name)) graph.initializers.push_back(std::move(values.at(name)));
+      }
+    }
+    const auto changes = std::ranges::count(removed, true);
+    remove_nodes(graph, removed);
+    return changes;
+  }
+
+  static void add_uses(const Node& node, std::unordered_set<std::string_view>& used) {
+    for (const std::string& name : node.inputs) {
+      if (!name.empty()) used.insert(name);
+    }
+    graph::each_graph(node, [&](const Graph& inner) {
+      for (const graph::ValueInfo& one : inner.outputs) used.insert(one.name.str());
+      for (const Node& deeper : inner.nodes) add_uses(deeper, used);
+    });
+  }
+
+  graph::Model& model_;
+  const PassOptions& options_;
+  const Facts facts_;
+  const Constants constants_;
+  std::set<std::string> functions_;
+  std::unordered_map<std::string, int> uses_;
+  std::unordered_map<std::string, std::int64_t> replaced_;  // by a value that is computed from constants
+};
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  return model.graph ? Folder(model, options).run() : 0;
+}
+
+}  // namespace
+
+std::span<const Descriptor> fold_constants_descriptors() {
+  static const Descriptor all[] = {{.name = "fold_constants",
+                                    .order = 50,
+                                    .summary = "what is computed from constants alone becomes a constant",
+                                    .run = run}};
+  return all;
+}
+
+}  // namespace anybit::passes

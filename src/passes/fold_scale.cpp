@@ -1,0 +1,103 @@
+// Add, Sub, Mul and Div of a constant for each channel after Conv, ConvTranspose or Gemm go into its weights
+// and bias: exporters write normalizations, and even biases, so.
+#include <algorithm>
+
+#include "passes/affine.hpp"
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+
+// One number, or one for each channel: [C, 1, …] or [1, C, 1, …] for tensors of rank `rank`; [C] or [1, C]
+// for matrices.
+bool is_by_channel(const graph::Tensor& tensor, std::int64_t channels, std::size_t rank) {
+  if (tensor.count() == 1) return tensor.dims.size() <= rank;
+  const bool one_less = tensor.dims.size() + 1 == rank;
+  if (!one_less && tensor.dims.size() != rank) return false;
+  return tensor.dims[one_less ? 0 : 1] == channels && tensor.count() == channels;
+}
+
+std::optional<Affine> affine_of(const Node& node, const std::string& x, const Constants& constants,
+                                const Linear& linear, std::int64_t opset) {
+  const bool adds = is(node, "Add"), subtracts = is(node, "Sub"), multiplies = is(node, "Mul"),
+             divides = is(node, "Div");
+  if (!(adds || subtracts || multiplies || divides) || opset < 7 || node.inputs.size() != 2)
+    return std::nullopt;
+  const bool first = node.inputs[0] == x;
+  if (divides && !first) return std::nullopt;
+  const graph::Tensor* tensor = constants.find(node.inputs[first ? 1 : 0]);
+  const auto values = floats(tensor);
+  if (!values || !is_by_channel(*tensor, linear.outputs, linear.dims.size())) return std::nullopt;
+  Affine affine;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(linear.outputs); ++c) {
+    const auto one = static_cast<double>((*values)[values->size() == 1 ? 0 : c]);
+    if (divides && one == 0.0) return std::nullopt;
+    affine.factor.push_back(multiplies ? one : divides ? 1.0 / one : subtracts && !first ? -1.0 : 1.0);
+    affine.offset.push_back(adds || (subtracts && !first) ? one : subtracts ? -one : 0.0);
+  }
+  return affine;
+}
+
+class ScaleFolder {
+ public:
+  ScaleFolder(const graph::Model& model, const PassOptions& options)
+      : options_(options), constants_(model), names_(model), opset_(model.opset().value_or(1)) {}
+
+  std::int64_t run(Graph& graph) {
+    const graph::Index index(graph);
+    std::vector<bool> removed(graph.nodes.size());
+    std::int64_t changes = 0;
+    for (Node& node : graph.nodes) {
+      const int next = node.outputs.empty() ? -1 : index.only_user(node.outputs[0]);
+      if (next < 0 || options_.keeps(node) || is(node, "MatMul")) continue;
+      const Node& after = graph.nodes[static_cast<std::size_t>(next)];
+      if (options_.keeps(after) || !may_change(node, index)) continue;
+      auto linear = linear_of(node, constants_);
+      const auto affine =
+          linear ? affine_of(after, node.outputs[0], constants_, *linear, opset_) : std::nullopt;
+      if (!affine || !linear->put_after(*affine)) continue;
+      set_weights(graph, node, *linear, names_);
+      node.outputs[0] = after.outputs[0];
+      removed[static_cast<std::size_t>(next)] = true;
+      ++changes;
+    }
+    remove_nodes(graph, removed);
+    return changes;
+  }
+
+ private:
+  bool may_change(const Node& node, const graph::Index& index) const {
+    const graph::Tensor* weights = constants_.find(input(node, 1));
+    return weights && (index.uses(node.inputs[1]).size() <= 1 ||
+                       static_cast<std::int64_t>(weights->data.size()) <= options_.growth);
+  }
+
+  const PassOptions& options_;
+  const Constants constants_;
+  Names names_;
+  std::int64_t opset_;
+};
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  if (!model.graph) return 0;
+  ScaleFolder folder(model, options);
+  std::int64_t changes = 0;
+  each_graph_of(model, [&](Graph& graph) { changes += folder.run(graph); });
+  return changes;
+}
+
+}  // namespace
+
+std::span<const Descriptor> fold_scale_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "fold_scale",
+       .order = 85,
+       .summary = "constants added to or multiplied with channels go into the weights",
+       .run = run}};
+  return all;
+}
+
+}  // namespace anybit::passes

@@ -1,0 +1,208 @@
+// Calls of the model's functions become their nodes, so that quantization sees them. Left alone: functions of
+// the domain ai.anybit, whose kernels are ours, and those written for another opset whose operators differ.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/table.hpp"
+#include "passes/edit.hpp"
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Attribute;
+using graph::Function;
+using graph::Graph;
+using graph::Node;
+using Bindings = std::unordered_map<std::string, const Attribute*>;
+using Map = std::unordered_map<std::string, std::string>;
+
+// Functions that call functions can stand for more nodes than fit anywhere.
+constexpr std::size_t kNodes = 200'000;
+
+std::optional<std::int64_t> version(const std::vector<graph::OpsetImport>& opsets, std::string_view domain) {
+  for (const graph::OpsetImport& one : opsets) {
+    if (graph::canonical_domain(one.domain.str()) == graph::canonical_domain(domain))
+      return one.version.value_or(1);
+  }
+  return std::nullopt;
+}
+
+void bind(Node& node, const Bindings& bindings) {
+  std::vector<Attribute> bound;
+  for (Attribute& one : node.attributes) {
+    if (one.reference.empty()) {
+      bound.push_back(std::move(one));
+      continue;
+    }
+    const auto found = bindings.find(one.reference.str());
+    if (found == bindings.end()) continue;  // not given, and the function has no default
+    bound.push_back(*found->second);
+    bound.back().name = one.name;
+  }
+  node.attributes = std::move(bound);
+  graph::each_graph(node, [&](Graph& inner) {
+    for (Node& deeper : inner.nodes) bind(deeper, bindings);
+  });
+}
+
+// Uses of the function's values in a graph inside one of its nodes; what that graph makes itself hides them.
+void rename_inside(Graph& graph, Map map) {
+  for (const graph::ValueInfo& one : graph.inputs) map.erase(one.name.str());
+  for (const graph::Tensor& one : graph.initializers) map.erase(one.name.str());
+  for (const Node& node : graph.nodes) {
+    for (const std::string& name : node.outputs) map.erase(name);
+  }
+  const auto rename = [&](const std::string& name) {
+    const auto found = map.find(name);
+    return found == map.end() ? name : found->second;
+  };
+  for (Node& node : graph.nodes) {
+    for (std::string& name : node.inputs) name = rename(name);
+    graph::each_graph(node, [&](Graph& inner) { rename_inside(inner, map); });
+  }
+  for (graph::ValueInfo& one : graph.outputs) one.name = graph::Text(rename(one.name.str()));
+}
+
+class Inliner {
+ public:
+  Inliner(graph::Model& model, const PassOptions& options)
+      : model_(model), options_(options), functions_(model.functions), names_(model) {}
+
+  std::int64_t run() {
+    each_graph_of(model_, [&](Graph& graph) { inline_in(graph); });
+    if (changes_ > 0) drop_uncalled();
+    return changes_;
+  }
+
+ private:
+  const Function* function_of(const Node& node) const {
+    const auto found = std::ranges::find_if(functions_, [&](const Function& one) {
+      return one.name == node.op_type && one.overload.str() == node.overload.str() &&
+             graph::canonical_domain(one.domain.str()) == graph::canonical_domain(node.domain.str());
+    });
+    return found == functions_.end() || found->domain == "ai.anybit" ? nullptr : &*found;
+  }
+
+  // Every operator means the same in the model's opset as in the function's.
+  bool fits(const std::vector<Node>& nodes, const Function& function) const {
+    return std::ranges::all_of(nodes, [&](const Node& node) {
+      bool inner = true;
+      graph::each_graph(node, [&](const Graph& deeper) { inner = inner && fits(deeper.nodes, function); });
+      const auto theirs = version(function.opsets, node.domain.str());
+      const auto ours = version(model_.opsets, node.domain.str());
+      if (!inner || !theirs) return false;
+      if (!ours || *ours == *theirs) return true;
+      const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+      return descriptor && ops::version_in(*descriptor, *ours) == ops::version_in(*descriptor, *theirs);
+    });
+  }
+
+  void import_opsets(const Function& function) {
+    for (const graph::OpsetImport& one : function.opsets) {
+      if (!version(model_.opsets, one.domain.str())) model_.opsets.push_back(one);
+    }
+  }
+
+  void inline_in(Graph& graph) {
+    bool again = true;
+    while (again && graph.nodes.size() < kNodes) {
+      again = false;
+      std::vector<Node> nodes;
+      for (Node& node : graph.nodes) {
+        const Function* function = options_.keeps(node) ? nullptr : function_of(node);
+        if (!function || nodes.size() > kNodes || !fits(function->nodes, *function)) {
+          nodes.push_back(std::move(node));
+          continue;
+        }
+        import_opsets(*function);
+        expand(*function, node, nodes);
+        ++changes_;
+        again = true;
+      }
+      graph.nodes = std::move(nodes);
+    }
+  }
+
+  void expand(const Function& function, const Node& call, std::vector<Node>& out) {
+    const std::string prefix = (call.name.empty() ? call.op_type.str() : call.name.str()) + "/";
+    Bindings bindings;
+    for (const Attribute& one : function.default_attributes) bindings[one.name.str()] = &one;
+    for (const Attribute& one : call.attributes) bindings[one.name.str()] = &one;
+    Map map;
+    for (std::size_t i = 0; i < function.inputs.size(); ++i) map[function.inputs[i]] = input(call, i);
+    std::vector<Node> handed_on;
+    for (std::size_t i = 0; i < function.outputs.size() && i < call.outputs.size(); ++i) {
+      const std::string& name = function.outputs[i];
+      if (call.outputs[i].empty()) continue;
+      if (!map.emplace(name, call.outputs[i]).second)
+        handed_on.push_back(identity(map[name], call.outputs[i]));
+    }
+    for (const Node& node : function.nodes) {
+      for (const std::string& name : node.outputs) {
+        if (!name.empty() && !map.count(name)) map[name] = names_.fresh(prefix + name);
+      }
+    }
+    for (const Node& original : function.nodes) {
+      Node node = original;
+      bind(node, bindings);
+      node.name = graph::Text(prefix + (node.name.empty() ? node.op_type.str() : node.name.str()));
+      for (auto* list : {&node.inputs, &node.outputs}) {
+        for (std::string& name : *list) {
+          if (const auto found = map.find(name); found != map.end()) name = found->second;
+        }
+      }
+      graph::each_graph(node, [&](Graph& inner) { rename_inside(inner, map); });
+      out.push_back(std::move(node));
+    }
+    std::ranges::move(handed_on, std::back_inserter(out));
+  }
+
+  void add_calls(const std::vector<Node>& nodes, std::set<const Function*>& called) const {
+    for (const Node& node : nodes) {
+      if (const Function* function = function_of(node); function && called.insert(function).second)
+        add_calls(function->nodes, called);
+      graph::each_graph(node, [&](const Graph& inner) { add_calls(inner.nodes, called); });
+    }
+  }
+
+  void drop_uncalled() {
+    std::set<const Function*> called;
+    add_calls(model_.graph->nodes, called);
+    for (const graph::TrainingInfo& one : model_.training) {
+      for (const auto* part : {&one.initialization, &one.algorithm}) {
+        if (*part) add_calls((**part)->nodes, called);
+      }
+    }
+    for (const Function& one : functions_) {
+      if (one.domain == "ai.anybit") add_calls(one.nodes, called);
+    }
+    model_.functions.clear();
+    for (const Function& one : functions_) {
+      if (one.domain == "ai.anybit" || called.count(&one)) model_.functions.push_back(one);
+    }
+  }
+
+  graph::Model& model_;
+  const PassOptions& options_;
+  const std::vector<Function> functions_;
+  Names names_;
+  std::int64_t changes_ = 0;
+};
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  return model.graph && !model.functions.empty() ? Inliner(model, options).run() : 0;
+}
+
+}  // namespace
+
+std::span<const Descriptor> inline_functions_descriptors() {
+  static const Descriptor all[] = {{.name = "inline_functions",
+                                    .order = 20,
+                                    .summary = "calls of the model's own functions become their nodes",
+                                    .run = run}};
+  return all;
+}
+
+}  // namespace anybit::passes

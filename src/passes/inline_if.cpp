@@ -1,0 +1,72 @@
+// An If whose condition is a constant becomes the nodes of the branch that runs.
+#include <algorithm>
+
+#include "passes/edit.hpp"
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+
+// The branch that runs; null if that is not known.
+Graph* branch_of(Node& node, const Constants& constants) {
+  if (!is(node, "If") || node.inputs.size() != 1) return nullptr;
+  const graph::Tensor* condition = constants.find(node.inputs[0]);
+  if (!condition || condition->type() != graph::ElementType::boolean || condition->count() != 1)
+    return nullptr;
+  const std::string_view name = condition->data.at<std::uint8_t>(0) != 0 ? "then_branch" : "else_branch";
+  for (graph::Attribute& one : node.attributes) {
+    if (auto* box = std::get_if<graph::GraphBox>(&one.value); box && one.name == name) return &**box;
+  }
+  return nullptr;
+}
+
+// The branch's nodes and constants go into the graph around it. Names are unique, so they stay; the results
+// are handed on by Identity nodes, which another pass takes out.
+void take_in(Graph& graph, Graph& branch, const Node& node, std::vector<Node>& out) {
+  std::ranges::move(branch.initializers, std::back_inserter(graph.initializers));
+  std::ranges::move(branch.sparse_initializers, std::back_inserter(graph.sparse_initializers));
+  std::ranges::move(branch.value_info, std::back_inserter(graph.value_info));
+  std::ranges::move(branch.nodes, std::back_inserter(out));
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].empty()) out.push_back(identity(branch.outputs[i].name.str(), node.outputs[i]));
+  }
+}
+
+std::int64_t run_in(Graph& graph, const Constants& constants, const PassOptions& options) {
+  std::int64_t changes = 0;
+  std::vector<Node> nodes;
+  for (Node& node : graph.nodes) {
+    Graph* branch = options.keeps(node) ? nullptr : branch_of(node, constants);
+    if (!branch || branch->outputs.size() < node.outputs.size()) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    take_in(graph, *branch, node, nodes);
+    ++changes;
+  }
+  graph.nodes = std::move(nodes);
+  return changes;
+}
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  if (!model.graph) return 0;
+  const Constants constants(model);
+  std::int64_t changes = 0;
+  each_graph_of(model, [&](Graph& graph) { changes += run_in(graph, constants, options); });
+  return changes;
+}
+
+}  // namespace
+
+std::span<const Descriptor> inline_if_descriptors() {
+  static const Descriptor all[] = {{.name = "inline_if",
+                                    .order = 65,
+                                    .summary = "If with a constant condition becomes the branch that runs",
+                                    .run = run}};
+  return all;
+}
+
+}  // namespace anybit::passes

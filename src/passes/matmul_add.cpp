@@ -1,0 +1,86 @@
+// MatMul of matrices and the Add of a constant row after it become a Gemm: a bias that stays with its sums,
+// in integers too. With more dimensions they stay two nodes; recognise() tells that they are one.
+#include <algorithm>
+
+#include "passes/edit.hpp"
+#include "passes/facts.hpp"
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::ElementType;
+using graph::Graph;
+using graph::Node;
+
+class MatMulAdd {
+ public:
+  MatMulAdd(const graph::Model& model, const PassOptions& options)
+      : options_(options), facts_(model), constants_(model), opset_(model.opset().value_or(1)) {}
+
+  std::int64_t run(Graph& graph) {
+    if (opset_ < 7) return 0;  // Gemm stretched its bias only where an attribute said so
+    const graph::Index index(graph);
+    std::vector<bool> removed(graph.nodes.size());
+    std::int64_t changes = 0;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const Node& product = graph.nodes[i];
+      if (!is_product_of_matrices(product)) continue;
+      const int next = index.only_user(product.outputs[0]);
+      if (next < 0) continue;
+      Node& sum = graph.nodes[static_cast<std::size_t>(next)];
+      if (!is(sum, "Add") || sum.inputs.size() != 2 || options_.keeps(sum) || options_.keeps(product))
+        continue;
+      const std::string& bias = sum.inputs[sum.inputs[0] == product.outputs[0] ? 1 : 0];
+      if (!is_row(bias, constants_.find(product.inputs[1])->dims[1])) continue;
+      Node gemm = product;
+      gemm.op_type = graph::Text("Gemm");
+      gemm.inputs.push_back(bias);
+      gemm.outputs = sum.outputs;
+      sum = std::move(gemm);  // where both inputs are there for certain
+      removed[i] = true;
+      ++changes;
+    }
+    remove_nodes(graph, removed);
+    return changes;
+  }
+
+ private:
+  bool is_product_of_matrices(const Node& node) const {
+    if (!is(node, "MatMul") || node.inputs.size() != 2 || node.outputs.size() != 1) return false;
+    const graph::Tensor* weights = constants_.find(node.inputs[1]);
+    return weights && weights->dims.size() == 2 && weights->type() == ElementType::float32 &&
+           facts_.rank(node.inputs[0]) == 2;
+  }
+
+  bool is_row(const std::string& name, std::int64_t columns) const {
+    const graph::Tensor* tensor = constants_.find(name);
+    return tensor && tensor->type() == ElementType::float32 && tensor->count() == columns &&
+           (tensor->dims.size() == 1 || (tensor->dims.size() == 2 && tensor->dims[1] == columns));
+  }
+
+  const PassOptions& options_;
+  const Facts facts_;
+  const Constants constants_;
+  std::int64_t opset_;
+};
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  if (!model.graph) return 0;
+  MatMulAdd pass(model, options);
+  std::int64_t changes = 0;
+  each_graph_of(model, [&](Graph& graph) { changes += pass.run(graph); });
+  return changes;
+}
+
+}  // namespace
+
+std::span<const Descriptor> matmul_add_descriptors() {
+  static const Descriptor all[] = {{.name = "matmul_add",
+                                    .order = 90,
+                                    .summary = "MatMul of matrices and Add of a constant row become a Gemm",
+                                    .run = run}};
+  return all;
+}
+
+}  // namespace anybit::passes

@@ -1,0 +1,58 @@
+#include "passes/prepare.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/try.hpp"
+#include "graph/verify.hpp"
+
+namespace anybit::passes {
+namespace {
+
+// Passes make a model smaller or leave it as it is, so they end by themselves; this is for mistakes.
+constexpr int kRounds = 32;
+
+Result<void> check_names(const std::vector<std::string>& wanted) {
+  std::vector<std::string_view> names;
+  for (const Descriptor* one : table()) {
+    if (one->run) names.push_back(one->name);
+  }
+  for (const std::string& name : wanted) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    const auto nearest = anybit::nearest(name, names);
+    return invalid_argument(fmt::format("there is no pass '{}'", shown(name)),
+                            nearest.empty() ? std::string() : fmt::format("is '{}' meant?", nearest.front()));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool before(const Descriptor& a, const Descriptor& b) { return a.order < b.order; }
+
+Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOptions& options) {
+  std::vector<const Descriptor*> chosen;
+  if (options.only) TRY(check_names(*options.only));
+  for (const Descriptor* one : table()) {
+    if (!one->run) continue;
+    if (one->always || !options.only || std::ranges::find(*options.only, one->name) != options.only->end())
+      chosen.push_back(one);
+  }
+  std::vector<PassResult> results;
+  for (const Descriptor* one : chosen) results.push_back({one->name, one->summary, 0});
+  for (int round = 0; round < kRounds; ++round) {
+    std::int64_t changes = 0;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      auto changed = chosen[i]->run(model, options);
+      if (!changed.ok()) return std::move(changed).error().within(fmt::format("pass '{}'", chosen[i]->name));
+      results[i].changes += *changed;
+      changes += *changed;
+    }
+    if (changes == 0) break;
+  }
+  TRY(graph::verify(model));
+  return results;
+}
+
+}  // namespace anybit::passes

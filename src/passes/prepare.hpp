@@ -1,0 +1,26 @@
+// Makes a model ready for quantization: runs the passes of the table, in their order, until none changes
+// anything.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+
+struct PrepareOptions : PassOptions {
+  // By name; nothing: all of them. Passes that others rely on run anyway.
+  std::optional<std::vector<std::string>> only;
+};
+
+struct PassResult {
+  std::string_view name, summary;
+  std::int64_t changes = 0;
+};
+
+// `model` is verified, and is again afterwards. One result for each pass that ran.
+Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOptions& options = {});
+
+}  // namespace anybit::passes

@@ -1,0 +1,96 @@
+// Nodes whose results nobody uses go, and so do constants, and notes about values that are no longer there.
+#include <algorithm>
+#include <unordered_set>
+
+#include "passes/edit.hpp"
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using Used = std::unordered_set<std::string_view>;
+
+// What a graph inside a node uses: all that it may take from around it.
+void add_uses(const Graph& graph, Used& used) {
+  for (const graph::ValueInfo& one : graph.outputs) used.insert(one.name.str());
+  for (const Node& node : graph.nodes) {
+    used.insert(node.inputs.begin(), node.inputs.end());
+    graph::each_graph(node, [&](const Graph& inner) { add_uses(inner, used); });
+  }
+}
+
+std::int64_t drop_nodes(Graph& graph) {
+  Used used;
+  for (const graph::ValueInfo& one : graph.outputs) used.insert(one.name.str());
+  std::vector<bool> removed(graph.nodes.size());
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    removed[i] = std::ranges::none_of(
+        node.outputs, [&](const std::string& name) { return !name.empty() && used.count(name); });
+    if (removed[i]) continue;
+    used.insert(node.inputs.begin(), node.inputs.end());
+    graph::each_graph(node, [&](const Graph& inner) { add_uses(inner, used); });
+  }
+  const auto changes = std::ranges::count(removed, true);
+  if (changes > 0) remove_nodes(graph, removed);
+  return changes;
+}
+
+std::int64_t drop_constants(Graph& graph) {
+  Used used;
+  add_uses(graph, used);
+  for (const graph::ValueInfo& one : graph.inputs) used.insert(one.name.str());  // defaults
+  for (const graph::QuantizationAnnotation& one : graph.annotations) {
+    for (const graph::Property& parameter : one.parameters) used.insert(parameter.value.str());
+  }
+  return static_cast<std::int64_t>(
+      std::erase_if(graph.initializers,
+                    [&](const graph::Tensor& one) { return !used.count(one.name.str()); }) +
+      std::erase_if(graph.sparse_initializers, [&](const graph::SparseTensor& one) {
+        return one.values && !used.count(one.values->name.str());
+      }));
+}
+
+// No change in itself: only what other changes left behind.
+void drop_notes(Graph& graph) {
+  std::unordered_set<std::string_view> there;
+  for (const graph::ValueInfo& one : graph.inputs) there.insert(one.name.str());
+  for (const graph::Tensor& one : graph.initializers) there.insert(one.name.str());
+  for (const graph::SparseTensor& one : graph.sparse_initializers) {
+    if (one.values) there.insert(one.values->name.str());
+  }
+  for (const Node& node : graph.nodes) there.insert(node.outputs.begin(), node.outputs.end());
+  std::erase_if(graph.value_info, [&](const graph::ValueInfo& one) { return !there.count(one.name.str()); });
+  std::erase_if(graph.annotations,
+                [&](const graph::QuantizationAnnotation& one) { return !there.count(one.tensor.str()); });
+}
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions&) {
+  std::int64_t changes = 0;
+  const bool trains = !model.training.empty();  // its graphs know values of the model's by name
+  // The outer graphs first: what goes there takes inner graphs, and their uses, along.
+  const auto clean = [&](auto& self, Graph& graph, bool outermost) -> void {
+    if (!(outermost && trains)) changes += drop_nodes(graph);
+    for (Node& node : graph.nodes) {
+      graph::each_graph(node, [&](Graph& inner) { self(self, inner, false); });
+    }
+    if (!(outermost && trains)) changes += drop_constants(graph);
+    drop_notes(graph);
+  };
+  if (model.graph) clean(clean, *model.graph, true);
+  return changes;
+}
+
+}  // namespace
+
+std::span<const Descriptor> remove_unused_descriptors() {
+  static const Descriptor all[] = {{.name = "remove_unused",
+                                    .order = 100,
+                                    .summary = "nodes and constants that nobody uses go",
+                                    .run = run}};
+  return all;
+}
+
+}  // namespace anybit::passes

@@ -1,0 +1,51 @@
+// The passes that make a model ready for quantization, and the patterns that are told to it as one. A row
+// says what one does; the table, in the order in which they run, is made from the files beside this.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "anybit/result.hpp"
+#include "graph/model.hpp"
+
+namespace anybit::passes {
+
+struct PassOptions {
+  std::set<std::string, std::less<>> keep;  // names of nodes that stay as they are: a rule names them
+  // Bytes by which a constant may be larger than the constants that it replaces.
+  std::int64_t growth = std::int64_t{1} << 20;
+
+  bool keeps(const graph::Node& node) const {
+    return !node.name.empty() && keep.find(node.name.str()) != keep.end();
+  }
+};
+
+// The model is verified, and is again afterwards. Its own inputs and outputs, metadata and training graphs
+// stay as they are. The number of changes; 0 once there is nothing more to do.
+using Run = Result<std::int64_t> (*)(graph::Model& model, const PassOptions& options);
+
+class View;
+struct Group;
+
+// The group that begins with, or hangs on, this node; nothing if it is not there. What lies inside is checked
+// by the caller: nobody else may use it.
+using Match = std::optional<Group> (*)(const View& view, int node);
+
+// A pass, or a pattern.
+struct Descriptor {
+  std::string_view name;
+  int order;
+  std::string_view summary;
+  Run run = nullptr;
+  bool always = false;  // others rely on it: it runs even if it is not among those that are asked for
+  Match match = nullptr;
+};
+
+bool before(const Descriptor& a, const Descriptor& b);
+std::span<const Descriptor* const> table();
+
+}  // namespace anybit::passes

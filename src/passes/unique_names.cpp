@@ -1,0 +1,133 @@
+// Every value has a name of its own in the whole model, and so has every node: a rule, a range and a row of a
+// report can then name it. Values of the model's graph keep theirs; those of graphs inside nodes give way.
+#include <fmt/format.h>
+
+#include "passes/edit.hpp"
+#include "passes/table.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using Map = std::unordered_map<std::string, std::string>;
+
+// A name, and the same with a number as long as it is taken.
+std::string taken(std::set<std::string>& used, const std::string& wish) {
+  std::string name = wish;
+  for (std::size_t i = 1; !used.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
+  return name;
+}
+
+class Namer {
+ public:
+  std::int64_t run(Graph& graph) {
+    values(graph, {});
+    collect(graph);
+    nodes(graph);
+    return changed_;
+  }
+
+ private:
+  void define(const std::string& name, Map& map) {
+    if (name.empty()) return;
+    map.erase(name);  // it hides one from around the graph
+    if (used_.insert(name).second) return;
+    map[name] = taken(used_, name);
+    ++changed_;
+  }
+
+  static void rename(std::string& name, const Map& map) {
+    if (const auto found = map.find(name); found != map.end()) name = found->second;
+  }
+  static void rename(graph::Text& name, const Map& map) {
+    if (const auto found = map.find(name.str()); found != map.end()) name = graph::Text(found->second);
+  }
+
+  void values(Graph& graph, Map map) {
+    std::set<std::string> inputs;
+    for (const graph::ValueInfo& one : graph.inputs) {
+      define(one.name.str(), map);
+      inputs.insert(one.name.str());
+    }
+    for (const graph::Tensor& one : graph.initializers) {
+      if (!inputs.count(one.name.str())) define(one.name.str(), map);
+    }
+    for (const graph::SparseTensor& one : graph.sparse_initializers) {
+      if (one.values && !inputs.count(one.values->name.str())) define(one.values->name.str(), map);
+    }
+    for (const Node& node : graph.nodes) {
+      for (const std::string& name : node.outputs) define(name, map);
+    }
+    if (!map.empty()) rename_all(graph, map);
+    for (Node& node : graph.nodes) {
+      graph::each_graph(node, [&](Graph& inner) { values(inner, map); });
+    }
+  }
+
+  static void rename_all(Graph& graph, const Map& map) {
+    for (auto* list : {&graph.inputs, &graph.outputs, &graph.value_info}) {
+      for (graph::ValueInfo& one : *list) rename(one.name, map);
+    }
+    for (graph::Tensor& one : graph.initializers) rename(one.name, map);
+    for (graph::SparseTensor& one : graph.sparse_initializers) {
+      if (one.values) rename(one.values->name, map);
+    }
+    for (graph::QuantizationAnnotation& one : graph.annotations) {
+      rename(one.tensor, map);
+      for (graph::Property& parameter : one.parameters) rename(parameter.value, map);
+    }
+    for (Node& node : graph.nodes) {
+      for (auto* list : {&node.inputs, &node.outputs}) {
+        for (std::string& name : *list) rename(name, map);
+      }
+    }
+  }
+
+  void collect(const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      if (!node.name.empty()) ++names_[node.name.str()];
+      graph::each_graph(node, [&](const Graph& inner) { collect(inner); });
+    }
+  }
+
+  // The first node of a name keeps it. One without a name gets that of its operator and its place.
+  void nodes(Graph& graph) {
+    for (Node& node : graph.nodes) {
+      const std::string wish =
+          node.name.empty() ? fmt::format("{}_{}", node.op_type.str(), place_) : node.name.str();
+      ++place_;
+      if (node.name.empty() || !nodes_.insert(wish).second) {
+        std::string name = wish;
+        for (std::size_t i = 1; names_.count(name) || nodes_.count(name); ++i)
+          name = fmt::format("{}_{}", wish, i);
+        nodes_.insert(name);
+        node.name = graph::Text(std::move(name));
+        ++changed_;
+      }
+      graph::each_graph(node, [&](Graph& inner) { nodes(inner); });
+    }
+  }
+
+  std::int64_t changed_ = 0;
+  std::size_t place_ = 0;
+  std::set<std::string> used_, nodes_;
+  std::unordered_map<std::string, int> names_;
+};
+
+Result<std::int64_t> run(graph::Model& model, const PassOptions&) {
+  return model.graph ? Namer().run(*model.graph) : 0;
+}
+
+}  // namespace
+
+std::span<const Descriptor> unique_names_descriptors() {
+  static const Descriptor all[] = {{.name = "unique_names",
+                                    .order = 30,
+                                    .summary = "every value and every node has a name of its own",
+                                    .run = run,
+                                    .always = true}};
+  return all;
+}
+
+}  // namespace anybit::passes
