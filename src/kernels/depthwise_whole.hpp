@@ -1,30 +1,53 @@
 // Depthwise convolution of 8-bit integers, exact, requantized. Channels are last.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/conv_direct.hpp"
 
 namespace anybit::kernels {
 
-// Weights and what becomes of the sums, by channel.
+// The kernel takes channels in blocks of 16. The last block begins earlier where channels are no multiple of
+// that: some channels are then in two blocks. A block has a slot for each channel, in the order in which the
+// kernel's vectors hold them.
+struct DepthwiseBlocks {
+  static constexpr std::int64_t kBlock = 16;
+  std::int64_t channels;
+
+  std::int64_t count() const { return (channels + kBlock - 1) / kBlock; }
+  std::int64_t slots() const { return count() * kBlock; }
+  std::int64_t start(std::int64_t block) const {
+    return std::min(block * kBlock, std::max<std::int64_t>(channels - kBlock, 0));
+  }
+  // The second and the third of a block's four fours change places, there and back.
+  static std::int64_t turned(std::int64_t place) {
+    const std::int64_t four = place / 4;
+    return (four == 1 ? 2 : four == 2 ? 1 : four) * 4 + place % 4;
+  }
+  // May be beyond the last channel if there are fewer than 16.
+  std::int64_t channel(std::int64_t slot) const { return start(slot / kBlock) + turned(slot % kBlock); }
+  std::int64_t slot(std::int64_t channel) const {
+    const std::int64_t block = channel / kBlock;
+    return block * kBlock + turned(channel - start(block));
+  }
+};
+
 struct DepthwiseWhole {
-  const float* weights;  // [taps][channels], less their zero points
-  const std::int32_t* bias;
-  const float* multiplier;
+  const ConvSizes& sizes;
+  // [block][ceil(taps / 2)][slot][2], less their zero points; zero beyond the last tap and channel.
+  const std::int16_t* weights;
+  const std::int32_t* bias;  // by slot, less x_zero · the sum of the slot's weights, modulo 2³²
+  const float* multiplier;   // by slot
+  bool x_signed, y_signed;
+  std::int32_t x_zero, y_zero;
+  const void* x;
+  void* y;
 
-  // Sums of so many products of 8-bit numbers are exact in float32.
   static constexpr std::int64_t kMostTaps = 256;
-  static constexpr std::int64_t kFewestChannels = 16;  // those of the widest vectors
 };
 
-struct DepthwiseOutput {
-  std::int32_t zero_point = 0, low = 0, high = 0;  // low and high are codes
-};
-
-// Output rows [first, last) of batch · depth · height. X and Y: std::int8_t, std::uint8_t.
-template <class X, class Y>
-void depthwise_whole(const ConvSizes& sizes, const DepthwiseWhole& channels, std::int32_t x_zero,
-                     const DepthwiseOutput& output, const X* x, std::int64_t first, std::int64_t last, Y* y);
+// Output rows [first, last) of batch · depth · height. Each sum, with its true bias, fits 32 bits.
+void depthwise_whole(const DepthwiseWhole& work, std::int64_t first, std::int64_t last);
 
 }  // namespace anybit::kernels

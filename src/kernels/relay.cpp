@@ -1,9 +1,8 @@
-// Tiles of 4 x 4 words and 8 x 8 bytes in registers. Vectors of 128 bits, which every CPU has and
+// Tiles of 4 x 4 words and 16 x 16 bytes in registers. Vectors of 128 bits, which every CPU has and
 // both compilers know: the work is bound by memory.
 #include "kernels/relay.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace anybit::kernels {
@@ -13,8 +12,8 @@ namespace {
 constexpr std::int64_t kBlock = 64;
 
 template <class T>
-void turn_edge(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
-               std::int64_t to_stride) {
+void turn_plainly(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
+                  std::int64_t to_stride) {
   for (std::int64_t c = 0; c < columns; ++c) {
     for (std::int64_t r = 0; r < rows; ++r) to[c * to_stride + r] = from[r * from_stride + c];
   }
@@ -52,42 +51,56 @@ struct Words {
     store(__builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5), to + 2 * to_stride);
     store(__builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7), to + 3 * to_stride);
   }
+  static void edge(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
+                   std::int64_t to_stride) {
+    turn_plainly(rows, columns, from, from_stride, to, to_stride);
+  }
 };
 
 struct Octets {
   using T = std::uint8_t;
-  using Bytes = Vector<std::uint8_t, 16>::type;
-  using Pairs = Vector<std::uint16_t, 16>::type;
-  using Fours = Vector<std::uint32_t, 16>::type;
-  static constexpr std::int64_t kSide = 8;
+  using V = Vector<T, 16>::type;
+  static constexpr std::int64_t kSide = 16;
 
-  static Pairs pair(const T* from, std::int64_t from_stride) {  // two rows, element by element
-    Bytes a = {}, b = {};
-    std::memcpy(&a, from, 8);
-    std::memcpy(&b, from + from_stride, 8);
-    return reinterpret_cast<Pairs>(
-        __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+  static V low(V a, V b) {
+    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   }
-  static Fours low(Pairs a, Pairs b) {
-    return reinterpret_cast<Fours>(__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11));
+  static V high(V a, V b) {
+    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   }
-  static Fours high(Pairs a, Pairs b) {
-    return reinterpret_cast<Fours>(__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15));
+  // Rows i and i + 8 element by element: the number of an element's place (row, column) of 8 bits turns by
+  // one bit. Four such turns exchange row and column.
+  static void shuffle(const V (&from)[kSide], V (&to)[kSide]) {
+    for (std::size_t i = 0; i < kSide / 2; ++i) {
+      to[2 * i] = low(from[i], from[i + kSide / 2]);
+      to[2 * i + 1] = high(from[i], from[i + kSide / 2]);
+    }
   }
-  static void store_two(Fours columns, T* to, std::int64_t to_stride) {
-    std::array<T, 16> bytes;
-    std::memcpy(bytes.data(), &columns, 16);
-    std::memcpy(to, bytes.data(), 8);
-    std::memcpy(to + to_stride, bytes.data() + 8, 8);
+  static void turn(V (&a)[kSide]) {
+    V b[kSide];
+    shuffle(a, b);
+    shuffle(b, a);
+    shuffle(a, b);
+    shuffle(b, a);
+  }
+  // 16 or 8 rows and columns.
+  template <std::size_t kRows, std::size_t kColumns>
+  static void part(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride) {
+    V a[kSide] = {};
+    for (std::size_t i = 0; i < kRows; ++i)
+      std::memcpy(&a[i], from + static_cast<std::int64_t>(i) * from_stride, kColumns);
+    turn(a);
+    for (std::size_t i = 0; i < kColumns; ++i)
+      std::memcpy(to + static_cast<std::int64_t>(i) * to_stride, &a[i], kRows);
   }
   static void tile(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride) {
-    const auto rows = [&](std::int64_t r) { return pair(from + r * from_stride, from_stride); };
-    const Pairs r01 = rows(0), r23 = rows(2), r45 = rows(4), r67 = rows(6);
-    const Fours low0 = low(r01, r23), high0 = high(r01, r23), low4 = low(r45, r67), high4 = high(r45, r67);
-    store_two(__builtin_shufflevector(low0, low4, 0, 4, 1, 5), to, to_stride);
-    store_two(__builtin_shufflevector(low0, low4, 2, 6, 3, 7), to + 2 * to_stride, to_stride);
-    store_two(__builtin_shufflevector(high0, high4, 0, 4, 1, 5), to + 4 * to_stride, to_stride);
-    store_two(__builtin_shufflevector(high0, high4, 2, 6, 3, 7), to + 6 * to_stride, to_stride);
+    part<kSide, kSide>(from, from_stride, to, to_stride);
+  }
+  static void edge(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t from_stride, T* to,
+                   std::int64_t to_stride) {
+    if (rows == 16 && columns == 8) return part<16, 8>(from, from_stride, to, to_stride);
+    if (rows == 8 && columns == 16) return part<8, 16>(from, from_stride, to, to_stride);
+    turn_plainly(rows, columns, from, from_stride, to, to_stride);
   }
 };
 
@@ -107,10 +120,12 @@ void turn_tiles(std::int64_t rows, std::int64_t columns, const T* from, std::int
       }
     }
   }
-  turn_edge(whole_rows, columns - whole_columns, from + whole_columns, from_stride,
-            to + whole_columns * to_stride, to_stride);
-  turn_edge(rows - whole_rows, columns, from + whole_rows * from_stride, from_stride, to + whole_rows,
-            to_stride);
+  const auto edge = [&](std::int64_t r, std::int64_t c) {
+    Tile::edge(std::min(side, rows - r), std::min(side, columns - c), from + r * from_stride + c, from_stride,
+               to + c * to_stride + r, to_stride);
+  };
+  for (std::int64_t r = 0; r < whole_rows && whole_columns < columns; r += side) edge(r, whole_columns);
+  for (std::int64_t c = 0; c < columns && whole_rows < rows; c += side) edge(whole_rows, c);
 }
 
 }  // namespace

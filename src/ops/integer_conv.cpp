@@ -13,15 +13,6 @@ namespace {
 
 using kernels::ConvSizes;
 
-template <class Body>
-void for_octet(ElementType type, const Body& body) {
-  if (type == ElementType::uint8) {
-    body(std::uint8_t());
-  } else {
-    body(std::int8_t());
-  }
-}
-
 // A zero point: of the tensor's type, one, or one for each channel.
 Result<void> check_zero(const Frame& frame, std::size_t i, ElementType type, std::int64_t channels) {
   if (!frame.has(i)) return {};

@@ -1,6 +1,9 @@
+#include <cmath>
 #include <limits>
-#include "kernels/conv_rows.hpp"
 
+#include "base/checked.hpp"
+#include "kernels/conv_rows.hpp"
+#include "kernels/conv_whole.hpp"
 #include "kernels/depthwise_whole.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/integer_conv_parts.hpp"
@@ -11,6 +14,7 @@ namespace anybit::ops {
 namespace {
 
 using kernels::ConvSizes;
+using kernels::DepthwiseBlocks;
 using kernels::DepthwiseWhole;
 
 kernels::Whole whole_of(ElementType type) {
@@ -38,12 +42,18 @@ bool is_huge(std::int64_t bias, const ConvSizes& sizes) {
   return std::abs(bias) + kernel_size(sizes.window) * kLargestProduct > INT32_MAX;
 }
 
+// Where the weight of a channel lies.
+std::size_t depthwise_index(const ConvSizes& sizes, std::int64_t slot, std::int64_t tap) {
+  const std::int64_t pairs = (kernel_size(sizes.window) + 1) / 2, block = slot / DepthwiseBlocks::kBlock;
+  return static_cast<std::size_t>(
+      ((block * pairs + tap / 2) * DepthwiseBlocks::kBlock + slot % DepthwiseBlocks::kBlock) * 2 + tap % 2);
+}
+
 template <class X, class Y>
 void depthwise_channel(const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                       const IntegerConvWeights& weights, std::int64_t c, std::int32_t bias, const X* x,
-                       Y* y) {
+                       const IntegerConvWeights& weights, std::int64_t c, const X* x, Y* y) {
   const auto& [d, h, w] = sizes.window;
-  const std::int64_t channels = sizes.out_channels;
+  const std::int64_t channels = sizes.out_channels, slot = DepthwiseBlocks{channels}.slot(c);
   constexpr float kLow = std::numeric_limits<Y>::min(), kHigh = std::numeric_limits<Y>::max();
   const auto zero = static_cast<float>(numbers.y_zero);
   const std::int64_t places = sizes.batch * output_size(sizes.window);
@@ -52,16 +62,15 @@ void depthwise_channel(const ConvSizes& sizes, const IntegerConvNumbers& numbers
                        od = at / (w.output * h.output) % d.output;
     const std::int64_t n = at / output_size(sizes.window);
     const auto depth = taps_inside(d, od), height = taps_inside(h, oh), width = taps_inside(w, ow);
-    std::int64_t sum = bias;
+    std::int64_t sum = numbers.bias[c];
     for (std::int64_t kd = depth.first; kd < depth.last; ++kd) {
       for (std::int64_t kh = height.first; kh < height.last; ++kh) {
         for (std::int64_t kw = width.first; kw < width.last; ++kw) {
           const std::int64_t id = start_of(d, od) + kd * d.dilation, ih = start_of(h, oh) + kh * h.dilation;
           const std::int64_t iw = start_of(w, ow) + kw * w.dilation;
           const std::int64_t from = (((n * d.input + id) * h.input + ih) * w.input + iw) * channels + c;
-          const std::int64_t tap = ((kd * h.kernel + kh) * w.kernel + kw) * channels + c;
-          sum += (x[from] - numbers.x_zero) *
-                 static_cast<std::int64_t>(weights.depthwise[static_cast<std::size_t>(tap)]);
+          const std::int64_t tap = (kd * h.kernel + kh) * w.kernel + kw;
+          sum += (x[from] - numbers.x_zero) * weights.depthwise[depthwise_index(sizes, slot, tap)];
         }
       }
     }
@@ -70,41 +79,73 @@ void depthwise_channel(const ConvSizes& sizes, const IntegerConvNumbers& numbers
   }
 }
 
-template <class X, class Y>
-void depthwise_as(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                  const IntegerConvWeights& weights, const Array& x, Array& out) {
-  const DepthwiseWhole channels{weights.depthwise.data(), numbers.bias, numbers.multiplier};
-  const kernels::DepthwiseOutput output{numbers.y_zero, low_of(out.type()), high_of(out.type())};
-  const auto body = [&](std::int64_t first, std::int64_t last) {
-    kernels::depthwise_whole(sizes, channels, numbers.x_zero, output, x.data<X>(), first, last,
-                             out.mutable_data<Y>());
-  };
-  const double cost = 0.1 * static_cast<double>(sizes.window[2].output * sizes.out_channels) *
-                      static_cast<double>(kernel_size(sizes.window));
-  const std::int64_t rows = sizes.batch * sizes.window[0].output * sizes.window[1].output;
-  if (!is_huge(numbers.largest_bias, sizes)) return parallel(frame, rows, cost, body);
-  // Their biases are out of the way while the others are done.
-  const auto kept = static_cast<std::size_t>(sizes.out_channels);
-  const std::vector<std::int32_t> biases(numbers.bias, numbers.bias + kept);
-  for (std::size_t c = 0; c < kept; ++c) numbers.bias[c] = is_huge(biases[c], sizes) ? 0 : biases[c];
-  parallel(frame, rows, cost, body);
-  for (std::size_t c = 0; c < kept; ++c) {
-    if (!is_huge(biases[c], sizes)) continue;
-    depthwise_channel(sizes, numbers, weights, static_cast<std::int64_t>(c), biases[c], x.data<X>(),
-                      out.mutable_data<Y>());
+// Bias and scales in the kernel's order.
+Result<DepthwiseWhole> depthwise_work(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                                      const IntegerConvWeights& weights, const Array& x, Array& out) {
+  const DepthwiseBlocks blocks{sizes.out_channels};
+  const auto bias = TRY(frame.scratch_of<std::int32_t>(blocks.slots()));
+  const auto multiplier = TRY(frame.scratch_of<float>(blocks.slots()));
+  for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
+    const auto i = static_cast<std::size_t>(slot);
+    const std::int64_t c = std::min(blocks.channel(slot), sizes.out_channels - 1);
+    multiplier[i] = numbers.multiplier[c];
+    // Channels with a huge bias are done apart.
+    bias[i] = is_huge(numbers.bias[c], sizes) ? 0 : numbers.bias[c];
+    bias[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias[i]) -
+                                        static_cast<std::uint32_t>(numbers.x_zero) *
+                                            static_cast<std::uint32_t>(weights.depthwise_sums[i]));
   }
+  return DepthwiseWhole{.sizes = sizes,
+                        .weights = weights.depthwise.data(),
+                        .bias = bias.data(),
+                        .multiplier = multiplier.data(),
+                        .x_signed = x.type() == ElementType::int8,
+                        .y_signed = out.type() == ElementType::int8,
+                        .x_zero = numbers.x_zero,
+                        .y_zero = numbers.y_zero,
+                        .x = x.bytes(),
+                        .y = out.mutable_bytes()};
 }
 
-void depthwise(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-               const IntegerConvWeights& weights, const Array& x, Array& out) {
-  using S = std::int8_t;
-  using U = std::uint8_t;
-  const bool to_unsigned = out.type() == ElementType::uint8;
-  if (x.type() == ElementType::uint8) {
-    (to_unsigned ? depthwise_as<U, U> : depthwise_as<U, S>)(frame, sizes, numbers, weights, x, out);
-  } else {
-    (to_unsigned ? depthwise_as<S, U> : depthwise_as<S, S>)(frame, sizes, numbers, weights, x, out);
+Result<void> depthwise(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                       const IntegerConvWeights& weights, const Array& x, Array& out) {
+  const DepthwiseWhole work = TRY(depthwise_work(frame, sizes, numbers, weights, x, out));
+  const double cost = 0.03 * static_cast<double>(sizes.window[2].output * sizes.out_channels) *
+                      static_cast<double>(kernel_size(sizes.window));
+  parallel(frame, sizes.batch * sizes.window[0].output * sizes.window[1].output, cost,
+           [&work](std::int64_t first, std::int64_t last) { kernels::depthwise_whole(work, first, last); });
+  if (!is_huge(numbers.largest_bias, sizes)) return {};
+  for (std::int64_t c = 0; c < sizes.out_channels; ++c) {
+    if (!is_huge(numbers.bias[c], sizes)) continue;
+    for_octet(x.type(), [&]<class X>(X) {
+      for_octet(out.type(), [&]<class Y>(Y) {
+        depthwise_channel(sizes, numbers, weights, c, x.data<X>(), out.mutable_data<Y>());
+      });
+    });
   }
+  return {};
+}
+
+kernels::WholeProduct product_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                                 const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                                 std::int64_t group, Array& out) {
+  const std::int64_t outputs = sizes.out_per_group(),
+                     bytes = static_cast<std::int64_t>(element_bytes(out.type()));
+  kernels::WholeProduct product{.m = sizes.batch * output_size(sizes.window),
+                                .n = outputs,
+                                .k = sizes.depth(),
+                                .b = &weights.groups[static_cast<std::size_t>(group)],
+                                .c = out.mutable_bytes() + group * outputs * bytes,
+                                .c_stride = sizes.out_channels};
+  product.epilogue.type = result_of(out.type());
+  if (inputs.quantized) {
+    product.epilogue.bias = {numbers.bias + group * outputs, 0, 1};
+    product.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
+    product.epilogue.zero_point = numbers.y_zero;
+    product.epilogue.low = low_of(out.type());
+    product.epilogue.high = high_of(out.type());
+  }
+  return product;
 }
 
 void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
@@ -112,14 +153,9 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
               Array& out) {
   const auto padding = static_cast<std::uint8_t>(numbers.x_zero);
   const bool plain = kernels::ConvRows::is_plain(sizes);
-  const std::int64_t outputs = sizes.out_per_group();
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     const kernels::ConvRows rows(sizes, group, x.bytes(), 1, &padding);
-    kernels::WholeProduct product{.m = sizes.batch * output_size(sizes.window),
-                                  .n = outputs,
-                                  .k = sizes.depth(),
-                                  .b = &weights.groups[static_cast<std::size_t>(group)],
-                                  .c_stride = sizes.out_channels};
+    kernels::WholeProduct product = product_of(inputs, sizes, numbers, weights, group, out);
     product.a.type = whole_of(x.type());
     if (plain) {
       product.a.data = x.bytes() + group * sizes.in_per_group();
@@ -128,17 +164,54 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
       product.rows = &rows;
     }
     product.a_zero = {&numbers.x_zero, 0, 0};
-    product.c = out.mutable_bytes() + group * outputs * static_cast<std::int64_t>(element_bytes(out.type()));
-    product.epilogue.type = result_of(out.type());
-    if (inputs.quantized) {
-      product.epilogue.bias = {numbers.bias + group * outputs, 0, 1};
-      product.epilogue.scale = {numbers.multiplier + group * outputs, 0, 1};
-      product.epilogue.zero_point = numbers.y_zero;
-      product.epilogue.low = low_of(out.type());
-      product.epilogue.high = high_of(out.type());
-    }
     kernels::gemm(product, frame.pool());
   }
+}
+
+// The numbers of the input with its padding, in 16 bits; nothing if the convolution cannot be done on them.
+std::optional<std::int64_t> image_size(const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                                       const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
+  if (!kernels::ConvRuns::fit(sizes) || kernels::ConvRows::is_plain(sizes) || weights.groups.front().zeros())
+    return std::nullopt;
+  const std::int64_t largest = sizes.depth() * 255 * weights.groups.front().largest() + numbers.largest_bias;
+  if (inputs.quantized && largest > INT32_MAX) return std::nullopt;
+  Dims dims{sizes.batch, sizes.in_channels};
+  for (const kernels::WindowAxis& axis : sizes.window) {
+    if (axis.before < 0 || axis.after < 0) return std::nullopt;
+    const auto padding = checked_add(axis.before, axis.after);
+    const auto size = padding ? checked_add(*padding, axis.input) : std::nullopt;
+    if (!size) return std::nullopt;
+    dims.push_back(*size);
+  }
+  const auto count = element_count(dims.span());
+  return count && *count < INT64_MAX / 4 ? std::optional(*count) : std::nullopt;
+}
+
+// Few channels are interleaved while they are widened.
+constexpr std::int64_t kFewChannels = 4;
+
+// A zero after each run, in place.
+void pad_runs(const ConvSizes& sizes, std::vector<std::uint8_t>& columns) {
+  const kernels::ConvRuns runs{sizes};
+  const std::int64_t length = runs.length();
+  for (std::int64_t i = sizes.out_channels * sizes.window[1].kernel; i-- > 0;) {
+    std::uint8_t* to = columns.data() + i * (length + 1);
+    std::copy_backward(columns.data() + i * length, columns.data() + (i + 1) * length, to + length);
+    to[length] = 0;
+  }
+}
+
+Result<void> on_image(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                      const IntegerConvNumbers& numbers, const IntegerConvWeights& weights, const Array& x,
+                      Array& out) {
+  const kernels::ConvRuns runs{sizes};
+  std::int16_t* image = TRY(frame.scratch_of<std::int16_t>(runs.elements())).data();
+  runs.widen(whole_of(x.type()), x.bytes(), x.layout() == Layout::channels_last, numbers.x_zero, image,
+             frame.pool());
+  kernels::WholeProduct product = product_of(inputs, sizes, numbers, weights, 0, out);
+  product.k = runs.depth();
+  kernels::conv_whole(runs, image, product, frame.pool());
+  return {};
 }
 
 }  // namespace
@@ -162,20 +235,30 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
   auto weights = std::make_shared<IntegerConvWeights>();
   const std::int64_t taps = kernel_size(sizes.window);
   if (is_depthwise(sizes)) {
-    weights->depthwise.resize(static_cast<std::size_t>(w->count()));
-    for (std::int64_t i = 0; i < w->count(); ++i) {
-      const std::int64_t c = i / taps, k = i % taps;
-      weights->depthwise[static_cast<std::size_t>(k * w->dim(0) + c)] =
-          static_cast<float>(octet(*w, i) - zeros[static_cast<std::size_t>(c)]);
+    const DepthwiseBlocks blocks{w->dim(0)};
+    weights->depthwise.resize(static_cast<std::size_t>(blocks.slots() * (taps + taps % 2)));
+    weights->depthwise_sums.resize(static_cast<std::size_t>(blocks.slots()));
+    for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
+      const std::int64_t c = blocks.channel(slot);
+      for (std::int64_t k = 0; k < taps && c < w->dim(0); ++k) {
+        const std::int32_t weight = octet(*w, c * taps + k) - zeros[static_cast<std::size_t>(c)];
+        weights->depthwise[depthwise_index(sizes, slot, k)] = static_cast<std::int16_t>(weight);
+        weights->depthwise_sums[static_cast<std::size_t>(slot)] += weight;
+      }
     }
     return std::shared_ptr<const Prepared>(std::move(weights));
   }
-  std::vector<std::uint8_t> columns(static_cast<std::size_t>(sizes.out_per_group() * sizes.depth()));
+  const auto dilations = setup.ints("dilations");
+  weights->runs_padded = kernels::ConvRuns::fit(sizes) && kernels::ConvRuns{sizes}.length() % 2 != 0 &&
+                         w->type() == ElementType::int8 && std::ranges::count(zeros, 0) == w->dim(0) &&
+                         (!dilations || dilations->empty() || dilations->back() == 1);
+  const std::int64_t depth = weights->runs_padded ? kernels::ConvRuns{sizes}.depth() : sizes.depth();
+  std::vector<std::uint8_t> columns(static_cast<std::size_t>(sizes.out_per_group() * depth));
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     kernels::conv_columns(sizes, group, w->data<std::uint8_t>(), columns.data());
+    if (weights->runs_padded) pad_runs(sizes, columns);
     weights->groups.emplace_back(
-        kernels::WholeView{whole_of(w->type()), columns.data(), 1, sizes.depth()}, sizes.depth(),
-        sizes.out_per_group(),
+        kernels::WholeView{whole_of(w->type()), columns.data(), 1, depth}, depth, sizes.out_per_group(),
         kernels::Spread<std::int32_t>{zeros.data() + group * sizes.out_per_group(), 0, 1});
   }
   return std::shared_ptr<const Prepared>(std::move(weights));
@@ -187,19 +270,24 @@ Result<bool> run_integer_conv_fast(Frame& frame, const IntegerConvInputs& inputs
   if (by_channel) {
     const auto huge = [&](std::int32_t bias) { return is_huge(bias, sizes); };
     if (!inputs.quantized || kernel_size(sizes.window) > DepthwiseWhole::kMostTaps ||
-        sizes.out_channels < DepthwiseWhole::kFewestChannels ||
         std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge >
             sizes.out_channels) {
       return false;
     }
   }
-  const Array x = TRY(in_layout(frame, frame.in(inputs.x), Layout::channels_last));
+  const bool image = !by_channel && image_size(inputs, sizes, numbers, weights).has_value();
+  if (weights.runs_padded && !image) return false;
+  const Array& given = frame.in(inputs.x);
+  const bool as_it_is = image && sizes.in_channels <= kFewChannels && given.layout() == Layout::plain;
+  const Array x = as_it_is ? given : TRY(in_layout(frame, given, Layout::channels_last));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
   const ElementType type = inputs.quantized ? frame.in(7).type() : ElementType::int32;
   const Layout layout = output_size(sizes.window) > 1 ? Layout::channels_last : Layout::plain;
   Array* out = TRY(frame.out(0, type, dims, layout));
   if (by_channel) {
-    depthwise(frame, sizes, numbers, weights, x, *out);
+    TRY(depthwise(frame, sizes, numbers, weights, x, *out));
+  } else if (image) {
+    TRY(on_image(frame, inputs, sizes, numbers, weights, x, *out));
   } else {
     multiply(frame, inputs, sizes, numbers, weights, x, *out);
   }

@@ -19,10 +19,21 @@ struct IntegerConvNumbers {
 // Weights in the order of the kernels.
 struct IntegerConvWeights : Prepared {
   std::vector<kernels::PackedWholes> groups;  // a matrix for each
-  std::vector<float> depthwise;               // or [taps][channels], less their zero points
+  bool runs_padded = false;                   // its rows are as kernels::ConvRuns pads them
+  // Or of a depthwise convolution, as kernels::DepthwiseWhole says, and their sums by slot.
+  std::vector<std::int16_t> depthwise;
+  std::vector<std::int32_t> depthwise_sums;
 };
 
 bool is_octet(ElementType type);
+template <class Body>
+void for_octet(ElementType type, const Body& body) {
+  if (type == ElementType::uint8) {
+    body(std::uint8_t());
+  } else {
+    body(std::int8_t());
+  }
+}
 // An 8-bit number as it is, whatever its sign.
 std::int32_t octet(const Array& array, std::int64_t i);
 

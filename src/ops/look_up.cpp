@@ -1,7 +1,6 @@
 // LookUp, anybit's own: each 8-bit code becomes the entry of a table of 256. What activations between
 // quantized values are turned into.
-#include <cstring>
-
+#include "kernels/look_up.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -9,15 +8,6 @@ namespace anybit::ops {
 namespace {
 
 Result<Values> infer(const Call& call) { return outputs_of(call, tensor(call.in(1).type, call.in(0).shape)); }
-
-// Eight at a time: one load and one store instead of eight, between which the compiler would have to fear
-// that the output is the table.
-void look_up_eight(const std::uint8_t* from, const std::uint8_t* entries, std::uint8_t* to) {
-  std::uint64_t codes = 0, results = 0;
-  std::memcpy(&codes, from, sizeof codes);
-  for (int k = 0; k < 64; k += 8) results |= std::uint64_t{entries[codes >> k & 0xFF]} << k;
-  std::memcpy(to, &results, sizeof results);
-}
 
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
@@ -32,10 +22,8 @@ Result<void> run(Frame& frame) {
   const auto* from = x.data<std::uint8_t>();
   const auto* entries = table.data<std::uint8_t>();
   auto* to = out->mutable_data<std::uint8_t>();
-  parallel(frame, x.stored(), 0.5, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t i = begin;
-    for (; i + 8 <= end; i += 8) look_up_eight(from + i, entries, to + i);
-    for (; i < end; ++i) to[i] = entries[from[i]];
+  parallel(frame, x.stored(), 0.15, [&](std::int64_t begin, std::int64_t end) {
+    kernels::look_up(from + begin, entries, to + begin, static_cast<std::size_t>(end - begin));
   });
   return {};
 }

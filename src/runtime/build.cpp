@@ -389,6 +389,21 @@ void find_lifetimes(Program& program) {
   }
 }
 
+// Numbers of 8 bits change their layout before they become floats, which are four times as large.
+void choose_layouts(Program& program) {
+  std::vector<bool> as_it_is(program.slots.size());  // somebody takes it in any layout
+  for (const Step& step : program.steps) {
+    if (step.descriptor->layouts != ops::Layouts::each) continue;
+    for (const int slot : step.inputs) {
+      if (slot >= 0) as_it_is[static_cast<std::size_t>(slot)] = true;
+    }
+  }
+  for (Step& step : program.steps) {
+    step.plain_inputs = step.descriptor->name == "DequantizeLinear" && step.outputs.front() >= 0 &&
+                        !as_it_is[static_cast<std::size_t>(step.outputs.front())];
+  }
+}
+
 Result<void> Builder::finish(Program& program) {
   drop_unused(program);
   TRY(fold_constants(program, memory_, pool_, Fold::all_but_weights));
@@ -397,6 +412,7 @@ Result<void> Builder::finish(Program& program) {
   drop_unused(program);
   find_lifetimes(program);
   find_shown(program);
+  choose_layouts(program);
   return prepare_steps(program, *memory_);
 }
 

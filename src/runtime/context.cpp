@@ -167,7 +167,7 @@ void Context::clear() {
 Result<void> Context::run_step(std::size_t index) {
   const Step& step = program_.steps[index];
   pointers_.clear();
-  const bool any_layout = step.descriptor->layouts == ops::Layouts::each;
+  const bool any_layout = step.descriptor->layouts == ops::Layouts::each && !step.plain_inputs;
   for (const int input : step.inputs) {
     if (input < 0) {
       pointers_.push_back(nullptr);

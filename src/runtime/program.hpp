@@ -37,6 +37,9 @@ struct Step {
   std::vector<Inner> graphs;
   std::shared_ptr<const ops::Prepared> prepared;
   std::unique_ptr<bool[]> constant;  // by input
+  // Its inputs are made plain, though the operator takes each layout: its output, which is wanted plain, is
+  // larger.
+  bool plain_inputs = false;
 };
 
 struct Slot {

@@ -1,0 +1,218 @@
+#include "kernels/conv_whole.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/conv_whole.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/gemm_whole_tiles-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+
+// Where windows begin, and the runs of each.
+struct WindowRows {
+  const std::int16_t* at[kBlockRows + kTileRows];
+  std::int64_t runs, run_pairs, run_stride;
+};
+
+// The first kUsed vectors of a panel's columns, for kRows windows.
+#if HWY_TARGET == HWY_SCALAR
+template <int kRows, int kUsed>
+HWY_NOINLINE void WindowTile(const WindowRows& rows, std::int64_t row, const std::int8_t* HWY_RESTRICT b,
+                             std::int32_t* HWY_RESTRICT sums) {
+  for (int r = 0; r < kRows; ++r) {
+    for (std::int64_t run = 0; run < rows.runs; ++run) {
+      WholeTile<1>(rows.at[row + r] + run * rows.run_stride, 0, b + run * rows.run_pairs * 2 * kPanel,
+                   rows.run_pairs, sums + r * kPanel, kPanel, run == 0);
+    }
+  }
+}
+#else
+template <int kRows, int kUsed>
+HWY_NOINLINE void WindowTile(const WindowRows& rows, std::int64_t row, const std::int8_t* HWY_RESTRICT b,
+                             std::int32_t* HWY_RESTRICT sums) {
+  const DI d;
+  const std::int16_t* at[kRows];
+  VI sum[kRows][kUsed], more[kRows][kUsed];  // x86 leaves the second at zero, and it goes away
+  HWY_UNROLL(16)
+  for (int r = 0; r < kRows; ++r) {
+    at[r] = rows.at[row + r];
+    HWY_UNROLL(4)
+    for (int v = 0; v < kUsed; ++v) sum[r][v] = more[r][v] = hn::Zero(d);
+  }
+  const std::int64_t runs = rows.runs, pairs = rows.run_pairs, stride = rows.run_stride;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    const std::int64_t begin = run * stride, end = begin + 2 * pairs;
+    for (std::int64_t k = begin; k < end; k += 2) {
+      VH column[kUsed];
+      HWY_UNROLL(4)
+      for (int v = 0; v < kUsed; ++v) column[v] = LoadPairs(b + v * 2 * kLanes);
+      b += 2 * kPanel;
+      HWY_UNROLL(16)
+      for (int r = 0; r < kRows; ++r) {
+        std::int32_t pair;
+        std::memcpy(&pair, at[r] + k, sizeof(pair));
+        const VH x = hn::BitCast(DH(), hn::Set(d, pair));
+        HWY_UNROLL(4)
+        for (int v = 0; v < kUsed; ++v) AddPairs(x, column[v], sum[r][v], more[r][v]);
+      }
+    }
+  }
+  HWY_UNROLL(16)
+  for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kUsed; ++v) {
+      hn::StoreU(hn::RearrangeToOddPlusEven(sum[r][v], more[r][v]), d, sums + r * kPanel + v * kLanes);
+    }
+  }
+}
+#endif
+
+template <int kUsed, int... kRows>
+HWY_INLINE auto WindowTileOf(int rows, std::integer_sequence<int, kRows...>) {
+  using Tile = void (*)(const WindowRows&, std::int64_t, const std::int8_t*, std::int32_t*);
+  static constexpr Tile all[] = {WindowTile<kRows + 1, kUsed>...};
+  return all[rows - 1];
+}
+
+HWY_INLINE void WindowTiles(int tile_rows, bool half, const WindowRows& rows, std::int64_t row,
+                            const std::int8_t* b, std::int32_t* sums) {
+  constexpr auto kEach = std::make_integer_sequence<int, kTileRows>();
+  constexpr int kHalf = kVectors > 1 ? kVectors / 2 : 1;
+  const auto tile = half ? WindowTileOf<kHalf>(tile_rows, kEach) : WindowTileOf<kVectors>(tile_rows, kEach);
+  tile(rows, row, b, sums);
+}
+
+// Windows [first, first + count).
+HWY_INLINE void FindWindows(const ConvRuns& runs, const std::int16_t* image, std::int64_t first,
+                            std::int64_t count, WindowRows& rows) {
+  const auto& [d, h, w] = runs.sizes.window;
+  std::int64_t ow = first % w.output, oh = first / w.output % h.output, n = first / (w.output * h.output);
+  for (std::int64_t i = 0; i < count; ++i) {
+    rows.at[i] =
+        image + (n * runs.height() + oh * h.stride) * runs.line() + ow * w.stride * runs.sizes.in_channels;
+    if (++ow < w.output) continue;
+    ow = 0;
+    if (++oh < h.output) continue;
+    oh = 0;
+    ++n;
+  }
+}
+
+void ConvWhole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,
+               ThreadPool& pool) {
+  struct Job {
+    const ConvRuns& runs;
+    const std::int16_t* image;
+    const WholeProduct& product;
+    Cut cut;
+  } const job{runs, image, product,
+              Cut(product.m, product.n, product.k, std::max<std::int64_t>(product.k, 1))};
+  pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(product.k),
+           [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
+             const WholeProduct& of = job.product;
+             const WholeFinish finish(of);
+             WindowRows rows;
+             rows.runs = job.runs.sizes.window[1].kernel;
+             rows.run_pairs = job.runs.even_length() / 2;
+             rows.run_stride = job.runs.line() * job.runs.sizes.window[1].dilation;
+             HWY_ALIGN std::int32_t sums[kTileRows * kPanel];
+             for (std::int64_t block = first; block < last; ++block) {
+               const std::int64_t row0 = block / job.cut.panel_blocks * job.cut.rows;
+               const std::int64_t count = std::min(job.cut.rows, of.m - row0);
+               const std::int64_t panel0 = block % job.cut.panel_blocks * job.cut.panels;
+               const std::int64_t panel1 = std::min(panel0 + job.cut.panels, Ratio(of.n, kPanel));
+               FindWindows(job.runs, job.image, row0, count, rows);
+               for (std::int64_t p = panel0; p < panel1; ++p) {
+                 const bool half = of.n - p * kPanel <= kPanel / 2;
+                 for (std::int64_t r = 0; r < count; r += kTileRows) {
+                   const int tile_rows = static_cast<int>(std::min<std::int64_t>(kTileRows, count - r));
+                   WindowTiles(tile_rows, half, rows, r, of.b->narrow(p), sums);
+                   finish.Tile(sums, row0 + r, tile_rows, p * kPanel);
+                 }
+               }
+             }
+           });
+}
+
+// One line of the image: `width` places of `channels`, from as many bytes.
+template <class T>
+HWY_INLINE void WidenLine(const ConvRuns& runs, const T* x, bool channels_last, std::int32_t zero,
+                          std::int64_t n, std::int64_t h, std::int16_t* to) {
+  const auto& [d, height, width] = runs.sizes.window;
+  const std::int64_t channels = runs.sizes.in_channels, line = width.input * channels;
+  const auto less = static_cast<std::int16_t>(zero);
+  std::fill_n(to, width.before * channels, std::int16_t{0});
+  to += width.before * channels;
+  if (channels_last) {
+    const T* HWY_RESTRICT from = x + (n * height.input + h) * line;
+    for (std::int64_t i = 0; i < line; ++i) to[i] = static_cast<std::int16_t>(from[i] - less);
+  } else {
+    const T* HWY_RESTRICT from = x + (n * channels * height.input + h) * width.input;
+    const std::int64_t plane = height.input * width.input;
+    if (channels == 3) {
+      for (std::int64_t i = 0; i < width.input; ++i) {
+        to[3 * i] = static_cast<std::int16_t>(from[i] - less);
+        to[3 * i + 1] = static_cast<std::int16_t>(from[plane + i] - less);
+        to[3 * i + 2] = static_cast<std::int16_t>(from[2 * plane + i] - less);
+      }
+    } else {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t i = 0; i < width.input; ++i)
+          to[i * channels + c] = static_cast<std::int16_t>(from[c * plane + i] - less);
+      }
+    }
+  }
+  std::fill_n(to + line, width.after * channels, std::int16_t{0});
+}
+
+// Lines [first, last) of batch · height.
+void WidenLines(const ConvRuns& runs, bool is_signed, const void* x, bool channels_last, std::int32_t zero,
+                std::int64_t first, std::int64_t last, std::int16_t* to) {
+  for (std::int64_t i = first; i < last; ++i) {
+    const WindowAxis& height = runs.sizes.window[1];
+    const std::int64_t n = i / runs.height(), h = i % runs.height() - height.before;
+    std::int16_t* line = to + i * runs.line();
+    if (h < 0 || h >= height.input) {
+      std::fill_n(line, runs.line(), std::int16_t{0});
+    } else if (is_signed) {
+      WidenLine(runs, static_cast<const std::int8_t*>(x), channels_last, zero, n, h, line);
+    } else {
+      WidenLine(runs, static_cast<const std::uint8_t*>(x), channels_last, zero, n, h, line);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace anybit::kernels {
+
+HWY_EXPORT(ConvWhole);
+HWY_EXPORT(WidenLines);
+
+bool ConvRuns::fit(const ConvSizes& sizes) {
+  return sizes.groups == 1 && sizes.window[0].kernel == 1 && sizes.window[2].dilation == 1;
+}
+
+void ConvRuns::widen(Whole type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,
+                     ThreadPool& pool) const {
+  constexpr std::int64_t kPart = 64 << 10;  // numbers worth handing to another thread
+  const auto body = [&](std::int64_t first, std::int64_t last) {
+    HWY_DYNAMIC_DISPATCH(WidenLines)(*this, type == Whole::int8, x, channels_last, zero, first, last, to);
+  };
+  pool.run(sizes.batch * height(), std::max<std::int64_t>(1, kPart / std::max<std::int64_t>(1, line())),
+           [&body](std::int64_t first, std::int64_t last) { body(first, last); });
+  to[elements() - 1] = 0;
+}
+
+void conv_whole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,
+                ThreadPool& pool) {
+  if (product.m <= 0 || product.n <= 0) return;
+  HWY_DYNAMIC_DISPATCH(ConvWhole)(runs, image, product, pool);
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE

@@ -1,0 +1,246 @@
+// Convolutions of 8-bit integers against plain loops, for every SIMD target this CPU has; extreme values
+// among them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "hwy/highway.h"
+#include "kernels/conv_whole.hpp"
+#include "kernels/depthwise_whole.hpp"
+
+namespace anybit::kernels {
+namespace {
+
+constexpr unsigned kSeed = 20261116;
+
+class WholeConvOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+  std::mt19937 random_{kSeed};
+  ThreadPool pool_{2};
+};
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+struct Shape {
+  std::int64_t batch, in_channels, out_channels, groups, height, width, kernel, stride, dilation, before,
+      after;
+};
+std::ostream& operator<<(std::ostream& out, const Shape& s) {
+  return out << s.in_channels << " to " << s.out_channels << " channels, " << s.height << "x" << s.width
+             << ", kernel " << s.kernel << ", stride " << s.stride << ", dilation " << s.dilation
+             << ", padding " << s.before << " and " << s.after << ", seed " << kSeed;
+}
+
+WindowAxis axis(std::int64_t input, const Shape& s) {
+  const std::int64_t reach = (s.kernel - 1) * s.dilation + 1;
+  return {.input = input,
+          .output = (input + s.before + s.after - reach) / s.stride + 1,
+          .kernel = s.kernel,
+          .stride = s.stride,
+          .dilation = s.dilation,
+          .before = s.before,
+          .after = s.after};
+}
+ConvSizes sizes_of(const Shape& s) {
+  return {.batch = s.batch,
+          .in_channels = s.in_channels,
+          .out_channels = s.out_channels,
+          .groups = s.groups,
+          .window = {WindowAxis{}, axis(s.height, s), axis(s.width, s)}};
+}
+
+// A convolution's numbers; extreme ones make sums as large as they can be.
+struct Case {
+  ConvSizes sizes;
+  bool x_signed;
+  std::int32_t x_zero;
+  std::vector<std::uint8_t> x;  // channels last; signed ones as their bits
+  std::vector<std::int16_t> w;  // [out][in per group][tap]
+  std::vector<std::int32_t> bias;
+  std::vector<float> multiplier;
+
+  Case(const ConvSizes& of, bool is_signed, std::int32_t largest, bool extreme, std::mt19937& random)
+      : sizes(of), x_signed(is_signed), x_zero(is_signed ? -128 : 255) {
+    x.resize(at(sizes.batch * sizes.in_channels * input_size(sizes.window)));
+    w.resize(at(sizes.out_channels * sizes.depth()));
+    for (auto& one : x) {
+      one = static_cast<std::uint8_t>(extreme ? (is_signed ? 127 : 0) : static_cast<int>(random() % 256));
+    }
+    for (auto& one : w) {
+      one = static_cast<std::int16_t>(
+          extreme ? -largest : static_cast<std::int32_t>(random() % at(2 * largest)) - largest);
+    }
+    for (std::int64_t c = 0; c < sizes.out_channels; ++c) {
+      bias.push_back(static_cast<std::int32_t>(random() % 20001) - 10000);
+      multiplier.push_back(static_cast<float>(random() % 1000 + 1) * 1e-6f);
+    }
+  }
+
+  std::int64_t value(std::int64_t i) const {
+    return (x_signed ? std::int64_t{static_cast<std::int8_t>(x[at(i)])} : std::int64_t{x[at(i)]}) - x_zero;
+  }
+  std::int64_t sum(std::int64_t n, std::int64_t oh, std::int64_t ow, std::int64_t o) const {
+    const auto& [d, h, width] = sizes.window;
+    const std::int64_t channels = sizes.in_per_group(), first = o / sizes.out_per_group() * channels;
+    std::int64_t total = bias[at(o)];
+    for (std::int64_t kh = 0; kh < h.kernel; ++kh) {
+      for (std::int64_t kw = 0; kw < width.kernel; ++kw) {
+        const std::int64_t ih = start_of(h, oh) + kh * h.dilation,
+                           iw = start_of(width, ow) + kw * width.dilation;
+        if (ih < 0 || ih >= h.input || iw < 0 || iw >= width.input) continue;
+        const std::int64_t place = ((n * h.input + ih) * width.input + iw) * sizes.in_channels + first;
+        for (std::int64_t i = 0; i < channels; ++i) {
+          total += value(place + i) * w[at(((o * channels + i) * h.kernel + kh) * width.kernel + kw)];
+        }
+      }
+    }
+    return total;
+  }
+  int code(std::int64_t total, std::int64_t o, std::int32_t zero, int low, int high) const {
+    const float scaled = std::nearbyint(static_cast<float>(total) * multiplier[at(o)]);
+    return static_cast<int>(std::min(std::max(scaled + static_cast<float>(zero), static_cast<float>(low)),
+                                     static_cast<float>(high)));
+  }
+  template <class Y>
+  void check(const std::vector<Y>& y, std::int32_t zero) const {
+    const auto& [d, h, w] = sizes.window;
+    std::size_t i = 0;
+    for (std::int64_t n = 0; n < sizes.batch; ++n) {
+      for (std::int64_t place = 0; place < h.output * w.output; ++place) {
+        for (std::int64_t o = 0; o < sizes.out_channels; ++o, ++i) {
+          const std::int64_t total = sum(n, place / w.output, place % w.output, o);
+          const int expected =
+              code(total, o, zero, std::numeric_limits<Y>::min(), std::numeric_limits<Y>::max());
+          ASSERT_EQ(int{y[i]}, expected) << "place " << place << ", channel " << o;
+        }
+      }
+    }
+  }
+};
+
+template <class Y>
+void check_depthwise(const Case& test) {
+  const ConvSizes& sizes = test.sizes;
+  const DepthwiseBlocks blocks{sizes.out_channels};
+  const std::int64_t taps = kernel_size(sizes.window), pairs = (taps + 1) / 2;
+  std::vector<std::int16_t> weights(at(blocks.slots() * 2 * pairs));
+  std::vector<std::int32_t> bias(at(blocks.slots()));
+  std::vector<float> multiplier(at(blocks.slots()));
+  for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
+    const std::int64_t c = blocks.channel(slot);
+    if (c >= sizes.out_channels) continue;
+    std::int32_t sum = 0;
+    for (std::int64_t t = 0; t < taps; ++t) {
+      const std::int64_t pair = (slot / 16 * pairs + t / 2) * 16 + slot % 16;
+      weights[at(pair * 2 + t % 2)] = test.w[at(c * taps + t)];
+      sum += test.w[at(c * taps + t)];
+    }
+    bias[at(slot)] = test.bias[at(c)] - test.x_zero * sum;
+    multiplier[at(slot)] = test.multiplier[at(c)];
+  }
+  const std::int64_t rows = sizes.batch * sizes.window[1].output;
+  std::vector<Y> y(at(rows * sizes.window[2].output * sizes.out_channels));
+  const DepthwiseWhole work{.sizes = sizes,
+                            .weights = weights.data(),
+                            .bias = bias.data(),
+                            .multiplier = multiplier.data(),
+                            .x_signed = test.x_signed,
+                            .y_signed = std::is_signed_v<Y>,
+                            .x_zero = test.x_zero,
+                            .y_zero = 3,
+                            .x = test.x.data(),
+                            .y = y.data()};
+  depthwise_whole(work, 0, rows / 2);
+  depthwise_whole(work, rows / 2, rows);
+  test.check(y, 3);
+}
+
+TEST_P(WholeConvOnEveryTarget, DepthwiseOnesAreThoseOfPlainLoops) {
+  const std::int64_t channels[] = {1, 8, 15, 16, 17, 32, 40};
+  for (const std::int64_t c : channels) {
+    for (const Shape& s : {Shape{1, c, c, c, 5, 7, 3, 1, 1, 1, 1}, Shape{2, c, c, c, 9, 6, 5, 2, 1, 2, 2},
+                           Shape{1, c, c, c, 8, 12, 3, 1, 3, 2, 3}, Shape{1, c, c, c, 3, 3, 2, 1, 1, 0, 1},
+                           Shape{1, c, c, c, 16, 17, 16, 1, 1, 0, 0}}) {
+      SCOPED_TRACE(::testing::Message() << s);
+      for (const bool extreme : {false, true}) {
+        check_depthwise<std::uint8_t>({sizes_of(s), false, 255, extreme, random_});
+        check_depthwise<std::int8_t>({sizes_of(s), true, 255, extreme, random_});
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+template <class Y>
+void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
+  const ConvSizes& sizes = test.sizes;
+  const ConvRuns runs{sizes};
+  const auto& [d, h, w] = sizes.window;
+  std::vector<std::int8_t> b(at(runs.depth() * sizes.out_channels));
+  for (std::int64_t o = 0; o < sizes.out_channels; ++o) {
+    for (std::int64_t i = 0; i < sizes.in_channels; ++i) {
+      for (std::int64_t t = 0; t < h.kernel * w.kernel; ++t) {
+        const std::int64_t k = t / w.kernel * runs.even_length() + t % w.kernel * sizes.in_channels + i;
+        b[at(k * sizes.out_channels + o)] =
+            static_cast<std::int8_t>(test.w[at((o * sizes.in_channels + i) * h.kernel * w.kernel + t)]);
+      }
+    }
+  }
+  const PackedWholes packed({Whole::int8, b.data(), sizes.out_channels, 1}, runs.depth(), sizes.out_channels,
+                            {});
+  std::vector<std::uint8_t> x = test.x;
+  const std::int64_t space = h.input * w.input;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()) && !channels_last; ++i) {
+    const std::int64_t n = i / (space * sizes.in_channels), c = i % sizes.in_channels;
+    x[at((n * sizes.in_channels + c) * space + i / sizes.in_channels % space)] = test.x[at(i)];
+  }
+  std::vector<std::int16_t> image(at(runs.elements()), -1);
+  runs.widen(test.x_signed ? Whole::int8 : Whole::uint8, x.data(), channels_last, test.x_zero, image.data(),
+             pool);
+  WholeProduct product{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
+  std::vector<Y> y(at(product.m * product.n));
+  product.k = runs.depth();
+  product.b = &packed;
+  product.c = y.data();
+  product.c_stride = sizes.out_channels;
+  product.epilogue = {.type = std::is_signed_v<Y> ? WholeResult::int8 : WholeResult::uint8,
+                      .bias = {test.bias.data(), 0, 1},
+                      .scale = {test.multiplier.data(), 0, 1},
+                      .zero_point = 7,
+                      .low = std::numeric_limits<Y>::min(),
+                      .high = std::numeric_limits<Y>::max()};
+  conv_whole(runs, image.data(), product, pool);
+  test.check(y, 7);
+}
+
+TEST_P(WholeConvOnEveryTarget, ThoseOnAWholeImageAreThoseOfPlainLoops) {
+  for (const Shape& s : {Shape{1, 3, 8, 1, 9, 11, 3, 2, 1, 1, 1}, Shape{2, 3, 20, 1, 13, 9, 7, 2, 1, 3, 3},
+                         Shape{1, 5, 33, 1, 6, 7, 3, 1, 1, 0, 2}, Shape{1, 16, 24, 1, 5, 40, 3, 1, 1, 1, 1},
+                         Shape{1, 1, 1, 1, 4, 4, 4, 1, 1, 0, 0}, Shape{1, 8, 17, 1, 7, 5, 1, 2, 1, 0, 0}}) {
+    for (const bool channels_last : {true, false}) {
+      SCOPED_TRACE(::testing::Message() << s);
+      for (const bool extreme : {false, true}) {
+        check_conv<std::uint8_t>({sizes_of(s), false, 128, extreme, random_}, channels_last, pool_);
+        check_conv<std::int8_t>({sizes_of(s), true, 128, extreme, random_}, channels_last, pool_);
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(WholeConvOnEveryTarget, SumsOfSixtyThousandExtremeProductsAreExact) {
+  const Shape s{1, 6667, 3, 1, 3, 4, 3, 1, 1, 0, 0};
+  check_conv<std::uint8_t>({sizes_of(s), false, 128, true, random_}, true, pool_);
+  check_conv<std::int8_t>({sizes_of(s), true, 128, true, random_}, true, pool_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, WholeConvOnEveryTarget,
+                         ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& info) { return hwy::TargetName(info.param); });
+
+}  // namespace
+}  // namespace anybit::kernels
