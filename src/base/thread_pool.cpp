@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -20,11 +21,33 @@ struct Job {
   std::int64_t count, chunk, chunks;
   const Body& body;
   std::atomic<std::int64_t> next = 0;
-  // Guarded by the pool's mutex.
-  int helpers = 0;
+  // Changed under the pool's mutex.
+  std::atomic<int> helpers = 0;
   std::exception_ptr error = nullptr;
   std::condition_variable helpers_left = {};
 };
+
+// Work often comes again within microseconds, sooner than a sleeping thread wakes up: whoever waits looks
+// around for so long before it sleeps.
+constexpr std::chrono::microseconds kLookAround{50};
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Until it is true, but not for long.
+template <class Condition>
+void look_around(const Condition& condition) {
+  const auto end = std::chrono::steady_clock::now() + kLookAround;
+  for (int turn = 1; !condition(); ++turn) {
+    relax();
+    if (turn % 16 == 0 && std::chrono::steady_clock::now() > end) return;
+  }
+}
 
 thread_local bool inside_body = false;
 
@@ -40,6 +63,8 @@ struct ThreadPool::State {
   std::condition_variable work_came;
   std::vector<Job*> jobs;
   bool stopping = false;
+  int sleeping = 0;                     // workers that have to be woken up
+  std::atomic<std::uint64_t> came = 0;  // how many jobs there have been
   std::vector<std::thread> workers;
 
   // Takes chunks until none is left. An exception leaves the rest undone.
@@ -60,7 +85,15 @@ struct ThreadPool::State {
   void serve() {
     std::unique_lock lock(mutex);
     for (;;) {
+      if (jobs.empty() && !stopping) {
+        const std::uint64_t seen = came;
+        lock.unlock();
+        look_around([&] { return came != seen; });
+        lock.lock();
+      }
+      ++sleeping;
       work_came.wait(lock, [&] { return stopping || !jobs.empty(); });
+      --sleeping;
       if (stopping) return;
       Job& job = *jobs.front();
       ++job.helpers;
@@ -68,6 +101,7 @@ struct ThreadPool::State {
       work_on(job);
       lock.lock();
       std::erase(jobs, &job);  // its chunks are all given away
+      // The caller takes the lock before it goes: the job is there until this is done.
       if (--job.helpers == 0) job.helpers_left.notify_one();
     }
   }
@@ -103,15 +137,22 @@ void ThreadPool::run(std::int64_t count, std::int64_t chunk, const Body& body) {
     return;
   }
   Job job{.count = count, .chunk = chunk, .chunks = chunks, .body = body};
+  std::int64_t asleep = 0;
   {
     const std::lock_guard lock(state_->mutex);
     state_->jobs.push_back(&job);
+    ++state_->came;
+    asleep = state_->sleeping;
   }
-  const auto wanted = std::min(chunks - 1, static_cast<std::int64_t>(state_->workers.size()));
-  for (std::int64_t i = 0; i < wanted; ++i) state_->work_came.notify_one();
+  for (std::int64_t i = 0; i < std::min(chunks - 1, asleep); ++i) state_->work_came.notify_one();
   state_->work_on(job);
   std::unique_lock lock(state_->mutex);
   std::erase(state_->jobs, &job);
+  if (job.helpers != 0) {
+    lock.unlock();
+    look_around([&] { return job.helpers == 0; });
+    lock.lock();
+  }
   job.helpers_left.wait(lock, [&] { return job.helpers == 0; });
   if (job.error != nullptr) std::rethrow_exception(job.error);
 }

@@ -14,8 +14,36 @@ namespace {
 using Powers = std::array<float, 256>;
 
 template <class Q>
-void run_line(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers, Quantization to,
-              WholeRange range) {
+Q code_of(std::size_t place) {  // codes in the order of their values
+  return static_cast<Q>(static_cast<int>(place) + std::numeric_limits<Q>::lowest());
+}
+template <class Q>
+std::size_t place_of(Q code) {
+  return static_cast<std::size_t>(code - std::numeric_limits<Q>::lowest());
+}
+
+// How often each code is there, by place. Four counters of each: the same code again need not wait.
+template <class Q>
+std::array<std::int64_t, 256> counts_of(const Q* in, std::int64_t n, std::int64_t stride) {
+  std::array<std::array<std::uint32_t, 256>, 4> parts{};
+  std::array<std::int64_t, 256> counts{};
+  constexpr std::int64_t kRun = std::int64_t{1} << 30;
+  for (std::int64_t first = 0; first < n; first += kRun) {
+    const std::int64_t last = std::min(n, first + kRun);
+    for (std::int64_t i = first; i < last; ++i)
+      ++parts[static_cast<std::size_t>(i % 4)][place_of(in[i * stride])];
+    for (auto& part : parts) {
+      for (std::size_t place = 0; place < counts.size(); ++place) counts[place] += part[place];
+      part.fill(0);
+    }
+  }
+  return counts;
+}
+
+// Short lines, element by element.
+template <class Q>
+void run_short(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers,
+               Quantization to, WholeRange range) {
   Q top = std::numeric_limits<Q>::lowest();
   for (std::int64_t i = 0; i < n; ++i) top = std::max(top, in[i * stride]);
   double sum = 0;
@@ -26,6 +54,31 @@ void run_line(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Po
     const float y = power(in[i * stride]) * factor;
     out[i * stride] = static_cast<Q>(quantized(static_cast<double>(y), to.zero_point, range));
   }
+}
+
+// There are 256 codes at most: each that is there gets its result once.
+template <class Q>
+void run_line(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers, Quantization to,
+              WholeRange range) {
+  if (n < 256) return run_short(in, out, n, stride, powers, to, range);
+  const auto counts = counts_of(in, n, stride);
+  std::size_t top = counts.size() - 1;
+  while (counts[top] == 0) --top;
+  double sum = 0;
+  for (std::size_t place = 0; place <= top; ++place)
+    sum += static_cast<double>(counts[place]) * static_cast<double>(powers[top - place]);
+  const auto factor = static_cast<float>(1.0 / (sum * static_cast<double>(to.scale)));
+  ByteTable table{};
+  for (std::size_t place = 0; place <= top; ++place) {
+    if (counts[place] == 0) continue;
+    const float y = powers[top - place] * factor;
+    table[static_cast<std::uint8_t>(code_of<Q>(place))] =
+        static_cast<std::uint8_t>(quantized(static_cast<double>(y), to.zero_point, range));
+  }
+  const auto* from = reinterpret_cast<const std::uint8_t*>(in);
+  auto* target = reinterpret_cast<std::uint8_t*>(out);
+  if (stride == 1) return look_up(table, from, target, n);
+  for (std::int64_t i = 0; i < n; ++i) target[i * stride] = table[from[i * stride]];
 }
 
 Result<void> run(Frame& frame) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/look_up.hpp"
 #include "ops/convert.hpp"
 #include "ops/rules.hpp"
 
@@ -65,7 +66,7 @@ Result<Quantization> quantization_at(const Frame& frame, std::size_t scale, std:
 }
 
 void look_up(const ByteTable& table, const std::uint8_t* in, std::uint8_t* out, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = table[in[i]];
+  kernels::look_up(in, table.data(), out, static_cast<std::size_t>(n));
 }
 
 Result<ParameterRuns> ParameterRuns::of(const Frame& frame, const Array& tensor, const Array& scale) {
