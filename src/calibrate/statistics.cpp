@@ -1,9 +1,9 @@
 #include "calibrate/statistics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <tuple>
 
 #include "base/error.hpp"
@@ -84,8 +84,10 @@ Counter::Counter() : table_(std::make_unique<std::uint32_t[]>(kernels::kTopCount
 
 void Counter::count(const float* x, std::size_t n, const kernels::Extremes& seen, Bins& bins,
                     std::mutex& guard) {
-  constexpr std::size_t kFew = 1024;  // below this the table's pages take longer to read than the values
-  if (n < kFew) {
+  // Few values are counted faster one by one than the table's pages are read.
+  const std::size_t pages = 1 + std::size_t{seen.largest_top} / Bins::kPerPage -
+                            std::min(seen.smallest_top, seen.largest_top) / Bins::kPerPage;
+  if (n < 32 * pages) {
     const std::lock_guard lock(guard);
     return count_few(x, n, bins);
   }
@@ -97,29 +99,20 @@ void Counter::count(const float* x, std::size_t n, const kernels::Extremes& seen
   }
 }
 
-// Pages between the smallest and the largest magnitude, of both signs; then zeros, infinities and NaN, which
-// are counted elsewhere.
+// Pages between the smallest and the largest magnitude, of both signs; zeros, infinities and NaN are counted
+// elsewhere.
 void Counter::flush(const kernels::Extremes& seen, Bins& bins) {
-  constexpr std::size_t kPerPage = Bins::kPerPage, kLanes = kernels::kTopLanes;
-  const auto clear = [&](std::size_t key, std::size_t keys) {
-    std::memset(table_.get() + key * kLanes, 0, keys * kLanes * sizeof(std::uint32_t));
-  };
+  const std::span<std::uint32_t, kernels::kTopCounters> table(table_.get(), kernels::kTopCounters);
+  std::array<std::uint32_t, Bins::kPerPage> sums{};
   for (const std::size_t sign : {std::size_t{0}, std::size_t{kSign}}) {
-    clear(sign, 1);
-    if (seen.nans + seen.infinities > 0) clear(sign + kInfinity, kPerPage);
-    for (std::size_t page = seen.smallest_top / kPerPage; page <= seen.largest_top / kPerPage; ++page) {
-      const std::size_t first = sign + page * kPerPage;
-      const std::uint32_t* counters = table_.get() + first * kLanes;
-      std::uint32_t any = 0;
-      for (std::size_t i = 0; i < kPerPage * kLanes; ++i) any |= counters[i];
-      if (any == 0) continue;
-      Bins::Page& target = bins.make_page(first / kPerPage);
-      for (std::size_t i = 0; i < kPerPage; ++i) {
-        std::uint64_t sum = 0;
-        for (std::size_t lane = 0; lane < kLanes; ++lane) sum += counters[i * kLanes + lane];
-        target[i] += sum;
-      }
-      clear(first, kPerPage);
+    kernels::take_tops(table, sign, std::span(sums).first(1));
+    if (seen.nans + seen.infinities > 0) kernels::take_tops(table, sign + kInfinity, sums);
+    for (std::size_t page = seen.smallest_top / Bins::kPerPage; page <= seen.largest_top / Bins::kPerPage;
+         ++page) {
+      const std::size_t first = sign + page * Bins::kPerPage;
+      if (!kernels::take_tops(table, first, sums)) continue;
+      Bins::Page& target = bins.make_page(first / Bins::kPerPage);
+      for (std::size_t i = 0; i < Bins::kPerPage; ++i) target[i] += sums[i];
     }
   }
 }

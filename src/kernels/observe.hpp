@@ -20,14 +20,18 @@ struct Extremes {
 
 Extremes extremes(const float* x, std::size_t n);
 
-// Counters for 2^16 patterns. Neighbours in memory hit different counters of a pattern: a processor that adds
-// to one counter many times in a row waits for each addition to be stored.
-inline constexpr std::size_t kTopLanes = 4;
-inline constexpr std::size_t kTopCounters = std::size_t{65536} * kTopLanes;
-// A counter cannot overflow below this many floats.
+// Counters for 2^16 patterns, four of each: neighbours in memory hit different ones, since a processor that
+// adds to one counter many times in a row waits for each addition to be stored. The four lie apart by no
+// power of two, so that they do not share places in the cache.
+inline constexpr std::size_t kTopLanes = 4, kTopStride = 65536 + 272;
+inline constexpr std::size_t kTopCounters = kTopLanes * kTopStride;
+// A pattern's counters together cannot overflow below this many floats.
 inline constexpr std::size_t kMostTops = std::size_t{1} << 31;
 
-// Adds to table[pattern · kTopLanes + lane]; the lanes of a pattern together are how often it occurs.
+// Adds to table[pattern + lane · kTopStride].
 void count_tops(const float* x, std::size_t n, std::span<std::uint32_t, kTopCounters> table);
+// How often the patterns from `first` on occurred; their counters become zero. False if none did.
+bool take_tops(std::span<std::uint32_t, kTopCounters> table, std::size_t first,
+               std::span<std::uint32_t> sums);
 
 }  // namespace anybit::kernels

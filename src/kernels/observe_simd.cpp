@@ -119,12 +119,27 @@ void count_tops(const float* x, std::size_t n, std::span<std::uint32_t, kTopCoun
     std::uint64_t low = 0, high = 0;  // two floats each
     std::memcpy(&low, x + i, 8);
     std::memcpy(&high, x + i + 2, 8);
-    ++counters[(low >> 16 & 0xFFFF) * 4];
-    ++counters[(low >> 48) * 4 + 1];
-    ++counters[(high >> 16 & 0xFFFF) * 4 + 2];
-    ++counters[(high >> 48) * 4 + 3];
+    ++counters[low >> 16 & 0xFFFF];
+    ++counters[(low >> 48) + kTopStride];
+    ++counters[(high >> 16 & 0xFFFF) + 2 * kTopStride];
+    ++counters[(high >> 48) + 3 * kTopStride];
   }
-  for (; i < n; ++i) ++counters[std::size_t{std::bit_cast<std::uint32_t>(x[i]) >> 16} * 4];
+  for (; i < n; ++i) ++counters[std::bit_cast<std::uint32_t>(x[i]) >> 16];
+}
+
+bool take_tops(std::span<std::uint32_t, kTopCounters> table, std::size_t first,
+               std::span<std::uint32_t> sums) {
+  std::uint32_t* counters = table.data() + first;
+  std::uint32_t any = 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] =
+        counters[i] + counters[i + kTopStride] + counters[i + 2 * kTopStride] + counters[i + 3 * kTopStride];
+    any |= sums[i];
+  }
+  for (std::size_t lane = 0; any != 0 && lane < kTopLanes; ++lane) {
+    std::memset(counters + lane * kTopStride, 0, sums.size_bytes());
+  }
+  return any != 0;
 }
 
 }  // namespace anybit::kernels

@@ -4,6 +4,7 @@
 #include "base/try.hpp"
 #include "runtime/executor.hpp"
 #include "session/model_access.hpp"
+#include "session/port.hpp"
 #include "session/value.hpp"
 
 namespace anybit {
@@ -15,25 +16,6 @@ struct Executor::Content {
 };
 
 namespace {
-
-Port port_of(const runtime::Executor::Port& from) {
-  Port port;
-  port.name = from.name;
-  port.required = from.required;
-  if (!from.info->type) return port;
-  port.type = graph::to_string(*from.info->type);
-  const graph::TensorType* tensor = from.info->type->tensor();
-  if (!tensor) return port;
-  port.element_type = graph::name_of(tensor->element_type());
-  port.has_rank = tensor->shape.has_value();
-  if (!tensor->shape) return port;
-  for (const graph::Dimension& dim : tensor->shape->dims) {
-    const auto* symbol = std::get_if<std::string>(&dim.value);
-    port.dims.push_back(dim.known() ? dim.size() : -1);
-    port.symbols.push_back(symbol ? *symbol : std::string());
-  }
-  return port;
-}
 
 void take_profile(const runtime::Profile& from, RunProfile& to) {
   for (const runtime::Profile::Entry& one : from.entries) {
@@ -55,8 +37,10 @@ Result<Executor> Executor::make(const Model& model, const ExecutorOptions& optio
                                                     &ModelAccess::content(content->model).model);
     content->executor = TRY(runtime::Executor::make(
         graph, {.threads = options.threads, .max_memory = options.max_memory, .fuse = options.fuse}));
-    for (const auto& one : content->executor->inputs()) content->inputs.push_back(port_of(one));
-    for (const auto& one : content->executor->outputs()) content->outputs.push_back(port_of(one));
+    for (const auto& one : content->executor->inputs())
+      content->inputs.push_back(port_of(*one.info, one.required));
+    for (const auto& one : content->executor->outputs())
+      content->outputs.push_back(port_of(*one.info, one.required));
     return Executor(std::move(content));
   });
 }

@@ -1,0 +1,200 @@
+// anybit calibrate MODEL --data PATH…: finds the range of every value, and keeps them for quantization.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "anybit/calibrate.hpp"
+#include "command.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "sample_options.hpp"
+#include "spelling.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
+
+namespace anybit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model, output;
+  std::vector<std::string> merge;
+  LoadOptions load;
+  ExecutorOptions executor;
+  SampleArguments samples;
+  RangeOptions range;
+  bool observer_given = false;
+  CalibrateOptions calibrate;
+  bool list = false, json = false;
+};
+
+Error wrong_call(std::string message, std::string hint) {
+  return {Code::invalid_argument, std::move(message), {}, std::move(hint)};
+}
+
+Result<bool> needs_bins(const Options& options) {
+  if (!options.observer_given) return true;  // any observer may be asked for later
+  std::vector<std::string> names;
+  for (const Observer& one : observers()) {
+    if (one.name == options.range.observer) return one.needs_bins;
+    names.push_back(one.name);
+  }
+  std::string hint = did_you_mean(options.range.observer, names);
+  if (hint.empty()) hint = fmt::format("observers are {}", fmt::join(names, ", "));
+  return wrong_call(fmt::format("there is no observer '{}'", printable(options.range.observer)), hint);
+}
+
+Result<Ranges> gathered(Options& options) {
+  auto bins = needs_bins(options);
+  if (!bins.ok()) return std::move(bins).error();
+  if (options.samples.paths.empty()) return wrong_call("there are no samples", "--data PATH");
+  auto model = Model::load(options.model, options.load);
+  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  auto samples = open_samples(*model, options.samples);
+  if (!samples.ok()) return std::move(samples).error();
+  Progress progress("calibrating", "samples", samples->count());
+  options.calibrate.bins = *bins;
+  options.calibrate.threads = options.executor.threads;
+  options.calibrate.max_memory = options.executor.max_memory;
+  options.calibrate.progress = [&](std::int64_t done) { progress.show(done); };
+  auto ranges = calibrate_model(*model, *samples, options.calibrate);
+  if (!ranges.ok() && ranges.error().code == Code::invalid_data) {
+    Error error = std::move(ranges).error();
+    error.hint = "look at this sample; --allow-nan counts such values and leaves them out";
+    return error;
+  }
+  return ranges;
+}
+
+Result<Ranges> merged(const Options& options) {
+  auto all = Ranges::load(options.merge[0]);
+  for (std::size_t i = 1; all.ok() && i < options.merge.size(); ++i) {
+    const auto next = Ranges::load(options.merge[i]);
+    if (!next.ok()) return next.error();
+    all = all->merged(*next);
+    if (!all.ok()) return in_file(std::move(all).error(), options.merge[i]);
+  }
+  return all;
+}
+
+std::string number(float value) { return fmt::format("{:.6g}", value); }
+
+Result<std::string> text_of(const Ranges& ranges, const Options& options) {
+  std::string text = fmt::format("Samples {}\nValues  {}\n", ranges.samples(), ranges.tensors().size());
+  std::int64_t bad = 0, unseen = 0;
+  Table table({{"Value"},
+               {"Low", Table::Align::right},
+               {"High", Table::Align::right},
+               {"Elements", Table::Align::right},
+               {""}});
+  for (const Ranges::Tensor& one : ranges.tensors()) {
+    bad += one.first_bad.empty() ? 0 : 1;
+    unseen += one.samples == 0 ? 1 : 0;
+    const auto range = ranges.range(one.name, options.range);
+    if (!range.ok()) return range.error();
+    const std::string note = one.samples == 0        ? "no sample reached it"
+                             : one.first_bad.empty() ? ""
+                                                     : fmt::format("{} NaN, {} infinite, first in {}",
+                                                                   one.nans, one.infinities, one.first_bad);
+    const bool shown = options.list || !one.first_bad.empty() || one.samples == 0;
+    if (shown)
+      table.add({shortened(printable(one.name), 48), one.count ? number(range->low) : "",
+                 one.count ? number(range->high) : "", short_count(one.count), note});
+  }
+  if (bad > 0) text += styled(fmt::format("{} values have NaN or infinity\n", bad), Style::yellow);
+  if (unseen > 0) text += fmt::format("{} values were not reached by any sample\n", unseen);
+  if (!table.empty()) text += table.text(0);
+  if (!options.output.empty()) text += fmt::format("Written {}\n", options.output);
+  return text;
+}
+
+Result<std::string> json_of(const Ranges& ranges, const Options& options) {
+  Json json = {{"samples", ranges.samples()},
+               {"model", ranges.model_hash()},
+               {"observer", options.range.observer},
+               {"written", options.output},
+               {"tensors", Json::object()}};
+  for (const Ranges::Tensor& one : ranges.tensors()) {
+    const auto range = ranges.range(one.name, options.range);
+    if (!range.ok()) return range.error();
+    Json& tensor = json["tensors"][one.name];
+    tensor = {{"samples", one.samples},
+              {"count", one.count},
+              {"zeros", one.zeros},
+              {"nans", one.nans},
+              {"infinities", one.infinities}};
+    if (!one.first_bad.empty()) tensor["first_bad"] = one.first_bad;
+    if (one.count == 0) continue;
+    tensor["min"] = one.min;
+    tensor["max"] = one.max;
+    tensor["low"] = range->low;
+    tensor["high"] = range->high;
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<void> check(const Options& options) {
+  if (options.merge.empty() && options.model.empty())
+    return wrong_call("no model is given", "MODEL, or --merge A B");
+  if (!options.merge.empty() && !options.model.empty())
+    return wrong_call("ranges are merged without a model", "leave MODEL out");
+  std::error_code ignored;
+  if (!options.model.empty() && std::filesystem::equivalent(options.model, options.output, ignored))
+    return wrong_call("the ranges would replace the model", "another name for --output");
+  return {};
+}
+
+Result<void> run(Options& options) {
+  auto checked = check(options);
+  if (!checked.ok()) return checked;
+  auto ranges = options.merge.empty() ? gathered(options) : merged(options);
+  if (!ranges.ok()) return std::move(ranges).error();
+  auto saved = ranges->save(options.output);
+  if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
+  auto text = options.json ? json_of(*ranges, options) : text_of(*ranges, options);
+  if (!text.ok()) return std::move(text).error();
+  fmt::print("{}", *text);
+  return {};
+}
+
+std::function<Result<void>()> set_up(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "The ONNX file");
+  app.add_option("-o,--output", options->output, "Where to write the ranges")->required();
+  app.add_option("--merge", options->merge, "Ranges of the same model, calibrated apart, to put together")
+      ->type_name("RANGES...");
+  add_sample_options(app, "--data", options->samples);
+  CLI::Option* observer = app.add_option("--observer", options->range.observer,
+                                         "How ranges are chosen: minmax, moving_average, percentile, "
+                                         "entropy, mse. Ranges are written for "
+                                         "all of them unless one is named that needs less")
+                              ->capture_default_str();
+  app.add_option("--percentile", options->range.percentile, "Of values that the observer percentile keeps")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  app.add_option("--momentum", options->calibrate.momentum, "Of moving averages")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_flag("--allow-nan", options->calibrate.allow_nan,
+               "Count NaN and infinity and leave them out; otherwise they are an error");
+  add_executor_options(app, options->executor);
+  app.add_flag("--list", options->list, "Show the range of every value");
+  app.add_flag("--json", options->json, "Print everything as JSON");
+  add_load_options(app, options->load);
+  return [options, observer] {
+    options->observer_given = observer->count() > 0;
+    return run(*options);
+  };
+}
+
+}  // namespace
+
+Command calibrate_command() {
+  return {"Run a model on samples and write down the range of every value", set_up};
+}
+
+}  // namespace anybit::cli

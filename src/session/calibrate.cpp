@@ -1,0 +1,208 @@
+#include "anybit/calibrate.hpp"
+
+#include <deque>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/guard.hpp"
+#include "base/nearest.hpp"
+#include "base/try.hpp"
+#include "calibrate/gather.hpp"
+#include "calibrate/ranges_file.hpp"
+#include "calibrate/table.hpp"
+#include "onnx/content_hash.hpp"
+#include "ops/infer.hpp"
+#include "session/model_access.hpp"
+#include "session/ranges.hpp"
+#include "session/value.hpp"
+
+namespace anybit {
+namespace {
+
+using graph::ElementType;
+
+bool may_be_real(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16 ||
+         type == ElementType::float64 || type == ElementType::undefined;
+}
+
+// Inputs and results of nodes, in all graphs; those that are known to be no real numbers are left out.
+Result<std::vector<calibrate::Watched>> real_values(const graph::Model& model, bool bins) {
+  const ops::Inference facts = TRY(ops::infer(model));
+  std::set<std::string> names;  // graphs side by side may use the same ones
+  for (const ops::GraphFacts& one : facts.graphs) {
+    std::set<std::string> constants;
+    for (const graph::Tensor& tensor : one.graph->initializers) constants.insert(tensor.name.str());
+    for (const graph::ValueInfo& input : one.graph->inputs) {
+      const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
+      const bool real = may_be_real(type ? type->element_type() : ElementType::undefined);
+      if (real && constants.count(input.name.str()) == 0) names.insert(input.name.str());
+    }
+  }
+  for (const ops::NodeFacts& one : facts.nodes) {
+    for (std::size_t i = 0; i < one.node->outputs.size(); ++i) {
+      const bool known = i < one.outputs.size();
+      if (one.node->outputs[i].empty() || (known && !may_be_real(one.outputs[i].type))) continue;
+      if (one.node->op_type == "Constant") continue;
+      names.insert(one.node->outputs[i]);
+    }
+  }
+  std::vector<calibrate::Watched> watched;
+  for (const std::string& name : names) watched.push_back({name, bins});
+  return watched;
+}
+
+// The stream as gather wants it. Names of samples are kept as long as gather may ask for them.
+class Stream {
+ public:
+  explicit Stream(Samples& samples) : samples_(samples) {}
+
+  Result<std::optional<std::map<std::string, ops::Datum>>> next() {
+    auto sample = TRY(samples_.next());
+    if (!sample) return std::optional<std::map<std::string, ops::Datum>>();
+    std::map<std::string, ops::Datum> inputs;
+    for (const auto& [name, value] : *sample) {
+      auto datum = to_datum(value);
+      if (!datum.ok()) return std::move(datum).error().within(fmt::format("input '{}'", shown(name)));
+      inputs.emplace(name, std::move(datum).value());
+    }
+    remember(samples_.name());
+    return std::optional(std::move(inputs));
+  }
+
+  std::string name(std::int64_t number) {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t first = given_ - std::ssize(names_);
+    return number >= first && number < given_ ? names_[static_cast<std::size_t>(number - first)]
+                                              : std::string();
+  }
+
+  std::int64_t given() const { return given_; }
+
+ private:
+  void remember(std::string name) {
+    constexpr std::size_t kNames = 16384;
+    const std::lock_guard lock(mutex_);
+    names_.push_back(std::move(name));
+    if (names_.size() > kNames) names_.pop_front();
+    ++given_;
+  }
+
+  Samples& samples_;
+  std::mutex mutex_;
+  std::deque<std::string> names_;
+  std::int64_t given_ = 0;
+};
+
+Ranges::Tensor tensor_of(const std::string& name, const calibrate::Statistics& one) {
+  return {.name = name,
+          .samples = one.samples,
+          .count = one.count,
+          .zeros = one.zeros,
+          .nans = one.nans,
+          .infinities = one.infinities,
+          .min = one.min,
+          .max = one.max,
+          .average_min = one.average_min.value,
+          .average_max = one.average_max.value,
+          .has_bins = one.has_bins,
+          .first_bad = one.first_bad};
+}
+
+}  // namespace
+
+Ranges RangesAccess::make(calibrate::Ranges ranges) {
+  auto content = std::make_shared<Ranges::Content>();
+  for (const auto& [name, one] : ranges.tensors) content->tensors.push_back(tensor_of(name, one));
+  content->ranges = std::move(ranges);
+  return Ranges(std::move(content));
+}
+
+Result<Ranges> Ranges::load(const std::string& path) noexcept {
+  return guarded([&]() -> Result<Ranges> { return RangesAccess::make(TRY(calibrate::load_ranges(path))); });
+}
+
+Result<void> Ranges::save(const std::string& path) const noexcept {
+  return guarded([&] { return calibrate::save_ranges(content_->ranges, path); });
+}
+
+Result<Ranges> Ranges::merged(const Ranges& other) const noexcept {
+  return guarded([&]() -> Result<Ranges> {
+    calibrate::Ranges both = content_->ranges;
+    TRY(calibrate::merge(both, other.content_->ranges));
+    return RangesAccess::make(std::move(both));
+  });
+}
+
+Result<void> Ranges::check_belongs(const Model& model) const noexcept {
+  return guarded(
+      [&]() -> Result<void> { return calibrate::check_belongs(content_->ranges, TRY(content_hash(model))); });
+}
+
+std::int64_t Ranges::samples() const noexcept { return content_->ranges.samples; }
+const std::string& Ranges::model_hash() const noexcept { return content_->ranges.model; }
+const std::vector<Ranges::Tensor>& Ranges::tensors() const noexcept { return content_->tensors; }
+
+Result<Ranges::Range> Ranges::range(const std::string& tensor, const RangeOptions& options) const noexcept {
+  return guarded([&]() -> Result<Range> {
+    const calibrate::Descriptor* observer = TRY(calibrate::named(options.observer));
+    const auto found = content_->ranges.tensors.find(tensor);
+    if (found == content_->ranges.tensors.end()) {
+      std::vector<std::string_view> names;
+      for (const Tensor& one : content_->tensors) names.push_back(one.name);
+      return error_at(Code::not_found, {}, fmt::format("there are no ranges of '{}'", shown(tensor)),
+                      did_you_mean(tensor, names));
+    }
+    if (options.levels < 2 || !(options.percentile > 0 && options.percentile <= 100))
+      return invalid_argument("a grid has at least 2 levels, and a percentile lies above 0 and up to 100");
+    if (observer->needs_bins && !found->second.has_bins) {
+      return invalid_argument(fmt::format("{} needs bins, and these ranges have none", observer->name),
+                              "calibrate for that observer");
+    }
+    const auto chosen =
+        observer->choose(found->second, {.levels = options.levels, .symmetric = options.symmetric},
+                         {.percentile = options.percentile});
+    return Range{chosen.low, chosen.high};
+  });
+}
+
+std::vector<Observer> observers() {
+  std::vector<Observer> list;
+  for (const calibrate::Descriptor* one : calibrate::table())
+    list.push_back({std::string(one->name), std::string(one->summary), one->needs_bins});
+  return list;
+}
+
+Result<std::string> content_hash(const Model& model) noexcept {
+  return guarded([&] { return onnx::content_hash(ModelAccess::content(model).model); });
+}
+
+Result<Ranges> calibrate_model(const Model& model, Samples& samples,
+                               const CalibrateOptions& options) noexcept {
+  return guarded([&]() -> Result<Ranges> {
+    if (options.threads < 0 || options.threads > 1024)
+      return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
+    if (!(options.momentum >= 0 && options.momentum <= 1))
+      return invalid_argument(fmt::format("a momentum of {}", options.momentum), "0 to 1");
+    const graph::Model& inner = ModelAccess::content(model).model;
+    const auto watched = TRY(real_values(inner, options.bins));
+    Stream stream(samples);
+    auto found = TRY(calibrate::gather(
+        // Not owned: the caller's model lives longer.
+        std::shared_ptr<const graph::Model>(std::shared_ptr<const graph::Model>(), &inner), watched,
+        [&] { return stream.next(); },
+        {.threads = options.threads,
+         .max_memory = options.max_memory,
+         .momentum = options.momentum,
+         .allow_nan = options.allow_nan,
+         .sample_name = [&](std::int64_t number) { return stream.name(number); },
+         .progress = options.progress}));
+    calibrate::Ranges ranges;
+    ranges.model = TRY(content_hash(model));
+    ranges.samples = stream.given();
+    for (std::size_t i = 0; i < watched.size(); ++i) ranges.tensors[watched[i].name] = std::move(found[i]);
+    return RangesAccess::make(std::move(ranges));
+  });
+}
+
+}  // namespace anybit

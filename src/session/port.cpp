@@ -1,0 +1,40 @@
+#include "session/port.hpp"
+
+#include <algorithm>
+
+namespace anybit {
+
+Port port_of(const graph::ValueInfo& info, bool required) {
+  Port port;
+  port.name = info.name.str();
+  port.required = required;
+  if (!info.type) return port;
+  port.type = graph::to_string(*info.type);
+  const graph::TensorType* tensor = info.type->tensor();
+  if (!tensor) return port;
+  port.element_type = graph::name_of(tensor->element_type());
+  port.has_rank = tensor->shape.has_value();
+  if (!tensor->shape) return port;
+  for (const graph::Dimension& dim : tensor->shape->dims) {
+    const auto* symbol = std::get_if<std::string>(&dim.value);
+    port.dims.push_back(dim.known() ? dim.size() : -1);
+    port.symbols.push_back(symbol ? *symbol : std::string());
+  }
+  return port;
+}
+
+std::vector<Port> input_ports(const graph::Model& model) {
+  std::vector<Port> ports;
+  for (const graph::ValueInfo& info : model.graph->inputs) {
+    const auto named = [&](const graph::Tensor& one) { return one.name.str() == info.name.str(); };
+    const bool has_default =
+        std::ranges::any_of(model.graph->initializers, named) ||
+        std::ranges::any_of(model.graph->sparse_initializers,
+                            [&](const graph::SparseTensor& one) { return one.values && named(*one.values); });
+    if (has_default && model.ir_version.value_or(0) < 4) continue;
+    ports.push_back(port_of(info, !has_default));
+  }
+  return ports;
+}
+
+}  // namespace anybit
