@@ -85,6 +85,13 @@ std::optional<Affine> normalization(const Node& node, const Constants& constants
   return affine;
 }
 
+bool may_change(const Node& node, const Constants& constants, const graph::Index& index,
+                const PassOptions& options) {
+  const Tensor* weights = options.keeps(node) ? nullptr : constants.find(input(node, 1));
+  return weights && (index.uses(node.inputs[1]).size() <= 1 ||
+                     static_cast<std::int64_t>(weights->data.size()) <= options.growth);
+}
+
 std::optional<Linear> linear_of(const Node& node, const Constants& constants) {
   Linear linear{};
   if (node.outputs.empty()) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "passes/edit.hpp"
+#include "passes/table.hpp"
 
 namespace anybit::passes {
 
@@ -33,6 +34,9 @@ struct Linear {
   bool put_before(const Affine& affine);
 };
 
+// No rule names the node, and its constant weights are its own, or small enough to have them twice.
+bool may_change(const graph::Node& node, const Constants& constants, const graph::Index& index,
+                const PassOptions& options);
 // Nothing if the node is no such operator, or has no such weights.
 std::optional<Linear> linear_of(const graph::Node& node, const Constants& constants);
 // Puts the weights and the bias into the node: new constants of the graph. A MatMul becomes a Gemm.

@@ -57,17 +57,10 @@ class BatchNormFolder {
     return false;
   }
 
-  bool may_change(const Node& node, const graph::Index& index) const {
-    if (options_.keeps(node)) return false;
-    const graph::Tensor* weights = constants_.find(input(node, 1));
-    return weights && (index.uses(node.inputs[1]).size() <= 1 ||
-                       static_cast<std::int64_t>(weights->data.size()) <= options_.growth);
-  }
-
   bool fold(Graph& graph, std::size_t into, std::size_t norm, const Affine& affine, const graph::Index& index,
             bool norm_is_last) {
     Node& node = graph.nodes[into];
-    if (!may_change(node, index)) return false;
+    if (!may_change(node, constants_, index, options_)) return false;
     auto linear = linear_of(node, constants_);
     if (!linear) return false;
     const bool convolves = linear->kind == Linear::Kind::conv || linear->kind == Linear::Kind::conv_transpose;

@@ -18,6 +18,7 @@ using graph::Node;
 using graph::Tensor;
 
 constexpr std::int64_t kMemory = std::int64_t{1} << 30;  // for all values of one graph that are looked at
+constexpr std::int64_t kLarger = 256;  // times what one value may grow: all of them together
 
 class Folder {
  public:
@@ -156,7 +157,9 @@ class Folder {
       }
       for (const std::string& name : node->inputs)
         there = there && (name.empty() || folded.count(name) || constants_.find(name));
-      if (!there || !fits(*node, bytes)) continue;
+      const std::int64_t more = std::max<std::int64_t>(0, bytes - replaced_by(*node));
+      if (!there || !fits(*node, bytes) || grown_ + more > kLarger * options_.growth) continue;
+      grown_ += more;
       removed[static_cast<std::size_t>(node - graph.nodes.data())] = true;
       folded.insert(node->outputs.begin(), node->outputs.end());
     }
@@ -200,6 +203,7 @@ class Folder {
   const Facts facts_;
   const Constants constants_;
   std::set<std::string> functions_;
+  std::int64_t grown_ = 0;
   std::unordered_map<std::string, int> uses_;
   std::unordered_map<std::string, std::int64_t> replaced_;  // by a value that is computed from constants
 };

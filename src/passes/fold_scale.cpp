@@ -52,9 +52,11 @@ class ScaleFolder {
     std::int64_t changes = 0;
     for (Node& node : graph.nodes) {
       const int next = node.outputs.empty() ? -1 : index.only_user(node.outputs[0]);
-      if (next < 0 || options_.keeps(node) || is(node, "MatMul")) continue;
+      if (next < 0 || is(node, "MatMul")) continue;
       const Node& after = graph.nodes[static_cast<std::size_t>(next)];
-      if (options_.keeps(after) || !may_change(node, index)) continue;
+      if (options_.keeps(after) || after.outputs.size() != 1 ||
+          !may_change(node, constants_, index, options_))
+        continue;
       auto linear = linear_of(node, constants_);
       const auto affine =
           linear ? affine_of(after, node.outputs[0], constants_, *linear, opset_) : std::nullopt;
@@ -69,12 +71,6 @@ class ScaleFolder {
   }
 
  private:
-  bool may_change(const Node& node, const graph::Index& index) const {
-    const graph::Tensor* weights = constants_.find(input(node, 1));
-    return weights && (index.uses(node.inputs[1]).size() <= 1 ||
-                       static_cast<std::int64_t>(weights->data.size()) <= options_.growth);
-  }
-
   const PassOptions& options_;
   const Constants constants_;
   Names names_;

@@ -17,7 +17,10 @@ struct Group {
   std::string output;               // the only value that goes out
 };
 
-// In the order of their last nodes. A node is in one group at most; the larger one counts.
-std::vector<Group> recognise(const graph::Graph& graph);
+class Constants;
+
+// In the order of their last nodes. A node is in one group at most; the larger one counts. A graph inside a
+// node sees the constants around it too, if they are given.
+std::vector<Group> recognise(const graph::Graph& graph, const Constants* around = nullptr);
 
 }  // namespace anybit::passes

@@ -25,13 +25,18 @@ bool View::is_any(int node, std::initializer_list<std::string_view> op_types) co
   return std::ranges::any_of(op_types, [&](std::string_view one) { return is(node, one); });
 }
 
+const graph::Tensor* View::constant(std::string_view name) const {
+  const graph::Tensor* own = index_.constant(name);
+  return own || index_.exists(name) || !around_ ? own : around_->find(name);
+}
+
 int View::maker(std::string_view name, std::string_view op_type) const {
   const int made_by = index_.producer(name);
   return is(made_by, op_type) ? made_by : -1;
 }
 
 std::optional<double> View::number(std::string_view name) const {
-  const auto found = passes::number(index_.constant(name));
+  const auto found = passes::number(constant(name));
   return found ? std::optional<double>(*found) : std::nullopt;
 }
 
@@ -73,8 +78,8 @@ std::optional<Group> View::group(std::string_view kind, std::vector<int> nodes, 
   return group;
 }
 
-std::vector<Group> recognise(const graph::Graph& graph) {
-  const View view(graph);
+std::vector<Group> recognise(const graph::Graph& graph, const Constants* around) {
+  const View view(graph, around);
   std::vector<Group> found;
   for (const Descriptor* pattern : table()) {
     for (int i = 0; pattern->match && i < static_cast<int>(graph.nodes.size()); ++i) {

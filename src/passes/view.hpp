@@ -15,7 +15,7 @@ namespace anybit::passes {
 
 class View {
  public:
-  explicit View(const graph::Graph& graph) : graph_(graph), index_(graph) {}
+  View(const graph::Graph& graph, const Constants* around) : graph_(graph), index_(graph), around_(around) {}
 
   const graph::Graph& graph() const { return graph_; }
   const graph::Index& index() const { return index_; }
@@ -25,7 +25,9 @@ class View {
   const std::string& out(int node) const;
   bool is(int node, std::string_view op_type) const;  // false for node -1
   bool is_any(int node, std::initializer_list<std::string_view> op_types) const;
-  bool is_constant(std::string_view name) const { return index_.constant(name) != nullptr; }
+  // Null if it is none.
+  const graph::Tensor* constant(std::string_view name) const;
+  bool is_constant(std::string_view name) const { return constant(name) != nullptr; }
   // The node that makes it, if it is of this type; -1 otherwise.
   int maker(std::string_view name, std::string_view op_type) const;
   // A single number, of float32; or any of them close to `value`.
@@ -42,6 +44,7 @@ class View {
  private:
   const graph::Graph& graph_;
   const graph::Index index_;
+  const Constants* around_;
 };
 
 // The largest group that begins at the first user of a value and computes one of `functions` from each of its

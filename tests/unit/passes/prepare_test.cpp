@@ -150,6 +150,20 @@ TEST(Recognise, AGroupHasOneOutputAndNobodyElseSeesInside) {
   EXPECT_TRUE(recognise(silu(true)).empty());
 }
 
+TEST(Recognise, AGraphInsideANodeSeesTheConstantsAroundIt) {
+  graph::Graph inner;
+  inner.outputs = {value("t", {"n", "4"})};
+  inner.nodes = {node("MatMul", {"x", "w"}, {"m"}), node("Add", {"m", "b"}, {"t"})};
+  const auto model = model_of({node("If", {"c"}, {"y"}, {attribute("then_branch", graph::GraphBox(inner))})},
+                              {ops::testing::floats("w", {4, 4}), ops::testing::floats("b", {4})});
+  EXPECT_TRUE(recognise(inner).empty());
+  const Constants constants(model);
+  const auto groups = recognise(inner, &constants);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].kind, "linear");
+  EXPECT_THAT(groups[0].inputs, ElementsAre("x"));
+}
+
 TEST(Names, AFreshNameIsTheWishOrTheWishWithANumber) {
   const auto model = model_of({node("Relu", {"x"}, {"y"})});
   Names names(model);
