@@ -1,0 +1,140 @@
+#include "quantization_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "table.hpp"
+#include "terminal.hpp"
+
+namespace anybit::cli {
+namespace {
+
+using Align = Table::Align;
+using Json = nlohmann::ordered_json;
+
+std::string ratio(std::int64_t before, std::int64_t after) {
+  return after > 0 ? fmt::format("{:.2f} ×", static_cast<double>(before) / static_cast<double>(after)) : "";
+}
+
+// How many nodes of each operator became what.
+Table operators(const QuantizationReport& report) {
+  std::map<std::string, std::map<std::string, std::int64_t>> counts;
+  for (const auto& node : report.nodes) ++counts[node.op][node.outcome];
+  Table table({{"operator"},
+               {"quantized", Align::right},
+               {"dynamic", Align::right},
+               {"weights only", Align::right},
+               {"moves", Align::right},
+               {"inside", Align::right},
+               {"float", Align::right}});
+  const auto cell = [](const std::map<std::string, std::int64_t>& of, const char* outcome) {
+    const auto found = of.find(outcome);
+    return found == of.end() ? std::string() : std::to_string(found->second);
+  };
+  for (const auto& [op, of] : counts)
+    table.add({op, cell(of, "quantized"), cell(of, "dynamic"), cell(of, "weights only"), cell(of, "moves"),
+               cell(of, "inside"), cell(of, "float")});
+  return table;
+}
+
+// Why nodes stay in float: each reason once.
+std::string left(const QuantizationReport& report) {
+  std::map<std::string, std::map<std::string, std::int64_t>> reasons;
+  for (const auto& node : report.nodes) {
+    if (node.outcome == "float") ++reasons[node.reason][node.op];
+  }
+  std::string text;
+  for (const auto& [reason, ops] : reasons) {
+    std::string list;
+    for (const auto& [op, count] : ops)
+      list +=
+          fmt::format("{}{}{}", list.empty() ? "" : ", ", op, count > 1 ? fmt::format(" ({})", count) : "");
+    text += fmt::format("  {}: {}\n", reason, shortened(list, 100));
+  }
+  return text.empty() ? text : "\nLeft in float\n" + text;
+}
+
+Table nodes(const QuantizationReport& report) {
+  Table table({{"node"}, {"operator"}, {"outcome"}, {"to"}, {"why"}});
+  for (const auto& node : report.nodes) table.add({node.name, node.op, node.outcome, node.what, node.reason});
+  return table;
+}
+
+// The tensors that lose most.
+Table weakest(const QuantizationReport& report) {
+  std::vector<const QuantizationReport::Weight*> sorted;
+  for (const auto& one : report.weights) sorted.push_back(&one);
+  std::ranges::stable_sort(sorted, {}, [](const auto* one) { return one->signal_to_noise; });
+  Table table({{"weight"}, {"to"}, {"dB", Align::right}, {"bytes", Align::right}, {"before", Align::right}});
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, sorted.size()); ++i) {
+    const auto& one = *sorted[i];
+    table.add({shortened(one.name, 40), one.spec, fmt::format("{:.1f}", one.signal_to_noise),
+               short_bytes(one.bytes_after), short_bytes(one.bytes_before)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string quantization_text(const QuantizationReport& report, const std::string& output, bool verbose) {
+  std::string text = fmt::format("{}  {}\n", styled(report.recipe, Style::bold), output);
+  text += fmt::format("  weights   {} -> {}  ({} smaller)\n", short_bytes(report.weight_bytes_before),
+                      short_bytes(report.weight_bytes_after),
+                      ratio(report.weight_bytes_before, report.weight_bytes_after));
+  if (report.opset_before != report.opset_after)
+    text += fmt::format("  opset     {} -> {}\n", report.opset_before, report.opset_after);
+  if (report.samples > 0) text += fmt::format("  samples   {}\n", report.samples);
+  text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {:.2f} s quantize\n",
+                      report.prepare_seconds, report.calibrate_seconds, report.quantize_seconds);
+  if (const Table table = operators(report); !table.empty()) text += "\n" + table.text();
+  text += left(report);
+  if (const Table table = weakest(report); !table.empty())
+    text += "\nWeights that lose most\n" + table.text();
+  if (verbose) text += "\nEvery node\n" + nodes(report).text();
+  for (const std::string& remark : report.remarks) text += fmt::format("\n{}", printable(remark));
+  return report.remarks.empty() ? text : text + "\n";
+}
+
+std::string quantization_json(const QuantizationReport& report) {
+  Json json;
+  json["recipe"] = report.recipe;
+  json["samples"] = report.samples;
+  json["weight_bytes"] = {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}};
+  json["opset"] = {{"before", report.opset_before}, {"after", report.opset_after}};
+  json["seconds"] = {{"prepare", report.prepare_seconds},
+                     {"calibrate", report.calibrate_seconds},
+                     {"quantize", report.quantize_seconds}};
+  json["remarks"] = report.remarks;
+  json["nodes"] = Json::array();
+  for (const auto& one : report.nodes)
+    json["nodes"].push_back({{"graph", one.graph},
+                             {"name", one.name},
+                             {"op", one.op},
+                             {"outcome", one.outcome},
+                             {"to", one.what},
+                             {"reason", one.reason}});
+  json["tensors"] = Json::array();
+  for (const auto& one : report.tensors) {
+    Json row = {{"name", one.name},         {"to", one.spec},
+                {"low", one.low},           {"high", one.high},
+                {"seen_low", one.seen_low}, {"seen_high", one.seen_high},
+                {"scale", one.scale},       {"zero_point", one.zero_point},
+                {"fixed", one.fixed},       {"samples", one.samples}};
+    if (one.saturated >= 0) row["saturated"] = one.saturated;
+    json["tensors"].push_back(std::move(row));
+  }
+  json["weights"] = Json::array();
+  for (const auto& one : report.weights)
+    json["weights"].push_back({{"name", one.name},
+                               {"to", one.spec},
+                               {"bytes_before", one.bytes_before},
+                               {"bytes_after", one.bytes_after},
+                               {"signal_to_noise_db", one.signal_to_noise},
+                               {"raised_channels", one.raised}});
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace anybit::cli

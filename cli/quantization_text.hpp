@@ -1,0 +1,14 @@
+// The report of a quantization: for people, and as JSON.
+#pragma once
+
+#include <string>
+
+#include "anybit/quantize.hpp"
+
+namespace anybit::cli {
+
+// `verbose`: every node with what became of it.
+std::string quantization_text(const QuantizationReport& report, const std::string& output, bool verbose);
+std::string quantization_json(const QuantizationReport& report);
+
+}  // namespace anybit::cli

@@ -1,0 +1,172 @@
+// anybit quantize MODEL -o OUT: the main job.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+
+#include "anybit/executor.hpp"
+#include "anybit/quantize.hpp"
+#include "command.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "quantization_text.hpp"
+#include "sample_options.hpp"
+
+namespace anybit::cli {
+namespace {
+
+struct Options {
+  std::string model, output;
+  LoadOptions load;
+  QuantizeOptions quantize;
+  SampleFlags samples;
+  std::string recipe;
+  std::string dynamic;      // what --dynamic was given
+  bool is_dynamic = false;  // --dynamic was there
+  bool weight_only = false, per_tensor = false;
+  std::vector<std::string> op_types, exclude;
+  std::string report_json;
+  bool in_place = false, json = false, verbose = false;
+};
+
+std::vector<std::string> split(const std::vector<std::string>& texts) {
+  std::vector<std::string> words;
+  for (const std::string& text : texts) {
+    std::stringstream stream(text);
+    for (std::string word; std::getline(stream, word, ',');) {
+      if (!word.empty()) words.push_back(word);
+    }
+  }
+  return words;
+}
+
+// --dynamic=symActivation|asymActivation,symWeight|asymWeight, in any order; by itself anybit decides.
+Result<std::string> dynamic_scheme(const Options& options) {
+  bool symmetric_data = false, symmetric_weight = true;
+  for (const std::string& word : split({options.dynamic})) {
+    if (word == "symActivation" || word == "asymActivation") {
+      symmetric_data = word == "symActivation";
+    } else if (word == "symWeight" || word == "asymWeight") {
+      symmetric_weight = word == "symWeight";
+    } else {
+      return Error{Code::invalid_argument,
+                   fmt::format("--dynamic={}: what is '{}'?", options.dynamic, word),
+                   {},
+                   "symActivation or asymActivation, symWeight or asymWeight, with a comma between"};
+    }
+  }
+  return fmt::format("{{weights: int8 {} {}, activations: uint8 {} dynamic}}",
+                     symmetric_weight ? "sym" : "asym", options.per_tensor ? "tensor" : "channel",
+                     symmetric_data ? "sym" : "asym");
+}
+
+// What all nodes, or those of --op-types, get.
+Result<std::string> scheme_text(const Options& options) {
+  if (options.is_dynamic) return dynamic_scheme(options);
+  if (options.weight_only && options.recipe.empty()) return std::string("w8");
+  return options.recipe.empty() ? std::string("int8") : options.recipe;
+}
+
+bool is_file(const std::string& recipe) {
+  return recipe.find('/') != std::string::npos || recipe.ends_with(".yaml") || recipe.ends_with(".yml") ||
+         recipe.ends_with(".json");
+}
+
+Result<Recipe> base_recipe(const Options& options) {
+  if (!options.is_dynamic && is_file(options.recipe)) {
+    auto recipe = Recipe::from_file(options.recipe);
+    if (!recipe.ok()) return in_file(std::move(recipe).error(), options.recipe);
+    return recipe;
+  }
+  auto scheme = scheme_text(options);
+  if (!scheme.ok()) return std::move(scheme).error();
+  if (options.op_types.empty() && !options.is_dynamic) return Recipe::preset(*scheme);
+  std::string text = options.op_types.empty() ? fmt::format("global: {}", *scheme) : "global: float\ntype:\n";
+  for (std::string type : split(options.op_types)) {
+    text += fmt::format("  {}: {}\n", type, *scheme);
+    if (type == "MatMul") text += fmt::format("  Gemm: {}\n", *scheme);  // MatMul covers what it is fused to
+  }
+  return Recipe::from_text(text, options.is_dynamic ? "--dynamic" : *scheme);
+}
+
+// A word is a type if an operator has that name, and a name otherwise.
+Result<Recipe> recipe_of(const Options& options) {
+  auto recipe = base_recipe(options);
+  if (!recipe.ok()) return recipe;
+  for (const std::string& word : split(options.exclude)) {
+    auto next = recipe->with(is_operator(word) ? "type" : "name", word, "float");
+    if (!next.ok()) return next;
+    recipe = std::move(next);
+  }
+  return recipe;
+}
+
+Result<void> check_output(const Options& options) {
+  std::error_code error;
+  if (options.in_place || !std::filesystem::equivalent(options.model, options.output, error) || error)
+    return {};
+  return Error{Code::invalid_argument,
+               fmt::format("'{}' is the model itself", options.output),
+               {},
+               "another name for the output, or --in-place"};
+}
+
+Result<void> run(const Options& options) {
+  if (auto checked = check_output(options); !checked.ok()) return checked;
+  auto recipe = recipe_of(options);
+  if (!recipe.ok()) return std::move(recipe).error();
+  auto model = Model::load(options.model, options.load);
+  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  auto samples = open_sample_flags(*model, options.samples);
+  if (!samples.ok()) return std::move(samples).error();
+  Progress progress("calibrating", "samples", *samples ? (*samples)->count() : std::nullopt);
+  QuantizeOptions settings = options.quantize;
+  settings.progress = [&](std::int64_t done) { progress.at(done); };
+  auto result = quantize(*model, *recipe, samples->get(), settings);
+  progress.done();
+  if (!result.ok()) return in_file(std::move(result).error(), options.model);
+  auto saved = result->model.save(options.output);
+  if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
+  fmt::print("{}", options.json ? quantization_json(result->report)
+                                : quantization_text(result->report, options.output, options.verbose));
+  return {};
+}
+
+std::function<Result<void>()> set_up(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "The float32 ONNX file")->required();
+  app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
+  app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
+  add_sample_options(app, options->samples, "--calib");
+  app.add_option(
+         "--dynamic,--nnpa-quant-dynamic", options->dynamic,
+         "Quantize activations when the model runs; [symActivation|asymActivation,symWeight|asymWeight]")
+      ->expected(0, 1)
+      ->each([options](const std::string&) { options->is_dynamic = true; });
+  app.add_flag("--weight-only", options->weight_only,
+               "Activations stay in float (recipe w8 unless one is given)");
+  app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
+                 "Only these operators: MatMul (Gemm, too), Conv, …");
+  app.add_option("--exclude", options->exclude,
+                 "Leave these operators or nodes (by name, * and ? as in a shell) in float");
+  app.add_flag("!--no-prepare", options->quantize.prepare,
+               "Quantize the graph as it is: fold nothing before");
+  app.add_flag("--requantize", options->quantize.requantize, "Quantize a model that is quantized already");
+  app.add_flag("--allow-nan", options->quantize.allow_nan,
+               "Count NaN and infinity in activations, and go on");
+  app.add_flag("--in-place", options->in_place, "Let the output take the place of the model");
+  app.add_option("--threads", options->quantize.threads, "Threads; 0 is one for each core")
+      ->check(CLI::Range(0, 1024));
+  app.add_flag("--json", options->json, "Print the report as JSON");
+  app.add_flag("-v,--verbose", options->verbose, "Tell what becomes of every node, and why");
+  add_load_options(app, options->load);
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Command quantize_command() { return {"Quantize a model by a recipe", set_up}; }
+
+}  // namespace anybit::cli

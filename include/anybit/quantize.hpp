@@ -1,0 +1,109 @@
+// Quantizes a model by a recipe.
+//
+//   auto recipe = anybit::Recipe::preset("int8");
+//   auto samples = anybit::open_samples(executor->inputs(), {"samples/"});
+//   auto result = anybit::quantize(*model, *recipe, samples->get());
+//   result->model.save("model.q.onnx");
+//
+// Nothing here throws.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "anybit/export.hpp"
+#include "anybit/model.hpp"
+#include "anybit/result.hpp"
+#include "anybit/samples.hpp"
+
+namespace anybit {
+
+// What is to be quantized, and how. Copies share it.
+class Recipe {
+ public:
+  // "int8", "w4", …: presets() lists them.
+  ANYBIT_API static Result<Recipe> preset(const std::string& name) noexcept;
+  // YAML, or JSON. `name` is for messages.
+  ANYBIT_API static Result<Recipe> from_text(const std::string& text, const std::string& name) noexcept;
+  ANYBIT_API static Result<Recipe> from_file(const std::string& path) noexcept;
+
+  // The same with another rule, which comes last. `kind`: "type", "name" or "regex"; `scheme`: "float", the
+  // name of a preset, or parts: "{weights: int4 sym channel}".
+  ANYBIT_API Result<Recipe> with(const std::string& kind, const std::string& pattern,
+                                 const std::string& scheme) const noexcept;
+
+  struct Content;
+
+ private:
+  friend struct RecipeAccess;
+  explicit Recipe(std::shared_ptr<const Content> content) noexcept : content_(std::move(content)) {}
+  std::shared_ptr<const Content> content_;
+};
+
+struct RecipeInfo {
+  std::string name, summary, text;
+};
+ANYBIT_API std::vector<RecipeInfo> recipe_presets();
+// True if an operator has this name, in ONNX's world or another ("Conv", "conv2d", "linear").
+ANYBIT_API bool is_operator(const std::string& name) noexcept;
+
+struct QuantizeOptions {
+  int threads = 0;              // 0: one for each core
+  std::int64_t max_memory = 0;  // bytes for values while samples run; 0: no limit
+  bool prepare = true;          // fold constants, batch norms and the like before
+  bool requantize = false;      // a model that is quantized already is quantized again, not refused
+  bool allow_nan = false;       // NaN and infinity in activations are counted, not an error
+  std::function<void(std::int64_t done)> progress = {};  // samples
+};
+
+// What was done, and why.
+struct QuantizationReport {
+  struct Node {
+    std::string graph;  // "" for the model's own; else the node whose graph it is in
+    std::string name, op;
+    std::string outcome;  // "quantized", "weights only", "dynamic", "moves", "inside", "float"
+    std::string what;     // "int8 asym, int8 sym channel"; empty for float
+    std::string reason;   // why not, or not more
+  };
+  struct Tensor {
+    std::string name;
+    std::string spec;
+    float low = 0, high = 0;  // the range that was chosen
+    float seen_low = 0, seen_high = 0;
+    float scale = 1;
+    std::int32_t zero_point = 0;
+    bool fixed = false;    // the operator's own range: nothing had to be seen
+    double saturated = 0;  // share of the values seen that lie outside; negative: not known
+    std::int64_t samples = 0;
+  };
+  struct Weight {
+    std::string name;
+    std::string spec;
+    std::int64_t bytes_before = 0, bytes_after = 0;  // after: with scales and zero points
+    double signal_to_noise = 0;                      // dB
+    std::int64_t raised = 0;                         // channels whose scale was raised for their bias
+  };
+  std::string recipe;
+  std::vector<Node> nodes;
+  std::vector<Tensor> tensors;
+  std::vector<Weight> weights;
+  std::vector<std::string> remarks;
+  std::int64_t samples = 0;
+  std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  // all constants
+  std::int64_t opset_before = 0, opset_after = 0;
+  double prepare_seconds = 0, calibrate_seconds = 0, quantize_seconds = 0;
+};
+
+struct Quantization {
+  Model model;
+  QuantizationReport report;
+};
+
+// `samples` may be null if the recipe needs none (weights only, dynamic).
+ANYBIT_API Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples* samples,
+                                         const QuantizeOptions& options = {}) noexcept;
+
+}  // namespace anybit

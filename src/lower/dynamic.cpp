@@ -1,0 +1,170 @@
+#include "lower/dynamic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace anybit::lower {
+namespace {
+
+using graph::ElementType;
+using graph::Node;
+using graph::Tensor;
+
+template <class T>
+T attribute_of(const Node& node, std::string_view name, T fallback) {
+  const graph::Attribute* found = node.attribute(name);
+  const T* value = found ? std::get_if<T>(&found->value) : nullptr;
+  return value ? *value : fallback;
+}
+
+bool transposed(const Node& node) { return attribute_of<std::int64_t>(node, "transB", 0) != 0; }
+bool is_conv(const Node& node) { return node.op_type.str() == "Conv"; }
+bool has_bias(const Node& node) { return node.inputs.size() > 2 && !node.inputs[2].empty(); }
+
+graph::Attribute attribute(const char* name, std::int64_t value) {
+  graph::Attribute result;
+  result.name = graph::Text(name);
+  result.kind = static_cast<std::int32_t>(graph::AttributeKind::integer);
+  result.value = value;
+  return result;
+}
+
+// [n, k] bytes to [k, n].
+Bytes turned(const Bytes& codes, std::size_t n, std::size_t k) {
+  std::vector<std::uint8_t> result(codes.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < k; ++j)
+      result[j * n + i] = static_cast<std::uint8_t>(codes.data()[i * k + j]);
+  }
+  return Bytes::own(std::move(result));
+}
+
+}  // namespace
+
+bool has_dynamic_form(const Node& node, const Tensor& weight) {
+  const std::string& op = node.op_type.str();
+  if (op == "MatMul") return weight.dims.size() == 2;
+  if (op == "Conv") return true;
+  return op == "Gemm" && attribute_of<std::int64_t>(node, "transA", 0) == 0 &&
+         (!has_bias(node) || attribute_of(node, "beta", 1.0F) == 1.0F);
+}
+
+std::string DynamicWriter::constant(Tensor tensor, const std::string& name) {
+  const std::string fresh = names_.fresh(name);
+  tensor.name = graph::Text(fresh);
+  graph_.initializers.push_back(std::move(tensor));
+  return fresh;
+}
+
+std::string DynamicWriter::number(float value, const std::string& name) {
+  const Parameters one{.scales = {value}, .zero_points = {0}};
+  return constant(scale_tensor(one, name), name);
+}
+
+std::string DynamicWriter::apply(const char* op, std::vector<std::string> inputs, const std::string& about,
+                                 std::vector<Node>& nodes, std::string output) {
+  Node node;
+  node.op_type = graph::Text(op);
+  node.name = graph::Text(names_.fresh(fmt::format("{}_{}", about, op)));
+  node.inputs = std::move(inputs);
+  node.outputs = {output.empty() ? names_.fresh(fmt::format("{}_{}_Output", about, op)) : std::move(output)};
+  nodes.push_back(std::move(node));
+  return nodes.back().outputs[0];
+}
+
+// Scales of a convolution stand before the axes of space; Gemm's alpha goes into them.
+std::string DynamicWriter::scales(const Node& node, const DynamicProduct& product) {
+  Parameters parameters = product.weight.parameters;
+  const float alpha = node.op_type.str() == "Gemm" ? attribute_of(node, "alpha", 1.0F) : 1.0F;
+  for (float& scale : parameters.scales) scale *= alpha;
+  if (is_conv(node) && !parameters.per_tensor())
+    parameters.dims.resize(product.weight.codes.dims.size() - 1, 1);
+  return constant(scale_tensor(parameters, {}), product.weight.name + "_scale");
+}
+
+DynamicWriter::Codes DynamicWriter::weight(const Node& node, const DynamicProduct& product) {
+  const bool turn = transposed(node);
+  const float alpha = node.op_type.str() == "Gemm" ? attribute_of(node, "alpha", 1.0F) : 1.0F;
+  const std::string key = fmt::format("{}\n{}\n{}\n{}", product.weight.name, turn, is_conv(node), alpha);
+  if (const auto found = weights_.find(key); found != weights_.end()) return found->second;
+  Tensor codes = product.weight.codes;
+  if (turn) {
+    codes.data =
+        turned(codes.data, static_cast<std::size_t>(codes.dims[0]), static_cast<std::size_t>(codes.dims[1]));
+    std::swap(codes.dims[0], codes.dims[1]);
+  }
+  Codes written{constant(std::move(codes), product.weight.name + "_quantized"), scales(node, product), {}};
+  const std::vector<std::int32_t>& zeros = product.weight.parameters.zero_points;
+  const bool none = std::ranges::all_of(zeros, [](std::int32_t zero) { return zero == 0; });
+  if (!none)
+    written.zero_point =
+        constant(zero_point_tensor(product.weight.parameters, {}), product.weight.name + "_zero_point");
+  return weights_[key] = written;
+}
+
+// uint8 from end to end, by ONNX's own operator; or around zero, with the largest magnitude at 127: int8, and
+// for convolutions uint8 with 128 for zero, which is all that some runtimes convolve.
+DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetric, bool conv,
+                                         std::vector<Node>& nodes) {
+  const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, symmetric && conv);
+  if (const auto found = data_.find(key); found != data_.end()) return found->second;
+  Codes written;
+  if (!symmetric) {
+    written.value = apply("DynamicQuantizeLinear", {value}, value, nodes);
+    written.scale = names_.fresh(value + "_scale");
+    written.zero_point = names_.fresh(value + "_zero_point");
+    nodes.back().outputs.insert(nodes.back().outputs.end(), {written.scale, written.zero_point});
+  } else {
+    const std::string sizes = apply("Abs", {value}, value, nodes);
+    const std::string largest = apply("ReduceMax", {sizes}, value, nodes);
+    nodes.back().attributes.push_back(attribute("keepdims", 0));
+    const std::string steps = apply("Div", {largest, number(127.0F, value + "_steps")}, value, nodes);
+    // A tensor of zeros has a scale that is not zero.
+    written.scale = apply("Max", {steps, number(1.17549435e-38F, value + "_least")}, value, nodes);
+    const Parameters zero{.type = conv ? ElementType::uint8 : ElementType::int8,
+                          .scales = {1.0F},
+                          .zero_points = {conv ? 128 : 0}};
+    const std::string zero_point = constant(zero_point_tensor(zero, {}), value + "_zero_point");
+    written.value = apply("QuantizeLinear", {value, written.scale, zero_point}, value, nodes);
+    if (conv) written.zero_point = zero_point;
+  }
+  return data_[key] = written;
+}
+
+std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& product) {
+  std::vector<Node> nodes;
+  const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
+  const Codes x = data(node.inputs[0], product.symmetric, is_conv(node), nodes);
+  const Codes w = weight(node, product);
+  std::vector<std::string> inputs{x.value, w.value};
+  if (!x.zero_point.empty() || !w.zero_point.empty()) inputs.push_back(x.zero_point);
+  if (!w.zero_point.empty()) inputs.push_back(w.zero_point);
+  const std::string sums = apply(is_conv(node) ? "ConvInteger" : "MatMulInteger", inputs, about, nodes);
+  if (is_conv(node)) nodes.back().attributes = node.attributes;
+  const std::string real = apply("Cast", {sums}, about, nodes);
+  nodes.back().attributes.push_back(attribute("to", static_cast<std::int64_t>(ElementType::float32)));
+  const std::string both = apply("Mul", {x.scale, w.scale}, about + "_scales", nodes);
+  const bool biased = has_bias(node);
+  const std::string product_name =
+      apply("Mul", {real, both}, about, nodes, biased ? std::string() : node.outputs[0]);
+  if (!biased) return nodes;
+  std::string bias = node.inputs[2];
+  if (is_conv(node)) bias = spread(bias, product.weight.codes.dims.size() - 2, about, nodes);
+  apply("Add", {product_name, bias}, about, nodes, node.outputs[0]);
+  return nodes;
+}
+
+// A bias of channels, with an axis of one for each of space.
+std::string DynamicWriter::spread(const std::string& bias, std::size_t axes, const std::string& about,
+                                  std::vector<Node>& nodes) {
+  std::vector<std::int64_t> dims(axes + 1, 1);
+  dims[0] = -1;
+  Tensor shape;
+  shape.element = static_cast<std::int32_t>(ElementType::int64);
+  shape.dims = {static_cast<std::int64_t>(dims.size())};
+  shape.data = Bytes::own(std::move(dims));
+  return apply("Reshape", {bias, constant(std::move(shape), about + "_bias_shape")}, about + "_bias", nodes);
+}
+
+}  // namespace anybit::lower

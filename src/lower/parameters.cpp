@@ -1,0 +1,85 @@
+#include "lower/parameters.hpp"
+
+namespace anybit::lower {
+
+using graph::ElementType;
+
+Codes codes_of(ElementType type) {
+  switch (type) {
+    case ElementType::int2:
+      return {2, -2, 1};
+    case ElementType::uint2:
+      return {2, 0, 3};
+    case ElementType::int4:
+      return {4, -8, 7};
+    case ElementType::uint4:
+      return {4, 0, 15};
+    case ElementType::int8:
+      return {8, -128, 127};
+    case ElementType::uint8:
+      return {8, 0, 255};
+    case ElementType::int16:
+      return {16, -32768, 32767};
+    case ElementType::uint16:
+      return {16, 0, 65535};
+    case ElementType::int32:
+      return {32, INT32_MIN, INT32_MAX};
+    default:
+      return {};
+  }
+}
+
+namespace {
+
+graph::Tensor named(ElementType type, std::vector<std::int64_t> dims, std::string name) {
+  graph::Tensor tensor;
+  tensor.name = graph::Text(std::move(name));
+  tensor.element = static_cast<std::int32_t>(type);
+  tensor.dims = std::move(dims);
+  return tensor;
+}
+
+template <class T>
+Bytes narrowed(const std::vector<std::int32_t>& codes) {
+  std::vector<T> values;
+  for (const std::int32_t code : codes) values.push_back(static_cast<T>(code));
+  return Bytes::own(std::move(values));
+}
+
+}  // namespace
+
+Bytes pack(std::vector<std::uint8_t> codes, int bits) {
+  if (bits >= 8) return Bytes::own(std::move(codes));
+  const auto width = static_cast<std::size_t>(bits), each = 8 / width;
+  std::vector<std::uint8_t> bytes((codes.size() + each - 1) / each);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const unsigned kept = codes[i] & ((1U << width) - 1U);
+    bytes[i / each] = static_cast<std::uint8_t>(bytes[i / each] | kept << (i % each * width));
+  }
+  return Bytes::own(std::move(bytes));
+}
+
+graph::Tensor code_tensor(ElementType type, const std::vector<std::int64_t>& dims,
+                          const std::vector<std::int32_t>& codes, std::string name) {
+  graph::Tensor tensor = named(type, dims, std::move(name));
+  const int bits = codes_of(type).bits;
+  if (bits == 32) tensor.data = Bytes::own(codes);
+  if (bits == 16) tensor.data = narrowed<std::uint16_t>(codes);
+  if (bits > 8) return tensor;
+  std::vector<std::uint8_t> bytes;
+  for (const std::int32_t code : codes) bytes.push_back(static_cast<std::uint8_t>(code));
+  tensor.data = pack(std::move(bytes), bits);
+  return tensor;
+}
+
+graph::Tensor scale_tensor(const Parameters& of, std::string name) {
+  graph::Tensor tensor = named(ElementType::float32, of.dims, std::move(name));
+  tensor.data = Bytes::own(of.scales);
+  return tensor;
+}
+
+graph::Tensor zero_point_tensor(const Parameters& of, std::string name) {
+  return code_tensor(of.type, of.dims, of.zero_points, std::move(name));
+}
+
+}  // namespace anybit::lower

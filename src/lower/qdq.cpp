@@ -1,0 +1,194 @@
+#include "lower/qdq.hpp"
+
+#include <map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "graph/index.hpp"
+#include "lower/dynamic.hpp"
+
+namespace anybit::lower {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+
+class Writer {
+ public:
+  Writer(Graph& graph, const GraphPlan& plan, Names& names)
+      : graph_(graph), plan_(plan), names_(names), before_edits_(graph), index_(before_edits_) {}
+
+  Result<void> write() {
+    for (const Activation& one : plan_.activations) add_activation(one);
+    for (const Constant& one : plan_.constants) add_constant(one);
+    DynamicWriter dynamic(graph_, names_);
+    for (const DynamicProduct& one : plan_.dynamic)
+      replaced_[one.node] = dynamic.write(graph_.nodes[static_cast<std::size_t>(one.node)], one);
+    TRY(write_inner());
+    place_nodes();
+    return {};
+  }
+
+ private:
+  struct Stored {
+    std::string scale, zero_point;
+  };
+  // Constants with the parameters, one pair for each distinct set that a value has.
+  Stored store(const Parameters& parameters, const std::string& value) {
+    Stored stored{names_.fresh(value + "_scale"), names_.fresh(value + "_zero_point")};
+    graph_.initializers.push_back(scale_tensor(parameters, stored.scale));
+    graph_.initializers.push_back(zero_point_tensor(parameters, stored.zero_point));
+    return stored;
+  }
+
+  Node linear(const char* op, const std::string& about, std::string input, const Stored& stored,
+              std::string output, const Parameters& parameters) {
+    Node node;
+    node.op_type = graph::Text(op);
+    node.name = graph::Text(names_.fresh(about + "_" + op));
+    node.inputs = {std::move(input), stored.scale, stored.zero_point};
+    node.outputs = {std::move(output)};
+    const auto set = [&](const char* name, std::int64_t value) {
+      graph::Attribute attribute;
+      attribute.name = graph::Text(name);
+      attribute.kind = static_cast<std::int32_t>(graph::AttributeKind::integer);
+      attribute.value = value;
+      node.attributes.push_back(std::move(attribute));
+    };
+    if (!parameters.per_tensor()) set("axis", parameters.axis);
+    if (parameters.block_size > 0) set("block_size", parameters.block_size);
+    return node;
+  }
+
+  // Through codes and back; returns the name of the result.
+  std::string through(const std::string& from, const std::string& about, const Parameters& parameters,
+                      std::vector<Node>& nodes, std::string result) {
+    const Stored stored = store(parameters, about);
+    const std::string codes = names_.fresh(about + "_QuantizeLinear_Output");
+    nodes.push_back(linear("QuantizeLinear", about, from, stored, codes, parameters));
+    nodes.push_back(linear("DequantizeLinear", about, codes, stored, result, parameters));
+    return result;
+  }
+
+  void add_activation(const Activation& one) {
+    const int producer = index_.producer(one.value);
+    std::vector<Node>& nodes = behind_[producer];
+    std::string seen = one.value;
+    if (!one.made.scales.empty()) seen = make_quantized(one, producer, nodes);
+    for (const Activation::Taken& taken : one.taken) {
+      const std::string name = through(seen, one.value, taken.parameters, nodes,
+                                       names_.fresh(one.value + "_DequantizeLinear_Output"));
+      for (const Place& place : taken.places) set_input(place, name);
+    }
+  }
+
+  // Everybody reads the value that has been through its codes. A value that the graph gives out, or that
+  // graphs inside nodes use by its name, keeps that name for the quantized one.
+  std::string make_quantized(const Activation& one, int producer, std::vector<Node>& nodes) {
+    bool keeps_name = index_.is_output(one.value);
+    for (const graph::Index::Use& use : index_.uses(one.value)) keeps_name |= use.input < 0;
+    if (keeps_name && producer >= 0) {
+      const std::string raw = names_.fresh(one.value + "_QuantizeLinear_Input");
+      for (std::string& output : graph_.nodes[static_cast<std::size_t>(producer)].outputs) {
+        if (output == one.value) output = raw;
+      }
+      return through(raw, one.value, one.made, nodes, one.value);
+    }
+    const std::string name =
+        through(one.value, one.value, one.made, nodes, names_.fresh(one.value + "_DequantizeLinear_Output"));
+    for (const graph::Index::Use& use : index_.uses(one.value)) {
+      if (use.node >= 0 && use.input >= 0) set_input({use.node, use.input}, name);
+    }
+    return name;
+  }
+
+  void set_input(const Place& place, const std::string& name) {
+    graph_.nodes[static_cast<std::size_t>(place.node)].inputs[static_cast<std::size_t>(place.input)] = name;
+  }
+
+  void add_constant(const Constant& one) {
+    const std::string codes = names_.fresh(one.name + "_quantized");
+    graph_.initializers.push_back(one.codes);
+    graph_.initializers.back().name = graph::Text(codes);
+    const Stored stored = store(one.parameters, one.name);
+    const std::string name = names_.fresh(one.name + "_DequantizeLinear_Output");
+    int first = one.places.front().node;
+    for (const Place& place : one.places) {
+      set_input(place, name);
+      first = std::min(first, place.node);
+    }
+    before_[first].push_back(linear("DequantizeLinear", one.name, codes, stored, name, one.parameters));
+  }
+
+  Result<void> write_inner() {
+    for (const GraphPlan& inner : plan_.inner) {
+      std::size_t number = 0;
+      Result<void> written;
+      graph::each_graph(graph_.nodes[static_cast<std::size_t>(inner.node)], [&](Graph& graph) {
+        if (number++ == inner.which) written = to_qdq(graph, inner, names_);
+      });
+      TRY(std::move(written));
+    }
+    return {};
+  }
+
+  void place_nodes() {
+    std::vector<Node> nodes;
+    const auto append = [&](std::map<int, std::vector<Node>>& from, int key) {
+      const auto found = from.find(key);
+      if (found == from.end()) return;
+      for (Node& one : found->second) nodes.push_back(std::move(one));
+    };
+    append(behind_, -1);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      append(before_, static_cast<int>(i));
+      if (replaced_.count(static_cast<int>(i)) == 0) nodes.push_back(std::move(graph_.nodes[i]));
+      append(replaced_, static_cast<int>(i));
+      append(behind_, static_cast<int>(i));
+    }
+    graph_.nodes = std::move(nodes);
+  }
+
+  Graph& graph_;
+  const GraphPlan& plan_;
+  Names& names_;
+  const Graph before_edits_;  // shares its tensors' data
+  const graph::Index index_;
+  // New nodes, to stand right before or right behind an old one; behind -1: before all.
+  std::map<int, std::vector<Node>> before_, behind_, replaced_;
+};
+
+void gather_uses(const Graph& graph, std::unordered_set<std::string>& used) {
+  for (const Node& node : graph.nodes) {
+    used.insert(node.inputs.begin(), node.inputs.end());
+    graph::each_graph(node, [&](const Graph& inner) { gather_uses(inner, used); });
+  }
+  for (const graph::ValueInfo& one : graph.outputs) used.insert(one.name.str());
+}
+
+std::int64_t remove_unused(Graph& graph, const std::unordered_set<std::string>& used) {
+  // An input with a default keeps it: callers may leave the input out.
+  std::unordered_set<std::string> kept = used;
+  for (const graph::ValueInfo& one : graph.inputs) kept.insert(one.name.str());
+  auto removed = static_cast<std::int64_t>(std::erase_if(
+      graph.initializers, [&](const graph::Tensor& one) { return kept.count(one.name.str()) == 0; }));
+  for (Node& node : graph.nodes) {
+    graph::each_graph(node, [&](Graph& inner) { removed += remove_unused(inner, used); });
+  }
+  return removed;
+}
+
+}  // namespace
+
+Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names) {
+  return Writer(graph, plan, names).write();
+}
+
+std::int64_t remove_unused_initializers(Graph& graph) {
+  std::unordered_set<std::string> used;
+  gather_uses(graph, used);
+  return remove_unused(graph, used);
+}
+
+}  // namespace anybit::lower

@@ -1,0 +1,18 @@
+// Writes a quantized graph with ONNX's own QuantizeLinear and DequantizeLinear: the operators stay as they
+// were, on values that have been through their codes. Stock runtimes know the pattern and run it in integers.
+#pragma once
+
+#include "anybit/result.hpp"
+#include "lower/names.hpp"
+#include "lower/plan.hpp"
+
+namespace anybit::lower {
+
+// Names follow the habit of ONNX Runtime's tools: X_QuantizeLinear_Output, X_DequantizeLinear_Output,
+// X_scale, X_zero_point, X_quantized.
+Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, Names& names);
+
+// Takes out initializers that no node uses, at any depth. Returns how many.
+std::int64_t remove_unused_initializers(graph::Graph& graph);
+
+}  // namespace anybit::lower

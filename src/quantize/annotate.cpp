@@ -1,0 +1,420 @@
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "lower/dynamic.hpp"
+#include "quantize/annotation.hpp"
+#include "quantize/roles.hpp"
+#include "quantize/scope.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::Node;
+using lower::Place;
+
+// Sets of names that belong together.
+class Unions {
+ public:
+  std::string find(const std::string& name) {
+    const auto found = parent_.find(name);
+    if (found == parent_.end() || found->second == name) return name;
+    return found->second = find(found->second);
+  }
+  void join(const std::string& a, const std::string& b) { parent_[find(b)] = find(a); }
+
+ private:
+  std::map<std::string, std::string> parent_;
+};
+
+class Annotator {
+ public:
+  Annotator(const Scope& scope, Matcher& matcher, GraphNotes& notes)
+      : scope_(scope), matcher_(matcher), notes_(notes), parts_(parts_of(scope, matcher, notes)) {}
+
+  Result<void> run() {
+    choose_nodes();
+    find_wanted();
+    join_clusters();
+    note_values();
+    note_constants();
+    name_outcomes();
+    return {};
+  }
+
+ private:
+  const Node& node(std::size_t i) const { return scope_.graph.nodes[i]; }
+  std::size_t count() const { return parts_.size(); }
+  const Scheme& scheme(std::size_t i) const { return notes_.nodes[i].scheme; }
+  bool computes(std::size_t i) const { return parts_[i].kind == Part::Kind::compute; }
+  // Its data is quantized ahead of time.
+  bool is_static(std::size_t i) const { return static_[i]; }
+
+  void leave(std::size_t i, std::string reason) {
+    parts_[i].kind = Part::Kind::left;
+    static_[i] = false;
+    notes_.nodes[i].reason = std::move(reason);
+  }
+
+  // --- which nodes ---
+
+  // Products are quantized; what only passes values on (Add, pooling) is, too, where it lies between
+  // quantized values: by itself it would only lose precision.
+  void choose_nodes() {
+    static_.assign(count(), false);
+    for (std::size_t i = 0; i < count(); ++i) {
+      if (!computes(i)) continue;
+      const Spec& data = *scheme(i).data_in;
+      parts_[i].dynamic = data.dynamic;
+      const bool has_data = !parts_[i].traits->data.empty();
+      if (data.dynamic && !may_be_dynamic(i))
+        leave(i,
+              "only products of matrices and convolutions with constant weights are quantized when they run");
+      else if (data.is_float() && parts_[i].weights.empty())
+        leave(i, "it has no constant weights");
+      else
+        static_[i] = has_data && !data.is_float() && !data.dynamic && !parts_[i].data.empty();
+    }
+    for (int round = 0; round < kRounds && (sweep_down() | sweep_up()); ++round) {
+    }
+    sweep_down();
+    sweep_up();
+  }
+
+  bool may_be_dynamic(std::size_t i) const {
+    if (!parts_[i].heavy || parts_[i].weights.empty() || scheme(i).weight->is_float()) return false;
+    const std::string& weight = node(i).inputs[static_cast<std::size_t>(parts_[i].weights[0])];
+    return lower::has_dynamic_form(node(i), *scope_.constant(weight));
+  }
+
+  bool named(std::size_t i) const {
+    return matcher_.named(notes_.nodes[i].name) || matcher_.by_type(notes_.nodes[i].op);
+  }
+  // It may be left if it does not lie between quantized values.
+  bool optional(std::size_t i) const { return static_[i] && !parts_[i].heavy && !named(i); }
+
+  // From the first node to the last: which values quantized nodes make, maybe through nodes that move values
+  // or work on single elements. True if that left a node out.
+  bool sweep_down() {
+    made_from_codes_.clear();
+    bool changed = false;
+    for (std::size_t i = 0; i < count(); ++i) {
+      const bool all = !parts_[i].data.empty() && std::ranges::all_of(parts_[i].data, [&](int input) {
+        return made_from_codes_.count(node(i).inputs[static_cast<std::size_t>(input)]) != 0;
+      });
+      if (optional(i) && !all) {
+        leave(i, kAlone);
+        changed = true;
+      }
+      const bool passes = parts_[i].kind == Part::Kind::move ||
+                          (parts_[i].kind == Part::Kind::element && !parts_[i].traits->sensitive);
+      if (!static_[i] && !(passes && all)) continue;
+      made_from_codes_.insert(node(i).outputs.begin(), node(i).outputs.end());
+    }
+    return changed;
+  }
+
+  // From the last to the first: which values quantized nodes use, in the same way.
+  bool sweep_up() {
+    used_as_codes_.clear();
+    bool changed = false;
+    for (std::size_t i = count(); i-- > 0;) {
+      const bool used = std::ranges::any_of(
+          node(i).outputs, [&](const std::string& one) { return used_as_codes_.count(one) != 0; });
+      if (optional(i) && !used) {
+        leave(i, kAlone);
+        changed = true;
+      }
+      const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
+      if (!static_[i] && !(passes && used)) continue;
+      for (const int input : parts_[i].data)
+        used_as_codes_.insert(node(i).inputs[static_cast<std::size_t>(input)]);
+    }
+    return changed;
+  }
+
+  bool made_quantized(const std::string& value) const { return made_from_codes_.count(value) != 0; }
+  bool taken(const std::string& value) const { return used_as_codes_.count(value) != 0; }
+
+  // --- which values ---
+
+  // The value that holds a node's result once what only cuts it off has been counted in (Conv, Relu).
+  std::string result_of(std::size_t i) const {
+    std::string value = node(i).outputs[0];
+    while (true) {
+      const int user = scope_.index.only_user(value);
+      if (user < 0) return value;
+      const auto u = static_cast<std::size_t>(user);
+      const Part& part = parts_[u];
+      if (part.kind != Part::Kind::element || !part.traits->clamps || part.data.empty() ||
+          node(u).inputs[static_cast<std::size_t>(part.data[0])] != value)
+        return value;
+      value = node(u).outputs[0];
+    }
+  }
+
+  // ONNX's form of an integer product that gives out floats is known for MatMul alone.
+  bool may_give_float(std::size_t i) const { return node(i).op_type.str() == "MatMul"; }
+
+  void find_wanted() {
+    for (std::size_t i = 0; i < count(); ++i) {
+      if (!is_static(i)) continue;
+      for (const int input : parts_[i].data) want(i, input, *scheme(i).data_in);
+      if (scheme(i).data_out->is_float()) continue;
+      const std::string result = result_of(i);
+      if (may_give_float(i) && !named(i) && !taken(result)) continue;
+      if (only_output(result) && io() && io()->data_out && io()->data_out->is_float()) continue;
+      made_[result] = only_output(result) && io() && io()->data_out ? *io()->data_out : *scheme(i).data_out;
+    }
+    // Nodes that move values pass on what is wanted of them: from the last to the first.
+    for (std::size_t i = count(); i-- > 0;) {
+      if (parts_[i].kind != Part::Kind::move) continue;
+      for (const std::string& output : node(i).outputs) pass_on(i, output);
+    }
+  }
+
+  const Scheme* io() const { return notes_.node < 0 ? matcher_.io() : nullptr; }
+
+  bool only_output(const std::string& value) const {
+    const auto uses = scope_.index.uses(value);
+    return notes_.node < 0 && uses.size() == 1 && uses[0].node < 0;
+  }
+
+  void want(std::size_t i, int input, const Spec& spec) {
+    const std::string& value = node(i).inputs[static_cast<std::size_t>(input)];
+    Spec wanted = spec;
+    if (io() && scope_.index.is_input(value) && io()->data_in) wanted = *io()->data_in;
+    if (!wanted.is_float()) wanted_[value].emplace_back(Place{static_cast<int>(i), input}, wanted);
+  }
+
+  void pass_on(std::size_t i, const std::string& output) {
+    const auto found = wanted_.find(output);
+    if (found == wanted_.end() || carried_.count(static_cast<int>(i))) return;
+    carried_.insert(static_cast<int>(i));
+    const Spec spec = found->second.front().second;
+    for (const int input : parts_[i].data) want(i, input, spec);
+  }
+
+  // --- which parameters ---
+
+  void join_clusters() {
+    for (const int i : carried_) {
+      const Node& mover = node(static_cast<std::size_t>(i));
+      for (const int input : parts_[static_cast<std::size_t>(i)].data) {
+        for (const std::string& output : mover.outputs) {
+          if (wanted_.count(output)) unions_.join(mover.inputs[static_cast<std::size_t>(input)], output);
+        }
+      }
+    }
+  }
+
+  bool carried(const std::string& value) const {
+    const int producer = scope_.index.producer(value);
+    return producer >= 0 && carried_.count(producer) != 0;
+  }
+
+  // The cluster that quantizes `value` by `spec`.
+  int cluster(const std::string& value, const Spec& spec) {
+    const auto key = std::make_pair(unions_.find(value), to_string(spec));
+    const auto [found, is_new] = clusters_.emplace(key, static_cast<int>(notes_.clusters.size()));
+    if (is_new) notes_.clusters.push_back({spec, {}, {}, {}});
+    Cluster& one = notes_.clusters[static_cast<std::size_t>(found->second)];
+    if (std::ranges::count(one.values, value) == 0) {
+      one.values.push_back(value);
+      if (!carried(value)) one.sources.push_back(value);
+    }
+    return found->second;
+  }
+
+  void note_values() {
+    std::set<std::string> values;
+    for (const auto& [value, spec] : made_) values.insert(value);
+    for (const auto& [value, all] : wanted_) values.insert(value);
+    for (const std::string& value : values) note_value(value);
+    for (Cluster& one : notes_.clusters) fix_range(one);
+  }
+
+  void note_value(const std::string& value) {
+    ValueNote note{value, -1, {}};
+    const auto wants = wanted_.find(value);
+    const auto made = made_.find(value);
+    const Spec* spec = made != made_.end() ? &made->second : nullptr;
+    // What a node moves between codes, or makes from codes element by element, comes out as codes.
+    if (!spec && wants != wanted_.end() && (carried(value) || made_quantized(value)))
+      spec = &wants->second.front().second;
+    if (spec) note.made = cluster(value, *spec);
+    if (wants != wanted_.end()) {
+      for (const auto& [place, wanted] : wants->second) {
+        const int id = cluster(value, wanted);
+        if (id == note.made) continue;
+        auto group = std::ranges::find(note.taken, id, &ValueNote::Taken::cluster);
+        if (group == note.taken.end()) group = note.taken.insert(note.taken.end(), {id, {}});
+        group->places.push_back(place);
+      }
+    }
+    by_value_[value] = notes_.values.size();
+    notes_.values.push_back(std::move(note));
+  }
+
+  // A range that is known, if everything in the cluster comes from nodes that have one.
+  void fix_range(Cluster& one) {
+    std::optional<ops::Traits::Range> range;
+    for (const std::string& source : one.sources) {
+      const int producer = scope_.index.producer(source);
+      const ops::Traits* traits = producer < 0 ? nullptr : parts_[static_cast<std::size_t>(producer)].traits;
+      if (!traits || !traits->range) return;
+      if (!range) range = traits->range;
+      range->low = std::min(range->low, traits->range->low);
+      range->high = std::max(range->high, traits->range->high);
+    }
+    one.fixed = range;
+  }
+
+  // --- weights ---
+
+  void note_constants() {
+    for (std::size_t i = 0; i < count(); ++i) {
+      if (!computes(i)) continue;
+      std::optional<std::size_t> first;
+      const Spec& weight = *scheme(i).weight;
+      for (const int input : parts_[i].weights) {
+        if (weight.is_float()) break;
+        const std::size_t added = add_constant(i, input, weight);
+        first = first.value_or(added);
+      }
+      if (parts_[i].dynamic && first) {
+        notes_.dynamic.push_back({static_cast<int>(i), scheme(i).data_in->symmetric, *first});
+      }
+      if (!is_static(i)) continue;
+      for (const int input : parts_[i].constants) {
+        Spec spec = *scheme(i).data_in;
+        spec.granularity = Granularity::tensor;
+        add_constant(i, input, spec);
+      }
+      if (first) add_bias(i, *first);
+    }
+  }
+
+  // Weights that several nodes share are quantized once, if they are to be in the same way.
+  std::size_t add_constant(std::size_t i, int input, Spec spec) {
+    const std::string& name = node(i).inputs[static_cast<std::size_t>(input)];
+    const graph::Tensor* tensor = scope_.constant(name);
+    const ops::Traits::Weight* weight = parts_[i].traits->weight(input);
+    std::int64_t axis =
+        weight && weight->channel_axis ? weight->channel_axis(node(i), tensor->dims.size()) : -1;
+    if (axis < 0) spec.granularity = Granularity::tensor;
+    // Blocks run along the other side of a matrix: that of the sum.
+    if (spec.granularity == Granularity::block) axis = axis == 0 ? 1 : axis - 1;
+    axis = std::max<std::int64_t>(axis, 0);
+    const Place place{static_cast<int>(i), input};
+    const auto same = std::ranges::find_if(notes_.constants, [&](const ConstantNote& one) {
+      return one.tensor == tensor && one.spec == spec && one.axis == axis;
+    });
+    if (same != notes_.constants.end()) {
+      same->places.push_back(place);
+      return static_cast<std::size_t>(same - notes_.constants.begin());
+    }
+    notes_.constants.push_back({name, tensor, spec, axis, {place}});
+    return notes_.constants.size() - 1;
+  }
+
+  void add_bias(std::size_t i, std::size_t weight) {
+    if (parts_[i].bias < 0 || parts_[i].data.empty()) return;
+    if (scheme(i).bias && scheme(i).bias->is_float()) return;
+    const auto input = static_cast<std::size_t>(parts_[i].bias);
+    const Place data{static_cast<int>(i), parts_[i].data.front()};
+    const int cluster = cluster_at(data);
+    if (cluster < 0) return;
+    const std::string& name = node(i).inputs[input];
+    notes_.biases.push_back(
+        {name, scope_.constant(name), {static_cast<int>(i), parts_[i].bias}, cluster, weight});
+  }
+
+  // What an input of a node is quantized with; -1: nothing.
+  int cluster_at(const Place& place) const {
+    const std::string& value =
+        node(static_cast<std::size_t>(place.node)).inputs[static_cast<std::size_t>(place.input)];
+    const auto found = by_value_.find(value);
+    if (found == by_value_.end()) return -1;
+    const ValueNote& note = notes_.values[found->second];
+    for (const ValueNote::Taken& taken : note.taken) {
+      if (std::ranges::count(taken.places, place)) return taken.cluster;
+    }
+    return note.made;
+  }
+
+  // --- for the report ---
+
+  void name_outcomes() {
+    for (std::size_t i = 0; i < count(); ++i) {
+      NodeNote& note = notes_.nodes[i];
+      if (is_static(i)) {
+        note.outcome = Outcome::quantized;
+      } else if (computes(i)) {
+        note.outcome = parts_[i].dynamic ? Outcome::dynamic : Outcome::weights_only;
+      } else if (carried_.count(static_cast<int>(i))) {
+        note.outcome = Outcome::moves;
+      } else if (parts_[i].kind == Part::Kind::element && made_quantized(node(i).outputs[0]) &&
+                 taken(node(i).outputs[0])) {
+        note.outcome = Outcome::inside;
+      } else if (note.reason.empty()) {
+        note.reason = "nothing quantized needs its result";
+      }
+    }
+  }
+
+  static constexpr int kRounds =
+      100;  // of leaving nodes out; enough, but not for graphs that are made to take long
+  static constexpr const char* kAlone = "it does not lie between quantized values";
+
+  const Scope& scope_;
+  Matcher& matcher_;
+  GraphNotes& notes_;
+  std::vector<Part> parts_;
+  std::vector<bool> static_;
+  std::unordered_set<std::string> made_from_codes_, used_as_codes_;
+  std::map<std::string, Spec> made_;
+  std::map<std::string, std::vector<std::pair<Place, Spec>>> wanted_;
+  std::set<int> carried_;  // nodes that move codes
+  Unions unions_;
+  std::map<std::pair<std::string, std::string>, int> clusters_;
+  std::map<std::string, std::size_t> by_value_;
+};
+
+Result<void> annotate_graph(const Scope& scope, Matcher& matcher, GraphNotes& notes) {
+  TRY(Annotator(scope, matcher, notes).run());
+  for (std::size_t i = 0; i < scope.graph.nodes.size(); ++i) {
+    std::size_t which = 0;
+    Result<void> done;
+    graph::each_graph(scope.graph.nodes[i], [&](const graph::Graph& inner) {
+      GraphNotes& below = notes.inner.emplace_back();
+      below.node = static_cast<int>(i);
+      below.which = which++;
+      below.place = graph::place_of(scope.graph.nodes[i], i);
+      if (done.ok()) done = annotate_graph(Scope(inner, scope.facts(), &scope), matcher, below);
+    });
+    TRY(std::move(done));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) {
+  static constexpr std::string_view kNames[] = {"quantized", "weights only", "dynamic",
+                                                "moves",     "inside",       "float"};
+  return kNames[static_cast<std::size_t>(outcome)];
+}
+
+Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe) {
+  Matcher matcher = TRY(Matcher::make(recipe));
+  const Facts facts = TRY(Facts::of(model));
+  Annotation annotation;
+  TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, annotation.graph));
+  annotation.remarks = TRY(matcher.unused());
+  return annotation;
+}
+
+}  // namespace anybit::quantizing

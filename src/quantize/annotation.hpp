@@ -1,0 +1,99 @@
+// What a recipe makes of a model: which nodes and values are quantized, to what, and why others are not. No
+// numbers yet: those come from samples and weights.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/model.hpp"
+#include "lower/plan.hpp"
+#include "ops/traits.hpp"
+#include "quantize/match.hpp"
+
+namespace anybit::quantizing {
+
+enum class Outcome {
+  quantized,     // works on quantized values
+  weights_only,  // takes quantized weights, works in float
+  dynamic,       // its input is quantized when it runs
+  moves,         // moves quantized values
+  inside,        // a function of single elements between quantized values
+  left,          // stays in float
+};
+std::string_view name_of(Outcome outcome);
+
+struct NodeNote {
+  std::string name, op;
+  Outcome outcome = Outcome::left;
+  std::string reason;  // why it is left, or less than it might be
+  Scheme scheme;
+};
+
+// Values that have the same parameters, because nodes move them from one to the other.
+struct Cluster {
+  Spec spec;
+  std::vector<std::string> values;
+  std::vector<std::string> sources;         // those whose statistics count
+  std::optional<ops::Traits::Range> fixed;  // a range that needs no statistics
+};
+
+// A value that is quantized: where it is made, for all; or only for those who take it so.
+struct ValueNote {
+  std::string value;
+  int made = -1;  // a cluster
+  struct Taken {
+    int cluster;
+    std::vector<lower::Place> places;
+  };
+  std::vector<Taken> taken;
+};
+
+// A constant that is quantized in these inputs.
+struct ConstantNote {
+  std::string name;
+  const graph::Tensor* tensor = nullptr;
+  Spec spec;
+  std::int64_t axis = 0;  // of channels or blocks
+  std::vector<lower::Place> places;
+};
+
+// A bias in units of input scale × weight scale.
+struct BiasNote {
+  std::string name;
+  const graph::Tensor* tensor = nullptr;
+  lower::Place place;
+  int input_cluster = -1;  // of the data
+  std::size_t weight = 0;  // in GraphNotes::constants
+};
+
+// A product whose data is quantized when it runs.
+struct DynamicNote {
+  int node = -1;
+  bool symmetric = false;
+  std::size_t weight = 0;  // in GraphNotes::constants
+};
+
+struct GraphNotes {
+  int node = -1;                // whose graph this is; -1: the model's own
+  std::size_t which = 0;        // of the node's graphs
+  std::string place;            // for reports
+  std::vector<NodeNote> nodes;  // as many as the graph has
+  std::vector<Cluster> clusters;
+  std::vector<ValueNote> values;
+  std::vector<ConstantNote> constants;
+  std::vector<BiasNote> biases;
+  std::vector<DynamicNote> dynamic;
+  std::vector<GraphNotes> inner;
+};
+
+struct Annotation {
+  GraphNotes graph;
+  std::vector<std::string> remarks;  // for the report
+};
+
+// `model` is verified and prepared, and must stay where it is as long as the result is used.
+Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe);
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,214 @@
+#include "quantize/match.hpp"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/try.hpp"
+#include "ops/table.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+struct Alias {
+  std::string_view name, op;
+};
+// Operators under the names of other worlds. Those that depend on more than the operator are in types_of.
+constexpr Alias kAliases[] = {
+    {"add", "Add"},
+    {"sub", "Sub"},
+    {"mul", "Mul"},
+    {"relu", "Relu"},
+    {"batch_norm2d", "BatchNormalization"},
+    {"layer_norm", "LayerNormalization"},
+    {"group_norm", "GroupNormalization"},
+    {"instance_norm2d", "InstanceNormalization"},
+    {"rms_norm", "RMSNormalization"},
+    {"selu", "Selu"},
+    {"tanh", "Tanh"},
+    {"gelu", "Gelu"},
+    {"softsign", "Softsign"},
+    {"softplus", "Softplus"},
+    {"softmax", "Softmax"},
+    {"sigmoid", "Sigmoid"},
+    {"embedding", "Gather"},
+};
+constexpr std::string_view kByKind[] = {"linear", "matmul", "bmm",           "conv1d",
+                                        "conv2d", "conv3d", "conv_transpose"};
+
+// "blocks.0" and "/blocks/0" are the same name.
+std::string plain_name(std::string_view name) {
+  std::string plain(name);
+  std::ranges::replace(plain, '.', '/');
+  return plain.starts_with('/') ? plain.substr(1) : plain;
+}
+
+// `*` stands for any characters, `?` for one.
+bool fits(std::string_view pattern, std::string_view name) {
+  std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p, ++n;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+// The name itself, or all that lies below it.
+bool covers(std::string_view pattern, std::string_view name) {
+  const std::string wanted = plain_name(pattern), given = plain_name(name);
+  return fits(wanted, given) || fits(wanted + "/*", given);
+}
+
+std::vector<std::string_view> known_types() {
+  std::vector<std::string_view> known(std::begin(kByKind), std::end(kByKind));
+  for (const Alias& one : kAliases) known.push_back(one.name);
+  for (const ops::Descriptor* one : ops::table()) known.push_back(one->name);
+  return known;
+}
+
+Result<void> check_type(const Rule& rule) {
+  if (is_type(rule.pattern)) return {};
+  return error_at(Code::invalid_argument, rule.place,
+                  fmt::format("no operator is called '{}'", shown(rule.pattern)),
+                  did_you_mean(rule.pattern, known_types()));
+}
+
+}  // namespace
+
+bool is_type(std::string_view name) {
+  const std::vector<std::string_view> known = known_types();
+  return std::ranges::find(known, name) != known.end();
+}
+
+std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank) {
+  const std::string& op = node.op_type.str();
+  std::vector<std::string> types{op};
+  for (const Alias& one : kAliases) {
+    if (one.op == op) types.emplace_back(one.name);
+  }
+  if (op == "MatMul" || op == "Gemm" || op == "FusedMatMul") {
+    if (constant_weight) {
+      types.emplace_back("linear");
+    } else {
+      types.emplace_back("matmul");
+      types.emplace_back("bmm");
+    }
+  }
+  if ((op == "Conv" || op == "FusedConv") && rank >= 3 && rank <= 5)
+    types.push_back(fmt::format("conv{}d", rank - 2));
+  if (op == "ConvTranspose") types.emplace_back("conv_transpose");
+  return types;
+}
+
+struct Matcher::State {
+  std::vector<Rule> rules;  // the least specific first; among equals in the order they were given
+  std::vector<std::unique_ptr<re2::RE2>> expressions;  // by rule; null for other kinds
+  std::vector<bool> used;
+
+  bool holds(std::size_t i, const Subject& subject) const {
+    const Rule& rule = rules[i];
+    switch (rule.kind) {
+      case Rule::Kind::global:
+        return true;
+      case Rule::Kind::type:
+        return std::ranges::find(subject.types, rule.pattern) != subject.types.end();
+      case Rule::Kind::regex:
+        return re2::RE2::FullMatch(subject.name, *expressions[i]);
+      case Rule::Kind::name:
+        return covers(rule.pattern, subject.name);
+      case Rule::Kind::io:
+        return false;
+    }
+    return false;
+  }
+};
+
+Matcher::Matcher(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Matcher::Matcher(Matcher&&) noexcept = default;
+Matcher::~Matcher() = default;
+
+Result<Matcher> Matcher::make(const Recipe& recipe) {
+  auto state = std::make_unique<State>();
+  state->rules = recipe.rules;
+  std::ranges::stable_sort(state->rules, {}, &Rule::kind);
+  for (const Rule& rule : state->rules) {
+    if (rule.kind == Rule::Kind::type) TRY(check_type(rule));
+    auto& expression = state->expressions.emplace_back();
+    if (rule.kind != Rule::Kind::regex) continue;
+    expression = std::make_unique<re2::RE2>(rule.pattern, re2::RE2::Quiet);
+    if (!expression->ok())
+      return error_at(Code::invalid_argument, rule.place,
+                      fmt::format("'{}' is no regular expression", shown(rule.pattern)), expression->error());
+  }
+  state->used.resize(state->rules.size());
+  return Matcher(std::move(state));
+}
+
+Scheme Matcher::scheme(const Subject& subject) {
+  Scheme result{Spec{}, Spec{}, std::nullopt, Spec{}};
+  for (std::size_t i = 0; i < state_->rules.size(); ++i) {
+    if (!state_->holds(i, subject)) continue;
+    state_->used[i] = true;
+    const Scheme& from = state_->rules[i].scheme;
+    if (from.data_in) result.data_in = from.data_in;
+    if (from.weight) result.weight = from.weight;
+    if (from.bias) result.bias = from.bias;
+    if (from.data_out) result.data_out = from.data_out;
+  }
+  return result;
+}
+
+const Scheme* Matcher::io() const {
+  for (std::size_t i = state_->rules.size(); i-- > 0;) {
+    if (state_->rules[i].kind == Rule::Kind::io) return &state_->rules[i].scheme;
+  }
+  return nullptr;
+}
+
+bool Matcher::named(const std::string& name) const {
+  const Subject subject{name, {}};
+  for (std::size_t i = 0; i < state_->rules.size(); ++i) {
+    const Rule::Kind kind = state_->rules[i].kind;
+    if ((kind == Rule::Kind::name || kind == Rule::Kind::regex) && state_->holds(i, subject)) return true;
+  }
+  return false;
+}
+
+bool Matcher::by_type(const std::string& op) const {
+  return std::ranges::any_of(state_->rules, [&](const Rule& rule) {
+    return rule.kind == Rule::Kind::type &&
+           (rule.pattern == op || std::ranges::any_of(kAliases, [&](const Alias& alias) {
+              return alias.name == rule.pattern && alias.op == op;
+            }));
+  });
+}
+
+Result<std::vector<std::string>> Matcher::unused() const {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < state_->rules.size(); ++i) {
+    const Rule& rule = state_->rules[i];
+    if (state_->used[i]) continue;
+    if (rule.kind == Rule::Kind::name || rule.kind == Rule::Kind::regex) {
+      return error_at(Code::not_found, rule.place,
+                      fmt::format("{} '{}' matches no node", name_of(rule.kind), shown(rule.pattern)),
+                      "`anybit inspect --nodes MODEL` lists the names");
+    }
+    if (rule.kind == Rule::Kind::type)
+      lines.push_back(fmt::format("type '{}' is not in this model", shown(rule.pattern)));
+  }
+  return lines;
+}
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,237 @@
+#include "quantize/plan.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "quantize/parameters.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using calibrate::Statistics;
+using lower::Parameters;
+
+bool needs_statistics(const Cluster& cluster) { return !cluster.fixed && !cluster.spec.dynamic; }
+
+void gather_names(const GraphNotes& notes, std::map<std::string, bool>& names) {
+  for (const Cluster& cluster : notes.clusters) {
+    if (!needs_statistics(cluster)) continue;
+    const calibrate::Descriptor* observer = calibrate::find(cluster.spec.observer);
+    for (const std::string& source : cluster.sources) names[source] |= observer && observer->needs_bins;
+  }
+  for (const GraphNotes& inner : notes.inner) gather_names(inner, names);
+}
+
+std::int64_t bytes_of(const graph::Tensor& tensor) { return static_cast<std::int64_t>(tensor.data.size()); }
+
+std::int64_t bytes_of(const Parameters& parameters) {
+  const int bits = lower::codes_of(parameters.type).bits;
+  const auto count = static_cast<std::int64_t>(parameters.scales.size());
+  return count * 4 + (count * bits + 7) / 8;
+}
+
+class Planner {
+ public:
+  Planner(const std::map<std::string, const Statistics*>& statistics, ThreadPool& pool,
+          QuantizationReport& report)
+      : statistics_(statistics), pool_(pool), report_(report) {}
+
+  Result<lower::GraphPlan> plan(const GraphNotes& notes) {
+    lower::GraphPlan plan;
+    plan.node = notes.node;
+    plan.which = notes.which;
+    if (!entered(notes)) {
+      report_.remarks.push_back(
+          fmt::format("{}: no sample entered its graph {}; it is left in float", notes.place, notes.which));
+      return plan;
+    }
+    std::vector<Parameters> clusters;
+    for (const Cluster& cluster : notes.clusters) clusters.push_back(TRY(choose(cluster)));
+    for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, clusters));
+    TRY(add_constants(notes, clusters, plan));
+    for (const GraphNotes& inner : notes.inner) plan.inner.push_back(TRY(this->plan(inner)));
+    return plan;
+  }
+
+ private:
+  const Statistics* find(const std::string& name) const {
+    const auto found = statistics_.find(name);
+    return found == statistics_.end() ? nullptr : found->second;
+  }
+
+  // A graph in which nothing was seen, though something should have been, is a branch that was not taken.
+  bool entered(const GraphNotes& notes) const {
+    bool asked = false;
+    for (const Cluster& cluster : notes.clusters) {
+      if (!needs_statistics(cluster)) continue;
+      for (const std::string& source : cluster.sources) {
+        asked = true;
+        const Statistics* seen = find(source);
+        if (seen && seen->samples > 0) return true;
+      }
+    }
+    return !asked;
+  }
+
+  Result<Parameters> choose(const Cluster& cluster) {
+    QuantizationReport::Tensor row;
+    row.name = cluster.values.front();
+    row.spec = to_string(cluster.spec);
+    Parameters parameters;
+    if (cluster.fixed) {
+      parameters = from_fixed(*cluster.fixed, cluster.spec);
+      row.fixed = true;
+      row.low = row.seen_low = cluster.fixed->low;
+      row.high = row.seen_high = cluster.fixed->high;
+    } else if (!cluster.spec.dynamic) {
+      const Statistics seen = TRY(merged(cluster));
+      const calibrate::Descriptor* observer = TRY(calibrate::named(cluster.spec.observer));
+      const lower::Codes codes = lower::codes_of(cluster.spec.element());
+      calibrate::Parameters how;
+      if (cluster.spec.percentile != 0) how.percentile = cluster.spec.percentile;
+      const calibrate::Range range =
+          observer->choose(seen, {codes.high - codes.low + 1, cluster.spec.symmetric}, how);
+      parameters = from_range(range, cluster.spec);
+      row.low = range.low;
+      row.high = range.high;
+      row.seen_low = seen.min;
+      row.seen_high = seen.max;
+      row.samples = seen.samples;
+      row.saturated = range.low <= seen.min && range.high >= seen.max ? 0.0 : -1.0;
+    }
+    if (!parameters.scales.empty()) {
+      row.scale = parameters.scales[0];
+      row.zero_point = parameters.zero_points[0];
+    }
+    report_.tensors.push_back(std::move(row));
+    return parameters;
+  }
+
+  Result<Statistics> merged(const Cluster& cluster) const {
+    std::optional<Statistics> all;
+    for (const std::string& source : cluster.sources) {
+      const Statistics* one = find(source);
+      if (!one || one->samples == 0) continue;
+      if (!all) {
+        all = *one;
+      } else {
+        TRY(all->merge(*one));
+      }
+    }
+    return all.value_or(Statistics{});
+  }
+
+  static lower::Activation activation(const ValueNote& note, const std::vector<Parameters>& clusters) {
+    lower::Activation result;
+    result.value = note.value;
+    if (note.made >= 0) result.made = clusters[static_cast<std::size_t>(note.made)];
+    for (const ValueNote::Taken& taken : note.taken)
+      result.taken.push_back({clusters[static_cast<std::size_t>(taken.cluster)], taken.places});
+    return result;
+  }
+
+  // A bias must fit 32 bits in units of input scale × weight scale.
+  static std::vector<double> least_scales(const GraphNotes& notes, std::size_t weight,
+                                          const std::vector<Parameters>& clusters) {
+    std::vector<double> least;
+    const bool per_tensor = notes.constants[weight].spec.granularity == Granularity::tensor;
+    for (const BiasNote& bias : notes.biases) {
+      if (bias.weight != weight) continue;
+      const auto input =
+          static_cast<double>(clusters[static_cast<std::size_t>(bias.input_cluster)].scales[0]);
+      const auto count = static_cast<std::size_t>(bias.tensor->count());
+      least.resize(std::max(least.size(), per_tensor ? 1 : count));
+      for (std::size_t i = 0; i < count; ++i) {
+        double& floor = least[per_tensor ? 0 : i];
+        floor = std::max(floor,
+                         std::abs(static_cast<double>(bias.tensor->data.at<float>(i))) / (input * kLargest));
+      }
+    }
+    return least;
+  }
+
+  Result<void> add_constants(const GraphNotes& notes, const std::vector<Parameters>& clusters,
+                             lower::GraphPlan& plan) {
+    std::vector<std::size_t> numbers;  // of each in the plan: dynamic ones are not among its constants
+    for (std::size_t i = 0; i < notes.constants.size(); ++i) {
+      const ConstantNote& note = notes.constants[i];
+      QuantizedConstant made =
+          TRY(quantize_constant(*note.tensor, note.spec, note.axis, least_scales(notes, i, clusters), pool_));
+      report_.weights.push_back({note.name, to_string(note.spec), bytes_of(*note.tensor),
+                                 bytes_of(made.codes) + bytes_of(made.parameters),
+                                 made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0,
+                                 made.raised});
+      const lower::Constant constant{note.name, note.places, std::move(made.codes),
+                                     std::move(made.parameters)};
+      bool dynamic = false;
+      for (const DynamicNote& one : notes.dynamic) {
+        if (one.weight != i) continue;
+        plan.dynamic.push_back({one.node, one.symmetric, constant});
+        dynamic = true;
+      }
+      numbers.push_back(plan.constants.size());
+      if (!dynamic) plan.constants.push_back(constant);
+    }
+    for (const BiasNote& bias : notes.biases) {
+      const Parameters weight = plan.constants[numbers[bias.weight]].parameters;  // the plan grows
+      add_bias(bias, weight, clusters, plan);
+    }
+    return {};
+  }
+
+  static void add_bias(const BiasNote& bias, const Parameters& weight,
+                       const std::vector<Parameters>& clusters, lower::GraphPlan& plan) {
+    const float input = clusters[static_cast<std::size_t>(bias.input_cluster)].scales[0];
+    Parameters parameters{.type = graph::ElementType::int32};
+    for (const float scale : weight.scales) {
+      parameters.scales.push_back(input * scale);
+      parameters.zero_points.push_back(0);
+    }
+    const auto count = static_cast<std::size_t>(bias.tensor->count());
+    if (weight.per_tensor() || parameters.scales.size() != count) {
+      parameters.scales.resize(1);
+      parameters.zero_points.resize(1);
+    } else {
+      parameters.dims = {static_cast<std::int64_t>(count)};
+    }
+    std::vector<std::int32_t> codes;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double unit = static_cast<double>(parameters.scales[parameters.per_tensor() ? 0 : i]);
+      const double units = std::nearbyint(static_cast<double>(bias.tensor->data.at<float>(i)) / unit);
+      codes.push_back(static_cast<std::int32_t>(std::clamp(units, -kLargest, kLargest)));
+    }
+    plan.constants.push_back({bias.name,
+                              {bias.place},
+                              lower::code_tensor(parameters.type, bias.tensor->dims, codes, bias.name),
+                              parameters});
+  }
+
+  static constexpr double kLargest =
+      2147483000;  // a little below 2^31, for the float that the scale is rounded to
+
+  const std::map<std::string, const Statistics*>& statistics_;
+  ThreadPool& pool_;
+  QuantizationReport& report_;
+};
+
+}  // namespace
+
+std::vector<calibrate::Watched> watched(const Annotation& annotation) {
+  std::map<std::string, bool> names;
+  gather_names(annotation.graph, names);
+  std::vector<calibrate::Watched> list;
+  for (const auto& [name, bins] : names) list.push_back({name, bins});
+  return list;
+}
+
+Result<lower::GraphPlan> make_plan(const Annotation& annotation, const std::vector<Statistics>& statistics,
+                                   ThreadPool& pool, QuantizationReport& report) {
+  std::map<std::string, const Statistics*> by_name;
+  const std::vector<calibrate::Watched> names = watched(annotation);
+  for (std::size_t i = 0; i < names.size(); ++i) by_name[names[i].name] = &statistics[i];
+  return Planner(by_name, pool, report).plan(annotation.graph);
+}
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,19 @@
+// Numbers for an annotation: parameters of activations from statistics, codes of weights and biases.
+#pragma once
+
+#include "base/thread_pool.hpp"
+#include "calibrate/gather.hpp"
+#include "quantize/annotation.hpp"
+#include "quantize/quantize.hpp"
+
+namespace anybit::quantizing {
+
+// What has to be seen while samples run: one entry for each value, at any depth.
+std::vector<calibrate::Watched> watched(const Annotation& annotation);
+
+// `statistics` in the order of watched(). The report gets tensors, weights and remarks.
+Result<lower::GraphPlan> make_plan(const Annotation& annotation,
+                                   const std::vector<calibrate::Statistics>& statistics, ThreadPool& pool,
+                                   QuantizationReport& report);
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,222 @@
+#include "quantize/quantize.hpp"
+
+#include <chrono>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "graph/index.hpp"
+#include "graph/verify.hpp"
+#include "lower/qdq.hpp"
+#include "ops/table.hpp"
+#include "passes/prepare.hpp"
+#include "passes/raise_opset.hpp"
+#include "quantize/annotation.hpp"
+#include "quantize/plan.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::Graph;
+using graph::Model;
+using graph::Node;
+
+class Stopwatch {
+ public:
+  // Since it was made, or since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+template <class See>
+void each_node(const Graph& graph, See see) {
+  for (const Node& node : graph.nodes) {
+    see(node);
+    graph::each_graph(node, [&](const Graph& inner) { each_node(inner, see); });
+  }
+}
+
+bool is_quantized(const Model& model) {
+  bool found = false;
+  each_node(*model.graph, [&](const Node& node) {
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+    found |= descriptor && !descriptor->quantized.empty();
+  });
+  return found;
+}
+
+// Before IR 4 every initializer had to be an input, too; nobody meant them to be replaced.
+void modernize(Model& model) {
+  if (model.ir_version.value_or(0) >= 4) return;
+  std::unordered_set<std::string> initialized;
+  for (const graph::Tensor& one : model.graph->initializers) initialized.insert(one.name.str());
+  std::erase_if(model.graph->inputs,
+                [&](const graph::ValueInfo& one) { return initialized.count(one.name.str()) != 0; });
+  model.ir_version = 4;
+}
+
+std::int64_t constant_bytes(const Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const graph::Tensor& one : graph.initializers) bytes += static_cast<std::int64_t>(one.data.size());
+  for (const Node& node : graph.nodes) {
+    graph::each_graph(node, [&](const Graph& inner) { bytes += constant_bytes(inner); });
+    for (const graph::Attribute& attribute : node.attributes) {
+      if (const auto* tensor = std::get_if<graph::Tensor>(&attribute.value))
+        bytes += static_cast<std::int64_t>(tensor->data.size());
+    }
+  }
+  return bytes;
+}
+
+// The opset that a format and a granularity came with (QuantizeLinear-10, -13, -21, -25).
+std::int64_t opset_for(const Spec& spec) {
+  if (spec.is_float()) return 1;
+  const int bits = lower::codes_of(spec.element()).bits;
+  if (bits == 2) return 25;
+  if (bits != 8 || spec.granularity == Granularity::block) return 21;
+  return spec.granularity == Granularity::channel ? 13 : 10;
+}
+
+std::int64_t opset_for(const GraphNotes& notes) {
+  std::int64_t opset = notes.dynamic.empty() ? 10 : 11;
+  for (const Cluster& one : notes.clusters) opset = std::max(opset, opset_for(one.spec));
+  for (const ConstantNote& one : notes.constants) opset = std::max(opset, opset_for(one.spec));
+  for (const GraphNotes& one : notes.inner) opset = std::max(opset, opset_for(one));
+  return opset;
+}
+
+bool anything(const GraphNotes& notes) {
+  return !notes.constants.empty() || !notes.values.empty() ||
+         std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
+}
+
+void report_nodes(const GraphNotes& notes, QuantizationReport& report) {
+  for (const NodeNote& note : notes.nodes) {
+    if (note.op == "Constant") continue;
+    std::string what;
+    if (note.outcome == Outcome::quantized || note.outcome == Outcome::dynamic)
+      what = to_string(*note.scheme.data_in) + ", " + to_string(*note.scheme.weight);
+    if (note.outcome == Outcome::weights_only) what = to_string(*note.scheme.weight);
+    report.nodes.push_back(
+        {notes.place, note.name, note.op, std::string(name_of(note.outcome)), std::move(what), note.reason});
+  }
+  for (const GraphNotes& inner : notes.inner) report_nodes(inner, report);
+}
+
+class Quantizer {
+ public:
+  Quantizer(const Model& model, const Recipe& recipe, const calibrate::NextSample& next,
+            const Settings& settings)
+      : recipe_(recipe),
+        next_(next),
+        settings_(settings),
+        model_(std::make_shared<Model>(model)),
+        pool_(settings.threads) {}
+
+  Result<Outcomes> run() {
+    report_.recipe = recipe_.name;
+    report_.opset_before = report_.opset_after = model_->opset().value_or(1);
+    report_.weight_bytes_before = report_.weight_bytes_after = constant_bytes(*model_->graph);
+    if (is_quantized(*model_) && !settings_.requantize) {
+      report_.remarks.emplace_back("the model is quantized already: it is left as it is (--requantize)");
+      return Outcomes{std::move(*model_), std::move(report_)};
+    }
+    TRY(prepare());
+    Annotation annotation = TRY(annotate());
+    report_.remarks.insert(report_.remarks.end(), annotation.remarks.begin(), annotation.remarks.end());
+    report_nodes(annotation.graph, report_);
+    if (!anything(annotation.graph)) return nothing();
+    report_.prepare_seconds = watch_.lap();
+    const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
+    report_.calibrate_seconds = watch_.lap();
+    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_));
+    Model result = *model_;
+    TRY(write(result, plan));
+    report_.weight_bytes_after = constant_bytes(*result.graph);
+    report_.quantize_seconds = watch_.lap();
+    return Outcomes{std::move(result), std::move(report_)};
+  }
+
+ private:
+  Result<void> prepare() {
+    modernize(*model_);
+    passes::PrepareOptions options;
+    const Matcher matcher = TRY(Matcher::make(recipe_));
+    each_node(*model_->graph, [&](const Node& node) {
+      if (matcher.named(node.name.str()) || matcher.by_type(node.op_type.str()))
+        options.keep.push_back(node.name.str());
+    });
+    if (!settings_.prepare) return {};
+    TRY(passes::prepare(*model_, options));
+    return {};
+  }
+
+  // What the recipe makes of the model; raised first to the opset that this takes.
+  Result<Annotation> annotate() {
+    Annotation annotation = TRY(quantizing::annotate(*model_, recipe_));
+    const std::int64_t needed = opset_for(annotation.graph);
+    if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
+    passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
+    *model_ = std::move(raised.model);
+    report_.opset_after = needed;
+    return quantizing::annotate(*model_, recipe_);
+  }
+
+  Error nothing() const {
+    return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
+                    "`-v` tells for each node why it is left in float");
+  }
+
+  Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
+    const std::vector<calibrate::Watched> names = watched(annotation);
+    if (names.empty()) return std::vector<calibrate::Statistics>();
+    if (!next_)
+      return invalid_argument(
+          fmt::format("recipe '{}' needs samples to see the range of activations", recipe_.name),
+          "--calib PATH; or a recipe without: w8, w4, dynamic-int8");
+    calibrate::GatherOptions options = settings_.gather;
+    options.threads = settings_.threads;
+    options.max_memory = settings_.max_memory;
+    std::int64_t samples = 0;
+    const auto progress = options.progress;
+    options.progress = [&](std::int64_t done) {
+      samples = done;
+      if (progress) progress(done);
+    };
+    auto statistics = TRY(calibrate::gather(model_, names, next_, options));
+    if (samples == 0) return invalid_argument("there are no samples", "--calib PATH with at least one");
+    report_.samples = samples;
+    return statistics;
+  }
+
+  static Result<void> write(Model& model, const lower::GraphPlan& plan) {
+    lower::Names names(*model.graph);
+    TRY(lower::to_qdq(*model.graph, plan, names));
+    lower::remove_unused_initializers(*model.graph);
+    return graph::verify(model);
+  }
+
+  const Recipe& recipe_;
+  const calibrate::NextSample& next_;
+  const Settings& settings_;
+  std::shared_ptr<Model> model_;
+  ThreadPool pool_;
+  QuantizationReport report_;
+  Stopwatch watch_;
+};
+
+}  // namespace
+
+Result<Outcomes> quantize(const Model& model, const Recipe& recipe, const calibrate::NextSample& next,
+                          const Settings& settings) {
+  return Quantizer(model, recipe, next, settings).run();
+}
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,31 @@
+// From a float model and a recipe to a quantized model: prepare, annotate, calibrate, choose parameters,
+// write.
+#pragma once
+
+#include <memory>
+
+#include "anybit/quantize.hpp"
+#include "calibrate/gather.hpp"
+#include "graph/model.hpp"
+#include "quantize/recipe.hpp"
+
+namespace anybit::quantizing {
+
+struct Settings {
+  int threads = 0;
+  std::int64_t max_memory = 0;
+  bool prepare = true;
+  bool requantize = false;
+  calibrate::GatherOptions gather;
+};
+
+struct Outcomes {
+  graph::Model model;
+  QuantizationReport report;
+};
+
+// `next` may be empty if the recipe needs no samples.
+Result<Outcomes> quantize(const graph::Model& model, const Recipe& recipe, const calibrate::NextSample& next,
+                          const Settings& settings);
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,170 @@
+#include "quantize/recipe.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/try.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+constexpr std::size_t kLongest = 1 << 20;  // bytes of a recipe
+
+std::string line_of(const YAML::Node& node) { return fmt::format("line {}", node.Mark().line + 1); }
+
+Error at(const YAML::Node& node, Error error) { return std::move(error).within(line_of(node)); }
+
+Error unknown_key(const YAML::Node& node, std::span<const std::string_view> known) {
+  const std::string key = node.IsScalar() ? node.Scalar() : std::string("?");
+  const std::string meant = did_you_mean(key, known);
+  return at(node, invalid_argument(fmt::format("unknown key '{}'", shown(key)),
+                                   meant.empty() ? fmt::format("one of {}", fmt::join(known, ", ")) : meant));
+}
+
+Result<std::string> scalar(const YAML::Node& node, std::string_view what) {
+  if (node.IsScalar()) return node.Scalar();
+  return at(node, invalid_argument(fmt::format("{} is a single word", what)));
+}
+
+// {format: int8, symmetric: true, …} as the words that parse_spec reads.
+Result<Spec> spec_of_map(const YAML::Node& map) {
+  static constexpr std::string_view kKeys[] = {"format",   "symmetric",  "granularity", "block_size",
+                                               "observer", "percentile", "dynamic",     "narrow"};
+  std::string format, words;
+  bool narrow = true;
+  std::string block;
+  for (const auto& pair : map) {
+    const std::string key = TRY(scalar(pair.first, "a key"));
+    const std::string value = TRY(scalar(pair.second, key));
+    const bool yes = value == "true" || value == "yes" || value == "1";
+    if (key == "format") {
+      format = value;
+    } else if (key == "symmetric") {
+      words += yes ? " sym" : " asym";
+    } else if (key == "granularity") {
+      if (value != "block") words += " " + value;
+      if (value == "block" && block.empty()) block = " block";
+    } else if (key == "block_size") {
+      block = " block " + value;
+    } else if (key == "observer") {
+      words += " " + value;
+    } else if (key == "percentile") {
+      words += " percentile " + value;
+    } else if (key == "dynamic") {
+      if (yes) words += " dynamic";
+    } else if (key == "narrow") {
+      narrow = yes;
+    } else {
+      return unknown_key(pair.first, kKeys);
+    }
+  }
+  if (format.empty()) return at(map, invalid_argument("no format is named", "{format: int8, …}"));
+  auto spec = parse_spec(format + words + block + (narrow ? "" : " full"));
+  if (!spec.ok()) return at(map, std::move(spec).error());
+  return spec;
+}
+
+Result<Spec> spec_of(const YAML::Node& node) {
+  if (node.IsMap()) return spec_of_map(node);
+  if (node.IsNull()) return Spec{};
+  auto spec = parse_spec(TRY(scalar(node, "how a tensor is stored")));
+  if (!spec.ok()) return at(node, std::move(spec).error());
+  return spec;
+}
+
+Scheme all_float() { return {Spec{}, Spec{}, Spec{}, Spec{}}; }
+
+Result<Scheme> scheme_of_map(const YAML::Node& map) {
+  static constexpr std::string_view kKeys[] = {"weights", "activations", "weight",
+                                               "bias",    "data_in",     "data_out"};
+  Scheme scheme;
+  for (const auto& pair : map) {
+    const std::string key = TRY(scalar(pair.first, "a key"));
+    const Spec spec = TRY(spec_of(pair.second));
+    if (key == "weights" || key == "weight") {
+      scheme.weight = spec;
+    } else if (key == "activations") {
+      scheme.data_in = scheme.data_out = spec;
+    } else if (key == "bias") {
+      scheme.bias = spec;
+    } else if (key == "data_in") {
+      scheme.data_in = spec;
+    } else if (key == "data_out") {
+      scheme.data_out = spec;
+    } else {
+      return unknown_key(pair.first, kKeys);
+    }
+  }
+  return scheme;
+}
+
+// float, the name of a preset, or a map of parts.
+Result<Scheme> scheme_of(const YAML::Node& node) {
+  if (node.IsMap()) return scheme_of_map(node);
+  if (node.IsNull()) return all_float();
+  const std::string word = TRY(scalar(node, "what to do"));
+  if (word == "float" || word == "float32" || word == "none" || word == "None") return all_float();
+  auto preset = find_recipe(word);
+  if (!preset.ok()) return at(node, std::move(preset).error());
+  return preset->rules.front().scheme;
+}
+
+Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& recipe) {
+  static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex"};
+  const std::string what = TRY(scalar(key, "a key"));
+  for (const Rule::Kind kind :
+       {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name, Rule::Kind::io}) {
+    if (what != name_of(kind)) continue;
+    if (kind == Rule::Kind::global || kind == Rule::Kind::io) {
+      recipe.rules.push_back({kind, {}, TRY(scheme_of(value)), line_of(key)});
+      return {};
+    }
+    if (!value.IsMap())
+      return at(value, invalid_argument(fmt::format("'{}' is followed by a map", what),
+                                        fmt::format("{}: {{Softmax: float}}", what)));
+    for (const auto& pair : value) {
+      recipe.rules.push_back(
+          {kind, TRY(scalar(pair.first, "a pattern")), TRY(scheme_of(pair.second)), line_of(pair.first)});
+    }
+    return {};
+  }
+  return unknown_key(key, kKeys);
+}
+
+}  // namespace
+
+std::string_view name_of(Rule::Kind kind) {
+  static constexpr std::string_view kNames[] = {"global", "type", "regex", "name", "io"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+Result<Recipe> read_recipe(const std::string& text, std::string name) {
+  if (text.size() > kLongest)
+    return error_at(Code::limit_exceeded, {}, fmt::format("a recipe of {} bytes", text.size()), "up to 1 MB");
+  Recipe recipe{std::move(name), {}};
+  // yaml-cpp throws; its exceptions stay here.
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsMap()) return invalid_argument("a recipe is a map of rules", "global: int8");
+    for (const auto& pair : root) TRY(add_rules(pair.first, pair.second, recipe));
+  } catch (const YAML::Exception& thrown) {
+    return error_at(Code::malformed, fmt::format("line {}", thrown.mark.line + 1), thrown.msg);
+  }
+  if (recipe.rules.empty()) return invalid_argument("the recipe has no rules", "global: int8");
+  return recipe;
+}
+
+Result<Rule> read_rule(const std::string& kind, const std::string& pattern, const std::string& scheme) {
+  for (const Rule::Kind one : {Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name}) {
+    if (kind != name_of(one)) continue;
+    try {
+      return Rule{one, pattern, TRY(scheme_of(YAML::Load(scheme))), {}};
+    } catch (const YAML::Exception& thrown) {
+      return error_at(Code::malformed, {}, thrown.msg);
+    }
+  }
+  return invalid_argument(fmt::format("no rule of kind '{}'", shown(kind)), "type, name or regex");
+}
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,123 @@
+#include "quantize/roles.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::Node;
+using ops::Traits;
+
+// What a value is a function of, element by element; itself if of nothing else.
+class Origins {
+ public:
+  const std::string& of(const std::string& value) const {
+    const auto found = known_.find(value);
+    return found == known_.end() ? value : found->second;
+  }
+  void set(const std::string& value, const std::string& origin) { known_[value] = origin; }
+
+ private:
+  std::unordered_map<std::string, std::string> known_;
+};
+
+class Reader {
+ public:
+  Reader(const Scope& scope, const Origins& origins, const Node& node, const ops::Descriptor& descriptor)
+      : scope_(scope), origins_(origins), node_(node), traits_(descriptor.traits), descriptor_(descriptor) {}
+
+  Part read(const Scheme& scheme, std::string& reason) {
+    Part part;
+    part.traits = &traits_;
+    part.heavy = descriptor_.macs != nullptr;
+    sort_inputs(part);
+    part.kind = kind(part, scheme, reason);
+    return part;
+  }
+
+ private:
+  bool given(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
+
+  void sort_inputs(Part& part) const {
+    for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
+      const int input = static_cast<int>(i);
+      if (!given(i) || !scope_.is_float(node_, i)) continue;
+      const graph::Tensor* constant = scope_.constant(node_.inputs[i]);
+      if (constant && traits_.weight(input)) {
+        part.weights.push_back(input);
+      } else if (traits_.is_data(input)) {
+        (constant ? part.constants : part.data).push_back(input);
+      } else if (constant && input == traits_.bias) {
+        part.bias = input;
+      }
+    }
+  }
+
+  // A function of each element of one value: the others are numbers, or functions of it themselves, as in
+  // x · sigmoid(x).
+  bool of_one_value(const Part& part) const {
+    if (!traits_.by_element || part.data.empty()) return false;
+    const std::string& origin = origins_.of(node_.inputs[static_cast<std::size_t>(part.data[0])]);
+    for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
+      if (!given(i) || scope_.is_number(node_.inputs[i])) continue;
+      if (std::ranges::count(part.data, static_cast<int>(i)) == 0) return false;
+      if (origins_.of(node_.inputs[i]) != origin) return false;
+    }
+    return true;
+  }
+
+  Part::Kind kind(const Part& part, const Scheme& scheme, std::string& reason) const {
+    const Traits::Role role = traits_.role_in(node_);
+    if (role == Traits::Role::none) return reason = "anybit has no integer form of it", Part::Kind::left;
+    if (!scope_.makes_float(node_)) return reason = "its values are not float32", Part::Kind::left;
+    if (role == Traits::Role::move) return Part::Kind::move;
+    if (of_one_value(part)) return Part::Kind::element;
+    if (scheme.data_in->is_float() && scheme.weight->is_float())
+      return reason = "the recipe leaves it in float", Part::Kind::left;
+    return Part::Kind::compute;
+  }
+
+  const Scope& scope_;
+  const Origins& origins_;
+  const Node& node_;
+  const Traits& traits_;
+  const ops::Descriptor& descriptor_;
+};
+
+// The rank of a node's weight, for names like conv2d; 0 if it is not known.
+std::size_t weight_rank(const Scope& scope, const Node& node) {
+  const graph::Tensor* weight = node.inputs.size() > 1 ? scope.constant(node.inputs[1]) : nullptr;
+  return weight ? weight->dims.size() : 0;
+}
+
+}  // namespace
+
+std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& notes) {
+  std::vector<Part> parts;
+  Origins origins;
+  for (std::size_t i = 0; i < scope.graph.nodes.size(); ++i) {
+    const Node& node = scope.graph.nodes[i];
+    NodeNote& note = notes.nodes.emplace_back();
+    note.name = node.name.str();
+    note.op = node.op_type.str();
+    const std::size_t rank = weight_rank(scope, node);
+    const bool by_name = matcher.named(note.name);
+    note.scheme = matcher.scheme({note.name, types_of(node, rank > 0, rank)});
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+    if (!descriptor) {
+      note.reason = "not an operator that anybit knows";
+      parts.emplace_back();
+      continue;
+    }
+    Part part = Reader(scope, origins, node, *descriptor).read(note.scheme, note.reason);
+    if (part.kind == Part::Kind::element)
+      origins.set(node.outputs[0], origins.of(node.inputs[static_cast<std::size_t>(part.data[0])]));
+    if (part.kind == Part::Kind::compute && descriptor->traits.sensitive && !by_name &&
+        !matcher.by_type(note.op)) {
+      part.kind = Part::Kind::left;
+      note.reason = "small errors grow in it; a rule for it by name or type would quantize it";
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+}  // namespace anybit::quantizing

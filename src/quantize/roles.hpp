@@ -1,0 +1,23 @@
+// What part each node of a graph plays when it is quantized by a recipe.
+#pragma once
+
+#include "quantize/annotation.hpp"
+#include "quantize/scope.hpp"
+
+namespace anybit::quantizing {
+
+struct Part {
+  enum class Kind { left, compute, move, element } kind = Kind::left;
+  const ops::Traits* traits = nullptr;
+  bool heavy = false;  // sums of products: what quantization is for
+  bool dynamic = false;
+  std::vector<int> data;       // inputs that are quantized values
+  std::vector<int> constants;  // data inputs that are constants
+  std::vector<int> weights;    // inputs that are constant weights
+  int bias = -1;               // a constant one
+};
+
+// Fills `notes.nodes` with the schemes, and with the reasons of those that are left in float.
+std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& notes);
+
+}  // namespace anybit::quantizing

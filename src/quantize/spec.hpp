@@ -1,0 +1,40 @@
+// How one tensor of an operator is to be stored, and how an operator's tensors are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "anybit/result.hpp"
+#include "graph/element_type.hpp"
+
+namespace anybit::quantizing {
+
+enum class Granularity { tensor, channel, block };
+
+struct Spec {
+  std::string format = "float";  // "int8", "uint4", …; "float": as it is
+  bool symmetric = false;
+  Granularity granularity = Granularity::tensor;
+  std::int64_t block_size = 32;     // of Granularity::block
+  std::string observer = "minmax";  // how ranges of activations are found: src/calibrate
+  double percentile = 0;            // of that observer; 0: its own default
+  bool dynamic = false;             // activations: parameters are found when the model runs
+  bool narrow = true;               // symmetric weights leave out the lowest code: -127 … 127
+
+  bool is_float() const { return format == "float"; }
+  graph::ElementType element() const;  // undefined for float
+  friend bool operator==(const Spec&, const Spec&) = default;
+};
+
+// Parts that a rule does not tell about are as a less specific rule says.
+struct Scheme {
+  std::optional<Spec> data_in, weight, bias, data_out;
+};
+
+// "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9".
+Result<Spec> parse_spec(std::string_view text);
+// The same words, the shortest that say it.
+std::string to_string(const Spec& spec);
+
+}  // namespace anybit::quantizing

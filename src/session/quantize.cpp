@@ -1,0 +1,85 @@
+#include "anybit/quantize.hpp"
+
+#include "base/error.hpp"
+#include "base/guard.hpp"
+#include "base/mapped_file.hpp"
+#include "base/try.hpp"
+#include "quantize/match.hpp"
+#include "quantize/quantize.hpp"
+#include "session/model_access.hpp"
+#include "session/next_sample.hpp"
+
+namespace anybit {
+
+struct Recipe::Content {
+  quantizing::Recipe recipe;
+};
+
+struct RecipeAccess {
+  static Recipe make(quantizing::Recipe recipe) {
+    return Recipe(std::make_shared<const Recipe::Content>(Recipe::Content{std::move(recipe)}));
+  }
+  static const quantizing::Recipe& of(const Recipe& recipe) { return recipe.content_->recipe; }
+};
+
+Result<Recipe> Recipe::preset(const std::string& name) noexcept {
+  return guarded([&]() -> Result<Recipe> { return RecipeAccess::make(TRY(quantizing::find_recipe(name))); });
+}
+
+Result<Recipe> Recipe::from_text(const std::string& text, const std::string& name) noexcept {
+  return guarded([&]() -> Result<Recipe> {
+    auto recipe = quantizing::read_recipe(text, name);
+    if (!recipe.ok()) return std::move(recipe).error().within(name);
+    return RecipeAccess::make(std::move(recipe).value());
+  });
+}
+
+Result<Recipe> Recipe::from_file(const std::string& path) noexcept {
+  return guarded([&]() -> Result<Recipe> {
+    const auto file = TRY(MappedFile::open(path));
+    const std::string text(file->bytes().text());
+    TRY(file->intact());
+    return from_text(text, path);
+  });
+}
+
+Result<Recipe> Recipe::with(const std::string& kind, const std::string& pattern,
+                            const std::string& scheme) const noexcept {
+  return guarded([&]() -> Result<Recipe> {
+    quantizing::Recipe recipe = content_->recipe;
+    quantizing::Rule rule = TRY(quantizing::read_rule(kind, pattern, scheme));
+    recipe.rules.push_back(std::move(rule));
+    return RecipeAccess::make(std::move(recipe));
+  });
+}
+
+std::vector<RecipeInfo> recipe_presets() {
+  std::vector<RecipeInfo> list;
+  for (const quantizing::Preset& one : quantizing::presets())
+    list.push_back({std::string(one.name), std::string(one.summary), std::string(one.text)});
+  return list;
+}
+
+bool is_operator(const std::string& name) noexcept { return quantizing::is_type(name); }
+
+Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples* samples,
+                              const QuantizeOptions& options) noexcept {
+  return guarded([&]() -> Result<Quantization> {
+    if (options.threads < 0 || options.threads > 1024)
+      return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
+    const Model::Content& content = ModelAccess::content(model);
+    quantizing::Settings settings{.threads = options.threads,
+                                .max_memory = options.max_memory,
+                                .prepare = options.prepare,
+                                .requantize = options.requantize,
+                                .gather = {}};
+    settings.gather.allow_nan = options.allow_nan;
+    settings.gather.progress = options.progress;
+    quantizing::Outcomes done =
+        TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next_sample(samples), settings));
+    return Quantization{ModelAccess::make({std::move(done.model), content.path, content.file_bytes}),
+                        std::move(done.report)};
+  });
+}
+
+}  // namespace anybit
