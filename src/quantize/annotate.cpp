@@ -77,10 +77,30 @@ class Annotator {
       else
         static_[i] = has_data && !data.is_float() && !data.dynamic && !parts_[i].data.empty();
     }
+    join_biases();
     for (int round = 0; round < kRounds && (sweep_down() | sweep_up()); ++round) {
     }
     sweep_down();
     sweep_up();
+  }
+
+  // A constant row that is added to a product is part of it: it is added to the sums, before they are
+  // rounded.
+  void join_biases() {
+    for (std::size_t i = 0; i < count(); ++i) {
+      if (!static_[i] || node(i).op_type.str() != "MatMul") continue;
+      const int user = scope_.index.only_user(node(i).outputs[0]);
+      if (user < 0) continue;
+      const auto u = static_cast<std::size_t>(user);
+      if (node(u).op_type.str() != "Add" || parts_[u].constants.size() != 1 || parts_[u].data.size() != 1)
+        continue;
+      const std::string& row = node(u).inputs[static_cast<std::size_t>(parts_[u].constants[0])];
+      const graph::Tensor* tensor = scope_.constant(row);
+      if (tensor->dims.empty() || tensor->count() != tensor->dims.back()) continue;
+      parts_[u].kind = Part::Kind::element;
+      static_[u] = false;
+      joined_.insert(user);
+    }
   }
 
   bool may_be_dynamic(std::size_t i) const {
@@ -148,8 +168,8 @@ class Annotator {
       if (user < 0) return value;
       const auto u = static_cast<std::size_t>(user);
       const Part& part = parts_[u];
-      if (part.kind != Part::Kind::element || !part.traits->clamps || part.data.empty() ||
-          node(u).inputs[static_cast<std::size_t>(part.data[0])] != value)
+      if (part.kind != Part::Kind::element || !(part.traits->clamps || joined_.count(user)) ||
+          part.data.empty() || node(u).inputs[static_cast<std::size_t>(part.data[0])] != value)
         return value;
       value = node(u).outputs[0];
     }
@@ -377,6 +397,7 @@ class Annotator {
   std::unordered_set<std::string> made_from_codes_, used_as_codes_;
   std::map<std::string, Spec> made_;
   std::map<std::string, std::vector<std::pair<Place, Spec>>> wanted_;
+  std::set<int> joined_;   // nodes that add a bias
   std::set<int> carried_;  // nodes that move codes
   Unions unions_;
   std::map<std::pair<std::string, std::string>, int> clusters_;
