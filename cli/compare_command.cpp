@@ -1,0 +1,111 @@
+// anybit compare FLOAT QUANTIZED: what quantization cost.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "anybit/compare.hpp"
+#include "command.hpp"
+#include "comparison_text.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "sample_options.hpp"
+
+namespace anybit::cli {
+namespace {
+
+struct Options {
+  std::string reference, other, labels;
+  LoadOptions load;
+  SampleFlags samples;
+  CompareOptions compare;
+  std::int64_t rows = 10;
+  bool json = false, no_layers = false;
+};
+
+Error bad_label(const std::string& path, const std::string& what) {
+  return {Code::invalid_argument,
+          fmt::format("{}: {}", path, what),
+          {},
+          "whole numbers: a .npy, or one on each line"};
+}
+
+template <class T>
+std::vector<std::int64_t> widened(const Array& array) {
+  const auto* first = reinterpret_cast<const T*>(array.bytes.data());
+  return {first, first + array.bytes.size() / sizeof(T)};
+}
+
+Result<std::vector<std::int64_t>> labels_of_array(const std::string& path) {
+  auto array = read_npy(path);
+  if (!array.ok()) return in_file(std::move(array).error(), path);
+  if (array->type == "int64") return widened<std::int64_t>(*array);
+  if (array->type == "int32") return widened<std::int32_t>(*array);
+  if (array->type == "int16") return widened<std::int16_t>(*array);
+  if (array->type == "int8") return widened<std::int8_t>(*array);
+  if (array->type == "uint8") return widened<std::uint8_t>(*array);
+  return bad_label(path, fmt::format("labels of type {}", array->type));
+}
+
+Result<std::vector<std::int64_t>> read_labels(const std::string& path) {
+  if (path.ends_with(".npy")) return labels_of_array(path);
+  std::ifstream stream(path);
+  if (!stream) return Error{Code::not_found, fmt::format("cannot open '{}'", path), {}, {}};
+  std::vector<std::int64_t> labels;
+  for (std::int64_t label = 0; stream >> label;) labels.push_back(label);
+  if (!stream.eof()) return bad_label(path, fmt::format("label {} is no whole number", labels.size() + 1));
+  return labels;
+}
+
+Result<void> run(const Options& options) {
+  auto reference = Model::load(options.reference, options.load);
+  if (!reference.ok()) return in_file(std::move(reference).error(), options.reference);
+  auto other = Model::load(options.other, options.load);
+  if (!other.ok()) return in_file(std::move(other).error(), options.other);
+  CompareOptions settings = options.compare;
+  settings.layers = !options.no_layers;
+  if (!options.labels.empty()) {
+    auto labels = read_labels(options.labels);
+    if (!labels.ok()) return std::move(labels).error();
+    settings.labels = std::move(labels).value();
+  }
+  auto samples = open_sample_flags(*reference, options.samples);
+  if (!samples.ok()) return std::move(samples).error();
+  if (!*samples) return Error{Code::invalid_argument, "nothing to compare the models on", {}, "--data PATH"};
+  Progress progress("comparing", "samples", (*samples)->count());
+  settings.progress = [&](std::int64_t done) { progress.at(done); };
+  auto result = compare(*reference, *other, **samples, settings);
+  progress.done();
+  if (!result.ok()) return std::move(result).error();
+  std::error_code error;
+  const ComparedFiles files{options.reference, options.other,
+                            static_cast<std::int64_t>(std::filesystem::file_size(options.reference, error)),
+                            static_cast<std::int64_t>(std::filesystem::file_size(options.other, error))};
+  fmt::print("{}",
+             options.json ? comparison_json(*result, files) : comparison_text(*result, files, options.rows));
+  return {};
+}
+
+std::function<Result<void>()> set_up(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  app.add_option("FLOAT", options->reference, "The model to compare with")->required();
+  app.add_option("QUANTIZED", options->other, "The model in question")->required();
+  add_sample_options(app, options->samples, "--data");
+  app.add_option("--labels", options->labels,
+                 "The right classes, one for each sample: .npy, or text with one on each line");
+  app.add_option("--rows", options->rows, "How many layers to show, those that lose most first [10]");
+  app.add_flag("--no-layers", options->no_layers, "Look at the outputs alone: faster");
+  app.add_option("--threads", options->compare.threads, "Threads; 0 is one for each core")
+      ->check(CLI::Range(0, 1024));
+  app.add_flag("--json", options->json, "Print everything as JSON");
+  add_load_options(app, options->load);
+  return [options] { return run(*options); };
+}
+
+}  // namespace
+
+Command compare_command() { return {"Compare two models on the same samples", set_up}; }
+
+}  // namespace anybit::cli

@@ -1,0 +1,96 @@
+#include "comparison_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "table.hpp"
+#include "terminal.hpp"
+
+namespace anybit::cli {
+namespace {
+
+using Align = Table::Align;
+using Json = nlohmann::ordered_json;
+
+std::string decibels(double value) { return value >= 200 ? "same" : fmt::format("{:.1f}", value); }
+
+double percent(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
+Table differences(const std::vector<Difference>& all, std::int64_t rows) {
+  Table table({{"value"},
+               {"made by"},
+               {"dB", Align::right},
+               {"cosine", Align::right},
+               {"largest error", Align::right},
+               {"largest value", Align::right}});
+  for (const Difference& one : all) {
+    if (rows-- <= 0) break;
+    table.add({shortened(one.name, 48), one.op, decibels(one.signal_to_noise),
+               fmt::format("{:.5f}", one.cosine), fmt::format("{:.4g}", one.largest_error),
+               fmt::format("{:.4g}", one.largest_value)});
+  }
+  return table;
+}
+
+std::string accuracy(const Comparison& comparison, const ComparedFiles& files) {
+  Table table({{""}, {"size", Align::right}, {"top-1", Align::right}, {"top-5", Align::right}});
+  const auto cell = [&](std::int64_t right) {
+    return comparison.labelled > 0 ? fmt::format("{:.2f} %", percent(right, comparison.labelled))
+                                   : std::string();
+  };
+  table.add({files.reference, short_bytes(files.reference_bytes), cell(comparison.reference_top1),
+             cell(comparison.reference_top5)});
+  table.add({files.other, short_bytes(files.other_bytes), cell(comparison.other_top1),
+             cell(comparison.other_top5)});
+  return table.text();
+}
+
+Json json_of(const Difference& one) {
+  return {{"name", one.name},
+          {"op", one.op},
+          {"count", one.count},
+          {"signal_to_noise_db", one.signal_to_noise},
+          {"cosine", one.cosine},
+          {"largest_error", one.largest_error},
+          {"largest_value", one.largest_value}};
+}
+
+}  // namespace
+
+std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::int64_t rows) {
+  std::string text = accuracy(comparison, files);
+  text += fmt::format("\n{} samples", long_count(comparison.samples));
+  if (comparison.rows > 0)
+    text += fmt::format("; the same class first in {:.2f} %", percent(comparison.agreed, comparison.rows));
+  text += "\n\nOutputs\n" + differences(comparison.outputs, INT64_MAX).text();
+  if (comparison.layers.empty() || rows <= 0) return text;
+  std::vector<Difference> sorted = comparison.layers;
+  std::ranges::stable_sort(sorted, {}, &Difference::signal_to_noise);
+  return text + "\nLayers that lose most\n" + differences(sorted, rows).text();
+}
+
+std::string comparison_json(const Comparison& comparison, const ComparedFiles& files) {
+  Json json;
+  json["reference"] = {{"file", files.reference}, {"bytes", files.reference_bytes}};
+  json["other"] = {{"file", files.other}, {"bytes", files.other_bytes}};
+  json["samples"] = comparison.samples;
+  json["agreement"] = {{"rows", comparison.rows}, {"agreed", comparison.agreed}};
+  if (comparison.labelled > 0) {
+    json["labelled"] = comparison.labelled;
+    json["reference"]["top1"] = percent(comparison.reference_top1, comparison.labelled) / 100;
+    json["reference"]["top5"] = percent(comparison.reference_top5, comparison.labelled) / 100;
+    json["other"]["top1"] = percent(comparison.other_top1, comparison.labelled) / 100;
+    json["other"]["top5"] = percent(comparison.other_top5, comparison.labelled) / 100;
+  }
+  json["outputs"] = Json::array();
+  for (const Difference& one : comparison.outputs) json["outputs"].push_back(json_of(one));
+  json["layers"] = Json::array();
+  for (const Difference& one : comparison.layers) json["layers"].push_back(json_of(one));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace anybit::cli

@@ -1,0 +1,20 @@
+// What a comparison found: for people, and as JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "anybit/compare.hpp"
+
+namespace anybit::cli {
+
+struct ComparedFiles {
+  std::string reference, other;
+  std::int64_t reference_bytes = 0, other_bytes = 0;
+};
+
+// `rows`: how many layers, those that lose most first.
+std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::int64_t rows);
+std::string comparison_json(const Comparison& comparison, const ComparedFiles& files);
+
+}  // namespace anybit::cli

@@ -1,0 +1,246 @@
+#include "anybit/compare.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/guard.hpp"
+#include "base/try.hpp"
+#include "graph/index.hpp"
+#include "ops/layout.hpp"
+#include "runtime/executor.hpp"
+#include "session/difference.hpp"
+#include "session/model_access.hpp"
+#include "session/value.hpp"
+
+namespace anybit {
+namespace {
+
+using ops::Array;
+using ops::Datum;
+
+struct Layer {
+  std::string name, op, other;  // other: the name in the other model
+};
+
+void gather_outputs(const graph::Graph& graph, std::vector<Layer>& layers) {
+  for (const graph::Node& node : graph.nodes) {
+    for (const std::string& output : node.outputs) {
+      if (!output.empty()) layers.push_back({output, node.op_type.str(), {}});
+    }
+    graph::each_graph(node, [&](const graph::Graph& inner) { gather_outputs(inner, layers); });
+  }
+}
+
+// Values that both models have, in the order in which the reference makes them.
+std::vector<Layer> common_layers(const graph::Model& reference, const graph::Model& other) {
+  std::vector<Layer> ours, theirs, common;
+  gather_outputs(*reference.graph, ours);
+  gather_outputs(*other.graph, theirs);
+  std::unordered_set<std::string> names;
+  for (const Layer& one : theirs) names.insert(one.name);
+  for (Layer& one : ours) {
+    const std::string dequantized = one.name + "_DequantizeLinear_Output";
+    if (names.count(dequantized)) {
+      one.other = dequantized;
+    } else if (names.count(one.name)) {
+      one.other = one.name;
+    } else {
+      continue;
+    }
+    common.push_back(std::move(one));
+  }
+  return common;
+}
+
+// The values in plain order, as float32; nothing if they are not real numbers.
+Result<std::vector<float>> floats(const Datum& datum, ops::Memory& memory) {
+  if (!datum.is_array() || datum.array.type() != graph::ElementType::float32) return std::vector<float>();
+  Array plain = datum.array;
+  if (plain.layout() != ops::Layout::plain) {
+    plain = TRY(Array::make(memory, datum.array.type(), datum.array.dims()));
+    ops::relay(datum.array, plain);
+  }
+  const std::span<const float> values = plain.elements<float>();
+  return std::vector<float>(values.begin(), values.end());
+}
+
+// Keeps what the reference showed until the other model shows the same.
+struct Keeper : runtime::Watcher {
+  ops::Memory* memory = nullptr;
+  std::vector<std::vector<float>> kept;
+
+  Result<void> see(std::size_t watched, const Datum& value) override {
+    kept[watched] = TRY(floats(value, *memory));
+    return {};
+  }
+};
+
+struct Comparer : runtime::Watcher {
+  ops::Memory* memory = nullptr;
+  const std::vector<std::vector<float>>* kept = nullptr;
+  std::vector<DifferenceSums>* sums = nullptr;
+
+  Result<void> see(std::size_t watched, const Datum& value) override {
+    const std::vector<float> mine = TRY(floats(value, *memory));
+    const std::vector<float>& reference = (*kept)[watched];
+    if (!mine.empty() && mine.size() == reference.size()) (*sums)[watched].add(reference, mine);
+    return {};
+  }
+};
+
+// Rows of scores: the last axis of a result with at least two scores in each.
+class Scores {
+ public:
+  Scores(const std::vector<std::int64_t>& labels, Comparison& into) : labels_(labels), into_(into) {}
+
+  Result<void> add(const Array& reference, const Array& other) {
+    if (reference.type() != graph::ElementType::float32 || other.type() != graph::ElementType::float32)
+      return {};
+    if (reference.rank() < 1 || reference.dims() != other.dims()) return {};
+    const auto width = static_cast<std::size_t>(reference.dim(reference.rank() - 1));
+    if (width < 2) return {};
+    const std::span<const float> ours = reference.elements<float>(), theirs = other.elements<float>();
+    for (std::size_t at = 0; at + width <= ours.size(); at += width) {
+      TRY(add_row(ours.subspan(at, width), theirs.subspan(at, width)));
+    }
+    return {};
+  }
+
+ private:
+  static std::size_t best(std::span<const float> row) {
+    return static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
+  }
+  // True if fewer than `most` scores are larger than the label's.
+  static bool among(std::span<const float> row, std::size_t label, std::int64_t most) {
+    return std::ranges::count_if(row, [&](float score) { return score > row[label]; }) < most;
+  }
+
+  Result<void> add_row(std::span<const float> ours, std::span<const float> theirs) {
+    into_.agreed += best(ours) == best(theirs) ? 1 : 0;
+    const auto row = static_cast<std::size_t>(into_.rows++);
+    if (labels_.empty()) return {};
+    if (row >= labels_.size())
+      return invalid_argument(fmt::format("{} labels for more samples", labels_.size()),
+                              "one label for each");
+    const std::int64_t label = labels_[row];
+    if (label < 0 || label >= static_cast<std::int64_t>(ours.size()))
+      return invalid_argument(
+          fmt::format("label {} of sample {} is none of {} classes", label, row, ours.size()));
+    const auto at = static_cast<std::size_t>(label);
+    ++into_.labelled;
+    into_.reference_top1 += best(ours) == at ? 1 : 0;
+    into_.other_top1 += best(theirs) == at ? 1 : 0;
+    into_.reference_top5 += among(ours, at, 5) ? 1 : 0;
+    into_.other_top5 += among(theirs, at, 5) ? 1 : 0;
+    return {};
+  }
+
+  const std::vector<std::int64_t>& labels_;
+  Comparison& into_;
+};
+
+std::shared_ptr<const graph::Model> borrowed(const Model& model) {
+  return {std::shared_ptr<const graph::Model>(), &ModelAccess::content(model).model};
+}
+
+class Run {
+ public:
+  Run(const Model& reference, const Model& other, const CompareOptions& options)
+      : options_(options),
+        reference_(borrowed(reference)),
+        other_(borrowed(other)),
+        scores_(options.labels, result_) {}
+
+  Result<Comparison> on(Samples& samples) {
+    TRY(prepare());
+    while (true) {
+      auto sample = TRY(samples.next());
+      if (!sample) break;
+      auto done = one(*sample);
+      if (!done.ok()) return std::move(done).error().within(fmt::format("sample {}", result_.samples));
+      ++result_.samples;
+      if (options_.progress) options_.progress(result_.samples);
+    }
+    if (result_.samples == 0)
+      return invalid_argument("there are no samples", "--data PATH with at least one");
+    fill();
+    return std::move(result_);
+  }
+
+ private:
+  Result<void> prepare() {
+    if (options_.layers) layers_ = common_layers(*reference_, *other_);
+    runtime::ExecutorOptions ours{.threads = options_.threads, .max_memory = options_.max_memory},
+        theirs = ours;
+    for (const Layer& one : layers_) {
+      ours.watch.push_back(one.name);
+      theirs.watch.push_back(one.other);
+    }
+    first_ = TRY(runtime::Executor::make(reference_, ours));
+    second_ = TRY(runtime::Executor::make(other_, theirs));
+    keeper_.memory = &first_->memory();
+    keeper_.kept.resize(layers_.size());
+    sums_.resize(layers_.size());
+    comparer_.memory = &second_->memory();
+    comparer_.kept = &keeper_.kept;
+    comparer_.sums = &sums_;
+    if (first_->outputs().size() != second_->outputs().size())
+      return invalid_argument(fmt::format("the models have {} and {} outputs", first_->outputs().size(),
+                                          second_->outputs().size()));
+    outputs_.resize(first_->outputs().size());
+    return {};
+  }
+
+  Result<void> one(const std::map<std::string, Value>& sample) {
+    std::map<std::string, Datum> inputs;
+    for (const auto& [name, value] : sample) inputs.emplace(name, TRY(to_datum(value)));
+    for (auto& kept : keeper_.kept) kept.clear();
+    const std::vector<Datum> ours = TRY(first_->run(inputs, nullptr, &keeper_));
+    const std::vector<Datum> theirs = TRY(second_->run(inputs, nullptr, &comparer_));
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      const std::vector<float> a = TRY(floats(ours[i], first_->memory())),
+                               b = TRY(floats(theirs[i], second_->memory()));
+      if (a.size() != b.size())
+        return invalid_argument(
+            fmt::format("output '{}' has {} and {} values", first_->outputs()[i].name, a.size(), b.size()));
+      outputs_[i].add(a, b);
+    }
+    if (!ours.empty() && ours[0].is_array() && theirs[0].is_array())
+      TRY(scores_.add(ours[0].array, theirs[0].array));
+    return {};
+  }
+
+  void fill() {
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      outputs_[i].fill(result_.outputs.emplace_back());
+      result_.outputs.back().name = first_->outputs()[i].name;
+    }
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      Difference difference;
+      difference.name = layers_[i].name;
+      difference.op = layers_[i].op;
+      sums_[i].fill(difference);
+      if (difference.count > 0) result_.layers.push_back(std::move(difference));
+    }
+  }
+
+  const CompareOptions& options_;
+  std::shared_ptr<const graph::Model> reference_, other_;
+  Comparison result_;
+  Scores scores_;
+  std::vector<Layer> layers_;
+  std::unique_ptr<runtime::Executor> first_, second_;
+  Keeper keeper_;
+  Comparer comparer_;
+  std::vector<DifferenceSums> sums_, outputs_;
+};
+
+}  // namespace
+
+Result<Comparison> compare(const Model& reference, const Model& other, Samples& samples,
+                           const CompareOptions& options) noexcept {
+  return guarded([&]() -> Result<Comparison> { return Run(reference, other, options).on(samples); });
+}
+
+}  // namespace anybit

@@ -1,0 +1,23 @@
+// Sums that tell how far apart two tensors are, over any number of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "anybit/compare.hpp"
+
+namespace anybit {
+
+class DifferenceSums {
+ public:
+  // As many values of both.
+  void add(std::span<const float> reference, std::span<const float> other);
+  void fill(Difference& difference) const;
+
+ private:
+  std::int64_t count_ = 0;
+  double reference_ = 0, other_ = 0, product_ = 0, noise_ = 0;  // sums of squares and of products
+  double largest_error_ = 0, largest_value_ = 0;
+};
+
+}  // namespace anybit
