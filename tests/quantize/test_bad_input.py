@@ -1,0 +1,97 @@
+"""Calls that cannot work: an error that says what, where and what would be right; nothing half-written."""
+import numpy as np
+import onnx
+import pytest
+
+from quantizing import net, run_tool, samples
+
+
+@pytest.fixture
+def folder(tmp_path):
+    onnx.save(net(), tmp_path / "net.onnx")
+    samples(tmp_path / "calib")
+    return tmp_path
+
+
+def quantize(tool, folder, *arguments, output="net.q.onnx", code=1):
+    done = run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / output, *arguments, code=code)
+    assert output == "net.onnx" or not (folder / output).exists()
+    return done.stderr
+
+
+def test_samples_are_asked_for(tool, folder):
+    text = quantize(tool, folder)
+    assert "needs samples" in text and "--calib" in text
+
+
+def test_an_empty_folder_of_samples(tool, folder):
+    (folder / "none").mkdir()
+    assert "none" in quantize(tool, folder, "--calib", folder / "none")
+
+
+def test_samples_of_a_wrong_shape(tool, folder):
+    samples(folder / "wrong", shape=(1, 4, 16, 16))
+    text = quantize(tool, folder, "--calib", folder / "wrong")
+    assert "'x'" in text
+
+
+def test_samples_under_a_wrong_name(tool, folder):
+    assert "'z'" in quantize(tool, folder, "--calib", f"z={folder / 'calib'}")
+
+
+@pytest.mark.parametrize("recipe, said", [
+    ("global: int9", "int8"),
+    ("globl: int8", "global"),
+    ("global: int8\ntype: {Convv: float}", "Conv"),
+    ("global: int8\nname: {no/such: float}", "no/such"),
+    ("global: int8\nregex: {'([': float}", "(["),
+    ("global: {weights: int8 sym chanel}", "channel"),
+    ("global: {weight: int8, activation: int8}", "activations"),
+    ("global: {weights: {format: int8, symetric: true}}", "symmetric"),
+    ("global: {weights: [1, 2", "line"),
+    ("", "global: int8"),
+    ("global: {activations: int8 percentile 20}", "percentile"),
+])
+def test_a_recipe_with_a_mistake(tool, folder, recipe, said):
+    (folder / "recipe.yaml").write_text(recipe)
+    assert said in quantize(tool, folder, "--calib", folder / "calib", "--recipe", folder / "recipe.yaml")
+
+
+def test_an_unknown_preset_offers_the_nearest(tool, folder):
+    assert "int8" in quantize(tool, folder, "--recipe", "int-8", "--calib", folder / "calib")
+
+
+def test_output_that_is_the_model_itself(tool, folder):
+    before = (folder / "net.onnx").read_bytes()
+    assert "--in-place" in quantize(tool, folder, "--calib", folder / "calib", output="net.onnx")
+    assert (folder / "net.onnx").read_bytes() == before
+
+
+def test_output_that_cannot_be_written(tool, folder):
+    quantize(tool, folder, "--calib", folder / "calib", output="no/such/folder.onnx")
+
+
+def test_a_model_with_nothing_to_quantize(tool, tmp_path):
+    helper = onnx.helper
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", 1, [2])],
+                              [helper.make_tensor_value_info("y", 1, [2])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    samples(tmp_path / "calib", shape=(2,))
+    assert "nothing to quantize" in quantize(tool, tmp_path, "--calib", tmp_path / "calib")
+
+
+def test_weights_that_are_not_numbers_are_named(tool, folder):
+    model = net()
+    bad = onnx.numpy_helper.to_array(model.graph.initializer[0]).copy()
+    bad[0, 0, 0, 0] = np.nan
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(bad, "w1"))
+    onnx.save(model, folder / "net.onnx")
+    assert "'w1'" in quantize(tool, folder, "--recipe", "w8")
+
+
+def test_a_quantized_model_passes_untouched(tool, folder):
+    done = run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "once.onnx", "--calib", folder / "calib")
+    assert done.stdout
+    done = run_tool(tool, "quantize", folder / "once.onnx", "-o", folder / "twice.onnx", "--calib", folder / "calib")
+    assert "quantized already" in done.stdout
+    assert onnx.load(folder / "twice.onnx") == onnx.load(folder / "once.onnx")

@@ -1,0 +1,176 @@
+"""Static quantization: what is written is ONNX's own, runs in ONNX Runtime, and means the same in both."""
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from quantizing import decibels, in_anybit, in_onnxruntime, net, ops, report_of, run_tool, samples
+
+
+@pytest.fixture
+def files(tmp_path):
+    onnx.save(net(), tmp_path / "net.onnx")
+    return tmp_path, samples(tmp_path / "calib")
+
+
+def quantize(tool, folder, *arguments, code=0):
+    return run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "net.q.onnx", "--calib", folder / "calib",
+                    *arguments, code=code)
+
+
+@pytest.mark.parametrize("recipe, least", [("int8", 25), ("uint8", 25), ("int8-per-tensor", 20), ("int16", 60),
+                                           ("int16x8", 28), ("int8x4", 10)])
+def test_the_file_runs_in_both_runtimes_and_is_near_the_float_model(tool, files, recipe, least):
+    folder, arrays = files
+    quantize(tool, folder, "--recipe", recipe)
+    onnx.checker.check_model(onnx.load(folder / "net.q.onnx"), full_check=True)
+    feeds = {"x": np.concatenate(arrays)}
+    reference = in_onnxruntime(folder / "net.onnx", feeds)[0]
+    peer = in_onnxruntime(folder / "net.q.onnx", feeds)[0]
+    ours = in_anybit(folder / "net.q.onnx", feeds)[0]
+    assert decibels(reference, peer) > least
+    assert decibels(reference, ours) > least
+    assert decibels(peer, ours) > 40
+
+
+def test_weights_are_codes_with_a_scale_for_each_channel(tool, files):
+    folder, _ = files
+    quantize(tool, folder)
+    before, after = onnx.load(folder / "net.onnx"), onnx.load(folder / "net.q.onnx")
+    floats = {one.name: numpy_helper.to_array(one) for one in before.graph.initializer}
+    held = {one.name: numpy_helper.to_array(one) for one in after.graph.initializer}
+    w = held["w1_quantized"]
+    assert w.dtype == np.int8 and w.shape == floats["w1"].shape and w.min() >= -127
+    scale = held["w1_scale"]
+    np.testing.assert_array_equal(scale, (np.abs(floats["w1"]).max((1, 2, 3)).astype(np.float64) / 127)
+                                  .astype(np.float32))
+    np.testing.assert_array_equal(w, np.clip(np.round(floats["w1"] / scale.reshape(-1, 1, 1, 1)), -127, 127))
+    assert "w1" not in held
+    bias = held["b1_quantized"]
+    assert bias.dtype == np.int32
+    unit = held["x_scale"] * scale
+    np.testing.assert_array_equal(bias, np.round(floats["b1"].astype(np.float64) / unit))
+
+
+def test_activations_have_the_parameters_of_the_formula(tool, files):
+    folder, arrays = files
+    report = report_of(quantize(tool, folder, "--json"))
+    row = next(one for one in report["tensors"] if one["name"] == "x")
+    low, high = min(a.min() for a in arrays), max(a.max() for a in arrays)
+    scale = np.float32((float(high) - float(low)) / 255)
+    assert row["scale"] == pytest.approx(float(scale), rel=1e-6)
+    assert row["zero_point"] == round(-128 - float(low) / float(scale))
+
+
+def test_relu_is_one_with_the_convolution_and_a_hand_made_hard_swish_stays_whole(tool, files):
+    folder, _ = files
+    quantize(tool, folder)
+    graph = onnx.load(folder / "net.q.onnx").graph
+    quantized = {node.input[0] for node in graph.node if node.op_type == "QuantizeLinear"}
+    assert "c1" not in quantized and "r1" in quantized  # behind the Relu
+    assert not quantized & {"a2", "k2", "m2"}  # inside x · clip(x + 3) / 6
+    assert {"c2", "h2", "c3"} <= quantized
+
+
+def test_values_that_are_only_moved_share_their_parameters(tool, files):
+    folder, _ = files
+    quantize(tool, folder)
+    graph = onnx.load(folder / "net.q.onnx").graph
+    held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    scales = {node.input[0]: held[node.input[1]] for node in graph.node if node.op_type == "QuantizeLinear"}
+    assert scales["s3"] == scales["p3"]  # MaxPool
+    assert scales["g3"] == scales["f3"]  # Flatten
+
+
+def test_same_bytes_for_any_number_of_threads_and_any_order_of_samples(tool, files):
+    folder, arrays = files
+    quantize(tool, folder, "--threads", 1)
+    first = (folder / "net.q.onnx").read_bytes()
+    for i, array in enumerate(reversed(arrays)):
+        np.save(folder / "calib" / f"{i:04}.npy", array)
+    quantize(tool, folder, "--threads", 2)
+    assert (folder / "net.q.onnx").read_bytes() == first
+
+
+def test_excluded_nodes_and_types_stay_in_float(tool, files):
+    folder, _ = files
+    report = report_of(quantize(tool, folder, "--exclude", "Gemm,stem.conv", "--json"))
+    outcome = {one["name"]: one["outcome"] for one in report["nodes"]}
+    assert outcome["stem/conv"] == "float" and outcome["head/gemm"] == "float"
+    assert outcome["body/pointwise"] == "quantized"
+
+
+@pytest.mark.parametrize("opset, ir", [(9, 3), (11, 6), (12, 7)])
+def test_older_models_are_raised_to_what_channels_need(tool, tmp_path, opset, ir):
+    model = net()
+    nodes = [node for node in model.graph.node]
+    if opset < 11:  # Clip had attributes then
+        clip = next(node for node in nodes if node.op_type == "Clip")
+        del clip.input[1:]
+        clip.attribute.extend([onnx.helper.make_attribute("min", 0.0), onnx.helper.make_attribute("max", 6.0)])
+    model.opset_import[0].version = opset
+    model.ir_version = ir
+    if ir < 4:
+        model.graph.input.extend(onnx.helper.make_tensor_value_info(one.name, one.data_type, one.dims)
+                                 for one in model.graph.initializer if one.name != "zero")
+        del model.graph.initializer[[one.name for one in model.graph.initializer].index("zero")]
+    onnx.save(model, tmp_path / "net.onnx")
+    arrays = samples(tmp_path / "calib")
+    report = report_of(quantize(tool, tmp_path, "--json"))
+    assert report["opset"] == {"before": opset, "after": 13}
+    feeds = {"x": arrays[0]}
+    assert decibels(in_onnxruntime(tmp_path / "net.onnx", feeds)[0],
+                    in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0]) > 20
+
+
+def test_batch_norm_is_folded_first_unless_a_rule_names_it(tool, tmp_path):
+    rng = np.random.default_rng(3)
+    arrays = {"w": rng.standard_normal((4, 3, 3, 3)), "g": rng.uniform(0.5, 2, 4), "b": rng.standard_normal(4),
+              "m": rng.standard_normal(4), "v": rng.uniform(0.5, 2, 4)}
+    constants = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in arrays.items()]
+    helper = onnx.helper
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["c"], name="conv"),
+         helper.make_node("BatchNormalization", ["c", "g", "b", "m", "v"], ["y"], name="norm")], "g",
+        [helper.make_tensor_value_info("x", 1, [1, 3, 16, 16])], [helper.make_tensor_value_info("y", 1, None)], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    samples(tmp_path / "calib")
+    quantize(tool, tmp_path)
+    assert "BatchNormalization" not in ops(onnx.load(tmp_path / "net.q.onnx"))
+    (tmp_path / "keep.yaml").write_text("global: int8\nname: {norm: float}\n")
+    quantize(tool, tmp_path, "--recipe", tmp_path / "keep.yaml")
+    assert "BatchNormalization" in ops(onnx.load(tmp_path / "net.q.onnx"))
+    quantize(tool, tmp_path, "--no-prepare")
+    assert "BatchNormalization" in ops(onnx.load(tmp_path / "net.q.onnx"))
+
+
+def test_a_branch_that_no_sample_entered_stays_in_float_and_is_named(tool, tmp_path):
+    rng = np.random.default_rng(5)
+    helper = onnx.helper
+    constants = [numpy_helper.from_array(rng.standard_normal((8, 8)).astype(np.float32), name) for name in ("wa", "wb")]
+
+    def branch(name):
+        return helper.make_graph([helper.make_node("MatMul", ["x", f"w{name}"], [f"y{name}"], name=f"product_{name}")],
+                                 name, [], [helper.make_tensor_value_info(f"y{name}", 1, [2, 8])])
+
+    graph = helper.make_graph(
+        [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0, name="sum"),
+         helper.make_node("Greater", ["s", "zero"], ["is"], name="positive"),
+         helper.make_node("If", ["is"], ["y"], then_branch=branch("a"), else_branch=branch("b"), name="choice")], "g",
+        [helper.make_tensor_value_info("x", 1, [2, 8])], [helper.make_tensor_value_info("y", 1, [2, 8])],
+        constants + [numpy_helper.from_array(np.float32(0), "zero")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    folder = tmp_path / "calib"
+    folder.mkdir()
+    for i in range(4):
+        np.save(folder / f"{i}.npy", np.abs(rng.standard_normal((2, 8))).astype(np.float32))
+    report = report_of(quantize(tool, tmp_path, "--json"))
+    assert any("choice" in remark and "no sample entered" in remark for remark in report["remarks"])
+    model = onnx.load(tmp_path / "net.q.onnx")
+    branches = {one.name: one.g for node in model.graph.node if node.op_type == "If" for one in node.attribute}
+    assert "QuantizeLinear" in [node.op_type for node in branches["then_branch"].node]
+    assert [node.op_type for node in branches["else_branch"].node] == ["MatMul"]
+    x = np.abs(rng.standard_normal((2, 8))).astype(np.float32)
+    reference = in_onnxruntime(tmp_path / "net.onnx", {"x": x})[0]
+    assert decibels(reference, in_onnxruntime(tmp_path / "net.q.onnx", {"x": x})[0]) > 25
+    assert decibels(reference, in_anybit(tmp_path / "net.q.onnx", {"x": x})[0]) > 25
