@@ -25,7 +25,7 @@ struct Options {
   std::string recipe;
   std::string dynamic;      // what --dynamic was given
   bool is_dynamic = false;  // --dynamic was there
-  bool weight_only = false, per_tensor = false;
+  bool weight_only = false;
   std::vector<std::string> op_types, exclude;
   std::string report_json;
   bool in_place = false, json = false, verbose = false;

@@ -17,9 +17,10 @@
 #include "anybit/export.hpp"
 #include "anybit/model.hpp"
 #include "anybit/result.hpp"
-#include "anybit/samples.hpp"
 
 namespace anybit {
+
+class Samples;  // anybit/samples.hpp
 
 // What is to be quantized, and how. Copies share it.
 class Recipe {

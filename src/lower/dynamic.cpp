@@ -95,11 +95,15 @@ DynamicWriter::Codes DynamicWriter::weight(const Node& node, const DynamicProduc
     std::swap(codes.dims[0], codes.dims[1]);
   }
   Codes written{constant(std::move(codes), product.weight.name + "_quantized"), scales(node, product), {}};
-  const std::vector<std::int32_t>& zeros = product.weight.parameters.zero_points;
-  const bool none = std::ranges::all_of(zeros, [](std::int32_t zero) { return zero == 0; });
-  if (!none)
-    written.zero_point =
-        constant(zero_point_tensor(product.weight.parameters, {}), product.weight.name + "_zero_point");
+  Parameters zero = product.weight.parameters;
+  const std::int32_t first = zero.zero_points.front();
+  // One number where all are the same: some runtimes convolve with no more than that.
+  if (std::ranges::all_of(zero.zero_points, [first](std::int32_t one) { return one == first; })) {
+    zero.zero_points = {first};
+    zero.dims.clear();
+  }
+  if (!zero.per_tensor() || first != 0)
+    written.zero_point = constant(zero_point_tensor(zero, {}), product.weight.name + "_zero_point");
   return weights_[key] = written;
 }
 

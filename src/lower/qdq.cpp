@@ -173,6 +173,9 @@ std::int64_t remove_unused(Graph& graph, const std::unordered_set<std::string>& 
   for (const graph::ValueInfo& one : graph.inputs) kept.insert(one.name.str());
   auto removed = static_cast<std::int64_t>(std::erase_if(
       graph.initializers, [&](const graph::Tensor& one) { return kept.count(one.name.str()) == 0; }));
+  removed += static_cast<std::int64_t>(std::erase_if(graph.nodes, [&](const Node& node) {
+    return node.op_type.str() == "Constant" && node.outputs.size() == 1 && used.count(node.outputs[0]) == 0;
+  }));
   for (Node& node : graph.nodes) {
     graph::each_graph(node, [&](Graph& inner) { removed += remove_unused(inner, used); });
   }
@@ -185,7 +188,7 @@ Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names) {
   return Writer(graph, plan, names).write();
 }
 
-std::int64_t remove_unused_initializers(Graph& graph) {
+std::int64_t remove_unused_constants(Graph& graph) {
   std::unordered_set<std::string> used;
   gather_uses(graph, used);
   return remove_unused(graph, used);

@@ -12,7 +12,7 @@ namespace anybit::lower {
 // X_scale, X_zero_point, X_quantized.
 Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, Names& names);
 
-// Takes out initializers that no node uses, at any depth. Returns how many.
-std::int64_t remove_unused_initializers(graph::Graph& graph);
+// Takes out initializers and Constant nodes that no node uses, at any depth. Returns how many.
+std::int64_t remove_unused_constants(graph::Graph& graph);
 
 }  // namespace anybit::lower

@@ -27,8 +27,9 @@ std::span<const Preset> presets() {
        "global: {weights: int4 sym block 32, activations: float}"},
       {"w2", "2-bit weights in blocks of 32, activations stay in float",
        "global: {weights: int2 sym block 32, activations: float}"},
+      // Unsigned weights: ONNX Runtime multiplies uint8 by int8 with saturation on CPUs without VNNI.
       {"dynamic-int8", "8-bit weights; activations are quantized when the model runs",
-       "global: {weights: int8 sym channel, activations: uint8 asym dynamic}"},
+       "global: {weights: uint8 sym channel, activations: uint8 asym dynamic}"},
   };
   return kAll;
 }

@@ -84,6 +84,19 @@ std::int64_t opset_for(const Spec& spec) {
   return spec.granularity == Granularity::channel ? 13 : 10;
 }
 
+// The IR version that came with an opset: older ones do not have its types.
+std::int64_t ir_for(std::int64_t opset) {
+  struct Pair {
+    std::int64_t opset, ir;
+  };
+  constexpr Pair kPairs[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},
+                             {15, 8},  {12, 7},  {11, 6},  {10, 5}};
+  for (const Pair& one : kPairs) {
+    if (opset >= one.opset) return one.ir;
+  }
+  return 4;
+}
+
 std::int64_t opset_for(const GraphNotes& notes) {
   std::int64_t opset = notes.dynamic.empty() ? 10 : 11;
   for (const Cluster& one : notes.clusters) opset = std::max(opset, opset_for(one.spec));
@@ -151,7 +164,7 @@ class Quantizer {
     const Matcher matcher = TRY(Matcher::make(recipe_));
     each_node(*model_->graph, [&](const Node& node) {
       if (matcher.named(node.name.str()) || matcher.by_type(node.op_type.str()))
-        options.keep.push_back(node.name.str());
+        options.keep.insert(node.name.str());
     });
     if (!settings_.prepare) return {};
     TRY(passes::prepare(*model_, options));
@@ -199,7 +212,8 @@ class Quantizer {
   static Result<void> write(Model& model, const lower::GraphPlan& plan) {
     lower::Names names(*model.graph);
     TRY(lower::to_qdq(*model.graph, plan, names));
-    lower::remove_unused_initializers(*model.graph);
+    lower::remove_unused_constants(*model.graph);
+    model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));
     return graph::verify(model);
   }
 
