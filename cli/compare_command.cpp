@@ -19,7 +19,7 @@ namespace {
 struct Options {
   std::string reference, other, labels;
   LoadOptions load;
-  SampleFlags samples;
+  SampleArguments samples;
   CompareOptions compare;
   std::int64_t rows = 10;
   bool json = false, no_layers = false;
@@ -59,6 +59,17 @@ Result<std::vector<std::int64_t>> read_labels(const std::string& path) {
   return labels;
 }
 
+Result<Comparison> compared(const Model& reference, const Model& other, const SampleArguments& from,
+                            CompareOptions& settings) {
+  if (from.paths.empty())
+    return Error{Code::invalid_argument, "nothing to compare the models on", {}, "--data PATH"};
+  auto samples = open_samples(reference, from);
+  if (!samples.ok()) return std::move(samples).error();
+  Progress progress("comparing", "samples", samples->count());
+  settings.progress = [&](std::int64_t done) { progress.show(done); };
+  return compare(reference, other, *samples, settings);
+}
+
 Result<void> run(const Options& options) {
   auto reference = Model::load(options.reference, options.load);
   if (!reference.ok()) return in_file(std::move(reference).error(), options.reference);
@@ -71,13 +82,7 @@ Result<void> run(const Options& options) {
     if (!labels.ok()) return std::move(labels).error();
     settings.labels = std::move(labels).value();
   }
-  auto samples = open_sample_flags(*reference, options.samples);
-  if (!samples.ok()) return std::move(samples).error();
-  if (!*samples) return Error{Code::invalid_argument, "nothing to compare the models on", {}, "--data PATH"};
-  Progress progress("comparing", "samples", (*samples)->count());
-  settings.progress = [&](std::int64_t done) { progress.at(done); };
-  auto result = compare(*reference, *other, **samples, settings);
-  progress.done();
+  auto result = compared(*reference, *other, options.samples, settings);
   if (!result.ok()) return std::move(result).error();
   std::error_code error;
   const ComparedFiles files{options.reference, options.other,
@@ -92,7 +97,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("FLOAT", options->reference, "The model to compare with")->required();
   app.add_option("QUANTIZED", options->other, "The model in question")->required();
-  add_sample_options(app, options->samples, "--data");
+  add_sample_options(app, "--data", options->samples);
   app.add_option("--labels", options->labels,
                  "The right classes, one for each sample: .npy, or text with one on each line");
   app.add_option("--rows", options->rows, "How many layers to show, those that lose most first [10]");

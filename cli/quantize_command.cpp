@@ -21,7 +21,7 @@ struct Options {
   std::string model, output;
   LoadOptions load;
   QuantizeOptions quantize;
-  SampleFlags samples;
+  SampleArguments samples;
   std::string recipe;
   std::string dynamic;      // what --dynamic was given
   bool is_dynamic = false;  // --dynamic was there
@@ -57,9 +57,9 @@ Result<std::string> dynamic_scheme(const Options& options) {
                    "symActivation or asymActivation, symWeight or asymWeight, with a comma between"};
     }
   }
-  return fmt::format("{{weights: int8 {} {}, activations: uint8 {} dynamic}}",
-                     symmetric_weight ? "sym" : "asym", options.per_tensor ? "tensor" : "channel",
-                     symmetric_data ? "sym" : "asym");
+  // Zero points that differ from channel to channel are more than most runtimes convolve with.
+  return fmt::format("{{weights: uint8 {}, activations: uint8 {} dynamic}}",
+                     symmetric_weight ? "sym channel" : "asym tensor", symmetric_data ? "sym" : "asym");
 }
 
 // What all nodes, or those of --op-types, get.
@@ -113,19 +113,23 @@ Result<void> check_output(const Options& options) {
                "another name for the output, or --in-place"};
 }
 
+Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Options& options) {
+  if (options.samples.paths.empty()) return quantize(model, recipe, nullptr, options.quantize);
+  auto samples = open_samples(model, options.samples);
+  if (!samples.ok()) return std::move(samples).error();
+  Progress progress("calibrating", "samples", samples->count());
+  QuantizeOptions settings = options.quantize;
+  settings.progress = [&](std::int64_t done) { progress.show(done); };
+  return quantize(model, recipe, &*samples, settings);
+}
+
 Result<void> run(const Options& options) {
   if (auto checked = check_output(options); !checked.ok()) return checked;
   auto recipe = recipe_of(options);
   if (!recipe.ok()) return std::move(recipe).error();
   auto model = Model::load(options.model, options.load);
   if (!model.ok()) return in_file(std::move(model).error(), options.model);
-  auto samples = open_sample_flags(*model, options.samples);
-  if (!samples.ok()) return std::move(samples).error();
-  Progress progress("calibrating", "samples", *samples ? (*samples)->count() : std::nullopt);
-  QuantizeOptions settings = options.quantize;
-  settings.progress = [&](std::int64_t done) { progress.at(done); };
-  auto result = quantize(*model, *recipe, samples->get(), settings);
-  progress.done();
+  auto result = quantized(*model, *recipe, options);
   if (!result.ok()) return in_file(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
@@ -139,7 +143,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("MODEL", options->model, "The float32 ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
   app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
-  add_sample_options(app, options->samples, "--calib");
+  add_sample_options(app, "--calib", options->samples);
   app.add_option(
          "--dynamic,--nnpa-quant-dynamic", options->dynamic,
          "Quantize activations when the model runs; [symActivation|asymActivation,symWeight|asymWeight]")
