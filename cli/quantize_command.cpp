@@ -57,6 +57,9 @@ Result<std::string> dynamic_scheme(const Options& options) {
                    "symActivation or asymActivation, symWeight or asymWeight, with a comma between"};
     }
   }
+  if (options.quantize.target == "nnpa")
+    return fmt::format("{{weights: int8 {} tensor, activations: {} dynamic}}",
+                       symmetric_weight ? "sym" : "asym", symmetric_data ? "int8 sym" : "uint8 asym");
   // Zero points that differ from channel to channel are more than most runtimes convolve with.
   return fmt::format("{{weights: uint8 {}, activations: uint8 {} dynamic}}",
                      symmetric_weight ? "sym channel" : "asym tensor", symmetric_data ? "sym" : "asym");
@@ -65,8 +68,9 @@ Result<std::string> dynamic_scheme(const Options& options) {
 // What all nodes, or those of --op-types, get.
 Result<std::string> scheme_text(const Options& options) {
   if (options.is_dynamic) return dynamic_scheme(options);
-  if (options.weight_only && options.recipe.empty()) return std::string("w8");
-  return options.recipe.empty() ? std::string("int8") : options.recipe;
+  if (!options.recipe.empty()) return options.recipe;
+  if (options.weight_only) return std::string("w8");
+  return target_recipe(options.quantize.target);
 }
 
 bool is_file(const std::string& recipe) {
@@ -155,6 +159,13 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                  "Only these operators: MatMul (Gemm, too), Conv, …");
   app.add_option("--exclude", options->exclude,
                  "Leave these operators or nodes (by name, * and ? as in a shell) in float");
+  app.add_option("--target", options->quantize.target,
+                 "What it is for: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
+  app.add_option("-m,--maccel", "-maccel=NNPA is --target nnpa")
+      ->each([options](const std::string& value) {
+        if (value == "accel=NNPA") options->quantize.target = "nnpa";
+      })
+      ->group("");
   app.add_flag("!--no-prepare", options->quantize.prepare,
                "Quantize the graph as it is: fold nothing before");
   app.add_flag("--requantize", options->quantize.requantize, "Quantize a model that is quantized already");

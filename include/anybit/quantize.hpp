@@ -51,7 +51,19 @@ ANYBIT_API std::vector<RecipeInfo> recipe_presets();
 // True if an operator has this name, in ONNX's world or another ("Conv", "conv2d", "linear").
 ANYBIT_API bool is_operator(const std::string& name) noexcept;
 
+struct TargetInfo {
+  std::string name, summary;
+  std::string recipe;  // the preset, unless another is asked for
+};
+// Hardware that models are quantized for.
+ANYBIT_API std::vector<TargetInfo> target_list();
+// The preset of a target, by its name or the path of its file.
+ANYBIT_API Result<std::string> target_recipe(const std::string& target) noexcept;
+
 struct QuantizeOptions {
+  // "generic", "ort", "nnpa", "ethos-u55-128", …, or the path of a YAML file that names one and adds
+  // system_configuration and memory_mode.
+  std::string target = "generic";
   int threads = 0;              // 0: one for each core
   std::int64_t max_memory = 0;  // bytes for values while samples run; 0: no limit
   bool prepare = true;          // fold constants, batch norms and the like before

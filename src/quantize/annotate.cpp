@@ -31,10 +31,15 @@ class Unions {
 
 class Annotator {
  public:
-  Annotator(const Scope& scope, Matcher& matcher, GraphNotes& notes)
-      : scope_(scope), matcher_(matcher), notes_(notes), parts_(parts_of(scope, matcher, notes)) {}
+  Annotator(const Scope& scope, Matcher& matcher, const Target& target, GraphNotes& notes)
+      : scope_(scope),
+        matcher_(matcher),
+        target_(target),
+        notes_(notes),
+        parts_(parts_of(scope, matcher, notes)) {}
 
   Result<void> run() {
+    TRY(leave_to_the_cpu());
     choose_nodes();
     find_wanted();
     join_clusters();
@@ -60,10 +65,23 @@ class Annotator {
 
   // --- which nodes ---
 
+  Result<void> leave_to_the_cpu() {
+    static_.assign(count(), false);
+    for (std::size_t i = 0; i < count(); ++i) {
+      const std::string& op = notes_.nodes[i].op;
+      if (target_.runs(op) || parts_[i].kind == Part::Kind::left) continue;
+      if (matcher_.by_type(op) && !scheme(i).weight->is_float())
+        return error_at(Code::unsupported, graph::place_of(node(i), i),
+                        fmt::format("{} does not run {}", target_.name, op),
+                        fmt::format("it runs {}", fmt::join(target_.ops, ", ")));
+      leave(i, fmt::format("{} does not run it: it stays on the CPU", target_.name));
+    }
+    return {};
+  }
+
   // Products are quantized; what only passes values on (Add, pooling) is, too, where it lies between
   // quantized values: by itself it would only lose precision.
   void choose_nodes() {
-    static_.assign(count(), false);
     for (std::size_t i = 0; i < count(); ++i) {
       if (!computes(i)) continue;
       const Spec& data = *scheme(i).data_in;
@@ -391,6 +409,7 @@ class Annotator {
 
   const Scope& scope_;
   Matcher& matcher_;
+  const Target& target_;
   GraphNotes& notes_;
   std::vector<Part> parts_;
   std::vector<bool> static_;
@@ -404,8 +423,8 @@ class Annotator {
   std::map<std::string, std::size_t> by_value_;
 };
 
-Result<void> annotate_graph(const Scope& scope, Matcher& matcher, GraphNotes& notes) {
-  TRY(Annotator(scope, matcher, notes).run());
+Result<void> annotate_graph(const Scope& scope, Matcher& matcher, const Target& target, GraphNotes& notes) {
+  TRY(Annotator(scope, matcher, target, notes).run());
   for (std::size_t i = 0; i < scope.graph.nodes.size(); ++i) {
     std::size_t which = 0;
     Result<void> done;
@@ -414,7 +433,7 @@ Result<void> annotate_graph(const Scope& scope, Matcher& matcher, GraphNotes& no
       below.node = static_cast<int>(i);
       below.which = which++;
       below.place = graph::place_of(scope.graph.nodes[i], i);
-      if (done.ok()) done = annotate_graph(Scope(inner, scope.facts(), &scope), matcher, below);
+      if (done.ok()) done = annotate_graph(Scope(inner, scope.facts(), &scope), matcher, target, below);
     });
     TRY(std::move(done));
   }
@@ -429,11 +448,12 @@ std::string_view name_of(Outcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
-Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe) {
+Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target) {
+  TRY(check(recipe, target));
   Matcher matcher = TRY(Matcher::make(recipe));
   const Facts facts = TRY(Facts::of(model));
   Annotation annotation;
-  TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, annotation.graph));
+  TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, target, annotation.graph));
   annotation.remarks = TRY(matcher.unused());
   return annotation;
 }

@@ -11,6 +11,7 @@
 #include "lower/plan.hpp"
 #include "ops/traits.hpp"
 #include "quantize/match.hpp"
+#include "quantize/target.hpp"
 
 namespace anybit::quantizing {
 
@@ -93,7 +94,8 @@ struct Annotation {
   std::vector<std::string> remarks;  // for the report
 };
 
-// `model` is verified and prepared, and must stay where it is as long as the result is used.
-Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe);
+// `model` is verified and prepared, and must stay where it is as long as the result is used. An error if the
+// recipe names an operator that the target does not run.
+Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target = {});
 
 }  // namespace anybit::quantizing

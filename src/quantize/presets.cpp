@@ -30,6 +30,8 @@ std::span<const Preset> presets() {
       // Unsigned weights: ONNX Runtime multiplies uint8 by int8 with saturation on CPUs without VNNI.
       {"dynamic-int8", "8-bit weights; activations are quantized when the model runs",
        "global: {weights: uint8 sym channel, activations: uint8 asym dynamic}"},
+      {"nnpa", "for IBM Telum II: int8 weights per tensor; activations are quantized when the model runs",
+       "global: {weights: int8 sym tensor, activations: uint8 asym dynamic}"},
   };
   return kAll;
 }

@@ -152,6 +152,7 @@ class Quantizer {
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_));
     Model result = *model_;
     TRY(write(result, plan));
+    note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);
     report_.quantize_seconds = watch_.lap();
     return Outcomes{std::move(result), std::move(report_)};
@@ -173,13 +174,13 @@ class Quantizer {
 
   // What the recipe makes of the model; raised first to the opset that this takes.
   Result<Annotation> annotate() {
-    Annotation annotation = TRY(quantizing::annotate(*model_, recipe_));
+    Annotation annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
     const std::int64_t needed = opset_for(annotation.graph);
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
     passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
     *model_ = std::move(raised.model);
     report_.opset_after = needed;
-    return quantizing::annotate(*model_, recipe_);
+    return quantizing::annotate(*model_, recipe_, settings_.target);
   }
 
   Error nothing() const {
@@ -207,6 +208,20 @@ class Quantizer {
     if (samples == 0) return invalid_argument("there are no samples", "--calib PATH with at least one");
     report_.samples = samples;
     return statistics;
+  }
+
+  // For whoever compiles the file.
+  void note_target(Model& model) const {
+    const auto note = [&](const char* key, const std::string& value) {
+      if (value.empty()) return;
+      graph::Property property;
+      property.key = graph::Text(key);
+      property.value = graph::Text(value);
+      model.metadata.push_back(std::move(property));
+    };
+    if (settings_.target.name != "generic") note("anybit.target", settings_.target.name);
+    note("anybit.system_configuration", settings_.target.system_configuration);
+    note("anybit.memory_mode", settings_.target.memory_mode);
   }
 
   static Result<void> write(Model& model, const lower::GraphPlan& plan) {

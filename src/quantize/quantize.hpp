@@ -8,6 +8,7 @@
 #include "calibrate/gather.hpp"
 #include "graph/model.hpp"
 #include "quantize/recipe.hpp"
+#include "quantize/target.hpp"
 
 namespace anybit::quantizing {
 
@@ -16,6 +17,7 @@ struct Settings {
   std::int64_t max_memory = 0;
   bool prepare = true;
   bool requantize = false;
+  Target target;
   calibrate::GatherOptions gather;
 };
 

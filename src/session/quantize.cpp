@@ -22,6 +22,24 @@ struct RecipeAccess {
   static const quantizing::Recipe& of(const Recipe& recipe) { return recipe.content_->recipe; }
 };
 
+namespace {
+
+Result<std::string> text_of_file(const std::string& path) {
+  const auto file = TRY(MappedFile::open(path));
+  std::string text(file->bytes().text());
+  TRY(file->intact());
+  return text;
+}
+
+Result<quantizing::Target> target_of(const std::string& name) {
+  const bool is_file =
+      name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
+  if (!is_file) return quantizing::find_target(name);
+  return quantizing::read_target(TRY(text_of_file(name)), name);
+}
+
+}  // namespace
+
 Result<Recipe> Recipe::preset(const std::string& name) noexcept {
   return guarded([&]() -> Result<Recipe> { return RecipeAccess::make(TRY(quantizing::find_recipe(name))); });
 }
@@ -35,12 +53,7 @@ Result<Recipe> Recipe::from_text(const std::string& text, const std::string& nam
 }
 
 Result<Recipe> Recipe::from_file(const std::string& path) noexcept {
-  return guarded([&]() -> Result<Recipe> {
-    const auto file = TRY(MappedFile::open(path));
-    const std::string text(file->bytes().text());
-    TRY(file->intact());
-    return from_text(text, path);
-  });
+  return guarded([&]() -> Result<Recipe> { return from_text(TRY(text_of_file(path)), path); });
 }
 
 Result<Recipe> Recipe::with(const std::string& kind, const std::string& pattern,
@@ -60,6 +73,17 @@ std::vector<RecipeInfo> recipe_presets() {
   return list;
 }
 
+std::vector<TargetInfo> target_list() {
+  std::vector<TargetInfo> list;
+  for (const quantizing::Target& one : quantizing::targets())
+    list.push_back({one.name, one.summary, std::string(one.preset)});
+  return list;
+}
+
+Result<std::string> target_recipe(const std::string& target) noexcept {
+  return guarded([&]() -> Result<std::string> { return std::string(TRY(target_of(target)).preset); });
+}
+
 bool is_operator(const std::string& name) noexcept { return quantizing::is_type(name); }
 
 Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples* samples,
@@ -69,10 +93,12 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
     const Model::Content& content = ModelAccess::content(model);
     quantizing::Settings settings{.threads = options.threads,
-                                .max_memory = options.max_memory,
-                                .prepare = options.prepare,
-                                .requantize = options.requantize,
-                                .gather = {}};
+                                  .max_memory = options.max_memory,
+                                  .prepare = options.prepare,
+                                  .requantize = options.requantize,
+                                  .target = {},
+                                  .gather = {}};
+    settings.target = TRY(target_of(options.target));
     settings.gather.allow_nan = options.allow_nan;
     settings.gather.progress = options.progress;
     quantizing::Outcomes done =

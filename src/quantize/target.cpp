@@ -1,0 +1,153 @@
+#include "quantize/target.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
+#include "base/try.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using Formats = Target::Formats;
+
+// Arm's Ethos-U by model and multiply-accumulates per cycle.
+void add_ethos(std::vector<Target>& list) {
+  static const std::vector<std::string_view> kOps = {
+      "Conv",          "ConvTranspose", "MatMul",     "Gemm",        "Add",       "Sub",
+      "Mul",           "Min",           "Max",        "AveragePool", "MaxPool",   "GlobalAveragePool",
+      "GlobalMaxPool", "ReduceMean",    "Softmax",    "Concat",      "Reshape",   "Flatten",
+      "Squeeze",       "Unsqueeze",     "Transpose",  "Slice",       "Split",     "Pad",
+      "Resize",        "Identity",      "Relu",       "Clip",        "LeakyRelu", "PRelu",
+      "Sigmoid",       "Tanh",          "HardSwish",  "HardSigmoid", "Elu",       "Gelu",
+      "Exp",           "Sqrt",          "Reciprocal", "Abs",         "Erf",       "Div",
+      "LSTM"};
+  struct Series {
+    std::string_view name;
+    std::vector<int> sizes;
+  };
+  for (const Series& series : {Series{"u55", {32, 64, 128, 256}}, Series{"u65", {256, 512}},
+                               Series{"u85", {128, 256, 512, 1024, 2048}}}) {
+    for (const int size : series.sizes) {
+      Target target;
+      target.name = fmt::format("ethos-{}-{}", series.name, size);
+      target.summary = "Arm Ethos-U: symmetric int8 weights, int8 or int16 activations, known ahead";
+      target.ops = kOps;
+      target.formats = {{"int8", "int8 sym"}, {"int16 sym", "int8 sym"}};
+      list.push_back(std::move(target));
+    }
+  }
+}
+
+bool fits(const Spec& spec, std::string_view wanted) {
+  const auto words = parse_spec(wanted);
+  if (!words.ok() || spec.format != words->format) return false;
+  return !words->symmetric || spec.symmetric;
+}
+
+Error refused(const Rule& rule, const Target& target, const Spec& spec, std::string_view what) {
+  std::string known;
+  for (const Formats& one : target.formats)
+    known += fmt::format("{}activations {} with weights {}", known.empty() ? "" : ", ", one.activation,
+                         one.weight);
+  return error_at(Code::unsupported, rule.place,
+                  fmt::format("{} does not take {} as {}", target.name, to_string(spec), what),
+                  fmt::format("{}{}", known, target.channels ? "" : ", one scale for each tensor"));
+}
+
+Result<void> check_rule(const Rule& rule, const Target& target) {
+  const auto is_set = [](const std::optional<Spec>& spec) { return spec && !spec->is_float(); };
+  for (const std::optional<Spec>* spec : {&rule.scheme.data_in, &rule.scheme.data_out}) {
+    if (!is_set(*spec)) continue;
+    const bool known =
+        std::ranges::any_of(target.formats, [&](const Formats& one) { return fits(**spec, one.activation); });
+    if (!known) return refused(rule, target, **spec, "activations");
+  }
+  if (!is_set(rule.scheme.weight)) return {};
+  const Spec& weight = *rule.scheme.weight;
+  const bool known =
+      std::ranges::any_of(target.formats, [&](const Formats& one) { return fits(weight, one.weight); });
+  const bool granularity = weight.granularity == Granularity::tensor ||
+                           (target.channels && weight.granularity == Granularity::channel);
+  if (!known || !granularity) return refused(rule, target, weight, "weights");
+  return {};
+}
+
+}  // namespace
+
+bool Target::runs(std::string_view op) const {
+  return ops.empty() || std::ranges::find(ops, op) != ops.end();
+}
+
+std::vector<Target> targets() {
+  std::vector<Target> list;
+  Target generic;
+  generic.summary = "anything that runs ONNX's quantized models";
+  list.push_back(generic);
+  Target runtime;
+  runtime.name = "ort";
+  runtime.summary = "ONNX Runtime: exact on CPUs without VNNI, too, where int8 weights would saturate";
+  runtime.preset = "uint8";
+  list.push_back(runtime);
+  Target nnpa;
+  nnpa.name = "nnpa";
+  nnpa.summary = "IBM Telum II: int8 with one scale for each tensor, products of matrices";
+  nnpa.preset = "nnpa";
+  nnpa.ops = {"MatMul", "Gemm"};
+  nnpa.formats = {{"int8", "int8"}, {"uint8", "int8"}};
+  nnpa.channels = false;
+  list.push_back(nnpa);
+  add_ethos(list);
+  return list;
+}
+
+Result<Target> find_target(std::string_view name) {
+  std::vector<std::string> names;
+  for (Target& one : targets()) {
+    if (one.name == name) return std::move(one);
+    names.push_back(one.name);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string meant = did_you_mean(name, views);
+  return error_at(Code::not_found, {}, fmt::format("no target '{}'", shown(name)),
+                  meant.empty() ? fmt::format("one of {}", fmt::join(names, ", ")) : meant);
+}
+
+Result<Target> read_target(const std::string& text, const std::string& name) {
+  static constexpr std::string_view kKeys[] = {"target", "system_configuration", "memory_mode"};
+  std::string base, system, memory;
+  try {
+    const YAML::Node root = YAML::Load(text);
+    if (!root.IsMap())
+      return error_at(Code::malformed, name, "a target is a map", "{target: ethos-u55-128, …}");
+    for (const auto& pair : root) {
+      const std::string key = pair.first.as<std::string>(), value = pair.second.as<std::string>();
+      if (key == "target") {
+        base = value;
+      } else if (key == "system_configuration") {
+        system = value;
+      } else if (key == "memory_mode") {
+        memory = value;
+      } else {
+        return error_at(Code::invalid_argument, name, fmt::format("unknown key '{}'", shown(key)),
+                        did_you_mean(key, kKeys));
+      }
+    }
+  } catch (const YAML::Exception& thrown) {
+    return error_at(Code::malformed, fmt::format("{}, line {}", name, thrown.mark.line + 1), thrown.msg);
+  }
+  Target target = TRY(find_target(base));
+  target.system_configuration = system;
+  target.memory_mode = memory;
+  return target;
+}
+
+Result<void> check(const Recipe& recipe, const Target& target) {
+  if (target.formats.empty()) return {};
+  for (const Rule& rule : recipe.rules) TRY(check_rule(rule, target));
+  return {};
+}
+
+}  // namespace anybit::quantizing
