@@ -159,6 +159,8 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                  "Only these operators: MatMul (Gemm, too), Conv, …");
   app.add_option("--exclude", options->exclude,
                  "Leave these operators or nodes (by name, * and ? as in a shell) in float");
+  app.add_option("--emit", options->quantize.emit,
+                 "qdq (QuantizeLinear and DequantizeLinear) or qoperator (QLinearConv, …) [qdq]");
   app.add_option("--target", options->quantize.target,
                  "What it is for: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
   app.add_option("-m,--maccel", "-maccel=NNPA is --target nnpa")

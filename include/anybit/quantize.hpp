@@ -64,6 +64,8 @@ struct QuantizeOptions {
   // "generic", "ort", "nnpa", "ethos-u55-128", …, or the path of a YAML file that names one and adds
   // system_configuration and memory_mode.
   std::string target = "generic";
+  // "qdq": QuantizeLinear and DequantizeLinear around operators; "qoperator": QLinearConv and the like.
+  std::string emit = "qdq";
   int threads = 0;              // 0: one for each core
   std::int64_t max_memory = 0;  // bytes for values while samples run; 0: no limit
   bool prepare = true;          // fold constants, batch norms and the like before

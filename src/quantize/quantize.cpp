@@ -8,6 +8,7 @@
 #include "graph/index.hpp"
 #include "graph/verify.hpp"
 #include "lower/qdq.hpp"
+#include "lower/qoperator.hpp"
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
@@ -224,9 +225,10 @@ class Quantizer {
     note("anybit.memory_mode", settings_.target.memory_mode);
   }
 
-  static Result<void> write(Model& model, const lower::GraphPlan& plan) {
+  Result<void> write(Model& model, const lower::GraphPlan& plan) const {
     lower::Names names(*model.graph);
     TRY(lower::to_qdq(*model.graph, plan, names));
+    if (settings_.qoperator) lower::to_qoperator(*model.graph);
     lower::remove_unused_constants(*model.graph);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));
     return graph::verify(model);

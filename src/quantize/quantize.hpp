@@ -17,6 +17,7 @@ struct Settings {
   std::int64_t max_memory = 0;
   bool prepare = true;
   bool requantize = false;
+  bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
   Target target;
   calibrate::GatherOptions gather;
 };

@@ -174,3 +174,15 @@ def test_a_branch_that_no_sample_entered_stays_in_float_and_is_named(tool, tmp_p
     reference = in_onnxruntime(tmp_path / "net.onnx", {"x": x})[0]
     assert decibels(reference, in_onnxruntime(tmp_path / "net.q.onnx", {"x": x})[0]) > 25
     assert decibels(reference, in_anybit(tmp_path / "net.q.onnx", {"x": x})[0]) > 25
+
+
+def test_integer_operators_instead_of_pairs(tool, files):
+    folder, arrays = files
+    quantize(tool, folder)
+    pairs = in_onnxruntime(folder / "net.q.onnx", {"x": arrays[0]})[0]
+    quantize(tool, folder, "--emit", "qoperator", "--recipe", "uint8")
+    model = onnx.load(folder / "net.q.onnx")
+    onnx.checker.check_model(model, full_check=True)
+    assert ops(model).count("QLinearConv") == 3 and ops(model).count("QLinearMatMul") == 1
+    assert decibels(pairs, in_onnxruntime(folder / "net.q.onnx", {"x": arrays[0]})[0]) > 25
+    assert decibels(pairs, in_anybit(folder / "net.q.onnx", {"x": arrays[0]})[0]) > 25

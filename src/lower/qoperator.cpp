@@ -1,0 +1,167 @@
+#include "lower/qoperator.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "graph/index.hpp"
+#include "lower/parameters.hpp"
+#include "ops/table.hpp"
+
+namespace anybit::lower {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::Tensor;
+
+// The codes behind a value, or before it.
+struct Coded {
+  std::string codes, scale, zero_point;
+  int node = -1;  // the QuantizeLinear or DequantizeLinear
+};
+
+class Rewriter {
+ public:
+  explicit Rewriter(Graph& graph) : graph_(graph), index_(graph) {}
+
+  std::int64_t run() {
+    std::vector<Node> nodes = graph_.nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (auto made = integer_form(nodes[i])) {
+        nodes[i] = *std::move(made);
+        ++count_;
+      }
+    }
+    std::size_t at = 0;
+    std::erase_if(nodes, [&](const Node&) { return removed_.count(static_cast<int>(at++)) != 0; });
+    graph_.nodes = std::move(nodes);
+    return count_;
+  }
+
+ private:
+  const Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
+
+  std::optional<Coded> behind(const std::string& value) const {
+    const int producer = index_.producer(value);
+    if (producer < 0 || node(producer).op_type.str() != "DequantizeLinear" ||
+        node(producer).inputs.size() < 3)
+      return std::nullopt;
+    const Node& one = node(producer);
+    return Coded{one.inputs[0], one.inputs[1], one.inputs[2], producer};
+  }
+
+  // The QuantizeLinear that takes a value, maybe through a Relu that the codes' range does anyway.
+  std::optional<Coded> before(const std::string& value, std::vector<int>& between) const {
+    int user = index_.only_user(value);
+    if (user >= 0 && node(user).op_type.str() == "Relu") {
+      between.push_back(user);
+      user = index_.only_user(node(user).outputs[0]);
+    }
+    if (user < 0 || node(user).op_type.str() != "QuantizeLinear" || node(user).inputs.size() < 3)
+      return std::nullopt;
+    const Node& one = node(user);
+    if (!between.empty() && !starts_at_zero(one.inputs[2])) return std::nullopt;
+    return Coded{one.outputs[0], one.inputs[1], one.inputs[2], user};
+  }
+
+  // The lowest code stands for zero.
+  bool starts_at_zero(const std::string& zero_point) const {
+    const Tensor* tensor = index_.constant(zero_point);
+    if (!tensor || tensor->count() != 1) return false;
+    if (tensor->type() == graph::ElementType::uint8) return tensor->data.at<std::uint8_t>(0) == 0;
+    return tensor->type() == graph::ElementType::int8 && tensor->data.at<std::int8_t>(0) == -128;
+  }
+
+  bool is_8_bit(const Coded& one) const {
+    const Tensor* tensor = index_.constant(one.zero_point);
+    return tensor && codes_of(tensor->type()).bits == 8;
+  }
+
+  bool same(const Coded& a, const Coded& b) const {
+    const auto equal = [&](const std::string& x, const std::string& y) {
+      const Tensor *left = index_.constant(x), *right = index_.constant(y);
+      return left && right && left->type() == right->type() && left->dims == right->dims &&
+             std::ranges::equal(left->data.span(), right->data.span());
+    };
+    return equal(a.scale, b.scale) && equal(a.zero_point, b.zero_point);
+  }
+
+  std::optional<Node> integer_form(const Node& one) {
+    const std::string& op = one.op_type.str();
+    if (!graph::canonical_domain(one.domain.str()).empty() || one.outputs.empty()) return std::nullopt;
+    if (op == "Conv" || op == "MatMul") return product(one, op == "Conv");
+    const ops::Descriptor* descriptor = ops::find("", op);
+    if (!descriptor || descriptor->traits.role_in(one) != ops::Traits::Role::move || one.outputs.size() != 1)
+      return std::nullopt;
+    return moved(one, descriptor->traits);
+  }
+
+  std::optional<Node> product(const Node& one, bool conv) {
+    const auto x = behind(one.inputs[0]), w = behind(one.inputs[1]);
+    std::vector<int> between;
+    const auto y = x && w ? before(one.outputs[0], between) : std::nullopt;
+    if (!y || !is_8_bit(*x) || !is_8_bit(*w) || !is_8_bit(*y)) return std::nullopt;
+    Node made = one;
+    made.op_type = graph::Text(conv ? "QLinearConv" : "QLinearMatMul");
+    made.inputs = {x->codes, x->scale,      x->zero_point, w->codes,
+                   w->scale, w->zero_point, y->scale,      y->zero_point};
+    if (conv && one.inputs.size() > 2 && !one.inputs[2].empty()) {
+      const auto bias = behind(one.inputs[2]);
+      if (!bias) return std::nullopt;
+      made.inputs.push_back(bias->codes);
+    }
+    take_output(made, *y, between);
+    return made;
+  }
+
+  std::optional<Node> moved(const Node& one, const ops::Traits& traits) {
+    std::vector<int> between;
+    const auto y = before(one.outputs[0], between);
+    if (!y || !between.empty()) return std::nullopt;
+    Node made = one;
+    for (std::size_t i = 0; i < one.inputs.size(); ++i) {
+      if (!traits.is_data(static_cast<int>(i)) || one.inputs[i].empty()) continue;
+      const auto x = behind(one.inputs[i]);
+      if (!x || !same(*x, *y)) return std::nullopt;
+      made.inputs[i] = x->codes;
+    }
+    take_output(made, *y, between);
+    return made;
+  }
+
+  void take_output(Node& made, const Coded& y, const std::vector<int>& between) {
+    made.outputs = {y.codes};
+    removed_.insert(y.node);
+    removed_.insert(between.begin(), between.end());
+  }
+
+  Graph& graph_;
+  const graph::Index index_;
+  std::set<int> removed_;
+  std::int64_t count_ = 0;
+};
+
+// DequantizeLinear nodes whose values nobody takes any more.
+void remove_unused(Graph& graph) {
+  const graph::Index index(graph);
+  std::vector<bool> unused;
+  for (const Node& node : graph.nodes)
+    unused.push_back(node.op_type.str() == "DequantizeLinear" && index.uses(node.outputs[0]).empty());
+  std::size_t at = 0;
+  std::erase_if(graph.nodes, [&](const Node&) { return unused[at++]; });
+}
+
+}  // namespace
+
+std::int64_t to_qoperator(Graph& graph) {
+  std::int64_t count = 0;
+  for (Node& node : graph.nodes) {
+    graph::each_graph(node, [&](Graph& inner) { count += to_qoperator(inner); });
+  }
+  count += Rewriter(graph).run();
+  remove_unused(graph);
+  return count;
+}
+
+}  // namespace anybit::lower
