@@ -23,8 +23,7 @@ struct Options {
   QuantizeOptions quantize;
   SampleArguments samples;
   std::string recipe;
-  std::string dynamic;      // what --dynamic was given
-  bool is_dynamic = false;  // --dynamic was there
+  std::string dynamic;  // what --dynamic was given; "true": nothing
   bool weight_only = false;
   std::vector<std::string> op_types, exclude;
   std::string report_json;
@@ -46,6 +45,7 @@ std::vector<std::string> split(const std::vector<std::string>& texts) {
 Result<std::string> dynamic_scheme(const Options& options) {
   bool symmetric_data = false, symmetric_weight = true;
   for (const std::string& word : split({options.dynamic})) {
+    if (word == "true") break;  // by itself: as above
     if (word == "symActivation" || word == "asymActivation") {
       symmetric_data = word == "symActivation";
     } else if (word == "symWeight" || word == "asymWeight") {
@@ -67,7 +67,7 @@ Result<std::string> dynamic_scheme(const Options& options) {
 
 // What all nodes, or those of --op-types, get.
 Result<std::string> scheme_text(const Options& options) {
-  if (options.is_dynamic) return dynamic_scheme(options);
+  if (!options.dynamic.empty()) return dynamic_scheme(options);
   if (!options.recipe.empty()) return options.recipe;
   if (options.weight_only) return std::string("w8");
   return target_recipe(options.quantize.target);
@@ -79,20 +79,20 @@ bool is_file(const std::string& recipe) {
 }
 
 Result<Recipe> base_recipe(const Options& options) {
-  if (!options.is_dynamic && is_file(options.recipe)) {
+  if (options.dynamic.empty() && is_file(options.recipe)) {
     auto recipe = Recipe::from_file(options.recipe);
     if (!recipe.ok()) return in_file(std::move(recipe).error(), options.recipe);
     return recipe;
   }
   auto scheme = scheme_text(options);
   if (!scheme.ok()) return std::move(scheme).error();
-  if (options.op_types.empty() && !options.is_dynamic) return Recipe::preset(*scheme);
+  if (options.op_types.empty() && options.dynamic.empty()) return Recipe::preset(*scheme);
   std::string text = options.op_types.empty() ? fmt::format("global: {}", *scheme) : "global: float\ntype:\n";
   for (std::string type : split(options.op_types)) {
     text += fmt::format("  {}: {}\n", type, *scheme);
     if (type == "MatMul") text += fmt::format("  Gemm: {}\n", *scheme);  // MatMul covers what it is fused to
   }
-  return Recipe::from_text(text, options.is_dynamic ? "--dynamic" : *scheme);
+  return Recipe::from_text(text, !options.dynamic.empty() ? "--dynamic" : *scheme);
 }
 
 // A word is a type if an operator has that name, and a name otherwise.
@@ -148,11 +148,9 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
   app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
   add_sample_options(app, "--calib", options->samples);
-  app.add_option(
-         "--dynamic,--nnpa-quant-dynamic", options->dynamic,
-         "Quantize activations when the model runs; [symActivation|asymActivation,symWeight|asymWeight]")
-      ->expected(0, 1)
-      ->each([options](const std::string&) { options->is_dynamic = true; });
+  app.add_flag("--dynamic,--nnpa-quant-dynamic", options->dynamic,
+               "Quantize activations when the model runs: "
+               "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,

@@ -46,6 +46,9 @@ class Annotator {
     note_values();
     note_constants();
     name_outcomes();
+    for (std::size_t i = 0; i < count() && notes_.node >= 0 && notes_.sign.empty(); ++i) {
+      if (is_static(i)) notes_.sign = node(i).outputs[0];
+    }
     return {};
   }
 

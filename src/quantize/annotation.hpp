@@ -80,6 +80,7 @@ struct GraphNotes {
   int node = -1;                // whose graph this is; -1: the model's own
   std::size_t which = 0;        // of the node's graphs
   std::string place;            // for reports
+  std::string sign;             // a value that is made whenever the graph is entered; only of inner ones
   std::vector<NodeNote> nodes;  // as many as the graph has
   std::vector<Cluster> clusters;
   std::vector<ValueNote> values;

@@ -21,6 +21,7 @@ void gather_names(const GraphNotes& notes, std::map<std::string, bool>& names) {
     const calibrate::Descriptor* observer = calibrate::find(cluster.spec.observer);
     for (const std::string& source : cluster.sources) names[source] |= observer && observer->needs_bins;
   }
+  if (!notes.sign.empty()) names[notes.sign] |= false;
   for (const GraphNotes& inner : notes.inner) gather_names(inner, names);
 }
 
@@ -61,18 +62,10 @@ class Planner {
     return found == statistics_.end() ? nullptr : found->second;
   }
 
-  // A graph in which nothing was seen, though something should have been, is a branch that was not taken.
+  // Of a branch that no sample took, nothing is known.
   bool entered(const GraphNotes& notes) const {
-    bool asked = false;
-    for (const Cluster& cluster : notes.clusters) {
-      if (!needs_statistics(cluster)) continue;
-      for (const std::string& source : cluster.sources) {
-        asked = true;
-        const Statistics* seen = find(source);
-        if (seen && seen->samples > 0) return true;
-      }
-    }
-    return !asked;
+    const Statistics* seen = notes.sign.empty() ? nullptr : find(notes.sign);
+    return !seen || seen->samples > 0;
   }
 
   Result<Parameters> choose(const Cluster& cluster) {

@@ -7,7 +7,7 @@
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
 #include "session/model_access.hpp"
-#include "session/next_sample.hpp"
+#include "session/sample_stream.hpp"
 
 namespace anybit {
 
@@ -104,8 +104,15 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     settings.target = TRY(target_of(options.target));
     settings.gather.allow_nan = options.allow_nan;
     settings.gather.progress = options.progress;
+    std::optional<SampleStream> stream;
+    calibrate::NextSample next;
+    if (samples) {
+      stream.emplace(*samples);
+      next = [&] { return stream->next(); };
+      settings.gather.sample_name = [&](std::int64_t number) { return stream->name(number); };
+    }
     quantizing::Outcomes done =
-        TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next_sample(samples), settings));
+        TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next, settings));
     return Quantization{ModelAccess::make({std::move(done.model), content.path, content.file_bytes}),
                         std::move(done.report)};
   });

@@ -13,7 +13,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def quantize(tool, folder, *arguments, output="net.q.onnx", code=1):
+def quantize(tool, folder, *arguments, output="net.q.onnx", code="error"):
     done = run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / output, *arguments, code=code)
     assert output == "net.onnx" or not (folder / output).exists()
     return done.stderr
