@@ -173,6 +173,7 @@ std::optional<std::int64_t> image_size(const IntegerConvInputs& inputs, const Co
                                        const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
   if (!kernels::ConvRuns::fit(sizes) || kernels::ConvRows::is_plain(sizes) || weights.groups.front().zeros())
     return std::nullopt;
+  if (kernels::ConvRuns{sizes}.length() % 2 != 0 && !weights.runs_padded) return std::nullopt;
   const std::int64_t largest = sizes.depth() * 255 * weights.groups.front().largest() + numbers.largest_bias;
   if (inputs.quantized && largest > INT32_MAX) return std::nullopt;
   Dims dims{sizes.batch, sizes.in_channels};
@@ -190,14 +191,14 @@ std::optional<std::int64_t> image_size(const IntegerConvInputs& inputs, const Co
 // Few channels are interleaved while they are widened.
 constexpr std::int64_t kFewChannels = 4;
 
-// A zero after each run, in place.
-void pad_runs(const ConvSizes& sizes, std::vector<std::uint8_t>& columns) {
+// A weight of zero, whose code is `zero`, after each run, in place.
+void pad_runs(const ConvSizes& sizes, std::uint8_t zero, std::vector<std::uint8_t>& columns) {
   const kernels::ConvRuns runs{sizes};
   const std::int64_t length = runs.length();
   for (std::int64_t i = sizes.out_channels * sizes.window[1].kernel; i-- > 0;) {
     std::uint8_t* to = columns.data() + i * (length + 1);
     std::copy_backward(columns.data() + i * length, columns.data() + (i + 1) * length, to + length);
-    to[length] = 0;
+    to[length] = zero;
   }
 }
 
@@ -249,14 +250,16 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
     return std::shared_ptr<const Prepared>(std::move(weights));
   }
   const auto dilations = setup.ints("dilations");
+  // Packing makes unsigned codes signed: with this zero point, nothing is left to subtract.
+  const std::int32_t middle = w->type() == ElementType::uint8 ? 128 : 0;
   weights->runs_padded = kernels::ConvRuns::fit(sizes) && kernels::ConvRuns{sizes}.length() % 2 != 0 &&
-                         w->type() == ElementType::int8 && std::ranges::count(zeros, 0) == w->dim(0) &&
+                         std::ranges::count(zeros, middle) == w->dim(0) &&
                          (!dilations || dilations->empty() || dilations->back() == 1);
   const std::int64_t depth = weights->runs_padded ? kernels::ConvRuns{sizes}.depth() : sizes.depth();
   std::vector<std::uint8_t> columns(static_cast<std::size_t>(sizes.out_per_group() * depth));
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
     kernels::conv_columns(sizes, group, w->data<std::uint8_t>(), columns.data());
-    if (weights->runs_padded) pad_runs(sizes, columns);
+    if (weights->runs_padded) pad_runs(sizes, static_cast<std::uint8_t>(middle), columns);
     weights->groups.emplace_back(
         kernels::WholeView{whole_of(w->type()), columns.data(), 1, depth}, depth, sizes.out_per_group(),
         kernels::Spread<std::int32_t>{zeros.data() + group * sizes.out_per_group(), 0, 1});

@@ -1,6 +1,5 @@
 #include "anybit/calibrate.hpp"
 
-#include <deque>
 #include <set>
 
 #include "base/error.hpp"
@@ -14,6 +13,7 @@
 #include "ops/infer.hpp"
 #include "session/model_access.hpp"
 #include "session/ranges.hpp"
+#include "session/sample_stream.hpp"
 #include "session/value.hpp"
 
 namespace anybit {
@@ -51,48 +51,6 @@ Result<std::vector<calibrate::Watched>> real_values(const graph::Model& model, b
   for (const std::string& name : names) watched.push_back({name, bins});
   return watched;
 }
-
-// The stream as gather wants it. Names of samples are kept as long as gather may ask for them.
-class Stream {
- public:
-  explicit Stream(Samples& samples) : samples_(samples) {}
-
-  Result<std::optional<std::map<std::string, ops::Datum>>> next() {
-    auto sample = TRY(samples_.next());
-    if (!sample) return std::optional<std::map<std::string, ops::Datum>>();
-    std::map<std::string, ops::Datum> inputs;
-    for (const auto& [name, value] : *sample) {
-      auto datum = to_datum(value);
-      if (!datum.ok()) return std::move(datum).error().within(fmt::format("input '{}'", shown(name)));
-      inputs.emplace(name, std::move(datum).value());
-    }
-    remember(samples_.name());
-    return std::optional(std::move(inputs));
-  }
-
-  std::string name(std::int64_t number) {
-    const std::lock_guard lock(mutex_);
-    const std::int64_t first = given_ - std::ssize(names_);
-    return number >= first && number < given_ ? names_[static_cast<std::size_t>(number - first)]
-                                              : std::string();
-  }
-
-  std::int64_t given() const { return given_; }
-
- private:
-  void remember(std::string name) {
-    constexpr std::size_t kNames = 16384;
-    const std::lock_guard lock(mutex_);
-    names_.push_back(std::move(name));
-    if (names_.size() > kNames) names_.pop_front();
-    ++given_;
-  }
-
-  Samples& samples_;
-  std::mutex mutex_;
-  std::deque<std::string> names_;
-  std::int64_t given_ = 0;
-};
 
 Ranges::Tensor tensor_of(const std::string& name, const calibrate::Statistics& one) {
   return {.name = name,
@@ -186,7 +144,7 @@ Result<Ranges> calibrate_model(const Model& model, Samples& samples,
       return invalid_argument(fmt::format("a momentum of {}", options.momentum), "0 to 1");
     const graph::Model& inner = ModelAccess::content(model).model;
     const auto watched = TRY(real_values(inner, options.bins));
-    Stream stream(samples);
+    SampleStream stream(samples);
     auto found = TRY(calibrate::gather(
         // Not owned: the caller's model lives longer.
         std::shared_ptr<const graph::Model>(std::shared_ptr<const graph::Model>(), &inner), watched,

@@ -82,6 +82,17 @@ def test_sums_are_exact_and_requantized_once(x_kind, w_kind, number, constant):
     np.testing.assert_array_equal(Executor(model).run(feeds)[0], total.astype(np.int32))
 
 
+@pytest.mark.parametrize("w_kind, w_zero", [(np.uint8, 128), (np.int8, 0), (np.uint8, 0), (np.int8, 3)])
+@pytest.mark.parametrize("channels", [1, 3, 5, 8])
+def test_runs_of_any_length_with_any_zero_point_of_the_weights(w_kind, w_zero, channels):
+    random = np.random.default_rng([SEED, channels])
+    x, w = numbers(random, np.uint8, (2, channels, 9, 10), False), numbers(random, w_kind, (8, channels, 3, 3), False)
+    node = helper.make_node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], pads=[1] * 4)
+    model = model_of([node], [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT32)],
+                     {"w": w, "xz": np.uint8(113), "wz": w_kind(w_zero)})
+    np.testing.assert_array_equal(Executor(model).run({"x": x})[0], sums(x, w, 113, w_zero, 1, [1] * 4, [1, 1], [1, 1]))
+
+
 @pytest.mark.parametrize("low", [False, True])
 def test_long_sums_of_extremes_are_exact(low):
     channels = 60000
