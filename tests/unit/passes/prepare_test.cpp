@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "graph/verify.hpp"
 #include "passes/edit.hpp"
@@ -55,6 +57,13 @@ TEST(PassTable, EveryRowIsAPassOrAPatternWithAPlaceOfItsOwn) {
     EXPECT_TRUE(names.insert(one->name).second) << one->name;
     EXPECT_FALSE(one->summary.empty()) << one->name;
   }
+}
+
+TEST(PassTable, IsDescribedInTheDocument) {
+  std::ifstream file(ANYBIT_SOURCE "/docs/preparation.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  for (const Descriptor* one : table())
+    EXPECT_NE(text.find("`" + std::string(one->name) + "`"), std::string::npos) << one->name;
 }
 
 TEST(Prepare, ANodeWithoutANameGetsThatOfItsOperatorAndPlace) {
