@@ -2,13 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "anybit/compare.hpp"
 #include "command.hpp"
 #include "comparison_text.hpp"
+#include "labels.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "sample_options.hpp"
@@ -24,40 +23,6 @@ struct Options {
   std::int64_t rows = 10;
   bool json = false, no_layers = false;
 };
-
-Error bad_label(const std::string& path, const std::string& what) {
-  return {Code::invalid_argument,
-          fmt::format("{}: {}", path, what),
-          {},
-          "whole numbers: a .npy, or one on each line"};
-}
-
-template <class T>
-std::vector<std::int64_t> widened(const Array& array) {
-  const auto* first = reinterpret_cast<const T*>(array.bytes.data());
-  return {first, first + array.bytes.size() / sizeof(T)};
-}
-
-Result<std::vector<std::int64_t>> labels_of_array(const std::string& path) {
-  auto array = read_npy(path);
-  if (!array.ok()) return in_file(std::move(array).error(), path);
-  if (array->type == "int64") return widened<std::int64_t>(*array);
-  if (array->type == "int32") return widened<std::int32_t>(*array);
-  if (array->type == "int16") return widened<std::int16_t>(*array);
-  if (array->type == "int8") return widened<std::int8_t>(*array);
-  if (array->type == "uint8") return widened<std::uint8_t>(*array);
-  return bad_label(path, fmt::format("labels of type {}", array->type));
-}
-
-Result<std::vector<std::int64_t>> read_labels(const std::string& path) {
-  if (path.ends_with(".npy")) return labels_of_array(path);
-  std::ifstream stream(path);
-  if (!stream) return Error{Code::not_found, fmt::format("cannot open '{}'", path), {}, {}};
-  std::vector<std::int64_t> labels;
-  for (std::int64_t label = 0; stream >> label;) labels.push_back(label);
-  if (!stream.eof()) return bad_label(path, fmt::format("label {} is no whole number", labels.size() + 1));
-  return labels;
-}
 
 Result<Comparison> compared(const Model& reference, const Model& other, const SampleArguments& from,
                             CompareOptions& settings) {
@@ -84,10 +49,7 @@ Result<void> run(const Options& options) {
   }
   auto result = compared(*reference, *other, options.samples, settings);
   if (!result.ok()) return std::move(result).error();
-  std::error_code error;
-  const ComparedFiles files{options.reference, options.other,
-                            static_cast<std::int64_t>(std::filesystem::file_size(options.reference, error)),
-                            static_cast<std::int64_t>(std::filesystem::file_size(options.other, error))};
+  const ComparedFiles files = compared_files(options.reference, options.other);
   fmt::print("{}",
              options.json ? comparison_json(*result, files) : comparison_text(*result, files, options.rows));
   return {};

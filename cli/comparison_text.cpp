@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "table.hpp"
@@ -59,7 +60,17 @@ Json json_of(const Difference& one) {
           {"largest_value", one.largest_value}};
 }
 
+std::int64_t size_of(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return error ? 0 : static_cast<std::int64_t>(size);
+}
+
 }  // namespace
+
+ComparedFiles compared_files(const std::string& reference, const std::string& other) {
+  return {reference, other, size_of(reference), size_of(other)};
+}
 
 std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::int64_t rows) {
   std::string text = accuracy(comparison, files);

@@ -13,6 +13,9 @@ struct ComparedFiles {
   std::int64_t reference_bytes = 0, other_bytes = 0;
 };
 
+// With the sizes that they have on disk.
+ComparedFiles compared_files(const std::string& reference, const std::string& other);
+
 // `rows`: how many layers, those that lose most first.
 std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::int64_t rows);
 std::string comparison_json(const Comparison& comparison, const ComparedFiles& files);

@@ -98,7 +98,8 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
   return report.remarks.empty() ? text : text + "\n";
 }
 
-std::string quantization_json(const QuantizationReport& report) {
+std::string quantization_json(const QuantizationReport& report, const Comparison* comparison,
+                              const ComparedFiles& files) {
   Json json;
   json["recipe"] = report.recipe;
   json["samples"] = report.samples;
@@ -134,6 +135,7 @@ std::string quantization_json(const QuantizationReport& report) {
                                {"bytes_after", one.bytes_after},
                                {"signal_to_noise_db", one.signal_to_noise},
                                {"raised_channels", one.raised}});
+  if (comparison) json["comparison"] = Json::parse(comparison_json(*comparison, files));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -6,9 +6,12 @@
 #include <memory>
 #include <sstream>
 
-#include "anybit/executor.hpp"
+#include "anybit/calibrate.hpp"
+#include "anybit/compare.hpp"
 #include "anybit/quantize.hpp"
 #include "command.hpp"
+#include "comparison_text.hpp"
+#include "labels.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "quantization_text.hpp"
@@ -22,12 +25,11 @@ struct Options {
   LoadOptions load;
   QuantizeOptions quantize;
   SampleArguments samples;
-  std::string recipe;
+  std::string recipe, ranges, labels;
   std::string dynamic;  // what --dynamic was given; "true": nothing
   bool weight_only = false;
   std::vector<std::string> op_types, exclude;
-  std::string report_json;
-  bool in_place = false, json = false, verbose = false;
+  bool in_place = false, evaluate = false, json = false, verbose = false;
 };
 
 std::vector<std::string> split(const std::vector<std::string>& texts) {
@@ -118,6 +120,13 @@ Result<void> check_output(const Options& options) {
 }
 
 Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Options& options) {
+  if (!options.ranges.empty()) {
+    auto ranges = Ranges::load(options.ranges);
+    if (!ranges.ok()) return in_file(std::move(ranges).error(), options.ranges);
+    QuantizeOptions settings = options.quantize;
+    settings.ranges = &*ranges;
+    return quantize(model, recipe, nullptr, settings);
+  }
   if (options.samples.paths.empty()) return quantize(model, recipe, nullptr, options.quantize);
   auto samples = open_samples(model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
@@ -125,6 +134,24 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const O
   QuantizeOptions settings = options.quantize;
   settings.progress = [&](std::int64_t done) { progress.show(done); };
   return quantize(model, recipe, &*samples, settings);
+}
+
+// What it cost, on the samples that it was calibrated with.
+Result<Comparison> evaluated(const Model& before, const Model& after, const Options& options) {
+  if (options.samples.paths.empty())
+    return Error{Code::invalid_argument, "nothing to evaluate the model on", {}, "--calib PATH"};
+  CompareOptions settings;
+  settings.threads = options.quantize.threads;
+  if (!options.labels.empty()) {
+    auto labels = read_labels(options.labels);
+    if (!labels.ok()) return std::move(labels).error();
+    settings.labels = std::move(labels).value();
+  }
+  auto samples = open_samples(before, options.samples);
+  if (!samples.ok()) return std::move(samples).error();
+  Progress progress("evaluating", "samples", samples->count());
+  settings.progress = [&](std::int64_t done) { progress.show(done); };
+  return compare(before, after, *samples, settings);
 }
 
 Result<void> run(const Options& options) {
@@ -137,8 +164,19 @@ Result<void> run(const Options& options) {
   if (!result.ok()) return in_file(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
-  fmt::print("{}", options.json ? quantization_json(result->report)
-                                : quantization_text(result->report, options.output, options.verbose));
+  std::optional<Comparison> comparison;
+  if (options.evaluate || !options.labels.empty()) {
+    auto compared = evaluated(*model, result->model, options);
+    if (!compared.ok()) return std::move(compared).error();
+    comparison = std::move(compared).value();
+  }
+  const ComparedFiles files = compared_files(options.model, options.output);
+  if (options.json) {
+    fmt::print("{}", quantization_json(result->report, comparison ? &*comparison : nullptr, files));
+    return {};
+  }
+  fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
+  if (comparison) fmt::print("\n{}", comparison_text(*comparison, files, 10));
   return {};
 }
 
@@ -148,6 +186,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
   app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
   add_sample_options(app, "--calib", options->samples);
+  app.add_option("--ranges", options->ranges, "What `anybit calibrate` found, in place of samples");
   app.add_flag("--dynamic,--nnpa-quant-dynamic", options->dynamic,
                "Quantize activations when the model runs: "
                "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
@@ -171,6 +210,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--requantize", options->quantize.requantize, "Quantize a model that is quantized already");
   app.add_flag("--allow-nan", options->quantize.allow_nan,
                "Count NaN and infinity in activations, and go on");
+  app.add_flag("--evaluate", options->evaluate,
+               "Also tell what it cost: signal to noise of every layer, agreement");
+  app.add_option("--labels", options->labels,
+                 "The right classes of the samples: evaluate, with top-1 and top-5");
   app.add_flag("--in-place", options->in_place, "Let the output take the place of the model");
   app.add_option("--threads", options->quantize.threads, "Threads; 0 is one for each core")
       ->check(CLI::Range(0, 1024));

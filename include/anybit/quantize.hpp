@@ -20,6 +20,7 @@
 
 namespace anybit {
 
+class Ranges;   // anybit/calibrate.hpp
 class Samples;  // anybit/samples.hpp
 
 // What is to be quantized, and how. Copies share it.
@@ -66,11 +67,12 @@ struct QuantizeOptions {
   std::string target = "generic";
   // "qdq": QuantizeLinear and DequantizeLinear around operators; "qoperator": QLinearConv and the like.
   std::string emit = "qdq";
-  int threads = 0;              // 0: one for each core
-  std::int64_t max_memory = 0;  // bytes for values while samples run; 0: no limit
-  bool prepare = true;          // fold constants, batch norms and the like before
-  bool requantize = false;      // a model that is quantized already is quantized again, not refused
-  bool allow_nan = false;       // NaN and infinity in activations are counted, not an error
+  int threads = 0;                 // 0: one for each core
+  std::int64_t max_memory = 0;     // bytes for values while samples run; 0: no limit
+  bool prepare = true;             // fold constants, batch norms and the like before
+  bool requantize = false;         // a model that is quantized already is quantized again, not refused
+  bool allow_nan = false;          // NaN and infinity in activations are counted, not an error
+  const Ranges* ranges = nullptr;  // of this model, gathered before: no samples are needed
   std::function<void(std::int64_t done)> progress = {};  // samples
 };
 

@@ -192,6 +192,7 @@ class Quantizer {
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
     const std::vector<calibrate::Watched> names = watched(annotation);
     if (names.empty()) return std::vector<calibrate::Statistics>();
+    if (settings_.known) return recall(names);
     if (!next_)
       return invalid_argument(
           fmt::format("recipe '{}' needs samples to see the range of activations", recipe_.name),
@@ -208,6 +209,25 @@ class Quantizer {
     auto statistics = TRY(calibrate::gather(model_, names, next_, options));
     if (samples == 0) return invalid_argument("there are no samples", "--calib PATH with at least one");
     report_.samples = samples;
+    return statistics;
+  }
+
+  // Statistics of a file. Preparation makes few new values; those are not in it.
+  Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::Watched>& names) {
+    std::vector<calibrate::Statistics> statistics;
+    for (const calibrate::Watched& one : names) {
+      const auto found = settings_.known->find(one.name);
+      if (found == settings_.known->end())
+        return error_at(Code::not_found, {}, fmt::format("the ranges do not have '{}'", shown(one.name)),
+                        "samples (--calib), or --no-prepare");
+      if (one.bins && !found->second.has_bins)
+        return error_at(Code::invalid_argument, {},
+                        fmt::format("the ranges of '{}' have no bins, which the recipe's observer needs",
+                                    shown(one.name)),
+                        "calibrate without --observer minmax");
+      statistics.push_back(found->second);
+      report_.samples = std::max(report_.samples, found->second.samples);
+    }
     return statistics;
   }
 

@@ -20,6 +20,8 @@ struct Settings {
   bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
   Target target;
   calibrate::GatherOptions gather;
+  // What was gathered before, by value: nothing is run then.
+  const std::map<std::string, calibrate::Statistics>* known = nullptr;
 };
 
 struct Outcomes {

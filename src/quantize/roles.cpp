@@ -1,5 +1,8 @@
 #include "quantize/roles.hpp"
 
+#include "base/error.hpp"
+#include "passes/recognise.hpp"
+
 namespace anybit::quantizing {
 namespace {
 
@@ -88,11 +91,23 @@ std::size_t weight_rank(const Scope& scope, const Node& node) {
   return weight ? weight->dims.size() : 0;
 }
 
+bool is_norm(std::string_view kind) { return kind.ends_with("_norm") || kind == "softmax"; }
+
+// What nodes are part of, where several make up one operator.
+std::unordered_map<int, std::string> groups_of(const graph::Graph& graph) {
+  std::unordered_map<int, std::string> groups;
+  for (const passes::Group& group : passes::recognise(graph)) {
+    for (const int node : group.nodes) groups.emplace(node, group.kind);
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& notes) {
   std::vector<Part> parts;
   Origins origins;
+  const std::unordered_map<int, std::string> groups = groups_of(scope.graph);
   for (std::size_t i = 0; i < scope.graph.nodes.size(); ++i) {
     const Node& node = scope.graph.nodes[i];
     NodeNote& note = notes.nodes.emplace_back();
@@ -100,7 +115,10 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
     note.op = node.op_type.str();
     const std::size_t rank = weight_rank(scope, node);
     const bool by_name = matcher.named(note.name);
-    note.scheme = matcher.scheme({note.name, types_of(node, rank > 0, rank)});
+    Subject subject{note.name, types_of(node, rank > 0, rank)};
+    const auto group = groups.find(static_cast<int>(i));
+    if (group != groups.end()) subject.types.push_back(group->second);
+    note.scheme = matcher.scheme(subject);
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     if (!descriptor) {
       note.reason = "not an operator that anybit knows";
@@ -110,8 +128,11 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
     Part part = Reader(scope, origins, node, *descriptor).read(note.scheme, note.reason);
     if (part.kind == Part::Kind::element)
       origins.set(node.outputs[0], origins.of(node.inputs[static_cast<std::size_t>(part.data[0])]));
-    if (part.kind == Part::Kind::compute && descriptor->traits.sensitive && !by_name &&
-        !matcher.by_type(note.op)) {
+    const bool asked = by_name || matcher.by_type(note.op);
+    if (group != groups.end() && is_norm(group->second) && !asked && !matcher.by_type(group->second)) {
+      part.kind = Part::Kind::left;
+      note.reason = fmt::format("part of a {}, in which small errors grow", group->second);
+    } else if (part.kind == Part::Kind::compute && descriptor->traits.sensitive && !asked) {
       part.kind = Part::Kind::left;
       note.reason = "small errors grow in it; a rule for it by name or type would quantize it";
     }

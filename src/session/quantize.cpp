@@ -7,6 +7,7 @@
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
 #include "session/model_access.hpp"
+#include "session/ranges.hpp"
 #include "session/sample_stream.hpp"
 
 namespace anybit {
@@ -104,6 +105,10 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     settings.target = TRY(target_of(options.target));
     settings.gather.allow_nan = options.allow_nan;
     settings.gather.progress = options.progress;
+    if (options.ranges) {
+      TRY(options.ranges->check_belongs(model));
+      settings.known = &RangesAccess::inner(*options.ranges).tensors;
+    }
     std::optional<SampleStream> stream;
     calibrate::NextSample next;
     if (samples) {

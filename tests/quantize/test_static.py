@@ -186,3 +186,30 @@ def test_integer_operators_instead_of_pairs(tool, files):
     assert ops(model).count("QLinearConv") == 3 and "Conv" not in ops(model)
     assert decibels(pairs, in_onnxruntime(folder / "net.q.onnx", {"x": arrays[0]})[0]) > 25
     assert decibels(pairs, in_anybit(folder / "net.q.onnx", {"x": arrays[0]})[0]) > 25
+
+
+def test_ranges_in_place_of_samples_give_the_same_file(tool, files):
+    folder, _ = files
+    quantize(tool, folder, "--no-prepare")
+    wanted = (folder / "net.q.onnx").read_bytes()
+    run_tool(tool, "calibrate", folder / "net.onnx", "--data", folder / "calib", "-o", folder / "ranges.json")
+    run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "net.q.onnx", "--ranges", folder / "ranges.json",
+             "--no-prepare")
+    assert (folder / "net.q.onnx").read_bytes() == wanted
+    onnx.save(net(seed=9), folder / "net.onnx")
+    done = run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "other.onnx", "--ranges", folder / "ranges.json",
+                    code="error")
+    assert "model" in done.stderr and not (folder / "other.onnx").exists()
+
+
+def test_evaluation_tells_the_noise_of_every_layer(tool, files):
+    folder, arrays = files
+    np.savetxt(folder / "labels.txt", np.zeros(8, int), "%d")
+    report = report_of(quantize(tool, folder, "--labels", folder / "labels.txt", "--json"))["comparison"]
+    assert report["samples"] == 8 and report["labelled"] == 8
+    feeds = {"x": np.concatenate(arrays)}
+    reference, ours = in_onnxruntime(folder / "net.onnx", feeds)[0], in_anybit(folder / "net.q.onnx", feeds)[0]
+    assert report["outputs"][0]["signal_to_noise_db"] == pytest.approx(decibels(reference, ours), abs=0.1)
+    assert report["reference"]["top1"] == pytest.approx((reference.argmax(1) == 0).mean())
+    names = [one["name"] for one in report["layers"]]
+    assert {"r1", "c2", "h2", "c3", "s3"} <= set(names)
