@@ -63,6 +63,22 @@ def cell(values, k, measure):
     return values if isinstance(values, str) else f"{values[k]:.{measure.digits}f} {measure.unit}".strip()
 
 
+def verdicts(tasks, results):
+    """Where anybit's model is worse than ONNX Runtime's beyond noise, or says that it nowhere is."""
+    pairs, behind = 0, []
+    for task in tasks:
+        for scheme in task.schemes:
+            ours, theirs = (results.get(key(task, scheme, column)) for column in ("anybit", "onnxruntime"))
+            if not isinstance(ours, list) or not isinstance(theirs, list):
+                continue
+            for measure, mine, other in zip(task.measures, ours, theirs):
+                pairs += 1
+                if measure.worse(mine, other) > measure.noise:
+                    behind.append(f"{task.name} {scheme}, {measure.name}")
+    where = "; ".join(behind) if behind else "none"
+    return [f"anybit worse than ONNX Runtime beyond noise, of {pairs} results: {where}."] if pairs else []
+
+
 def write(document, lines):
     """Puts the table between its marks."""
     text = document.read_text()
@@ -91,6 +107,7 @@ def main():
                 print(f"{task.name} {scheme} {column}: {values} ({time.time() - begin:.0f} s)", flush=True)
                 kept.write_text(json.dumps(results, indent=1))
     lines = table(tasks, results)
+    lines += ["", *verdicts(tasks, results)] if verdicts(tasks, results) else []
     print("\n".join(lines))
     if options.write:
         write(options.write, lines)

@@ -7,7 +7,6 @@ from .task import DATA, ROOT, Measure, Task
 
 SAMPLES = 128
 BATCH = 100
-TOP_1 = Measure("top-1", "%", 2)
 
 
 def module(example, name):
@@ -42,11 +41,13 @@ def top_1(images, labels):
 
 
 def tasks():
-    for name, load, parts in (("digits", digits, ("train", "t10k")), ("cifar", pictures, ("train", "test"))):
+    for name, load, parts, noise in (("digits", digits, ("train", "t10k"), 0.15),
+                                     ("cifar", pictures, ("train", "test"), 0.5)):
         def samples(load=load, part=parts[0]):
             return [{"image": image[None]} for image in load(part)[0][:SAMPLES]]
 
         def scores(run, load=load, part=parts[1]):
             return top_1(*load(part))(run)
 
-        yield Task(name, ROOT / "examples" / name / f"{name}.onnx", ("int8",), (TOP_1,), samples, scores)
+        yield Task(name, ROOT / "examples" / name / f"{name}.onnx", ("int8",),
+                   (Measure("top-1", "%", 2, noise),), samples, scores)

@@ -12,11 +12,16 @@ CALIBRATION_SENTENCES = 30  # the first ones calibrate, the others measure
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """One number about a model."""
+    """One number about a model. `noise`: a difference that means nothing, for shares about two standard errors."""
     name: str
     unit: str
     digits: int
+    noise: float
     higher_is_better: bool = True
+
+    def worse(self, value, other):
+        """By how much `value` is worse than `other`."""
+        return other - value if self.higher_is_better else value - other
 
 
 @dataclasses.dataclass(frozen=True)
