@@ -37,11 +37,14 @@ def executor(path):
 
 
 def save_samples(samples, folder):
-    """One .npz for each sample, with the inputs' names as keys: what anybit calibrates from."""
+    """One .npz for each sample, with the inputs' names as keys: what anybit calibrates from.
+
+    A dimension of 1 comes first: [1, frames, …] is one sample of many frames, [frames, …] could be many samples.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for k, feeds in enumerate(samples):
-        np.savez(folder / f"{k:04}.npz", **feeds)
+        np.savez(folder / f"{k:04}.npz", **{name: value[None] for name, value in feeds.items()})
     return folder
 
 
