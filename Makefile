@@ -24,7 +24,7 @@ help:  ## Show this list
 build:  ## Build the program (build/release/bin/anybit) and the library (build/release/lib)
 	$(build_release)
 
-demo:  ## Build, then show what anybit does on the model that ships with it
+demo:  ## Build, then quantize the model that ships with anybit: accuracy, size and speed before and after
 	$(build_release)
 	@scripts/demo
 
