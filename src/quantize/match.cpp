@@ -78,7 +78,26 @@ std::vector<std::string_view> known_types() {
   return known;
 }
 
+bool is_float(const Scheme& scheme) {
+  const auto left = [](const std::optional<Spec>& spec) { return !spec || spec->is_float(); };
+  return left(scheme.data_in) && left(scheme.weight) && left(scheme.data_out);
+}
+
+// Operators that are known, but have no part in quantization: Shape, NonZero, …
+bool is_never_quantized(std::string_view type) {
+  bool found = false;
+  for (const ops::Descriptor* one : ops::table()) {
+    if (one->name != type) continue;
+    if (one->traits.role != ops::Traits::Role::none) return false;
+    found = true;
+  }
+  return found;
+}
+
 Result<void> check_type(const Rule& rule) {
+  if (is_never_quantized(rule.pattern) && !is_float(rule.scheme))
+    return error_at(Code::unsupported, rule.place, fmt::format("{} cannot be quantized", shown(rule.pattern)),
+                    "Conv, MatMul, Gemm, Add, …; docs/recipes.md");
   if (is_type(rule.pattern)) return {};
   return error_at(Code::invalid_argument, rule.place,
                   fmt::format("no operator is called '{}'", shown(rule.pattern)),

@@ -71,7 +71,9 @@ class Reader {
     const Traits::Role role = traits_.role_in(node_);
     if (role == Traits::Role::none) return reason = "anybit has no integer form of it", Part::Kind::left;
     if (!scope_.makes_float(node_)) return reason = "its values are not float32", Part::Kind::left;
-    if (role == Traits::Role::move) return Part::Kind::move;
+    // Rows of a constant table: an embedding. Only the table is quantized.
+    const bool embeds = role == Traits::Role::move && part.data.empty() && !part.weights.empty();
+    if (role == Traits::Role::move && !embeds) return Part::Kind::move;
     if (of_one_value(part)) return Part::Kind::element;
     if (scheme.data_in->is_float() && scheme.weight->is_float())
       return reason = "the recipe leaves it in float", Part::Kind::left;

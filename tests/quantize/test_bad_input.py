@@ -57,6 +57,16 @@ def test_a_recipe_with_a_mistake(tool, folder, recipe, said):
     assert said in quantize(tool, folder, "--calib", folder / "calib", "--recipe", folder / "recipe.yaml")
 
 
+def test_an_operator_that_cannot_be_quantized(tool, folder):
+    assert "Shape cannot be quantized" in quantize(tool, folder, "--dynamic", "--op-types", "MatMul,Shape")
+
+
+def test_an_operator_that_the_target_does_not_run(tool, folder):
+    assert "nnpa does not run Conv" in quantize(tool, folder, "--dynamic", "--target", "nnpa", "--op-types", "Conv")
+    assert "ethos-u55-128" in quantize(tool, folder, "--recipe", "int8x4", "--target", "ethos-u55-128", "--calib",
+                                       folder / "calib")
+
+
 def test_an_unknown_preset_offers_the_nearest(tool, folder):
     assert "int8" in quantize(tool, folder, "--recipe", "int-8", "--calib", folder / "calib")
 

@@ -213,3 +213,30 @@ def test_evaluation_tells_the_noise_of_every_layer(tool, files):
     assert report["reference"]["top1"] == pytest.approx((reference.argmax(1) == 0).mean())
     names = [one["name"] for one in report["layers"]]
     assert {"r1", "c2", "h2", "c3", "s3"} <= set(names)
+
+
+def test_a_target_leaves_to_the_cpu_what_it_does_not_run(tool, files):
+    folder, _ = files
+    report = report_of(quantize(tool, folder, "--target", "nnpa", "--json"))
+    outcome = {one["name"]: (one["outcome"], one["reason"]) for one in report["nodes"]}
+    assert outcome["head/matmul"][0] == "dynamic" and outcome["head/gemm"][0] == "dynamic"
+    assert outcome["stem/conv"] == ("float", "nnpa does not run it: it stays on the CPU")
+    report = report_of(quantize(tool, folder, "--target", "ethos-u85-1024", "--json"))
+    assert {one["outcome"] for one in report["nodes"] if one["op"] == "Conv"} == {"quantized"}
+    metadata = {one.key: one.value for one in onnx.load(folder / "net.q.onnx").metadata_props}
+    assert metadata["anybit.target"] == "ethos-u85-1024"
+
+
+def test_an_embedding_keeps_its_table_in_codes(tool, tmp_path):
+    helper = onnx.helper
+    table = np.random.default_rng(2).standard_normal((100, 16)).astype(np.float32)
+    graph = helper.make_graph([helper.make_node("Gather", ["table", "ids"], ["y"], name="embedding")], "g",
+                              [helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, ["n"])],
+                              [helper.make_tensor_value_info("y", 1, ["n", 16])], [numpy_helper.from_array(table, "table")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    report = report_of(run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "net.q.onnx", "--recipe", "w8",
+                                "--json"))
+    assert report["weights"][0]["bytes_after"] < 0.35 * report["weights"][0]["bytes_before"]
+    ids = np.array([3, 1, 99], np.int64)
+    for run in (in_onnxruntime, in_anybit):
+        assert decibels(table[ids], run(tmp_path / "net.q.onnx", {"ids": ids})[0]) > 35
