@@ -3,7 +3,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/conv_rows.hpp"
-#include "kernels/conv_whole.hpp"
+#include "kernels/conv_winograd.hpp"
 #include "kernels/depthwise_whole.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/integer_conv_parts.hpp"
@@ -107,6 +107,14 @@ Result<DepthwiseWhole> depthwise_work(Frame& frame, const ConvSizes& sizes, cons
                         .y = out.mutable_bytes()};
 }
 
+bool fits_depthwise(const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                    const IntegerConvNumbers& numbers) {
+  const auto huge = [&](std::int32_t bias) { return is_huge(bias, sizes); };
+  return inputs.quantized && kernel_size(sizes.window) <= DepthwiseWhole::kMostTaps &&
+         std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge <=
+             sizes.out_channels;
+}
+
 Result<void> depthwise(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
                        const IntegerConvWeights& weights, const Array& x, Array& out) {
   const DepthwiseWhole work = TRY(depthwise_work(frame, sizes, numbers, weights, x, out));
@@ -168,24 +176,34 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
   }
 }
 
-// The numbers of the input with its padding, in 16 bits; nothing if the convolution cannot be done on them.
-std::optional<std::int64_t> image_size(const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                                       const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
-  if (!kernels::ConvRuns::fit(sizes) || kernels::ConvRows::is_plain(sizes) || weights.groups.front().zeros())
-    return std::nullopt;
-  if (kernels::ConvRuns{sizes}.length() % 2 != 0 && !weights.runs_padded) return std::nullopt;
-  const std::int64_t largest = sizes.depth() * 255 * weights.groups.front().largest() + numbers.largest_bias;
-  if (inputs.quantized && largest > INT32_MAX) return std::nullopt;
+// Ways to do a convolution.
+enum class Way { depthwise, winograd, image, product };
+
+// Whether the input with its padding can be counted.
+bool has_image(const ConvSizes& sizes) {
   Dims dims{sizes.batch, sizes.in_channels};
   for (const kernels::WindowAxis& axis : sizes.window) {
-    if (axis.before < 0 || axis.after < 0) return std::nullopt;
+    if (axis.before < 0 || axis.after < 0) return false;
     const auto padding = checked_add(axis.before, axis.after);
-    const auto size = padding ? checked_add(*padding, axis.input) : std::nullopt;
-    if (!size) return std::nullopt;
+    const auto size = padding ? checked_add(*padding, axis.input + 1) : std::nullopt;
+    if (!size) return false;
     dims.push_back(*size);
   }
   const auto count = element_count(dims.span());
-  return count && *count < INT64_MAX / 4 ? std::optional(*count) : std::nullopt;
+  return count && *count < INT64_MAX / 4;
+}
+
+Way way_of(const IntegerConvInputs& inputs, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
+           const IntegerConvWeights& weights) {
+  if (is_depthwise(sizes)) return Way::depthwise;
+  if (!kernels::ConvRuns::fit(sizes) || kernels::ConvRows::is_plain(sizes) || !has_image(sizes))
+    return Way::product;
+  const std::int64_t largest = sizes.depth() * 255 * weights.groups.front().largest();
+  if (inputs.quantized && largest + numbers.largest_bias > INT32_MAX) return Way::product;
+  if (weights.winograd && winograd_pays(sizes) && largest <= kernels::WinogradWeights::kLargestSum)
+    return Way::winograd;
+  const bool padded = kernels::ConvRuns{sizes}.length() % 2 == 0 || weights.runs_padded;
+  return padded && !weights.groups.front().zeros() ? Way::image : Way::product;
 }
 
 // Few channels are interleaved while they are widened.
@@ -202,17 +220,32 @@ void pad_runs(const ConvSizes& sizes, std::uint8_t zero, std::vector<std::uint8_
   }
 }
 
-Result<void> on_image(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                      const IntegerConvNumbers& numbers, const IntegerConvWeights& weights, const Array& x,
-                      Array& out) {
-  const kernels::ConvRuns runs{sizes};
+Result<void> on_image(Frame& frame, Way way, const IntegerConvNumbers& numbers,
+                      const IntegerConvWeights& weights, const ConvSizes& sizes, const Array& x,
+                      kernels::WholeProduct product) {
+  const ConvSizes even = way == Way::winograd ? kernels::winograd_sizes(sizes) : sizes;
+  const kernels::ConvRuns runs{even};
   std::int16_t* image = TRY(frame.scratch_of<std::int16_t>(runs.elements())).data();
   runs.widen(whole_of(x.type()), x.bytes(), x.layout() == Layout::channels_last, numbers.x_zero, image,
              frame.pool());
-  kernels::WholeProduct product = product_of(inputs, sizes, numbers, weights, 0, out);
-  product.k = runs.depth();
-  kernels::conv_whole(runs, image, product, frame.pool());
+  if (way == Way::winograd) {
+    kernels::conv_winograd(runs, image, *weights.winograd, product, frame.pool());
+  } else {
+    product.k = runs.depth();
+    kernels::conv_whole(runs, image, product, frame.pool());
+  }
   return {};
+}
+
+// Weights [O, I, 3, 3] less their zero points.
+kernels::WinogradWeights winograd_of(const ConvSizes& sizes, const Array& w,
+                                     const std::vector<std::int32_t>& zeros) {
+  std::vector<std::int16_t> wide(static_cast<std::size_t>(w.count()));
+  for (std::int64_t i = 0; i < w.count(); ++i) {
+    const auto o = static_cast<std::size_t>(i / sizes.depth());
+    wide[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(octet(w, i) - zeros[o]);
+  }
+  return {sizes, wide.data()};
 }
 
 }  // namespace
@@ -255,6 +288,7 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
   weights->runs_padded = kernels::ConvRuns::fit(sizes) && kernels::ConvRuns{sizes}.length() % 2 != 0 &&
                          std::ranges::count(zeros, middle) == w->dim(0) &&
                          (!dilations || dilations->empty() || dilations->back() == 1);
+  if (kernels::WinogradWeights::fit(sizes)) weights->winograd.emplace(winograd_of(sizes, *w, zeros));
   const std::int64_t depth = weights->runs_padded ? kernels::ConvRuns{sizes}.depth() : sizes.depth();
   std::vector<std::uint8_t> columns(static_cast<std::size_t>(sizes.out_per_group() * depth));
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
@@ -269,30 +303,29 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
 
 Result<bool> run_integer_conv_fast(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
                                    const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
-  const bool by_channel = is_depthwise(sizes);
-  if (by_channel) {
-    const auto huge = [&](std::int32_t bias) { return is_huge(bias, sizes); };
-    if (!inputs.quantized || kernel_size(sizes.window) > DepthwiseWhole::kMostTaps ||
-        std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge >
-            sizes.out_channels) {
-      return false;
-    }
-  }
-  const bool image = !by_channel && image_size(inputs, sizes, numbers, weights).has_value();
-  if (weights.runs_padded && !image) return false;
+  const Way way = way_of(inputs, sizes, numbers, weights);
+  if (way == Way::depthwise && !fits_depthwise(inputs, sizes, numbers)) return false;
+  if (way == Way::product && weights.runs_padded) return false;
   const Array& given = frame.in(inputs.x);
-  const bool as_it_is = image && sizes.in_channels <= kFewChannels && given.layout() == Layout::plain;
+  const bool as_it_is =
+      way == Way::image && sizes.in_channels <= kFewChannels && given.layout() == Layout::plain;
   const Array x = as_it_is ? given : TRY(in_layout(frame, given, Layout::channels_last));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
   const ElementType type = inputs.quantized ? frame.in(7).type() : ElementType::int32;
   const Layout layout = output_size(sizes.window) > 1 ? Layout::channels_last : Layout::plain;
   Array* out = TRY(frame.out(0, type, dims, layout));
-  if (by_channel) {
-    TRY(depthwise(frame, sizes, numbers, weights, x, *out));
-  } else if (image) {
-    TRY(on_image(frame, inputs, sizes, numbers, weights, x, *out));
-  } else {
-    multiply(frame, inputs, sizes, numbers, weights, x, *out);
+  switch (way) {
+    case Way::depthwise:
+      TRY(depthwise(frame, sizes, numbers, weights, x, *out));
+      break;
+    case Way::winograd:
+    case Way::image:
+      TRY(on_image(frame, way, numbers, weights, sizes, x,
+                   product_of(inputs, sizes, numbers, weights, 0, *out)));
+      break;
+    case Way::product:
+      multiply(frame, inputs, sizes, numbers, weights, x, *out);
+      break;
   }
   return true;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/conv_direct.hpp"
+#include "kernels/conv_winograd.hpp"
 #include "kernels/gemm.hpp"
 #include "ops/integer_conv.hpp"
 
@@ -20,6 +21,7 @@ struct IntegerConvNumbers {
 struct IntegerConvWeights : Prepared {
   std::vector<kernels::PackedWholes> groups;  // a matrix for each
   bool runs_padded = false;                   // its rows are as kernels::ConvRuns pads them
+  std::optional<kernels::WinogradWeights> winograd;
   // Or of a depthwise convolution, as kernels::DepthwiseWhole says, and their sums by slot.
   std::vector<std::int16_t> depthwise;
   std::vector<std::int32_t> depthwise_sums;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hwy/highway.h"
-#include "kernels/conv_whole.hpp"
+#include "kernels/conv_winograd.hpp"
 #include "kernels/depthwise_whole.hpp"
 
 namespace anybit::kernels {
@@ -175,6 +175,49 @@ TEST_P(WholeConvOnEveryTarget, DepthwiseOnesAreThoseOfPlainLoops) {
   }
 }
 
+// Where the results go, and how.
+template <class Y>
+WholeProduct product_of(const Case& test, std::vector<Y>& y) {
+  const ConvSizes& sizes = test.sizes;
+  WholeProduct product{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
+  y.assign(at(product.m * product.n), Y());
+  product.c = y.data();
+  product.c_stride = sizes.out_channels;
+  product.epilogue = {.type = std::is_signed_v<Y> ? WholeResult::int8 : WholeResult::uint8,
+                      .bias = {test.bias.data(), 0, 1},
+                      .scale = {test.multiplier.data(), 0, 1},
+                      .zero_point = 7,
+                      .low = std::numeric_limits<Y>::min(),
+                      .high = std::numeric_limits<Y>::max()};
+  return product;
+}
+
+template <class Y>
+void check_winograd(const Case& test, ThreadPool& pool) {
+  const ConvSizes even = winograd_sizes(test.sizes);
+  const ConvRuns runs{even};
+  std::vector<std::int16_t> image(at(runs.elements()), -1);
+  runs.widen(test.x_signed ? Whole::int8 : Whole::uint8, test.x.data(), true, test.x_zero, image.data(),
+             pool);
+  std::vector<Y> y;
+  const WholeProduct product = product_of(test, y);
+  conv_winograd(runs, image.data(), WinogradWeights(test.sizes, test.w.data()), product, pool);
+  test.check(y, 7);
+}
+
+TEST_P(WholeConvOnEveryTarget, WinogradsAreThoseOfPlainLoops) {
+  for (const Shape& s :
+       {Shape{1, 16, 16, 1, 12, 11, 3, 1, 1, 1, 1}, Shape{2, 22, 24, 1, 7, 9, 3, 1, 1, 0, 1},
+        Shape{1, 40, 17, 1, 15, 31, 3, 1, 1, 2, 2}, Shape{1, 1826, 16, 1, 3, 4, 3, 1, 1, 0, 0}}) {
+    SCOPED_TRACE(::testing::Message() << s);
+    for (const bool extreme : {false, true}) {
+      check_winograd<std::uint8_t>({sizes_of(s), false, 128, extreme, random_}, pool_);
+      check_winograd<std::int8_t>({sizes_of(s), true, 128, extreme, random_}, pool_);
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
 template <class Y>
 void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
   const ConvSizes& sizes = test.sizes;
@@ -201,18 +244,10 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
   std::vector<std::int16_t> image(at(runs.elements()), -1);
   runs.widen(test.x_signed ? Whole::int8 : Whole::uint8, x.data(), channels_last, test.x_zero, image.data(),
              pool);
-  WholeProduct product{.m = sizes.batch * output_size(sizes.window), .n = sizes.out_channels};
-  std::vector<Y> y(at(product.m * product.n));
+  std::vector<Y> y;
+  WholeProduct product = product_of(test, y);
   product.k = runs.depth();
   product.b = &packed;
-  product.c = y.data();
-  product.c_stride = sizes.out_channels;
-  product.epilogue = {.type = std::is_signed_v<Y> ? WholeResult::int8 : WholeResult::uint8,
-                      .bias = {test.bias.data(), 0, 1},
-                      .scale = {test.multiplier.data(), 0, 1},
-                      .zero_point = 7,
-                      .low = std::numeric_limits<Y>::min(),
-                      .high = std::numeric_limits<Y>::max()};
   conv_whole(runs, image.data(), product, pool);
   test.check(y, 7);
 }
