@@ -29,7 +29,7 @@ struct Job {
 
 // Work often comes again within microseconds, sooner than a sleeping thread wakes up: whoever waits looks
 // around for so long before it sleeps.
-constexpr std::chrono::microseconds kLookAround{50};
+constexpr std::chrono::microseconds kLookAround{100};
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)

@@ -26,6 +26,8 @@ class WholeLeft {
   using A = std::int16_t;
   explicit WholeLeft(const WholeProduct& product) : product_(product) {}
 
+  // Longer rows are put apart, so that the cache does not put them all into one place.
+  static constexpr std::int64_t kShort = 128;
   static std::int64_t Stride(std::int64_t depth) { return Ratio(depth, 2) * 2 + 2 * kPanel; }
   std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
     const std::int64_t raw = product_.rows ? rows * depth * bytes_of(product_.a.type) : 0;
@@ -46,6 +48,13 @@ class WholeLeft {
     } else {
       from.data =
           static_cast<const std::byte*>(from.data) + (row * from.row_stride + k * from.column_stride) * width;
+    }
+    // Short rows that lie one after another are one long row.
+    if (count <= kShort && count % 2 == 0 && from.row_stride == count && from.column_stride == 1 &&
+        product_.a_zero.row_stride == 0) {
+      stride = count;
+      Widen(from.type, from.data, 1, rows * count, Zero(row), to);
+      return to;
     }
     for (std::int64_t r = 0; r < rows; ++r) {
       const auto* at = static_cast<const std::byte*>(from.data) + r * from.row_stride * width;
