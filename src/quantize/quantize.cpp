@@ -13,6 +13,7 @@
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
 #include "quantize/annotation.hpp"
+#include "quantize/dequantize.hpp"
 #include "quantize/plan.hpp"
 
 namespace anybit::quantizing {
@@ -162,6 +163,10 @@ class Quantizer {
  private:
   Result<void> prepare() {
     modernize(*model_);
+    if (is_quantized(*model_)) {
+      TRY(dequantize(*model_->graph));
+      lower::remove_unused_constants(*model_->graph);
+    }
     passes::PrepareOptions options;
     const Matcher matcher = TRY(Matcher::make(recipe_));
     each_node(*model_->graph, [&](const Node& node) {

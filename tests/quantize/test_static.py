@@ -240,3 +240,16 @@ def test_an_embedding_keeps_its_table_in_codes(tool, tmp_path):
     ids = np.array([3, 1, 99], np.int64)
     for run in (in_onnxruntime, in_anybit):
         assert decibels(table[ids], run(tmp_path / "net.q.onnx", {"ids": ids})[0]) > 35
+
+
+def test_a_quantized_model_is_quantized_anew_when_asked(tool, files):
+    folder, arrays = files
+    quantize(tool, folder, "--recipe", "uint8")
+    (folder / "net.q.onnx").rename(folder / "once.onnx")
+    run_tool(tool, "quantize", folder / "once.onnx", "-o", folder / "twice.onnx", "--requantize", "--calib", folder / "calib",
+             "--recipe", "int16x8")
+    held = {one.data_type for one in onnx.load(folder / "twice.onnx").graph.initializer}
+    assert onnx.TensorProto.INT16 in held and onnx.TensorProto.UINT8 not in held
+    feeds = {"x": arrays[0]}
+    once, twice = in_onnxruntime(folder / "once.onnx", feeds)[0], in_onnxruntime(folder / "twice.onnx", feeds)[0]
+    assert decibels(once, twice) > 25

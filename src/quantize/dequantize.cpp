@@ -1,0 +1,154 @@
+#include "quantize/dequantize.hpp"
+
+#include <unordered_map>
+
+#include "base/try.hpp"
+#include "graph/index.hpp"
+#include "ops/array.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::ElementType;
+using graph::Graph;
+using graph::Node;
+using graph::Tensor;
+using ops::Array;
+
+std::int64_t attribute_of(const Node& node, std::string_view name, std::int64_t fallback) {
+  const graph::Attribute* found = node.attribute(name);
+  const auto* value = found ? std::get_if<std::int64_t>(&found->value) : nullptr;
+  return value ? *value : fallback;
+}
+
+bool is(const Node& node, std::string_view op) {
+  return node.op_type.str() == op && graph::canonical_domain(node.domain.str()).empty();
+}
+
+std::optional<std::int64_t> code_at(const Array& array, std::int64_t i) {
+  switch (array.type()) {
+    case ElementType::int2:
+    case ElementType::int4:
+    case ElementType::int8:
+      return array.data<std::int8_t>()[i];
+    case ElementType::uint2:
+    case ElementType::uint4:
+    case ElementType::uint8:
+      return array.data<std::uint8_t>()[i];
+    case ElementType::int16:
+      return array.data<std::int16_t>()[i];
+    case ElementType::uint16:
+      return array.data<std::uint16_t>()[i];
+    case ElementType::int32:
+      return array.data<std::int32_t>()[i];
+    default:
+      return std::nullopt;
+  }
+}
+
+// Which scale belongs to an element: one for all, one for each index of the axis, or one for each block.
+struct Places {
+  std::int64_t length = 1, inner = 1, block = 0, blocks = 1;
+  bool single = true;
+
+  std::int64_t of(std::int64_t i) const {
+    if (single) return 0;
+    const std::int64_t index = i / inner % length;
+    return block == 0 ? index : (i / inner / length * blocks + index / block) * inner + i % inner;
+  }
+};
+
+std::optional<Places> places_of(const Node& node, const Tensor& codes, const Array& scale) {
+  Places places;
+  places.single = scale.count() == 1;
+  if (places.single) return places;
+  const auto rank = static_cast<std::int64_t>(codes.dims.size());
+  std::int64_t axis = attribute_of(node, "axis", 1);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  places.length = codes.dims[static_cast<std::size_t>(axis)];
+  for (std::int64_t k = axis + 1; k < rank; ++k) places.inner *= codes.dims[static_cast<std::size_t>(k)];
+  places.block = attribute_of(node, "block_size", 0);
+  if (places.block > 0) places.blocks = (places.length + places.block - 1) / places.block;
+  const std::int64_t wanted =
+      places.block == 0 ? places.length : codes.count() / places.length * places.blocks;
+  return scale.count() == wanted ? std::optional(places) : std::nullopt;
+}
+
+// The numbers that a constant stands for; nothing if they cannot be told.
+Result<std::optional<Tensor>> decoded(const Node& node, const graph::Index& index, ops::Memory& memory) {
+  const std::optional<Tensor> none;
+  const Tensor* codes = index.constant(node.inputs[0]);
+  const Tensor* scales = index.constant(node.inputs[1]);
+  const bool shifted = node.inputs.size() > 2 && !node.inputs[2].empty();
+  const Tensor* zeros = shifted ? index.constant(node.inputs[2]) : nullptr;
+  if (!codes || !scales || (shifted && !zeros) || scales->type() != ElementType::float32) return none;
+  const Array code = TRY(Array::from(*codes, memory)), scale = TRY(Array::from(*scales, memory));
+  const Array zero = zeros ? TRY(Array::from(*zeros, memory)) : Array();
+  const auto places = places_of(node, *codes, scale);
+  if (!places || (zeros && zero.count() != scale.count())) return none;
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(code.count()));
+  for (std::int64_t i = 0; i < code.count(); ++i) {
+    const std::int64_t at = places->of(i);
+    const auto value = code_at(code, i), offset = zeros ? code_at(zero, at) : std::optional<std::int64_t>(0);
+    if (!value || !offset) return none;
+    values.push_back(static_cast<float>(*value - *offset) * scale.data<float>()[at]);
+  }
+  Tensor tensor;
+  tensor.name = graph::Text(node.outputs[0]);
+  tensor.element = static_cast<std::int32_t>(ElementType::float32);
+  tensor.dims = codes->dims;
+  tensor.data = Bytes::own(std::move(values));
+  return std::optional(std::move(tensor));
+}
+
+}  // namespace
+
+Result<std::int64_t> dequantize(Graph& graph) {
+  std::int64_t gone = 0;
+  for (Node& node : graph.nodes) {
+    Result<void> done;
+    graph::each_graph(node, [&](Graph& inner) {
+      auto count = dequantize(inner);
+      if (count.ok()) {
+        gone += *count;
+      } else {
+        done = std::move(count).error();
+      }
+    });
+    TRY(std::move(done));
+  }
+  const auto memory = ops::Memory::make();
+  const Graph before = graph;  // the index looks at names that change
+  const graph::Index index(before);
+  std::unordered_map<std::string, std::string> instead;  // of what a DequantizeLinear made
+  std::vector<Node> nodes;
+  for (const Node& node : before.nodes) {
+    if (is(node, "DequantizeLinear") && node.inputs.size() >= 2) {
+      if (auto constant = TRY(decoded(node, index, *memory))) {
+        graph.initializers.push_back(*std::move(constant));
+        ++gone;
+        continue;
+      }
+      const int producer = index.producer(node.inputs[0]);
+      const Node* quantizer = producer < 0 ? nullptr : &before.nodes[static_cast<std::size_t>(producer)];
+      if (quantizer && is(*quantizer, "QuantizeLinear") && !index.is_output(node.outputs[0])) {
+        const auto found = instead.find(quantizer->inputs[0]);
+        instead[node.outputs[0]] = found == instead.end() ? quantizer->inputs[0] : found->second;
+        ++gone;
+        continue;
+      }
+    }
+    nodes.push_back(node);
+  }
+  for (Node& node : nodes) {
+    for (std::string& input : node.inputs) {
+      if (const auto found = instead.find(input); found != instead.end()) input = found->second;
+    }
+  }
+  graph.nodes = std::move(nodes);
+  return gone;
+}
+
+}  // namespace anybit::quantizing
