@@ -30,33 +30,30 @@ class BatchNormFolder {
         names_(model),
         opset_(model.opset().value_or(1)) {}
 
+  // Constants that a change makes are not known to the next: a node that changed waits for another round.
   std::int64_t run(Graph& graph) {
-    std::int64_t all = 0;
-    while (sweep(graph)) ++all;
-    return all;
-  }
-
- private:
-  // One normalization. The constants that it makes are not known to the next: that is for another round.
-  bool sweep(Graph& graph) {
-    const graph::Index index(graph);
+    const Graph before_edits = graph;  // the index looks at names, which change
+    const graph::Index index(before_edits);
+    std::vector<bool> removed(graph.nodes.size());
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       if (options_.keeps(node)) continue;
       const auto affine = normalization(node, constants_, index, opset_);
       if (!affine) continue;
       const int before = index.producer(node.inputs[0]);
-      if (before >= 0 && index.only_user(node.inputs[0]) == static_cast<int>(i) &&
-          fold(graph, static_cast<std::size_t>(before), i, *affine, index, true))
-        return true;
+      const bool alone = before >= 0 && index.only_user(node.inputs[0]) == static_cast<int>(i);
+      removed[i] = alone && fold(graph, static_cast<std::size_t>(before), i, *affine, index, true);
+      if (removed[i]) continue;
       const int after = index.only_user(node.outputs[0]);
-      if (after >= 0 && graph.nodes[static_cast<std::size_t>(after)].inputs[0] == node.outputs[0] &&
-          fold(graph, static_cast<std::size_t>(after), i, *affine, index, false))
-        return true;
+      const bool first =
+          after >= 0 && input(graph.nodes[static_cast<std::size_t>(after)], 0) == node.outputs[0];
+      removed[i] = first && fold(graph, static_cast<std::size_t>(after), i, *affine, index, false);
     }
-    return false;
+    remove_nodes(graph, removed);
+    return std::ranges::count(removed, true);
   }
 
+ private:
   bool fold(Graph& graph, std::size_t into, std::size_t norm, const Affine& affine, const graph::Index& index,
             bool norm_is_last) {
     Node& node = graph.nodes[into];
@@ -75,7 +72,6 @@ class BatchNormFolder {
     } else {
       node.inputs[0] = graph.nodes[norm].inputs[0];
     }
-    graph.nodes.erase(graph.nodes.begin() + static_cast<std::ptrdiff_t>(norm));
     return true;
   }
 

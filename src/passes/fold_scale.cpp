@@ -47,7 +47,8 @@ class ScaleFolder {
       : options_(options), constants_(model), names_(model), opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
-    const graph::Index index(graph);
+    const Graph before_edits = graph;  // the index looks at names, which change
+    const graph::Index index(before_edits);
     std::vector<bool> removed(graph.nodes.size());
     std::int64_t changes = 0;
     for (Node& node : graph.nodes) {

@@ -19,8 +19,9 @@ class MatMulAdd {
       : options_(options), facts_(model), constants_(model), opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
-    if (opset_ < 7) return 0;  // Gemm stretched its bias only where an attribute said so
-    const graph::Index index(graph);
+    if (opset_ < 7) return 0;          // Gemm stretched its bias only where an attribute said so
+    const Graph before_edits = graph;  // the index looks at names, which change
+    const graph::Index index(before_edits);
     std::vector<bool> removed(graph.nodes.size());
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
