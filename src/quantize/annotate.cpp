@@ -90,7 +90,10 @@ class Annotator {
       const Spec& data = *scheme(i).data_in;
       parts_[i].dynamic = data.dynamic;
       const bool has_data = !parts_[i].traits->data.empty();
-      if (data.dynamic && !may_be_dynamic(i))
+      const bool weights_alone = !has_data || parts_[i].data.empty();
+      if (data.dynamic && weights_alone && !parts_[i].weights.empty())
+        parts_[i].dynamic = false;  // a table, or a recurrent layer: small weights, as far as that goes
+      else if (data.dynamic && !may_be_dynamic(i))
         leave(i,
               "only products of matrices and convolutions with constant weights are quantized when they run");
       else if (data.is_float() && parts_[i].weights.empty())

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
@@ -19,24 +20,59 @@ using lower::Parameters;
 
 constexpr std::int64_t kChunk = 1 << 16;  // values that one thread takes at a time
 
+// The smallest and largest of each group, and zero; magnitudes as bits tell whether all are finite.
 struct Ends {
-  float low = 0, high = 0;
+  std::vector<float> low, high;
+  std::uint32_t largest = 0;
+
+  explicit Ends(std::size_t groups) : low(groups), high(groups) {}
+  void merge(const Ends& other) {
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      low[i] = std::min(low[i], other.low[i]);
+      high[i] = std::max(high[i], other.high[i]);
+    }
+    largest = std::max(largest, other.largest);
+  }
 };
 
-// Where the values and their scales are.
+// Values side by side, with one scale for all (step 0) or scales side by side, too (step 1).
+struct Run {
+  std::int64_t at, count;
+  std::size_t scale, step;
+};
+
+// A tensor as [outer, axis, inner], and how its values share scales.
 struct Layout {
   std::int64_t outer = 1, length = 1, inner = 1;  // length: of the axis
   std::int64_t group = 1;                         // indices of the axis that share a scale
   std::int64_t groups = 1;                        // of them
-  bool keeps_rest = false;  // blocks: every index of the other axes has scales of its own
+  bool blocks = false;                            // every index of the other axes has scales of its own
 
-  // Runs: of `inner` values for each index of the axis. The scale of a run's first value, and whether the
-  // next ones follow.
-  std::int64_t scale_at(std::int64_t out, std::int64_t index) const {
-    const std::int64_t block = index / group;
-    return keeps_rest ? (out * groups + block) * inner : block;
+  std::int64_t scales() const { return blocks ? outer * groups * inner : groups; }
+  std::int64_t count() const { return outer * length * inner; }
+
+  std::int64_t runs() const {
+    if (groups == 1 && !blocks) return (count() + kChunk - 1) / kChunk;  // one scale for all
+    if (inner > 1) return outer * length;
+    return blocks ? outer * groups : outer;
   }
-  std::int64_t scales() const { return keeps_rest ? outer * groups * inner : groups; }
+  Run run(std::int64_t i) const {
+    if (groups == 1 && !blocks) return {i * kChunk, std::min(kChunk, count() - i * kChunk), 0, 0};
+    if (inner > 1) {
+      const std::int64_t block = i % length / group;
+      const std::int64_t scale = blocks ? (i / length * groups + block) * inner : block;
+      return {i * inner, inner, static_cast<std::size_t>(scale), blocks ? 1U : 0U};
+    }
+    if (!blocks) return {i * length, length, 0, 1};
+    const std::int64_t first = i % groups * group;
+    return {i / groups * length + first, std::min(group, length - first), static_cast<std::size_t>(i), 0};
+  }
+  // Runs that a thread takes at a time. No two threads share the scale of a block.
+  std::int64_t chunk() const {
+    const std::int64_t each = std::max<std::int64_t>(1, count() / std::max<std::int64_t>(1, runs()));
+    const std::int64_t some = std::max<std::int64_t>(1, kChunk / each);
+    return blocks && inner > 1 ? length * std::max<std::int64_t>(1, some / length) : some;
+  }
 };
 
 Layout layout_of(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis) {
@@ -49,38 +85,54 @@ Layout layout_of(const graph::Tensor& tensor, const Spec& spec, std::int64_t axi
     const auto at = static_cast<std::int64_t>(i);
     (at < axis ? layout.outer : at == axis ? layout.length : layout.inner) *= tensor.dims[i];
   }
-  layout.keeps_rest = spec.granularity == Granularity::block;
-  layout.group = layout.keeps_rest ? spec.block_size : 1;
+  layout.blocks = spec.granularity == Granularity::block;
+  layout.group = layout.blocks ? spec.block_size : 1;
   layout.groups = (layout.length + layout.group - 1) / layout.group;
   return layout;
 }
 
-// The smallest and largest of every group, and zero.
-std::vector<Ends> ends_of(const float* x, const Layout& layout) {
-  std::vector<Ends> ends(static_cast<std::size_t>(layout.scales()));
-  for (std::int64_t out = 0; out < layout.outer; ++out) {
-    for (std::int64_t index = 0; index < layout.length; ++index) {
-      const float* run = x + (out * layout.length + index) * layout.inner;
-      Ends* group = ends.data() + layout.scale_at(out, index);
-      if (!layout.keeps_rest) {
-        const kernels::Ends found = kernels::ends(run, static_cast<std::size_t>(layout.inner));
-        group->low = std::min(group->low, found.low);
-        group->high = std::max(group->high, found.high);
-        continue;
-      }
-      for (std::int64_t i = 0; i < layout.inner; ++i) {
-        group[i].low = std::min(group[i].low, run[i]);
-        group[i].high = std::max(group[i].high, run[i]);
-      }
-    }
-  }
-  return ends;
+std::uint32_t largest_of(const float* x, std::size_t n) {
+  std::uint32_t largest = 0;
+  for (std::size_t i = 0; i < n; ++i)
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7FFFFFFFU);
+  return largest;
 }
 
-Result<void> check_finite(const float* x, std::int64_t n, const graph::Tensor& tensor) {
-  std::uint32_t largest = 0;
-  for (std::int64_t i = 0; i < n; ++i)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7FFFFFFFU);
+void look_at(const float* x, const Run& run, Ends& ends) {
+  const auto n = static_cast<std::size_t>(run.count);
+  float *low = ends.low.data() + run.scale, *high = ends.high.data() + run.scale;
+  if (run.step == 0) {
+    const kernels::Ends found = kernels::ends(x, n);
+    *low = std::min(*low, found.low);
+    *high = std::max(*high, found.high);
+    return;
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    low[i] = x[i] < low[i] ? x[i] : low[i];
+    high[i] = x[i] > high[i] ? x[i] : high[i];
+  }
+}
+
+// In any order: the smallest and largest do not depend on it. Blocks belong to one thread each; of others
+// every thread has ends of its own.
+Ends ends_of(const float* x, const Layout& layout, ThreadPool& pool) {
+  Ends all(static_cast<std::size_t>(layout.scales()));
+  std::mutex mutex;
+  pool.run(layout.runs(), layout.chunk(), [&](std::int64_t begin, std::int64_t end) {
+    Ends mine(layout.blocks ? 0 : all.low.size());
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Run run = layout.run(i);
+      mine.largest = std::max(mine.largest, largest_of(x + run.at, static_cast<std::size_t>(run.count)));
+      look_at(x + run.at, run, layout.blocks ? all : mine);
+    }
+    const std::lock_guard lock(mutex);
+    if (!layout.blocks) all.merge(mine);
+    all.largest = std::max(all.largest, mine.largest);
+  });
+  return all;
+}
+
+Result<void> check_finite(std::uint32_t largest, const graph::Tensor& tensor) {
   if (largest < 0x7F800000U) return {};
   return error_at(Code::invalid_data, fmt::format("initializer '{}'", shown(tensor.name.str())),
                   largest == 0x7F800000U ? "an infinite weight" : "a weight that is not a number",
@@ -89,22 +141,22 @@ Result<void> check_finite(const float* x, std::int64_t n, const graph::Tensor& t
 
 // One scale for each group; a group of zeros takes the largest of the others, so that its bias keeps
 // precision.
-Parameters parameters_of(const std::vector<Ends>& ends, const Spec& spec) {
-  Spec each = spec;
+Parameters parameters_of(const Ends& ends, const Spec& spec) {
   Parameters all{.type = spec.element()};
   const Codes codes = lower::codes_of(spec.element());
   const std::int32_t middle = codes.low < 0 ? 0 : 1 << (codes.bits - 1);
   const double top = spec.narrow || codes.low == 0 ? codes.high - middle : -static_cast<double>(codes.low);
   float largest = 0;
-  for (const Ends& one : ends) {
-    if (one.low == 0 && one.high == 0) {
+  for (std::size_t i = 0; i < ends.low.size(); ++i) {
+    const float low = ends.low[i], high = ends.high[i];
+    if (low == 0 && high == 0) {
       all.scales.push_back(0);
       all.zero_points.push_back(spec.symmetric ? middle : codes.low);
       continue;
     }
-    Parameters made = from_range({one.low, one.high}, each);
+    Parameters made = from_range({low, high}, spec);
     if (spec.symmetric) {
-      const double scale = static_cast<double>(std::max(-one.low, one.high)) / top;
+      const double scale = static_cast<double>(std::max(-low, high)) / top;
       if (scale >= static_cast<double>(std::numeric_limits<float>::min()))
         made.scales[0] = static_cast<float>(scale);
     }
@@ -132,65 +184,91 @@ void code_run(const float* x, const float* scales, const std::int32_t* zeros, st
   }
 }
 
+struct Sums {
+  double signal = 0, noise = 0;
+};
+
+template <class T>
+Sums sums_of(const float* x, const T* codes, const float* scales, const std::int32_t* zeros, std::size_t step,
+             std::size_t n) {
+  constexpr std::size_t kLanes = 8;  // sums of their own, so that one does not wait for the other
+  float signal[kLanes] = {}, noise[kLanes] = {};
+  std::size_t i = 0;
+  const auto add = [&](std::size_t at, std::size_t lane) {
+    const float value =
+        static_cast<float>(static_cast<std::int32_t>(codes[at]) - zeros[at * step]) * scales[at * step];
+    const float lost = x[at] - value;
+    signal[lane] += x[at] * x[at];
+    noise[lane] += lost * lost;
+  };
+  for (; i + kLanes <= n; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
+  }
+  for (; i < n; ++i) add(i, 0);
+  Sums sums;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    sums.signal += static_cast<double>(signal[lane]);
+    sums.noise += static_cast<double>(noise[lane]);
+  }
+  return sums;
+}
+
 struct Coder {
   const float* x;
-  const Layout& layout;
   const Parameters& parameters;
   Codes codes;
   std::uint8_t* bytes;   // 8 bits and less: a byte for each code
   std::int16_t* halves;  // 16 bits
 
-  void run(std::int64_t out, std::int64_t index) const {
-    const std::int64_t at = (out * layout.length + index) * layout.inner;
-    const auto n = static_cast<std::size_t>(layout.inner);
-    const auto first = static_cast<std::size_t>(layout.scale_at(out, index));
-    code(at, first, layout.keeps_rest ? 1 : 0, n);
-  }
-
-  void code(std::int64_t at, std::size_t scale, std::size_t step, std::size_t n) const {
-    const float* scales = parameters.scales.data() + scale;
-    const std::int32_t* zeros = parameters.zero_points.data() + scale;
+  Sums code(const Run& run) const {
+    const float* scales = parameters.scales.data() + run.scale;
+    const std::int32_t* zeros = parameters.zero_points.data() + run.scale;
+    const float* from = x + run.at;
+    const auto n = static_cast<std::size_t>(run.count);
+    auto* octets = reinterpret_cast<std::int8_t*>(bytes) + run.at;
+    auto* unsigned_halves = reinterpret_cast<std::uint16_t*>(halves) + run.at;
     switch (parameters.type) {
       case ElementType::int8:
-        kernels::quantize(x + at, {scales, zeros, step}, reinterpret_cast<std::int8_t*>(bytes) + at, n);
+        kernels::quantize(from, {scales, zeros, run.step}, octets, n);
         break;
       case ElementType::uint8:
-        kernels::quantize(x + at, {scales, zeros, step}, bytes + at, n);
+        kernels::quantize(from, {scales, zeros, run.step}, bytes + run.at, n);
         break;
       case ElementType::int16:
+        code_run(from, scales, zeros, run.step, n, codes, halves + run.at);
+        break;
       case ElementType::uint16:
-        code_run(x + at, scales, zeros, step, n, codes, halves + at);
+        code_run(from, scales, zeros, run.step, n, codes, unsigned_halves);
         break;
       default:
-        code_run(x + at, scales, zeros, step, n, codes, bytes + at);
+        code_run(from, scales, zeros, run.step, n, codes, octets);
         break;
     }
+    if (codes.bits > 8 && codes.low < 0) return sums_of(from, halves + run.at, scales, zeros, run.step, n);
+    if (codes.bits > 8) return sums_of(from, unsigned_halves, scales, zeros, run.step, n);
+    if (codes.low < 0) return sums_of(from, octets, scales, zeros, run.step, n);
+    return sums_of(from, bytes + run.at, scales, zeros, run.step, n);
   }
-
-  // What lies side by side in memory also does in the scales: channels of the last axis.
-  bool last_axis() const { return layout.inner == 1 && layout.group == 1; }
 };
 
-void code_all(const Coder& coder, ThreadPool& pool) {
-  const Layout& layout = coder.layout;
-  if (coder.last_axis()) {
-    const std::int64_t rows = std::max<std::int64_t>(1, kChunk / std::max<std::int64_t>(1, layout.length));
-    pool.run(layout.outer, rows, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row)
-        coder.code(row * layout.length, 0, 1, static_cast<std::size_t>(layout.length));
-    });
-    return;
-  }
-  if (layout.outer * layout.length == 1) {
-    pool.run(layout.inner, kChunk, [&](std::int64_t begin, std::int64_t end) {
-      coder.code(begin, 0, 0, static_cast<std::size_t>(end - begin));
-    });
-    return;
-  }
-  const std::int64_t runs = std::max<std::int64_t>(1, kChunk / std::max<std::int64_t>(1, layout.inner));
-  pool.run(layout.outer * layout.length, runs, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) coder.run(i / layout.length, i % layout.length);
+// The sums are added in chunks of index order: the same for any number of threads.
+Sums code_all(const Coder& coder, const Layout& layout, ThreadPool& pool) {
+  const std::int64_t chunk = layout.chunk();
+  std::vector<Sums> parts(static_cast<std::size_t>((layout.runs() + chunk - 1) / chunk));
+  pool.run(layout.runs(), chunk, [&](std::int64_t begin, std::int64_t end) {
+    Sums& part = parts[static_cast<std::size_t>(begin / chunk)];
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Sums sums = coder.code(layout.run(i));
+      part.signal += sums.signal;
+      part.noise += sums.noise;
+    }
   });
+  Sums all;
+  for (const Sums& part : parts) {
+    all.signal += part.signal;
+    all.noise += part.noise;
+  }
+  return all;
 }
 
 std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
@@ -202,48 +280,6 @@ std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& sp
   return dims;
 }
 
-// Sums of squares, in chunks of index order: the same for any number of threads.
-void measure(const Coder& coder, std::int64_t count, QuantizedConstant& result, ThreadPool& pool) {
-  const Layout& layout = coder.layout;
-  const std::int64_t chunks = (count + kChunk - 1) / kChunk;
-  std::vector<std::pair<double, double>> sums(static_cast<std::size_t>(chunks));
-  pool.run(count, kChunk, [&](std::int64_t begin, std::int64_t end) {
-    auto& [signal, noise] = sums[static_cast<std::size_t>(begin / kChunk)];
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t run = i / layout.inner;
-      const auto at = static_cast<std::size_t>(layout.scale_at(run / layout.length, run % layout.length) +
-                                               (layout.keeps_rest ? i % layout.inner : 0));
-      const std::int32_t zero = coder.parameters.zero_points[at];
-      std::int32_t code = 0;
-      switch (coder.parameters.type) {
-        case ElementType::int16:
-          code = coder.halves[i];
-          break;
-        case ElementType::uint16:
-          code = static_cast<std::uint16_t>(coder.halves[i]);
-          break;
-        case ElementType::uint8:
-        case ElementType::uint4:
-        case ElementType::uint2:
-          code = coder.bytes[i];
-          break;
-        default:
-          code = static_cast<std::int8_t>(coder.bytes[i]);
-          break;
-      }
-      const auto x = static_cast<double>(coder.x[i]);
-      const double lost =
-          x - static_cast<double>(code - zero) * static_cast<double>(coder.parameters.scales[at]);
-      signal += x * x;
-      noise += lost * lost;
-    }
-  });
-  for (const auto& [signal, noise] : sums) {
-    result.signal += signal;
-    result.noise += noise;
-  }
-}
-
 }  // namespace
 
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
@@ -251,10 +287,11 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   const Bytes held = tensor.data.aligned(alignof(float));
   const auto* x = reinterpret_cast<const float*>(held.data());
   const std::int64_t count = tensor.count();
-  TRY(check_finite(x, count, tensor));
   const Layout layout = layout_of(tensor, spec, axis);
+  const Ends ends = ends_of(x, layout, pool);
+  TRY(check_finite(ends.largest, tensor));
   QuantizedConstant result;
-  result.parameters = parameters_of(ends_of(x, layout), spec);
+  result.parameters = parameters_of(ends, spec);
   Parameters& parameters = result.parameters;
   for (std::size_t i = 0; i < parameters.scales.size() && !least.empty(); ++i) {
     const double floor = least.size() == 1 ? least[0] : i < least.size() ? least[i] : 0.0;
@@ -268,9 +305,9 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   const Codes codes = lower::codes_of(spec.element());
   std::vector<std::uint8_t> bytes(codes.bits <= 8 ? static_cast<std::size_t>(count) : 0);
   std::vector<std::int16_t> halves(codes.bits > 8 ? static_cast<std::size_t>(count) : 0);
-  const Coder coder{x, layout, parameters, codes, bytes.data(), halves.data()};
-  code_all(coder, pool);
-  measure(coder, count, result, pool);
+  const Sums sums = code_all({x, parameters, codes, bytes.data(), halves.data()}, layout, pool);
+  result.signal = sums.signal;
+  result.noise = sums.noise;
   result.codes.element = static_cast<std::int32_t>(spec.element());
   result.codes.dims = tensor.dims;
   result.codes.data =
