@@ -14,9 +14,10 @@ namespace {
 using kernels::ConvSizes;
 
 // A zero point: of the tensor's type, one, or one for each channel.
-Result<void> check_zero(const Frame& frame, std::size_t i, ElementType type, std::int64_t channels) {
-  if (!frame.has(i)) return {};
-  const Array& zero = frame.in(i);
+template <class Inputs>
+Result<void> check_zero(const Inputs& given, std::size_t i, ElementType type, std::int64_t channels) {
+  if (!given.has(i)) return {};
+  const Array& zero = given.in(i);
   const bool fits = zero.count() == 1 || (zero.rank() == 1 && zero.count() == channels);
   if (zero.type() == type && fits) return {};
   return wrong(
@@ -30,44 +31,84 @@ Result<void> check_scale(const Array& scale, std::size_t i, std::int64_t channel
   return wrong(fmt::format("scale {} is {}", i, to_string(scale)), "float32, one or one for each channel");
 }
 
-Result<IntegerConvNumbers> numbers_of(Frame& frame, const IntegerConvInputs& inputs, std::int64_t count) {
-  IntegerConvNumbers numbers;
-  if (frame.has(inputs.x_zero)) numbers.x_zero = octet(frame.in(inputs.x_zero), 0);
-  numbers.w_zero = TRY(frame.scratch_of<std::int32_t>(count)).data();
+// Where numbers by channel are put.
+struct Room {
+  std::int32_t *w_zero, *bias;
+  float* multiplier;
+};
+
+template <class Inputs>
+Result<IntegerConvNumbers> numbers_of(const Inputs& given, const IntegerConvInputs& inputs,
+                                      std::int64_t count, const Room& room) {
+  IntegerConvNumbers numbers{.w_zero = room.w_zero, .bias = room.bias, .multiplier = room.multiplier};
+  if (given.has(inputs.x_zero)) numbers.x_zero = octet(given.in(inputs.x_zero), 0);
   const auto pick = [](const Array& array, std::int64_t c) { return array.count() == 1 ? 0 : c; };
-  const bool w_zero = frame.has(inputs.w_zero);
+  const bool w_zero = given.has(inputs.w_zero);
   for (std::int64_t c = 0; c < count; ++c) {
-    numbers.w_zero[c] = w_zero ? octet(frame.in(inputs.w_zero), pick(frame.in(inputs.w_zero), c)) : 0;
+    room.w_zero[c] = w_zero ? octet(given.in(inputs.w_zero), pick(given.in(inputs.w_zero), c)) : 0;
   }
   if (!inputs.quantized) return numbers;
-  numbers.y_zero = octet(frame.in(7), 0);
-  numbers.bias = TRY(frame.scratch_of<std::int32_t>(count)).data();
-  numbers.multiplier = TRY(frame.scratch_of<float>(count)).data();
-  const Array& scale = frame.in(inputs.w + 1);
+  numbers.y_zero = octet(given.in(7), 0);
+  const Array& scale = given.in(inputs.w + 1);
   for (std::int64_t c = 0; c < count; ++c) {
-    numbers.multiplier[c] = formats::requantization_multiplier(
-        *frame.in(1).data<float>(), scale.data<float>()[pick(scale, c)], *frame.in(6).data<float>());
-    if (!std::isfinite(numbers.multiplier[c])) {
-      return wrong(fmt::format("the scales of channel {} make a factor of {}", c, numbers.multiplier[c]),
+    room.multiplier[c] = formats::requantization_multiplier(*given.in(1).template data<float>(),
+                                                            scale.data<float>()[pick(scale, c)],
+                                                            *given.in(6).template data<float>());
+    if (!std::isfinite(room.multiplier[c])) {
+      return wrong(fmt::format("the scales of channel {} make a factor of {}", c, room.multiplier[c]),
                    "finite scales above 0");
     }
-    numbers.bias[c] = frame.has(8) ? frame.in(8).data<std::int32_t>()[c] : 0;
-    numbers.largest_bias = std::max(numbers.largest_bias, std::abs(std::int64_t{numbers.bias[c]}));
+    room.bias[c] = given.has(8) ? given.in(8).template data<std::int32_t>()[c] : 0;
+    numbers.largest_bias = std::max(numbers.largest_bias, std::abs(std::int64_t{room.bias[c]}));
   }
   return numbers;
 }
 
-Result<void> check(const Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes) {
-  TRY(check_zero(frame, inputs.x_zero, frame.in(inputs.x).type(), 1));
-  TRY(check_zero(frame, inputs.w_zero, frame.in(inputs.w).type(), sizes.out_channels));
+// An undefined type of x: any.
+template <class Inputs>
+Result<void> check(const Inputs& given, const IntegerConvInputs& inputs, ElementType x_type,
+                   ElementType w_type, std::int64_t channels) {
+  TRY(check_zero(given, inputs.x_zero, x_type, 1));
+  TRY(check_zero(given, inputs.w_zero, w_type, channels));
   if (!inputs.quantized) return {};
-  TRY(check_scale(frame.in(1), 1, 1));
-  TRY(check_scale(frame.in(4), 4, sizes.out_channels));
-  TRY(check_scale(frame.in(6), 6, 1));
-  if (!is_octet(frame.in(7).type())) return wrong_type(frame, 7);
-  TRY(check_zero(frame, 7, frame.in(7).type(), 1));
-  if (frame.has(8)) TRY(check_bias(frame.in(8), ElementType::int32, sizes.out_channels));
+  TRY(check_scale(given.in(1), 1, 1));
+  TRY(check_scale(given.in(4), 4, channels));
+  TRY(check_scale(given.in(6), 6, 1));
+  const ElementType type = given.in(7).type();
+  if (!is_octet(type)) {
+    return wrong(fmt::format("zero point 7 is {}", to_string(given.in(7))), "int8 or uint8");
+  }
+  TRY(check_zero(given, 7, type, 1));
+  if (given.has(8)) TRY(check_bias(given.in(8), ElementType::int32, channels));
   return {};
+}
+
+// The constants of a node, asked as a frame is.
+struct ConstantInputs {
+  const Setup& setup;
+  bool named(std::size_t i) const { return i < setup.node.inputs.size() && !setup.node.inputs[i].empty(); }
+  bool has(std::size_t i) const { return named(i) && setup.constant(i) != nullptr; }
+  const Array& in(std::size_t i) const { return *setup.constant(i); }
+  // Whether nothing but x changes from run to run, and all that must be there is.
+  bool suffice(const IntegerConvInputs& inputs) const {
+    for (std::size_t i = 0; i < setup.node.inputs.size(); ++i) {
+      if (i != inputs.x && named(i) && !setup.constant(i)) return false;
+    }
+    for (const std::size_t i : {1, 4, 6, 7}) {
+      if (inputs.quantized && !has(i)) return false;
+    }
+    return true;
+  }
+};
+
+Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
+  TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
+  Room room{TRY(frame.scratch_of<std::int32_t>(channels)).data(), nullptr, nullptr};
+  if (inputs.quantized) {
+    room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
+    room.multiplier = TRY(frame.scratch_of<float>(channels)).data();
+  }
+  return numbers_of(frame, inputs, channels, room);
 }
 
 // From the definition. Products are less than 2^16, so 64 bits hold any sum there can be.
@@ -119,20 +160,41 @@ std::int32_t octet(const Array& array, std::int64_t i) {
   return array.data<std::int8_t>()[i];
 }
 
+std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,
+                                              std::int64_t channels) {
+  const ConstantInputs given{setup};
+  if (!given.suffice(inputs)) return std::nullopt;
+  FixedConvNumbers fixed;
+  if (given.has(inputs.x_zero)) fixed.x_type = given.in(inputs.x_zero).type();
+  if (!check(given, inputs, fixed.x_type, given.in(inputs.w).type(), channels).ok()) return std::nullopt;
+  const auto count = static_cast<std::size_t>(channels);
+  fixed.integers.resize(2 * count);
+  fixed.multipliers.resize(count);
+  const auto numbers =
+      numbers_of(given, inputs, channels,
+                 {fixed.integers.data(), fixed.integers.data() + count, fixed.multipliers.data()});
+  if (!numbers.ok()) return std::nullopt;  // the node's run tells why
+  fixed.numbers = *numbers;
+  return fixed;
+}
+
 Result<void> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
   for (const std::size_t i : {inputs.x, inputs.w}) {
     if (!is_octet(frame.in(i).type())) return wrong_type(frame, i);
   }
   const Dims& x = frame.in(inputs.x).dims();
   const ConvSizes sizes = TRY(conv_sizes(frame, x, frame.in(inputs.w).dims()));
-  TRY(check(frame, inputs, sizes));
+  const auto* weights = frame.prepared<IntegerConvWeights>();
+  const FixedConvNumbers* fixed = weights && weights->fixed ? &*weights->fixed : nullptr;
+  const ElementType known = fixed ? fixed->x_type : ElementType::undefined;
+  if (known != ElementType::undefined && known != frame.in(inputs.x).type()) fixed = nullptr;
+  const IntegerConvNumbers numbers =
+      fixed ? fixed->numbers : TRY(numbers_now(frame, inputs, sizes.out_channels));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.size());
   if (dims.count() == 0) {
     TRY(frame.out(0, inputs.quantized ? frame.in(7).type() : ElementType::int32, dims));
     return {};
   }
-  const IntegerConvNumbers numbers = TRY(numbers_of(frame, inputs, sizes.out_channels));
-  const auto* weights = frame.prepared<IntegerConvWeights>();
   if (weights && TRY(run_integer_conv_fast(frame, inputs, sizes, numbers, *weights))) return {};
   return run_direct(frame, inputs, sizes, numbers);
 }

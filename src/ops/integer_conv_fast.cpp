@@ -80,31 +80,46 @@ void depthwise_channel(const ConvSizes& sizes, const IntegerConvNumbers& numbers
 }
 
 // Bias and scales in the kernel's order.
-Result<DepthwiseWhole> depthwise_work(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                                      const IntegerConvWeights& weights, const Array& x, Array& out) {
+void put_in_slots(const ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                  const std::vector<std::int32_t>& sums, std::span<std::int32_t> bias,
+                  std::span<float> multiplier) {
   const DepthwiseBlocks blocks{sizes.out_channels};
-  const auto bias = TRY(frame.scratch_of<std::int32_t>(blocks.slots()));
-  const auto multiplier = TRY(frame.scratch_of<float>(blocks.slots()));
   for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
     const auto i = static_cast<std::size_t>(slot);
     const std::int64_t c = std::min(blocks.channel(slot), sizes.out_channels - 1);
     multiplier[i] = numbers.multiplier[c];
     // Channels with a huge bias are done apart.
-    bias[i] = is_huge(numbers.bias[c], sizes) ? 0 : numbers.bias[c];
-    bias[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias[i]) -
+    const std::int32_t own = is_huge(numbers.bias[c], sizes) ? 0 : numbers.bias[c];
+    bias[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(own) -
                                         static_cast<std::uint32_t>(numbers.x_zero) *
-                                            static_cast<std::uint32_t>(weights.depthwise_sums[i]));
+                                            static_cast<std::uint32_t>(sums[i]));
   }
-  return DepthwiseWhole{.sizes = sizes,
-                        .weights = weights.depthwise.data(),
-                        .bias = bias.data(),
-                        .multiplier = multiplier.data(),
-                        .x_signed = x.type() == ElementType::int8,
-                        .y_signed = out.type() == ElementType::int8,
-                        .x_zero = numbers.x_zero,
-                        .y_zero = numbers.y_zero,
-                        .x = x.bytes(),
-                        .y = out.mutable_bytes()};
+}
+
+Result<DepthwiseWhole> depthwise_work(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                                      const IntegerConvWeights& weights, const Array& x, Array& out) {
+  DepthwiseWhole work{.sizes = sizes,
+                      .weights = weights.depthwise.data(),
+                      .bias = nullptr,
+                      .multiplier = nullptr,
+                      .x_signed = x.type() == ElementType::int8,
+                      .y_signed = out.type() == ElementType::int8,
+                      .x_zero = numbers.x_zero,
+                      .y_zero = numbers.y_zero,
+                      .x = x.bytes(),
+                      .y = out.mutable_bytes()};
+  if (weights.fixed && numbers.bias == weights.fixed->numbers.bias) {
+    work.bias = weights.fixed->slot_biases.data();
+    work.multiplier = weights.fixed->slot_multipliers.data();
+    return work;
+  }
+  const std::int64_t slots = DepthwiseBlocks{sizes.out_channels}.slots();
+  const auto bias = TRY(frame.scratch_of<std::int32_t>(slots));
+  const auto multiplier = TRY(frame.scratch_of<float>(slots));
+  put_in_slots(sizes, numbers, weights.depthwise_sums, bias, multiplier);
+  work.bias = bias.data();
+  work.multiplier = multiplier.data();
+  return work;
 }
 
 bool fits_depthwise(const IntegerConvInputs& inputs, const ConvSizes& sizes,
@@ -267,6 +282,7 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
   for (std::int64_t c = 0; zero && c < w->dim(0); ++c)
     zeros[static_cast<std::size_t>(c)] = octet(*zero, zero->count() == 1 ? 0 : c);
   auto weights = std::make_shared<IntegerConvWeights>();
+  weights->fixed = fixed_numbers(setup, inputs, w->dim(0));
   const std::int64_t taps = kernel_size(sizes.window);
   if (is_depthwise(sizes)) {
     const DepthwiseBlocks blocks{w->dim(0)};
@@ -279,6 +295,12 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
         weights->depthwise[depthwise_index(sizes, slot, k)] = static_cast<std::int16_t>(weight);
         weights->depthwise_sums[static_cast<std::size_t>(slot)] += weight;
       }
+    }
+    if (weights->fixed && inputs.quantized) {
+      FixedConvNumbers& fixed = *weights->fixed;
+      fixed.slot_biases.resize(static_cast<std::size_t>(blocks.slots()));
+      fixed.slot_multipliers.resize(static_cast<std::size_t>(blocks.slots()));
+      put_in_slots(sizes, fixed.numbers, weights->depthwise_sums, fixed.slot_biases, fixed.slot_multipliers);
     }
     return std::shared_ptr<const Prepared>(std::move(weights));
   }

@@ -11,10 +11,21 @@ namespace anybit::ops {
 // What an integer convolution needs beside its tensors; by channel where it is a pointer.
 struct IntegerConvNumbers {
   std::int32_t x_zero = 0, y_zero = 0;
-  std::int32_t* w_zero = nullptr;
-  std::int32_t* bias = nullptr;
-  float* multiplier = nullptr;
+  const std::int32_t* w_zero = nullptr;
+  const std::int32_t* bias = nullptr;
+  const float* multiplier = nullptr;
   std::int64_t largest_bias = 0;  // magnitude
+};
+
+// Those of a node whose scales, zero points and bias are constants.
+struct FixedConvNumbers {
+  IntegerConvNumbers numbers;
+  ElementType x_type = ElementType::undefined;  // that they are for; undefined: any
+  std::vector<std::int32_t> integers;
+  std::vector<float> multipliers;
+  // The same in the order of the depthwise kernel.
+  std::vector<std::int32_t> slot_biases;
+  std::vector<float> slot_multipliers;
 };
 
 // Weights in the order of the kernels.
@@ -25,7 +36,11 @@ struct IntegerConvWeights : Prepared {
   // Or of a depthwise convolution, as kernels::DepthwiseWhole says, and their sums by slot.
   std::vector<std::int16_t> depthwise;
   std::vector<std::int32_t> depthwise_sums;
+  std::optional<FixedConvNumbers> fixed;
 };
+
+std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,
+                                              std::int64_t channels);
 
 bool is_octet(ElementType type);
 template <class Body>
