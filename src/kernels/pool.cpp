@@ -143,10 +143,18 @@ void lp_pool(const PoolSizes& sizes, double p, const T* x, std::int64_t first, s
 template <class T>
 void sum_pool(const PoolSizes& sizes, std::int32_t zero_point, const T* x, std::int64_t first,
               std::int64_t last, std::int64_t* sums) {
-  pool(
-      sizes, x, first, last, sums, std::int64_t{0},
-      [&](std::int64_t& sum, T value) { sum += static_cast<std::int32_t>(value) - zero_point; },
-      [](std::int64_t sum, std::int64_t, std::int64_t, std::int64_t) { return sum; });
+  const auto sum_as = [&]<class Sum>(Sum begin) {
+    pool(
+        sizes, x, first, last, sums, begin,
+        [&](Sum& sum, T value) { sum += static_cast<std::int32_t>(value) - zero_point; },
+        [](Sum sum, std::int64_t, std::int64_t, std::int64_t) { return std::int64_t{sum}; });
+  };
+  constexpr std::int64_t kLargest = 255;
+  if (kernel_size(sizes.window) <= INT32_MAX / kLargest) {
+    sum_as(std::int32_t{0});
+  } else {
+    sum_as(std::int64_t{0});
+  }
 }
 
 template <class T>

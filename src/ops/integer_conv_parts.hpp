@@ -54,6 +54,15 @@ void for_octet(ElementType type, const Body& body) {
 // An 8-bit number as it is, whatever its sign.
 std::int32_t octet(const Array& array, std::int64_t i);
 
+// Depthwise convolutions with one output for each input channel.
+void pack_depthwise(const kernels::ConvSizes& sizes, const IntegerConvInputs& inputs, const Array& w,
+                    const std::vector<std::int32_t>& zeros, IntegerConvWeights& weights);
+// Whether there is a kernel for it.
+bool fits_depthwise(const IntegerConvInputs& inputs, const kernels::ConvSizes& sizes,
+                    const IntegerConvNumbers& numbers);
+Result<void> run_depthwise(Frame& frame, const kernels::ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                           const IntegerConvWeights& weights, const Array& x, Array& out);
+
 // On tensors whose channels are last. False if there is no kernel for it.
 Result<bool> run_integer_conv_fast(Frame& frame, const IntegerConvInputs& inputs,
                                    const kernels::ConvSizes& sizes, const IntegerConvNumbers& numbers,
