@@ -1,5 +1,8 @@
 #include "ops/conv_transpose_gemm.hpp"
 
+#include <algorithm>
+#include <type_traits>
+
 #include "ops/layout.hpp"
 
 namespace anybit::ops {
@@ -25,9 +28,24 @@ void reaching(const WindowAxis& axis, std::int64_t o, const Body& body) {
   }
 }
 
-// Adds rows of the product to one row of the output.
+// Calls body(where in the output's place, channel, how many) for the channels of one place. Eight are told as
+// a constant: they fit vectors.
+template <class Body>
+void each_lanes(const Target& target, std::int64_t channels, const Body& body) {
+  if (target.lanes == 8) {
+    for (std::int64_t c = 0; c < channels; c += 8)
+      body(c / 8 * target.step, c, std::integral_constant<std::int64_t, 8>());
+  } else {
+    for (std::int64_t c = 0; c < channels; c += target.lanes)
+      body(c / target.lanes * target.step, c, target.lanes);
+  }
+}
+
+// Adds rows of the product to one row of the output. If each output is reached by one input, there is nothing
+// to add to but the bias.
+template <bool kOnce>
 void add_row(const kernels::Window& window, std::int64_t od, std::int64_t oh, const float* spread,
-             std::int64_t channels, const Target& target) {
+             const float* bias, std::int64_t channels, const Target& target) {
   const auto& [d, h, w] = window;
   const std::int64_t columns = kernel_size(window) * channels;
   reaching(d, od, [&](std::int64_t id, std::int64_t kd) {
@@ -38,9 +56,11 @@ void add_row(const kernels::Window& window, std::int64_t od, std::int64_t oh, co
         for (std::int64_t iw = inside.first; iw < inside.last; ++iw) {
           const float* from = spread + ((id * h.output + ih) * w.output + iw) * columns + tap * channels;
           float* to = target.data + (start_of(w, iw) + kw * w.dilation) * target.place;
-          for (std::int64_t c = 0; c < channels; c += target.lanes, to += target.step) {
-            for (std::int64_t i = 0; i < target.lanes; ++i) to[i] += from[c + i];
-          }
+          each_lanes(target, channels, [&](std::int64_t at, std::int64_t c, auto lanes) {
+            float* __restrict sums = to + at;
+            const float* old = kOnce ? bias + c : sums;
+            for (std::int64_t i = 0; i < lanes; ++i) sums[i] = old[i] + from[c + i];
+          });
         }
       }
     });
@@ -50,10 +70,18 @@ void add_row(const kernels::Window& window, std::int64_t od, std::int64_t oh, co
 void fill_row(const float* bias, std::int64_t width, std::int64_t channels, const Target& target) {
   for (std::int64_t ow = 0; ow < width; ++ow) {
     float* to = target.data + ow * target.place;
-    for (std::int64_t c = 0; c < channels; c += target.lanes, to += target.step) {
-      for (std::int64_t i = 0; i < target.lanes; ++i) to[i] = bias ? bias[c + i] : 0.0f;
-    }
+    each_lanes(target, channels, [&](std::int64_t at, std::int64_t c, auto lanes) {
+      for (std::int64_t i = 0; i < lanes; ++i) to[at + i] = bias[c + i];
+    });
   }
+}
+
+// Whether each output is reached by exactly one input.
+bool reaches_once(const kernels::Window& window) {
+  return std::ranges::all_of(window, [](const WindowAxis& axis) {
+    return axis.stride == axis.kernel && axis.dilation == 1 && axis.before == 0 &&
+           axis.input == axis.output * axis.kernel;
+  });
 }
 
 }  // namespace
@@ -92,6 +120,10 @@ Result<void> run_spread(Frame& frame, const ConvSizes& sizes, const Dims& dims,
   Array* out = TRY(frame.out(0, ElementType::float32, dims, layout));
   const std::int64_t columns = kernel_size(sizes.window) * channels;
   const auto spread = TRY(frame.scratch_of<float>(in_space * columns));
+  const auto biases = TRY(frame.scratch_of<float>(sizes.in_channels));
+  std::ranges::fill(biases, 0.0f);
+  if (frame.has(2)) std::copy_n(bias.data<float>(), sizes.in_channels, biases.begin());
+  const bool once = reaches_once(sizes.window);
   const auto& [d, h, w] = sizes.window;
   for (std::int64_t n = 0; n < sizes.batch; ++n) {
     for (std::int64_t group = 0; group < sizes.groups; ++group) {
@@ -107,13 +139,18 @@ Result<void> run_spread(Frame& frame, const ConvSizes& sizes, const Dims& dims,
       kernels::gemm(product, frame.pool());
       float* y = out->mutable_data<float>() + n * sizes.in_channels * space;
       y += blocked ? group * channels * space : group * channels;
-      const float* numbers = frame.has(2) ? bias.data<float>() + group * channels : nullptr;
+      const float* numbers = biases.data() + group * channels;
       const auto body = [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t row = first; row < last; ++row) {
           Target target{y, blocked ? 8 : sizes.in_channels, blocked ? 8 : channels, blocked ? space * 8 : 0};
           target.data += row * w.input * target.place;
-          fill_row(numbers, w.input, channels, target);
-          add_row(sizes.window, row / h.input, row % h.input, spread.data(), channels, target);
+          const std::int64_t od = row / h.input, oh = row % h.input;
+          if (once) {
+            add_row<true>(sizes.window, od, oh, spread.data(), numbers, channels, target);
+          } else {
+            fill_row(numbers, w.input, channels, target);
+            add_row<false>(sizes.window, od, oh, spread.data(), numbers, channels, target);
+          }
         }
       };
       parallel(frame, d.input * h.input, static_cast<double>(w.input * channels),
