@@ -93,6 +93,21 @@ def test_runs_of_any_length_with_any_zero_point_of_the_weights(w_kind, w_zero, c
     np.testing.assert_array_equal(Executor(model).run({"x": x})[0], sums(x, w, 113, w_zero, 1, [1] * 4, [1, 1], [1, 1]))
 
 
+@pytest.mark.parametrize("w_kind, w_zero", [(np.int8, 0), (np.uint8, 128), (np.uint8, 255)])
+@pytest.mark.parametrize("channels, outputs, size", [(16, 16, 12), (48, 20, 13), (1826, 16, 10)])
+@pytest.mark.parametrize("extreme", [False, True])
+def test_three_by_three_kernels_with_many_channels_are_exact(w_kind, w_zero, channels, outputs, size, extreme):
+    random = np.random.default_rng([SEED, channels])
+    x, w = numbers(random, np.uint8, (2, channels, size, size), extreme), numbers(random, w_kind, (outputs, channels, 3, 3), extreme)
+    if extreme:  # all of one sign: the largest sums there are
+        x[:], w[:] = 255, np.iinfo(w_kind).min
+    node = helper.make_node("ConvInteger", ["x", "w", "xz", "wz"], ["y"], pads=[1, 2, 0, 1])
+    model = model_of([node], [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT32)],
+                     {"w": w, "xz": np.uint8(0), "wz": w_kind(w_zero)})
+    total = sums(x, w, 0, w_zero, 1, [1, 2, 0, 1], [1, 1], [1, 1])
+    np.testing.assert_array_equal(Executor(model).run({"x": x})[0], total)
+
+
 @pytest.mark.parametrize("low", [False, True])
 def test_long_sums_of_extremes_are_exact(low):
     channels = 60000
