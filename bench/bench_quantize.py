@@ -12,7 +12,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import time
 
 import numpy as np
 
@@ -45,17 +44,25 @@ def samples(stem, count):
     return folder
 
 
+# A small process that starts another one: what a child has as its peak is at least what its parent had.
+LAUNCHER = """
+import os, sys, time
+begin = time.perf_counter()
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
+_, status, usage = os.wait4(child, 0)
+print(time.perf_counter() - begin, usage.ru_maxrss * 1024)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def run(arguments):
     """Seconds, peak bytes and standard output of a process; an error if it fails."""
-    begin = time.perf_counter()
-    with subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        said = child.stdout.read()
-        complaint = child.stderr.read()
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise RuntimeError(complaint.decode()[-500:])
-    return time.perf_counter() - begin, usage.ru_maxrss * 1024, said.decode()
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, *map(str, arguments)], capture_output=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode()[-500:])
+    *said, last = done.stdout.decode().splitlines()
+    seconds, peak = last.split()
+    return float(seconds), int(peak), "\n".join(said)
 
 
 def best(once, seconds):
