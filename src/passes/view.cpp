@@ -57,8 +57,7 @@ int View::next(int node) const { return index_.only_user(out(node)); }
 
 std::optional<Group> View::group(std::string_view kind, std::vector<int> nodes, int last) const {
   std::ranges::sort(nodes);
-  const auto repeated = std::ranges::unique(nodes);
-  nodes.erase(repeated.begin(), repeated.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   if (out(last).empty()) return std::nullopt;
   const auto inside = [&](int node) { return std::ranges::binary_search(nodes, node); };
   Group group{std::string(kind), nodes, {}, out(last)};
