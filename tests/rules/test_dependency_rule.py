@@ -28,7 +28,7 @@ SOURCES = (".cpp", ".hpp", ".h", ".c")
 
 
 def declared():
-    line = r"^\s*anybit_folder\((\w+)(?:\s+DEPENDS\s+([\w\s]+?))?(?:\s+LINKS [\w:\s${}]+)?\)"
+    line = r"^\s*anybit_folder\((\w+)(?:\s+DEPENDS\s+([\w\s]+?))?(?:\s+LINKS [\w:\s${}-]+)?\)"
     lines = re.findall(line, text_of("CMakeLists.txt"), re.M)
     return {name: depends.split() for name, depends in lines}
 
