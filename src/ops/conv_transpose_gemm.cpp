@@ -46,7 +46,7 @@ void each_lanes(const Target& target, std::int64_t channels, const Body& body) {
 template <bool kOnce>
 void add_row(const kernels::Window& window, std::int64_t od, std::int64_t oh, const float* spread,
              const float* bias, std::int64_t channels, const Target& target) {
-  const auto& [d, h, w] = window;
+  const WindowAxis &d = window[0], &h = window[1], &w = window[2];
   const std::int64_t columns = kernel_size(window) * channels;
   reaching(d, od, [&](std::int64_t id, std::int64_t kd) {
     reaching(h, oh, [&](std::int64_t ih, std::int64_t kh) {
@@ -124,7 +124,7 @@ Result<void> run_spread(Frame& frame, const ConvSizes& sizes, const Dims& dims,
   std::ranges::fill(biases, 0.0f);
   if (frame.has(2)) std::copy_n(bias.data<float>(), sizes.in_channels, biases.begin());
   const bool once = reaches_once(sizes.window);
-  const auto& [d, h, w] = sizes.window;
+  const WindowAxis &d = sizes.window[0], &h = sizes.window[1], &w = sizes.window[2];
   for (std::int64_t n = 0; n < sizes.batch; ++n) {
     for (std::int64_t group = 0; group < sizes.groups; ++group) {
       const float* image = x.data<float>() + n * sizes.out_channels * in_space;

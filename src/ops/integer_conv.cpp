@@ -94,7 +94,7 @@ struct ConstantInputs {
     for (std::size_t i = 0; i < setup.node.inputs.size(); ++i) {
       if (i != inputs.x && named(i) && !setup.constant(i)) return false;
     }
-    for (const std::size_t i : {1, 4, 6, 7}) {
+    for (const std::size_t i : {1u, 4u, 6u, 7u}) {
       if (inputs.quantized && !has(i)) return false;
     }
     return true;
