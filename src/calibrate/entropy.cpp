@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "calibrate/grid_error.hpp"
 #include "calibrate/search.hpp"
 
 namespace anybit::calibrate {
@@ -122,8 +123,18 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
   Distribution values{Side(statistics, 0x8000, fine, -std::min(statistics.min, 0.0f)),
                       Side(statistics, 0, fine, std::max(statistics.max, 0.0f)), 0};
   values.total = values.negative.total().count + values.positive.total().count;
-  return best_range(statistics, grid,
-                    [&](const Range& range) { return divergence(values, range, std::max(grid.levels, 2)); });
+  // The divergence knows how many values are clipped, not how far: where a few carry all that matters, as
+  // behind a Softmax, it would give them up. More than a handful go only if the squared error shrinks, too.
+  constexpr double kHandful = 1e-5;
+  const GridError error(statistics, grid);
+  const double most = error.of(whole);
+  const auto allowed = [&](const Range& range) {
+    const Sum inside = values.up_to(range.high) - values.up_to(range.low);
+    const double clipped = values.total - inside.count;
+    return clipped <= kHandful * static_cast<double>(statistics.finite()) || error.of(range) <= most;
+  };
+  const auto cost = [&](const Range& range) { return divergence(values, range, std::max(grid.levels, 2)); };
+  return best_range(statistics, grid, {cost, allowed});
 }
 
 }  // namespace

@@ -13,8 +13,7 @@ constexpr double kFine = 0.9785720620877001;    // 2^(-1/32)
 
 struct Search {
   Range whole;
-  bool symmetric;
-  const std::function<double(const Range&)>& cost;
+  const Criterion& criterion;
   double low = 1, high = 1;  // fractions
   double least = 0;
 
@@ -25,8 +24,9 @@ struct Search {
 
   bool take(double low_part, double high_part) {
     if (low_part > 1 || high_part > 1) return false;
-    const double found = cost(range(low_part, high_part));
-    if (!(found < least)) return false;
+    const Range candidate = range(low_part, high_part);
+    const double found = criterion.cost(candidate);
+    if (!(found < least) || (criterion.allowed && !criterion.allowed(candidate))) return false;
     least = found;
     low = low_part;
     high = high_part;
@@ -65,10 +65,9 @@ Range whole_range(const Statistics& statistics, const Grid& grid) {
   return {-reach, reach};
 }
 
-Range best_range(const Statistics& statistics, const Grid& grid,
-                 const std::function<double(const Range&)>& cost) {
-  Search search{whole_range(statistics, grid), grid.symmetric, cost};
-  search.least = cost(search.whole);
+Range best_range(const Statistics& statistics, const Grid& grid, const Criterion& criterion) {
+  Search search{whole_range(statistics, grid), criterion};
+  search.least = criterion.cost(search.whole);
   search.draw_in();
   const bool two_ends = !grid.symmetric && search.whole.low < 0 && search.whole.high > 0;
   if (two_ends) {

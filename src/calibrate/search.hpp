@@ -10,9 +10,13 @@ namespace anybit::calibrate {
 // The range of all values, with zero in it; as far below as above if the grid is symmetric.
 Range whole_range(const Statistics& statistics, const Grid& grid);
 
-// Both ends are drawn in together, then each alone. `cost` is asked about 60 times; of equal costs the wider
-// range is kept.
-Range best_range(const Statistics& statistics, const Grid& grid,
-                 const std::function<double(const Range&)>& cost);
+struct Criterion {
+  std::function<double(const Range&)> cost;
+  // Asked only of ranges that cost less than the best so far; may be empty.
+  std::function<bool(const Range&)> allowed = {};
+};
+
+// Both ends are drawn in together, then each alone: about 60 ranges. Of equal costs the wider one is kept.
+Range best_range(const Statistics& statistics, const Grid& grid, const Criterion& criterion);
 
 }  // namespace anybit::calibrate

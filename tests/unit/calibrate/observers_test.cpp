@@ -159,6 +159,17 @@ TEST(Entropy, ClipsALoneOutlierAndKeepsTheBody) {
   EXPECT_LT(range.high, 20.0f);
 }
 
+// Nearly all values are tiny, and the few that are not carry everything.
+TEST(Entropy, DoesNotGiveUpThePeaksOfASoftmax) {
+  std::mt19937 random(9);
+  std::exponential_distribution<float> draw;
+  std::vector<float> values(200'000);
+  for (float& one : values) one = 1e-4f * draw(random);
+  for (std::size_t i = 0; i < values.size(); i += 5000) values[i] = 1 - 0.1f * draw(random);
+  const Range range = chosen("entropy", values, {256, false});
+  EXPECT_GT(range.high, 0.9f);
+}
+
 TEST(Entropy, LeavesAnEvenDistributionAlone) {
   std::mt19937 random(5);
   std::uniform_real_distribution<float> draw(-2, 6);

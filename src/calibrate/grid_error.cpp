@@ -1,0 +1,60 @@
+#include "calibrate/grid_error.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace anybit::calibrate {
+namespace {
+
+// Codes of the grid: value = code · scale.
+struct Codes {
+  double scale, least, most;
+};
+
+Codes codes_of(const Range& range, const Grid& grid) {
+  const double levels = std::max(grid.levels, 3), low = static_cast<double>(range.low);
+  const double high = static_cast<double>(range.high);
+  if (grid.symmetric) {
+    const double most = std::floor((levels - 1) / 2);
+    return {high / most, most - levels + 1, most};
+  }
+  const double scale = (high - low) / (levels - 1), zero = std::nearbyint(-low / scale);
+  return {scale, -zero, levels - 1 - zero};
+}
+
+// ∫ (u − q(u))² du from 0 to t, where q(u) is the nearest code: every whole cell has 1/12, and what is beyond
+// the last code belongs to its cell.
+double integral(double t, const Codes& codes) {
+  constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52: adding it rounds to a whole number
+  const double nearest = std::clamp(t, codes.least, codes.most) + kRound - kRound;
+  const double away = t - nearest;
+  return nearest / 12 + away * away * away / 3;
+}
+
+}  // namespace
+
+GridError::GridError(const Statistics& statistics, const Grid& grid) : grid_(grid) {
+  for (const Bins::Bin& bin : statistics.bins.sorted()) {
+    const double high = static_cast<double>(std::min(bin.high, statistics.max));
+    double low = static_cast<double>(std::max(bin.low, statistics.min));
+    low = std::min(low, high - 1e-6 * std::abs(high));  // a single value is a narrow span
+    spans_.push_back({low, high, static_cast<double>(bin.count) / (high - low)});
+  }
+}
+
+double GridError::of(const Range& range) const {
+  const Codes codes = codes_of(range, grid_);
+  if (!(codes.scale >= static_cast<double>(std::numeric_limits<float>::min())))
+    return std::numeric_limits<double>::infinity();
+  double sum = 0, edge = 0, at_edge = 0;  // spans often touch
+  for (const Span& span : spans_) {
+    const double before = span.low == edge ? at_edge : integral(span.low / codes.scale, codes);
+    edge = span.high;
+    at_edge = integral(edge / codes.scale, codes);
+    sum += span.density * (at_edge - before);
+  }
+  return sum * codes.scale * codes.scale * codes.scale;
+}
+
+}  // namespace anybit::calibrate
