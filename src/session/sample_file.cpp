@@ -9,97 +9,14 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "graph/element_type.hpp"
-#include "ops/convert.hpp"
 #include "session/sample_image.hpp"
 
 namespace anybit {
 namespace {
 
 namespace fs = std::filesystem;
-using graph::ElementType;
 
 constexpr std::string_view kKinds = ".npy, .npz, .pb, .bin, or a picture (.png, .jpg, .bmp, .pnm)";
-
-std::string shape_text(const std::vector<std::int64_t>& dims) {
-  return fmt::format("[{}]", fmt::join(dims, ", "));
-}
-
-// How many samples for the port an array has, and what shape each is of.
-Result<SampleArray> split(const Port& port, Array array) {
-  SampleArray result{port, std::move(array), {}, 1};
-  const std::vector<std::int64_t>& dims = result.array.dims;
-  const std::size_t rank = dims.size(), wanted = port.dims.size();
-  result.dims = dims;
-  if (!port.has_rank) return result;
-  const auto give = [&](std::int64_t count, std::vector<std::int64_t> each) {
-    result.count = count;
-    result.dims = std::move(each);
-    return std::move(result);
-  };
-  if (rank == wanted + 1) return give(dims[0], {dims.begin() + 1, dims.end()});
-  if (rank + 1 == wanted && (port.dims[0] == 1 || port.dims[0] == -1)) {
-    std::vector<std::int64_t> each = dims;
-    each.insert(each.begin(), 1);
-    return give(1, std::move(each));
-  }
-  if (rank != wanted) {
-    return invalid_argument(fmt::format("an array {} has no samples of {}", shape_text(dims), port.type),
-                            "the input's shape, with one dimension more for several samples");
-  }
-  if (wanted < 2 || dims[0] == port.dims[0]) return result;
-  const std::int64_t rows = port.dims[0] < 0 ? 1 : port.dims[0];
-  if (rows == 0 || dims[0] % rows != 0) {
-    return invalid_argument(fmt::format("{} rows cannot be cut into samples of {}", dims[0], port.type),
-                            fmt::format("a multiple of {} rows", rows));
-  }
-  std::vector<std::int64_t> each = dims;
-  each[0] = rows;
-  return give(dims[0] / rows, std::move(each));
-}
-
-bool is_real(ElementType type) {
-  return type == ElementType::float32 || type == ElementType::float64 || type == ElementType::float16 ||
-         type == ElementType::bfloat16;
-}
-bool is_whole(ElementType type) {
-  return type == ElementType::int8 || type == ElementType::uint8 || type == ElementType::int16 ||
-         type == ElementType::uint16 || type == ElementType::int32 || type == ElementType::uint32 ||
-         type == ElementType::int64;
-}
-
-// Real numbers to other real ones, and whole numbers to int64 or int32: numpy makes float64 and int64 where
-// nobody asked for them. Anything else is left for the model to refuse.
-Result<Array> as_type(Array array, const std::string& wanted) {
-  const graph::ElementTypeInfo* from = graph::find_element_type(array.type);
-  const graph::ElementTypeInfo* to = graph::find_element_type(wanted);
-  if (!from || !to || from->type == to->type) return array;
-  const bool wider = to->type == ElementType::int64 || (to->type == ElementType::int32 && from->bits < 32);
-  const bool fits = (is_real(from->type) && is_real(to->type)) || (is_whole(from->type) && wider);
-  if (!fits) return array;
-  const auto count = TRY([&]() -> Result<std::int64_t> {
-    const auto number = element_count(array.dims);
-    if (!number) return invalid_argument("the shape is impossible");
-    return *number;
-  }());
-  const std::size_t width = static_cast<std::size_t>(to->bits) / 8;
-  const auto bytes = checked_mul(static_cast<std::size_t>(count), width);
-  if (!bytes ||
-      array.bytes.size() != static_cast<std::size_t>(count) * static_cast<std::size_t>(from->bits) / 8)
-    return invalid_argument("the array's size does not fit its shape");
-  // The elements may lie anywhere in a file.
-  std::vector<std::uint64_t> aligned(array.bytes.size() / 8 + 1);
-  std::ranges::copy(array.bytes, reinterpret_cast<std::byte*>(aligned.data()));
-  std::vector<std::byte> values(*bytes);
-  ops::convert(from->type, reinterpret_cast<const std::byte*>(aligned.data()), to->type, values.data(),
-               count);
-  Array result;
-  result.type = wanted;
-  result.dims = array.dims;
-  const auto held = std::make_shared<const std::vector<std::byte>>(std::move(values));
-  result.bytes = *held;
-  result.owner = held;
-  return result;
-}
 
 // Raw elements: as many samples as the file is a multiple of one.
 Result<Array> read_raw(const std::string& path, const Port& port) {
@@ -141,16 +58,8 @@ Result<const Port*> only(const std::vector<Port>& inputs) {
 
 }  // namespace
 
-Result<Value> SampleArray::at(std::int64_t index) const {
-  Array one = array;
-  one.dims = dims;
-  const std::size_t each = array.bytes.size() / static_cast<std::size_t>(std::max<std::int64_t>(count, 1));
-  one.bytes = array.bytes.subspan(static_cast<std::size_t>(index) * each, each);
-  return Value(TRY(as_type(std::move(one), port.element_type)));
-}
-
 Result<void> SampleFile::add(const Port& port, Array array) {
-  auto made = split(port, std::move(array));
+  auto made = SampleArray::make(port, std::move(array));
   if (!made.ok()) return std::move(made).error().within(fmt::format("input '{}'", shown(port.name)));
   if (made->count == 0) return invalid_argument("it has no samples");
   arrays_.push_back(std::move(made).value());
@@ -164,8 +73,8 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
     file.path_ = path;
     const std::string ending = fs::path(path).extension().string();
     if (is_image_path(path)) {
-      const Port& port = *TRY(only(inputs));
-      file.image_[port.name] = TRY(read_image(path, port, options));
+      file.image_ = *TRY(only(inputs));
+      file.options_ = options;
     } else if (ending == ".npz") {
       auto arrays = TRY(read_npz(path));
       for (auto& [name, array] : arrays) {
@@ -207,7 +116,13 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
 }
 
 Result<Sample> SampleFile::at(std::int64_t index) const {
-  Sample sample = image_;
+  Sample sample;
+  if (image_) {
+    auto picture = read_image(path_, *image_, options_);
+    if (!picture.ok() && picture.error().text().find(path_) == std::string::npos)
+      return std::move(picture).error().within(path_);
+    sample[image_->name] = TRY(std::move(picture));
+  }
   for (const SampleArray& one : arrays_) {
     sample[one.port.name] = TRY(one.at(one.count == 1 ? 0 : index));
   }

@@ -2,22 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "anybit/samples.hpp"
+#include "session/sample_array.hpp"
 
 namespace anybit {
-
-// An array that holds one sample or many, one after the other.
-struct SampleArray {
-  Port port;
-  Array array;
-  std::vector<std::int64_t> dims;  // of one sample
-  std::int64_t count = 1;
-
-  Result<Value> at(std::int64_t index) const;
-};
 
 class SampleFile {
  public:
@@ -34,7 +26,8 @@ class SampleFile {
 
   std::string path_;
   std::vector<SampleArray> arrays_;
-  Sample image_;
+  std::optional<Port> image_;  // the input that the picture is for
+  SampleOptions options_;
   std::int64_t count_ = 1;
 };
 

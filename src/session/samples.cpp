@@ -9,6 +9,7 @@
 #include "session/model_access.hpp"
 #include "session/port.hpp"
 #include "session/sample_file.hpp"
+#include "session/sample_image.hpp"
 
 namespace anybit {
 namespace {
@@ -55,9 +56,12 @@ class Feed {
     open_.reset();
   }
 
+  // Pictures are one each; other files have to be opened.
   Result<std::int64_t> count() const {
     std::int64_t sum = 0;
-    for (const std::string& one : files_) sum += TRY(SampleFile::open(one, inputs_, options_)).count();
+    for (const std::string& one : files_) {
+      sum += is_image_path(one) ? 1 : TRY(SampleFile::open(one, inputs_, options_)).count();
+    }
     return sum;
   }
 
