@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 
+#include "unit/base/scratch.hpp"
 #include "unit/calibrate/values.hpp"
 
 namespace anybit::calibrate {
@@ -56,15 +56,14 @@ TEST(RangesFile, GivesBackWhatWasWritten) {
 }
 
 TEST(RangesFile, IsSavedAndLoaded) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("ranges_test_" + std::to_string(::getpid()))).string();
+  const Scratch folder;
+  const std::string path = folder.file("ranges.json");
   ASSERT_TRUE(save_ranges(some(), path).ok());
   const auto back = load_ranges(path);
   ASSERT_TRUE(back.ok()) << back.error().text();
   expect_same(*back, some());
   std::ofstream(path) << "{";
   EXPECT_THAT(load_ranges(path).error().text(), HasSubstr(path));
-  std::filesystem::remove(path);
 }
 
 TEST(RangesFile, RefusesANameThatIsNoUtf8) {
