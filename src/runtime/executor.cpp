@@ -78,7 +78,7 @@ Result<std::vector<Datum>> Executor::run(const std::map<std::string, Datum>& inp
                                          Watcher* watcher) const {
   std::vector<Datum> list(inputs_.size());
   for (const auto& [name, value] : inputs) {
-    const auto port = std::ranges::find_if(inputs_, [&](const Port& one) { return one.name == name; });
+    const auto port = std::ranges::find(inputs_, name, &Port::name);
     if (port == inputs_.end()) {
       std::vector<std::string_view> names;
       for (const Port& one : inputs_) names.push_back(one.name);

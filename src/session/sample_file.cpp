@@ -78,7 +78,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
     } else if (ending == ".npz") {
       auto arrays = TRY(read_npz(path));
       for (auto& [name, array] : arrays) {
-        const auto port = std::ranges::find_if(inputs, [&](const Port& one) { return one.name == name; });
+        const auto port = std::ranges::find(inputs, name, &Port::name);
         if (port != inputs.end()) {
           TRY(file.add(*port, std::move(array)));
         } else if (arrays.size() == 1) {  // numpy's own name: there is only one thing it can be

@@ -63,7 +63,7 @@ void expect_as_counted_one_by_one(const std::vector<float>& values) {
 }
 
 TEST(Statistics, AreThoseOfTheValuesCountedOneByOne) {
-  for (const std::size_t n : {0, 1, 2, 3, 7, 8, 31, 100, 1023, 1024, 4097, 100'003}) {
+  for (const std::size_t n : {0u, 1u, 2u, 3u, 7u, 8u, 31u, 100u, 1023u, 1024u, 4097u, 100'003u}) {
     for (const bool special : {false, true}) {
       SCOPED_TRACE(::testing::Message() << n << " values, seed " << n << (special ? ", with NaN" : ""));
       expect_as_counted_one_by_one(any_bits(n, static_cast<unsigned>(n), special));
@@ -75,7 +75,7 @@ TEST(Statistics, AreThoseOfTheValuesCountedOneByOne) {
 
 TEST(Statistics, OfNothingButZerosNanAndInfinityHaveNoBins) {
   for (const float one : {0.0f, -0.0f, 1e-42f, kNan, kInfinity, -kInfinity}) {
-    for (const std::size_t n : {5, 5000}) {
+    for (const std::size_t n : {5u, 5000u}) {
       const std::vector<float> values(n, one);
       expect_as_counted_one_by_one(values);
       EXPECT_TRUE(statistics_of(values).bins.empty());
