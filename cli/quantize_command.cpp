@@ -27,7 +27,8 @@ struct Options {
   SampleArguments samples;
   std::string recipe, ranges, labels;
   std::string dynamic;  // what --dynamic was given; "true": nothing
-  bool weight_only = false;
+  bool weight_only = false, no_prepare = false;
+  std::uint64_t seed = 0;
   std::vector<std::string> op_types, exclude;
   bool in_place = false, evaluate = false, json = false, verbose = false;
 };
@@ -193,9 +194,11 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
-                 "Only these operators: MatMul (Gemm, too), Conv, …");
+                 "Only these operators: MatMul (Gemm, too), Conv, …")
+      ->allow_extra_args(false);
   app.add_option("--exclude", options->exclude,
-                 "Leave these operators or nodes (by name, * and ? as in a shell) in float");
+                 "Leave these operators or nodes (by name, * and ? as in a shell) in float")
+      ->allow_extra_args(false);
   app.add_option("--emit", options->quantize.emit,
                  "qdq (QuantizeLinear and DequantizeLinear) or qoperator (QLinearConv, …) [qdq]");
   app.add_option("--target", options->quantize.target,
@@ -205,8 +208,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
         if (value == "accel=NNPA") options->quantize.target = "nnpa";
       })
       ->group("");
-  app.add_flag("!--no-prepare", options->quantize.prepare,
-               "Quantize the graph as it is: fold nothing before");
+  app.add_flag("--no-prepare", options->no_prepare, "Quantize the graph as it is: fold nothing before");
   app.add_flag("--requantize", options->quantize.requantize, "Quantize a model that is quantized already");
   app.add_flag("--allow-nan", options->quantize.allow_nan,
                "Count NaN and infinity in activations, and go on");
@@ -217,10 +219,14 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--in-place", options->in_place, "Let the output take the place of the model");
   app.add_option("--threads", options->quantize.threads, "Threads; 0 is one for each core")
       ->check(CLI::Range(0, 1024));
+  app.add_option("--seed", options->seed, "Of random choices; no recipe makes any today");
   app.add_flag("--json", options->json, "Print the report as JSON");
   app.add_flag("-v,--verbose", options->verbose, "Tell what becomes of every node, and why");
   add_load_options(app, options->load);
-  return [options] { return run(*options); };
+  return [options] {
+    options->quantize.prepare = !options->no_prepare;
+    return run(*options);
+  };
 }
 
 }  // namespace

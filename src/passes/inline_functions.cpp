@@ -29,7 +29,8 @@ std::optional<std::int64_t> version(const std::vector<graph::OpsetImport>& opset
   return std::nullopt;
 }
 
-void bind(Node& node, const Bindings& bindings) {
+// Not called bind: arguments from std would find std::bind.
+void resolve_references(Node& node, const Bindings& bindings) {
   std::vector<Attribute> bound;
   for (Attribute& one : node.attributes) {
     if (one.reference.empty()) {
@@ -43,7 +44,7 @@ void bind(Node& node, const Bindings& bindings) {
   }
   node.attributes = std::move(bound);
   graph::each_graph(node, [&](Graph& inner) {
-    for (Node& deeper : inner.nodes) bind(deeper, bindings);
+    for (Node& deeper : inner.nodes) resolve_references(deeper, bindings);
   });
 }
 
@@ -146,7 +147,7 @@ class Inliner {
     }
     for (const Node& original : function.nodes) {
       Node node = original;
-      bind(node, bindings);
+      resolve_references(node, bindings);
       node.name = graph::Text(prefix + (node.name.empty() ? node.op_type.str() : node.name.str()));
       for (auto* list : {&node.inputs, &node.outputs}) {
         for (std::string& name : *list) {
