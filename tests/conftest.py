@@ -1,6 +1,7 @@
 """What tests in Python share: where the build is, and its programs."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,3 +25,13 @@ def tool(build):
         assert path.is_file(), f"no program {path}: build it first"
         return path
     return find
+
+
+@pytest.fixture(scope="session")
+def anybit(tool):
+    """anybit(word, …): runs the program, which must end with `code`."""
+    def run(*words, code=0):
+        done = subprocess.run([tool("anybit"), *map(str, words)], capture_output=True, text=True, timeout=300)
+        assert done.returncode == code, f"{words}\n{done.stdout}{done.stderr}"
+        return done
+    return run

@@ -4,31 +4,20 @@
 
 #include <algorithm>
 
+#include "graph/attribute.hpp"
+#include "ops/raise.hpp"
+
 namespace anybit::lower {
 namespace {
 
+using graph::attribute_or;
 using graph::ElementType;
 using graph::Node;
 using graph::Tensor;
 
-template <class T>
-T attribute_of(const Node& node, std::string_view name, T fallback) {
-  const graph::Attribute* found = node.attribute(name);
-  const T* value = found ? std::get_if<T>(&found->value) : nullptr;
-  return value ? *value : fallback;
-}
-
-bool transposed(const Node& node) { return attribute_of<std::int64_t>(node, "transB", 0) != 0; }
+bool transposed(const Node& node) { return attribute_or<std::int64_t>(node, "transB", 0) != 0; }
 bool is_conv(const Node& node) { return node.op_type.str() == "Conv"; }
 bool has_bias(const Node& node) { return node.inputs.size() > 2 && !node.inputs[2].empty(); }
-
-graph::Attribute attribute(const char* name, std::int64_t value) {
-  graph::Attribute result;
-  result.name = graph::Text(name);
-  result.kind = static_cast<std::int32_t>(graph::AttributeKind::integer);
-  result.value = value;
-  return result;
-}
 
 // [n, k] bytes to [k, n].
 Bytes turned(const Bytes& codes, std::size_t n, std::size_t k) {
@@ -46,8 +35,8 @@ bool has_dynamic_form(const Node& node, const Tensor& weight) {
   const std::string& op = node.op_type.str();
   if (op == "MatMul") return weight.dims.size() == 2;
   if (op == "Conv") return true;
-  return op == "Gemm" && attribute_of<std::int64_t>(node, "transA", 0) == 0 &&
-         (!has_bias(node) || attribute_of(node, "beta", 1.0F) == 1.0F);
+  return op == "Gemm" && attribute_or<std::int64_t>(node, "transA", 0) == 0 &&
+         (!has_bias(node) || attribute_or(node, "beta", 1.0F) == 1.0F);
 }
 
 std::string DynamicWriter::constant(Tensor tensor, const std::string& name) {
@@ -76,7 +65,7 @@ std::string DynamicWriter::apply(const char* op, std::vector<std::string> inputs
 // Scales of a convolution stand before the axes of space; Gemm's alpha goes into them.
 std::string DynamicWriter::scales(const Node& node, const DynamicProduct& product) {
   Parameters parameters = product.weight.parameters;
-  const float alpha = node.op_type.str() == "Gemm" ? attribute_of(node, "alpha", 1.0F) : 1.0F;
+  const float alpha = node.op_type.str() == "Gemm" ? attribute_or(node, "alpha", 1.0F) : 1.0F;
   for (float& scale : parameters.scales) scale *= alpha;
   if (is_conv(node) && !parameters.per_tensor())
     parameters.dims.resize(product.weight.codes.dims.size() - 1, 1);
@@ -85,7 +74,7 @@ std::string DynamicWriter::scales(const Node& node, const DynamicProduct& produc
 
 DynamicWriter::Codes DynamicWriter::weight(const Node& node, const DynamicProduct& product) {
   const bool turn = transposed(node);
-  const float alpha = node.op_type.str() == "Gemm" ? attribute_of(node, "alpha", 1.0F) : 1.0F;
+  const float alpha = node.op_type.str() == "Gemm" ? attribute_or(node, "alpha", 1.0F) : 1.0F;
   const std::string key = fmt::format("{}\n{}\n{}\n{}", product.weight.name, turn, is_conv(node), alpha);
   if (const auto found = weights_.find(key); found != weights_.end()) return found->second;
   Tensor codes = product.weight.codes;
@@ -122,7 +111,8 @@ DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetri
   } else {
     const std::string sizes = apply("Abs", {value}, value, nodes);
     const std::string largest = apply("ReduceMax", {sizes}, value, nodes);
-    nodes.back().attributes.push_back(attribute("keepdims", 0));
+    nodes.back().attributes.push_back(
+        ops::attribute("keepdims", std::int64_t{0}, graph::AttributeKind::integer));
     const std::string steps = apply("Div", {largest, number(127.0F, value + "_steps")}, value, nodes);
     // A tensor of zeros has a scale that is not zero.
     written.scale = apply("Max", {steps, number(1.17549435e-38F, value + "_least")}, value, nodes);
@@ -147,7 +137,8 @@ std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& p
   const std::string sums = apply(is_conv(node) ? "ConvInteger" : "MatMulInteger", inputs, about, nodes);
   if (is_conv(node)) nodes.back().attributes = node.attributes;
   const std::string real = apply("Cast", {sums}, about, nodes);
-  nodes.back().attributes.push_back(attribute("to", static_cast<std::int64_t>(ElementType::float32)));
+  nodes.back().attributes.push_back(
+      ops::attribute("to", static_cast<std::int64_t>(ElementType::float32), graph::AttributeKind::integer));
   const std::string both = apply("Mul", {x.scale, w.scale}, about + "_scales", nodes);
   const bool biased = has_bias(node);
   const std::string product_name =

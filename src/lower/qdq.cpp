@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "lower/dynamic.hpp"
+#include "ops/raise.hpp"
 
 namespace anybit::lower {
 namespace {
@@ -50,11 +51,7 @@ class Writer {
     node.inputs = {std::move(input), stored.scale, stored.zero_point};
     node.outputs = {std::move(output)};
     const auto set = [&](const char* name, std::int64_t value) {
-      graph::Attribute attribute;
-      attribute.name = graph::Text(name);
-      attribute.kind = static_cast<std::int32_t>(graph::AttributeKind::integer);
-      attribute.value = value;
-      node.attributes.push_back(std::move(attribute));
+      node.attributes.push_back(ops::attribute(name, value, graph::AttributeKind::integer));
     };
     if (!parameters.per_tensor()) set("axis", parameters.axis);
     if (parameters.block_size > 0) set("block_size", parameters.block_size);

@@ -62,17 +62,15 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> gru_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "GRU",
-       .domain = "",
-       .since = {1, 3, 7, 14, 22},
-       .infer = infer_recurrent,
-       .macs = macs,
-       .run = run,
-       .prepare = prepare,
-       .required = 3,
-       .traits = {
-           .role = Traits::Role::compute, .data = {}, .weights = {{1, second_axis}, {2, second_axis}}}}};
+  static const Descriptor all[] = {{.name = "GRU",
+                                    .domain = "",
+                                    .since = {1, 3, 7, 14, 22},
+                                    .infer = infer_recurrent,
+                                    .macs = macs,
+                                    .run = run,
+                                    .prepare = prepare,
+                                    .required = 3,
+                                    .traits = recurrent_traits()}};
   return all;
 }
 

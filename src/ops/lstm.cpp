@@ -64,17 +64,15 @@ template void lstm_step(Direction<float>&);
 template void lstm_step(Direction<double>&);
 
 std::span<const Descriptor> lstm_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "LSTM",
-       .domain = "",
-       .since = {1, 7, 14, 22},
-       .infer = infer_recurrent,
-       .macs = macs,
-       .run = run,
-       .prepare = prepare,
-       .required = 3,
-       .traits = {
-           .role = Traits::Role::compute, .data = {}, .weights = {{1, second_axis}, {2, second_axis}}}}};
+  static const Descriptor all[] = {{.name = "LSTM",
+                                    .domain = "",
+                                    .since = {1, 7, 14, 22},
+                                    .infer = infer_recurrent,
+                                    .macs = macs,
+                                    .run = run,
+                                    .prepare = prepare,
+                                    .required = 3,
+                                    .traits = recurrent_traits()}};
   return all;
 }
 

@@ -14,6 +14,11 @@ Result<Values> infer_recurrent(const Call& call);
 // `gates`: how many matrices the weights hold side by side.
 Dim recurrent_macs(const Call& call, std::int64_t gates);
 
+// Only the two matrices of weights are quantized.
+inline Traits recurrent_traits() {
+  return {.role = Traits::Role::compute, .data = {}, .weights = {{1, second_axis}, {2, second_axis}}};
+}
+
 struct RecurrentSizes {
   std::int64_t steps = 0, batch = 0, input = 0, directions = 1, hidden = 0;
   bool batch_first = false;

@@ -30,17 +30,15 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> rnn_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "RNN",
-       .domain = "",
-       .since = {1, 7, 14, 22},
-       .infer = infer_recurrent,
-       .macs = macs,
-       .run = run,
-       .prepare = prepare,
-       .required = 3,
-       .traits = {
-           .role = Traits::Role::compute, .data = {}, .weights = {{1, second_axis}, {2, second_axis}}}}};
+  static const Descriptor all[] = {{.name = "RNN",
+                                    .domain = "",
+                                    .since = {1, 7, 14, 22},
+                                    .infer = infer_recurrent,
+                                    .macs = macs,
+                                    .run = run,
+                                    .prepare = prepare,
+                                    .required = 3,
+                                    .traits = recurrent_traits()}};
   return all;
 }
 

@@ -3,8 +3,10 @@
 #include <unordered_map>
 
 #include "base/try.hpp"
+#include "graph/attribute.hpp"
 #include "graph/index.hpp"
 #include "ops/array.hpp"
+#include "passes/edit.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -14,16 +16,7 @@ using graph::Graph;
 using graph::Node;
 using graph::Tensor;
 using ops::Array;
-
-std::int64_t attribute_of(const Node& node, std::string_view name, std::int64_t fallback) {
-  const graph::Attribute* found = node.attribute(name);
-  const auto* value = found ? std::get_if<std::int64_t>(&found->value) : nullptr;
-  return value ? *value : fallback;
-}
-
-bool is(const Node& node, std::string_view op) {
-  return node.op_type.str() == op && graph::canonical_domain(node.domain.str()).empty();
-}
+using passes::is;
 
 std::optional<std::int64_t> code_at(const Array& array, std::int64_t i) {
   switch (array.type()) {
@@ -63,12 +56,12 @@ std::optional<Places> places_of(const Node& node, const Tensor& codes, const Arr
   places.single = scale.count() == 1;
   if (places.single) return places;
   const auto rank = static_cast<std::int64_t>(codes.dims.size());
-  std::int64_t axis = attribute_of(node, "axis", 1);
+  std::int64_t axis = graph::attribute_or<std::int64_t>(node, "axis", 1);
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) return std::nullopt;
   places.length = codes.dims[static_cast<std::size_t>(axis)];
   for (std::int64_t k = axis + 1; k < rank; ++k) places.inner *= codes.dims[static_cast<std::size_t>(k)];
-  places.block = attribute_of(node, "block_size", 0);
+  places.block = graph::attribute_or<std::int64_t>(node, "block_size", 0);
   if (places.block > 0) places.blocks = (places.length + places.block - 1) / places.block;
   const std::int64_t wanted =
       places.block == 0 ? places.length : codes.count() / places.length * places.blocks;

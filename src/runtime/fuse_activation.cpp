@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "graph/attribute.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
@@ -33,9 +34,7 @@ bool is_float_conv(const Edit& edit, const Step& step) {
 bool has_activation(const Step& step) { return step.node->attribute("activation") != nullptr; }
 
 float real(const Step& step, std::string_view name, float otherwise) {
-  const graph::Attribute* attribute = step.node->attribute(name);
-  const auto* value = attribute ? std::get_if<float>(&attribute->value) : nullptr;
-  return value ? *value : otherwise;
+  return graph::attribute_or(*step.node, name, otherwise);
 }
 
 // A single constant number; `otherwise` if the input is left out.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "graph/attribute.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
@@ -24,12 +25,6 @@ double real(const Step& step, std::string_view name, double otherwise) {
   return value ? static_cast<double>(*value) : otherwise;
 }
 
-std::int64_t integer(const Step& step, std::string_view name, std::int64_t otherwise) {
-  const graph::Attribute* attribute = step.node->attribute(name);
-  const auto* value = attribute ? std::get_if<std::int64_t>(&attribute->value) : nullptr;
-  return value ? *value : otherwise;
-}
-
 // A constant of float32 with `count` elements.
 const float* floats(const Edit& edit, int slot, std::int64_t count) {
   const Array* array = edit.constant(slot);
@@ -38,8 +33,9 @@ const float* floats(const Edit& edit, int slot, std::int64_t count) {
 }
 
 std::optional<Affine> normalization(const Edit& edit, const Step& step, std::int64_t channels) {
-  const bool inference = step.version >= 7 && integer(step, "training_mode", 0) == 0 &&
-                         integer(step, "spatial", 1) == 1 && step.inputs.size() == 5;
+  const bool inference =
+      step.version >= 7 && graph::attribute_or<std::int64_t>(*step.node, "training_mode", 0) == 0 &&
+      graph::attribute_or<std::int64_t>(*step.node, "spatial", 1) == 1 && step.inputs.size() == 5;
   if (!inference) return std::nullopt;
   for (std::size_t i = 1; i < step.outputs.size(); ++i) {
     if (edit.uses(step.outputs[i]) > 0) return std::nullopt;

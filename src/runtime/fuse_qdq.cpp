@@ -3,11 +3,13 @@
 // nodes' by themselves (the integer ones do not round in between).
 #include <cmath>
 
+#include "graph/attribute.hpp"
 #include "runtime/qdq.hpp"
 
 namespace anybit::runtime {
 namespace {
 
+using graph::attribute_or;
 using ops::Array;
 using ops::ElementType;
 
@@ -99,22 +101,13 @@ std::optional<Replacement> matmul(Qdq& qdq, const Step& step) {
       *y};
 }
 
-double real(const Step& step, std::string_view name) {
-  const graph::Attribute* attribute = step.node->attribute(name);
-  const auto* value = attribute ? std::get_if<float>(&attribute->value) : nullptr;
-  return value ? static_cast<double>(*value) : 1.0;
-}
-
-std::int64_t integer(const Step& step, std::string_view name) {
-  const graph::Attribute* attribute = step.node->attribute(name);
-  const auto* value = attribute ? std::get_if<std::int64_t>(&attribute->value) : nullptr;
-  return value ? *value : 0;
-}
-
 std::optional<Replacement> gemm(Qdq& qdq, const Step& step) {
-  if (real(step, "alpha") != 1.0 || real(step, "beta") != 1.0) return std::nullopt;
+  if (attribute_or(*step.node, "alpha", 1.0F) != 1.0F || attribute_or(*step.node, "beta", 1.0F) != 1.0F)
+    return std::nullopt;
   const auto a = qdq.activation(step.inputs[0]);
-  const auto b = a ? weights(qdq, step.inputs[1], integer(step, "transB") != 0 ? 0 : 1) : std::nullopt;
+  const auto b =
+      a ? weights(qdq, step.inputs[1], attribute_or<std::int64_t>(*step.node, "transB", 0) != 0 ? 0 : 1)
+        : std::nullopt;
   if (!b) return std::nullopt;
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const int bias = biased ? integer_bias(qdq, step.inputs[2], *a, *b) : -1;

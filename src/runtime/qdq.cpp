@@ -3,17 +3,14 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/attribute.hpp"
+
 namespace anybit::runtime {
 namespace {
 
+using graph::attribute_or;
 using ops::Array;
 using ops::ElementType;
-
-std::int64_t integer(const Step& step, std::string_view name, std::int64_t otherwise) {
-  const graph::Attribute* attribute = step.node->attribute(name);
-  const auto* value = attribute ? std::get_if<std::int64_t>(&attribute->value) : nullptr;
-  return value ? *value : otherwise;
-}
 
 std::int64_t code(const Array& array) {
   return array.type() == ElementType::int8 ? *array.data<std::int8_t>() : *array.data<std::uint8_t>();
@@ -37,17 +34,18 @@ std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool deq
   found.value = dequantizes ? step.inputs[0] : step.outputs[0];
   found.scale = step.inputs[1];
   found.zero_point = step.inputs.size() > 2 ? step.inputs[2] : -1;
-  found.axis = integer(step, "axis", 1);
+  found.axis = attribute_or<std::int64_t>(*step.node, "axis", 1);
   found.step = index;
   const Array* scale = edit.constant(found.scale);
-  if (!scale || scale->type() != ElementType::float32 || integer(step, "block_size", 0) != 0)
+  if (!scale || scale->type() != ElementType::float32 ||
+      attribute_or<std::int64_t>(*step.node, "block_size", 0) != 0)
     return std::nullopt;
   found.per_tensor = scale->count() == 1;
   if (found.zero_point >= 0) return edit.constant(found.zero_point) ? std::optional(found) : std::nullopt;
   // Without a zero point, the type is that of the integers: of a constant, or uint8 unless an attribute says
   // otherwise.
   const ElementType held = type_of(found.value);
-  const auto said = static_cast<ElementType>(integer(step, "output_dtype", 0));
+  const auto said = static_cast<ElementType>(attribute_or<std::int64_t>(*step.node, "output_dtype", 0));
   ElementType type = dequantizes ? held : said == ElementType::undefined ? ElementType::uint8 : said;
   if (dequantizes && type == ElementType::undefined) return std::nullopt;
   auto zeros = Array::make(*resources.memory, type, scale->dims());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/attribute.hpp"
 #include "ops/table.hpp"
 
 namespace anybit {
@@ -25,9 +26,7 @@ const Value* output_at(const NodeFacts& facts, int index) {
 }
 
 std::int64_t integer(const graph::Node& node, std::string_view name) {
-  const graph::Attribute* attribute = node.attribute(name);
-  const auto* number = attribute ? std::get_if<std::int64_t>(&attribute->value) : nullptr;
-  return number ? *number : 0;
+  return graph::attribute_or<std::int64_t>(node, name, 0);
 }
 
 // The zero point that puts zero in the middle of a type's range, as bytes that repeat: 0, or 128 for uint8.

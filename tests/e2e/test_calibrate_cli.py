@@ -18,15 +18,6 @@ DIGITS = ROOT / "examples" / "digits"
 MODELS = ROOT / "build" / "models"
 
 
-@pytest.fixture
-def anybit(tool):
-    def call(*arguments, code=0):
-        done = subprocess.run([tool("anybit"), *map(str, arguments)], capture_output=True, text=True, timeout=300)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done
-    return call
-
-
 @pytest.fixture(scope="session")
 def pixels():
     """Handwritten digits, [n, 28, 28] bytes."""

@@ -13,15 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def anybit(tool):
-    def run(*words, code=0):
-        done = subprocess.run([tool("anybit"), *map(str, words)], capture_output=True, text=True)
-        assert done.returncode == code, f"{words}\n{done.stdout}{done.stderr}"
-        return done
-    return run
-
-
-@pytest.fixture(scope="module")
 def formats(anybit):
     return {f["name"]: f for f in json.loads(anybit("formats", "--json").stdout)["formats"]}
 

@@ -1,6 +1,5 @@
 """anybit run and anybit bench, as a user calls them."""
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +9,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits"
-
-
-@pytest.fixture
-def anybit(tool):
-    def call(*arguments, code=0):
-        done = subprocess.run([tool("anybit"), *map(str, arguments)], capture_output=True, text=True, timeout=120)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done
-    return call
 
 
 @pytest.fixture(scope="module")
