@@ -19,6 +19,7 @@ struct GroupingOptions {
   std::optional<std::int64_t> axis;        // channel, block; negative counts from the end; default: the last
   std::optional<std::int64_t> block_size;  // block along `axis`
   Dims block;                              // or a box aligned to the last dimensions; -1: the whole dimension
+  friend bool operator==(const GroupingOptions&, const GroupingOptions&) = default;
 };
 
 struct Grouping {

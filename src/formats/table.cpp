@@ -45,6 +45,15 @@ Result<void> check_bounds(const Descriptor& format, const Parameter& parameter, 
   return fail(fmt::format("from {:g} to {:g}", parameter.low, parameter.high));
 }
 
+template <class Number>
+Result<Value> parse_number(std::string_view name, std::string_view text, std::string_view wanted) {
+  Number number{};
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem == std::errc() && end == text.data() + text.size()) return Value(number);
+  return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
+                          fmt::format("{} is {}", name, wanted));
+}
+
 }  // namespace
 
 std::string to_string(const Value& value) {
@@ -105,6 +114,22 @@ Result<Values> complete(const Descriptor& format, const Values& given) {
     result[name] = converted;
   }
   return result;
+}
+
+Result<Value> parse(const Descriptor& format, std::string_view name, std::string_view text) {
+  for (const Parameter& one : format.parameters) {
+    if (one.name != name) continue;
+    if (std::holds_alternative<std::int64_t>(one.preset))
+      return parse_number<std::int64_t>(name, text, "a whole number");
+    if (std::holds_alternative<double>(one.preset)) return parse_number<double>(name, text, "a number");
+    if (std::holds_alternative<std::string>(one.preset)) return Value(std::string(text));
+    if (text == "true" || text == "false") return Value(text == "true");
+    return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
+                            fmt::format("{} is true or false", name));
+  }
+  // No such parameter: completing says so, with the nearest name.
+  TRY(complete(format, {{std::string(name), std::string(text)}}));
+  return Value(std::string(text));
 }
 
 Result<std::shared_ptr<const Codec>> make(std::string_view name, const Values& given) {

@@ -42,6 +42,8 @@ std::span<const Descriptor* const> table();
 Result<const Descriptor*> find(std::string_view name);
 // Defaults filled in; unknown names, wrong types and values out of bounds are errors.
 Result<Values> complete(const Descriptor& format, const Values& given);
+// A parameter from text, read as the type that the format's parameter has.
+Result<Value> parse(const Descriptor& format, std::string_view name, std::string_view text);
 // find, complete, make.
 Result<std::shared_ptr<const Codec>> make(std::string_view name, const Values& given = {});
 

@@ -1,6 +1,4 @@
 // What the public header tells about formats, from their descriptors.
-#include <charconv>
-
 #include "anybit/formats.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
@@ -53,15 +51,6 @@ Result<FormatInfo> describe(const formats::Descriptor& format, const ParameterVa
   return info;
 }
 
-template <class Number>
-Result<ParameterValue> parse_number(std::string_view name, std::string_view text, std::string_view wanted) {
-  Number number{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem == std::errc() && end == text.data() + text.size()) return ParameterValue(number);
-  return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
-                          fmt::format("{} is {}", name, wanted));
-}
-
 }  // namespace
 
 Result<std::vector<FormatInfo>> list_formats() noexcept {
@@ -78,23 +67,8 @@ Result<FormatInfo> describe_format(std::string_view name, const ParameterValues&
 
 Result<ParameterValue> parse_parameter(std::string_view format, std::string_view name,
                                        std::string_view text) noexcept {
-  return guarded([&]() -> Result<ParameterValue> {
-    const formats::Descriptor* descriptor = TRY(formats::find(format));
-    for (const formats::Parameter& one : descriptor->parameters) {
-      if (one.name != name) continue;
-      if (std::holds_alternative<std::int64_t>(one.preset)) {
-        return parse_number<std::int64_t>(name, text, "a whole number");
-      }
-      if (std::holds_alternative<double>(one.preset)) return parse_number<double>(name, text, "a number");
-      if (std::holds_alternative<std::string>(one.preset)) return ParameterValue(std::string(text));
-      if (text == "true" || text == "false") return ParameterValue(text == "true");
-      return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
-                              fmt::format("{} is true or false", name));
-    }
-    // No such parameter: completing says so, with the nearest name.
-    TRY(formats::complete(*descriptor, {{std::string(name), std::string(text)}}));
-    return ParameterValue(std::string(text));
-  });
+  return guarded(
+      [&]() -> Result<ParameterValue> { return formats::parse(*TRY(formats::find(format)), name, text); });
 }
 
 }  // namespace anybit

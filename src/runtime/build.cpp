@@ -7,6 +7,7 @@
 
 #include "base/nearest.hpp"
 #include "ops/frame.hpp"
+#include "portable/portable.hpp"
 #include "runtime/fold.hpp"
 #include "runtime/fuse.hpp"
 
@@ -196,11 +197,14 @@ class Builder {
     if (scope.program.steps.size() >= kSteps)
       return error_at(Code::limit_exceeded, {}, "the model's functions stand for too many nodes");
     const auto function = functions_.find(key(node.domain.str(), node.op_type.str(), node.overload.str()));
+    if (function != functions_.end())
+      return add_call(*function->second, node, std::move(place), scope, depth);
+    return add_operator(node, std::move(place), scope, opsets, depth);
+  }
+
+  Result<void> add_operator(const Node& node, std::string place, Scope& scope, const Opsets& opsets,
+                            std::size_t depth) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-    if (function != functions_.end() &&
-        !(descriptor && descriptor->run && descriptor->domain == "ai.anybit")) {
-      return add_function(*function->second, node, scope, depth);
-    }
     if (!descriptor || !descriptor->run) return unknown(node);
     Step step;
     step.node = &node;
@@ -249,6 +253,22 @@ class Builder {
     return {};
   }
 
+  // A function of ours is one operator, which has kernels; any other is its nodes.
+  Result<void> add_call(const Function& function, const Node& node, std::string place, Scope& scope,
+                        std::size_t depth) {
+    const auto found = meanings_.try_emplace(&function, std::nullopt);
+    if (found.second) found.first->second = portable::meaning_of(function);
+    const std::optional<portable::Meaning>& meaning = found.first->second;
+    if (!meaning) return add_function(function, node, scope, depth);
+    scope.program.made.push_back(node);
+    Node& made = scope.program.made.back();
+    made.op_type = graph::Text(std::string(meaning->op));
+    graph::Attribute& format = made.attributes.emplace_back();
+    format.name = graph::Text("format");
+    format.value = formats::to_string(meaning->use);
+    return add_operator(made, std::move(place), scope, {}, depth);
+  }
+
   Result<void> add_function(const Function& function, const Node& node, Scope& scope, std::size_t depth) {
     if (depth > kDepth) return ops::wrong("functions are nested too deeply");
     Bindings bindings;
@@ -285,6 +305,7 @@ class Builder {
   ThreadPool& pool_;
   const BuildOptions& options_;
   std::unordered_map<std::string, const Function*> functions_;
+  std::unordered_map<const Function*, std::optional<portable::Meaning>> meanings_;  // of those that were met
   std::unordered_map<std::string, std::size_t> watched_;  // numbers in BuildOptions::watch
   std::unordered_set<std::string> met_;                   // those that the model has
   int functions_entered_ = 0;                             // names in there are not the model's
