@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/use.hpp"
 #include "lower/parameters.hpp"
 
 namespace anybit::lower {
@@ -42,12 +43,32 @@ struct DynamicProduct {
   Constant weight;
 };
 
+// A value that goes through a number format: for all who use it, or in these inputs.
+struct CodedValue {
+  std::string value;
+  formats::Use use;
+  bool made = false;
+  std::vector<Place> places;
+};
+
+// A constant in packed codes of a number format.
+struct CodedConstant {
+  std::string name;
+  std::vector<Place> places;
+  formats::Use use;
+  std::vector<std::int64_t> coded, dims;  // the dimensions it was coded in, and those that it has
+  graph::Tensor codes;
+  std::vector<graph::Tensor> fields;  // what groups share, named after it
+};
+
 struct GraphPlan {
   int node = -1;          // whose graph this is; -1: the model's own
   std::size_t which = 0;  // of the node's graphs
   std::vector<Activation> activations;
   std::vector<Constant> constants;
   std::vector<DynamicProduct> dynamic;
+  std::vector<CodedValue> coded_values;
+  std::vector<CodedConstant> coded_constants;
   std::vector<GraphPlan> inner;
 };
 

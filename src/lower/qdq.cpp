@@ -17,12 +17,19 @@ using graph::Node;
 
 class Writer {
  public:
-  Writer(Graph& graph, const GraphPlan& plan, Names& names)
-      : graph_(graph), plan_(plan), names_(names), before_edits_(graph), index_(before_edits_) {}
+  Writer(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions)
+      : graph_(graph),
+        plan_(plan),
+        names_(names),
+        functions_(functions),
+        before_edits_(graph),
+        index_(before_edits_) {}
 
   Result<void> write() {
     for (const Activation& one : plan_.activations) add_activation(one);
     for (const Constant& one : plan_.constants) add_constant(one);
+    for (const CodedValue& one : plan_.coded_values) TRY(add_coded_value(one));
+    for (const CodedConstant& one : plan_.coded_constants) TRY(add_coded_constant(one));
     DynamicWriter dynamic(graph_, names_);
     for (const DynamicProduct& one : plan_.dynamic)
       replaced_[one.node] = dynamic.write(graph_.nodes[static_cast<std::size_t>(one.node)], one);
@@ -72,7 +79,12 @@ class Writer {
     const int producer = index_.producer(one.value);
     std::vector<Node>& nodes = behind_[producer];
     std::string seen = one.value;
-    if (!one.made.scales.empty()) seen = make_quantized(one, producer, nodes);
+    if (!one.made.scales.empty()) {
+      seen = replace_value(one.value, producer, "DequantizeLinear",
+                           [&](const std::string& from, std::string result) {
+                             return through(from, one.value, one.made, nodes, std::move(result));
+                           });
+    }
     for (const Activation::Taken& taken : one.taken) {
       const std::string name = through(seen, one.value, taken.parameters, nodes,
                                        names_.fresh(one.value + "_DequantizeLinear_Output"));
@@ -80,24 +92,79 @@ class Writer {
     }
   }
 
-  // Everybody reads the value that has been through its codes. A value that the graph gives out, or that
-  // graphs inside nodes use by its name, keeps that name for the quantized one.
-  std::string make_quantized(const Activation& one, int producer, std::vector<Node>& nodes) {
-    bool keeps_name = index_.is_output(one.value);
-    for (const graph::Index::Use& use : index_.uses(one.value)) keeps_name |= use.input < 0;
+  // Everybody reads what `change(value, name of the result)` makes of a value. One that the graph gives out,
+  // or that graphs inside nodes use by its name, keeps that name for the new one.
+  template <class Change>
+  std::string replace_value(const std::string& value, int producer, const char* op, const Change& change) {
+    bool keeps_name = index_.is_output(value);
+    for (const graph::Index::Use& use : index_.uses(value)) keeps_name |= use.input < 0;
     if (keeps_name && producer >= 0) {
-      const std::string raw = names_.fresh(one.value + "_QuantizeLinear_Input");
+      const std::string raw = names_.fresh(fmt::format("{}_{}_Input", value, op));
       for (std::string& output : graph_.nodes[static_cast<std::size_t>(producer)].outputs) {
-        if (output == one.value) output = raw;
+        if (output == value) output = raw;
       }
-      return through(raw, one.value, one.made, nodes, one.value);
+      return change(raw, value);
     }
-    const std::string name =
-        through(one.value, one.value, one.made, nodes, names_.fresh(one.value + "_DequantizeLinear_Output"));
-    for (const graph::Index::Use& use : index_.uses(one.value)) {
+    const std::string name = change(value, names_.fresh(fmt::format("{}_{}_Output", value, op)));
+    for (const graph::Index::Use& use : index_.uses(value)) {
       if (use.node >= 0 && use.input >= 0) set_input({use.node, use.input}, name);
     }
     return name;
+  }
+
+  // --- formats that are functions ---
+
+  Node call(const std::string& function, const std::string& about, std::vector<std::string> inputs,
+            std::string output) {
+    Node node;
+    node.op_type = graph::Text(function);
+    node.domain = graph::Text("ai.anybit");
+    node.name = graph::Text(names_.fresh(about + "_" + function));
+    node.inputs = std::move(inputs);
+    node.outputs = {std::move(output)};
+    return node;
+  }
+
+  Result<void> add_coded_value(const CodedValue& one) {
+    const std::string function = TRY(functions_.quantize_dequantize(one.use));
+    const int producer = index_.producer(one.value);
+    std::vector<Node>& nodes = behind_[producer];
+    const auto change = [&](const std::string& from, std::string result) {
+      nodes.push_back(call(function, one.value, {from}, result));
+      return result;
+    };
+    if (one.made) {
+      made_[one.value] = replace_value(one.value, producer, "QuantizeDequantize", change);
+      return {};
+    }
+    const auto made = made_.find(one.value);
+    const std::string name = change(made == made_.end() ? one.value : made->second,
+                                    names_.fresh(one.value + "_QuantizeDequantize_Output"));
+    for (const Place& place : one.places) set_input(place, name);
+    return {};
+  }
+
+  Result<void> add_coded_constant(const CodedConstant& one) {
+    const std::string function = TRY(functions_.decode(one.use));
+    std::vector<std::string> inputs;
+    const auto add = [&](const graph::Tensor& tensor, const std::string& suffix) {
+      inputs.push_back(names_.fresh(one.name + "_" + suffix));
+      graph_.initializers.push_back(tensor);
+      graph_.initializers.back().name = graph::Text(inputs.back());
+    };
+    add(one.codes, "codes");
+    for (const graph::Tensor& field : one.fields) add(field, field.name.str());
+    const std::string name = names_.fresh(one.name + "_Decode_Output");
+    Node node = call(function, one.name, std::move(inputs), name);
+    node.attributes.push_back(ops::attribute("coded", one.coded, graph::AttributeKind::integers));
+    node.attributes.push_back(ops::attribute("dims", one.dims, graph::AttributeKind::integers));
+    int first = one.places.front().node;
+    for (const Place& place : one.places) {
+      set_input(place, name);
+      first = std::min(first, place.node);
+    }
+    before_[first].push_back(std::move(node));
+    return {};
   }
 
   void set_input(const Place& place, const std::string& name) {
@@ -123,7 +190,7 @@ class Writer {
       std::size_t number = 0;
       Result<void> written;
       graph::each_graph(graph_.nodes[static_cast<std::size_t>(inner.node)], [&](Graph& graph) {
-        if (number++ == inner.which) written = to_qdq(graph, inner, names_);
+        if (number++ == inner.which) written = to_qdq(graph, inner, names_, functions_);
       });
       TRY(std::move(written));
     }
@@ -150,10 +217,12 @@ class Writer {
   Graph& graph_;
   const GraphPlan& plan_;
   Names& names_;
+  Functions& functions_;
   const Graph before_edits_;  // shares its tensors' data
   const graph::Index index_;
   // New nodes, to stand right before or right behind an old one; behind -1: before all.
   std::map<int, std::vector<Node>> before_, behind_, replaced_;
+  std::map<std::string, std::string> made_;  // values that went through a format for all who use them
 };
 
 void gather_uses(const Graph& graph, std::unordered_set<std::string>& used) {
@@ -181,8 +250,8 @@ std::int64_t remove_unused(Graph& graph, const std::unordered_set<std::string>& 
 
 }  // namespace
 
-Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names) {
-  return Writer(graph, plan, names).write();
+Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions) {
+  return Writer(graph, plan, names, functions).write();
 }
 
 std::int64_t remove_unused_constants(Graph& graph) {

@@ -3,14 +3,15 @@
 #pragma once
 
 #include "anybit/result.hpp"
+#include "lower/functions.hpp"
 #include "lower/names.hpp"
 #include "lower/plan.hpp"
 
 namespace anybit::lower {
 
 // Names follow the habit of ONNX Runtime's tools: X_QuantizeLinear_Output, X_DequantizeLinear_Output,
-// X_scale, X_zero_point, X_quantized.
-Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, Names& names);
+// X_scale, X_zero_point, X_quantized. Tensors in other formats go through calls of `functions`.
+Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, Names& names, Functions& functions);
 
 // Takes out initializers and Constant nodes that no node uses, at any depth. Returns how many.
 std::int64_t remove_unused_constants(graph::Graph& graph);

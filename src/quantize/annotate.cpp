@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "lower/dynamic.hpp"
+#include "quantize/annotate_coded.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/roles.hpp"
 #include "quantize/scope.hpp"
@@ -36,10 +37,15 @@ class Annotator {
         matcher_(matcher),
         target_(target),
         notes_(notes),
-        parts_(parts_of(scope, matcher, notes)) {}
+        parts_(parts_of(scope, matcher, notes)) {
+    for (const NodeNote& note : notes_.nodes) affine_.push_back(note.scheme);
+  }
 
   Result<void> run() {
     TRY(leave_to_the_cpu());
+    TRY(annotate_coded(
+        scope_, parts_, [&](std::size_t i) { return named(i) || matcher_.covers_all(); }, notes_));
+    leave_coded_parts();
     choose_nodes();
     find_wanted();
     join_clusters();
@@ -55,7 +61,8 @@ class Annotator {
  private:
   const Node& node(std::size_t i) const { return scope_.graph.nodes[i]; }
   std::size_t count() const { return parts_.size(); }
-  const Scheme& scheme(std::size_t i) const { return notes_.nodes[i].scheme; }
+  // What is left of the node's scheme for QuantizeLinear.
+  const Scheme& scheme(std::size_t i) const { return affine_[i]; }
   bool computes(std::size_t i) const { return parts_[i].kind == Part::Kind::compute; }
   // Its data is quantized ahead of time.
   bool is_static(std::size_t i) const { return static_[i]; }
@@ -80,6 +87,20 @@ class Annotator {
       leave(i, fmt::format("{} does not run it: it stays on the CPU", target_.name));
     }
     return {};
+  }
+
+  // Tensors in other formats have been seen to: here they are float.
+  void leave_coded_parts() {
+    for (std::size_t i = 0; i < count(); ++i) {
+      Scheme& scheme = affine_[i];
+      bool coded = false;
+      for (auto* part : {&scheme.data_in, &scheme.weight, &scheme.bias, &scheme.data_out}) {
+        if (!*part || !(*part)->is_coded()) continue;
+        *part = Spec{};
+        coded = true;
+      }
+      if (coded && scheme.data_in->is_float() && scheme.weight->is_float()) parts_[i].kind = Part::Kind::left;
+    }
   }
 
   // Products are quantized; what only passes values on (Add, pooling) is, too, where it lies between
@@ -394,6 +415,7 @@ class Annotator {
   void name_outcomes() {
     for (std::size_t i = 0; i < count(); ++i) {
       NodeNote& note = notes_.nodes[i];
+      if (note.outcome != Outcome::left) continue;  // it has coded tensors
       if (is_static(i)) {
         note.outcome = Outcome::quantized;
       } else if (computes(i)) {
@@ -418,6 +440,7 @@ class Annotator {
   const Target& target_;
   GraphNotes& notes_;
   std::vector<Part> parts_;
+  std::vector<Scheme> affine_;
   std::vector<bool> static_;
   std::unordered_set<std::string> made_from_codes_, used_as_codes_;
   std::map<std::string, Spec> made_;

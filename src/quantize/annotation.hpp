@@ -76,6 +76,23 @@ struct DynamicNote {
   std::size_t weight = 0;  // in GraphNotes::constants
 };
 
+// A value that goes through a number format: where it is made, for all; or only in these inputs.
+struct CodedValueNote {
+  std::string value;
+  formats::Use use;
+  bool made = false;
+  std::vector<lower::Place> places;
+};
+
+// A constant that is stored in a number format.
+struct CodedConstantNote {
+  std::string name;
+  const graph::Tensor* tensor = nullptr;
+  formats::Use use;
+  std::vector<std::int64_t> coded;  // the dimensions it is coded in: a convolution's weight is a matrix
+  std::vector<lower::Place> places;
+};
+
 struct GraphNotes {
   int node = -1;                // whose graph this is; -1: the model's own
   std::size_t which = 0;        // of the node's graphs
@@ -87,6 +104,8 @@ struct GraphNotes {
   std::vector<ConstantNote> constants;
   std::vector<BiasNote> biases;
   std::vector<DynamicNote> dynamic;
+  std::vector<CodedValueNote> coded_values;
+  std::vector<CodedConstantNote> coded_constants;
   std::vector<GraphNotes> inner;
 };
 

@@ -205,6 +205,8 @@ bool Matcher::named(const std::string& name) const {
   return false;
 }
 
+bool Matcher::covers_all() const { return std::ranges::any_of(state_->rules, &Rule::every); }
+
 bool Matcher::by_type(const std::string& op) const {
   return std::ranges::any_of(state_->rules, [&](const Rule& rule) {
     return rule.kind == Rule::Kind::type &&

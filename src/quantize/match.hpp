@@ -37,6 +37,8 @@ class Matcher {
   const Scheme* io() const;
   // True if a rule names this node, by its name or an expression.
   bool named(const std::string& name) const;
+  // True if a rule is for every operator that can take part.
+  bool covers_all() const;
   // True if a rule is for this operator, under the name that ONNX has for it or another.
   bool by_type(const std::string& op) const;
 

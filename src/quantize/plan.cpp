@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "quantize/code_constant.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
@@ -52,6 +53,9 @@ class Planner {
     for (const Cluster& cluster : notes.clusters) clusters.push_back(TRY(choose(cluster)));
     for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, clusters));
     TRY(add_constants(notes, clusters, plan));
+    for (const CodedValueNote& one : notes.coded_values)
+      plan.coded_values.push_back({one.value, one.use, one.made, one.places});
+    TRY(add_coded_constants(notes, plan));
     for (const GraphNotes& inner : notes.inner) plan.inner.push_back(TRY(this->plan(inner)));
     return plan;
   }
@@ -170,6 +174,16 @@ class Planner {
     for (const BiasNote& bias : notes.biases) {
       const Parameters weight = plan.constants[numbers[bias.weight]].parameters;  // the plan grows
       add_bias(bias, weight, clusters, plan);
+    }
+    return {};
+  }
+
+  Result<void> add_coded_constants(const GraphNotes& notes, lower::GraphPlan& plan) {
+    for (const CodedConstantNote& note : notes.coded_constants) {
+      CodedWeight made = TRY(code_constant(note, pool_.threads()));
+      report_.weights.push_back({note.name, formats::to_string(note.use), bytes_of(*note.tensor), made.bytes,
+                                 made.signal_to_noise, 0});
+      plan.coded_constants.push_back(std::move(made.constant));
     }
     return {};
   }

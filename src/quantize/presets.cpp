@@ -5,8 +5,65 @@
 
 namespace anybit::quantizing {
 
+namespace {
+
+// Formats that are chosen from the values as they come. Each makes two presets: for products with their
+// inputs, and "-weights", where activations stay in float.
+struct Direct {
+  std::string_view name, what, weights, data;
+};
+constexpr Direct kDirect[] = {
+    {"mxfp4", "OCP MX, 4-bit floats in blocks of 32", "mxfp4_e2m1", "mxfp4_e2m1"},
+    {"mxfp6", "OCP MX, 6-bit floats (e2m3) in blocks of 32", "mxfp6_e2m3", "mxfp6_e2m3"},
+    {"mxfp6-e3m2", "OCP MX, 6-bit floats (e3m2) in blocks of 32", "mxfp6_e3m2", "mxfp6_e3m2"},
+    {"mxfp8", "OCP MX, 8-bit floats (e4m3) in blocks of 32", "mxfp8_e4m3", "mxfp8_e4m3"},
+    {"mxfp8-e5m2", "OCP MX, 8-bit floats (e5m2) in blocks of 32", "mxfp8_e5m2", "mxfp8_e5m2"},
+    {"mxint8", "OCP MX, 8-bit integers in blocks of 32", "mxint8", "mxint8"},
+    {"nvfp4", "4-bit floats in blocks of 16 with 8-bit scales", "nvfp4", "nvfp4"},
+    {"bfp16", "block floating point, 9 bits a value", "bfp16", "bfp16"},
+    {"mx9", "shared microexponents, 9 bits a value", "mx9", "mx9"},
+    {"mx6", "shared microexponents, 6 bits a value", "mx6", "mx6"},
+    {"mx4", "shared microexponents, 4 bits a value", "mx4", "mx4"},
+    {"block-fp8", "block floating point, 8-bit elements in blocks of 16", "block_fp", "block_fp"},
+    {"block-minifloat8", "8-bit floats that share a bias in blocks of 16", "block_minifloat",
+     "block_minifloat"},
+    {"block-log8", "powers of two that share a bias in blocks of 16", "block_log with_zero true",
+     "block_log with_zero true"},
+    {"fp8", "8-bit floats (e4m3)", "fp8_e4m3", "fp8_e4m3"},
+    {"fp8-e5m2", "8-bit floats (e5m2)", "fp8_e5m2", "fp8_e5m2"},
+    {"minifloat8", "8-bit floats, all codes finite", "minifloat_ieee", "minifloat_ieee"},
+    {"minifloat-denorm8", "8-bit floats without a hidden one", "minifloat_denorm", "minifloat_denorm"},
+    {"log8", "8-bit powers of two", "log with_zero true", "log with_zero true"},
+    {"fixed8", "8-bit fixed point; the weights' point is where they lose least", "fixed frac auto",
+     "fixed frac 4"},
+    {"ternary", "-1, 0 and 1 with a scale for each channel", "ternary channel scale mean",
+     "ternary scale mean"},
+    {"binary", "signs with a scale for each channel", "binary channel scale mean", "binary scale mean"},
+    {"binary-residual", "two signs with two scales for each channel", "binary_residual channel",
+     "binary_residual"},
+    {"float16", "IEEE half precision", "float16", "float16"},
+    {"bfloat16", "the upper half of float32", "bfloat16", "bfloat16"},
+};
+
+std::vector<Preset> add_direct(std::span<const Preset> first) {
+  static std::vector<std::string> texts;  // presets have views of them
+  std::vector<Preset> all(first.begin(), first.end());
+  texts.reserve(std::size(kDirect) * 4);
+  const auto keep = [](std::string text) -> std::string_view { return texts.emplace_back(std::move(text)); };
+  for (const Direct& one : kDirect) {
+    all.push_back({one.name, one.what,
+                   keep(fmt::format("global: {{weights: {}, data_in: {}}}", one.weights, one.data))});
+    all.push_back({keep(fmt::format("{}-weights", one.name)),
+                   keep(fmt::format("the same for weights alone: {}", one.what)),
+                   keep(fmt::format("global: {{weights: {}}}", one.weights))});
+  }
+  return all;
+}
+
+}  // namespace
+
 std::span<const Preset> presets() {
-  static constexpr Preset kAll[] = {
+  static constexpr Preset kAffine[] = {
       {"int8", "8-bit weights per channel, 8-bit activations: the default",
        "global: {weights: int8 sym channel, activations: int8 asym}"},
       {"uint8", "as int8, in unsigned codes",
@@ -33,6 +90,7 @@ std::span<const Preset> presets() {
       {"nnpa", "for IBM Telum II: int8 weights per tensor; activations are quantized when the model runs",
        "global: {weights: int8 sym tensor, activations: uint8 asym dynamic}"},
   };
+  static const std::vector<Preset> kAll = add_direct(kAffine);
   return kAll;
 }
 

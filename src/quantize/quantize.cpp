@@ -12,6 +12,7 @@
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
+#include "portable/portable.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/dequantize.hpp"
 #include "quantize/plan.hpp"
@@ -99,16 +100,21 @@ std::int64_t ir_for(std::int64_t opset) {
   return 4;
 }
 
-std::int64_t opset_for(const GraphNotes& notes) {
+Result<std::int64_t> opset_for(const GraphNotes& notes) {
   std::int64_t opset = notes.dynamic.empty() ? 10 : 11;
   for (const Cluster& one : notes.clusters) opset = std::max(opset, opset_for(one.spec));
   for (const ConstantNote& one : notes.constants) opset = std::max(opset, opset_for(one.spec));
-  for (const GraphNotes& one : notes.inner) opset = std::max(opset, opset_for(one));
+  for (const CodedValueNote& one : notes.coded_values)
+    opset = std::max(opset, TRY(portable::quantize_dequantize(one.use)).opsets.front().version.value_or(1));
+  for (const CodedConstantNote& one : notes.coded_constants)
+    opset = std::max(opset, TRY(portable::decode(one.use)).opsets.front().version.value_or(1));
+  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for(one)));
   return opset;
 }
 
 bool anything(const GraphNotes& notes) {
-  return !notes.constants.empty() || !notes.values.empty() ||
+  return !notes.constants.empty() || !notes.values.empty() || !notes.coded_constants.empty() ||
+         !notes.coded_values.empty() ||
          std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
 }
 
@@ -181,7 +187,7 @@ class Quantizer {
   // What the recipe makes of the model; raised first to the opset that this takes.
   Result<Annotation> annotate() {
     Annotation annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
-    const std::int64_t needed = opset_for(annotation.graph);
+    const std::int64_t needed = TRY(opset_for(annotation.graph));
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
     passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
     *model_ = std::move(raised.model);
@@ -252,7 +258,8 @@ class Quantizer {
 
   Result<void> write(Model& model, const lower::GraphPlan& plan) const {
     lower::Names names(*model.graph);
-    TRY(lower::to_qdq(*model.graph, plan, names));
+    lower::Functions functions(model);
+    TRY(lower::to_qdq(*model.graph, plan, names, functions));
     if (settings_.qoperator) lower::to_qoperator(*model.graph);
     lower::remove_unused_constants(*model.graph);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
+#include "quantize/recipe_foreign.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -27,20 +28,16 @@ Result<std::string> scalar(const YAML::Node& node, std::string_view what) {
   return at(node, invalid_argument(fmt::format("{} is a single word", what)));
 }
 
-// {format: int8, symmetric: true, …} as the words that parse_spec reads.
-Result<Spec> spec_of_map(const YAML::Node& map) {
+// What a map says about an affine format, as the words that parse_spec reads.
+Result<std::string> affine_words(const YAML::Node& map) {
   static constexpr std::string_view kKeys[] = {"format",   "symmetric",  "granularity", "block_size",
                                                "observer", "percentile", "dynamic",     "narrow"};
-  std::string format, words;
-  bool narrow = true;
-  std::string block;
+  std::string words, block;
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
     const std::string value = TRY(scalar(pair.second, key));
     const bool yes = value == "true" || value == "yes" || value == "1";
-    if (key == "format") {
-      format = value;
-    } else if (key == "symmetric") {
+    if (key == "symmetric") {
       words += yes ? " sym" : " asym";
     } else if (key == "granularity") {
       if (value != "block") words += " " + value;
@@ -54,13 +51,33 @@ Result<Spec> spec_of_map(const YAML::Node& map) {
     } else if (key == "dynamic") {
       if (yes) words += " dynamic";
     } else if (key == "narrow") {
-      narrow = yes;
-    } else {
+      if (!yes) words += " full";
+    } else if (key != "format") {
       return unknown_key(pair.first, kKeys);
     }
   }
-  if (format.empty()) return at(map, invalid_argument("no format is named", "{format: int8, …}"));
-  auto spec = parse_spec(format + words + block + (narrow ? "" : " full"));
+  return words + block;
+}
+
+// The same about any other format: every key is one of its parameters.
+Result<std::string> coded_words(const YAML::Node& map) {
+  std::string words;
+  for (const auto& pair : map) {
+    const std::string key = TRY(scalar(pair.first, "a key"));
+    if (key != "format") words += fmt::format(" {}={}", key, TRY(scalar(pair.second, key)));
+  }
+  return words;
+}
+
+// {format: int8, symmetric: true, …}
+Result<Spec> spec_of_map(const YAML::Node& map) {
+  const YAML::Node format = map["format"];
+  if (!format || !format.IsScalar())
+    return at(map, invalid_argument("no format is named", "{format: int8, …}"));
+  auto bare = parse_spec(format.Scalar());
+  if (!bare.ok()) return at(format, std::move(bare).error());
+  const std::string words = bare->is_coded() ? TRY(coded_words(map)) : TRY(affine_words(map));
+  auto spec = parse_spec(format.Scalar() + words);
   if (!spec.ok()) return at(map, std::move(spec).error());
   return spec;
 }
@@ -147,7 +164,13 @@ Result<Recipe> read_recipe(const std::string& text, std::string name) {
   try {
     const YAML::Node root = YAML::Load(text);
     if (!root.IsMap()) return invalid_argument("a recipe is a map of rules", "global: int8");
-    for (const auto& pair : root) TRY(add_rules(pair.first, pair.second, recipe));
+    if (is_mase(root)) {
+      recipe.rules = TRY(read_mase(root));
+    } else if (is_quark(root)) {
+      recipe.rules = TRY(read_quark(root));
+    } else {
+      for (const auto& pair : root) TRY(add_rules(pair.first, pair.second, recipe));
+    }
   } catch (const YAML::Exception& thrown) {
     return error_at(Code::malformed, fmt::format("line {}", thrown.mark.line + 1), thrown.msg);
   }

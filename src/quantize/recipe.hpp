@@ -16,7 +16,8 @@ struct Rule {
   Kind kind = Kind::global;
   std::string pattern;  // a type, an expression, a name; empty for global and io
   Scheme scheme;
-  std::string place;  // for messages: "line 4"
+  std::string place;   // for messages: "line 4"
+  bool every = false;  // global: for all operators that can take part, not for products alone
 };
 
 struct Recipe {
@@ -32,7 +33,7 @@ std::span<const Preset> presets();
 
 // By the name of a preset.
 Result<Recipe> find_recipe(std::string_view preset);
-// YAML, of which JSON is a part. `name` is for messages.
+// YAML, of which JSON is a part; also the dictionaries of MASE and Quark. `name` is for messages.
 Result<Recipe> read_recipe(const std::string& text, std::string name);
 // One rule: `kind` is "type", "name" or "regex"; `scheme` is what a file would have behind the pattern.
 Result<Rule> read_rule(const std::string& kind, const std::string& pattern, const std::string& scheme);

@@ -91,6 +91,28 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+// A format of src/formats, then pairs of a name and a value: its parameters, axis, block, rounding.
+Result<Spec> read_coded(const formats::Descriptor& format, const std::vector<std::string>& words) {
+  std::string text(format.name);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "tensor" || word == "channel") {
+      text += " granularity=" + word;
+    } else if (word.find('=') != std::string::npos) {
+      text += " " + word;
+    } else if (i + 1 < words.size()) {
+      text += " " + (word == "block" ? "block_size" : word) + "=" + words[++i];
+    } else {
+      return invalid_argument(fmt::format("'{}' has no value", shown(word)),
+                              fmt::format("for example: {} block 32", format.name));
+    }
+  }
+  Spec spec;
+  spec.format = format.name;
+  spec.coded = TRY(formats::read_use(text));
+  return spec;
+}
+
 }  // namespace
 
 graph::ElementType Spec::element() const {
@@ -103,11 +125,8 @@ Result<Spec> parse_spec(std::string_view text) {
   if (words.empty()) return invalid_argument("no format is named", "for example: int8 sym channel");
   Spec spec;
   spec.format = words[0] == "none" || words[0] == "float32" ? "float" : words[0];
-  if (std::ranges::find(kFormats, spec.format) == std::end(kFormats)) {
-    const std::string meant = did_you_mean(spec.format, kFormats);
-    return invalid_argument(fmt::format("no format '{}' for graphs", shown(spec.format)),
-                            meant.empty() ? "int2 … int16, uint2 … uint16, or float" : meant);
-  }
+  if (std::ranges::find(kFormats, spec.format) == std::end(kFormats))
+    return read_coded(*TRY(formats::find(spec.format)), words);
   if (spec.is_float() && words.size() > 1)
     return invalid_argument(fmt::format("'{}': float has no parameters", shown(std::string(text))), "float");
   TRY(Reader(words, spec).read());
@@ -116,6 +135,7 @@ Result<Spec> parse_spec(std::string_view text) {
 
 std::string to_string(const Spec& spec) {
   if (spec.is_float()) return "float";
+  if (spec.is_coded()) return formats::to_string(*spec.coded);
   std::string text = fmt::format("{} {}", spec.format, spec.symmetric ? "sym" : "asym");
   if (spec.granularity == Granularity::channel) text += " channel";
   if (spec.granularity == Granularity::block) text += fmt::format(" block {}", spec.block_size);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "anybit/result.hpp"
+#include "formats/use.hpp"
 #include "graph/element_type.hpp"
 
 namespace anybit::quantizing {
@@ -13,7 +14,10 @@ namespace anybit::quantizing {
 enum class Granularity { tensor, channel, block };
 
 struct Spec {
-  std::string format = "float";  // "int8", "uint4", …; "float": as it is
+  std::string format = "float";  // "int8", "mxfp4_e2m1", …; "float": as it is
+  // Formats that ONNX has no QuantizeLinear for. What groups share is chosen from the values, as they come:
+  // no samples are needed. Nothing of what follows holds for them.
+  std::optional<formats::Use> coded = {};
   bool symmetric = false;
   Granularity granularity = Granularity::tensor;
   std::int64_t block_size = 32;     // of Granularity::block
@@ -23,6 +27,9 @@ struct Spec {
   bool narrow = true;               // symmetric weights leave out the lowest code: -127 … 127
 
   bool is_float() const { return format == "float"; }
+  bool is_coded() const { return coded.has_value(); }
+  // By QuantizeLinear, with a scale and a zero point.
+  bool is_affine() const { return !is_float() && !is_coded(); }
   graph::ElementType element() const;  // undefined for float
   friend bool operator==(const Spec&, const Spec&) = default;
 };
@@ -32,7 +39,8 @@ struct Scheme {
   std::optional<Spec> data_in, weight, bias, data_out;
 };
 
-// "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9".
+// "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9",
+// "mxfp4_e2m1 block 32", "fixed width 8 frac 4", "ternary channel scale mean".
 Result<Spec> parse_spec(std::string_view text);
 // The same words, the shortest that say it.
 std::string to_string(const Spec& spec);
