@@ -199,8 +199,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--exclude", options->exclude,
                  "Leave these operators or nodes (by name, * and ? as in a shell) in float")
       ->allow_extra_args(false);
-  app.add_option("--emit", options->quantize.emit,
-                 "qdq (QuantizeLinear and DequantizeLinear) or qoperator (QLinearConv, …) [qdq]");
+  app.add_option(
+      "--emit", options->quantize.emit,
+      "qdq (QuantizeLinear and DequantizeLinear), qoperator (QLinearConv, …), portable (formats that "
+      "ONNX lacks as functions), packed (the same for anybit alone) [qdq]");
   app.add_option("--target", options->quantize.target,
                  "What it is for: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
   app.add_option("-m,--maccel", "-maccel=NNPA is --target nnpa")

@@ -66,6 +66,8 @@ struct QuantizeOptions {
   // system_configuration and memory_mode.
   std::string target = "generic";
   // "qdq": QuantizeLinear and DequantizeLinear around operators; "qoperator": QLinearConv and the like.
+  // Formats that ONNX lacks are functions that the model carries, so that any runtime runs it; "packed"
+  // leaves the functions out, for anybit alone. "portable" says the default by name.
   std::string emit = "qdq";
   int threads = 0;                 // 0: one for each core
   std::int64_t max_memory = 0;     // bytes for values while samples run; 0: no limit

@@ -21,6 +21,8 @@ struct Use {
 
 // Only what differs from the format's own choice; the same text for the same use.
 std::string to_string(const Use& use);
+// What TensorFormat takes.
+TensorFormatOptions options_of(const Use& use);
 // Words after the format are name=value: the format's parameters, granularity, axis, block_size, rounding,
 // rank. An error for a format, a name or a value that there is not.
 Result<Use> read_use(std::string_view text);

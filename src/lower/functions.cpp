@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/try.hpp"
-#include "portable/portable.hpp"
+#include "portable/to_operators.hpp"
 
 namespace anybit::lower {
 namespace {
@@ -19,22 +19,26 @@ graph::OpsetImport import_of(const char* domain, std::int64_t version) {
 
 }  // namespace
 
-Result<std::string> Functions::quantize_dequantize(const formats::Use& use) {
-  return add(TRY(portable::quantize_dequantize(use)));
-}
-
-Result<std::string> Functions::decode(const formats::Use& use) { return add(TRY(portable::decode(use))); }
-
-std::string Functions::add(graph::Function function) {
-  std::string name = function.name.str();
-  if (!added_.insert(name).second) return name;
-  // Runtimes put a function's nodes in place as they are: they must mean the same in the model's opset.
-  function.opsets = {import_of("", model_.opset().value_or(1))};
+Result<void> Functions::set_operator(graph::Node& node, std::string_view op, const formats::Use& use) {
+  node.domain = graph::Text(kDomain);
   if (std::ranges::none_of(model_.opsets,
                            [](const graph::OpsetImport& one) { return one.domain.str() == kDomain; }))
     model_.opsets.push_back(import_of(kDomain, 1));
+  if (!portable_) {
+    portable::to_operator(node, {op, use});
+    return {};
+  }
+  graph::Function function = TRY(op == "Decode" ? portable::decode(use) : portable::quantize_dequantize(use));
+  node.op_type = function.name;
+  add(std::move(function));
+  return {};
+}
+
+void Functions::add(graph::Function function) {
+  if (!added_.insert(function.name.str()).second) return;
+  // Runtimes put a function's nodes in place as they are: they must mean the same in the model's opset.
+  function.opsets = {import_of("", model_.opset().value_or(1))};
   model_.functions.push_back(std::move(function));
-  return name;
 }
 
 }  // namespace anybit::lower

@@ -1,8 +1,10 @@
-// The functions of ai.anybit that a model calls: each is written into the model once.
+// Nodes in number formats that ONNX lacks: calls of functions that the model carries, each once; or, in a
+// file for anybit alone, nodes of our operators.
 #pragma once
 
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "anybit/result.hpp"
 #include "formats/use.hpp"
@@ -12,16 +14,17 @@ namespace anybit::lower {
 
 class Functions {
  public:
-  explicit Functions(graph::Model& model) : model_(model) {}
+  // `portable`: the model carries the functions. Its opset must be what they need, or newer.
+  Functions(graph::Model& model, bool portable) : model_(model), portable_(portable) {}
 
-  // The name under which a node calls it. The model's opset must be what the function needs, or newer.
-  Result<std::string> quantize_dequantize(const formats::Use& use);
-  Result<std::string> decode(const formats::Use& use);
+  // Makes `node` a QuantizeDequantize or a Decode of this use.
+  Result<void> set_operator(graph::Node& node, std::string_view op, const formats::Use& use);
 
  private:
-  std::string add(graph::Function function);
+  void add(graph::Function function);
 
   graph::Model& model_;
+  const bool portable_;
   std::set<std::string> added_;
 };
 

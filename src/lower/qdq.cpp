@@ -114,23 +114,24 @@ class Writer {
 
   // --- formats that are functions ---
 
-  Node call(const std::string& function, const std::string& about, std::vector<std::string> inputs,
-            std::string output) {
+  Result<Node> coded(std::string_view op, const formats::Use& use, const std::string& about,
+                     std::vector<std::string> inputs, std::string output) {
     Node node;
-    node.op_type = graph::Text(function);
-    node.domain = graph::Text("ai.anybit");
-    node.name = graph::Text(names_.fresh(about + "_" + function));
+    TRY(functions_.set_operator(node, op, use));
+    node.name = graph::Text(names_.fresh(fmt::format("{}_{}", about, op)));
     node.inputs = std::move(inputs);
     node.outputs = {std::move(output)};
     return node;
   }
 
   Result<void> add_coded_value(const CodedValue& one) {
-    const std::string function = TRY(functions_.quantize_dequantize(one.use));
     const int producer = index_.producer(one.value);
     std::vector<Node>& nodes = behind_[producer];
+    Node node = TRY(coded("QuantizeDequantize", one.use, one.value, {}, {}));
     const auto change = [&](const std::string& from, std::string result) {
-      nodes.push_back(call(function, one.value, {from}, result));
+      node.inputs = {from};
+      node.outputs = {result};
+      nodes.push_back(std::move(node));
       return result;
     };
     if (one.made) {
@@ -145,7 +146,6 @@ class Writer {
   }
 
   Result<void> add_coded_constant(const CodedConstant& one) {
-    const std::string function = TRY(functions_.decode(one.use));
     std::vector<std::string> inputs;
     const auto add = [&](const graph::Tensor& tensor, const std::string& suffix) {
       inputs.push_back(names_.fresh(one.name + "_" + suffix));
@@ -155,7 +155,7 @@ class Writer {
     add(one.codes, "codes");
     for (const graph::Tensor& field : one.fields) add(field, field.name.str());
     const std::string name = names_.fresh(one.name + "_Decode_Output");
-    Node node = call(function, one.name, std::move(inputs), name);
+    Node node = TRY(coded("Decode", one.use, one.name, std::move(inputs), name));
     node.attributes.push_back(ops::attribute("coded", one.coded, graph::AttributeKind::integers));
     node.attributes.push_back(ops::attribute("dims", one.dims, graph::AttributeKind::integers));
     int first = one.places.front().node;

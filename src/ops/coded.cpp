@@ -8,7 +8,9 @@ Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup) {
   return std::shared_ptr<const Prepared>(std::move(made));
 }
 
-Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const std::int64_t> dims) {
+Result<kernels::TensorCodec> codec_for(const Frame& frame, std::span<const std::int64_t> dims) {
+  const auto* prepared = frame.prepared<CodedUse>();
+  const formats::Use use = prepared ? prepared->use : TRY(formats::read_use(frame.text("format", "")));
   if (use.rank && static_cast<std::size_t>(*use.rank) != dims.size())
     return wrong(fmt::format("a tensor of rank {}", dims.size()), fmt::format("rank {}", *use.rank));
   return kernels::TensorCodec::make(

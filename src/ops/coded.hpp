@@ -14,6 +14,7 @@ struct CodedUse : Prepared {
   formats::Use use;
 };
 Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup);
-Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const std::int64_t> dims);
+// On a tensor of these dimensions. Constants are computed before nodes are prepared: then it is read here.
+Result<kernels::TensorCodec> codec_for(const Frame& frame, std::span<const std::int64_t> dims);
 
 }  // namespace anybit::ops

@@ -29,7 +29,7 @@ Result<kernels::TensorCodec> codec_of(const Frame& frame, const Integers& dims) 
   if (TRY(count_of(coded)) != TRY(count_of(dims)))
     return wrong(fmt::format("coded as [{}], used as [{}]", fmt::join(coded, ", "), fmt::join(dims, ", ")),
                  "the same number of values");
-  return codec_for(frame.prepared<CodedUse>()->use, coded);
+  return codec_for(frame, coded);
 }
 
 // The fields that inputs 1 … hold, in the order of the format.

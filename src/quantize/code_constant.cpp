@@ -10,12 +10,7 @@ namespace {
 constexpr double kPerfect = 200;  // dB, where nothing was lost
 
 Result<TensorFormat> format_of(const CodedConstantNote& note, int threads) {
-  TensorFormatOptions options;
-  options.parameters = note.use.parameters;
-  options.granularity = note.use.grouping.granularity;
-  options.axis = note.use.grouping.axis;
-  options.block_size = note.use.grouping.block_size;
-  options.rounding = note.use.rounding;
+  TensorFormatOptions options = formats::options_of(note.use);
   options.threads = threads;
   return TensorFormat::make(note.use.format, note.coded, options);
 }

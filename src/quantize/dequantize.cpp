@@ -2,7 +2,10 @@
 
 #include <unordered_map>
 
+#include "anybit/formats.hpp"
+#include "base/error.hpp"
 #include "base/try.hpp"
+#include "formats/use.hpp"
 #include "graph/attribute.hpp"
 #include "graph/index.hpp"
 #include "ops/array.hpp"
@@ -96,6 +99,43 @@ Result<std::optional<Tensor>> decoded(const Node& node, const graph::Index& inde
   return std::optional(std::move(tensor));
 }
 
+bool is_ours(const Node& node, std::string_view op) {
+  return node.domain.str() == "ai.anybit" && node.op_type.str() == op;
+}
+
+// The numbers that packed codes stand for; nothing if they are not constants.
+Result<std::optional<Tensor>> unpacked(const Node& node, const graph::Index& index) {
+  const formats::Use use = TRY(formats::read_use(graph::attribute_or<std::string>(node, "format", "")));
+  const auto dims = graph::attribute_or<std::vector<std::int64_t>>(node, "dims", {});
+  const TensorFormat format =
+      TRY(TensorFormat::make(use.format, graph::attribute_or(node, "coded", dims), formats::options_of(use)));
+  const FormatInfo info = TRY(describe_format(use.format, use.parameters));
+  std::vector<StoredField> fields;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Tensor* constant = index.constant(node.inputs[i]);
+    if (!constant) return std::optional<Tensor>();
+    if (i == 0) continue;
+    if (i > info.fields.size())
+      return error_at(Code::invalid_model, node.name.str(), "it has too many inputs");
+    const auto bytes = constant->data.span();
+    fields.push_back({info.fields[i - 1].name,
+                      std::string(graph::name_of(constant->type())),
+                      constant->dims,
+                      {bytes.begin(), bytes.end()}});
+  }
+  const GroupParameters parameters = TRY(format.restore(fields));
+  std::vector<float> values(static_cast<std::size_t>(format.count()));
+  const Bytes& codes = index.constant(node.inputs[0])->data;
+  const std::span packed(reinterpret_cast<const std::uint8_t*>(codes.data()), codes.size());
+  TRY(format.decode_packed(packed, parameters, values));
+  Tensor tensor;
+  tensor.name = graph::Text(node.outputs[0]);
+  tensor.element = static_cast<std::int32_t>(ElementType::float32);
+  tensor.dims = dims;
+  tensor.data = Bytes::own(std::move(values));
+  return std::optional(std::move(tensor));
+}
+
 }  // namespace
 
 Result<std::int64_t> dequantize(Graph& graph) {
@@ -118,6 +158,19 @@ Result<std::int64_t> dequantize(Graph& graph) {
   std::unordered_map<std::string, std::string> instead;  // of what a DequantizeLinear made
   std::vector<Node> nodes;
   for (const Node& node : before.nodes) {
+    if (is_ours(node, "Decode")) {
+      if (auto constant = TRY(unpacked(node, index))) {
+        graph.initializers.push_back(*std::move(constant));
+        ++gone;
+        continue;
+      }
+    }
+    if (is_ours(node, "QuantizeDequantize") && !index.is_output(node.outputs[0])) {
+      const auto found = instead.find(node.inputs[0]);
+      instead[node.outputs[0]] = found == instead.end() ? node.inputs[0] : found->second;
+      ++gone;
+      continue;
+    }
     if (is(node, "DequantizeLinear") && node.inputs.size() >= 2) {
       if (auto constant = TRY(decoded(node, index, *memory))) {
         graph.initializers.push_back(*std::move(constant));

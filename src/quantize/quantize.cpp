@@ -12,7 +12,7 @@
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
-#include "portable/portable.hpp"
+#include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/dequantize.hpp"
 #include "quantize/plan.hpp"
@@ -51,6 +51,7 @@ bool is_quantized(const Model& model) {
   each_node(*model.graph, [&](const Node& node) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     found |= descriptor && !descriptor->quantized.empty();
+    found |= node.domain.str() == "ai.anybit";
   });
   return found;
 }
@@ -100,15 +101,23 @@ std::int64_t ir_for(std::int64_t opset) {
   return 4;
 }
 
-Result<std::int64_t> opset_for(const GraphNotes& notes) {
+std::int64_t opset_for(const GraphNotes& notes) {
   std::int64_t opset = notes.dynamic.empty() ? 10 : 11;
   for (const Cluster& one : notes.clusters) opset = std::max(opset, opset_for(one.spec));
   for (const ConstantNote& one : notes.constants) opset = std::max(opset, opset_for(one.spec));
-  for (const CodedValueNote& one : notes.coded_values)
-    opset = std::max(opset, TRY(portable::quantize_dequantize(one.use)).opsets.front().version.value_or(1));
-  for (const CodedConstantNote& one : notes.coded_constants)
-    opset = std::max(opset, TRY(portable::decode(one.use)).opsets.front().version.value_or(1));
-  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for(one)));
+  for (const GraphNotes& one : notes.inner) opset = std::max(opset, opset_for(one));
+  return opset;
+}
+
+// What the functions need that the model will carry.
+Result<std::int64_t> opset_for_functions(const GraphNotes& notes) {
+  std::int64_t opset = 1;
+  const auto add = [&](const graph::Function& function) {
+    opset = std::max(opset, function.opsets.front().version.value_or(1));
+  };
+  for (const CodedValueNote& one : notes.coded_values) add(TRY(portable::quantize_dequantize(one.use)));
+  for (const CodedConstantNote& one : notes.coded_constants) add(TRY(portable::decode(one.use)));
+  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for_functions(one)));
   return opset;
 }
 
@@ -170,6 +179,7 @@ class Quantizer {
   Result<void> prepare() {
     modernize(*model_);
     if (is_quantized(*model_)) {
+      portable::to_operators(*model_);
       TRY(dequantize(*model_->graph));
       lower::remove_unused_constants(*model_->graph);
     }
@@ -187,7 +197,8 @@ class Quantizer {
   // What the recipe makes of the model; raised first to the opset that this takes.
   Result<Annotation> annotate() {
     Annotation annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
-    const std::int64_t needed = TRY(opset_for(annotation.graph));
+    std::int64_t needed = opset_for(annotation.graph);
+    if (settings_.portable) needed = std::max(needed, TRY(opset_for_functions(annotation.graph)));
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
     passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
     *model_ = std::move(raised.model);
@@ -258,7 +269,7 @@ class Quantizer {
 
   Result<void> write(Model& model, const lower::GraphPlan& plan) const {
     lower::Names names(*model.graph);
-    lower::Functions functions(model);
+    lower::Functions functions(model, settings_.portable);
     TRY(lower::to_qdq(*model.graph, plan, names, functions));
     if (settings_.qoperator) lower::to_qoperator(*model.graph);
     lower::remove_unused_constants(*model.graph);

@@ -18,6 +18,7 @@ struct Settings {
   bool prepare = true;
   bool requantize = false;
   bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
+  bool portable = true;    // the model carries functions for formats that ONNX lacks
   Target target;
   calibrate::GatherOptions gather;
   // What was gathered before, by value: nothing is run then.

@@ -7,7 +7,7 @@
 
 #include "base/nearest.hpp"
 #include "ops/frame.hpp"
-#include "portable/portable.hpp"
+#include "portable/to_operators.hpp"
 #include "runtime/fold.hpp"
 #include "runtime/fuse.hpp"
 
@@ -262,10 +262,7 @@ class Builder {
     if (!meaning) return add_function(function, node, scope, depth);
     scope.program.made.push_back(node);
     Node& made = scope.program.made.back();
-    made.op_type = graph::Text(std::string(meaning->op));
-    graph::Attribute& format = made.attributes.emplace_back();
-    format.name = graph::Text("format");
-    format.value = formats::to_string(meaning->use);
+    portable::to_operator(made, *meaning);
     return add_operator(made, std::move(place), scope, {}, depth);
   }
 

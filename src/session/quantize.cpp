@@ -92,14 +92,17 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
   return guarded([&]() -> Result<Quantization> {
     if (options.threads < 0 || options.threads > 1024)
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
-    if (options.emit != "qdq" && options.emit != "qoperator")
-      return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)), "qdq or qoperator");
+    static constexpr std::string_view kEmits[] = {"qdq", "qoperator", "portable", "packed"};
+    if (std::ranges::find(kEmits, options.emit) == std::end(kEmits))
+      return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)),
+                              fmt::format("one of {}", fmt::join(kEmits, ", ")));
     const Model::Content& content = ModelAccess::content(model);
     quantizing::Settings settings{.threads = options.threads,
                                   .max_memory = options.max_memory,
                                   .prepare = options.prepare,
                                   .requantize = options.requantize,
                                   .qoperator = options.emit == "qoperator",
+                                  .portable = options.emit != "packed",
                                   .target = {},
                                   .gather = {}};
     settings.target = TRY(target_of(options.target));

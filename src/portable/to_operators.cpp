@@ -1,0 +1,47 @@
+#include "portable/to_operators.hpp"
+
+#include <map>
+
+#include "graph/index.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using Meanings = std::map<std::string, Meaning>;  // by the function's name
+
+std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meanings) {
+  std::int64_t changed = 0;
+  for (graph::Node& node : nodes) {
+    graph::each_graph(node, [&](graph::Graph& inner) { changed += change_calls(inner.nodes, meanings); });
+    if (node.domain.str() != "ai.anybit") continue;
+    const auto found = meanings.find(node.op_type.str());
+    if (found == meanings.end()) continue;
+    to_operator(node, found->second);
+    ++changed;
+  }
+  return changed;
+}
+
+}  // namespace
+
+void to_operator(graph::Node& node, const Meaning& meaning) {
+  node.op_type = graph::Text(std::string(meaning.op));
+  graph::Attribute& format = node.attributes.emplace_back();
+  format.name = graph::Text("format");
+  format.kind = static_cast<std::int32_t>(graph::AttributeKind::string);
+  format.value = formats::to_string(meaning.use);
+}
+
+std::int64_t to_operators(graph::Model& model) {
+  Meanings meanings;
+  std::erase_if(model.functions, [&](const graph::Function& function) {
+    auto meaning = meaning_of(function);
+    if (meaning) meanings.emplace(function.name.str(), *std::move(meaning));
+    return meanings.count(function.name.str()) != 0;
+  });
+  if (meanings.empty()) return 0;
+  for (graph::Function& function : model.functions) change_calls(function.nodes, meanings);
+  return change_calls(model.graph->nodes, meanings);
+}
+
+}  // namespace anybit::portable
