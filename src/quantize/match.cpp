@@ -33,6 +33,7 @@ constexpr Alias kAliases[] = {
     {"softplus", "Softplus"},
     {"softmax", "Softmax"},
     {"sigmoid", "Sigmoid"},
+    {"silu", "Swish"},
     {"embedding", "Gather"},
 };
 constexpr std::string_view kByKind[] = {"linear", "matmul", "bmm",           "conv1d",
