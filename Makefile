@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
-        bench-accuracy bench-quantize lint format check-all fuzz \
+        bench-accuracy bench-presets bench-quantize lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)
@@ -98,6 +98,12 @@ bench-accuracy:  ## What quantization costs in accuracy, beside ONNX Runtime's t
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_accuracy.py $(BENCH)
+
+bench-presets:  ## Every format as a recipe: size, accuracy and speed on real models (long)
+	@scripts/setup build test accuracy python models large-models data
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_presets.py $(BENCH)
 
 bench-quantize:  ## Time and memory of quantizing, beside ONNX Runtime's tool (minutes)
 	@scripts/setup build python models

@@ -75,7 +75,6 @@ std::span<const Descriptor> decode_descriptors() {
                                     .domain = kAnybit,
                                     .since = {1},
                                     .infer = infer,
-                                    .quantized = {{.input = 0, .scale = 1}},
                                     .run = run,
                                     .prepare = prepare_use}};
   return all;

@@ -169,6 +169,11 @@ class Quantizer {
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_));
     Model result = *model_;
     TRY(write(result, plan));
+    if (!plan.coded_values.empty())
+      report_.remarks.push_back(fmt::format(
+          "the inputs of products go through {} while the model runs, in float32: that takes time. A recipe "
+          "for weights alone runs faster",
+          plan.coded_values.front().use.format));
     note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);
     report_.quantize_seconds = watch_.lap();

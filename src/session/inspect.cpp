@@ -8,6 +8,7 @@
 #include "base/try.hpp"
 #include "graph/type.hpp"
 #include "ops/infer.hpp"
+#include "portable/to_operators.hpp"
 #include "session/inspect_parameters.hpp"
 #include "session/inspect_quantization.hpp"
 #include "session/model_access.hpp"
@@ -174,14 +175,16 @@ void describe_structure(const graph::Model& model, const ops::Inference& inferen
 
 }  // namespace
 
-Result<Inspection> inspect(const Model& model, const InspectOptions& options) noexcept {
+Result<Inspection> inspect(const Model& inspected, const InspectOptions& options) noexcept {
   return guarded([&]() -> Result<Inspection> {
-    const Model::Content& content = ModelAccess::content(model);
-    ops::Inference inference = TRY(ops::infer(content.model, {options.input_shapes, options.dims}));
+    const Model::Content& content = ModelAccess::content(inspected);
+    graph::Model model = content.model;  // shares its tensors' data
+    portable::to_operators(model);       // what the functions of ours mean says more than their nodes
+    ops::Inference inference = TRY(ops::infer(model, {options.input_shapes, options.dims}));
     Inspection result;
     describe_file(content, result);
-    describe_interface(*content.model.graph, inference, result);
-    count_parameters(content.model, result);
+    describe_interface(*model.graph, inference, result);
+    count_parameters(model, result);
     describe_nodes(inference, result);
     describe_structure(content.model, inference, result);
     result.problems = std::move(inference.problems);

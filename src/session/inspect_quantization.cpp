@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "anybit/formats.hpp"
+#include "formats/use.hpp"
 #include "graph/attribute.hpp"
 #include "ops/table.hpp"
 
@@ -96,6 +98,32 @@ void QuantizationSurvey::add(const NodeFacts& facts, const ops::QuantizedTensor&
   const ops::Dim count = value->shape ? ops::product(*value->shape) : ops::Dim();
   found.elements = count.size.value_or(0);
   if (packed && bits <= 8) found.elements = found.elements / bits * 8;
+  merge(found);
+}
+
+// A tensor in a number format of ours, which the node's attribute tells.
+void QuantizationSurvey::add_coded(const NodeFacts& facts) {
+  const graph::Node& node = *facts.node;
+  const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));
+  Inspection::Quantized found;
+  found.role = node.op_type == "Decode" ? "weight" : "activation";
+  found.by = node.op_type.str();
+  found.tensors = 1;
+  if (use.ok()) {
+    const auto info = describe_format(use->format, use->parameters);
+    found.type = use->format;
+    found.granularity =
+        name_of(use->grouping.granularity.value_or(info.ok() ? info->granularity : Granularity::tensor));
+    if (found.granularity == "block")
+      found.block = use->grouping.block_size.value_or(info.ok() ? info->block_size : 0);
+  }
+  const Value* value = output_at(facts, 0);
+  const ops::Dim count = value && value->shape ? ops::product(*value->shape) : ops::Dim();
+  found.elements = count.size.value_or(0);
+  merge(found);
+}
+
+void QuantizationSurvey::merge(const Inspection::Quantized& found) {
   const std::string key = fmt::format("{}|{}|{}|{}|{}|{}|{}", found.role, found.type, found.granularity,
                                       found.block, found.symmetry, found.scale, found.by);
   const auto [group, fresh] = groups_.emplace(key, found);
@@ -106,12 +134,7 @@ void QuantizationSurvey::add(const NodeFacts& facts, const ops::QuantizedTensor&
 
 void QuantizationSurvey::pass(const NodeFacts& facts) {
   const graph::Node& node = *facts.node;
-  if (node.domain == kOwnDomain) {
-    Inspection::Quantized& group = groups_["operator|" + node.op_type.str()];
-    group.role = "operator";
-    group.by = node.op_type.str();
-    group.tensors += 1;
-  }
+  if (node.domain == kOwnDomain) return add_coded(facts);
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor) return;
   for (const ops::QuantizedTensor& where : descriptor->quantized) add(facts, where);

@@ -19,6 +19,8 @@ class QuantizationSurvey {
 
  private:
   void add(const ops::NodeFacts& facts, const ops::QuantizedTensor& where);
+  void add_coded(const ops::NodeFacts& facts);
+  void merge(const Inspection::Quantized& found);
 
   const ConstantFlow& flow_;
   std::unordered_set<const void*> seen_;  // a tensor counts once: where it is made, or first used

@@ -1,0 +1,138 @@
+"""Every recipe that needs no samples, on real models: how small the weights get, what it costs, how fast it runs.
+
+    python bench/bench_presets.py [--only TEXT] [--tasks digits …] [--write docs/accuracy.md]
+
+Models are cast directly: no calibration, no training. Results are kept in build/presets/results.json, so that a table
+may be made in several runs.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import numpy as np
+import onnxruntime
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
+
+from accuracy import images, models, sentences, words  # noqa: E402
+
+WORK = ROOT / "build" / "presets"
+PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
+RUNS = 20  # of each model, in turns; the best counts
+
+
+def recipes():
+    listed = json.loads(subprocess.run([str(PROGRAM), "recipes", "--json"], check=True, capture_output=True).stdout)
+    names = [one["name"] for one in listed]
+    return names[names.index("mxfp4"):]
+
+
+def quantized(task, recipe, folder):
+    """The file, and the share of the float bytes that the quantized weights take."""
+    made = folder / f"{recipe}.onnx"
+    told = subprocess.run([str(PROGRAM), "quantize", str(task.model), "-o", str(made), "--recipe", recipe, "--json"],
+                          check=True, capture_output=True).stdout
+    weights = json.loads(told)["weights"]
+    before, after = (sum(one[f"bytes_{when}"] for one in weights) for when in ("before", "after"))
+    return made, after / before
+
+
+def seconds(runs):
+    """The best time of each function, taken in turns."""
+    best = [float("inf")] * len(runs)
+    for _ in range(RUNS):
+        for k, run in enumerate(runs):
+            begin = time.perf_counter()
+            run()
+            best[k] = min(best[k], time.perf_counter() - begin)
+    return best
+
+
+def runs_elsewhere(path, feeds, ours):
+    """How far ONNX Runtime's outputs of the same file are from ours, relative to the largest."""
+    theirs = models.session(path, optimized=False)(feeds)
+    return max(float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-30)) for a, b in zip(theirs, ours))
+
+
+def measure(task, recipe):
+    folder = WORK / task.name
+    folder.mkdir(parents=True, exist_ok=True)
+    made, share = quantized(task, recipe, folder)
+    feeds = next(iter(task.samples()))
+    run, plain = models.executor(made), models.executor(task.model)
+    slow, fast = seconds([lambda: run(feeds), lambda: plain(feeds)])
+    return {"share": share, "scores": task.scores(run), "speed": fast / slow,
+            "elsewhere": runs_elsewhere(made, feeds, run(feeds))}
+
+
+def table(tasks, names, results):
+    head = ["recipe"]
+    for task in tasks:
+        head += [f"{task.name}: weights", task.measures[0].name, "speed"]
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for name in ["float", *names]:
+        cells = [name]
+        for task in tasks:
+            one, unit = results.get(f"{task.name}|{name}"), task.measures[0]
+            if one is None:
+                cells += ["", "", ""]
+                continue
+            score = f"{one['scores'][0]:.{unit.digits}f} {unit.unit}".strip()
+            cells += [f"{one['share']:.3f} ×", score, f"{one['speed']:.2f} ×"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def verdicts(tasks, names, results):
+    there = [one for task in tasks for name in names if (one := results.get(f"{task.name}|{name}"))]
+    if not there:
+        return []
+    worst = max(one["elsewhere"] for one in there)
+    return [f"ONNX Runtime {onnxruntime.__version__} ran all {len(there)} files, with nothing installed; its outputs "
+            f"differ from anybit's by at most {worst:.1e} of the largest."]
+
+
+def write(document, lines):
+    text = document.read_text()
+    begin, end = "<!-- presets: begin -->", "<!-- presets: end -->"
+    head, rest = text.split(begin)
+    document.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="recipes whose name holds this")
+    parser.add_argument("--tasks", nargs="+", default=["digits", "cifar", "words", "sentences"])
+    parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
+    parser.add_argument("--again", action="store_true", help="measure what is there already, too")
+    options = parser.parse_args()
+    tasks = [task for family in (images, words, sentences) for task in family.tasks() if task.name in options.tasks]
+    WORK.mkdir(parents=True, exist_ok=True)
+    kept = WORK / "results.json"
+    results = json.loads(kept.read_text()) if kept.exists() else {}
+    names = recipes()
+    for task in tasks:
+        if f"{task.name}|float" not in results:
+            scores = task.scores(models.executor(task.model))
+            results[f"{task.name}|float"] = {"share": 1, "scores": scores, "speed": 1, "elsewhere": 0}
+        for name in names:
+            key = f"{task.name}|{name}"
+            if options.only not in name or (key in results and not options.again):
+                continue
+            begin = time.time()
+            results[key] = measure(task, name)
+            print(f"{key}: {results[key]} ({time.time() - begin:.0f} s)", flush=True)
+            kept.write_text(json.dumps(results, indent=1))
+    lines = table(tasks, names, results) + ["", *verdicts(tasks, names, results)]
+    print("\n".join(lines))
+    if options.write:
+        write(options.write, lines)
+
+
+if __name__ == "__main__":
+    main()
