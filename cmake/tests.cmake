@@ -34,6 +34,13 @@ if(NOT ANYBIT_CODECS_ONLY)
   target_link_libraries(executor_library PRIVATE anybit_with_passes anybit_with_onnx)
 endif()
 
+# The functions of ai.anybit, in models, for tests in Python.
+if(NOT ANYBIT_CODECS_ONLY)
+  add_library(portable_library SHARED ${PROJECT_SOURCE_DIR}/tests/portable/portable_library.cpp)
+  target_compile_options(portable_library PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(portable_library PRIVATE anybit_with_portable anybit_with_onnx anybit_with_kernels)
+endif()
+
 # Small programs that load and save models, driven by tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)

@@ -1,17 +1,108 @@
 #include "portable/portable.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/try.hpp"
+#include "portable/codes.hpp"
+#include "portable/table.hpp"
 
 namespace anybit::portable {
+namespace {
+
+constexpr std::string_view kDomain = "ai.anybit";
+
+// A format made ready, with the row of its family.
+struct Ready {
+  const formats::Descriptor* format = nullptr;
+  const Descriptor* family = nullptr;
+  formats::Values values;
+  std::shared_ptr<const formats::Codec> codec;
+  formats::Rounding rounding = formats::Rounding::half_even;
+  Layout layout;
+  Setup setup() const { return {*codec, values, rounding}; }
+};
+
+Result<Ready> ready(const formats::Use& use) {
+  Ready made;
+  made.format = TRY(formats::find(use.format));
+  for (const Descriptor* one : table()) {
+    if (one->family == made.format->family) made.family = one;
+  }
+  if (!made.family) return error_at(Code::unsupported, {}, fmt::format("{} has no function", use.format));
+  made.values = TRY(formats::complete(*made.format, use.parameters));
+  made.codec = TRY(made.format->make(made.values));
+  made.rounding = made.codec->rounding(use.rounding);
+  made.layout = TRY(layout_of(use, *made.format));
+  return made;
+}
+
+bool is_plain(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+// Texts that differ in other signs than these may look alike: they get a few digits of their hash.
+std::string name_of(std::string_view op, const std::string& text) {
+  std::string name = fmt::format("{}_{}", op, text);
+  const bool ambiguous = std::any_of(text.begin(), text.end(),
+                                     [](char c) { return !is_plain(c) && c != '_' && c != ' ' && c != '='; });
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !is_plain(c); }, '_');
+  if (ambiguous) {
+    Sha256 hash;
+    hash.update(text);
+    name += "_" + hash.hex().substr(0, 8);
+  }
+  return name;
+}
+
+graph::Function named(std::string_view op, const formats::Use& use, graph::Function function) {
+  const std::string text = formats::to_string(use);
+  function.name = graph::Text(name_of(op, text));
+  function.domain = graph::Text(kDomain);
+  function.doc = graph::Text(text);
+  return function;
+}
+
+}  // namespace
+
+bool before(const Descriptor& a, const Descriptor& b) { return a.family < b.family; }
 
 Result<graph::Function> quantize_dequantize(const formats::Use& use) {
-  return error_at(Code::unsupported, {}, fmt::format("{} has no function yet", use.format));
+  Ready made = TRY(ready(use));
+  if (made.rounding == formats::Rounding::stochastic) {
+    return error_at(
+        Code::unsupported, {},
+        fmt::format("{}: stochastic rounding has no function: ONNX has no generator that is the same "
+                    "everywhere",
+                    use.format),
+        "rounding half_even, half_away, half_up, toward_zero or floor");
+  }
+  if (made.codec->words(1) == 0) made.layout = {};  // nothing is shared
+  Body body;
+  const Value x = body.input("x");
+  const Groups groups(made.layout, shape(x));
+  const Value laid_out = groups.split(to_double(x), body.real(made.family->padding));
+  const Value result = to_single(TRY(made.family->quantize(made.setup(), groups, laid_out)));
+  const bool as_it_is = made.layout.granularity == formats::Granularity::element;
+  return named("QuantizeDequantize", use, std::move(body).finish(as_it_is ? result : groups.join(result)));
 }
 
 Result<graph::Function> decode(const formats::Use& use) {
-  return error_at(Code::unsupported, {}, fmt::format("{} has no function yet", use.format));
+  const Ready made = TRY(ready(use));
+  TRY(made.codec->packable());
+  Body body;
+  const Value packed = body.input("codes");
+  std::vector<Value> fields;
+  for (const formats::Field& field : made.codec->fields(1)) {
+    if (field.stored_bits > 0) fields.push_back(body.input(field.name));
+  }
+  const Value coded = body.attribute("coded");
+  const Value dims = body.attribute("dims");
+  const Groups groups(made.layout, coded);
+  const Value rows = unpack(packed, made.codec->bits(), groups.row_length());
+  const Value codes = groups.split_rows(rows, to_index(body.integer(0)));
+  const Value result = to_single(made.family->decode(made.setup(), groups, codes, fields));
+  return named("Decode", use, std::move(body).finish(reshape(groups.join(result), dims)));
 }
-
-std::optional<Meaning> meaning_of(const graph::Function&) { return std::nullopt; }
 
 }  // namespace anybit::portable

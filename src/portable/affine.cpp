@@ -1,0 +1,132 @@
+// Affine integers: clamp(round(x / scale) + zero point), the scale from the range of the values. Divisions
+// that the format has in float32 are in float32 here.
+#include "formats/affine.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "formats/sums.hpp"
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::AffineCodec;
+using formats::AffineLayout;
+using formats::Flavour;
+using formats::MinifloatLayout;
+using formats::Rounding;
+using formats::ScaleKind;
+
+constexpr double kLargest = std::numeric_limits<float>::max();
+
+// Floats with these significant bits and the exponents of float32.
+MinifloatLayout scale_layout(int bits) { return {8, bits - 1, 127, Flavour::inf}; }
+
+int significant_bits(ScaleKind kind) {
+  switch (kind) {
+    case ScaleKind::float16:
+      return 11;
+    case ScaleKind::bfloat16:
+      return 8;
+    case ScaleKind::multiplier15:
+      return 15;
+    case ScaleKind::power_of_two:
+    case ScaleKind::power_of_two_ceil:
+      return 1;
+    case ScaleKind::float32:
+    case ScaleKind::multiplier31:
+      break;
+  }
+  return 24;
+}
+
+Value of_kind(const Value& scale, ScaleKind kind) {
+  const double most = std::ldexp(1, 127);
+  const Value power = power_below(scale, -126, 127);
+  switch (kind) {
+    case ScaleKind::float16:
+      return max(to_minifloat(scale, formats::kFloat16, Rounding::half_even), formats::kFloat16.smallest());
+    case ScaleKind::bfloat16:
+    case ScaleKind::multiplier15:
+      return to_minifloat(scale, scale_layout(significant_bits(kind)), Rounding::half_even);
+    case ScaleKind::power_of_two:
+      return min(nearest_power(scale, -126, 127), most);
+    case ScaleKind::power_of_two_ceil:
+      return min(where(greater(scale, power), power * 2, power), most);
+    case ScaleKind::float32:
+    case ScaleKind::multiplier31:
+      break;
+  }
+  return scale;
+}
+
+// No scale at which so many steps are more than float32 holds.
+Value within_float32(const Value& scale, const Value& steps, ScaleKind kind) {
+  const Value limit = (scale.body().real(kLargest)) / steps;
+  const Value unit = power_below(limit, 100, 127) * std::ldexp(1, 1 - significant_bits(kind));
+  return where(greater(scale, limit), floor(limit / unit) * unit, scale);
+}
+
+// All of them float64, and as many axes as the layout.
+struct Parameters {
+  Value scale, zero_point;
+};
+
+Parameters choose(const Setup& setup, const AffineCodec& codec, const Groups& groups, const Value& numbers) {
+  const AffineLayout& layout = codec.layout();
+  Body& body = numbers.body();
+  const int lowest = layout.lowest(), highest = layout.highest(), middle = layout.fixed_zero_point();
+  const Value low = groups.smallest(numbers);
+  const Value high = groups.largest(numbers);
+  const Value width = layout.symmetric ? max(-low, high) : high - low;
+  const double steps = layout.symmetric ? highest - middle : highest - lowest;
+  const float eps = std::max(static_cast<float>(formats::real(setup.values, "eps")), formats::kSmallestScale);
+  const Value wanted = max(to_double(to_single(width / steps)), eps);
+  const Value scale = of_kind(wanted, codec.kind());
+  const Value nothing = equal(width, 0);
+  Value zero_point = body.real(middle), reach = body.real(steps);
+  if (!layout.symmetric) {
+    const Value zero = body.real(lowest) - to_double(to_single(low) / to_single(scale));
+    zero_point = where(nothing, lowest, round(clip(zero, lowest, highest)));
+    reach = max(body.real(highest) - zero_point, zero_point - lowest);
+  }
+  // Groups of zeros alone get the largest scale of the others, or 1.
+  const Value chosen = where(nothing, 0, within_float32(scale, reach, codec.kind()));
+  const Value largest = max(reduce("ReduceMax", chosen, {}), 0);
+  const Value stand_in = where(equal(largest, 0), 1, largest);
+  return {where(nothing, stand_in, chosen), zero_point};
+}
+
+Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+  const auto& codec = dynamic_cast<const AffineCodec&>(setup.codec);
+  const AffineLayout& layout = codec.layout();
+  const auto [scale, zero_point] = choose(setup, codec, groups, only_finite(x));
+  const Value divisor = to_single(scale);
+  const Value quotient = to_double(to_single(where(is_nan(x), 0, x)) / divisor);
+  const Value steps = rounded(quotient, setup.rounding);
+  const Value low = x.body().real(layout.lowest()) - zero_point;
+  const Value high = x.body().real(layout.highest()) - zero_point;
+  return to_single(without_negative_zero(min(max(steps, low), high))) * divisor;
+}
+
+Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  const auto& codec = dynamic_cast<const AffineCodec&>(setup.codec);
+  const AffineLayout& layout = codec.layout();
+  const Value number = integers(codes, layout.bits, layout.is_signed);
+  const Value steps = layout.symmetric
+                          ? layout.fixed_zero_point() == 0 ? number : number - layout.fixed_zero_point()
+                          : number - to_double(groups.spread(fields[1]));
+  return to_single(steps) * to_single(groups.spread(fields[0]));
+}
+
+}  // namespace
+
+std::span<const Descriptor> affine_descriptors() {
+  static const Descriptor all[] = {{.family = "affine", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

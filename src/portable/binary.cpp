@@ -1,0 +1,40 @@
+// Binary: +1 or -1 by the sign, or 1 or 0; times the mean magnitude if it is scaled.
+#include "formats/binary.hpp"
+
+#include <limits>
+
+#include "portable/codes.hpp"
+#include "portable/means.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::BinaryCodec;
+
+Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+  const auto& codec = dynamic_cast<const BinaryCodec&>(setup.codec);
+  const Value scale = codec.scaled() ? mean_as_scale(sum_magnitudes(groups, x), 0) : x.body().real(1);
+  // NaN is on neither side, and so is plus.
+  if (codec.bipolar()) return where(less(x, 0), -scale, scale);
+  return where(x.body().op("LessOrEqual", {x, x.body().real(0)}), 0, scale);
+}
+
+Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  const std::uint32_t scale_of_one = formats::bits_of(1);
+  const Value elements = look_up(setup.codec, {&scale_of_one, 1}, codes);
+  return fields.empty() ? elements : elements * to_double(groups.spread(fields[0]));
+}
+
+}  // namespace
+
+std::span<const Descriptor> binary_descriptors() {
+  static const Descriptor all[] = {{.family = "binary",
+                                    .quantize = quantize,
+                                    .decode = decode,
+                                    .padding = std::numeric_limits<double>::quiet_NaN()}};
+  return all;
+}
+
+}  // namespace anybit::portable

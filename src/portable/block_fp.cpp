@@ -1,0 +1,51 @@
+// Block floating point: multiples of 2^(E - bits), E from the block's maximum.
+#include "formats/block_fp.hpp"
+
+#include <cmath>
+
+#include "portable/codes.hpp"
+#include "portable/fit.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::BlockFpCodec;
+using formats::BlockFpLayout;
+
+Value power_for(const BlockFpLayout& layout, const Value& largest) {
+  const int lowest = layout.lowest_exponent(), highest = layout.highest_exponent();
+  const auto clamped = [&](const Value& power) {
+    return clip(power, std::ldexp(1, lowest), std::ldexp(1, highest));
+  };
+  if (layout.rule == BlockFpLayout::Rule::fit)
+    return clamped(fitting_power(largest, layout.magnitude_bits(), std::min(lowest - 2, 126)));
+  const Value below = power_below(largest, std::min(lowest, 127), 127);
+  return clamped(where(greater(largest, below), below * 2, below));
+}
+
+Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+  const BlockFpLayout& layout = dynamic_cast<const BlockFpCodec&>(setup.codec).layout();
+  const Value numbers = finite(x);
+  const Value power = power_for(layout, groups.largest(abs(numbers)));
+  return with_sign_of(x, limited(to_fraction(numbers, layout.magnitude_bits(), power, setup.rounding)));
+}
+
+Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  const BlockFpLayout& layout = dynamic_cast<const BlockFpCodec&>(setup.codec).layout();
+  std::vector<double> steps;
+  for (int e = layout.lowest_exponent(); e <= layout.highest_exponent(); ++e)
+    steps.push_back(std::ldexp(1, e - layout.magnitude_bits()));
+  const auto [sign, magnitude] = sign_magnitude(codes, layout.width);
+  return limited(magnitude * look_up(steps, to_index(groups.spread(fields[0])))) * sign;
+}
+
+}  // namespace
+
+std::span<const Descriptor> block_fp_descriptors() {
+  static const Descriptor all[] = {{.family = "block_fp", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

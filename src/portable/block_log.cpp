@@ -1,0 +1,49 @@
+// Block logarithmic: powers of two, as many as there are codes, down from the one nearest to the block's
+// maximum.
+#include "formats/block_log.hpp"
+
+#include <cmath>
+
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::BlockLogCodec;
+
+Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+  const auto& codec = dynamic_cast<const BlockLogCodec&>(setup.codec);
+  const int highest = codec.highest_code();
+  const Value numbers = finite(x), a = abs(numbers);
+  // 2^(highest - bias), what the highest code stands for; float32 has no 2^128.
+  const Value nearest = min(nearest_power(groups.largest(a), -149, 127), std::ldexp(1, 127));
+  const Value top = clip(nearest, std::ldexp(1, highest - codec.highest_bias()),
+                         std::ldexp(1, highest - codec.lowest_bias()));
+  const Value bottom = top * std::ldexp(1, -highest);
+  const Value least = codec.with_zero() ? bottom * 2 : bottom;
+  const Value magnitude = limited(min(max(nearest_power(a, -149, 127), least), top));
+  if (!codec.with_zero()) return where(less(numbers, 0), -magnitude, magnitude);
+  return with_sign_of(x, where(less(a, bottom), 0, magnitude));
+}
+
+Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  const auto& codec = dynamic_cast<const BlockLogCodec&>(setup.codec);
+  std::vector<double> powers;
+  for (int bias = codec.lowest_bias(); bias <= codec.highest_bias(); ++bias)
+    powers.push_back(std::ldexp(1, -bias));
+  const std::uint32_t no_bias = 0;
+  const Value elements = look_up(codec, {&no_bias, 1}, codes);
+  const Value magnitude = limited(abs(elements) * look_up(powers, to_index(groups.spread(fields[0]))));
+  return magnitude * signs(codes, codec.bits());
+}
+
+}  // namespace
+
+std::span<const Descriptor> block_log_descriptors() {
+  static const Descriptor all[] = {{.family = "block_log", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

@@ -1,0 +1,43 @@
+// Block minifloats: x / 2^T to the nearest minifloat whose top binade starts at 1, then times 2^T; 2^T is the
+// power of two below the block's maximum.
+#include "formats/block_minifloat.hpp"
+
+#include <cmath>
+
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::BlockMinifloatCodec;
+using formats::MinifloatLayout;
+
+Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+  const auto& codec = dynamic_cast<const BlockMinifloatCodec&>(setup.codec);
+  const int top_field = (1 << codec.layout(0).exponent_bits) - 1;
+  const Value numbers = finite(x);
+  const Value top =
+      clip(power_below(groups.largest(abs(numbers)), -149, 127),
+           std::ldexp(1, top_field - codec.highest_bias()), std::ldexp(1, top_field - codec.lowest_bias()));
+  return with_sign_of(x, limited(to_minifloat(numbers / top, codec.layout(top_field), setup.rounding) * top));
+}
+
+Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  const auto& codec = dynamic_cast<const BlockMinifloatCodec&>(setup.codec);
+  std::vector<double> powers;
+  for (int bias = codec.lowest_bias(); bias <= codec.highest_bias(); ++bias)
+    powers.push_back(std::ldexp(1, -bias));
+  const Value elements = abs(minifloats(codes, codec.layout(0)));
+  return limited(elements * look_up(powers, to_index(groups.spread(fields[0])))) * signs(codes, codec.bits());
+}
+
+}  // namespace
+
+std::span<const Descriptor> block_minifloat_descriptors() {
+  static const Descriptor all[] = {{.family = "block_minifloat", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

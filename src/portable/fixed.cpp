@@ -1,0 +1,51 @@
+// Fixed point: clip(round(x · 2^frac)) / 2^frac.
+#include "formats/fixed.hpp"
+
+#include <cmath>
+
+#include "base/error.hpp"
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::FixedCodec;
+using formats::FixedLayout;
+
+bool has_own_frac(const formats::Codec& codec) { return codec.words(1) == 0; }
+
+Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+  const auto& codec = dynamic_cast<const FixedCodec&>(setup.codec);
+  const FixedLayout& layout = codec.layout();
+  if (!has_own_frac(codec)) {
+    return error_at(Code::unsupported, {},
+                    "fixed point whose binary point is found in the values (frac=auto) has no function",
+                    "frac=half, or the number of places after the point");
+  }
+  const double unit = std::ldexp(1, codec.frac({}));
+  const Value steps = rounded(finite(x) * unit, setup.rounding);
+  return without_negative_zero(clip(steps, layout.lowest(), layout.highest())) / unit;
+}
+
+Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  const auto& codec = dynamic_cast<const FixedCodec&>(setup.codec);
+  const FixedLayout& layout = codec.layout();
+  const Value number = integers(codes, layout.bits, layout.is_signed);
+  if (has_own_frac(codec)) return number * std::ldexp(1, -codec.frac({}));
+  std::vector<double> steps;
+  for (int frac = layout.fewest_places(); frac <= layout.most_places(); ++frac)
+    steps.push_back(std::ldexp(1, -frac));
+  const Value frac = to_double(groups.spread(fields[0]));
+  return number * look_up(steps, to_index(frac - layout.fewest_places()));
+}
+
+}  // namespace
+
+std::span<const Descriptor> fixed_descriptors() {
+  static const Descriptor all[] = {{.family = "fixed", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

@@ -1,0 +1,20 @@
+// Means of magnitudes, as binary and ternary formats take them: in float64, over the finite values alone. The
+// order of the additions is the runtime's own, so that a mean may differ in the last bit of a float64; it
+// shows only where that decides how the mean is rounded to float32, or on which side of it a value lies.
+#pragma once
+
+#include "portable/groups.hpp"
+
+namespace anybit::portable {
+
+struct MagnitudeSum {
+  Value sum, count;
+};
+// Of the finite values for which `counted` holds: all of the group, or those beyond a threshold.
+MagnitudeSum sum_magnitudes(const Groups& groups, const Value& x);
+MagnitudeSum sum_magnitudes_above(const Groups& groups, const Value& x, const Value& threshold);
+
+// As a scale: the mean as float32, at least the smallest normal one; `otherwise` for the mean of nothing.
+Value mean_as_scale(const MagnitudeSum& all, double otherwise);
+
+}  // namespace anybit::portable

@@ -1,0 +1,63 @@
+// Minifloats: to the nearest multiple of the step that a value's binade has.
+#include "formats/minifloat.hpp"
+
+#include <cmath>
+
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::E8m0Codec;
+using formats::Flavour;
+using formats::kInfinity;
+using formats::kNan;
+using formats::MinifloatCodec;
+using formats::MinifloatLayout;
+
+Value quantize_powers(const Setup& setup, const E8m0Codec& codec, const Value& x) {
+  const double least = std::ldexp(1, -127), most = std::ldexp(1, 127);
+  const Value a = max(finite(x), least);
+  const Value below = power_below(a, -127, 127);
+  Value result = rounded(a / below, setup.rounding) * below;
+  if (codec.saturate()) {
+    result = clip(result, least, most);
+  } else {
+    result = where(either(greater(result, most), is_infinite(x)), kNan, result);
+    result = where(greater(x, 0), result, kNan);
+  }
+  return where(is_nan(x), kNan, result);
+}
+
+Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+  if (const auto* powers = dynamic_cast<const E8m0Codec*>(&setup.codec))
+    return quantize_powers(setup, *powers, x);
+  const auto& codec = dynamic_cast<const MinifloatCodec&>(setup.codec);
+  const MinifloatLayout& layout = codec.layout();
+  const Value numbers = finite(x);
+  Value result = to_unbounded_minifloat(numbers, layout, setup.rounding);
+  if (codec.saturate() || layout.flavour == Flavour::finite) {
+    result = clip(result, -layout.largest(), layout.largest());
+  } else {
+    const Value too_large = either(greater(abs(result), layout.largest()), is_infinite(x));
+    result = where(too_large, layout.flavour == Flavour::inf ? kInfinity : kNan, result);
+  }
+  if (layout.flavour != Flavour::finite) result = where(is_nan(x), kNan, result);
+  return layout.flavour == Flavour::fnuz ? without_negative_zero(result) : with_sign_of(x, result);
+}
+
+Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<const Value>) {
+  if (setup.codec.bits() <= kMostTableBits) return look_up(setup.codec, {}, codes);
+  return minifloats(codes, dynamic_cast<const MinifloatCodec&>(setup.codec).layout());
+}
+
+}  // namespace
+
+std::span<const Descriptor> minifloat_descriptors() {
+  static const Descriptor all[] = {{.family = "minifloat", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

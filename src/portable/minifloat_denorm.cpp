@@ -1,0 +1,46 @@
+// Minifloats without a hidden one: to the nearest multiple of 2^(E - m), E the smallest with |x| < 2^E.
+#include "formats/minifloat_denorm.hpp"
+
+#include <cmath>
+
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::DenormCodec;
+using formats::DenormLayout;
+
+Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+  const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
+  const Value numbers = finite(x);
+  // The power below is that of E - 1.
+  const Value below = power_below(abs(numbers), layout.lowest_exponent() - 1, layout.highest_exponent() - 1);
+  const Value step = below * std::ldexp(1, 1 - layout.mantissa_bits);
+  const Value result =
+      clip(rounded(numbers / step, setup.rounding) * step, -layout.largest(), layout.largest());
+  return with_sign_of(x, result);
+}
+
+Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<const Value>) {
+  if (setup.codec.bits() <= kMostTableBits) return look_up(setup.codec, {}, codes);
+  const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
+  const auto [sign, magnitude] = sign_magnitude(codes, layout.bits());
+  std::vector<double> steps;
+  for (int field = 0; field < 1 << layout.exponent_bits; ++field)
+    steps.push_back(std::ldexp(1, field - layout.bias - layout.mantissa_bits));
+  const double unit = std::ldexp(1, layout.mantissa_bits);
+  const Value field = floor(magnitude / unit);
+  return (magnitude - field * unit) * look_up(steps, to_index(field)) * sign;
+}
+
+}  // namespace
+
+std::span<const Descriptor> minifloat_denorm_descriptors() {
+  static const Descriptor all[] = {{.family = "minifloat_denorm", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

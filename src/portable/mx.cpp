@@ -1,0 +1,82 @@
+// OCP Microscaling: x / 2^E to the nearest element, then times 2^E, which comes from the block's maximum.
+#include "formats/mx.hpp"
+
+#include <cmath>
+
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::MxCodec;
+using formats::MxOptions;
+using formats::Nonfinite;
+using formats::ScaleOverflow;
+using formats::ScaleRule;
+
+constexpr double kFraction = 64;  // an int8 element counts these parts of 1
+
+// 2^E.
+Value scale_for(const MxCodec& codec, const Value& largest) {
+  const MxOptions& options = codec.options();
+  const int emax = codec.element().largest_exponent();
+  const bool clamped = options.scale_overflow != ScaleOverflow::unclamped;
+  Value power = power_below(largest, clamped ? MxCodec::kLowestExponent + emax : -149, 127);
+  if (options.scale_rule == ScaleRule::ceil) power = where(greater(largest, power), power * 2, power);
+  if (options.scale_rule == ScaleRule::even) {
+    const double carries = 2 - std::ldexp(1, -codec.element().mantissa_bits() - 1);
+    power = where(at_least(largest, power * carries), power * 2, power);
+  }
+  const Value scale = power * std::ldexp(1, -emax);
+  const double most = std::ldexp(1, MxCodec::kHighestExponent);
+  return options.scale_overflow == ScaleOverflow::nan ? where(greater(scale, most), formats::kNan, scale)
+                                                      : min(scale, most);
+}
+
+Value nearest_element(const Setup& setup, const MxCodec& codec, const Value& x) {
+  if (!codec.element().integer) return to_minifloat(x, codec.element().layout, setup.rounding);
+  const double lowest = codec.options().symmetric ? -127 : -128;
+  return without_negative_zero(clip(rounded(x * kFraction, setup.rounding), lowest, 127)) / kFraction;
+}
+
+Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+  const auto& codec = dynamic_cast<const MxCodec&>(setup.codec);
+  const bool by_element = codec.options().nonfinite == Nonfinite::element;
+  const Value numbers = by_element ? only_finite(x) : finite(x);
+  const Value scale = scale_for(codec, groups.largest(abs(numbers)));
+  // A scale of NaN comes in only at the end: there is no element for x / NaN.
+  const bool may_be_nan = codec.options().scale_overflow == ScaleOverflow::nan;
+  const Value divisor = may_be_nan ? where(is_nan(scale), 1, scale) : scale;
+  const Value elements = nearest_element(setup, codec, numbers / divisor);
+  const auto all_finite_or_nan = [&] { return limited(elements * (scale + groups.sum(x * 0))); };
+  const Value result = by_element ? where(either(is_nan(x), is_infinite(x)), x, limited(elements * scale))
+                                  : all_finite_or_nan();
+  return codec.element().integer ? result : with_sign_of(x, result);
+}
+
+Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  const auto& codec = dynamic_cast<const MxCodec&>(setup.codec);
+  std::vector<double> scales;
+  for (int code = 0; code < 255; ++code) scales.push_back(std::ldexp(1, code + MxCodec::kLowestExponent));
+  scales.push_back(formats::kNan);
+  const std::uint32_t no_shift = 0;
+  const Value elements = look_up(setup.codec, {&no_shift, 1}, codes);
+  const Value scale = look_up(scales, to_index(groups.spread(fields[0])));
+  if (codec.element().integer) return limited(elements * scale);
+  const Value magnitude = abs(elements) * scale;
+  const bool infinite = codec.element().layout.flavour == formats::Flavour::inf;
+  const Value result =
+      infinite ? where(is_infinite(elements), magnitude, limited(magnitude)) : limited(magnitude);
+  return result * signs(codes, codec.bits());
+}
+
+}  // namespace
+
+std::span<const Descriptor> mx_descriptors() {
+  static const Descriptor all[] = {{.family = "mx", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

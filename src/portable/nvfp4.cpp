@@ -1,0 +1,53 @@
+// nvfp4: e2m1 elements of x / (block scale · tensor scale). Scales are not powers of two: the order of the
+// float32 operations is the format's.
+#include "formats/nvfp4.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "portable/codes.hpp"
+#include "portable/numbers.hpp"
+#include "portable/table.hpp"
+
+namespace anybit::portable {
+namespace {
+
+using formats::Nvfp4Codec;
+using formats::Rounding;
+
+Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+  Body& body = x.body();
+  const Value numbers = finite(x), a = abs(numbers);
+  const Value largest = max(reduce("ReduceMax", a, {}), 0);
+  const Value shared = to_single(largest) / body.single(6 * 448);
+  const Value least = body.single(std::numeric_limits<float>::denorm_min());
+  const Value tensor_scale = to_single(where(equal(largest, 0), 1, to_double(max(shared, least))));
+  const Value wanted = to_single(groups.largest(a)) / body.single(6) / tensor_scale;
+  const Value block_scale = to_minifloat(finite(to_double(wanted)), Nvfp4Codec::kScale, Rounding::half_even);
+  const Value step = to_single(block_scale) * tensor_scale;
+  const Value nothing = equal(step, body.single(0));
+  const Value divisor = where(nothing, body.single(1), step);
+  const Value quotient = finite(to_double(to_single(numbers) / divisor));
+  const Value elements = to_minifloat(quotient, Nvfp4Codec::kElement, setup.rounding);
+  return where(nothing, 0, limited(abs(elements) * to_double(step))) * where(nothing, 1, sign_of(x));
+}
+
+Value decode(const Setup&, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+  std::vector<double> elements, scales;
+  for (int code = 0; code < 16; ++code)
+    elements.push_back(std::fabs(Nvfp4Codec::kElement.decode(static_cast<formats::Code16>(code))));
+  for (int code = 0; code <= Nvfp4Codec::kScale.largest_code(); ++code)
+    scales.push_back(Nvfp4Codec::kScale.decode(static_cast<formats::Code16>(code)));
+  const Value scale = to_single(look_up(scales, to_index(groups.spread(fields[1]))));
+  return limited(look_up(elements, codes) * to_double(scale * fields[0])) *
+         signs(codes, Nvfp4Codec::kElement.bits());
+}
+
+}  // namespace
+
+std::span<const Descriptor> nvfp4_descriptors() {
+  static const Descriptor all[] = {{.family = "nvfp4", .quantize = quantize, .decode = decode}};
+  return all;
+}
+
+}  // namespace anybit::portable

@@ -1,0 +1,92 @@
+"""Models whose only node is a function of ai.anybit, what ONNX Runtime makes of them, and what the library does.
+
+    model, expected = decode_model("mxfp4_e2m1 axis=0", values)
+    assert same_bits(run(model), expected)
+"""
+import ctypes
+import os
+import pathlib
+
+import numpy as np
+import onnxruntime
+
+
+def _library():
+    build = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release"))
+    library = ctypes.CDLL(str((build / "lib" / "libportable_library.so").resolve()))
+    library.portable_error.restype = ctypes.c_char_p
+    library.portable_quantize_model.restype = library.portable_decode_model.restype = ctypes.c_void_p
+    return library
+
+
+LIBRARY = _library()
+
+
+class FunctionError(Exception):
+    """What the library said."""
+
+
+def _dims(shape):
+    return (ctypes.c_int64 * max(1, len(shape)))(*shape), ctypes.c_int(len(shape))
+
+
+def _address(array):
+    return None if array is None else ctypes.c_void_p(array.ctypes.data)
+
+
+def _bytes(address, length):
+    if not address:
+        raise FunctionError(LIBRARY.portable_error().decode())
+    return ctypes.string_at(address, length.value)
+
+
+def quantize_model(use, opset=0):
+    """y = QuantizeDequantize(x) in the function's own opset, or a later one."""
+    length = ctypes.c_size_t()
+    made = LIBRARY.portable_quantize_model(use.encode(), ctypes.c_int64(opset), ctypes.byref(length))
+    return _bytes(made, length)
+
+
+def quantize(use, values):
+    """What the library makes of float32 values."""
+    values = np.ascontiguousarray(values, np.float32)
+    out = np.empty_like(values)
+    if LIBRARY.portable_quantize(use.encode(), *_dims(values.shape), _address(values), _address(out)):
+        raise FunctionError(LIBRARY.portable_error().decode())
+    return out
+
+
+def decode_model(use, values, dims=None, codes=None, opset=0):
+    """y = Decode(the packed values), and what the library decodes. `codes`: packed bytes instead of the values'."""
+    values = np.ascontiguousarray(values, np.float32)
+    dims = values.shape if dims is None else dims
+    out = np.empty_like(values)
+    length = ctypes.c_size_t()
+    made = LIBRARY.portable_decode_model(use.encode(), *_dims(values.shape), *_dims(dims), _address(values),
+                                         _address(codes), ctypes.c_int64(opset), _address(out), ctypes.byref(length))
+    return _bytes(made, length), out.reshape(dims)
+
+
+def run(model, x=None):
+    """The model's output in ONNX Runtime, with nothing added to it."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return session.run(None, {} if x is None else {"x": x})[0]
+
+
+def same_bits(a, b):
+    """Bit for bit; a NaN is as good as another."""
+    assert a.dtype == b.dtype == np.float32
+    both_nan = np.isnan(a) & np.isnan(b)
+    return a.shape == b.shape and bool(np.all((a.view(np.uint32) == b.view(np.uint32)) | both_nan))
+
+
+def differences(x, given, expected):
+    """Some values where the two differ, for a message."""
+    if given.shape != expected.shape:
+        return f"shape {given.shape}, not {expected.shape}"
+    wrong = np.argwhere(~((given.view(np.uint32) == expected.view(np.uint32)) | (np.isnan(given) & np.isnan(expected))))
+    lines = [f"{tuple(at)}: {x[tuple(at)]!r} became {given[tuple(at)]!r}, not {expected[tuple(at)]!r}" for at in wrong[:5]]
+    return f"{len(wrong)} of {x.size} differ\n" + "\n".join(lines)

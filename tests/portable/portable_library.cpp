@@ -1,0 +1,147 @@
+// Models whose only node is a function of ai.anybit, and what the library makes of the same values, for tests
+// in Python through plain C calls. The last error is a string.
+#include <cstring>
+#include <string>
+
+#include "base/try.hpp"
+#include "kernels/stored_fields.hpp"
+#include "kernels/tensor_codec.hpp"
+#include "onnx/save.hpp"
+#include "portable/portable.hpp"
+
+using namespace anybit;
+
+namespace {
+
+thread_local std::string last_error, made;
+
+// Kept until the next call; null if there is none.
+const char* keep(Result<std::string> bytes, std::size_t* length) {
+  if (!bytes.ok()) {
+    last_error = bytes.error().text();
+    return nullptr;
+  }
+  made = std::move(bytes).value();
+  *length = made.size();
+  return made.data();
+}
+
+graph::OpsetImport import(std::string_view domain, std::int64_t version) {
+  graph::OpsetImport result;
+  result.domain = graph::Text(domain);
+  result.version = version;
+  return result;
+}
+
+graph::ValueInfo value_info(std::string_view name) {
+  graph::TensorType type;
+  type.element = static_cast<std::int32_t>(graph::ElementType::float32);
+  graph::ValueInfo info;
+  info.name = graph::Text(name);
+  info.type.emplace().kind = type;
+  return info;
+}
+
+// y = function(inputs); its opset is the function's, unless a later one is asked for.
+graph::Model model_of(graph::Function function, std::vector<std::string> inputs, std::int64_t opset) {
+  opset = std::max(opset, *function.opsets[0].version);
+  graph::Model model;
+  model.ir_version = 8;
+  model.opsets = {import("", opset), import("ai.anybit", 1)};
+  graph::Graph& graph = model.graph.emplace();
+  graph.name = graph::Text("one");
+  graph::Node& node = graph.nodes.emplace_back();
+  node.op_type = function.name;
+  node.domain = function.domain;
+  node.inputs = std::move(inputs);
+  node.outputs = {"y"};
+  graph.outputs.push_back(value_info("y"));
+  function.opsets[0].version = opset;
+  model.functions.push_back(std::move(function));
+  return model;
+}
+
+Result<std::string> quantize_model(const char* text, std::int64_t opset) {
+  graph::Model model =
+      model_of(TRY(portable::quantize_dequantize(TRY(formats::read_use(text)))), {"x"}, opset);
+  model.graph->inputs.push_back(value_info("x"));
+  return onnx::serialize(model);
+}
+
+Result<kernels::TensorCodec> codec_of(const formats::Use& use, const formats::Dims& dims) {
+  return kernels::TensorCodec::make(
+      use.format, dims, {.parameters = use.parameters, .grouping = use.grouping, .rounding = use.rounding});
+}
+
+void add_initializer(graph::Model& model, std::string_view name, std::string_view type,
+                     std::vector<std::int64_t> dims, std::vector<std::byte> bytes) {
+  graph::Tensor& tensor = model.graph->initializers.emplace_back();
+  tensor.name = graph::Text(name);
+  tensor.element = static_cast<std::int32_t>(graph::find_element_type(type)->type);
+  tensor.dims = std::move(dims);
+  tensor.data = Bytes::own(std::move(bytes));
+}
+
+void add_attribute(graph::Node& node, std::string_view name, const formats::Dims& values) {
+  graph::Attribute& one = node.attributes.emplace_back();
+  one.name = graph::Text(name);
+  one.kind = static_cast<std::int32_t>(graph::AttributeKind::integers);
+  one.value = values;
+}
+
+// `codes` replaces the packed codes of the values; null: they are what they are.
+Result<std::string> decode_model(const char* text, const formats::Dims& coded, const formats::Dims& dims,
+                                 const float* values, const std::uint8_t* codes, std::int64_t opset,
+                                 float* out) {
+  const formats::Use use = TRY(formats::read_use(text));
+  const kernels::TensorCodec codec = TRY(codec_of(use, coded));
+  const std::span<const float> all(values, static_cast<std::size_t>(codec.count()));
+  ThreadPool pool(1);
+  std::vector<std::uint8_t> packed(static_cast<std::size_t>(codec.packed_bytes()));
+  const auto parameters = codec.choose_and_pack(all, packed.data(), pool);
+  if (codes) std::memcpy(packed.data(), codes, packed.size());
+  codec.decode_packed(packed.data(), parameters, out, pool);
+
+  const std::vector<StoredField> fields = kernels::store(codec, parameters);
+  std::vector<std::string> inputs{"codes"};
+  for (const StoredField& field : fields) inputs.push_back(field.name);
+  graph::Model model = model_of(TRY(portable::decode(use)), inputs, opset);
+  const auto bytes = std::as_bytes(std::span(packed));
+  add_initializer(model, "codes", "uint8", {codec.packed_bytes()}, {bytes.begin(), bytes.end()});
+  for (const StoredField& field : fields)
+    add_initializer(model, field.name, field.type, field.dims, field.bytes);
+  add_attribute(model.graph->nodes[0], "coded", coded);
+  add_attribute(model.graph->nodes[0], "dims", dims);
+  return onnx::serialize(model);
+}
+
+Result<std::string> quantized(const char* text, const formats::Dims& dims, const float* values, float* out) {
+  const kernels::TensorCodec codec = TRY(codec_of(TRY(formats::read_use(text)), dims));
+  ThreadPool pool(1);
+  codec.choose_and_quantize({values, static_cast<std::size_t>(codec.count())}, out, pool);
+  return std::string();
+}
+
+formats::Dims dims_of(const std::int64_t* dims, int rank) { return {dims, dims + rank}; }
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT const char* portable_error() { return last_error.c_str(); }
+
+EXPORT const char* portable_quantize_model(const char* text, std::int64_t opset, std::size_t* length) {
+  return keep(quantize_model(text, opset), length);
+}
+EXPORT const char* portable_decode_model(const char* text, const std::int64_t* coded, int coded_rank,
+                                         const std::int64_t* dims, int rank, const float* values,
+                                         const std::uint8_t* codes, std::int64_t opset, float* out,
+                                         std::size_t* length) {
+  return keep(decode_model(text, dims_of(coded, coded_rank), dims_of(dims, rank), values, codes, opset, out),
+              length);
+}
+EXPORT int portable_quantize(const char* text, const std::int64_t* dims, int rank, const float* values,
+                             float* out) {
+  std::size_t length = 0;
+  return keep(quantized(text, dims_of(dims, rank), values, out), &length) != nullptr ? 0 : -1;
+}
