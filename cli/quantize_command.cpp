@@ -201,8 +201,8 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_option(
       "--emit", options->quantize.emit,
-      "qdq (QuantizeLinear and DequantizeLinear), qoperator (QLinearConv, …), portable (formats that "
-      "ONNX lacks as functions), packed (the same for anybit alone) [qdq]");
+      "portable (what ONNX lacks as functions), packed (the same for anybit alone), qdq (only ONNX's "
+      "own types), qoperator (QLinearConv, …) [portable]");
   app.add_option("--target", options->quantize.target,
                  "What it is for: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
   app.add_option("-m,--maccel", "-maccel=NNPA is --target nnpa")

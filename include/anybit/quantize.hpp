@@ -65,10 +65,11 @@ struct QuantizeOptions {
   // "generic", "ort", "nnpa", "ethos-u55-128", …, or the path of a YAML file that names one and adds
   // system_configuration and memory_mode.
   std::string target = "generic";
-  // "qdq": QuantizeLinear and DequantizeLinear around operators; "qoperator": QLinearConv and the like.
-  // Formats that ONNX lacks are functions that the model carries, so that any runtime runs it; "packed"
-  // leaves the functions out, for anybit alone. "portable" says the default by name.
-  std::string emit = "qdq";
+  // Integers are QuantizeLinear and DequantizeLinear around operators, formats that are types of ONNX go
+  // through Cast. What ONNX lacks is, by "portable", functions that the model carries, so that any runtime
+  // runs it; by "packed", operators that anybit alone has; by "qdq", an error. "qoperator": as qdq, with
+  // QLinearConv and the like where it can be.
+  std::string emit = "portable";
   int threads = 0;                 // 0: one for each core
   std::int64_t max_memory = 0;     // bytes for values while samples run; 0: no limit
   bool prepare = true;             // fold constants, batch norms and the like before

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "portable/to_operators.hpp"
 
@@ -20,11 +21,14 @@ graph::OpsetImport import_of(const char* domain, std::int64_t version) {
 }  // namespace
 
 Result<void> Functions::set_operator(graph::Node& node, std::string_view op, const formats::Use& use) {
+  if (mode_ == Mode::refused)
+    return error_at(Code::unsupported, {}, fmt::format("ONNX has no type for {}", use.format),
+                    "--emit portable writes it as a function of ONNX's operators");
   node.domain = graph::Text(kDomain);
   if (std::ranges::none_of(model_.opsets,
                            [](const graph::OpsetImport& one) { return one.domain.str() == kDomain; }))
     model_.opsets.push_back(import_of(kDomain, 1));
-  if (!portable_) {
+  if (mode_ == Mode::left_out) {
     portable::to_operator(node, {op, use});
     return {};
   }

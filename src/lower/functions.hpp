@@ -14,8 +14,12 @@ namespace anybit::lower {
 
 class Functions {
  public:
-  // `portable`: the model carries the functions. Its opset must be what they need, or newer.
-  Functions(graph::Model& model, bool portable) : model_(model), portable_(portable) {}
+  enum class Mode : std::uint8_t {
+    carried,   // the model has the functions. Its opset must be what they need, or newer
+    left_out,  // nodes of our operators alone
+    refused,   // neither: only what ONNX has
+  };
+  Functions(graph::Model& model, Mode mode) : model_(model), mode_(mode) {}
 
   // Makes `node` a QuantizeDequantize or a Decode of this use.
   Result<void> set_operator(graph::Node& node, std::string_view op, const formats::Use& use);
@@ -24,7 +28,7 @@ class Functions {
   void add(graph::Function function);
 
   graph::Model& model_;
-  const bool portable_;
+  const Mode mode_;
   std::set<std::string> added_;
 };
 

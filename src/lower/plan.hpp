@@ -57,6 +57,7 @@ struct CodedConstant {
   std::vector<Place> places;
   formats::Use use;
   std::vector<std::int64_t> coded, dims;  // the dimensions it was coded in, and those that it has
+  std::string compute;                    // "int8": products round their data on the fly
   graph::Tensor codes;
   std::vector<graph::Tensor> fields;  // what groups share, named after it
 };
@@ -69,6 +70,7 @@ struct GraphPlan {
   std::vector<DynamicProduct> dynamic;
   std::vector<CodedValue> coded_values;
   std::vector<CodedConstant> coded_constants;
+  std::vector<int> half;  // nodes that compute in float16
   std::vector<GraphPlan> inner;
 };
 

@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "lower/dynamic.hpp"
+#include "lower/standard.hpp"
 #include "ops/raise.hpp"
 
 namespace anybit::lower {
@@ -33,6 +34,7 @@ class Writer {
     DynamicWriter dynamic(graph_, names_);
     for (const DynamicProduct& one : plan_.dynamic)
       replaced_[one.node] = dynamic.write(graph_.nodes[static_cast<std::size_t>(one.node)], one);
+    for (const int one : plan_.half) compute_in_half(one);
     TRY(write_inner());
     place_nodes();
     return {};
@@ -124,11 +126,77 @@ class Writer {
     return node;
   }
 
+  Node cast(const std::string& about, std::string input, std::string output, graph::ElementType to) {
+    Node node;
+    node.op_type = graph::Text("Cast");
+    node.name = graph::Text(names_.fresh(about + "_Cast"));
+    node.inputs = {std::move(input)};
+    node.outputs = {std::move(output)};
+    node.attributes.push_back(
+        ops::attribute("to", static_cast<std::int64_t>(to), graph::AttributeKind::integer));
+    return node;
+  }
+
+  // Cut off where the type would be infinite, into the type, and back.
+  void add_casts(const StandardType& standard, const std::string& about, std::string from, std::string result,
+                 std::vector<Node>& nodes) {
+    if (standard.largest > 0) {
+      Node clip;
+      clip.op_type = graph::Text("Clip");
+      clip.name = graph::Text(names_.fresh(about + "_Clip"));
+      clip.inputs = {std::move(from), number(-standard.largest), number(standard.largest)};
+      clip.outputs = {from = names_.fresh(about + "_Clip_Output")};
+      nodes.push_back(std::move(clip));
+    }
+    const std::string stored = names_.fresh(fmt::format("{}_{}", about, graph::name_of(standard.type)));
+    if (standard.type == graph::ElementType::float16) in_half_[result] = stored;
+    nodes.push_back(cast(about, std::move(from), stored, standard.type));
+    nodes.push_back(cast(about, stored, std::move(result), graph::ElementType::float32));
+  }
+
+  // The node takes float16 and makes it. Its data and weights have just been sent through float16: it takes
+  // them from there; its bias follows.
+  void compute_in_half(int at) {
+    Node& node = graph_.nodes[static_cast<std::size_t>(at)];
+    for (std::string& input : node.inputs) {
+      if (input.empty()) continue;
+      const auto stored = in_half_.find(input);
+      if (stored != in_half_.end()) {
+        input = stored->second;
+        continue;
+      }
+      const std::string half = names_.fresh(input + "_float16");
+      before_[at].push_back(cast(input, input, half, graph::ElementType::float16));
+      input = half;
+    }
+    const std::string result = node.outputs[0];
+    node.outputs[0] = names_.fresh(result + "_float16");
+    auto& behind = behind_[at];
+    behind.insert(behind.begin(), cast(result, node.outputs[0], result, graph::ElementType::float32));
+  }
+
+  // A constant of one number.
+  std::string number(float value) {
+    graph::Tensor tensor;
+    const std::string name = names_.fresh("number");
+    tensor.name = graph::Text(name);
+    tensor.element = static_cast<std::int32_t>(graph::ElementType::float32);
+    tensor.data = Bytes::own(std::vector<float>{value});
+    graph_.initializers.push_back(std::move(tensor));
+    return name;
+  }
+
   Result<void> add_coded_value(const CodedValue& one) {
     const int producer = index_.producer(one.value);
     std::vector<Node>& nodes = behind_[producer];
-    Node node = TRY(coded("QuantizeDequantize", one.use, one.value, {}, {}));
+    const StandardType standard = standard_type(one.use);
+    const bool is_standard = standard.type != graph::ElementType::undefined;
+    Node node = is_standard ? Node() : TRY(coded("QuantizeDequantize", one.use, one.value, {}, {}));
     const auto change = [&](const std::string& from, std::string result) {
+      if (is_standard) {
+        add_casts(standard, one.value, from, result, nodes);
+        return result;
+      }
       node.inputs = {from};
       node.outputs = {result};
       nodes.push_back(std::move(node));
@@ -146,6 +214,30 @@ class Writer {
   }
 
   Result<void> add_coded_constant(const CodedConstant& one) {
+    const std::string name = names_.fresh(one.name + "_Decode_Output");
+    int first = one.places.front().node;
+    for (const Place& place : one.places) {
+      set_input(place, name);
+      first = std::min(first, place.node);
+    }
+    before_[first].push_back(TRY(decoded(one, name)));
+    return {};
+  }
+
+  // The node that makes float32 of a constant.
+  Result<Node> decoded(const CodedConstant& one, const std::string& name) {
+    const StandardType standard = standard_type(one.use);
+    if (standard.type != graph::ElementType::undefined) {
+      // Codes of whole bytes lie as ONNX stores the type.
+      graph::Tensor tensor = one.codes;
+      const std::string stored = names_.fresh(fmt::format("{}_{}", one.name, graph::name_of(standard.type)));
+      tensor.name = graph::Text(stored);
+      tensor.element = static_cast<std::int32_t>(standard.type);
+      tensor.dims = one.dims;
+      graph_.initializers.push_back(std::move(tensor));
+      if (standard.type == graph::ElementType::float16) in_half_[name] = stored;
+      return cast(one.name, stored, name, graph::ElementType::float32);
+    }
     std::vector<std::string> inputs;
     const auto add = [&](const graph::Tensor& tensor, const std::string& suffix) {
       inputs.push_back(names_.fresh(one.name + "_" + suffix));
@@ -154,17 +246,16 @@ class Writer {
     };
     add(one.codes, "codes");
     for (const graph::Tensor& field : one.fields) add(field, field.name.str());
-    const std::string name = names_.fresh(one.name + "_Decode_Output");
     Node node = TRY(coded("Decode", one.use, one.name, std::move(inputs), name));
     node.attributes.push_back(ops::attribute("coded", one.coded, graph::AttributeKind::integers));
     node.attributes.push_back(ops::attribute("dims", one.dims, graph::AttributeKind::integers));
-    int first = one.places.front().node;
-    for (const Place& place : one.places) {
-      set_input(place, name);
-      first = std::min(first, place.node);
+    if (one.compute == "int8") {
+      // A hint for anybit, which a function's call cannot have as an attribute.
+      graph::Property& hint = node.metadata.emplace_back();
+      hint.key = graph::Text("anybit.compute");
+      hint.value = graph::Text(one.compute);
     }
-    before_[first].push_back(std::move(node));
-    return {};
+    return node;
   }
 
   void set_input(const Place& place, const std::string& name) {
@@ -222,7 +313,8 @@ class Writer {
   const graph::Index index_;
   // New nodes, to stand right before or right behind an old one; behind -1: before all.
   std::map<int, std::vector<Node>> before_, behind_, replaced_;
-  std::map<std::string, std::string> made_;  // values that went through a format for all who use them
+  std::map<std::string, std::string> in_half_;  // the same values in float16, by name
+  std::map<std::string, std::string> made_;     // values that went through a format for all who use them
 };
 
 void gather_uses(const Graph& graph, std::unordered_set<std::string>& used) {

@@ -30,6 +30,13 @@ void to_operator(graph::Node& node, const Meaning& meaning) {
   format.name = graph::Text("format");
   format.kind = static_cast<std::int32_t>(graph::AttributeKind::string);
   format.value = formats::to_string(meaning.use);
+  for (const graph::Property& one : node.metadata) {
+    if (one.key.str() != "anybit.compute") continue;
+    graph::Attribute& compute = node.attributes.emplace_back();
+    compute.name = graph::Text("compute");
+    compute.kind = static_cast<std::int32_t>(graph::AttributeKind::string);
+    compute.value = one.value.str();
+  }
 }
 
 std::int64_t to_operators(graph::Model& model) {

@@ -107,6 +107,7 @@ class CodedAnnotator {
       if (bias >= 0) TRY(store_plain(i, bias, *scheme(i).bias));
     }
     if (is_coded(scheme(i).data_out)) TRY(make(i));
+    if (scheme(i).compute == "float16" && part.heavy) notes_.half.push_back(static_cast<int>(i));
     NodeNote& note = notes_.nodes[i];
     if (notes_.coded_values.size() == values && notes_.coded_constants.size() == constants && !shared_) {
       if (note.reason.empty()) note.reason = "it has no constant weights";
@@ -245,7 +246,7 @@ class CodedAnnotator {
       use.grouping.axis = granularity == formats::Granularity::channel ? view.channels : view.summed;
     }
     if (coded.empty()) coded = {1};
-    use.rank = static_cast<std::int64_t>(coded.size());
+    if (use.grouping.axis) use.rank = static_cast<std::int64_t>(coded.size());
     const Place place{static_cast<int>(i), input};
     for (CodedConstantNote& one : notes_.coded_constants) {
       if (one.tensor != tensor || !(one.use == use) || one.coded != coded) continue;
@@ -253,7 +254,8 @@ class CodedAnnotator {
       shared_ = true;
       return {};
     }
-    notes_.coded_constants.push_back({name, tensor, std::move(use), std::move(coded), {place}});
+    notes_.coded_constants.push_back(
+        {name, tensor, std::move(use), std::move(coded), scheme(i).compute.value_or(""), {place}});
     return {};
   }
 

@@ -90,6 +90,7 @@ struct CodedConstantNote {
   const graph::Tensor* tensor = nullptr;
   formats::Use use;
   std::vector<std::int64_t> coded;  // the dimensions it is coded in: a convolution's weight is a matrix
+  std::string compute;              // "int8": products round their data on the fly; empty: float32
   std::vector<lower::Place> places;
 };
 
@@ -106,6 +107,7 @@ struct GraphNotes {
   std::vector<DynamicNote> dynamic;
   std::vector<CodedValueNote> coded_values;
   std::vector<CodedConstantNote> coded_constants;
+  std::vector<int> half;  // nodes that compute in float16
   std::vector<GraphNotes> inner;
 };
 

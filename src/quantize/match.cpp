@@ -177,7 +177,7 @@ Result<Matcher> Matcher::make(const Recipe& recipe) {
 }
 
 Scheme Matcher::scheme(const Subject& subject) {
-  Scheme result{Spec{}, Spec{}, std::nullopt, Spec{}};
+  Scheme result{Spec{}, Spec{}, std::nullopt, Spec{}, std::nullopt};
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     if (!state_->holds(i, subject)) continue;
     state_->used[i] = true;
@@ -186,6 +186,7 @@ Scheme Matcher::scheme(const Subject& subject) {
     if (from.weight) result.weight = from.weight;
     if (from.bias) result.bias = from.bias;
     if (from.data_out) result.data_out = from.data_out;
+    if (from.compute) result.compute = from.compute;
   }
   return result;
 }

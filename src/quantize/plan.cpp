@@ -56,6 +56,7 @@ class Planner {
     for (const CodedValueNote& one : notes.coded_values)
       plan.coded_values.push_back({one.value, one.use, one.made, one.places});
     TRY(add_coded_constants(notes, plan));
+    plan.half = notes.half;
     for (const GraphNotes& inner : notes.inner) plan.inner.push_back(TRY(this->plan(inner)));
     return plan;
   }
@@ -183,6 +184,7 @@ class Planner {
       CodedWeight made = TRY(code_constant(note, pool_.threads()));
       report_.weights.push_back({note.name, formats::to_string(note.use), bytes_of(*note.tensor), made.bytes,
                                  made.signal_to_noise, 0});
+      made.constant.compute = note.compute;
       plan.coded_constants.push_back(std::move(made.constant));
     }
     return {};

@@ -41,7 +41,8 @@ constexpr Direct kDirect[] = {
     {"binary", "signs with a scale for each channel", "binary channel scale mean", "binary scale mean"},
     {"binary-residual", "two signs with two scales for each channel", "binary_residual channel",
      "binary_residual"},
-    {"float16", "IEEE half precision", "float16", "float16"},
+    {"float16", "mixed precision: products are computed in IEEE half precision", "float16",
+     "float16, compute: float16"},
     {"bfloat16", "the upper half of float32", "bfloat16", "bfloat16"},
 };
 

@@ -9,6 +9,7 @@
 #include "graph/verify.hpp"
 #include "lower/qdq.hpp"
 #include "lower/qoperator.hpp"
+#include "lower/standard.hpp"
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
@@ -109,15 +110,20 @@ std::int64_t opset_for(const GraphNotes& notes) {
   return opset;
 }
 
-// What the functions need that the model will carry.
-Result<std::int64_t> opset_for_functions(const GraphNotes& notes) {
+// What Cast needs to know the types, and what the functions need that the model will carry.
+Result<std::int64_t> opset_for_coded(const GraphNotes& notes, bool portable) {
   std::int64_t opset = 1;
-  const auto add = [&](const graph::Function& function) {
-    opset = std::max(opset, function.opsets.front().version.value_or(1));
+  const auto add = [&](const formats::Use& use, auto function) -> Result<void> {
+    const lower::StandardType standard = lower::standard_type(use);
+    const bool is_standard = standard.type != graph::ElementType::undefined;
+    if (is_standard) opset = std::max(opset, standard.opset);
+    if (is_standard || !portable) return {};
+    opset = std::max(opset, TRY(function(use)).opsets.front().version.value_or(1));
+    return {};
   };
-  for (const CodedValueNote& one : notes.coded_values) add(TRY(portable::quantize_dequantize(one.use)));
-  for (const CodedConstantNote& one : notes.coded_constants) add(TRY(portable::decode(one.use)));
-  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for_functions(one)));
+  for (const CodedValueNote& one : notes.coded_values) TRY(add(one.use, portable::quantize_dequantize));
+  for (const CodedConstantNote& one : notes.coded_constants) TRY(add(one.use, portable::decode));
+  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for_coded(one, portable)));
   return opset;
 }
 
@@ -203,7 +209,8 @@ class Quantizer {
   Result<Annotation> annotate() {
     Annotation annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
     std::int64_t needed = opset_for(annotation.graph);
-    if (settings_.portable) needed = std::max(needed, TRY(opset_for_functions(annotation.graph)));
+    needed = std::max(needed, TRY(opset_for_coded(annotation.graph,
+                                                  settings_.functions == lower::Functions::Mode::carried)));
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
     passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
     *model_ = std::move(raised.model);
@@ -274,7 +281,7 @@ class Quantizer {
 
   Result<void> write(Model& model, const lower::GraphPlan& plan) const {
     lower::Names names(*model.graph);
-    lower::Functions functions(model, settings_.portable);
+    lower::Functions functions(model, settings_.functions);
     TRY(lower::to_qdq(*model.graph, plan, names, functions));
     if (settings_.qoperator) lower::to_qoperator(*model.graph);
     lower::remove_unused_constants(*model.graph);

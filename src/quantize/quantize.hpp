@@ -7,6 +7,7 @@
 #include "anybit/quantize.hpp"
 #include "calibrate/gather.hpp"
 #include "graph/model.hpp"
+#include "lower/functions.hpp"
 #include "quantize/recipe.hpp"
 #include "quantize/target.hpp"
 
@@ -18,7 +19,7 @@ struct Settings {
   bool prepare = true;
   bool requantize = false;
   bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
-  bool portable = true;    // the model carries functions for formats that ONNX lacks
+  lower::Functions::Mode functions = lower::Functions::Mode::carried;  // formats that ONNX lacks
   Target target;
   calibrate::GatherOptions gather;
   // What was gathered before, by value: nothing is run then.

@@ -93,11 +93,18 @@ Result<Spec> spec_of(const YAML::Node& node) {
 Scheme all_float() { return {Spec{}, Spec{}, Spec{}, Spec{}}; }
 
 Result<Scheme> scheme_of_map(const YAML::Node& map) {
-  static constexpr std::string_view kKeys[] = {"weights", "activations", "weight",
-                                               "bias",    "data_in",     "data_out"};
+  static constexpr std::string_view kKeys[] = {"weights", "activations", "weight", "bias",
+                                               "data_in", "data_out",    "compute"};
   Scheme scheme;
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
+    if (key == "compute") {
+      scheme.compute = TRY(scalar(pair.second, key));
+      if (scheme.compute != "float32" && scheme.compute != "float16" && scheme.compute != "int8")
+        return at(pair.second, invalid_argument(fmt::format("compute: {}", shown(*scheme.compute)),
+                                                "float32, float16 or int8"));
+      continue;
+    }
     const Spec spec = TRY(spec_of(pair.second));
     if (key == "weights" || key == "weight") {
       scheme.weight = spec;

@@ -37,6 +37,9 @@ struct Spec {
 // Parts that a rule does not tell about are as a less specific rule says.
 struct Scheme {
   std::optional<Spec> data_in, weight, bias, data_out;
+  // In what products are computed: "float32"; "float16", by nodes of that type; "int8", where weights are in
+  // blocks of few bits and data is rounded on the fly.
+  std::optional<std::string> compute = {};
 };
 
 // "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9",

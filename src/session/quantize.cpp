@@ -92,7 +92,8 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
   return guarded([&]() -> Result<Quantization> {
     if (options.threads < 0 || options.threads > 1024)
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
-    static constexpr std::string_view kEmits[] = {"qdq", "qoperator", "portable", "packed"};
+    using Mode = lower::Functions::Mode;
+    static constexpr std::string_view kEmits[] = {"portable", "qdq", "qoperator", "packed"};
     if (std::ranges::find(kEmits, options.emit) == std::end(kEmits))
       return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)),
                               fmt::format("one of {}", fmt::join(kEmits, ", ")));
@@ -102,7 +103,9 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
                                   .prepare = options.prepare,
                                   .requantize = options.requantize,
                                   .qoperator = options.emit == "qoperator",
-                                  .portable = options.emit != "packed",
+                                  .functions = options.emit == "portable" ? Mode::carried
+                                               : options.emit == "packed" ? Mode::left_out
+                                                                          : Mode::refused,
                                   .target = {},
                                   .gather = {}};
     settings.target = TRY(target_of(options.target));
