@@ -19,24 +19,19 @@ bool transposed(const Node& node) { return attribute_or<std::int64_t>(node, "tra
 bool is_conv(const Node& node) { return node.op_type.str() == "Conv"; }
 bool has_bias(const Node& node) { return node.inputs.size() > 2 && !node.inputs[2].empty(); }
 
-// [n, k] bytes to [k, n].
-Bytes turned(const Bytes& codes, std::size_t n, std::size_t k) {
-  std::vector<std::uint8_t> result(codes.size());
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < k; ++j)
-      result[j * n + i] = static_cast<std::uint8_t>(codes.data()[i * k + j]);
-  }
-  return Bytes::own(std::move(result));
-}
-
 }  // namespace
 
-bool has_dynamic_form(const Node& node, const Tensor& weight) {
-  const std::string& op = node.op_type.str();
-  if (op == "MatMul") return weight.dims.size() == 2;
-  if (op == "Conv") return true;
-  return op == "Gemm" && attribute_or<std::int64_t>(node, "transA", 0) == 0 &&
-         (!has_bias(node) || attribute_or(node, "beta", 1.0F) == 1.0F);
+Bytes turned(const Bytes& codes, std::int64_t count, std::int64_t rows, std::int64_t columns) {
+  std::vector<std::uint8_t> result(codes.size());
+  for (std::int64_t one = 0; one < count; ++one) {
+    const std::byte* from = codes.data() + one * rows * columns;
+    std::uint8_t* to = result.data() + one * rows * columns;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j)
+        to[j * rows + i] = static_cast<std::uint8_t>(from[i * columns + j]);
+    }
+  }
+  return Bytes::own(std::move(result));
 }
 
 std::string DynamicWriter::constant(Tensor tensor, const std::string& name) {
@@ -63,28 +58,26 @@ std::string DynamicWriter::apply(const char* op, std::vector<std::string> inputs
 }
 
 // Scales of a convolution stand before the axes of space; Gemm's alpha goes into them.
-std::string DynamicWriter::scales(const Node& node, const DynamicProduct& product) {
-  Parameters parameters = product.weight.parameters;
+std::string DynamicWriter::scales(const Node& node, const Constant& weight) {
+  Parameters parameters = weight.parameters;
   const float alpha = node.op_type.str() == "Gemm" ? attribute_or(node, "alpha", 1.0F) : 1.0F;
   for (float& scale : parameters.scales) scale *= alpha;
-  if (is_conv(node) && !parameters.per_tensor())
-    parameters.dims.resize(product.weight.codes.dims.size() - 1, 1);
-  return constant(scale_tensor(parameters, {}), product.weight.name + "_scale");
+  if (is_conv(node) && !parameters.per_tensor()) parameters.dims.resize(weight.codes.dims.size() - 1, 1);
+  return constant(scale_tensor(parameters, {}), weight.name + "_scale");
 }
 
-DynamicWriter::Codes DynamicWriter::weight(const Node& node, const DynamicProduct& product) {
+DynamicWriter::Codes DynamicWriter::weight(const Node& node, const Constant& weight) {
   const bool turn = transposed(node);
   const float alpha = node.op_type.str() == "Gemm" ? attribute_or(node, "alpha", 1.0F) : 1.0F;
-  const std::string key = fmt::format("{}\n{}\n{}\n{}", product.weight.name, turn, is_conv(node), alpha);
+  const std::string key = fmt::format("{}\n{}\n{}\n{}", weight.name, turn, is_conv(node), alpha);
   if (const auto found = weights_.find(key); found != weights_.end()) return found->second;
-  Tensor codes = product.weight.codes;
+  Tensor codes = weight.codes;
   if (turn) {
-    codes.data =
-        turned(codes.data, static_cast<std::size_t>(codes.dims[0]), static_cast<std::size_t>(codes.dims[1]));
+    codes.data = turned(codes.data, 1, codes.dims[0], codes.dims[1]);
     std::swap(codes.dims[0], codes.dims[1]);
   }
-  Codes written{constant(std::move(codes), product.weight.name + "_quantized"), scales(node, product), {}};
-  Parameters zero = product.weight.parameters;
+  Codes written{constant(std::move(codes), weight.name + "_quantized"), scales(node, weight), {}};
+  Parameters zero = weight.parameters;
   const std::int32_t first = zero.zero_points.front();
   // One number where all are the same: some runtimes convolve with no more than that.
   if (std::ranges::all_of(zero.zero_points, [first](std::int32_t one) { return one == first; })) {
@@ -92,15 +85,15 @@ DynamicWriter::Codes DynamicWriter::weight(const Node& node, const DynamicProduc
     zero.dims.clear();
   }
   if (!zero.per_tensor() || first != 0)
-    written.zero_point = constant(zero_point_tensor(zero, {}), product.weight.name + "_zero_point");
+    written.zero_point = constant(zero_point_tensor(zero, {}), weight.name + "_zero_point");
   return weights_[key] = written;
 }
 
-// uint8 from end to end, by ONNX's own operator; or around zero, with the largest magnitude at 127: int8, and
-// for convolutions uint8 with 128 for zero, which is all that some runtimes convolve.
-DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetric, bool conv,
+// uint8 from end to end, by ONNX's own operator; or around zero, with the largest magnitude at 127: int8, or
+// uint8 with 128 for zero, which is all that some runtimes convolve.
+DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetric, bool unsigned_codes,
                                          std::vector<Node>& nodes) {
-  const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, symmetric && conv);
+  const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, symmetric && unsigned_codes);
   if (const auto found = data_.find(key); found != data_.end()) return found->second;
   Codes written;
   if (!symmetric) {
@@ -116,21 +109,27 @@ DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetri
     const std::string steps = apply("Div", {largest, number(127.0F, value + "_steps")}, value, nodes);
     // A tensor of zeros has a scale that is not zero.
     written.scale = apply("Max", {steps, number(1.17549435e-38F, value + "_least")}, value, nodes);
-    const Parameters zero{.type = conv ? ElementType::uint8 : ElementType::int8,
+    const Parameters zero{.type = unsigned_codes ? ElementType::uint8 : ElementType::int8,
                           .scales = {1.0F},
-                          .zero_points = {conv ? 128 : 0}};
+                          .zero_points = {unsigned_codes ? 128 : 0}};
     const std::string zero_point = constant(zero_point_tensor(zero, {}), value + "_zero_point");
     written.value = apply("QuantizeLinear", {value, written.scale, zero_point}, value, nodes);
-    if (conv) written.zero_point = zero_point;
+    if (unsigned_codes) written.zero_point = zero_point;
   }
   return data_[key] = written;
 }
 
 std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& product) {
+  if (node.op_type.str() == "LSTM") return write_lstm(node, product);
+  if (node.op_type.str() == "Attention") return write_attention(node, product);
+  return write_product(node, product);
+}
+
+std::vector<Node> DynamicWriter::write_product(const Node& node, const DynamicProduct& product) {
   std::vector<Node> nodes;
   const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
   const Codes x = data(node.inputs[0], product.symmetric, is_conv(node), nodes);
-  const Codes w = weight(node, product);
+  const Codes w = weight(node, product.weights[0]);
   std::vector<std::string> inputs{x.value, w.value};
   if (!x.zero_point.empty() || !w.zero_point.empty()) inputs.push_back(x.zero_point);
   if (!w.zero_point.empty()) inputs.push_back(w.zero_point);
@@ -145,7 +144,7 @@ std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& p
       apply("Mul", {real, both}, about, nodes, biased ? std::string() : node.outputs[0]);
   if (!biased) return nodes;
   std::string bias = node.inputs[2];
-  if (is_conv(node)) bias = spread(bias, product.weight.codes.dims.size() - 2, about, nodes);
+  if (is_conv(node)) bias = spread(bias, product.weights[0].codes.dims.size() - 2, about, nodes);
   apply("Add", {product_name, bias}, about, nodes, node.outputs[0]);
   return nodes;
 }

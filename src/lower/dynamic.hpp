@@ -1,16 +1,27 @@
 // Products whose data is quantized when the model runs: DynamicQuantizeLinear, MatMulInteger or ConvInteger,
-// and the scales behind them, as ONNX's own operators.
+// and the scales behind them, as ONNX's own operators; whole layers (LSTM, Attention) as ONNX Runtime's.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <span>
 
 #include "lower/names.hpp"
 #include "lower/plan.hpp"
 
 namespace anybit::lower {
 
-// True if there is a form for this node. `weight`: its constant factor.
-bool has_dynamic_form(const graph::Node& node, const graph::Tensor& weight);
+// Why there is no form for this node; nothing if there is one. `weights`: those that are constant;
+// `symmetric`: how its data is to be quantized.
+std::optional<std::string> no_dynamic_form(const graph::Node& node,
+                                           std::span<const graph::Tensor* const> weights, bool symmetric);
+
+// What a weight of `node` is seen as where its scales lie along the first axis: a row for each scale.
+// Nothing: as it is. The form of LSTM has scales for each direction's gates, or for each direction.
+std::vector<std::int64_t> dynamic_rows(const graph::Node& node, const graph::Tensor& weight, bool each_gate);
+
+// `count` matrices of bytes, one behind the other, each [rows, columns] to [columns, rows].
+Bytes turned(const Bytes& codes, std::int64_t count, std::int64_t rows, std::int64_t columns);
 
 class DynamicWriter {
  public:
@@ -20,14 +31,18 @@ class DynamicWriter {
   std::vector<graph::Node> write(const graph::Node& node, const DynamicProduct& product);
 
  private:
+  std::vector<graph::Node> write_product(const graph::Node& node, const DynamicProduct& product);
+  std::vector<graph::Node> write_lstm(const graph::Node& node, const DynamicProduct& product);
+  std::vector<graph::Node> write_attention(const graph::Node& node, const DynamicProduct& product);
   struct Codes {
     std::string value, scale, zero_point;  // zero_point: empty if it is 0
   };
   std::string constant(graph::Tensor tensor, const std::string& name);
   std::string number(float value, const std::string& name);
-  std::string scales(const graph::Node& node, const DynamicProduct& product);
-  Codes weight(const graph::Node& node, const DynamicProduct& product);
-  Codes data(const std::string& value, bool symmetric, bool conv, std::vector<graph::Node>& nodes);
+  std::string scales(const graph::Node& node, const Constant& weight);
+  Codes weight(const graph::Node& node, const Constant& weight);
+  Codes gates(const Constant& weight);
+  Codes data(const std::string& value, bool symmetric, bool unsigned_codes, std::vector<graph::Node>& nodes);
   std::string spread(const std::string& bias, std::size_t axes, const std::string& about,
                      std::vector<graph::Node>& nodes);
   std::string apply(const char* op, std::vector<std::string> inputs, const std::string& about,

@@ -39,8 +39,8 @@ struct Constant {
 // A product of weights with a value that is quantized while the model runs.
 struct DynamicProduct {
   int node = -1;
-  bool symmetric = false;  // of the value: around zero, not from end to end
-  Constant weight;
+  bool symmetric = false;         // of the value: around zero, not from end to end
+  std::vector<Constant> weights;  // one; of a recurrent layer that of the data, and that of the state
 };
 
 // A value that goes through a number format: for all who use it, or in these inputs.

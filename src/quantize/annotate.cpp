@@ -111,12 +111,8 @@ class Annotator {
       const Spec& data = *scheme(i).data_in;
       parts_[i].dynamic = data.dynamic;
       const bool has_data = !parts_[i].traits->data.empty();
-      const bool weights_alone = !has_data || parts_[i].data.empty();
-      if (data.dynamic && weights_alone && !parts_[i].weights.empty())
-        parts_[i].dynamic = false;  // a table, or a recurrent layer: small weights, as far as that goes
-      else if (data.dynamic && !may_be_dynamic(i))
-        leave(i,
-              "only products of matrices and convolutions with constant weights are quantized when they run");
+      if (data.dynamic)
+        choose_dynamic(i);
       else if (data.is_float() && parts_[i].weights.empty())
         leave(i, "it has no constant weights");
       else
@@ -148,10 +144,21 @@ class Annotator {
     }
   }
 
-  bool may_be_dynamic(std::size_t i) const {
-    if (!parts_[i].heavy || parts_[i].weights.empty() || scheme(i).weight->is_float()) return false;
-    const std::string& weight = node(i).inputs[static_cast<std::size_t>(parts_[i].weights[0])];
-    return lower::has_dynamic_form(node(i), *scope_.constant(weight));
+  // Where no operator quantizes the data as it comes, small weights are as far as it goes: tables, GRU.
+  void choose_dynamic(std::size_t i) {
+    const Spec& weight = *scheme(i).weight;
+    const bool table = parts_[i].data.empty() && !parts_[i].heavy;
+    if (weight.is_float() || parts_[i].weights.empty() || !(parts_[i].heavy || table))
+      return leave(i, "only products with constant weights are quantized when they run");
+    std::vector<const graph::Tensor*> weights;
+    for (const int input : parts_[i].weights)
+      weights.push_back(scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]));
+    std::optional<std::string> reason =
+        lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric);
+    if (!reason && (lower::codes_of(weight.element()).bits != 8 || weight.granularity == Granularity::block))
+      reason = fmt::format("integer products have no weights of {}", to_string(weight));
+    parts_[i].dynamic = !table && !reason;
+    if (!table && reason) notes_.nodes[i].reason = *reason + ": its weights alone are quantized";
   }
 
   bool named(std::size_t i) const {
@@ -342,23 +349,20 @@ class Annotator {
   void note_constants() {
     for (std::size_t i = 0; i < count(); ++i) {
       if (!computes(i)) continue;
-      std::optional<std::size_t> first;
+      std::vector<std::size_t> added;
       const Spec& weight = *scheme(i).weight;
       for (const int input : parts_[i].weights) {
-        if (weight.is_float()) break;
-        const std::size_t added = add_constant(i, input, weight);
-        first = first.value_or(added);
+        if (!weight.is_float()) added.push_back(add_constant(i, input, weight));
       }
-      if (parts_[i].dynamic && first) {
-        notes_.dynamic.push_back({static_cast<int>(i), scheme(i).data_in->symmetric, *first});
-      }
+      if (parts_[i].dynamic)
+        notes_.dynamic.push_back({static_cast<int>(i), scheme(i).data_in->symmetric, added});
       if (!is_static(i)) continue;
       for (const int input : parts_[i].constants) {
         Spec spec = *scheme(i).data_in;
         spec.granularity = Granularity::tensor;
         add_constant(i, input, spec);
       }
-      if (first) add_bias(i, *first);
+      if (!added.empty()) add_bias(i, added.front());
     }
   }
 
@@ -373,15 +377,24 @@ class Annotator {
     // Blocks run along the other side of a matrix: that of the sum.
     if (spec.granularity == Granularity::block) axis = axis == 0 ? 1 : axis - 1;
     axis = std::max<std::int64_t>(axis, 0);
+    std::vector<std::int64_t> rows;
+    // Zero points that differ from gate to gate are more than runtimes take.
+    if (parts_[i].dynamic)
+      rows =
+          lower::dynamic_rows(node(i), *tensor, spec.symmetric && spec.granularity == Granularity::channel);
+    if (!rows.empty()) {
+      spec.granularity = Granularity::channel;
+      axis = 0;
+    }
     const Place place{static_cast<int>(i), input};
     const auto same = std::ranges::find_if(notes_.constants, [&](const ConstantNote& one) {
-      return one.tensor == tensor && one.spec == spec && one.axis == axis;
+      return one.tensor == tensor && one.spec == spec && one.axis == axis && one.rows == rows;
     });
     if (same != notes_.constants.end()) {
       same->places.push_back(place);
       return static_cast<std::size_t>(same - notes_.constants.begin());
     }
-    notes_.constants.push_back({name, tensor, spec, axis, {place}});
+    notes_.constants.push_back({name, tensor, spec, axis, {place}, std::move(rows)});
     return notes_.constants.size() - 1;
   }
 
@@ -469,6 +482,16 @@ Result<void> annotate_graph(const Scope& scope, Matcher& matcher, const Target& 
   return {};
 }
 
+// Types that a recipe names, and of which it gets less than it asks for.
+void remark_named(const GraphNotes& notes, const Matcher& matcher, std::set<std::string>& remarks) {
+  for (const NodeNote& note : notes.nodes) {
+    if (note.scheme.data_in->dynamic && note.outcome != Outcome::dynamic && !note.reason.empty() &&
+        matcher.by_type(note.op))
+      remarks.insert(fmt::format("{}: {}", note.op, note.reason));
+  }
+  for (const GraphNotes& inner : notes.inner) remark_named(inner, matcher, remarks);
+}
+
 }  // namespace
 
 std::string_view name_of(Outcome outcome) {
@@ -484,6 +507,9 @@ Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, con
   Annotation annotation;
   TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, target, annotation.graph));
   annotation.remarks = TRY(matcher.unused());
+  std::set<std::string> named;
+  remark_named(annotation.graph, matcher, named);
+  annotation.remarks.insert(annotation.remarks.end(), named.begin(), named.end());
   return annotation;
 }
 

@@ -58,6 +58,8 @@ struct ConstantNote {
   Spec spec;
   std::int64_t axis = 0;  // of channels or blocks
   std::vector<lower::Place> places;
+  std::vector<std::int64_t>
+      rows;  // what it is seen as, with a scale for each of the first axis; none: as it is
 };
 
 // A bias in units of input scale × weight scale.
@@ -73,7 +75,7 @@ struct BiasNote {
 struct DynamicNote {
   int node = -1;
   bool symmetric = false;
-  std::size_t weight = 0;  // in GraphNotes::constants
+  std::vector<std::size_t> weights;  // in GraphNotes::constants
 };
 
 // A value that goes through a number format: where it is made, for all; or only in these inputs.

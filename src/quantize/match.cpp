@@ -95,10 +95,26 @@ bool is_never_quantized(std::string_view type) {
   return found;
 }
 
+// Operators that are known, but never have weights: Relu, Softmax, …
+bool is_without_weights(std::string_view type) {
+  bool found = false;
+  for (const ops::Descriptor* one : ops::table()) {
+    if (one->name != type) continue;
+    if (!one->traits.weights.empty()) return false;
+    found = true;
+  }
+  return found;
+}
+
 Result<void> check_type(const Rule& rule) {
   if (is_never_quantized(rule.pattern) && !is_float(rule.scheme))
     return error_at(Code::unsupported, rule.place, fmt::format("{} cannot be quantized", shown(rule.pattern)),
                     "Conv, MatMul, Gemm, Add, …; docs/recipes.md");
+  if (is_without_weights(rule.pattern) && rule.scheme.data_in && rule.scheme.data_in->dynamic)
+    return error_at(
+        Code::unsupported, rule.place,
+        fmt::format("{} has no weights: it cannot be quantized while the model runs", shown(rule.pattern)),
+        "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a recipe that takes samples");
   if (is_type(rule.pattern)) return {};
   return error_at(Code::invalid_argument, rule.place,
                   fmt::format("no operator is called '{}'", shown(rule.pattern)),

@@ -152,29 +152,21 @@ class Planner {
 
   Result<void> add_constants(const GraphNotes& notes, const std::vector<Parameters>& clusters,
                              lower::GraphPlan& plan) {
-    std::vector<std::size_t> numbers;  // of each in the plan: dynamic ones are not among its constants
-    for (std::size_t i = 0; i < notes.constants.size(); ++i) {
-      const ConstantNote& note = notes.constants[i];
-      QuantizedConstant made =
-          TRY(quantize_constant(*note.tensor, note.spec, note.axis, least_scales(notes, i, clusters), pool_));
-      report_.weights.push_back({note.name, to_string(note.spec), bytes_of(*note.tensor),
-                                 bytes_of(made.codes) + bytes_of(made.parameters),
-                                 made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0,
-                                 made.raised});
-      const lower::Constant constant{note.name, note.places, std::move(made.codes),
-                                     std::move(made.parameters)};
-      bool dynamic = false;
-      for (const DynamicNote& one : notes.dynamic) {
-        if (one.weight != i) continue;
-        plan.dynamic.push_back({one.node, one.symmetric, constant});
-        dynamic = true;
-      }
-      numbers.push_back(plan.constants.size());
-      if (!dynamic) plan.constants.push_back(constant);
+    std::vector<lower::Constant> made;
+    for (std::size_t i = 0; i < notes.constants.size(); ++i)
+      made.push_back(TRY(quantized(notes.constants[i], least_scales(notes, i, clusters))));
+    for (const DynamicNote& one : notes.dynamic) {
+      lower::DynamicProduct product{one.node, one.symmetric, {}};
+      for (const std::size_t weight : one.weights) product.weights.push_back(made[weight]);
+      plan.dynamic.push_back(std::move(product));
+      for (const std::size_t weight : one.weights)  // what is left are places of other nodes
+        std::erase_if(made[weight].places, [&](const lower::Place& place) { return place.node == one.node; });
+    }
+    for (const lower::Constant& one : made) {
+      if (!one.places.empty()) plan.constants.push_back(one);
     }
     for (const BiasNote& bias : notes.biases) {
-      const Parameters weight = plan.constants[numbers[bias.weight]].parameters;  // the plan grows
-      add_bias(bias, weight, clusters, plan);
+      add_bias(bias, made[bias.weight].parameters, clusters, plan);
     }
     return {};
   }
@@ -188,6 +180,18 @@ class Planner {
       plan.coded_constants.push_back(std::move(made.constant));
     }
     return {};
+  }
+
+  Result<lower::Constant> quantized(const ConstantNote& note, const std::vector<double>& least) {
+    graph::Tensor seen = *note.tensor;
+    if (!note.rows.empty()) seen.dims = note.rows;
+    QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_));
+    made.codes.dims = note.tensor->dims;
+    report_.weights.push_back({note.name, to_string(note.spec), bytes_of(*note.tensor),
+                               bytes_of(made.codes) + bytes_of(made.parameters),
+                               made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0,
+                               made.raised});
+    return lower::Constant{note.name, note.places, std::move(made.codes), std::move(made.parameters)};
   }
 
   static void add_bias(const BiasNote& bias, const Parameters& weight,

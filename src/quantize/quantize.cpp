@@ -127,6 +127,15 @@ Result<std::int64_t> opset_for_coded(const GraphNotes& notes, bool portable) {
   return opset;
 }
 
+// Layers with weights of 8 bits are ONNX Runtime's own operators.
+void import_domains(Model& model) {
+  bool used = false;
+  each_node(*model.graph, [&](const Node& node) { used |= node.domain.str() == ops::kMicrosoft; });
+  const bool imported = std::ranges::any_of(
+      model.opsets, [](const graph::OpsetImport& one) { return one.domain.str() == ops::kMicrosoft; });
+  if (used && !imported) model.opsets.push_back({graph::Text(std::string(ops::kMicrosoft)), 1, {}});
+}
+
 bool anything(const GraphNotes& notes) {
   return !notes.constants.empty() || !notes.values.empty() || !notes.coded_constants.empty() ||
          !notes.coded_values.empty() ||
@@ -285,6 +294,7 @@ class Quantizer {
     TRY(lower::to_qdq(*model.graph, plan, names, functions));
     if (settings_.qoperator) lower::to_qoperator(*model.graph);
     lower::remove_unused_constants(*model.graph);
+    import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));
     return graph::verify(model);
   }

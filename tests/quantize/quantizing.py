@@ -69,9 +69,10 @@ def samples(folder, count=8, shape=(1, 3, 16, 16), seed=1):
     return arrays
 
 
-def in_onnxruntime(model, feeds):
-    """All outputs; without graph optimisations, which saturate in 8 bits on some CPUs."""
+def in_onnxruntime(model, feeds, threads=0):
+    """All outputs; without graph optimisations, which saturate in 8 bits on some CPUs. `threads`: 0 is its own choice."""
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 3
     content = model if isinstance(model, (str, bytes)) else str(model)
