@@ -22,22 +22,30 @@ bool usable(double scale) {
          scale <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
+}  // namespace
+
 std::int32_t middle(const Codes& codes) { return codes.low < 0 ? 0 : 1 << (codes.bits - 1); }
 
-}  // namespace
+ScaleAndZero symmetric_over(double largest, double top, const Codes& codes) {
+  const double scale = largest / top;
+  return {usable(scale) ? static_cast<float>(scale) : 1.0F, middle(codes)};
+}
+
+ScaleAndZero asymmetric_over(double low, double high, const Codes& codes) {
+  const double wide = (high - low) / (static_cast<double>(codes.high) - codes.low);
+  const float scale = usable(wide) ? static_cast<float>(wide) : 1.0F;
+  const double zero = std::clamp<double>(codes.low - low / static_cast<double>(scale), codes.low, codes.high);
+  return {scale, static_cast<std::int32_t>(std::nearbyint(zero))};
+}
 
 Parameters from_range(const calibrate::Range& range, const Spec& spec) {
   const Codes codes = lower::codes_of(spec.element());
   const double low = std::min(0.0, static_cast<double>(range.low)),
                high = std::max(0.0, static_cast<double>(range.high));
-  if (spec.symmetric) {
-    const double scale = std::max(-low, high) / (codes.high - middle(codes));
-    return one(spec.element(), usable(scale) ? static_cast<float>(scale) : 1.0F, middle(codes));
-  }
-  const double wide = (high - low) / (static_cast<double>(codes.high) - codes.low);
-  const float scale = usable(wide) ? static_cast<float>(wide) : 1.0F;
-  const double zero = std::clamp<double>(codes.low - low / static_cast<double>(scale), codes.low, codes.high);
-  return one(spec.element(), scale, static_cast<std::int32_t>(std::nearbyint(zero)));
+  const auto [scale, zero] = spec.symmetric
+                                 ? symmetric_over(std::max(-low, high), codes.high - middle(codes), codes)
+                                 : asymmetric_over(low, high, codes);
+  return one(spec.element(), scale, zero);
 }
 
 Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec) {

@@ -16,6 +16,17 @@ lower::Parameters from_range(const calibrate::Range& range, const Spec& spec);
 // For an output whose ends are known beforehand: a scale that is a power of two where the ends are.
 lower::Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec);
 
+struct ScaleAndZero {
+  float scale = 1;
+  std::int32_t zero_point = 0;
+};
+// The code of zero where values lie around it.
+std::int32_t middle(const lower::Codes& codes);
+// From -largest to largest, which is `top` steps above the middle.
+ScaleAndZero symmetric_over(double largest, double top, const lower::Codes& codes);
+// From low to high; zero lies between them.
+ScaleAndZero asymmetric_over(double low, double high, const lower::Codes& codes);
+
 struct QuantizedConstant {
   graph::Tensor codes;
   lower::Parameters parameters;

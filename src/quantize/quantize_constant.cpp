@@ -1,14 +1,13 @@
 // Weights to codes. A tensor is seen as [outer, axis, inner]; runs of values that lie side by side and share
 // a scale, or whose scales lie side by side, are coded at once.
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
 #include <mutex>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "kernels/quantize.hpp"
+#include "kernels/packing.hpp"
+#include "kernels/weights.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
@@ -39,6 +38,8 @@ struct Ends {
 struct Run {
   std::int64_t at, count;
   std::size_t scale, step;
+
+  std::int64_t end() const { return at + count; }
 };
 
 // A tensor as [outer, axis, inner], and how its values share scales.
@@ -67,11 +68,27 @@ struct Layout {
     const std::int64_t first = i % groups * group;
     return {i / groups * length + first, std::min(group, length - first), static_cast<std::size_t>(i), 0};
   }
-  // Runs that a thread takes at a time. No two threads share the scale of a block.
+  // Runs that a thread takes at a time. No two threads share the scale of a block, or a byte of packed codes.
   std::int64_t chunk() const {
     const std::int64_t each = std::max<std::int64_t>(1, count() / std::max<std::int64_t>(1, runs()));
-    const std::int64_t some = std::max<std::int64_t>(1, kChunk / each);
-    return blocks && inner > 1 ? length * std::max<std::int64_t>(1, some / length) : some;
+    return up(std::max<std::int64_t>(1, kChunk / each), step());
+  }
+
+ private:
+  static std::int64_t up(std::int64_t n, std::int64_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+  }
+  // How many runs begin and end with whole blocks, eight codes or a multiple of it.
+  std::int64_t step() const {
+    constexpr std::int64_t kCodes = 8;
+    if (groups == 1 && !blocks) return 1;
+    if (inner > 1) {
+      const std::int64_t rows = blocks ? group : 1;
+      if (length % rows == 0) return rows * (kCodes / std::gcd(kCodes, rows * inner));
+      return length * (kCodes / std::gcd(kCodes, length * inner));
+    }
+    if (blocks && length % group == 0) return kCodes / std::gcd(kCodes, group);
+    return (blocks ? groups : 1) * (kCodes / std::gcd(kCodes, length));
   }
 };
 
@@ -91,28 +108,6 @@ Layout layout_of(const graph::Tensor& tensor, const Spec& spec, std::int64_t axi
   return layout;
 }
 
-std::uint32_t largest_of(const float* x, std::size_t n) {
-  std::uint32_t largest = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    largest = std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7FFFFFFFU);
-  return largest;
-}
-
-void look_at(const float* x, const Run& run, Ends& ends) {
-  const auto n = static_cast<std::size_t>(run.count);
-  float *low = ends.low.data() + run.scale, *high = ends.high.data() + run.scale;
-  if (run.step == 0) {
-    const kernels::Ends found = kernels::ends(x, n);
-    *low = std::min(*low, found.low);
-    *high = std::max(*high, found.high);
-    return;
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    low[i] = x[i] < low[i] ? x[i] : low[i];
-    high[i] = x[i] > high[i] ? x[i] : high[i];
-  }
-}
-
 // In any order: the smallest and largest do not depend on it. Blocks belong to one thread each; of others
 // every thread has ends of its own.
 Ends ends_of(const float* x, const Layout& layout, ThreadPool& pool) {
@@ -122,8 +117,11 @@ Ends ends_of(const float* x, const Layout& layout, ThreadPool& pool) {
     Ends mine(layout.blocks ? 0 : all.low.size());
     for (std::int64_t i = begin; i < end; ++i) {
       const Run run = layout.run(i);
-      mine.largest = std::max(mine.largest, largest_of(x + run.at, static_cast<std::size_t>(run.count)));
-      look_at(x + run.at, run, layout.blocks ? all : mine);
+      Ends& ends = layout.blocks ? all : mine;
+      const std::uint32_t largest =
+          kernels::widen(x + run.at, static_cast<std::size_t>(run.count), ends.low.data() + run.scale,
+                         ends.high.data() + run.scale, run.step);
+      mine.largest = std::max(mine.largest, largest);
     }
     const std::lock_guard lock(mutex);
     if (!layout.blocks) all.merge(mine);
@@ -141,135 +139,124 @@ Result<void> check_finite(std::uint32_t largest, const graph::Tensor& tensor) {
 
 // One scale for each group; a group of zeros takes the largest of the others, so that its bias keeps
 // precision.
-Parameters parameters_of(const Ends& ends, const Spec& spec) {
+Parameters parameters_of(const Ends& ends, const Spec& spec, ThreadPool& pool) {
+  const std::size_t groups = ends.low.size();
   Parameters all{.type = spec.element()};
+  all.scales.resize(groups);
+  all.zero_points.resize(groups);
   const Codes codes = lower::codes_of(spec.element());
-  const std::int32_t middle = codes.low < 0 ? 0 : 1 << (codes.bits - 1);
-  const double top = spec.narrow || codes.low == 0 ? codes.high - middle : -static_cast<double>(codes.low);
+  const double top =
+      spec.narrow || codes.low == 0 ? codes.high - middle(codes) : -static_cast<double>(codes.low);
+  pool.run(static_cast<std::int64_t>(groups), kChunk / 8, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const auto low = static_cast<double>(ends.low[i]), high = static_cast<double>(ends.high[i]);
+      const bool empty = low == 0 && high == 0;
+      const ScaleAndZero made = spec.symmetric ? symmetric_over(std::max(-low, high), top, codes)
+                                : empty        ? ScaleAndZero{0, codes.low}
+                                               : asymmetric_over(low, high, codes);
+      all.scales[i] = empty ? 0 : made.scale;
+      all.zero_points[i] = made.zero_point;
+    }
+  });
   float largest = 0;
-  for (std::size_t i = 0; i < ends.low.size(); ++i) {
-    const float low = ends.low[i], high = ends.high[i];
-    if (low == 0 && high == 0) {
-      all.scales.push_back(0);
-      all.zero_points.push_back(spec.symmetric ? middle : codes.low);
-      continue;
-    }
-    Parameters made = from_range({low, high}, spec);
-    if (spec.symmetric) {
-      const double scale = static_cast<double>(std::max(-low, high)) / top;
-      if (scale >= static_cast<double>(std::numeric_limits<float>::min()))
-        made.scales[0] = static_cast<float>(scale);
-    }
-    all.scales.push_back(made.scales[0]);
-    all.zero_points.push_back(made.zero_points[0]);
-    largest = std::max(largest, made.scales[0]);
-  }
+  for (const float scale : all.scales) largest = std::max(largest, scale);
   for (float& scale : all.scales) {
     if (scale == 0) scale = largest > 0 ? largest : 1.0F;
   }
   return all;
 }
 
-// Codes of a run, one byte or one int32 each.
-template <class T>
-void code_run(const float* x, const float* scales, const std::int32_t* zeros, std::size_t step, std::size_t n,
-              const Codes& codes, T* out) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::int32_t zero = zeros[i * step];
-    const float low = static_cast<float>(codes.low - zero), high = static_cast<float>(codes.high - zero);
-    const float steps = std::clamp(x[i] / scales[i * step], low, high);
-    // Half to even for all that fits 22 bits; nearbyint is a call on baseline CPUs.
-    const float rounded = (steps + 12582912.0F) - 12582912.0F;
-    out[i] = static_cast<T>(static_cast<std::int32_t>(rounded) + zero);
-  }
-}
-
-struct Sums {
-  double signal = 0, noise = 0;
-};
-
-template <class T>
-Sums sums_of(const float* x, const T* codes, const float* scales, const std::int32_t* zeros, std::size_t step,
-             std::size_t n) {
-  constexpr std::size_t kLanes = 8;  // sums of their own, so that one does not wait for the other
-  float signal[kLanes] = {}, noise[kLanes] = {};
-  std::size_t i = 0;
-  const auto add = [&](std::size_t at, std::size_t lane) {
-    const float value =
-        static_cast<float>(static_cast<std::int32_t>(codes[at]) - zeros[at * step]) * scales[at * step];
-    const float lost = x[at] - value;
-    signal[lane] += x[at] * x[at];
-    noise[lane] += lost * lost;
-  };
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
-  }
-  for (; i < n; ++i) add(i, 0);
-  Sums sums;
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    sums.signal += static_cast<double>(signal[lane]);
-    sums.noise += static_cast<double>(noise[lane]);
-  }
+kernels::Loss& operator+=(kernels::Loss& sums, const kernels::Loss& more) {
+  sums.signal += more.signal;
+  sums.noise += more.noise;
   return sums;
 }
 
-struct Coder {
-  const float* x;
-  const Parameters& parameters;
-  Codes codes;
-  std::uint8_t* bytes;   // 8 bits and less: a byte for each code
-  std::int16_t* halves;  // 16 bits
-
-  Sums code(const Run& run) const {
-    const float* scales = parameters.scales.data() + run.scale;
-    const std::int32_t* zeros = parameters.zero_points.data() + run.scale;
-    const float* from = x + run.at;
-    const auto n = static_cast<std::size_t>(run.count);
-    auto* octets = reinterpret_cast<std::int8_t*>(bytes) + run.at;
-    auto* unsigned_halves = reinterpret_cast<std::uint16_t*>(halves) + run.at;
-    switch (parameters.type) {
-      case ElementType::int8:
-        kernels::quantize(from, {scales, zeros, run.step}, octets, n);
-        break;
-      case ElementType::uint8:
-        kernels::quantize(from, {scales, zeros, run.step}, bytes + run.at, n);
-        break;
-      case ElementType::int16:
-        code_run(from, scales, zeros, run.step, n, codes, halves + run.at);
-        break;
-      case ElementType::uint16:
-        code_run(from, scales, zeros, run.step, n, codes, unsigned_halves);
-        break;
-      default:
-        code_run(from, scales, zeros, run.step, n, codes, octets);
-        break;
-    }
-    if (codes.bits > 8 && codes.low < 0) return sums_of(from, halves + run.at, scales, zeros, run.step, n);
-    if (codes.bits > 8) return sums_of(from, unsigned_halves, scales, zeros, run.step, n);
-    if (codes.low < 0) return sums_of(from, octets, scales, zeros, run.step, n);
-    return sums_of(from, bytes + run.at, scales, zeros, run.step, n);
-  }
-};
-
-// The sums are added in chunks of index order: the same for any number of threads.
-Sums code_all(const Coder& coder, const Layout& layout, ThreadPool& pool) {
-  const std::int64_t chunk = layout.chunk();
-  std::vector<Sums> parts(static_cast<std::size_t>((layout.runs() + chunk - 1) / chunk));
-  pool.run(layout.runs(), chunk, [&](std::int64_t begin, std::int64_t end) {
-    Sums& part = parts[static_cast<std::size_t>(begin / chunk)];
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Sums sums = coder.code(layout.run(i));
-      part.signal += sums.signal;
-      part.noise += sums.noise;
-    }
-  });
-  Sums all;
-  for (const Sums& part : parts) {
-    all.signal += part.signal;
-    all.noise += part.noise;
-  }
-  return all;
+// Memory that is written before it is read, by the threads that do: no zeros first.
+template <class T>
+std::shared_ptr<T[]> room_for(std::int64_t count) {
+  return std::make_shared_for_overwrite<T[]>(static_cast<std::size_t>(count));
 }
+
+class Coder {
+ public:
+  Coder(const float* x, const Parameters& parameters, const Layout& layout)
+      : x_(x), parameters_(parameters), layout_(layout), codes_(lower::codes_of(parameters.type)) {
+    if (codes_.bits < 8) range_.mask = (1 << codes_.bits) - 1;
+    range_.low = codes_.low;
+    range_.high = codes_.high;
+  }
+
+  Bytes code(ThreadPool& pool, kernels::Loss& loss) const {
+    if (codes_.bits < 8) return packed(pool, loss);
+    switch (parameters_.type) {
+      case ElementType::int8:
+        return plain<std::int8_t>(pool, loss);
+      case ElementType::uint8:
+        return plain<std::uint8_t>(pool, loss);
+      case ElementType::int16:
+        return plain<std::int16_t>(pool, loss);
+      default:
+        return plain<std::uint16_t>(pool, loss);
+    }
+  }
+
+ private:
+  template <class T>
+  Bytes plain(ThreadPool& pool, kernels::Loss& loss) const {
+    const auto room = room_for<T>(layout_.count());
+    in_chunks(pool, loss, [&](std::int64_t begin, std::int64_t end) {
+      return code_runs(begin, end, room.get() + layout_.run(begin).at);
+    });
+    return {room, std::as_bytes(std::span(room.get(), static_cast<std::size_t>(layout_.count())))};
+  }
+
+  // A chunk's codes are packed while the caches have them.
+  Bytes packed(ThreadPool& pool, kernels::Loss& loss) const {
+    const auto bytes = kernels::packed_size(static_cast<std::size_t>(layout_.count()), codes_.bits);
+    const auto room = room_for<std::uint8_t>(static_cast<std::int64_t>(bytes));
+    in_chunks(pool, loss, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t first = layout_.run(begin).at, behind = layout_.run(end - 1).end();
+      const auto codes = room_for<std::uint8_t>(behind - first);
+      const kernels::Loss lost = code_runs(begin, end, codes.get());
+      kernels::pack(codes.get(), static_cast<std::size_t>(behind - first), codes_.bits,
+                    room.get() + first * codes_.bits / 8);
+      return lost;
+    });
+    return {room, std::as_bytes(std::span(room.get(), bytes))};
+  }
+
+  template <class T>
+  kernels::Loss code_runs(std::int64_t begin, std::int64_t end, T* out) const {
+    kernels::Loss loss;
+    const std::int64_t first = layout_.run(begin).at;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const Run run = layout_.run(i);
+      const kernels::Scales scales{parameters_.scales.data() + run.scale,
+                                   parameters_.zero_points.data() + run.scale, run.step};
+      loss += kernels::code(x_ + run.at, scales, range_, out + (run.at - first),
+                            static_cast<std::size_t>(run.count));
+    }
+    return loss;
+  }
+
+  // The losses are added in index order: the same for any number of threads.
+  template <class Code>
+  void in_chunks(ThreadPool& pool, kernels::Loss& loss, const Code& code) const {
+    const std::int64_t chunk = layout_.chunk();
+    std::vector<kernels::Loss> parts(static_cast<std::size_t>((layout_.runs() + chunk - 1) / chunk));
+    pool.run(layout_.runs(), chunk, [&](std::int64_t begin, std::int64_t end) {
+      parts[static_cast<std::size_t>(begin / chunk)] = code(begin, end);
+    });
+    for (const kernels::Loss& part : parts) loss += part;
+  }
+
+  const float* x_;
+  const Parameters& parameters_;
+  const Layout& layout_;
+  Codes codes_;
+  kernels::CodeRange range_;
+};
 
 std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                      const Layout& layout) {
@@ -286,12 +273,11 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
                                             std::span<const double> least, ThreadPool& pool) {
   const Bytes held = tensor.data.aligned(alignof(float));
   const auto* x = reinterpret_cast<const float*>(held.data());
-  const std::int64_t count = tensor.count();
   const Layout layout = layout_of(tensor, spec, axis);
   const Ends ends = ends_of(x, layout, pool);
   TRY(check_finite(ends.largest, tensor));
   QuantizedConstant result;
-  result.parameters = parameters_of(ends, spec);
+  result.parameters = parameters_of(ends, spec, pool);
   Parameters& parameters = result.parameters;
   for (std::size_t i = 0; i < parameters.scales.size() && !least.empty(); ++i) {
     const double floor = least.size() == 1 ? least[0] : i < least.size() ? least[i] : 0.0;
@@ -302,16 +288,12 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   parameters.axis = axis;
   parameters.dims = scale_dims(tensor, spec, axis, layout);
   parameters.block_size = spec.granularity == Granularity::block ? spec.block_size : 0;
-  const Codes codes = lower::codes_of(spec.element());
-  std::vector<std::uint8_t> bytes(codes.bits <= 8 ? static_cast<std::size_t>(count) : 0);
-  std::vector<std::int16_t> halves(codes.bits > 8 ? static_cast<std::size_t>(count) : 0);
-  const Sums sums = code_all({x, parameters, codes, bytes.data(), halves.data()}, layout, pool);
-  result.signal = sums.signal;
-  result.noise = sums.noise;
+  kernels::Loss loss;
+  result.codes.data = Coder(x, parameters, layout).code(pool, loss);
+  result.signal = loss.signal;
+  result.noise = loss.noise;
   result.codes.element = static_cast<std::int32_t>(spec.element());
   result.codes.dims = tensor.dims;
-  result.codes.data =
-      codes.bits > 8 ? Bytes::own(std::move(halves)) : lower::pack(std::move(bytes), codes.bits);
   return result;
 }
 

@@ -1,5 +1,6 @@
 #include "quantize/parameters.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +146,37 @@ TEST(Weights, LoseWhatTheirStepAllows) {
   const QuantizedConstant made = quantized(tensor({255}, values), "int8 sym tensor");
   EXPECT_EQ(made.noise, 0.0);
   EXPECT_GT(made.signal, 0.0);
+}
+
+// Chunks of codes begin on whole bytes, whatever the sizes are: rows of odd lengths, blocks that do not fit.
+TEST(Weights, ArePackedAsTheirDefinitionSaysForAnyShape) {
+  const unsigned seed = std::random_device()();
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  for (int round = 0; round < 60; ++round) {
+    const std::int64_t rows = 1 + random() % 400, columns = 1 + random() % 700, axis = random() % 2,
+                       block = 1 + random() % 40;
+    std::vector<float> values(static_cast<std::size_t>(rows * columns));
+    for (float& x : values) x = normal(random);
+    const std::string text = fmt::format("int4 sym {}", round % 3 == 0   ? "tensor"
+                                                        : round % 3 == 1 ? "channel"
+                                                                         : fmt::format("block {}", block));
+    const QuantizedConstant made = quantized(tensor({rows, columns}, values), text.c_str(), axis);
+    const lower::Parameters& by = made.parameters;
+    const std::int64_t each = by.block_size > 0 ? by.block_size : 1;
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+      const std::int64_t row = i / columns, column = i % columns, group = (axis == 0 ? row : column) / each;
+      const std::int64_t at = by.dims.empty()       ? 0
+                              : by.dims.size() == 1 ? group
+                              : axis == 0           ? group * by.dims[1] + column
+                                                    : row * by.dims[1] + group;
+      const float steps =
+          std::nearbyint(values[static_cast<std::size_t>(i)] / by.scales[static_cast<std::size_t>(at)]);
+      const int byte = made.codes.data.at<std::uint8_t>(static_cast<std::size_t>(i / 2));
+      ASSERT_EQ((i % 2 == 0 ? byte : byte >> 4) & 15, static_cast<int>(steps) & 15)
+          << text << " of " << rows << " x " << columns << " along " << axis << ", seed " << seed;
+    }
+  }
 }
 
 }  // namespace
