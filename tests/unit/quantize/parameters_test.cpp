@@ -153,8 +153,8 @@ TEST(Weights, ArePackedAsTheirDefinitionSaysForAnyShape) {
   const unsigned seed = std::random_device()();
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
-  for (int round = 0; round < 60; ++round) {
-    const std::int64_t rows = 1 + random() % 400, columns = 1 + random() % 700, axis = random() % 2,
+  for (int round = 0; round < 30; ++round) {
+    const std::int64_t rows = 1 + random() % 300, columns = 1 + random() % 500, axis = random() % 2,
                        block = 1 + random() % 40;
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
     for (float& x : values) x = normal(random);
