@@ -19,6 +19,10 @@ struct Range {
   float low = 0, high = 0;
 };
 
+// The share of the finite values that lie outside of a range and zero; within a bin they count as evenly
+// spread. Negative: not known, for statistics without bins of a range that cuts something off.
+double share_outside(const Statistics& statistics, const Range& range);
+
 struct Parameters {
   double percentile = 99.999;  // of values that percentile keeps
 };

@@ -97,7 +97,7 @@ class Planner {
       row.seen_low = seen.min;
       row.seen_high = seen.max;
       row.samples = seen.samples;
-      row.saturated = range.low <= seen.min && range.high >= seen.max ? 0.0 : -1.0;
+      row.saturated = calibrate::share_outside(seen, range);
     }
     if (!parameters.scales.empty()) {
       row.scale = parameters.scales[0];

@@ -254,3 +254,15 @@ def test_a_quantized_model_is_quantized_anew_when_asked(tool, files):
     feeds = {"x": arrays[0]}
     once, twice = in_onnxruntime(folder / "once.onnx", feeds)[0], in_onnxruntime(folder / "twice.onnx", feeds)[0]
     assert decibels(once, twice) > 25
+
+
+@pytest.mark.parametrize("observer", ["percentile 98", "entropy", "mse"])
+def test_the_report_tells_what_share_of_the_values_is_cut_off(tool, files, observer):
+    folder, arrays = files
+    (folder / "recipe.yaml").write_text(f"global: {{weights: int8 sym channel, activations: int4 asym {observer}}}\n")
+    report = report_of(quantize(tool, folder, "--recipe", folder / "recipe.yaml", "--json"))
+    assert all(0 <= one["saturated"] < 0.5 for one in report["tensors"])
+    row = next(one for one in report["tensors"] if one["name"] == "x")
+    values = np.concatenate(arrays)
+    outside = np.mean((values < row["low"]) | (values > row["high"]))
+    assert row["saturated"] == pytest.approx(outside, abs=0.002) and outside > 0

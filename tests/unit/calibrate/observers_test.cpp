@@ -189,5 +189,33 @@ TEST(Entropy, FewerLevelsClipMore) {
   EXPECT_GT(many, 3.5f);
 }
 
+// Exact but for the bins that the range's ends cut, each 1/128 of its values wide.
+TEST(ShareOutside, IsThatOfTheValuesThatAreCutOff) {
+  for (const auto& values : {normal(20'000), rectified(20'000)}) {
+    const Statistics statistics = statistics_of(values);
+    for (const Range range : {Range{-1, 1}, Range{-0.5f, 2}, Range{0, 0.25f}, Range{-100, 1}, Range{0, 0}}) {
+      const double outside = static_cast<double>(
+          std::ranges::count_if(values, [&](float x) { return x < range.low || x > range.high; }));
+      EXPECT_NEAR(share_outside(statistics, range), outside / static_cast<double>(values.size()), 0.003)
+          << range.low << " … " << range.high;
+    }
+  }
+}
+
+TEST(ShareOutside, IsNothingForARangeThatHoldsAllValues) {
+  const Statistics statistics = statistics_of({-3.14159f, 0, 0, 2.71828f});
+  EXPECT_EQ(share_outside(statistics, {statistics.min, statistics.max}), 0);
+  EXPECT_EQ(share_outside(statistics, {statistics.min, 2.7f}), 0.25);
+  EXPECT_EQ(share_outside(statistics_of({}), {0, 0}), 0);
+  EXPECT_EQ(share_outside(statistics_of(std::vector<float>(10, 5.0f)), {0, 4}), 1);
+}
+
+TEST(ShareOutside, IsNotKnownWithoutBins) {
+  Statistics statistics = statistics_of({-3, 2});
+  statistics.has_bins = false;
+  EXPECT_LT(share_outside(statistics, {-1, 1}), 0);
+  EXPECT_EQ(share_outside(statistics, {-3, 2}), 0);
+}
+
 }  // namespace
 }  // namespace anybit::calibrate
