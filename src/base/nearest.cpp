@@ -46,9 +46,15 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   // Names of a file can be long and many: beyond this a misspelling is not what happened.
   constexpr std::size_t kLongest = 100;
   if (word.size() > kLongest) return {};
+  constexpr std::size_t kWhole = 4;
   std::vector<std::pair<std::size_t, std::string_view>> found;
   const std::size_t most = std::max<std::size_t>(1, (word.size() + 2) / 3);
   for (std::string_view name : names) {
+    // A name cut short is near, however long the rest is: "mxfp4" for mxfp4_e2m1.
+    if (word.size() >= kWhole && name.starts_with(word)) {
+      found.emplace_back(1, name);
+      continue;
+    }
     if (name.size() > word.size() + most || word.size() > name.size() + most) continue;
     const std::size_t edits = distance(word, name);
     if (edits <= most) found.emplace_back(edits, name);
