@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 
 #include "base/guard.hpp"
@@ -106,7 +107,8 @@ struct Gathering::Looker final : runtime::Watcher {
     const auto n = static_cast<std::size_t>(value.array.count());
     const float* x = floats(value.array);
     const kernels::Extremes seen = kernels::extremes(x, n);
-    if (seen.nans + seen.infinities > 0 && !all.options_.allow_nan) return bad(index, n, seen);
+    if (seen.nans + seen.infinities > 0 && !all.options_.allow_nan && !hides(index, x, n, seen))
+      return bad(index, n, seen);
     glances[index].add(seen);
     Statistics& statistics = all.statistics_[index];
     {
@@ -115,6 +117,12 @@ struct Gathering::Looker final : runtime::Watcher {
     }
     if (statistics.has_bins) counter.count(x, n, seen, statistics.bins, all.guards_[index]);
     return {};
+  }
+
+  // A mask's infinities are all below zero.
+  bool hides(std::size_t index, const float* x, std::size_t n, const kernels::Extremes& seen) const {
+    return all.watched_[index].mask && seen.nans == 0 &&
+           std::none_of(x, x + n, [](float one) { return one == std::numeric_limits<float>::infinity(); });
   }
 
   Error bad(std::size_t index, std::size_t n, const kernels::Extremes& seen) const {

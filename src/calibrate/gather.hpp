@@ -19,6 +19,7 @@ namespace anybit::calibrate {
 struct Watched {
   std::string name;  // of a value, in the main graph or in one inside a node
   bool bins = false;
+  bool mask = false;  // -Inf is one of its values: counted, not an error
 };
 
 // The next sample's inputs by name; nothing when there are no more. Called by one thread at a time.

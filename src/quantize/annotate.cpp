@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "lower/dynamic.hpp"
+#include "passes/masks.hpp"
 #include "quantize/annotate_coded.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/roles.hpp"
@@ -43,6 +44,7 @@ class Annotator {
 
   Result<void> run() {
     TRY(leave_to_the_cpu());
+    leave_masks();
     TRY(annotate_coded(
         scope_, parts_, [&](std::size_t i) { return named(i) || matcher_.covers_all(); }, notes_));
     leave_coded_parts();
@@ -103,6 +105,20 @@ class Annotator {
     }
   }
 
+  // No range holds a mask beside other numbers, and clipped it would hide nothing.
+  void leave_masks() {
+    const std::set<std::string> masks = passes::masks_in(scope_.graph);
+    const auto masked = [&](const std::string& value) { return masks.count(value) != 0; };
+    for (std::size_t i = 0; i < count() && !masks.empty(); ++i) {
+      if (parts_[i].kind == Part::Kind::left) continue;
+      const bool takes = std::ranges::any_of(
+          parts_[i].data, [&](int input) { return masked(node(i).inputs[static_cast<std::size_t>(input)]); });
+      if (!takes && std::ranges::none_of(node(i).outputs, masked)) continue;
+      leave(i, "a mask of -1e30 or less is among its values: no range holds that beside others");
+      notes_.nodes[i].less = !notes_.nodes[i].scheme.data_in->is_float();
+    }
+  }
+
   // Products are quantized; what only passes values on (Add, pooling) is, too, where it lies between
   // quantized values: by itself it would only lose precision.
   void choose_nodes() {
@@ -158,7 +174,9 @@ class Annotator {
     if (!reason && (lower::codes_of(weight.element()).bits != 8 || weight.granularity == Granularity::block))
       reason = fmt::format("integer products have no weights of {}", to_string(weight));
     parts_[i].dynamic = !table && !reason;
-    if (!table && reason) notes_.nodes[i].reason = *reason + ": its weights alone are quantized";
+    if (table || !reason) return;
+    notes_.nodes[i].reason = *reason + ": its weights alone are quantized";
+    notes_.nodes[i].less = true;
   }
 
   bool named(std::size_t i) const {
@@ -485,9 +503,9 @@ Result<void> annotate_graph(const Scope& scope, Matcher& matcher, const Target& 
 // Types that a recipe names, and of which it gets less than it asks for.
 void remark_named(const GraphNotes& notes, const Matcher& matcher, std::set<std::string>& remarks) {
   for (const NodeNote& note : notes.nodes) {
-    if (note.scheme.data_in->dynamic && note.outcome != Outcome::dynamic && !note.reason.empty() &&
-        matcher.by_type(note.op))
-      remarks.insert(fmt::format("{}: {}", note.op, note.reason));
+    if (note.less && matcher.by_type(note.op)) remarks.insert(fmt::format("{}: {}", note.op, note.reason));
+    if (note.less && matcher.named(note.name))
+      remarks.insert(fmt::format("{} '{}': {}", note.op, shown(note.name), note.reason));
   }
   for (const GraphNotes& inner : notes.inner) remark_named(inner, matcher, remarks);
 }

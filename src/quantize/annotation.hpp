@@ -29,6 +29,7 @@ struct NodeNote {
   std::string name, op;
   Outcome outcome = Outcome::left;
   std::string reason;  // why it is left, or less than it might be
+  bool less = false;   // than the recipe asks for: worth a remark where a rule names it
   Scheme scheme;
 };
 

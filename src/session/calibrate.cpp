@@ -11,6 +11,7 @@
 #include "calibrate/table.hpp"
 #include "onnx/content_hash.hpp"
 #include "ops/infer.hpp"
+#include "passes/masks.hpp"
 #include "session/model_access.hpp"
 #include "session/ranges.hpp"
 #include "session/sample_stream.hpp"
@@ -47,8 +48,10 @@ Result<std::vector<calibrate::Watched>> real_values(const graph::Model& model, b
       names.insert(one.node->outputs[i]);
     }
   }
+  std::set<std::string> masks;
+  for (const ops::GraphFacts& one : facts.graphs) masks.merge(passes::masks_in(*one.graph));
   std::vector<calibrate::Watched> watched;
-  for (const std::string& name : names) watched.push_back({name, bins});
+  for (const std::string& name : names) watched.push_back({name, bins, masks.count(name) != 0});
   return watched;
 }
 

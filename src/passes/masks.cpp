@@ -1,0 +1,88 @@
+#include "passes/masks.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "graph/index.hpp"
+
+namespace anybit::passes {
+namespace {
+
+using graph::Node;
+using graph::Tensor;
+
+constexpr float kHidden = -1e30F;
+constexpr std::int64_t kMost =
+    1 << 24;  // elements of a constant that is looked through: a mask of 4096 positions
+
+// A mask stays one in these: a sum with scores, a factor on zeros and ones, a choice, another shape.
+constexpr std::string_view kPassing[] = {"Add",     "Sub",     "Mul",       "Div",  "Where",  "Cast",
+                                         "Expand",  "Reshape", "Transpose", "Tile", "Concat", "Squeeze",
+                                         "Slice",   "Gather",  "Unsqueeze", "Pad",  "Trilu",  "Identity",
+                                         "Flatten", "Split",   "ScatterND"};
+
+bool passes_on(const Node& node) {
+  return std::ranges::find(kPassing, node.op_type.str()) != std::end(kPassing);
+}
+
+// Which input of a node is, or takes in, a mask; -1: none.
+int masked_input(const Node& node) {
+  const std::string& op = node.op_type.str();
+  if (op == "Softmax" || op == "LogSoftmax") return 0;
+  if (op == "Attention") return node.domain.empty() ? 3 : 5;
+  return op == "MultiHeadAttention" ? 5 : -1;
+}
+
+bool hides(const Tensor& tensor) {
+  if (tensor.type() != graph::ElementType::float32 || tensor.count() > kMost) return false;
+  const auto count = std::min(static_cast<std::size_t>(tensor.count()), tensor.data.size() / sizeof(float));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (tensor.data.at<float>(i) <= kHidden) return true;
+  }
+  return false;
+}
+
+// What a constant node makes: whatever it is shaped to, its value counts.
+const Tensor* filling(const Node& node) {
+  if (node.op_type.str() != "ConstantOfShape") return nullptr;
+  const graph::Attribute* value = node.attribute("value");
+  return value ? std::get_if<Tensor>(&value->value) : nullptr;
+}
+
+// From the last node to the first: what a Softmax is made from.
+std::set<std::string> before_softmax(const graph::Graph& graph) {
+  std::set<std::string> reached;
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    if (const int input = masked_input(node); input >= 0 && input < static_cast<int>(node.inputs.size()))
+      reached.insert(node.inputs[static_cast<std::size_t>(input)]);
+    const bool used =
+        std::ranges::any_of(node.outputs, [&](const auto& one) { return reached.count(one) != 0; });
+    if (used && passes_on(node)) reached.insert(node.inputs.begin(), node.inputs.end());
+  }
+  reached.erase("");
+  return reached;
+}
+
+}  // namespace
+
+std::set<std::string> masks_in(const graph::Graph& graph) {
+  const std::set<std::string> reached = before_softmax(graph);
+  std::set<std::string> masks;
+  if (reached.empty()) return masks;
+  const graph::Index index(graph);
+  for (const Node& node : graph.nodes) {
+    const bool used =
+        std::ranges::any_of(node.outputs, [&](const auto& one) { return reached.count(one) != 0; });
+    if (!used) continue;
+    bool carries = filling(node) && hides(*filling(node));
+    for (std::size_t i = 0; passes_on(node) && !carries && i < node.inputs.size(); ++i) {
+      const Tensor* constant = index.constant(node.inputs[i]);
+      carries = constant ? hides(*constant) : masks.count(node.inputs[i]) != 0;
+    }
+    if (carries) masks.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return masks;
+}
+
+}  // namespace anybit::passes
