@@ -1,3 +1,5 @@
+#include "quantize/annotate_graph.hpp"
+
 #include <algorithm>
 #include <set>
 #include <unordered_set>
@@ -7,7 +9,6 @@
 #include "lower/dynamic.hpp"
 #include "passes/masks.hpp"
 #include "quantize/annotate_coded.hpp"
-#include "quantize/annotation.hpp"
 #include "quantize/roles.hpp"
 #include "quantize/scope.hpp"
 
@@ -483,52 +484,10 @@ class Annotator {
   std::map<std::string, std::size_t> by_value_;
 };
 
-Result<void> annotate_graph(const Scope& scope, Matcher& matcher, const Target& target, GraphNotes& notes) {
-  TRY(Annotator(scope, matcher, target, notes).run());
-  for (std::size_t i = 0; i < scope.graph.nodes.size(); ++i) {
-    std::size_t which = 0;
-    Result<void> done;
-    graph::each_graph(scope.graph.nodes[i], [&](const graph::Graph& inner) {
-      GraphNotes& below = notes.inner.emplace_back();
-      below.node = static_cast<int>(i);
-      below.which = which++;
-      below.place = graph::place_of(scope.graph.nodes[i], i);
-      if (done.ok()) done = annotate_graph(Scope(inner, scope.facts(), &scope), matcher, target, below);
-    });
-    TRY(std::move(done));
-  }
-  return {};
-}
-
-// Types that a recipe names, and of which it gets less than it asks for.
-void remark_named(const GraphNotes& notes, const Matcher& matcher, std::set<std::string>& remarks) {
-  for (const NodeNote& note : notes.nodes) {
-    if (note.less && matcher.by_type(note.op)) remarks.insert(fmt::format("{}: {}", note.op, note.reason));
-    if (note.less && matcher.named(note.name))
-      remarks.insert(fmt::format("{} '{}': {}", note.op, shown(note.name), note.reason));
-  }
-  for (const GraphNotes& inner : notes.inner) remark_named(inner, matcher, remarks);
-}
-
 }  // namespace
 
-std::string_view name_of(Outcome outcome) {
-  static constexpr std::string_view kNames[] = {"quantized", "weights only", "dynamic",
-                                                "moves",     "inside",       "float"};
-  return kNames[static_cast<std::size_t>(outcome)];
-}
-
-Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target) {
-  TRY(check(recipe, target));
-  Matcher matcher = TRY(Matcher::make(recipe));
-  const Facts facts = TRY(Facts::of(model));
-  Annotation annotation;
-  TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, target, annotation.graph));
-  annotation.remarks = TRY(matcher.unused());
-  std::set<std::string> named;
-  remark_named(annotation.graph, matcher, named);
-  annotation.remarks.insert(annotation.remarks.end(), named.begin(), named.end());
-  return annotation;
+Result<void> annotate_one(const Scope& scope, Matcher& matcher, const Target& target, GraphNotes& notes) {
+  return Annotator(scope, matcher, target, notes).run();
 }
 
 }  // namespace anybit::quantizing

@@ -1,0 +1,11 @@
+// What a recipe makes of one graph, without those inside its nodes.
+#pragma once
+
+#include "quantize/annotation.hpp"
+#include "quantize/scope.hpp"
+
+namespace anybit::quantizing {
+
+Result<void> annotate_one(const Scope& scope, Matcher& matcher, const Target& target, GraphNotes& notes);
+
+}  // namespace anybit::quantizing
