@@ -122,8 +122,14 @@ class CodedAnnotator {
 
   // --- values ---
 
-  std::optional<std::size_t> rank_of(const ops::Value* value) const {
-    return value && value->shape ? std::optional(value->shape->size()) : std::nullopt;
+  // Of an input of node i; that of a convolution has the rank of its weights.
+  std::optional<std::size_t> rank_of(std::size_t i, const ops::Value* value) const {
+    if (value && value->shape) return value->shape->size();
+    const graph::Tensor* weight =
+        node(i).inputs.size() > 1 && node(i).op_type.str().find("Conv") != std::string::npos
+            ? scope_.constant(node(i).inputs[1])
+            : nullptr;
+    return weight ? std::optional(weight->dims.size()) : std::nullopt;
   }
 
   // How a value of this rank goes through the format. The axis counts from the front, so that equal uses read
@@ -177,7 +183,7 @@ class CodedAnnotator {
     const ops::NodeFacts* facts = scope_.facts().find(node(i));
     const auto at = static_cast<std::size_t>(input);
     const ops::Value* known = facts && at < facts->inputs.size() ? facts->inputs[at] : nullptr;
-    const Use use = TRY(use_of_value(*scheme(i).data_in, summed_axis(node(i), input), rank_of(known)));
+    const Use use = TRY(use_of_value(*scheme(i).data_in, summed_axis(node(i), input), rank_of(i, known)));
     add_value(value, use, false, Place{static_cast<int>(i), input});
     return {};
   }
@@ -185,7 +191,7 @@ class CodedAnnotator {
   Result<void> make(std::size_t i) {
     const ops::NodeFacts* facts = scope_.facts().find(node(i));
     const ops::Value* known = facts && !facts->outputs.empty() ? &facts->outputs[0] : nullptr;
-    const Use use = TRY(use_of_value(*scheme(i).data_out, -1, rank_of(known)));
+    const Use use = TRY(use_of_value(*scheme(i).data_out, -1, rank_of(i, known)));
     add_value(node(i).outputs[0], use, true, {});
     return {};
   }
