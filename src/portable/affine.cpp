@@ -15,15 +15,10 @@ namespace {
 
 using formats::AffineCodec;
 using formats::AffineLayout;
-using formats::Flavour;
-using formats::MinifloatLayout;
 using formats::Rounding;
 using formats::ScaleKind;
 
 constexpr double kLargest = std::numeric_limits<float>::max();
-
-// Floats with these significant bits and the exponents of float32.
-MinifloatLayout scale_layout(int bits) { return {8, bits - 1, 127, Flavour::inf}; }
 
 int significant_bits(ScaleKind kind) {
   switch (kind) {
@@ -43,19 +38,24 @@ int significant_bits(ScaleKind kind) {
   return 24;
 }
 
+// The step between scales of that kind in the binade of a scale.
+Value step_at(const Value& scale, ScaleKind kind) {
+  return power_below(scale, -126, 127) * std::ldexp(1, 1 - significant_bits(kind));
+}
+
 Value of_kind(const Value& scale, ScaleKind kind) {
-  const double most = std::ldexp(1, 127);
-  const Value power = power_below(scale, -126, 127);
+  const double largest = std::ldexp(2 - std::ldexp(1, 1 - significant_bits(kind)), 127);
+  const Value step = step_at(scale, kind);
   switch (kind) {
     case ScaleKind::float16:
       return max(to_minifloat(scale, formats::kFloat16, Rounding::half_even), formats::kFloat16.smallest());
     case ScaleKind::bfloat16:
     case ScaleKind::multiplier15:
-      return to_minifloat(scale, scale_layout(significant_bits(kind)), Rounding::half_even);
+      return min(round(scale / step) * step, largest);
     case ScaleKind::power_of_two:
-      return min(nearest_power(scale, -126, 127), most);
+      return min(nearest_power(scale, -126, 127), largest);
     case ScaleKind::power_of_two_ceil:
-      return min(where(greater(scale, power), power * 2, power), most);
+      return min(where(greater(scale, step), step * 2, step), largest);
     case ScaleKind::float32:
     case ScaleKind::multiplier31:
       break;
@@ -65,9 +65,9 @@ Value of_kind(const Value& scale, ScaleKind kind) {
 
 // No scale at which so many steps are more than float32 holds.
 Value within_float32(const Value& scale, const Value& steps, ScaleKind kind) {
-  const Value limit = (scale.body().real(kLargest)) / steps;
-  const Value unit = power_below(limit, 100, 127) * std::ldexp(1, 1 - significant_bits(kind));
-  return where(greater(scale, limit), floor(limit / unit) * unit, scale);
+  const Value limit = scale.body().real(kLargest) / steps;
+  const Value step = step_at(limit, kind);
+  return where(greater(scale, limit), floor(limit / step) * step, scale);
 }
 
 // All of them float64, and as many axes as the layout.

@@ -57,7 +57,7 @@ Value Groups::split(const Value& tensor, const Value& padding) const {
     case Granularity::element:
       break;
     case Granularity::tensor:
-      return reshape(tensor, tensor.body().integers({-1}));
+      return reshape(tensor, product(dims_));
     case Granularity::channel:
       return reshape(tensor, concat({*before_, *length_, *behind_}));
     case Granularity::block:
@@ -87,13 +87,15 @@ Value Groups::smallest(const Value& laid_out) const {
 }
 Value Groups::sum(const Value& laid_out) const { return reduce("ReduceSum", laid_out, shared_axes()); }
 
+// A tensor without values has no groups, and so no values in its fields.
 Value Groups::spread(const Value& field) const {
+  const auto one_if_any = [&](const Value& count) { return min(count, one_); };
   switch (layout_.granularity) {
     case Granularity::element:
     case Granularity::tensor:
-      return reshape(field, one_);
+      return reshape(field, one_if_any(product(dims_)));
     case Granularity::channel:
-      return reshape(field, concat({one_, *length_, one_}));
+      return reshape(field, concat({one_if_any(*before_), *length_, one_if_any(*behind_)}));
     case Granularity::block:
       break;
   }
@@ -115,7 +117,7 @@ Value Groups::places(const Value& laid_out) const {
   switch (layout_.granularity) {
     case Granularity::element:
     case Granularity::tensor:
-      return reshape(laid_out, one_.body().integers({1, 1, -1, 1}));
+      return reshape(laid_out, concat({one_, one_, product(dims_), one_}));
     case Granularity::channel:
       return reshape(transpose(laid_out, {1, 0, 2}), concat({one_, *length_, *before_ * *behind_, one_}));
     case Granularity::block:
@@ -128,7 +130,7 @@ Value Groups::from_places(const Value& placed) const {
   switch (layout_.granularity) {
     case Granularity::element:
     case Granularity::tensor:
-      return reshape(placed, one_.body().integers({-1}));
+      return reshape(placed, product(dims_));
     case Granularity::channel:
       return transpose(reshape(placed, concat({*length_, *before_, *behind_})), {1, 0, 2});
     case Granularity::block:

@@ -78,7 +78,8 @@ Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::
   for (int e = SharedMicroCodec::kLowestExponent; e <= SharedMicroCodec::kHighestExponent; ++e)
     steps.push_back(std::ldexp(1, e - bits));
   const Value one = codes.body().integers({1});
-  const Value exponents = reshape(fields[0], concat({pairs.first(), one, one, pairs.last()}));
+  const Value any = min(pairs.count(), one);  // a tensor without values has no exponents either
+  const Value exponents = reshape(fields[0], concat({pairs.first(), any, one, pairs.last()}));
   const Value step = look_up(steps, to_index(exponents)) * look_up({1, 0.5}, shifts_of(fields[1], pairs));
   const auto [sign, magnitude] = sign_magnitude(paired, 1 + bits);
   return groups.from_places(pairs.join(limited(magnitude * step) * sign));

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/error.hpp"
 #include "base/try.hpp"
 #include "kernels/stored_fields.hpp"
 #include "kernels/tensor_codec.hpp"
@@ -129,6 +130,17 @@ formats::Dims dims_of(const std::int64_t* dims, int rank) { return {dims, dims +
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 EXPORT const char* portable_error() { return last_error.c_str(); }
+
+// "name family granularity" of every format, one to a line.
+EXPORT const char* portable_formats() {
+  static const std::string all = [] {
+    std::string text;
+    for (const formats::Descriptor* one : formats::table())
+      text += fmt::format("{} {} {}\n", one->name, one->family, name_of(one->granularity));
+    return text;
+  }();
+  return all.c_str();
+}
 
 EXPORT const char* portable_quantize_model(const char* text, std::int64_t opset, std::size_t* length) {
   return keep(quantize_model(text, opset), length);

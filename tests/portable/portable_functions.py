@@ -1,7 +1,7 @@
 """Models whose only node is a function of ai.anybit, what ONNX Runtime makes of them, and what the library does.
 
     model, expected = decode_model("mxfp4_e2m1 axis=0", values)
-    assert same_bits(run(model), expected)
+    assert same_bits(Peer(model).run(), expected)
 """
 import ctypes
 import os
@@ -14,7 +14,7 @@ import onnxruntime
 def _library():
     build = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release"))
     library = ctypes.CDLL(str((build / "lib" / "libportable_library.so").resolve()))
-    library.portable_error.restype = ctypes.c_char_p
+    library.portable_error.restype = library.portable_formats.restype = ctypes.c_char_p
     library.portable_quantize_model.restype = library.portable_decode_model.restype = ctypes.c_void_p
     return library
 
@@ -49,7 +49,7 @@ def quantize_model(use, opset=0):
 
 def quantize(use, values):
     """What the library makes of float32 values."""
-    values = np.ascontiguousarray(values, np.float32)
+    values = np.array(values, np.float32, order="C")
     out = np.empty_like(values)
     if LIBRARY.portable_quantize(use.encode(), *_dims(values.shape), _address(values), _address(out)):
         raise FunctionError(LIBRARY.portable_error().decode())
@@ -58,7 +58,7 @@ def quantize(use, values):
 
 def decode_model(use, values, dims=None, codes=None, opset=0):
     """y = Decode(the packed values), and what the library decodes. `codes`: packed bytes instead of the values'."""
-    values = np.ascontiguousarray(values, np.float32)
+    values = np.array(values, np.float32, order="C")
     dims = values.shape if dims is None else dims
     out = np.empty_like(values)
     length = ctypes.c_size_t()
@@ -67,13 +67,22 @@ def decode_model(use, values, dims=None, codes=None, opset=0):
     return _bytes(made, length), out.reshape(dims)
 
 
-def run(model, x=None):
-    """The model's output in ONNX Runtime, with nothing added to it."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return session.run(None, {} if x is None else {"x": x})[0]
+def formats():
+    """(name, family, granularity) of every format."""
+    return [tuple(line.split()) for line in LIBRARY.portable_formats().decode().splitlines()]
+
+
+class Peer:
+    """A model in ONNX Runtime, with nothing added to it."""
+
+    def __init__(self, model):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    def run(self, x=None):
+        return self.session.run(None, {} if x is None else {"x": x})[0]
 
 
 def same_bits(a, b):
