@@ -40,7 +40,7 @@ int significant_bits(ScaleKind kind) {
 
 // The step between scales of that kind in the binade of a scale.
 Value step_at(const Value& scale, ScaleKind kind) {
-  return power_below(scale, -126, 127) * std::ldexp(1, 1 - significant_bits(kind));
+  return power_below(scale, -126) * std::ldexp(1, 1 - significant_bits(kind));
 }
 
 Value of_kind(const Value& scale, ScaleKind kind) {
@@ -53,7 +53,7 @@ Value of_kind(const Value& scale, ScaleKind kind) {
     case ScaleKind::multiplier15:
       return min(round(scale / step) * step, largest);
     case ScaleKind::power_of_two:
-      return min(nearest_power(scale, -126, 127), largest);
+      return min(nearest_power(scale, -126), largest);
     case ScaleKind::power_of_two_ceil:
       return min(where(greater(scale, step), step * 2, step), largest);
     case ScaleKind::float32:
@@ -115,11 +115,13 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
 Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
   const auto& codec = dynamic_cast<const AffineCodec&>(setup.codec);
   const AffineLayout& layout = codec.layout();
-  const Value number = integers(codes, layout.bits, layout.is_signed);
-  const Value steps = layout.symmetric
-                          ? layout.fixed_zero_point() == 0 ? number : number - layout.fixed_zero_point()
-                          : number - to_double(groups.spread(fields[1]));
-  return to_single(steps) * to_single(groups.spread(fields[0]));
+  Value steps = integers(codes, layout.bits, layout.is_signed);
+  if (!layout.symmetric) {
+    steps = steps - to_single(groups.spread(fields[1]));
+  } else if (layout.fixed_zero_point() != 0) {
+    steps = steps - codes.body().single(static_cast<float>(layout.fixed_zero_point()));
+  }
+  return steps * to_single(groups.spread(fields[0]));
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
 
 Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
   const std::uint32_t scale_of_one = formats::bits_of(1);
-  const Value elements = look_up(setup.codec, {&scale_of_one, 1}, codes);
-  return fields.empty() ? elements : elements * to_double(groups.spread(fields[0]));
+  const Value elements = look_up(numbers_of(setup.codec, {&scale_of_one, 1}), codes);
+  return fields.empty() ? elements : elements * groups.spread(fields[0]);
 }
 
 }  // namespace

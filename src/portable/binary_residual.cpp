@@ -54,7 +54,7 @@ Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::
     const Value term = look_up(signs, codes) * to_double(groups.spread(gamma));
     sum = level == 0 ? term : sum + term;
   }
-  return limited(sum);
+  return to_single(limited(sum));
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ Value power_for(const BlockFpLayout& layout, const Value& largest) {
     return clip(power, std::ldexp(1, lowest), std::ldexp(1, highest));
   };
   if (layout.rule == BlockFpLayout::Rule::fit)
-    return clamped(fitting_power(largest, layout.magnitude_bits(), std::min(lowest - 2, 126)));
-  const Value below = power_below(largest, std::min(lowest, 127), 127);
+    return clamped(fitting_power(largest, layout.magnitude_bits(), lowest - 2));
+  const Value below = power_below(largest, lowest);
   return clamped(where(greater(largest, below), below * 2, below));
 }
 
@@ -34,11 +34,10 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
 
 Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
   const BlockFpLayout& layout = dynamic_cast<const BlockFpCodec&>(setup.codec).layout();
-  std::vector<double> steps;
+  std::vector<float> steps;
   for (int e = layout.lowest_exponent(); e <= layout.highest_exponent(); ++e)
-    steps.push_back(std::ldexp(1, e - layout.magnitude_bits()));
-  const auto [sign, magnitude] = sign_magnitude(codes, layout.width);
-  return limited(magnitude * look_up(steps, to_index(groups.spread(fields[0])))) * sign;
+    steps.push_back(formats::power_of_two(e - layout.magnitude_bits()));
+  return signed_magnitudes(codes, layout.width) * look_up(steps, to_index(groups.spread(fields[0])));
 }
 
 }  // namespace

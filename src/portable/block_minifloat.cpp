@@ -19,18 +19,17 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
   const int top_field = (1 << codec.layout(0).exponent_bits) - 1;
   const Value numbers = finite(x);
   const Value top =
-      clip(power_below(groups.largest(abs(numbers)), -149, 127),
-           std::ldexp(1, top_field - codec.highest_bias()), std::ldexp(1, top_field - codec.lowest_bias()));
+      clip(power_below(groups.largest(abs(numbers)), -149), std::ldexp(1, top_field - codec.highest_bias()),
+           std::ldexp(1, top_field - codec.lowest_bias()));
   return with_sign_of(x, limited(to_minifloat(numbers / top, codec.layout(top_field), setup.rounding) * top));
 }
 
 Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
   const auto& codec = dynamic_cast<const BlockMinifloatCodec&>(setup.codec);
-  std::vector<double> powers;
-  for (int bias = codec.lowest_bias(); bias <= codec.highest_bias(); ++bias)
-    powers.push_back(std::ldexp(1, -bias));
-  const Value elements = abs(minifloats(codes, codec.layout(0)));
-  return limited(elements * look_up(powers, to_index(groups.spread(fields[0])))) * signs(codes, codec.bits());
+  const std::vector<double> powers = powers_of_biases(codec.lowest_bias(), codec.highest_bias());
+  const Value power = look_up(powers, to_index(groups.spread(fields[0])));
+  const Value magnitude = limited(abs(minifloats(codes, codec.layout(0))) * power);
+  return to_single(magnitude * sign_magnitude(codes, codec.bits()).sign);
 }
 
 }  // namespace

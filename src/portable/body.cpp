@@ -74,12 +74,18 @@ Value Body::reals(const std::vector<double>& numbers) {
   return constant(ElementType::float64, {static_cast<std::int64_t>(numbers.size())}, numbers);
 }
 Value Body::single(float number) { return constant<float>(ElementType::float32, {}, {number}); }
+Value Body::singles(const std::vector<float>& numbers) {
+  return constant(ElementType::float32, {static_cast<std::int64_t>(numbers.size())}, numbers);
+}
 Value Body::integer(std::int64_t number) { return constant<std::int64_t>(ElementType::int64, {}, {number}); }
 Value Body::integers(const Integers& numbers) {
   return constant(ElementType::int64, {static_cast<std::int64_t>(numbers.size())}, numbers);
 }
 Value Body::unsigned_integers(const std::vector<std::uint32_t>& numbers) {
   return constant(ElementType::uint32, {static_cast<std::int64_t>(numbers.size())}, numbers);
+}
+Value Body::bytes(const std::vector<std::uint8_t>& numbers) {
+  return constant(ElementType::uint8, {static_cast<std::int64_t>(numbers.size())}, numbers);
 }
 
 Value Body::op(std::string_view type, const std::vector<Value>& inputs,

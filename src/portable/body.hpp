@@ -45,9 +45,11 @@ class Body {
   Value real(double number);
   Value reals(const std::vector<double>& numbers);
   Value single(float number);
+  Value singles(const std::vector<float>& numbers);
   Value integer(std::int64_t number);
   Value integers(const Integers& numbers);
   Value unsigned_integers(const std::vector<std::uint32_t>& numbers);
+  Value bytes(const std::vector<std::uint8_t>& numbers);
 
   Value op(std::string_view type, const std::vector<Value>& inputs,
            std::vector<graph::Attribute> attributes = {});

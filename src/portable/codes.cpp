@@ -25,58 +25,91 @@ Value words_of(const Value& periods, const std::vector<std::int64_t>& first, int
   return word;
 }
 
-}  // namespace
+// Codes that never lie across two bytes: [rows, bytes, codes in a byte] of them.
+Value cut_bytes(const Value& bytes, int bits) {
+  Body& body = bytes.body();
+  std::vector<std::uint8_t> shifts;
+  for (int shift = 0; shift < 8; shift += bits) shifts.push_back(static_cast<std::uint8_t>(shift));
+  const Value each = body.op("Unsqueeze", {bytes, body.integers({2})});
+  const Value shifted = body.op("BitShift", {each, body.bytes(shifts)}, {attribute("direction", "RIGHT")});
+  return body.op("BitwiseAnd", {shifted, body.bytes({static_cast<std::uint8_t>((1 << bits) - 1)})});
+}
 
-// A period is the fewest bytes that whole codes fill. Each of its codes is cut out of the bytes it lies in;
-// what a code that ends earlier drags along is above its bits, and masked away.
-Value unpack(const Value& packed, int bits, const Value& length) {
-  Body& body = packed.body();
-  const Value one = body.integers({1});
-  const Value row_bytes = (length * body.integers({bits}) + body.integers({7})) / body.integers({8});
-  // Without rows or bytes there is nothing to infer a dimension from.
-  const Value rows = product(shape(packed)) / max(row_bytes, one);
-  Value bytes = reshape(packed, concat({rows, row_bytes}));
-  if (bits == 8) return to_index(bytes);
-  const int period = std::lcm(bits, 8) / 8, codes = period * 8 / bits;
-  if (period > 1) {
-    const Value missing = body.op("Mod", {-row_bytes, body.integers({period})});
-    bytes = pad(bytes, 1, missing, cast(body.integer(0), ElementType::uint8));
-  }
-  const Value periods = (row_bytes + body.integers({period - 1})) / body.integers({period});
+// Others: [rows, periods, codes in a period]. A period is the fewest bytes that whole codes fill. Each code
+// is cut out of the bytes it lies in; what one that ends earlier drags along is above its bits, and masked
+// away.
+Value cut_periods(const Value& bytes, int bits, const Value& rows, const Value& row_bytes) {
+  Body& body = bytes.body();
+  const int period = std::lcm(bits, 8) / 8;
+  const Value missing = body.op("Mod", {-row_bytes, body.integers({period})});
+  const Value whole = pad(bytes, 1, missing, cast(body.integer(0), ElementType::uint8));
+  const Value periods = (row_bytes + missing) / body.integers({period});
   std::vector<std::int64_t> first;
   std::vector<std::uint32_t> shifts;
   int most_bytes = 1;
-  for (int i = 0; i < codes; ++i) {
-    first.push_back(i * bits / 8);
-    shifts.push_back(static_cast<std::uint32_t>(i * bits % 8));
-    most_bytes = std::max(most_bytes, (i * bits % 8 + bits + 7) / 8);
+  for (int begin = 0; begin < period * 8; begin += bits) {
+    first.push_back(begin / 8);
+    shifts.push_back(static_cast<std::uint32_t>(begin % 8));
+    most_bytes = std::max(most_bytes, (begin % 8 + bits + 7) / 8);
   }
   const Value cut =
-      reshape(cast(bytes, ElementType::uint32), concat({rows, periods, body.integers({period})}));
+      reshape(cast(whole, ElementType::uint32), concat({rows, periods, body.integers({period})}));
   const Value word = words_of(cut, first, most_bytes, period - 1);
   const Value shifted =
       body.op("BitShift", {word, body.unsigned_integers(shifts)}, {attribute("direction", "RIGHT")});
-  const Value masked = body.op("BitwiseAnd", {shifted, body.unsigned_integers({(1u << bits) - 1})});
-  const Value joined = reshape(to_index(masked), concat({rows, periods * body.integers({codes})}));
-  return slice(joined, 1, body.integers({0}), length);
+  return body.op("BitwiseAnd", {shifted, body.unsigned_integers({(1u << bits) - 1})});
 }
 
+}  // namespace
+
+Value unpack(const Value& packed, int bits, const Value& length) {
+  Body& body = packed.body();
+  const Value row_bytes = (length * body.integers({bits}) + body.integers({7})) / body.integers({8});
+  // Without rows or bytes there is nothing to infer a dimension from.
+  const Value rows = product(shape(packed)) / max(row_bytes, body.integers({1}));
+  const Value bytes = reshape(packed, concat({rows, row_bytes}));
+  if (bits == 8) return to_index(bytes);
+  const Value cut = 8 % bits == 0 ? cut_bytes(bytes, bits) : cut_periods(bytes, bits, rows, row_bytes);
+  const Value per_row = product(slice(shape(cut), 1, kEnd));
+  return to_index(slice(reshape(cut, concat({rows, per_row})), 1, body.integers({0}), length));
+}
+
+Value look_up(const std::vector<float>& table, const Value& codes) {
+  return gather(codes.body().singles(table), codes);
+}
 Value look_up(const std::vector<double>& table, const Value& codes) {
   return gather(codes.body().reals(table), codes);
 }
 
-Value look_up(const formats::Codec& codec, formats::ConstWords words, const Value& codes) {
+std::vector<float> numbers_of(const formats::Codec& codec, formats::ConstWords words) {
   std::vector<formats::Code16> all(std::size_t{1} << codec.bits());
   std::iota(all.begin(), all.end(), formats::Code16{0});
   std::vector<float> numbers(all.size());
   codec.decode(all, words, numbers.data());
-  return look_up(std::vector<double>(numbers.begin(), numbers.end()), codes);
+  return numbers;
 }
 
 Value integers(const Value& codes, int bits, bool is_signed) {
+  const int count = 1 << bits;
+  if (bits <= kMostTableBits) {
+    std::vector<float> table;
+    for (int code = 0; code < count; ++code)
+      table.push_back(static_cast<float>(is_signed && code >= count / 2 ? code - count : code));
+    return look_up(table, codes);
+  }
   const Value number = to_double(codes);
-  if (!is_signed) return number;
-  return where(at_least(number, std::ldexp(1, bits - 1)), number - std::ldexp(1, bits), number);
+  return to_single(is_signed ? where(at_least(number, count / 2), number - count, number) : number);
+}
+
+Value signed_magnitudes(const Value& codes, int bits) {
+  if (bits <= kMostTableBits) {
+    std::vector<float> table;
+    for (int code = 0; code < 1 << (bits - 1); ++code) table.push_back(static_cast<float>(code));
+    for (int code = 0; code < 1 << (bits - 1); ++code) table.push_back(-static_cast<float>(code));
+    return look_up(table, codes);
+  }
+  const auto [sign, magnitude] = sign_magnitude(codes, bits);
+  return to_single(sign * magnitude);
 }
 
 SignMagnitude sign_magnitude(const Value& codes, int bits) {
@@ -86,7 +119,11 @@ SignMagnitude sign_magnitude(const Value& codes, int bits) {
   return {where(negative, -1, number.body().real(1)), where(negative, number - sign_bit, number)};
 }
 
-Value signs(const Value& codes, int bits) { return sign_magnitude(codes, bits).sign; }
+std::vector<double> powers_of_biases(int lowest, int highest) {
+  std::vector<double> powers;
+  for (int bias = lowest; bias <= highest; ++bias) powers.push_back(std::ldexp(1, -bias));
+  return powers;
+}
 
 Value minifloats(const Value& codes, const formats::MinifloatLayout& layout) {
   const auto [sign, magnitude] = sign_magnitude(codes, layout.bits());

@@ -7,7 +7,7 @@
 namespace anybit::portable {
 
 Value fitting_power(const Value& magnitude, int bits, int lowest) {
-  const Value below = power_below(magnitude, lowest, 127);
+  const Value below = power_below(magnitude, lowest);
   const Value carries = at_least(magnitude, below * (2 - std::ldexp(1, -bits)));
   return where(carries, below * 4, below * 2);
 }

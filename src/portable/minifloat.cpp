@@ -20,7 +20,7 @@ using formats::MinifloatLayout;
 Value quantize_powers(const Setup& setup, const E8m0Codec& codec, const Value& x) {
   const double least = std::ldexp(1, -127), most = std::ldexp(1, 127);
   const Value a = max(finite(x), least);
-  const Value below = power_below(a, -127, 127);
+  const Value below = power_below(a, -127);
   Value result = rounded(a / below, setup.rounding) * below;
   if (codec.saturate()) {
     result = clip(result, least, most);
@@ -49,8 +49,8 @@ Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
 }
 
 Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<const Value>) {
-  if (setup.codec.bits() <= kMostTableBits) return look_up(setup.codec, {}, codes);
-  return minifloats(codes, dynamic_cast<const MinifloatCodec&>(setup.codec).layout());
+  if (setup.codec.bits() <= kMostTableBits) return look_up(numbers_of(setup.codec, {}), codes);
+  return to_single(minifloats(codes, dynamic_cast<const MinifloatCodec&>(setup.codec).layout()));
 }
 
 }  // namespace

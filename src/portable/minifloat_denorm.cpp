@@ -17,7 +17,7 @@ Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
   const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
   const Value numbers = finite(x);
   // The power below is that of E - 1.
-  const Value below = power_below(abs(numbers), layout.lowest_exponent() - 1, layout.highest_exponent() - 1);
+  const Value below = power_below(abs(numbers), layout.lowest_exponent() - 1);
   const Value step = below * std::ldexp(1, 1 - layout.mantissa_bits);
   const Value result =
       clip(rounded(numbers / step, setup.rounding) * step, -layout.largest(), layout.largest());
@@ -25,7 +25,7 @@ Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
 }
 
 Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<const Value>) {
-  if (setup.codec.bits() <= kMostTableBits) return look_up(setup.codec, {}, codes);
+  if (setup.codec.bits() <= kMostTableBits) return look_up(numbers_of(setup.codec, {}), codes);
   const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
   const auto [sign, magnitude] = sign_magnitude(codes, layout.bits());
   std::vector<double> steps;
@@ -33,7 +33,7 @@ Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<co
     steps.push_back(std::ldexp(1, field - layout.bias - layout.mantissa_bits));
   const double unit = std::ldexp(1, layout.mantissa_bits);
   const Value field = floor(magnitude / unit);
-  return (magnitude - field * unit) * look_up(steps, to_index(field)) * sign;
+  return to_single((magnitude - field * unit) * look_up(steps, to_index(field)) * sign);
 }
 
 }  // namespace

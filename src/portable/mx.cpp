@@ -1,6 +1,7 @@
 // OCP Microscaling: x / 2^E to the nearest element, then times 2^E, which comes from the block's maximum.
 #include "formats/mx.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "portable/codes.hpp"
@@ -23,7 +24,7 @@ Value scale_for(const MxCodec& codec, const Value& largest) {
   const MxOptions& options = codec.options();
   const int emax = codec.element().largest_exponent();
   const bool clamped = options.scale_overflow != ScaleOverflow::unclamped;
-  Value power = power_below(largest, clamped ? MxCodec::kLowestExponent + emax : -149, 127);
+  Value power = power_below(largest, clamped ? MxCodec::kLowestExponent + emax : -149);
   if (options.scale_rule == ScaleRule::ceil) power = where(greater(largest, power), power * 2, power);
   if (options.scale_rule == ScaleRule::even) {
     const double carries = 2 - std::ldexp(1, -codec.element().mantissa_bits() - 1);
@@ -57,19 +58,23 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
 }
 
 Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
-  const auto& codec = dynamic_cast<const MxCodec&>(setup.codec);
-  std::vector<double> scales;
-  for (int code = 0; code < 255; ++code) scales.push_back(std::ldexp(1, code + MxCodec::kLowestExponent));
-  scales.push_back(formats::kNan);
-  const std::uint32_t no_shift = 0;
-  const Value elements = look_up(setup.codec, {&no_shift, 1}, codes);
-  const Value scale = look_up(scales, to_index(groups.spread(fields[0])));
-  if (codec.element().integer) return limited(elements * scale);
-  const Value magnitude = abs(elements) * scale;
-  const bool infinite = codec.element().layout.flavour == formats::Flavour::inf;
-  const Value result =
-      infinite ? where(is_infinite(elements), magnitude, limited(magnitude)) : limited(magnitude);
-  return result * signs(codes, codec.bits());
+  constexpr std::uint32_t kNoExponent = 0;
+  // What is not finite comes in last, as a factor: it would not survive the limits.
+  std::vector<float> elements = numbers_of(setup.codec, {&kNoExponent, 1}), factors;
+  for (float& one : elements) {
+    factors.push_back(formats::is_finite(one) ? 1 : std::fabs(one));
+    if (!formats::is_finite(one)) one = std::copysign(1.0f, one);
+  }
+  std::vector<float> scales, nan_or_one(255, 1.0f);
+  for (int e = MxCodec::kLowestExponent; e <= MxCodec::kHighestExponent; ++e)
+    scales.push_back(formats::power_of_two(e));
+  scales.push_back(1);
+  nan_or_one.push_back(formats::kNan);
+  const Value scale_codes = to_index(groups.spread(fields[0]));
+  const Value result = limited_single(look_up(elements, codes) * look_up(scales, scale_codes)) *
+                       look_up(nan_or_one, scale_codes);
+  const bool all_finite = std::ranges::all_of(factors, [](float factor) { return factor == 1; });
+  return all_finite ? result : result * look_up(factors, codes);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 namespace anybit::portable {
 namespace {
@@ -10,42 +9,25 @@ namespace {
 using formats::Rounding;
 
 constexpr double kLargest = std::numeric_limits<float>::max();
-// Of this many powers of two the right one is found by comparing with each.
-constexpr int kFewPowers = 7;
 
 double power(int exponent) { return std::ldexp(1.0, exponent); }
-
-Value by_comparing(const Value& a, int lowest, int highest) {
-  Value result = a.body().real(power(lowest));
-  for (int exponent = lowest + 1; exponent <= highest; ++exponent)
-    result = where(at_least(a, power(exponent)), power(exponent), result);
-  return result;
-}
-
-// The logarithm tells the power or, as it is a little too large, the next one. Powers come from a table, so
-// that they are exact whoever computes them.
-Value by_logarithm(const Value& a, int lowest, int highest) {
-  constexpr double kMargin = 0x1p-10;
-  std::vector<double> powers;
-  for (int exponent = lowest; exponent <= highest; ++exponent) powers.push_back(power(exponent));
-  const Value logarithm = a.body().op("Log", {a}) * std::numbers::log2e + kMargin;
-  const Value index = clip(floor(logarithm), lowest, highest) - lowest;
-  const Value found = gather(a.body().reals(powers), to_index(index));
-  return max(where(greater(found, a), found * 0.5, found), power(lowest));
-}
 
 }  // namespace
 
 Value finite(const Value& x) { return clip(where(is_nan(x), 0, x), -kLargest, kLargest); }
 Value only_finite(const Value& x) { return where(either(is_nan(x), is_infinite(x)), 0, x); }
 
-Value power_below(const Value& a, int lowest, int highest) {
-  return highest - lowest < kFewPowers ? by_comparing(a, lowest, highest) : by_logarithm(a, lowest, highest);
+// Siegfried Rump's: with q = a · (2^52 + 1), what rounding leaves of q - q · (1 - 2^-53) is just the leading
+// bit of a. The second factor is said as half of q times 2 - 2^-52: ONNX Runtime takes a product with a
+// constant as near to 1 as that for nothing, and leaves it out.
+Value power_below(const Value& a, int lowest) {
+  const Value q = a * (0x1p52 + 1), half_of_q = a * (0x1p51 + 0.5);
+  return max(q - half_of_q * (2 - 0x1p-52), power(lowest));
 }
 
-Value nearest_power(const Value& a, int lowest, int highest) {
+Value nearest_power(const Value& a, int lowest) {
   constexpr double kAboveRootOfTwo = 1 + 0x3504F4 * 0x1p-23;
-  const Value below = power_below(a, lowest, highest);
+  const Value below = power_below(a, lowest);
   return where(at_least(a, below * kAboveRootOfTwo), below * 2, below);
 }
 
@@ -80,10 +62,13 @@ Value limited(const Value& value) {
   return where(less(below, -kLargest), -kLargest, below);
 }
 
+Value limited_single(const Value& value) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  return value.body().op("Clip", {value, value.body().single(-kMost), value.body().single(kMost)});
+}
+
 Value to_unbounded_minifloat(const Value& x, const formats::MinifloatLayout& layout, Rounding rounding) {
-  const Value step = power_below(abs(x), layout.lowest_exponent(),
-                                 std::max(layout.largest_exponent(), layout.lowest_exponent())) *
-                     power(-layout.mantissa_bits);
+  const Value step = power_below(abs(x), layout.lowest_exponent()) * power(-layout.mantissa_bits);
   return rounded(x / step, rounding) * step;
 }
 

@@ -13,11 +13,10 @@ Value finite(const Value& x);
 // NaN and infinity become 0.
 Value only_finite(const Value& x);
 
-// 2^floor(log2 a) for 0 <= a: at least 2^lowest, and exact for a below 2^(highest + 1). For larger ones it is
-// a power of two at or above 2^highest and at most a.
-Value power_below(const Value& a, int lowest, int highest);
-// 2^round(log2 a), up from √2 on; within the same bounds.
-Value nearest_power(const Value& a, int lowest, int highest);
+// 2^floor(log2 a) for 0 <= a, and at least 2^lowest.
+Value power_below(const Value& a, int lowest);
+// 2^round(log2 a), up from √2 on; at least 2^lowest.
+Value nearest_power(const Value& a, int lowest);
 
 Value rounded(const Value& t, formats::Rounding rounding);
 // |result| with the sign of x, zeros of either sign among both; NaN is positive. To be done last, and by
@@ -28,6 +27,8 @@ Value sign_of(const Value& x);  // 1 or -1
 Value without_negative_zero(const Value& result);
 // Beyond float32: its largest. NaN stays.
 Value limited(const Value& value);
+// The same of a float32, where what is beyond is infinite; it must not be NaN. Zero keeps its sign.
+Value limited_single(const Value& value);
 
 // The nearest number of the layout, too large ones being its largest; zero has whatever sign. x is finite.
 Value to_minifloat(const Value& x, const formats::MinifloatLayout& layout, formats::Rounding rounding);

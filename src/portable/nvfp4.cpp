@@ -33,14 +33,13 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
 }
 
 Value decode(const Setup&, const Groups& groups, const Value& codes, std::span<const Value> fields) {
-  std::vector<double> elements, scales;
+  std::vector<float> elements, scales;
   for (int code = 0; code < 16; ++code)
-    elements.push_back(std::fabs(Nvfp4Codec::kElement.decode(static_cast<formats::Code16>(code))));
+    elements.push_back(Nvfp4Codec::kElement.decode(static_cast<formats::Code16>(code)));
   for (int code = 0; code <= Nvfp4Codec::kScale.largest_code(); ++code)
     scales.push_back(Nvfp4Codec::kScale.decode(static_cast<formats::Code16>(code)));
-  const Value scale = to_single(look_up(scales, to_index(groups.spread(fields[1]))));
-  return limited(look_up(elements, codes) * to_double(scale * fields[0])) *
-         signs(codes, Nvfp4Codec::kElement.bits());
+  const Value step = look_up(scales, to_index(groups.spread(fields[1]))) * fields[0];
+  return limited_single(look_up(elements, codes) * step);
 }
 
 }  // namespace

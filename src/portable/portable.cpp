@@ -101,7 +101,7 @@ Result<graph::Function> decode(const formats::Use& use) {
   const Groups groups(made.layout, coded);
   const Value rows = unpack(packed, made.codec->bits(), groups.row_length());
   const Value codes = groups.split_rows(rows, to_index(body.integer(0)));
-  const Value result = to_single(made.family->decode(made.setup(), groups, codes, fields));
+  const Value result = made.family->decode(made.setup(), groups, codes, fields);
   return named("Decode", use, std::move(body).finish(reshape(groups.join(result), dims)));
 }
 

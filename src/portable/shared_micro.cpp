@@ -46,14 +46,17 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
   const Value placed = groups.places(x);
   const Pairs pairs(placed);
   const Value paired = pairs.split(placed, x.body().real(0)), numbers = finite(paired);
+  // A maximum of two is quicker than a reduction. All axes stay, so that one goes with the other.
   const Value magnitudes = abs(numbers);
-  // All axes stay, so that one goes with the other. A group without values has no maximum.
-  const Value largest = max(reduce("ReduceMax", magnitudes, {kPlace, kInPair}), 0);
+  const auto of_pair = [&](std::int64_t i) { return gather(magnitudes, x.body().integers({i}), kInPair); };
+  const Value largest_of_pair = max(of_pair(0), of_pair(1));
+  // A group without values has no maximum.
+  const Value largest = max(reduce("ReduceMax", largest_of_pair, {kPlace}), 0);
   const Value power = clip(fitting_power(largest, bits, SharedMicroCodec::kLowestExponent - 2),
                            std::ldexp(1, SharedMicroCodec::kLowestExponent),
                            std::ldexp(1, SharedMicroCodec::kHighestExponent));
-  const Value of_pair = fitting_power(reduce("ReduceMax", magnitudes, {kInPair}), bits, -149);
-  const Value own = where(less(of_pair, power), power * 0.5, power);
+  const Value finer = less(fitting_power(largest_of_pair, bits, -149), power);
+  const Value own = where(finer, power * 0.5, power);
   const Value result = limited(to_fraction(numbers, bits, own, setup.rounding));
   return groups.from_places(pairs.join(with_sign_of(paired, result)));
 }
@@ -74,15 +77,15 @@ Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::
   const Value placed = groups.places(codes);
   const Pairs pairs(placed);
   const Value paired = pairs.split(placed, to_index(codes.body().integer(0)));
-  std::vector<double> steps;
+  std::vector<float> steps;
   for (int e = SharedMicroCodec::kLowestExponent; e <= SharedMicroCodec::kHighestExponent; ++e)
-    steps.push_back(std::ldexp(1, e - bits));
+    steps.push_back(formats::power_of_two(e - bits));
   const Value one = codes.body().integers({1});
   const Value any = min(pairs.count(), one);  // a tensor without values has no exponents either
   const Value exponents = reshape(fields[0], concat({pairs.first(), any, one, pairs.last()}));
-  const Value step = look_up(steps, to_index(exponents)) * look_up({1, 0.5}, shifts_of(fields[1], pairs));
-  const auto [sign, magnitude] = sign_magnitude(paired, 1 + bits);
-  return groups.from_places(pairs.join(limited(magnitude * step) * sign));
+  const Value step =
+      look_up(steps, to_index(exponents)) * look_up(std::vector<float>{1, 0.5f}, shifts_of(fields[1], pairs));
+  return groups.from_places(pairs.join(signed_magnitudes(paired, 1 + bits) * step));
 }
 
 }  // namespace

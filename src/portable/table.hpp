@@ -23,7 +23,7 @@ struct Descriptor {
   // float64 values in the layout of `groups`, NaN and infinity among them. The result is rounded to float32
   // by the caller.
   Result<Value> (*quantize)(const Setup& setup, const Groups& groups, const Value& x);
-  // Codes as whole numbers in the layout of `groups`, and the stored fields. The result likewise.
+  // Codes as whole numbers in the layout of `groups`, and the stored fields. The result is float32.
   Value (*decode)(const Setup& setup, const Groups& groups, const Value& codes,
                   std::span<const Value> fields);
   double padding = 0;  // what short blocks are filled up with before quantize

@@ -37,8 +37,8 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
 
 Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
   const std::uint32_t words[] = {0, formats::bits_of(1)};  // threshold and scale
-  const Value elements = look_up(setup.codec, words, codes);
-  return fields.empty() ? elements : without_negative_zero(elements * to_double(groups.spread(fields[0])));
+  const Value elements = look_up(numbers_of(setup.codec, words), codes);
+  return fields.empty() ? elements : elements * groups.spread(fields[0]);
 }
 
 }  // namespace

@@ -40,10 +40,12 @@ def _bytes(address, length):
     return ctypes.string_at(address, length.value)
 
 
-def quantize_model(use, opset=0):
-    """y = QuantizeDequantize(x) in the function's own opset, or a later one."""
+def quantize_model(use, opset=0, shape=None):
+    """y = QuantizeDequantize(x) in the function's own opset, or a later one; for an x of any shape, or of this one."""
     length = ctypes.c_size_t()
-    made = LIBRARY.portable_quantize_model(use.encode(), ctypes.c_int64(opset), ctypes.byref(length))
+    dims, rank = _dims(shape or ())
+    made = LIBRARY.portable_quantize_model(use.encode(), dims, rank if shape else ctypes.c_int(-1), ctypes.c_int64(opset),
+                                           ctypes.byref(length))
     return _bytes(made, length)
 
 

@@ -34,9 +34,13 @@ graph::OpsetImport import(std::string_view domain, std::int64_t version) {
   return result;
 }
 
-graph::ValueInfo value_info(std::string_view name) {
+graph::ValueInfo value_info(std::string_view name, const formats::Dims* dims = nullptr) {
   graph::TensorType type;
   type.element = static_cast<std::int32_t>(graph::ElementType::float32);
+  if (dims) {
+    type.shape.emplace();
+    for (const std::int64_t dim : *dims) type.shape->dims.emplace_back().value = dim;
+  }
   graph::ValueInfo info;
   info.name = graph::Text(name);
   info.type.emplace().kind = type;
@@ -62,10 +66,11 @@ graph::Model model_of(graph::Function function, std::vector<std::string> inputs,
   return model;
 }
 
-Result<std::string> quantize_model(const char* text, std::int64_t opset) {
+// `dims`: of the input; null: whatever comes.
+Result<std::string> quantize_model(const char* text, const formats::Dims* dims, std::int64_t opset) {
   graph::Model model =
       model_of(TRY(portable::quantize_dequantize(TRY(formats::read_use(text)))), {"x"}, opset);
-  model.graph->inputs.push_back(value_info("x"));
+  model.graph->inputs.push_back(value_info("x", dims));
   return onnx::serialize(model);
 }
 
@@ -142,8 +147,11 @@ EXPORT const char* portable_formats() {
   return all.c_str();
 }
 
-EXPORT const char* portable_quantize_model(const char* text, std::int64_t opset, std::size_t* length) {
-  return keep(quantize_model(text, opset), length);
+// A rank of -1: dimensions are not known.
+EXPORT const char* portable_quantize_model(const char* text, const std::int64_t* dims, int rank,
+                                           std::int64_t opset, std::size_t* length) {
+  const formats::Dims known = dims_of(dims, std::max(rank, 0));
+  return keep(quantize_model(text, rank < 0 ? nullptr : &known, opset), length);
 }
 EXPORT const char* portable_decode_model(const char* text, const std::int64_t* coded, int coded_rank,
                                          const std::int64_t* dims, int rank, const float* values,

@@ -55,6 +55,16 @@ def test_onnx_runtime_quantizes_to_the_same_bits(name, rng):
                 check(use, x, peer.run(x), quantize(use, x))
 
 
+# Where it knows shapes, ONNX Runtime leaves more out of a graph.
+@pytest.mark.parametrize("name", NAMES)
+def test_it_does_so_where_shapes_are_known(name, rng):
+    for use in all_uses(name):
+        shape = SHAPES[rng.choice(ranks_of(use))]
+        peer = Peer(quantize_model(use, shape=shape))
+        for x in values_of(rng, shape):
+            check(use, x, peer.run(x), quantize(use, x))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_onnx_runtime_decodes_to_the_same_bits(name, rng):
     for use in packable_uses(name):
