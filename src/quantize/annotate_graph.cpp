@@ -136,7 +136,10 @@ class Annotator {
         static_[i] = has_data && !data.is_float() && !data.dynamic && !parts_[i].data.empty();
     }
     join_biases();
-    for (int round = 0; round < kRounds && (sweep_down() | sweep_up()); ++round) {
+    bool changes = true;
+    for (int round = 0; round < kRounds && changes; ++round) {
+      changes = sweep_down();
+      changes = sweep_up() || changes;
     }
     sweep_down();
     sweep_up();

@@ -67,7 +67,7 @@ void check(const CodeRange& range, std::size_t step, std::vector<float> x, std::
 
 TEST_P(WeightsOnEveryTarget, CodesAreRoundedQuotientsWithinTheirRange) {
   for (std::size_t n = 0; n < 70; ++n) {
-    for (const std::size_t step : {0, 1}) {
+    for (const std::size_t step : {0U, 1U}) {
       if (n == 0 && step == 1) continue;
       check<std::int8_t>({-128, 127, -1}, step, numbers(n), random_);
       check<std::uint8_t>({0, 255, -1}, step, numbers(n), random_);
@@ -116,7 +116,7 @@ TEST_P(WeightsOnEveryTarget, EndsHoldEveryNumberAndWhatTheyHeldBefore) {
 
 TEST_P(WeightsOnEveryTarget, AValueThatIsNotFiniteShowsInTheLargestMagnitude) {
   for (std::size_t at = 0; at < 40; ++at) {
-    for (const std::size_t step : {0, 1}) {
+    for (const std::size_t step : {0U, 1U}) {
       std::vector<float> x = numbers(40), low(40), high(40);
       x[at] = -std::numeric_limits<float>::infinity();
       EXPECT_EQ(widen(x.data(), x.size(), low.data(), high.data(), step), 0x7F800000U);

@@ -154,8 +154,9 @@ TEST(Weights, ArePackedAsTheirDefinitionSaysForAnyShape) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
   for (int round = 0; round < 30; ++round) {
-    const std::int64_t rows = 1 + random() % 300, columns = 1 + random() % 500, axis = random() % 2,
-                       block = 1 + random() % 40;
+    const auto below = [&](unsigned n) { return static_cast<std::int64_t>(random() % n); };
+    const std::int64_t rows = 1 + below(300), columns = 1 + below(500), axis = below(2),
+                       block = 1 + below(40);
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
     for (float& x : values) x = normal(random);
     const std::string text = fmt::format("int4 sym {}", round % 3 == 0   ? "tensor"
