@@ -61,13 +61,14 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
   return groups.from_places(pairs.join(with_sign_of(paired, result)));
 }
 
-// One bit for each pair, packed into bytes on the last axis: [a, groups, pairs, 1, b] of them.
-Value shifts_of(const Value& field, const Pairs& pairs) {
+// 1 or ½ for each pair, by bits that are packed into bytes on the last axis: [a, groups, pairs, 1, b] of
+// them.
+Value factors_of(const Value& field, const Pairs& pairs) {
   Body& body = field.body();
-  const Value zero = body.integers({0});
   const Value bits = unpack(field, 1, slice(shape(field), -1, kEnd) * body.integers({8}));
   // Rows are [a, groups, b] of them; of each only the first bits are pairs.
-  const Value rows = slice(bits, 1, zero, pairs.count());
+  const Value factors = look_up(std::vector<float>{1, 0.5f}, bits);
+  const Value rows = slice(factors, 1, body.integers({0}), pairs.count());
   const Value axis_last = reshape(rows, concat({pairs.first(), pairs.last(), pairs.count()}));
   return body.op("Unsqueeze", {transpose(axis_last, {0, 1, 3, 2}), body.integers({kInPair})});
 }
@@ -83,8 +84,7 @@ Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::
   const Value one = codes.body().integers({1});
   const Value any = min(pairs.count(), one);  // a tensor without values has no exponents either
   const Value exponents = reshape(fields[0], concat({pairs.first(), any, one, pairs.last()}));
-  const Value step =
-      look_up(steps, to_index(exponents)) * look_up(std::vector<float>{1, 0.5f}, shifts_of(fields[1], pairs));
+  const Value step = look_up(steps, to_index(exponents)) * factors_of(fields[1], pairs);
   return groups.from_places(pairs.join(signed_magnitudes(paired, 1 + bits) * step));
 }
 

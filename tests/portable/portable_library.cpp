@@ -47,8 +47,10 @@ graph::ValueInfo value_info(std::string_view name, const formats::Dims* dims = n
   return info;
 }
 
-// y = function(inputs); its opset is the function's, unless a later one is asked for.
-graph::Model model_of(graph::Function function, std::vector<std::string> inputs, std::int64_t opset) {
+// y = function(inputs), of these dimensions if they are known; its opset is the function's, unless a later
+// one is asked for.
+graph::Model model_of(graph::Function function, std::vector<std::string> inputs, const formats::Dims* dims,
+                      std::int64_t opset) {
   opset = std::max(opset, *function.opsets[0].version);
   graph::Model model;
   model.ir_version = 8;
@@ -60,7 +62,7 @@ graph::Model model_of(graph::Function function, std::vector<std::string> inputs,
   node.domain = function.domain;
   node.inputs = std::move(inputs);
   node.outputs = {"y"};
-  graph.outputs.push_back(value_info("y"));
+  graph.outputs.push_back(value_info("y", dims));
   function.opsets[0].version = opset;
   model.functions.push_back(std::move(function));
   return model;
@@ -69,7 +71,7 @@ graph::Model model_of(graph::Function function, std::vector<std::string> inputs,
 // `dims`: of the input; null: whatever comes.
 Result<std::string> quantize_model(const char* text, const formats::Dims* dims, std::int64_t opset) {
   graph::Model model =
-      model_of(TRY(portable::quantize_dequantize(TRY(formats::read_use(text)))), {"x"}, opset);
+      model_of(TRY(portable::quantize_dequantize(TRY(formats::read_use(text)))), {"x"}, dims, opset);
   model.graph->inputs.push_back(value_info("x", dims));
   return onnx::serialize(model);
 }
@@ -111,7 +113,7 @@ Result<std::string> decode_model(const char* text, const formats::Dims& coded, c
   const std::vector<StoredField> fields = kernels::store(codec, parameters);
   std::vector<std::string> inputs{"codes"};
   for (const StoredField& field : fields) inputs.push_back(field.name);
-  graph::Model model = model_of(TRY(portable::decode(use)), inputs, opset);
+  graph::Model model = model_of(TRY(portable::decode(use)), inputs, &dims, opset);
   const auto bytes = std::as_bytes(std::span(packed));
   add_initializer(model, "codes", "uint8", {codec.packed_bytes()}, {bytes.begin(), bytes.end()});
   for (const StoredField& field : fields)

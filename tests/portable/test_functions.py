@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "runtime"))
 from executing import Executor, raise_opset  # noqa: E402
@@ -128,6 +129,22 @@ def test_a_single_value_without_dimensions_will_do(use):
     check(use, x, Peer(quantize_model(use)).run(x), quantize(use, x))
     model, expected = decode_model(use, x)
     check(use, x, Peer(model).run(), expected)
+
+
+# A second opinion on what ONNX's operators mean, in numpy.
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reference_evaluator_of_onnx_comes_to_the_same_bits(name, rng):
+    quantizing, decoding = all_uses(name)[-1], packable_uses(name)[-1]
+    x = values_of(rng, (2, 5, 33))[0]
+    model = onnx.load_from_string(quantize_model(quantizing, shape=x.shape))
+    onnx.checker.check_model(model, full_check=True)
+    with np.errstate(all="ignore"):
+        check(quantizing, x, ReferenceEvaluator(model).run(None, {"x": x})[0], quantize(quantizing, x))
+    model, expected = decode_model(decoding, x)
+    model = onnx.load_from_string(model)
+    onnx.checker.check_model(model, full_check=True)
+    with np.errstate(all="ignore"):
+        check(decoding, x, ReferenceEvaluator(model).run(None, {})[0], expected)
 
 
 @pytest.mark.parametrize("use", OF_FAMILIES)
