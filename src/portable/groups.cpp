@@ -117,13 +117,14 @@ Value Groups::places(const Value& laid_out) const {
   switch (layout_.granularity) {
     case Granularity::element:
     case Granularity::tensor:
-      return reshape(laid_out, concat({one_, one_, product(dims_), one_}));
+      return reshape(laid_out, concat({one_, one_, one_, product(dims_)}));
     case Granularity::channel:
-      return reshape(transpose(laid_out, {1, 0, 2}), concat({one_, *length_, *before_ * *behind_, one_}));
+      return reshape(transpose(laid_out, {1, 0, 2}), concat({one_, *length_, one_, *before_ * *behind_}));
     case Granularity::block:
       break;
   }
-  return reshape(laid_out, concat({*before_, *blocks_, *size_, *behind_}));
+  if (!layout_.last()) return transpose(laid_out, {0, 1, 3, 2});
+  return reshape(laid_out, concat({*before_, *blocks_, one_, *size_}));
 }
 
 Value Groups::from_places(const Value& placed) const {
@@ -136,7 +137,8 @@ Value Groups::from_places(const Value& placed) const {
     case Granularity::block:
       break;
   }
-  return reshape(placed, with_behind({*before_, *blocks_, *size_}));
+  return layout_.last() ? reshape(placed, concat({*before_, *blocks_, *size_}))
+                        : transpose(placed, {0, 1, 3, 2});
 }
 
 }  // namespace anybit::portable

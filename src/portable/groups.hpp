@@ -47,7 +47,7 @@ class Groups {
   Value split_rows(const Value& rows, const Value& padding) const;
   Value row_length() const;  // codes in a row
 
-  // Block formats in whose groups a value's place matters: [a, groups, size, b], and back.
+  // For formats in whose groups a value's place matters: [a, groups, b, size], and back.
   Value places(const Value& laid_out) const;
   Value from_places(const Value& placed) const;
 

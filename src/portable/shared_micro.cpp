@@ -13,9 +13,10 @@ namespace {
 
 using formats::SharedMicroCodec;
 
-constexpr std::int64_t kPlace = 2, kInPair = 3;  // axes of places, and of pairs
+constexpr std::int64_t kPlace = 3;  // axis of [a, groups, b, size]
 
-// [a, groups, size, b] as [a, groups, pairs, 2, b], with one place more where the size is odd; and back.
+// [a, groups, b, size] as [2, a, groups, b, pairs], with one place more where the size is odd; and back. What
+// a pair shares then goes with whole tensors, and no last axis is short: runtimes are slow where one is.
 class Pairs {
  public:
   explicit Pairs(const Value& placed) : dims_(shape(placed)), size_(slice(dims_, kPlace, kPlace + 1)) {
@@ -26,15 +27,15 @@ class Pairs {
   const Value& count() const { return *count_; }  // in a group
   Value split(const Value& placed, const Value& padding) const {
     const Value even = pad(placed, kPlace, *missing_, padding);
-    return reshape(even, concat({first(), *count_, even.body().integers({2}), last()}));
+    const Value pairs = reshape(even, concat({others(), *count_, even.body().integers({2})}));
+    return transpose(pairs, {4, 0, 1, 2, 3});
   }
-  Value join(const Value& pairs) const {
-    const Value even = reshape(pairs, concat({first(), size_ + *missing_, last()}));
+  Value join(const Value& halves) const {
+    const Value pairs = transpose(halves, {1, 2, 3, 4, 0});
+    const Value even = reshape(pairs, concat({others(), size_ + *missing_}));
     return slice(even, kPlace, even.body().integers({0}), size_);
   }
-  // The first and the last dimensions.
-  Value first() const { return slice(dims_, 0, kPlace); }
-  Value last() const { return slice(dims_, kPlace + 1, kEnd); }
+  Value others() const { return slice(dims_, 0, kPlace); }  // the dimensions a, groups, b
 
  private:
   Value dims_, size_;
@@ -46,10 +47,9 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
   const Value placed = groups.places(x);
   const Pairs pairs(placed);
   const Value paired = pairs.split(placed, x.body().real(0)), numbers = finite(paired);
-  // A maximum of two is quicker than a reduction. All axes stay, so that one goes with the other.
   const Value magnitudes = abs(numbers);
-  const auto of_pair = [&](std::int64_t i) { return gather(magnitudes, x.body().integers({i}), kInPair); };
-  const Value largest_of_pair = max(of_pair(0), of_pair(1));
+  const auto half = [&](std::int64_t i) { return gather(magnitudes, x.body().integer(i)); };
+  const Value largest_of_pair = max(half(0), half(1));
   // A group without values has no maximum.
   const Value largest = max(reduce("ReduceMax", largest_of_pair, {kPlace}), 0);
   const Value power = clip(fitting_power(largest, bits, SharedMicroCodec::kLowestExponent - 2),
@@ -61,31 +61,28 @@ Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x)
   return groups.from_places(pairs.join(with_sign_of(paired, result)));
 }
 
-// 1 or ½ for each pair, by bits that are packed into bytes on the last axis: [a, groups, pairs, 1, b] of
-// them.
+// 1 or ½ for each pair, by bits that are packed into bytes on the last axis: [a, groups, b, pairs] of them.
 Value factors_of(const Value& field, const Pairs& pairs) {
   Body& body = field.body();
   const Value bits = unpack(field, 1, slice(shape(field), -1, kEnd) * body.integers({8}));
-  // Rows are [a, groups, b] of them; of each only the first bits are pairs.
+  // Of each row only the first bits are pairs.
   const Value factors = look_up(std::vector<float>{1, 0.5f}, bits);
   const Value rows = slice(factors, 1, body.integers({0}), pairs.count());
-  const Value axis_last = reshape(rows, concat({pairs.first(), pairs.last(), pairs.count()}));
-  return body.op("Unsqueeze", {transpose(axis_last, {0, 1, 3, 2}), body.integers({kInPair})});
+  return reshape(rows, concat({pairs.others(), pairs.count()}));
 }
 
 Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
   const int bits = dynamic_cast<const SharedMicroCodec&>(setup.codec).magnitude_bits();
-  const Value placed = groups.places(codes);
+  const Value placed = groups.places(signed_magnitudes(codes, 1 + bits));
   const Pairs pairs(placed);
-  const Value paired = pairs.split(placed, to_index(codes.body().integer(0)));
   std::vector<float> steps;
   for (int e = SharedMicroCodec::kLowestExponent; e <= SharedMicroCodec::kHighestExponent; ++e)
     steps.push_back(formats::power_of_two(e - bits));
-  const Value one = codes.body().integers({1});
-  const Value any = min(pairs.count(), one);  // a tensor without values has no exponents either
-  const Value exponents = reshape(fields[0], concat({pairs.first(), any, one, pairs.last()}));
+  // A tensor without values has no exponents either.
+  const Value any = min(pairs.count(), codes.body().integers({1}));
+  const Value exponents = reshape(fields[0], concat({pairs.others(), any}));
   const Value step = look_up(steps, to_index(exponents)) * factors_of(fields[1], pairs);
-  return groups.from_places(pairs.join(signed_magnitudes(paired, 1 + bits) * step));
+  return groups.from_places(pairs.join(pairs.split(placed, codes.body().single(0)) * step));
 }
 
 }  // namespace
