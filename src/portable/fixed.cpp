@@ -33,10 +33,10 @@ Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::
   const auto& codec = dynamic_cast<const FixedCodec&>(setup.codec);
   const FixedLayout& layout = codec.layout();
   const Value number = integers(codes, layout.bits, layout.is_signed);
+  if (has_own_frac(codec)) return number * codes.body().single(std::ldexp(1.0f, -codec.frac({})));
   std::vector<float> steps;
   for (int frac = layout.fewest_places(); frac <= layout.most_places(); ++frac)
     steps.push_back(std::ldexp(1.0f, -frac));
-  if (has_own_frac(codec)) return number * codes.body().single(std::ldexp(1.0f, -codec.frac({})));
   const Value frac = to_double(groups.spread(fields[0]));
   return number * look_up(steps, to_index(frac - layout.fewest_places()));
 }

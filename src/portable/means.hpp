@@ -10,7 +10,7 @@ namespace anybit::portable {
 struct MagnitudeSum {
   Value sum, count;
 };
-// Of the finite values for which `counted` holds: all of the group, or those beyond a threshold.
+// Of the finite values of each group: all, or those beyond a threshold.
 MagnitudeSum sum_magnitudes(const Groups& groups, const Value& x);
 MagnitudeSum sum_magnitudes_above(const Groups& groups, const Value& x, const Value& threshold);
 

@@ -15,8 +15,8 @@ namespace anybit::portable {
 // tells it all. Their opset is the lowest that has what they need: a model is raised to it, and the function
 // with it. An error if the use cannot be said in ONNX's operators, with the reason.
 
-// Input: values. Output: the nearest that the format has, after it has chosen what groups share. The use has
-// a rank where its axis is not the last.
+// Input: values, of any dimensions. Output: the nearest that the format has, after it has chosen what groups
+// share. A rank in the use is checked against its axis; the function itself needs none.
 Result<graph::Function> quantize_dequantize(const formats::Use& use);
 
 // Inputs: packed codes (TensorFormat::packed_dims), then the fields that the format stores, in its order.

@@ -153,6 +153,10 @@ TEST(Functions, WhatONNXCannotSayIsRefusedWithWhatItCan) {
 TEST(Functions, NeedNoNewerOpsetThanTheirOperators) {
   const auto opset = [](const Function& function) { return *function.opsets[0].version; };
   EXPECT_EQ(opset(quantize_dequantize(use_of("fp8_e4m3")).value()), 13);
+  EXPECT_EQ(opset(quantize_dequantize(use_of("log")).value()), 13);
+  EXPECT_EQ(opset(quantize_dequantize(use_of("fixed")).value()), 13);
+  EXPECT_EQ(opset(quantize_dequantize(use_of("binary")).value()), 13);
+  EXPECT_EQ(opset(quantize_dequantize(use_of("ternary")).value()), 18);
   EXPECT_EQ(opset(quantize_dequantize(use_of("mxfp4_e2m1")).value()), 18);
   EXPECT_EQ(opset(decode(use_of("mxfp4_e2m1")).value()), 18);
 }
