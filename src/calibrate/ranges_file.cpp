@@ -112,7 +112,7 @@ Result<MovingAverage> average(const Json& object, const char* name, std::int64_t
 
 // Counts of one page, from `key` on. `left`: how many values there can be.
 Result<void> read_page(std::string_view text, std::uint32_t key, std::uint64_t& left, Bins& bins) {
-  const std::uint32_t page = key / Bins::kPerPage;
+  const std::uint32_t page = static_cast<std::uint32_t>(key / Bins::kPerPage);
   for (const char* at = text.data(); at != text.data() + text.size();) {
     std::uint64_t count = 0;
     const auto [end, problem] = std::from_chars(at, text.data() + text.size(), count);

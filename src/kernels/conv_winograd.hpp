@@ -19,6 +19,7 @@ class WinogradWeights {
     return reinterpret_cast<const std::int16_t*>(memory_.get()) +
            (place * panels_ + index) * channels_ * kPanel;
   }
+  std::int64_t bytes() const { return 16 * panels_ * channels_ * kPanel * 2; }
   // The largest sum of the convolution that is exact.
   static constexpr std::int64_t kLargestSum = (std::int64_t{1} << 29) - 1;
 

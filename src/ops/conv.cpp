@@ -21,6 +21,7 @@ Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(ca
 struct ConvPrepared : Prepared {
   std::unique_ptr<const BlockedConv> blocked;
   ConvMatrices matrices;  // if there is no blocked one; none for one channel in each group
+  std::int64_t bytes() const override { return bytes_of_all(matrices.groups); }
 };
 
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {

@@ -13,6 +13,7 @@ namespace anybit::ops {
 // Weights [I, O / groups, taps], packed: for each group a matrix of I / groups rows and columns (tap, o).
 struct SpreadMatrices : Prepared {
   std::vector<kernels::PackedFloats> groups;
+  std::int64_t bytes() const override { return bytes_of_all(groups); }
 };
 
 // Null if they are not weights of a transposed convolution in `groups` groups.

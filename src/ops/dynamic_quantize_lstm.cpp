@@ -78,6 +78,7 @@ constexpr Ports kOfInput{kW, kWScale, kWZero}, kOfState{kR, kRScale, kRZero};
 // For each direction: the input's matrix, then the state's.
 struct Packs : Prepared {
   std::vector<kernels::PackedWholes> all;
+  std::int64_t bytes() const override { return bytes_of_all(all); }
 };
 
 // Direction d of a matrix [directions, k, n] less its zero points.

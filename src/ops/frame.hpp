@@ -18,7 +18,17 @@ namespace anybit::ops {
 // What a node keeps from run to run: packed weights, tables, primitives. Many threads use it at once.
 struct Prepared {
   virtual ~Prepared() = default;
+  // What it takes beside memory that Setup::memory gave: counted against the limit.
+  virtual std::int64_t bytes() const { return 0; }
 };
+
+// Packed matrices altogether.
+template <class Packed>
+std::int64_t bytes_of_all(const std::vector<Packed>& matrices) {
+  std::int64_t sum = 0;
+  for (const Packed& one : matrices) sum += one.bytes();
+  return sum;
+}
 
 // A node that is being prepared, once for each model.
 struct Setup : Attributes {

@@ -37,6 +37,11 @@ struct IntegerConvWeights : Prepared {
   std::vector<std::int16_t> depthwise;
   std::vector<std::int32_t> depthwise_sums;
   std::optional<FixedConvNumbers> fixed;
+
+  std::int64_t bytes() const override {
+    return bytes_of_all(groups) + (winograd ? winograd->bytes() : 0) + std::ssize(depthwise) * 2 +
+           std::ssize(depthwise_sums) * 4;
+  }
 };
 
 std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,

@@ -46,6 +46,20 @@ Block::Head* Memory::kept(std::size_t capacity) {
   return head;
 }
 
+Error Memory::beyond_limit(std::int64_t bytes) const {
+  return error_at(Code::limit_exceeded, {},
+                  fmt::format("{} bytes more would pass the memory limit of {} bytes", bytes, limit_),
+                  "a higher --max-memory, or smaller inputs");
+}
+
+Result<void> Memory::count(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (limit_ > 0 && used_ + bytes > limit_) return beyond_limit(bytes);
+  used_ += bytes;
+  peak_ = std::max(peak_, used_ + kept_bytes_);
+  return {};
+}
+
 Result<Block> Memory::take(std::int64_t bytes) {
   if (bytes < 0 || bytes > (std::int64_t{1} << 46)) {
     return error_at(Code::limit_exceeded, {}, fmt::format("{} bytes cannot be had", bytes));
@@ -57,9 +71,7 @@ Result<Block> Memory::take(std::int64_t bytes) {
   if (limit_ > 0 && used_ + kept_bytes_ + size > limit_) trim_locked();  // `head` is no longer among them
   if (limit_ > 0 && used_ + size > limit_) {
     if (head) release(head);
-    return error_at(Code::limit_exceeded, {},
-                    fmt::format("{} bytes more would pass the memory limit of {} bytes", size, limit_),
-                    "a higher --max-memory, or smaller inputs");
+    return beyond_limit(size);
   }
   if (!head) {
     void* raw = std::aligned_alloc(64, capacity + Block::kHead);

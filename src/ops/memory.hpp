@@ -59,6 +59,8 @@ class Memory : public std::enable_shared_from_this<Memory> {
 
   // The contents are undefined. An error if the limit is reached or the system has no more.
   Result<Block> take(std::int64_t bytes);
+  // Counts memory that others hold for as long as this lives. An error if it would pass the limit.
+  Result<void> count(std::int64_t bytes);
   // Gives kept blocks back to the system.
   void trim();
 
@@ -73,6 +75,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
   Block::Head* kept(std::size_t capacity);
   void release(Block::Head* head);
   void trim_locked();
+  Error beyond_limit(std::int64_t bytes) const;
 
   mutable std::mutex mutex_;
   std::int64_t limit_ = 0, used_ = 0, kept_bytes_ = 0, peak_ = 0;

@@ -85,6 +85,7 @@ Result<Sizes> sizes_of(const Frame& frame, std::size_t past_input) {
 
 struct Weights : Prepared {
   std::optional<kernels::PackedFloats> floats;
+  std::int64_t bytes() const override { return floats ? floats->bytes() : 0; }
 };
 
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {

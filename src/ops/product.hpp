@@ -44,6 +44,7 @@ void each_product(const Frame& frame, const Products& products,
 struct PackedOperand : Prepared {
   std::vector<kernels::PackedFloats> matrices;
   std::int64_t matrix_elements = 0;  // between them in the constant
+  std::int64_t bytes() const override { return bytes_of_all(matrices); }
   // Null if `b` is no constant float32 operand.
   static std::shared_ptr<const PackedOperand> of(const Array* b, const Operand& operand);
 };

@@ -209,6 +209,8 @@ class PlainWeight final : public GateWeight<double> {
 
 struct Packs : Prepared {
   std::vector<GateWeights<float>> directions;
+  std::int64_t elements = 0;
+  std::int64_t bytes() const override { return elements * 4; }
 };
 
 template <class C>
@@ -353,6 +355,7 @@ Result<std::shared_ptr<const Prepared>> prepare_recurrent(const Setup& setup, st
   if (!fit) return std::shared_ptr<const Prepared>();  // the run says what is wrong
   auto packs = std::make_shared<Packs>();
   packs->directions = weights_of(w->data<float>(), r->data<float>(), directions, input, hidden, parts);
+  packs->elements = w->count() + r->count();
   return std::shared_ptr<const Prepared>(std::move(packs));
 }
 

@@ -26,6 +26,7 @@ Result<Along<float>> scales_of(Frame& frame, std::size_t input, std::int64_t eac
 struct PackedWholeOperand : Prepared {
   std::vector<kernels::PackedWholes> matrices;
   std::int64_t matrix_elements = 0;
+  std::int64_t bytes() const override { return bytes_of_all(matrices); }
 };
 // For an operator with B at input `b` and its zero points at `zero`. Null if they are no constants.
 Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, std::size_t b, std::size_t zero);

@@ -86,6 +86,9 @@ Result<void> prepare_steps(Program& program, ops::Memory& memory) {
     auto prepared = step.descriptor->prepare(setup);
     if (!prepared.ok()) return std::move(prepared).error().within(step.place);
     step.prepared = std::move(prepared).value();
+    if (!step.prepared) continue;
+    auto counted = memory.count(step.prepared->bytes());
+    if (!counted.ok()) return std::move(counted).error().within(step.place);
   }
   return {};
 }

@@ -143,6 +143,26 @@ TEST(Executor, StopsAtTheMemoryLimitAndNamesTheNode) {
   EXPECT_TRUE(executor->run({{"x", Datum(floats({10, 4}))}}).ok());
 }
 
+TEST(Executor, PackedWeightsCountAgainstTheMemoryLimit) {
+  auto model = std::make_shared<graph::Model>(*chain());
+  graph::Tensor weight;
+  weight.name = graph::Text("w");
+  weight.element = static_cast<std::int32_t>(ElementType::float32);
+  weight.dims = {4, 50'000};
+  weight.data = Bytes::own(std::vector<float>(200'000, 1.0f));
+  model->graph->initializers.push_back(std::move(weight));
+  graph::Node& last = model->graph->nodes.back();
+  last.op_type = graph::Text("MatMul");
+  last.inputs = {last.inputs[0], "w"};
+  last.attributes.clear();
+  model->graph->outputs[0].type = {};
+  const auto made = Executor::make(model, {.threads = 1, .max_memory = 500'000});
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::limit_exceeded);
+  EXPECT_THAT(made.error().text(), HasSubstr("(MatMul)"));
+  EXPECT_TRUE(Executor::make(model, {.threads = 1, .max_memory = 2'000'000}).ok());
+}
+
 TEST(Executor, RefusesAnOperatorThatItDoesNotKnow) {
   auto model = chain();
   model->graph->nodes[0].op_type = graph::Text("Addd");
