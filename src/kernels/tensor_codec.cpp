@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/float_bits.hpp"
+#include "kernels/copy.hpp"
 #include "kernels/packing.hpp"
 
 namespace anybit::kernels {
@@ -76,6 +77,8 @@ void TensorCodec::find_flat_layout() {
   row_ = whole ? std::max<std::int64_t>(count_, 1) : dims[cut] * inner;
   if (row_ != 0 && row_ % block_ == 0)
     row_ = std::max<std::int64_t>(count_, 1);  // no short block: one long row
+  const bool along_one = std::count_if(box.begin(), box.end(), [](std::int64_t one) { return one > 1; }) == 1;
+  if (!flat_ && along_one) turned_axis_ = static_cast<int>(cut);
 }
 
 std::int64_t TensorCodec::size_of(std::int64_t group) const {
@@ -152,6 +155,43 @@ void TensorCodec::apply_flat(bool may_cut, const In* in, Out* out, ThreadPool& p
   });
 }
 
+// transpose() of values or codes by their size.
+template <class T>
+void turn(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t rows,
+          std::int64_t columns) {
+  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
+  static_assert(sizeof(T) == sizeof(Word));
+  transpose(reinterpret_cast<const Word*>(from), from_stride, reinterpret_cast<Word*>(to), to_stride, rows,
+            columns);
+}
+
+// Blocks along an axis that is not the last: those of neighbouring columns are turned, many at a time, so
+// that each lies in one piece.
+template <class In, class Out, class Op>
+void TensorCodec::apply_turned(const In* in, Out* out, ThreadPool& pool, const Op& op) const {
+  constexpr std::int64_t kColumns = 64;
+  const auto axis = to_size(turned_axis_);
+  const std::int64_t length = grouping_.dims[axis], box = grouping_.box[axis], blocks = grouping_.grid[axis];
+  std::int64_t columns = 1;
+  for (std::size_t d = axis + 1; d < grouping_.dims.size(); ++d) columns *= grouping_.dims[d];
+  const std::int64_t bands = count_ / length / columns * blocks, pieces = (columns + kColumns - 1) / kColumns;
+  const std::int64_t per_chunk = std::max<std::int64_t>(1, kTile / (box * kColumns));
+  pool.run(bands * pieces, per_chunk, [&](std::int64_t piece, std::int64_t end) {
+    std::vector<In> turned(to_size(box * kColumns));
+    std::vector<Out> made(out == nullptr ? 0 : turned.size());
+    for (; piece < end; ++piece) {
+      const std::int64_t band = piece / pieces, column = piece % pieces * kColumns;
+      const std::int64_t first = band % blocks * box, rows = std::min(box, length - first);
+      const std::int64_t wide = std::min(kColumns, columns - column);
+      const std::int64_t offset = (band / blocks * length + first) * columns + column;
+      turn(in + offset, columns, turned.data(), rows, wide, rows);
+      op(Groups{to_size(rows), to_size(wide), stride_}, band * columns + column, turned.data(), nullptr,
+         out == nullptr ? nullptr : made.data());
+      if (out != nullptr) turn(made.data(), rows, out + offset, columns, rows, wide);
+    }
+  });
+}
+
 template <class In, class Out, class Op>
 void TensorCodec::apply_gathered(const In* in, Out* out, ThreadPool& pool, const Op& op) const {
   const bool noisy = rounding_ == formats::Rounding::stochastic;
@@ -186,6 +226,8 @@ void TensorCodec::apply(bool may_cut, const In* in, Out* out, ThreadPool& pool, 
   if (count_ == 0) return;
   if (flat_) {
     apply_flat(may_cut && codec_->independent(), in, out, pool, op);
+  } else if (turned_axis_ >= 0 && rounding_ != formats::Rounding::stochastic) {
+    apply_turned(in, out, pool, op);
   } else {
     apply_gathered(in, out, pool, op);
   }

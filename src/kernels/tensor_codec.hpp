@@ -84,6 +84,8 @@ class TensorCodec {
   template <class In, class Out, class Op>
   void apply_flat(bool may_cut, const In* in, Out* out, ThreadPool& pool, const Op& op) const;
   template <class In, class Out, class Op>
+  void apply_turned(const In* in, Out* out, ThreadPool& pool, const Op& op) const;
+  template <class In, class Out, class Op>
   void apply_gathered(const In* in, Out* out, ThreadPool& pool, const Op& op) const;
   template <class Run>
   void for_runs(std::int64_t group, const Run& run) const;
@@ -111,6 +113,7 @@ class TensorCodec {
   std::size_t stride_ = 0;
   bool flat_ = false;  // groups lie one behind the other in memory, in pieces of block_ in rows of row_
   std::int64_t row_ = 0, block_ = 0;
+  int turned_axis_ = -1;  // blocks run along this axis, and others lie behind it; -1: it is not so
 };
 
 }  // namespace anybit::kernels
