@@ -13,6 +13,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
+import document  # noqa: E402
 from accuracy import images, models, sentences, speech, words  # noqa: E402
 
 WORK = ROOT / "build" / "accuracy"
@@ -79,14 +80,6 @@ def verdicts(tasks, results):
     return [f"anybit worse than ONNX Runtime beyond noise, of {pairs} results: {where}."] if pairs else []
 
 
-def write(document, lines):
-    """Puts the table between its marks."""
-    text = document.read_text()
-    begin, end = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
-    head, rest = text.split(begin)
-    document.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="tasks whose name holds this")
@@ -110,7 +103,7 @@ def main():
     lines += ["", *verdicts(tasks, results)] if verdicts(tasks, results) else []
     print("\n".join(lines))
     if options.write:
-        write(options.write, lines)
+        document.put(options.write, "accuracy", lines)
 
 
 if __name__ == "__main__":

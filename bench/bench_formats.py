@@ -14,9 +14,10 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
+import document
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ.get("ANYBIT_BUILD", ROOT / "build/release")) / "bin/bench_formats"
-BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 # ml_dtypes has the type, not the block formats made of it.
 PEERS = {
@@ -133,10 +134,7 @@ def main():
     reached = "all goals reached: 40 % of memcpy and 10 x ml_dtypes for 8-bit integers, fp8, fp6, fp4 and MX, 20 % for the rest"
     print("\n".join(misses(rows)) or reached)
     if arguments.write:
-        path = ROOT / "docs/formats.md"
-        page = path.read_text()
-        head, rest = page.split(BEGIN)
-        path.write_text(head + BEGIN + "\n" + text + "\n" + END + rest.split(END)[1])
+        document.put(ROOT / "docs/formats.md", "speed", [text])
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from onnx import helper
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
+import document  # noqa: E402
 from accuracy.models import prepared  # noqa: E402
 from peer_models import MODELS, image  # noqa: E402
 
@@ -165,13 +166,6 @@ def weights():
         yield f"| {recipe} | {size / min(coding) / 1e9:.2f} | {size / min(whole) / 1e9:.2f} | {max(peak) / 1e6:,.0f} |"
 
 
-def write(document, lines):
-    text = document.read_text()
-    begin, end = "<!-- quantize: begin -->", "<!-- quantize: end -->"
-    head, rest = text.split(begin)
-    document.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="models whose name holds this")
@@ -215,7 +209,7 @@ def main():
     lines += said
     print("\n".join(said))
     if options.write:
-        write(options.write, lines)
+        document.put(options.write, "quantize", lines)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
+import document  # noqa: E402
 from executing import Executor  # noqa: E402
 from peer_models import MODELS, image, peer, quantized  # noqa: E402
 
@@ -151,11 +152,7 @@ def main():
     summary.append(f"anybit's int8 beside its float32 on convolutions, 1 thread: {geometric_mean(gains):.2f} ×")
     print("\n".join(summary))
     if options.write:
-        text = options.write.read_text()
-        head, rest = text.split("<!-- runtime: begin -->\n")
-        tail = rest.split("<!-- runtime: end -->")[1]
-        body = "\n".join(lines) + "\n\n" + "\n\n".join(summary) + "\n"
-        options.write.write_text(f"{head}<!-- runtime: begin -->\n{body}<!-- runtime: end -->{tail}")
+        document.put(options.write, "runtime", [*lines, "", "\n\n".join(summary)])
 
 
 if __name__ == "__main__":
