@@ -49,6 +49,7 @@ AlignedBytes aligned_bytes(std::int64_t bytes);  // throws std::bad_alloc
 // ---- float32
 
 // B, a panel at a time.
+struct FloatProduct;
 class FloatRight {
  public:
   virtual ~FloatRight() = default;
@@ -58,6 +59,8 @@ class FloatRight {
                              float* scratch) const = 0;
   // All panels one after another, k·16 floats each; null if they do not lie so.
   virtual const float* packed() const { return nullptr; }
+  // Does the whole product if it has a way of its own for that; the same sums. False: it has not.
+  virtual bool multiply(const FloatProduct&, ThreadPool&) const { return false; }
 };
 
 // Weights, put into panels once.

@@ -2,13 +2,11 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_float.cpp"
 #include "hwy/foreach_target.h"
-#include "kernels/gemm_blocks-inl.h"
+#include "kernels/gemm_finish-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
-
-using VF = hn::Vec<DF>;
 
 constexpr std::int64_t kAhead = 128;  // rows of B
 
@@ -148,30 +146,7 @@ class FloatMath {
     return product_.c + row * stride + panel * kPanel;
   }
   HWY_INLINE void Finish(const float* sums, std::int64_t row, int rows, std::int64_t panel) const {
-    const DF d;
-    const FloatEpilogue& e = product_.epilogue;
-    const std::int64_t column = panel * kPanel, columns = std::min(kPanel, product_.n - column);
-    const VF alpha = hn::Set(d, e.alpha), beta = hn::Set(d, e.beta);
-    const VF low = hn::Set(d, e.low), high = hn::Set(d, e.high);
-    HWY_ALIGN float tail[kTileRows * kPanel];
-    float* to = product_.c + row * product_.c_stride + column;
-    float* at = columns == kPanel ? to : tail;
-    const std::int64_t stride = columns == kPanel ? product_.c_stride : kPanel;
-    Terms<float> addend;
-    for (int v = 0; v < kVectors; ++v) {
-      for (int r = 0; r < rows; ++r) {
-        VF x = hn::Mul(hn::Load(d, sums + r * kPanel + v * kLanes), alpha);
-        addend.Find(e.addend, r == 0, row + r, column, columns);
-        if (addend.at) x = hn::Add(x, hn::Mul(hn::LoadU(d, addend.at + v * kLanes), beta));
-        x = hn::IfThenElse(hn::Lt(x, low), low, x);  // NaN is neither, and stays
-        x = hn::IfThenElse(hn::Lt(high, x), high, x);
-        hn::StoreU(x, d, at + r * stride + v * kLanes);
-      }
-    }
-    for (int r = 0; r < rows && at != to; ++r) {
-      std::memcpy(to + r * product_.c_stride, tail + r * kPanel,
-                  static_cast<std::size_t>(columns) * sizeof(float));
-    }
+    FinishTile(product_, sums, row, rows, panel);
   }
 
  private:
@@ -266,7 +241,7 @@ PackedFloats::PackedFloats(MatrixView<float> b, std::int64_t k, std::int64_t n)
 std::int64_t PackedFloats::bytes() const { return (n_ + kPanel - 1) / kPanel * k_ * kPanel * 4; }
 
 void gemm(const FloatProduct& product, ThreadPool& pool) {
-  if (product.m <= 0 || product.n <= 0) return;
+  if (product.m <= 0 || product.n <= 0 || product.b->multiply(product, pool)) return;
   HWY_DYNAMIC_DISPATCH(FloatGemm)(product, pool);
 }
 

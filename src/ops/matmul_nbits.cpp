@@ -1,7 +1,7 @@
 // MatMulNBits: a matrix times one of 2-, 4- or 8-bit codes with scales for blocks of its columns. ONNX
 // Runtime's operator; its documentation tells the layout of codes and zero points.
 #include "base/checked.hpp"
-#include "kernels/gemm_nbits.hpp"
+#include "kernels/packed_codes.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
 
@@ -21,8 +21,16 @@ Dim macs(const Call& call, std::span<const Value> outputs) {
   return product(*outputs[0].shape) * Dim(*depth);
 }
 
+// What the attributes tell of the codes: by column, blocks of `block` codes each, low bits first.
+struct Layout {
+  std::int64_t k = 0, n = 0, block = 0;
+  int bits = 4;
+  std::int64_t blocks() const { return (k + block - 1) / block; }
+  std::int64_t column_bytes() const { return blocks() * block * bits / 8; }
+};
+
 struct Codes : Prepared {
-  std::unique_ptr<const kernels::PackedCodes> packed;
+  std::unique_ptr<const kernels::FloatRight> packed;
 };
 
 constexpr std::size_t kCodes = 1, kScales = 2, kZeros = 3, kGroups = 4, kBias = 5;
@@ -42,7 +50,7 @@ std::vector<float> floats_of(const Array& array) {
 }
 
 // Packed like the codes, each column's from a byte of its own on.
-Result<std::vector<float>> zero_points_of(const Array& array, const kernels::ColumnCodes& codes) {
+Result<std::vector<float>> zero_points_of(const Array& array, const Layout& codes) {
   const std::int64_t blocks = codes.blocks();
   if (array.type() != ElementType::uint8) {
     TRY(check_count(array, "the zero points", checked_mul(codes.n, blocks)));
@@ -60,8 +68,8 @@ Result<std::vector<float>> zero_points_of(const Array& array, const kernels::Col
   return all;
 }
 
-Result<kernels::ColumnCodes> layout_of(const Attributes& node) {
-  kernels::ColumnCodes codes;
+Result<Layout> layout_of(const Attributes& node) {
+  Layout codes;
   codes.k = node.integer("K", 0);
   codes.n = node.integer("N", 0);
   codes.block = node.integer("block_size", 0);
@@ -78,35 +86,83 @@ Result<kernels::ColumnCodes> layout_of(const Attributes& node) {
   return codes;
 }
 
+// The parts of a weight, checked.
+struct Parts {
+  Layout layout = {};
+  const std::uint8_t* codes = nullptr;
+  std::vector<float> scales = {}, zeros = {};  // by column, then by block; no zeros: half of the range
+  const std::int32_t* groups = nullptr;
+
+  int code(std::int64_t k, std::int64_t column) const {
+    const std::int64_t bit = k * layout.bits;
+    return codes[column * layout.column_bytes() + bit / 8] >> bit % 8 & ((1 << layout.bits) - 1);
+  }
+};
+
 // `input(i)` is null where an input is left out.
 template <class Input>
-Result<std::unique_ptr<const kernels::PackedCodes>> pack(const Attributes& node, const Input& input) {
-  kernels::ColumnCodes codes = TRY(layout_of(node));
+Result<Parts> parts_of(const Attributes& node, const Input& input) {
+  Parts parts{.layout = TRY(layout_of(node))};
+  const Layout& layout = parts.layout;
   const Array &weight = *input(kCodes), &scale = *input(kScales);
-  const auto groups = checked_mul(codes.n, codes.blocks());
+  const auto groups = checked_mul(layout.n, layout.blocks());
   if (weight.type() != ElementType::uint8)
     return wrong(fmt::format("the weight is {}", to_string(weight)), "uint8");
   TRY(check_count(scale, "the scales", groups));
   TRY(check_count(weight, "the weight",
-                  groups ? checked_mul(*groups, codes.block * codes.bits / 8) : groups));
+                  groups ? checked_mul(*groups, layout.block * layout.bits / 8) : groups));
   if (!for_real(scale.type(), [](auto) {})) return wrong(fmt::format("the scales are {}", to_string(scale)));
-  const std::vector<float> scales = floats_of(scale);
-  std::vector<float> zeros;
-  if (const Array* given = input(kZeros)) zeros = TRY(zero_points_of(*given, codes));
+  parts.scales = floats_of(scale);
+  if (const Array* given = input(kZeros)) parts.zeros = TRY(zero_points_of(*given, layout));
   if (const Array* given = input(kGroups)) {
     if (given->type() != ElementType::int32) return wrong("g_idx must be int32");
-    TRY(check_count(*given, "g_idx", codes.k));
+    TRY(check_count(*given, "g_idx", layout.k));
     for (const std::int32_t group : given->elements<std::int32_t>()) {
-      if (group < 0 || group >= codes.blocks()) {
-        return wrong(fmt::format("g_idx has {}", group), fmt::format("0 to {}", codes.blocks() - 1));
+      if (group < 0 || group >= layout.blocks()) {
+        return wrong(fmt::format("g_idx has {}", group), fmt::format("0 to {}", layout.blocks() - 1));
       }
     }
-    codes.block_of_row = given->data<std::int32_t>();
+    parts.groups = given->data<std::int32_t>();
   }
-  codes.codes = weight.data<std::uint8_t>();
-  codes.scales = scales.data();
-  codes.zero_points = zeros.empty() ? nullptr : zeros.data();
-  return std::make_unique<const kernels::PackedCodes>(codes);
+  parts.codes = weight.data<std::uint8_t>();
+  return parts;
+}
+
+// Scales that change from row to row, and weights that are not finite: decoded at once.
+std::unique_ptr<const kernels::FloatRight> decoded(const Parts& parts) {
+  const Layout& layout = parts.layout;
+  std::vector<float> all(static_cast<std::size_t>(layout.k * layout.n));
+  for (std::int64_t c = 0; c < layout.n; ++c) {
+    for (std::int64_t k = 0; k < layout.k; ++k) {
+      const std::int64_t block = parts.groups ? parts.groups[k] : k / layout.block;
+      const auto i = static_cast<std::size_t>(c * layout.blocks() + block);
+      const float zero = parts.zeros.empty() ? static_cast<float>(1 << (layout.bits - 1)) : parts.zeros[i];
+      all[static_cast<std::size_t>(c * layout.k + k)] =
+          (static_cast<float>(parts.code(k, c)) - zero) * parts.scales[i];
+    }
+  }
+  return std::make_unique<const kernels::PackedFloats>(kernels::MatrixView<float>{all.data(), 1, layout.k},
+                                                       layout.k, layout.n);
+}
+
+template <class Input>
+Result<std::unique_ptr<const kernels::FloatRight>> pack(const Attributes& node, const Input& input) {
+  const Parts parts = TRY(parts_of(node, input));
+  if (parts.groups) return decoded(parts);
+  kernels::CodeMatrix matrix{.k = parts.layout.k, .n = parts.layout.n, .block = parts.layout.block};
+  std::vector<float> table;
+  const int middle = parts.zeros.empty() ? 1 << (parts.layout.bits - 1) : 0;
+  for (int code = 0; code < 1 << parts.layout.bits; ++code)
+    table.push_back(static_cast<float>(code - middle));
+  matrix.table = table;
+  matrix.column = [&](std::int64_t column, std::uint8_t* codes) {
+    for (std::int64_t k = 0; k < parts.layout.k; ++k)
+      codes[k] = static_cast<std::uint8_t>(parts.code(k, column));
+  };
+  matrix.factors = parts.scales.data();
+  matrix.zeros = parts.zeros.empty() ? nullptr : parts.zeros.data();
+  std::unique_ptr<const kernels::FloatRight> packed = kernels::PackedCodes::make(matrix);
+  return packed ? std::move(packed) : decoded(parts);
 }
 
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
@@ -127,7 +183,7 @@ Result<void> run(Frame& frame) {
     own.packed = TRY(pack(frame, [&](std::size_t i) { return frame.has(i) ? &frame.in(i) : nullptr; }));
     prepared = &own;
   }
-  const kernels::ColumnCodes layout = TRY(layout_of(frame));
+  const Layout layout = TRY(layout_of(frame));
   if (a.rank() == 0 || a.dims().back() != layout.k) {
     return wrong(fmt::format("input 0 is {}", to_string(a)), fmt::format("{} on its last axis", layout.k));
   }

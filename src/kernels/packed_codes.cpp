@@ -1,0 +1,183 @@
+#include "kernels/packed_codes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "formats/minifloat.hpp"
+
+namespace anybit::kernels {
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// How the codes of a format are kept: `stored` has what each becomes, and a weight is what that stands for
+// times `unit`, a power of two.
+struct Storage {
+  CodeKind kind = CodeKind::nibbles;
+  std::vector<std::uint8_t> stored;
+  float unit = 1;
+};
+
+std::optional<Storage> as_nibbles(std::span<const float> table) {
+  Storage storage;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if ((std::bit_cast<std::uint32_t>(table[i]) & 0xFFFF) != 0) return std::nullopt;
+    storage.stored.push_back(static_cast<std::uint8_t>(i));
+  }
+  return table.size() <= 16 ? std::optional(storage) : std::nullopt;
+}
+
+bool is_power_of_two(float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7FFFFF) == 0 && x > 0; }
+
+// Whole multiples of the smallest value.
+std::optional<Storage> as_integers(std::span<const float> table) {
+  Storage storage{CodeKind::int8, {}, std::numeric_limits<float>::infinity()};
+  for (const float x : table) {
+    if (x != 0) storage.unit = std::min(storage.unit, std::fabs(x));
+  }
+  if (!is_power_of_two(storage.unit) || std::isinf(storage.unit)) return std::nullopt;
+  const float largest = *std::ranges::max_element(table) / storage.unit;
+  const float lowest = *std::ranges::min_element(table) / storage.unit;
+  if (lowest < -128 || largest > 255 || (largest > 127 && lowest < 0)) return std::nullopt;
+  if (largest > 127) storage.kind = CodeKind::uint8;
+  for (const float x : table) {
+    const float steps = x / storage.unit;
+    if (steps != std::nearbyint(steps)) return std::nullopt;
+    storage.stored.push_back(static_cast<std::uint8_t>(static_cast<int>(steps)));
+  }
+  return storage;
+}
+
+std::optional<Storage> as_minifloats(std::span<const float> table, CodeKind kind) {
+  const formats::MinifloatLayout& layout = kind == CodeKind::e4m3 ? formats::kE4m3 : formats::kE5m2;
+  // e4m3 becomes a float16 whose exponent has another bias.
+  Storage storage{kind, {}, kind == CodeKind::e4m3 ? 256.0f : 1.0f};
+  for (const float x : table) {
+    const formats::Code16 code = layout.encode(x, true, formats::Rounding::half_even, 0);
+    if (layout.decode(code) != x) return std::nullopt;
+    storage.stored.push_back(static_cast<std::uint8_t>(code));
+  }
+  return storage;
+}
+
+std::optional<Storage> storage_for(std::span<const float> table) {
+  if (auto one = as_nibbles(table)) return one;
+  if (auto one = as_integers(table)) return one;
+  if (auto one = as_minifloats(table, CodeKind::e4m3)) return one;
+  return as_minifloats(table, CodeKind::e5m2);
+}
+
+// Codes that are not numbers stand for zero as long as no weight has them.
+std::vector<float> without_nans(std::span<const float> table) {
+  std::vector<float> finite(table.begin(), table.end());
+  for (float& x : finite) x = std::isfinite(x) ? x : 0.0f;
+  return finite;
+}
+
+bool uses_nan(const CodeMatrix& from) {
+  if (std::ranges::all_of(from.table, [](float x) { return std::isfinite(x); })) return false;
+  std::vector<std::uint8_t> codes(at(from.k));
+  for (std::int64_t c = 0; c < from.n; ++c) {
+    from.column(c, codes.data());
+    if (std::ranges::any_of(codes, [&](std::uint8_t code) { return !std::isfinite(from.table[code]); }))
+      return true;
+  }
+  return false;
+}
+
+// Is every weight finite, and the unit no reason for rounding?
+bool factors_fit(const CodeMatrix& from, std::span<const float> table, float unit) {
+  float largest = 0;
+  for (const float x : table) largest = std::max(largest, std::fabs(x));
+  for (std::int64_t i = 0; i < from.n * from.blocks(); ++i) {
+    const float factor = from.factors[i], zero = from.zeros ? std::fabs(from.zeros[i]) : 0.0f;
+    if (!std::isfinite((largest + zero) * factor) || !std::isfinite(factor * unit)) return false;
+    if (factor * unit / unit != factor) return false;
+  }
+  return true;
+}
+
+// Where the code of row `row` (0 … 7) and column `column` (0 … 15) of a group lies: vectors of nibbles are
+// taken apart byte by byte, and every 16 bytes hold four columns.
+struct Place {
+  std::int64_t byte;
+  int shift;
+};
+Place place_in_group(CodeKind kind, std::int64_t row, std::int64_t column) {
+  if (kind != CodeKind::nibbles) return {row * kPanel + column, 0};
+  const std::int64_t half = row % 4;
+  return {column / 4 * 16 + half / 2 * 8 + column % 4 * 2 + half % 2, row < 4 ? 0 : 4};
+}
+
+AlignedBytes zeroed(std::int64_t bytes) {
+  AlignedBytes memory = aligned_bytes(bytes);
+  std::memset(memory.get(), 0, at(bytes));
+  return memory;
+}
+
+}  // namespace
+
+std::unique_ptr<const PackedCodes> PackedCodes::make(const CodeMatrix& from) {
+  if (from.k <= 0 || from.n <= 0 || (from.block < kGroupRows && from.block < from.k)) return nullptr;
+  if (from.table.empty() || from.table.size() > 256 || uses_nan(from)) return nullptr;
+  const std::vector<float> table = without_nans(from.table);
+  const auto storage = storage_for(table);
+  if (!storage || (from.zeros && storage->unit != 1)) return nullptr;
+  if (!factors_fit(from, table, storage->unit)) return nullptr;
+  CodeMatrix finite = from;
+  finite.table = table;
+  return std::unique_ptr<const PackedCodes>(
+      new PackedCodes(finite, storage->kind, storage->stored, storage->unit));
+}
+
+PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const std::uint8_t> stored,
+                         float unit)
+    : codes_(nullptr, nullptr), factors_(nullptr, nullptr), zeros_(nullptr, nullptr) {
+  const std::int64_t panels = (from.n + kPanel - 1) / kPanel, blocks = from.blocks();
+  view_ = {.kind = kind, .k = from.k, .n = from.n, .block = from.block, .blocks = blocks};
+  const std::int64_t last = from.k - (blocks - 1) * from.block;
+  view_.block_groups = (from.block + kGroupRows - 1) / kGroupRows;
+  view_.groups = (blocks - 1) * view_.block_groups + (last + kGroupRows - 1) / kGroupRows;
+  for (std::size_t i = 0; kind == CodeKind::nibbles && i < from.table.size(); ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(from.table[i]);
+    view_.low[i] = static_cast<std::uint8_t>(bits >> 16);
+    view_.high[i] = static_cast<std::uint8_t>(bits >> 24);
+  }
+  codes_ = zeroed(panels * view_.groups * view_.group_bytes());
+  factors_ = zeroed(panels * blocks * kPanel * 4);
+  if (from.zeros) zeros_ = zeroed(panels * blocks * kPanel * 4);
+  auto* codes = reinterpret_cast<std::uint8_t*>(codes_.get());
+  auto* factors = reinterpret_cast<float*>(factors_.get());
+  auto* zeros = reinterpret_cast<float*>(zeros_.get());
+  std::vector<std::uint8_t> column(at(from.k));
+  for (std::int64_t c = 0; c < from.n; ++c) {
+    from.column(c, column.data());
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::int64_t to = (c / kPanel * blocks + b) * kPanel + c % kPanel;
+      factors[to] = from.factors[c * blocks + b] * unit;
+      if (zeros) zeros[to] = from.zeros[c * blocks + b];
+      const std::int64_t first = b * from.block, end = std::min(first + from.block, from.k);
+      std::uint8_t* group =
+          codes + (c / kPanel * view_.groups + b * view_.block_groups) * view_.group_bytes();
+      for (std::int64_t k = first; k < end; ++k) {
+        const auto [byte, shift] = place_in_group(kind, (k - first) % kGroupRows, c % kPanel);
+        std::uint8_t& place = group[(k - first) / kGroupRows * view_.group_bytes() + byte];
+        place = static_cast<std::uint8_t>(place | stored[column[at(k)]] << shift);
+      }
+    }
+  }
+  view_.codes = codes;
+  view_.factors = factors;
+  view_.zeros = zeros;
+}
+
+std::int64_t PackedCodes::bytes() const {
+  const std::int64_t panels = (view_.n + kPanel - 1) / kPanel;
+  return panels * (view_.groups * view_.group_bytes() + view_.blocks * kPanel * 4 * (view_.zeros ? 2 : 1));
+}
+
+}  // namespace anybit::kernels

@@ -1,0 +1,60 @@
+// A right matrix kept as codes of 4 or 8 bits with a factor for each block of a column: what quantized models
+// store. A few rows are multiplied by the codes as they lie; more go by panels that are decoded when they are
+// needed. Either way every weight is the float32 that decoding gives, and sums are in the order of k: results
+// are those of the decoded matrix, bit for bit.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "kernels/gemm.hpp"
+
+namespace anybit::kernels {
+
+// The weight in row k of column c is (table[code] − zero) · factor, rounded once after each operation.
+struct CodeMatrix {
+  std::int64_t k = 0, n = 0;
+  std::int64_t block = 0;             // rows that share a factor; the last block may be short
+  std::span<const float> table = {};  // by code; 256 entries at most
+  // Writes the codes of a column, one in a byte.
+  std::function<void(std::int64_t column, std::uint8_t* codes)> column = {};
+  const float* factors = nullptr;  // by column, then by block
+  const float* zeros = nullptr;    // the same; null: all are zero
+
+  std::int64_t blocks() const { return (k + block - 1) / block; }
+};
+
+// How codes are kept: as nibbles with a table of 16 floats, whose lower halves are zero, or as bytes.
+enum class CodeKind : std::uint8_t { nibbles, int8, uint8, e4m3, e5m2 };
+
+// What the vector code sees of a matrix. Blocks take whole groups of 8 rows.
+struct CodeView {
+  CodeKind kind = CodeKind::nibbles;
+  std::int64_t k = 0, n = 0, block = 0, blocks = 0;
+  std::int64_t block_groups = 0, groups = 0;         // of a full block, of a column
+  std::uint8_t low[16] = {}, high[16] = {};          // nibbles: the third and the fourth byte of each float
+  const std::uint8_t* codes = nullptr;               // [panel][group][128 codes]
+  const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
+
+  std::int64_t group_bytes() const { return kind == CodeKind::nibbles ? 64 : 128; }
+};
+
+inline constexpr std::int64_t kGroupRows = 8;
+
+class PackedCodes final : public FloatRight {
+ public:
+  // Null if the table fits no kind, if a weight is not finite, or if blocks are too small to be worth it.
+  static std::unique_ptr<const PackedCodes> make(const CodeMatrix& from);
+
+  const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
+  bool multiply(const FloatProduct& product, ThreadPool& pool) const override;
+  CodeKind kind() const { return view_.kind; }
+  std::int64_t bytes() const;
+
+ private:
+  PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const std::uint8_t> stored, float unit);
+  CodeView view_ = {};
+  AlignedBytes codes_, factors_, zeros_;
+};
+
+}  // namespace anybit::kernels

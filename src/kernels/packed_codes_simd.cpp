@@ -1,0 +1,333 @@
+// Products with matrices of packed codes: eight rows of a vector's columns are decoded at a time.
+#include "kernels/packed_codes.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/packed_codes_simd.cpp"
+#include "hwy/foreach_target.h"
+#include "kernels/gemm_finish-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+
+constexpr int kRows = static_cast<int>(kGroupRows);
+
+// Codes of four rows at a time: eight would not fit into the registers beside the sums.
+#if HWY_TARGET == HWY_SCALAR
+class Nibbles {
+ public:
+  static constexpr std::int64_t kBytes = 64;  // of a group
+  explicit Nibbles(const CodeView& view) : view_(view) {}
+  template <int Half>
+  HWY_INLINE void Four(const std::uint8_t* group, int column, VF (&w)[4]) const {
+    for (int t = 0; t < 4; ++t) {
+      const int byte = group[column / 4 * 16 + t / 2 * 8 + column % 4 * 2 + t % 2];
+      const int code = byte >> (Half * 4) & 15;
+      const auto bits = static_cast<std::uint32_t>(view_.high[code] << 8 | view_.low[code]) << 16;
+      w[t] = hn::BitCast(DF(), hn::Set(hn::RebindToUnsigned<DF>(), bits));
+    }
+  }
+
+ private:
+  const CodeView& view_;
+};
+#else
+class Nibbles {
+ public:
+  static constexpr std::int64_t kBytes = 64;  // of a group
+  explicit Nibbles(const CodeView& view)
+      : low_(hn::LoadDup128(DB(), view.low)), high_(hn::LoadDup128(DB(), view.high)) {}
+
+  template <int Half>
+  HWY_INLINE void Four(const std::uint8_t* HWY_RESTRICT group, int vector, VF (&w)[4]) const {
+    const DB d;
+    const DW dw;
+    const auto bytes = hn::LoadU(d, group + vector * kLanes * 4);
+    const auto shifted =
+        Half == 0
+            ? bytes
+            : hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(hn::Repartition<std::uint16_t, DB>(), bytes)));
+    const auto index = hn::And(shifted, hn::Set(d, 15));
+    const auto low = hn::TableLookupBytes(low_, index), high = hn::TableLookupBytes(high_, index);
+    const auto first = hn::BitCast(dw, hn::InterleaveLower(d, low, high));
+    const auto second = hn::BitCast(dw, hn::InterleaveUpper(d, low, high));
+    const auto mask = hn::Set(dw, 0xFFFF0000u);
+    w[0] = hn::BitCast(DF(), hn::ShiftLeft<16>(first));
+    w[1] = hn::BitCast(DF(), hn::And(first, mask));
+    w[2] = hn::BitCast(DF(), hn::ShiftLeft<16>(second));
+    w[3] = hn::BitCast(DF(), hn::And(second, mask));
+  }
+
+ private:
+  using DB = hn::Repartition<std::uint8_t, DF>;
+  using DW = hn::RebindToUnsigned<DF>;
+  hn::Vec<DB> low_, high_;
+};
+#endif
+
+template <class T>
+class Integers {
+ public:
+  static constexpr std::int64_t kBytes = 128;
+  explicit Integers(const CodeView&) {}
+  template <int Half>
+  HWY_INLINE void Four(const std::uint8_t* HWY_RESTRICT group, int vector, VF (&w)[4]) const {
+    const hn::Rebind<T, DF> d;
+    HWY_UNROLL(4)
+    for (int t = 0; t < 4; ++t) {
+      const auto* from = reinterpret_cast<const T*>(group) + (Half * 4 + t) * kPanel + vector * kLanes;
+      w[t] = hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(d, from)));
+    }
+  }
+};
+
+// A float8 is a float16 whose lower bits are zero; e4m3 has one bit of the exponent less, and 256 times the
+// value then.
+template <bool E4m3>
+class Minifloats {
+ public:
+  static constexpr std::int64_t kBytes = 128;
+  explicit Minifloats(const CodeView&) {}
+  template <int Half>
+  HWY_INLINE void Four(const std::uint8_t* HWY_RESTRICT group, int vector, VF (&w)[4]) const {
+    const hn::Rebind<std::uint8_t, DF> d;
+    const hn::Rebind<std::uint16_t, DF> dw;
+    const hn::Rebind<hwy::float16_t, DF> dh;
+    HWY_UNROLL(4)
+    for (int t = 0; t < 4; ++t) {
+      const std::uint8_t* from = group + (Half * 4 + t) * kPanel + vector * kLanes;
+      auto bits = hn::ShiftLeft<8>(hn::PromoteTo(dw, hn::LoadU(d, from)));
+      if (E4m3) {
+        const hn::RebindToSigned<decltype(dw)> ds;
+        const auto apart = hn::BitCast(dw, hn::ShiftRight<1>(hn::BitCast(ds, bits)));
+        bits = hn::And(apart, hn::Set(dw, 0xBFFF));
+      }
+      w[t] = hn::PromoteTo(DF(), hn::BitCast(dh, bits));
+    }
+  }
+};
+
+// A few rows of A by some panels. `a` has rows of whole groups; sums come out as [panel][row][16].
+template <class Codes, bool Zeros, int Rows, int Panels>
+HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const float* HWY_RESTRICT a,
+                            std::int64_t stride, float* HWY_RESTRICT sums) {
+  const DF d;
+  const Codes codes(view);
+  VF sum[Panels][Rows][kVectors];
+  HWY_UNROLL(4)
+  for (int p = 0; p < Panels; ++p) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < Rows; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) sum[p][r][v] = hn::Zero(d);
+    }
+  }
+  const std::int64_t panel_bytes = view.groups * Codes::kBytes;
+  const std::uint8_t* HWY_RESTRICT at = view.codes + panel * panel_bytes;
+  for (std::int64_t b = 0; b < view.blocks; ++b) {
+    const std::int64_t scale = (panel * view.blocks + b) * kPanel;
+    const float* HWY_RESTRICT factors = view.factors + scale;
+    const float* HWY_RESTRICT zeros = view.zeros + (Zeros ? scale : 0);
+    const std::int64_t first = b * view.block_groups, last = std::min(first + view.block_groups, view.groups);
+    for (std::int64_t g = first; g < last; ++g) {
+      const float* HWY_RESTRICT x = a + g * kGroupRows;
+      const auto half = [&]<int Half>() HWY_ATTR {
+        HWY_UNROLL(4)
+        for (int p = 0; p < Panels; ++p) {
+          const std::uint8_t* group = at + p * panel_bytes + g * Codes::kBytes;
+          HWY_UNROLL(4)
+          for (int v = 0; v < kVectors; ++v) {
+            VF w[4];
+            codes.template Four<Half>(group, v, w);
+            const std::int64_t column = p * view.blocks * kPanel + v * kLanes;
+            const VF factor = hn::LoadU(d, factors + column);
+            HWY_UNROLL(4)
+            for (int t = 0; t < 4; ++t) {
+              if (Zeros) w[t] = hn::Sub(w[t], hn::LoadU(d, zeros + column));
+              w[t] = hn::Mul(w[t], factor);
+              HWY_UNROLL(4)
+              for (int r = 0; r < Rows; ++r) {
+                const VF left = hn::Set(d, x[r * stride + Half * 4 + t]);
+                sum[p][r][v] = hn::MulAdd(left, w[t], sum[p][r][v]);
+                ANYBIT_PIN(sum[p][r][v]);
+              }
+            }
+          }
+        }
+      };
+      half.template operator()<0>();
+      half.template operator()<1>();
+    }
+  }
+  HWY_UNROLL(4)
+  for (int p = 0; p < Panels; ++p) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < Rows; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v)
+        hn::Store(sum[p][r][v], d, sums + (p * Rows + r) * kPanel + v * kLanes);
+    }
+  }
+}
+
+// A few rows: the codes are read once, in order.
+template <class Codes, bool Zeros, int Rows, int Panels>
+void FewRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
+             ThreadPool& pool) {
+  struct Job {
+    const CodeView& view;
+    const FloatProduct& product;
+    const float* a;
+    std::int64_t stride, panels;
+  } const job{view, product, a, stride, Ratio(product.n, kPanel)};
+  const std::int64_t strip_macs = std::max<std::int64_t>(1, Rows * Panels * kPanel * product.k);
+  pool.run(Ratio(job.panels, Panels), Ratio(kPartMacs, 4 * strip_macs),
+           [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
+             HWY_ALIGN float sums[Rows * Panels * kPanel];
+             for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
+               if (p + Panels <= job.panels) {
+                 CodeStrip<Codes, Zeros, Rows, Panels>(job.view, p, job.a, job.stride, sums);
+                 for (int i = 0; i < Panels; ++i)
+                   FinishTile(job.product, sums + i * Rows * kPanel, 0, Rows, p + i);
+                 continue;
+               }
+               for (std::int64_t i = p; i < job.panels; ++i) {
+                 CodeStrip<Codes, Zeros, Rows, 1>(job.view, i, job.a, job.stride, sums);
+                 FinishTile(job.product, sums, 0, Rows, i);
+               }
+             }
+           });
+}
+
+template <class Codes, bool Zeros>
+void ByRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
+            ThreadPool& pool) {
+  if (product.m == 1) return FewRows<Codes, Zeros, 1, 2>(view, product, a, stride, pool);
+  if (product.m == 2) return FewRows<Codes, Zeros, 2, 1>(view, product, a, stride, pool);
+  return FewRows<Codes, Zeros, 3, 1>(view, product, a, stride, pool);
+}
+
+// The 8 rows of a group, 16 columns each.
+template <class Codes, bool Zeros>
+void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, std::int64_t block,
+                 float* HWY_RESTRICT to) {
+  const DF d;
+  const Codes codes(view);
+  const std::int64_t scale = (panel * view.blocks + block) * kPanel;
+  const std::uint8_t* at = view.codes + (panel * view.groups + group) * Codes::kBytes;
+  HWY_UNROLL(4)
+  for (int v = 0; v < kVectors; ++v) {
+    const VF factor = hn::LoadU(d, view.factors + scale + v * kLanes);
+    const auto half = [&]<int Half>() HWY_ATTR {
+      VF w[4];
+      codes.template Four<Half>(at, v, w);
+      HWY_UNROLL(4)
+      for (int t = 0; t < 4; ++t) {
+        if (Zeros) w[t] = hn::Sub(w[t], hn::LoadU(d, view.zeros + scale + v * kLanes));
+        hn::StoreU(hn::Mul(w[t], factor), d, to + (Half * 4 + t) * kPanel + v * kLanes);
+      }
+    };
+    half.template operator()<0>();
+    half.template operator()<1>();
+  }
+}
+
+template <class Codes, bool Zeros>
+void DecodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::int64_t count, float* to) {
+  HWY_ALIGN float part[kGroupRows * kPanel];
+  for (std::int64_t done = 0; done < count;) {
+    const std::int64_t block = (k + done) / view.block, row = (k + done) % view.block;
+    const std::int64_t end = std::min(view.k, (block + 1) * view.block) - block * view.block;
+    const std::int64_t first = row % kGroupRows;
+    const std::int64_t together = std::min({kGroupRows - first, end - row, count - done});
+    const std::int64_t group = block * view.block_groups + row / kGroupRows;
+    const bool whole = together == kGroupRows;
+    DecodeGroup<Codes, Zeros>(view, panel, group, block, whole ? to + done * kPanel : part);
+    if (!whole) {
+      std::memcpy(to + done * kPanel, part + first * kPanel,
+                  static_cast<std::size_t>(together * kPanel) * sizeof(float));
+    }
+    done += together;
+  }
+}
+
+// Calls body.template operator()<Codes, Zeros>().
+template <class Body>
+HWY_INLINE void ForCodes(const CodeView& view, const Body& body) {
+  const auto with = [&]<class Codes>() {
+    if (view.zeros) return body.template operator()<Codes, true>();
+    body.template operator()<Codes, false>();
+  };
+  switch (view.kind) {
+    case CodeKind::nibbles:
+      return with.template operator()<Nibbles>();
+    case CodeKind::int8:
+      return with.template operator()<Integers<std::int8_t>>();
+    case CodeKind::uint8:
+      return with.template operator()<Integers<std::uint8_t>>();
+    case CodeKind::e4m3:
+      return with.template operator()<Minifloats<true>>();
+    case CodeKind::e5m2:
+      return with.template operator()<Minifloats<false>>();
+  }
+}
+
+void CodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::int64_t count, float* to) {
+  ForCodes(view, [&]<class Codes, bool Zeros>() { DecodePanel<Codes, Zeros>(view, panel, k, count, to); });
+}
+
+void CodeRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
+              ThreadPool& pool) {
+  ForCodes(view, [&]<class Codes, bool Zeros>() { ByRows<Codes, Zeros>(view, product, a, stride, pool); });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace anybit::kernels {
+namespace {
+
+HWY_EXPORT(CodePanel);
+HWY_EXPORT(CodeRows);
+
+constexpr std::int64_t kFewRows = 3;  // more are faster by decoded panels
+
+// Rows of A with zeros where blocks are filled up to whole groups.
+void pad_rows(const FloatProduct& product, const CodeView& view, float* to) {
+  const std::int64_t stride = view.groups * kGroupRows;
+  std::fill_n(to, product.m * stride, 0.0f);
+  for (std::int64_t r = 0; r < product.m; ++r) {
+    for (std::int64_t b = 0; b < view.blocks; ++b) {
+      const std::int64_t first = b * view.block;
+      std::copy_n(product.a.data + r * product.a.row_stride + first, std::min(view.block, view.k - first),
+                  to + r * stride + b * view.block_groups * kGroupRows);
+    }
+  }
+}
+
+}  // namespace
+
+const float* PackedCodes::panel(std::int64_t index, std::int64_t k, std::int64_t count,
+                                float* scratch) const {
+  HWY_DYNAMIC_DISPATCH(CodePanel)(view_, index, k, count, scratch);
+  return scratch;
+}
+
+bool PackedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const {
+  if (product.m > kFewRows || product.rows || product.a.column_stride != 1) return false;
+  const float* a = product.a.data;
+  std::int64_t stride = product.a.row_stride;
+  if (view_.groups * kGroupRows != view_.k) {
+    stride = view_.groups * kGroupRows;
+    auto* padded = reinterpret_cast<float*>(gemm_scratch(product.m * stride * 4));
+    pad_rows(product, view_, padded);
+    a = padded;
+  }
+  HWY_DYNAMIC_DISPATCH(CodeRows)(view_, product, a, stride, pool);
+  return true;
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE
