@@ -6,26 +6,36 @@
 #include "hwy/foreach_target.h"
 #include "kernels/gemm_finish-inl.h"
 
+// What lies behind a pointer is read again after this: in registers it would drive the sums out.
+#undef ANYBIT_FORGET
+#if defined(__GNUC__)
+#define ANYBIT_FORGET(pointer) asm volatile("" : "+r"(pointer))
+#else
+#define ANYBIT_FORGET(pointer) static_cast<void>(pointer)
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-constexpr int kRows = static_cast<int>(kGroupRows);
-
-// Codes of four rows at a time: eight would not fit into the registers beside the sums.
+// Each kind of codes tells how rows of a vector of columns come out of a group: Half() has what four rows
+// share, Row() gives one of them.
 #if HWY_TARGET == HWY_SCALAR
 class Nibbles {
  public:
   static constexpr std::int64_t kBytes = 64;  // of a group
+  struct Half {
+    const std::uint8_t* at;
+    int shift;
+  };
   explicit Nibbles(const CodeView& view) : view_(view) {}
-  template <int Half>
-  HWY_INLINE void Four(const std::uint8_t* group, int column, VF (&w)[4]) const {
-    for (int t = 0; t < 4; ++t) {
-      const int byte = group[column / 4 * 16 + t / 2 * 8 + column % 4 * 2 + t % 2];
-      const int code = byte >> (Half * 4) & 15;
-      const auto bits = static_cast<std::uint32_t>(view_.high[code] << 8 | view_.low[code]) << 16;
-      w[t] = hn::BitCast(DF(), hn::Set(hn::RebindToUnsigned<DF>(), bits));
-    }
+  HWY_INLINE Half Take(const std::uint8_t* group, int column, int half) const {
+    return {group + column / 4 * 16 + column % 4 * 2, half * 4};
+  }
+  HWY_INLINE VF Row(const Half& half, int t) const {
+    const int code = half.at[t / 2 * 8 + t % 2] >> half.shift & 15;
+    const auto bits = static_cast<std::uint32_t>(view_.high[code] << 8 | view_.low[code]) << 16;
+    return hn::BitCast(DF(), hn::Set(hn::RebindToUnsigned<DF>(), bits));
   }
 
  private:
@@ -33,77 +43,77 @@ class Nibbles {
 };
 #else
 class Nibbles {
+  using DB = hn::Repartition<std::uint8_t, DF>;
+  using DS = hn::Repartition<std::uint16_t, DF>;
+  using DW = hn::RebindToUnsigned<DF>;
+
  public:
   static constexpr std::int64_t kBytes = 64;  // of a group
-  explicit Nibbles(const CodeView& view)
-      : low_(hn::LoadDup128(DB(), view.low)), high_(hn::LoadDup128(DB(), view.high)) {}
+  struct Half {
+    hn::Vec<DW> first, second;  // the upper halves of two floats in each lane
+  };
+  explicit Nibbles(const CodeView& view) : view_(view) {}
 
-  template <int Half>
-  HWY_INLINE void Four(const std::uint8_t* HWY_RESTRICT group, int vector, VF (&w)[4]) const {
+  HWY_INLINE Half Take(const std::uint8_t* HWY_RESTRICT group, int vector, int half) const {
     const DB d;
-    const DW dw;
-    const auto bytes = hn::LoadU(d, group + vector * kLanes * 4);
-    const auto shifted =
-        Half == 0
-            ? bytes
-            : hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(hn::Repartition<std::uint16_t, DB>(), bytes)));
-    const auto index = hn::And(shifted, hn::Set(d, 15));
-    const auto low = hn::TableLookupBytes(low_, index), high = hn::TableLookupBytes(high_, index);
-    const auto first = hn::BitCast(dw, hn::InterleaveLower(d, low, high));
-    const auto second = hn::BitCast(dw, hn::InterleaveUpper(d, low, high));
-    const auto mask = hn::Set(dw, 0xFFFF0000u);
-    w[0] = hn::BitCast(DF(), hn::ShiftLeft<16>(first));
-    w[1] = hn::BitCast(DF(), hn::And(first, mask));
-    w[2] = hn::BitCast(DF(), hn::ShiftLeft<16>(second));
-    w[3] = hn::BitCast(DF(), hn::And(second, mask));
+    auto index = hn::LoadU(d, group + vector * kLanes * 4);
+    if (half == 1) index = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DS(), index)));
+    index = hn::And(index, hn::Set(d, 15));
+    const auto low = hn::TableLookupBytes(hn::LoadDup128(d, view_.low), index);
+    const auto high = hn::TableLookupBytes(hn::LoadDup128(d, view_.high), index);
+    return {hn::BitCast(DW(), hn::InterleaveLower(d, low, high)),
+            hn::BitCast(DW(), hn::InterleaveUpper(d, low, high))};
+  }
+  HWY_INLINE VF Row(const Half& half, int t) const {
+    const auto pair = t < 2 ? half.first : half.second;
+    if (t % 2 == 0) return hn::BitCast(DF(), hn::ShiftLeft<16>(pair));
+    return hn::BitCast(DF(), hn::And(pair, hn::Set(DW(), 0xFFFF0000u)));
   }
 
  private:
-  using DB = hn::Repartition<std::uint8_t, DF>;
-  using DW = hn::RebindToUnsigned<DF>;
-  hn::Vec<DB> low_, high_;
+  const CodeView& view_;
 };
 #endif
 
-template <class T>
-class Integers {
+// Bytes lie as the matrix does.
+class Bytes {
  public:
   static constexpr std::int64_t kBytes = 128;
-  explicit Integers(const CodeView&) {}
-  template <int Half>
-  HWY_INLINE void Four(const std::uint8_t* HWY_RESTRICT group, int vector, VF (&w)[4]) const {
-    const hn::Rebind<T, DF> d;
-    HWY_UNROLL(4)
-    for (int t = 0; t < 4; ++t) {
-      const auto* from = reinterpret_cast<const T*>(group) + (Half * 4 + t) * kPanel + vector * kLanes;
-      w[t] = hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(d, from)));
-    }
+  struct Half {
+    const std::uint8_t* at;
+  };
+  explicit Bytes(const CodeView&) {}
+  HWY_INLINE Half Take(const std::uint8_t* group, int vector, int half) const {
+    return {group + half * 4 * kPanel + vector * kLanes};
+  }
+};
+
+template <class T>
+class Integers : public Bytes {
+ public:
+  using Bytes::Bytes;
+  HWY_INLINE VF Row(const Half& half, int t) const {
+    const auto* from = reinterpret_cast<const T*>(half.at + t * kPanel);
+    return hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<T, DF>(), from)));
   }
 };
 
 // A float8 is a float16 whose lower bits are zero; e4m3 has one bit of the exponent less, and 256 times the
 // value then.
 template <bool E4m3>
-class Minifloats {
+class Minifloats : public Bytes {
  public:
-  static constexpr std::int64_t kBytes = 128;
-  explicit Minifloats(const CodeView&) {}
-  template <int Half>
-  HWY_INLINE void Four(const std::uint8_t* HWY_RESTRICT group, int vector, VF (&w)[4]) const {
-    const hn::Rebind<std::uint8_t, DF> d;
+  using Bytes::Bytes;
+  HWY_INLINE VF Row(const Half& half, int t) const {
     const hn::Rebind<std::uint16_t, DF> dw;
-    const hn::Rebind<hwy::float16_t, DF> dh;
-    HWY_UNROLL(4)
-    for (int t = 0; t < 4; ++t) {
-      const std::uint8_t* from = group + (Half * 4 + t) * kPanel + vector * kLanes;
-      auto bits = hn::ShiftLeft<8>(hn::PromoteTo(dw, hn::LoadU(d, from)));
-      if (E4m3) {
-        const hn::RebindToSigned<decltype(dw)> ds;
-        const auto apart = hn::BitCast(dw, hn::ShiftRight<1>(hn::BitCast(ds, bits)));
-        bits = hn::And(apart, hn::Set(dw, 0xBFFF));
-      }
-      w[t] = hn::PromoteTo(DF(), hn::BitCast(dh, bits));
+    const auto code = hn::LoadU(hn::Rebind<std::uint8_t, DF>(), half.at + t * kPanel);
+    auto bits = hn::ShiftLeft<8>(hn::PromoteTo(dw, code));
+    if (E4m3) {
+      const hn::RebindToSigned<decltype(dw)> ds;
+      const auto apart = hn::BitCast(dw, hn::ShiftRight<1>(hn::BitCast(ds, bits)));
+      bits = hn::And(apart, hn::Set(dw, 0xBFFF));
     }
+    return hn::PromoteTo(DF(), hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), bits));
   }
 };
 
@@ -131,32 +141,33 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
     const std::int64_t first = b * view.block_groups, last = std::min(first + view.block_groups, view.groups);
     for (std::int64_t g = first; g < last; ++g) {
       const float* HWY_RESTRICT x = a + g * kGroupRows;
-      const auto half = [&]<int Half>() HWY_ATTR {
+      HWY_UNROLL(8)
+      for (int i = 0; i < 2 * Panels; ++i) {
+        const int half = i / Panels, p = i % Panels;
+        typename Codes::Half halves[kVectors];
+        ANYBIT_FORGET(factors);
         HWY_UNROLL(4)
-        for (int p = 0; p < Panels; ++p) {
-          const std::uint8_t* group = at + p * panel_bytes + g * Codes::kBytes;
+        for (int v = 0; v < kVectors; ++v)
+          halves[v] = codes.Take(at + p * panel_bytes + g * Codes::kBytes, v, half);
+        HWY_UNROLL(4)
+        for (int t = 0; t < 4; ++t) {
+          VF left[Rows];
+          HWY_UNROLL(4)
+          for (int r = 0; r < Rows; ++r) left[r] = hn::Set(d, x[r * stride + half * 4 + t]);
           HWY_UNROLL(4)
           for (int v = 0; v < kVectors; ++v) {
-            VF w[4];
-            codes.template Four<Half>(group, v, w);
             const std::int64_t column = p * view.blocks * kPanel + v * kLanes;
-            const VF factor = hn::LoadU(d, factors + column);
+            VF w = codes.Row(halves[v], t);
+            if (Zeros) w = hn::Sub(w, hn::LoadU(d, zeros + column));
+            w = hn::Mul(w, hn::LoadU(d, factors + column));
             HWY_UNROLL(4)
-            for (int t = 0; t < 4; ++t) {
-              if (Zeros) w[t] = hn::Sub(w[t], hn::LoadU(d, zeros + column));
-              w[t] = hn::Mul(w[t], factor);
-              HWY_UNROLL(4)
-              for (int r = 0; r < Rows; ++r) {
-                const VF left = hn::Set(d, x[r * stride + Half * 4 + t]);
-                sum[p][r][v] = hn::MulAdd(left, w[t], sum[p][r][v]);
-                ANYBIT_PIN(sum[p][r][v]);
-              }
+            for (int r = 0; r < Rows; ++r) {
+              sum[p][r][v] = hn::MulAdd(left[r], w, sum[p][r][v]);
+              ANYBIT_PIN(sum[p][r][v]);
             }
           }
         }
-      };
-      half.template operator()<0>();
-      half.template operator()<1>();
+      }
     }
   }
   HWY_UNROLL(4)
@@ -218,17 +229,16 @@ void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, s
   HWY_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
     const VF factor = hn::LoadU(d, view.factors + scale + v * kLanes);
-    const auto half = [&]<int Half>() HWY_ATTR {
-      VF w[4];
-      codes.template Four<Half>(at, v, w);
+    HWY_UNROLL(2)
+    for (int half = 0; half < 2; ++half) {
+      const auto rows = codes.Take(at, v, half);
       HWY_UNROLL(4)
       for (int t = 0; t < 4; ++t) {
-        if (Zeros) w[t] = hn::Sub(w[t], hn::LoadU(d, view.zeros + scale + v * kLanes));
-        hn::StoreU(hn::Mul(w[t], factor), d, to + (Half * 4 + t) * kPanel + v * kLanes);
+        VF w = codes.Row(rows, t);
+        if (Zeros) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
+        hn::StoreU(hn::Mul(w, factor), d, to + (half * 4 + t) * kPanel + v * kLanes);
       }
-    };
-    half.template operator()<0>();
-    half.template operator()<1>();
+    }
   }
 }
 
