@@ -210,6 +210,13 @@ void AffineCodec::encode(std::span<const float> values, ConstWords words, Draw d
   }
 }
 
+std::optional<Scaled> AffineCodec::scaled(ConstWords words) const {
+  const auto [scale, zero_point] = parameters(words);
+  return Scaled{scale, layout_.symmetric ? 0.0f : static_cast<float>(zero_point)};
+}
+
+void AffineCodec::set_neutral(Words words) const { write({1, 0}, words); }
+
 void AffineCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
   const auto [scale, zero_point] = parameters(words);
   for (std::size_t i = 0; i < codes.size(); ++i) {

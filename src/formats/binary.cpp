@@ -49,6 +49,12 @@ void BinaryCodec::encode(std::span<const float> values, ConstWords, Draw draw, C
   }
 }
 
+std::optional<Scaled> BinaryCodec::scaled(ConstWords words) const { return Scaled{high(words)}; }
+
+void BinaryCodec::set_neutral(Words words) const {
+  if (scaled_) words[0] = bits_of(1.0f);
+}
+
 void BinaryCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
   const float one = high(words), other = low(words);
   for (std::size_t i = 0; i < codes.size(); ++i) values[i] = (codes[i] & 1) != 0 ? one : other;

@@ -23,6 +23,8 @@ class BinaryCodec final : public Codec {
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   bool local() const override { return true; }
   Range range(ConstWords words) const override { return {low(words), high(words)}; }
+  std::optional<Scaled> scaled(ConstWords words) const override;
+  void set_neutral(Words words) const override;
   // A threshold of its own; `stochastic` draws.
   Rounding rounding(Rounding asked) const override {
     return asked == Rounding::stochastic ? asked : Rounding::half_even;

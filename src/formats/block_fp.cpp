@@ -92,6 +92,12 @@ void BlockFpCodec::encode(std::span<const float> values, ConstWords words, Draw 
   }
 }
 
+std::optional<Scaled> BlockFpCodec::scaled(ConstWords words) const {
+  return Scaled{std::ldexp(1.0f, exponent_in(words[0]))};
+}
+
+void BlockFpCodec::set_neutral(Words words) const { words[0] = word_of(0); }
+
 void BlockFpCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
   const int exponent = exponent_in(words[0]);
   for (std::size_t i = 0; i < codes.size(); ++i) {

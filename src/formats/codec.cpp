@@ -28,6 +28,10 @@ void Codec::settle(Words, std::int64_t) const {}
 
 Result<void> Codec::check(ConstWords) const { return {}; }
 
+std::optional<Scaled> Codec::scaled(ConstWords words) const {
+  return words.empty() ? std::optional(Scaled{}) : std::nullopt;
+}
+
 Result<void> check_scale(float scale) {
   if (is_finite(scale) && scale > 0) return {};
   return invalid_argument(fmt::format("a scale of {:g} is not possible", scale), "a finite number above 0");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,11 @@ struct Properties {
   std::string layout;  // "s eeee mmm", most significant bit first
 };
 
+// What a group's words do to the values of codes.
+struct Scaled {
+  float factor = 1, zero = 0;
+};
+
 struct Range {
   float low = 0, high = 0;
 };
@@ -77,6 +83,13 @@ class Codec {
   virtual void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const;
   // The lowest and the highest value that a group with these words can hold.
   virtual Range range(ConstWords words) const = 0;
+
+  // Where every group has the same values but for a factor and a zero, and decode() gives (value − zero) ·
+  // factor, rounded once after each operation, as far as that is finite: what these words stand for. Nothing
+  // for other formats.
+  virtual std::optional<Scaled> scaled(ConstWords words) const;
+  // Words that stand for a factor of 1 and a zero of 0, for formats that have them.
+  virtual void set_neutral(Words) const {}
 
   // Do a group's words depend on that group alone? Then tensor and settle() need not be waited for.
   virtual bool local() const { return false; }

@@ -188,6 +188,13 @@ void MxCodec::encode(std::span<const float> values, ConstWords words, Draw draw,
   }
 }
 
+std::optional<Scaled> MxCodec::scaled(ConstWords words) const {
+  const int exponent = exponent_in(words[0]);
+  return Scaled{exponent == kNanExponent ? kNan : std::ldexp(1.0f, exponent)};
+}
+
+void MxCodec::set_neutral(Words words) const { words[0] = word_of(0); }
+
 void MxCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
   const int exponent = exponent_in(words[0]);
   for (std::size_t i = 0; i < codes.size(); ++i) {

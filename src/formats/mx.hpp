@@ -57,6 +57,8 @@ class MxCodec final : public Codec {
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const override;
   Range range(ConstWords words) const override;
+  std::optional<Scaled> scaled(ConstWords words) const override;
+  void set_neutral(Words words) const override;
   bool local() const override { return true; }
   Rounding rounding(Rounding asked) const override { return options_.rounding.value_or(asked); }
   Result<void> packable() const override;

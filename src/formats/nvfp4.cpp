@@ -80,6 +80,13 @@ void Nvfp4Codec::encode(std::span<const float> values, ConstWords words, Draw dr
   }
 }
 
+std::optional<Scaled> Nvfp4Codec::scaled(ConstWords words) const { return Scaled{step(words)}; }
+
+void Nvfp4Codec::set_neutral(Words words) const {
+  words[0] = bits_of(1.0f);
+  words[1] = kScale.encode(1.0f, true, Rounding::half_even, 0);
+}
+
 void Nvfp4Codec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
   const float by = step(words);
   for (std::size_t i = 0; i < codes.size(); ++i) values[i] = decode_one(codes[i], by);

@@ -82,6 +82,13 @@ void TernaryCodec::encode(std::span<const float> values, ConstWords words, Draw,
   }
 }
 
+std::optional<Scaled> TernaryCodec::scaled(ConstWords words) const { return Scaled{scale(words)}; }
+
+void TernaryCodec::set_neutral(Words words) const {
+  words[0] = bits_of(0.0f);
+  if (scaled_) words[1] = bits_of(1.0f);
+}
+
 void TernaryCodec::decode(std::span<const Code16> codes, ConstWords words, float* values) const {
   const float by_code[] = {0, scale(words), 0, -scale(words)};
   for (std::size_t i = 0; i < codes.size(); ++i) values[i] = by_code[codes[i] & 3];

@@ -28,6 +28,8 @@ class TernaryCodec final : public Codec {
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   bool local() const override { return true; }
   Range range(ConstWords words) const override { return {-scale(words), scale(words)}; }
+  std::optional<Scaled> scaled(ConstWords words) const override;
+  void set_neutral(Words words) const override;
   Rounding rounding(Rounding) const override { return Rounding::half_even; }  // a threshold of its own
 
  private:

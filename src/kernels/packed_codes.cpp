@@ -121,6 +121,10 @@ AlignedBytes zeroed(std::int64_t bytes) {
 
 }  // namespace
 
+bool CodeMatrix::has_kind(std::span<const float> table) {
+  return !table.empty() && table.size() <= 256 && storage_for(without_nans(table));
+}
+
 std::unique_ptr<const PackedCodes> PackedCodes::make(const CodeMatrix& from) {
   if (from.k <= 0 || from.n <= 0 || (from.block < kGroupRows && from.block < from.k)) return nullptr;
   if (from.table.empty() || from.table.size() > 256 || uses_nan(from)) return nullptr;

@@ -22,6 +22,8 @@ struct CodeMatrix {
   const float* zeros = nullptr;    // the same; null: all are zero
 
   std::int64_t blocks() const { return (k + block - 1) / block; }
+  // Whether codes with these values can be kept.
+  static bool has_kind(std::span<const float> table);
 };
 
 // How codes are kept: as nibbles with a table of 16 floats, whose lower halves are zero, or as bytes.

@@ -15,6 +15,21 @@ struct CodedUse : Prepared {
 };
 Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup);
 // On a tensor of these dimensions. Constants are computed before nodes are prepared: then it is read here.
-Result<kernels::TensorCodec> codec_for(const Frame& frame, std::span<const std::int64_t> dims);
+Result<kernels::TensorCodec> codec_for(const Attributes& node, const CodedUse* prepared,
+                                       std::span<const std::int64_t> dims);
+
+// A tensor as Decode has it: its attributes, its packed codes, and the fields that groups share, checked.
+struct CodedWeight {
+  kernels::TensorCodec codec;
+  std::vector<std::int64_t> dims;  // those that it gets
+  const std::uint8_t* codes = nullptr;
+  kernels::TensorCodec::Parameters parameters;
+
+  // What the attributes alone tell: `coded`, and `dims`, which have as many values.
+  static Result<kernels::TensorCodec> codec_of(const Attributes& node, const CodedUse* prepared);
+  // `stored`: the codes, then the fields in the order of the format; null if one is left out.
+  static Result<CodedWeight> of(const Attributes& node, const CodedUse* prepared,
+                                std::span<const Array* const> stored);
+};
 
 }  // namespace anybit::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/context.hpp"
+#include "runtime/edit.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -12,9 +13,13 @@ using ops::Array;
 // Results beyond this are computed anew in each run rather than kept, unless their inputs are as large.
 constexpr std::int64_t kLargest = std::int64_t{64} << 20;
 
+// Packed weights: their results are kept, however large, rather than decoded in each run.
+bool is_decode(const Step& step) { return is(step, "Decode", "ai.anybit"); }
+
 bool can_fold(const Program& program, const Step& step, Fold what) {
   if (!step.descriptor->pure || !step.graphs.empty()) return false;
-  if (what == Fold::all_but_weights && step.descriptor->name == "DequantizeLinear") return false;
+  if (what == Fold::all_but_weights && (step.descriptor->name == "DequantizeLinear" || is_decode(step)))
+    return false;
   return std::ranges::all_of(step.inputs, [&](int slot) {
     return slot < 0 || program.slots[static_cast<std::size_t>(slot)].is_constant;
   });
@@ -36,7 +41,7 @@ bool fold(Program& program, std::size_t index, Context& context) {
     if (value.is_array() && value.array.layout() != ops::Layout::plain) return false;
     after += bytes_of(value);
   }
-  if (after > before) return false;
+  if (after > before && !is_decode(step)) return false;
   for (const int slot : step.outputs) {
     if (slot < 0) continue;
     Slot& about = program.slots[static_cast<std::size_t>(slot)];

@@ -7,7 +7,7 @@
 namespace anybit::runtime {
 
 enum class Fold {
-  all_but_weights,  // not DequantizeLinear: fusion wants the weights as they are
+  all_but_weights,  // not DequantizeLinear and Decode: fusion wants the weights as they are
   all,
 };
 

@@ -1,0 +1,117 @@
+// DecodeMatMul of ai.anybit, which fusion makes of Decode and the MatMul or Gemm whose weight it decodes: the
+// weight stays packed. Inputs: the matrix, an addend (may be left out), then those of Decode. Attributes:
+// those of Decode and of Gemm.
+#include "kernels/packed_weights.hpp"
+#include "ops/coded.hpp"
+#include "ops/product.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+constexpr std::size_t kAddend = 1, kCodes = 2;
+
+Result<Values> infer(const Call& call) {
+  const auto dims = call.integers("dims");
+  auto shape = call.in(0).shape;
+  if (dims && dims->size() == 2 && shape && !shape->empty())
+    shape->back() = Dim((*dims)[call.flag("transB") ? 0 : 1]);
+  return outputs_of(call, tensor(ElementType::float32, std::move(shape)));
+}
+Dim macs(const Call& call, std::span<const Value> outputs) {
+  const auto dims = call.integers("dims");
+  if (!dims || dims->size() != 2 || outputs.empty() || !outputs[0].shape) return {};
+  return product(*outputs[0].shape) * Dim((*dims)[call.flag("transB") ? 1 : 0]);
+}
+
+struct Weight : Prepared {
+  std::unique_ptr<const kernels::FloatRight> matrix;
+  Dims dims;
+};
+
+// Weights that are not finite, and the like, are decoded here.
+std::unique_ptr<const kernels::FloatRight> decoded(const CodedWeight& weight, bool transposed,
+                                                   ThreadPool& pool) {
+  std::vector<float> all(static_cast<std::size_t>(weight.codec.count()));
+  weight.codec.decode_packed(weight.codes, weight.parameters, all.data(), pool);
+  const std::int64_t rows = weight.dims[0], columns = weight.dims[1];
+  const kernels::MatrixView<float> view{all.data(), transposed ? 1 : columns, transposed ? columns : 1};
+  return std::make_unique<const kernels::PackedFloats>(view, transposed ? columns : rows,
+                                                       transposed ? rows : columns);
+}
+
+Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
+                                                std::span<const Array* const> stored) {
+  const CodedWeight coded = TRY(CodedWeight::of(node, nullptr, stored));
+  if (coded.dims.size() != 2 || coded.dims != coded.codec.grouping().dims)
+    return wrong(fmt::format("a weight of dimensions [{}]", fmt::join(coded.dims, ", ")),
+                 "a matrix, coded as such");
+  auto weight = std::make_shared<Weight>();
+  weight->dims = Dims(std::span(coded.dims));
+  const bool transposed = node.flag("transB");
+  ThreadPool pool(1);
+  weight->matrix = kernels::packed_weights({coded.codec, coded.codes, coded.parameters, transposed}, pool);
+  if (!weight->matrix) weight->matrix = decoded(coded, transposed, pool);
+  return std::shared_ptr<const Weight>(std::move(weight));
+}
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  for (std::size_t i = kCodes; i < setup.node.inputs.size(); ++i) {
+    if (!setup.constant(i)) return std::shared_ptr<const Prepared>();
+  }
+  if (setup.constants.size() <= kCodes) return std::shared_ptr<const Prepared>();
+  return std::shared_ptr<const Prepared>(TRY(weight_of(setup, setup.constants.subspan(kCodes))));
+}
+
+// The prepared weight, or one for this run alone.
+Result<std::shared_ptr<const Weight>> weight_in(const Frame& frame) {
+  if (const auto* prepared = frame.prepared<Weight>())
+    return std::shared_ptr<const Weight>(std::shared_ptr<const Weight>(), prepared);
+  std::vector<const Array*> stored;
+  for (std::size_t i = kCodes; i < frame.input_count(); ++i)
+    stored.push_back(frame.has(i) ? &frame.in(i) : nullptr);
+  return weight_of(frame, stored);
+}
+
+Result<void> run(Frame& frame) {
+  const Array& a = frame.in(0);
+  if (a.type() != ElementType::float32) return wrong_type(frame, 0);
+  const std::shared_ptr<const Weight> weight = TRY(weight_in(frame));
+  Products products = TRY(Products::of(TRY(Operand::of(a.dims(), true)),
+                                       TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
+  products.fold();
+  Array& out = *TRY(frame.out(0, a.type(), products.out));
+  kernels::FloatProduct product{.m = products.m,
+                                .n = products.n,
+                                .k = products.k,
+                                .a = {a.data<float>(), products.a_row, products.a_column},
+                                .b = weight->matrix.get(),
+                                .c = out.mutable_data<float>(),
+                                .c_stride = products.n};
+  product.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
+  product.epilogue.beta = static_cast<float>(frame.real("beta", 1));
+  if (frame.has(kAddend)) {
+    const Array& addend = frame.in(kAddend);
+    if (addend.type() != a.type()) return wrong_type(frame, kAddend);
+    const Stretched over = TRY(Stretched::over(addend.dims(), products.m, products.n));
+    product.epilogue.addend = {addend.data<float>(), over.row_stride, over.column_stride};
+  }
+  kernels::gemm(product, frame.pool());
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> decode_matmul_descriptors() {
+  static const Descriptor all[] = {{.name = "DecodeMatMul",
+                                    .domain = kAnybit,
+                                    .since = {1},
+                                    .infer = infer,
+                                    .macs = macs,
+                                    .run = run,
+                                    .prepare = prepare,
+                                    .required = 1}};
+  return all;
+}
+
+}  // namespace anybit::ops
