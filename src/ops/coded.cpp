@@ -46,12 +46,24 @@ Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup) {
 
 Result<kernels::TensorCodec> codec_for(const Attributes& node, const CodedUse* prepared,
                                        std::span<const std::int64_t> dims) {
-  const formats::Use use = prepared ? prepared->use : TRY(formats::read_use(node.text("format", "")));
+  return codec_for(prepared ? prepared->use : TRY(formats::read_use(node.text("format", ""))), dims);
+}
+
+Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const std::int64_t> dims) {
   if (use.rank && static_cast<std::size_t>(*use.rank) != dims.size())
     return wrong(fmt::format("a tensor of rank {}", dims.size()), fmt::format("rank {}", *use.rank));
   return kernels::TensorCodec::make(
       use.format, formats::Dims(dims.begin(), dims.end()),
       {.parameters = use.parameters, .grouping = use.grouping, .rounding = use.rounding});
+}
+
+Result<void> quantize_dequantize(Frame& frame, const formats::Use& use) {
+  const Array& x = frame.in(0);
+  if (x.type() != ElementType::float32) return wrong_type(frame, 0);
+  const kernels::TensorCodec codec = TRY(codec_for(use, std::span(x.dims().begin(), x.dims().size())));
+  Array& out = *TRY(frame.out(0, x.type(), x.dims()));
+  codec.choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
+  return {};
 }
 
 Result<kernels::TensorCodec> CodedWeight::codec_of(const Attributes& node, const CodedUse* prepared) {

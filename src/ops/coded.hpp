@@ -14,9 +14,14 @@ struct CodedUse : Prepared {
   formats::Use use;
 };
 Result<std::shared_ptr<const Prepared>> prepare_use(const Setup& setup);
-// On a tensor of these dimensions. Constants are computed before nodes are prepared: then it is read here.
+Result<kernels::TensorCodec> codec_for(const formats::Use& use, std::span<const std::int64_t> dims);
+// The same for the attribute `format`. Constants are computed before nodes are prepared: then it is read
+// here.
 Result<kernels::TensorCodec> codec_for(const Attributes& node, const CodedUse* prepared,
                                        std::span<const std::int64_t> dims);
+
+// Output 0 has the values of input 0 as the format gives them, after it has chosen what groups share.
+Result<void> quantize_dequantize(Frame& frame, const formats::Use& use);
 
 // A tensor as Decode has it: its attributes, its packed codes, and the fields that groups share, checked.
 struct CodedWeight {

@@ -7,13 +7,9 @@ namespace anybit::ops {
 namespace {
 
 Result<void> run(Frame& frame) {
-  const Array& x = frame.in(0);
-  if (x.type() != ElementType::float32) return wrong_type(frame, 0);
-  const kernels::TensorCodec codec =
-      TRY(codec_for(frame, frame.prepared<CodedUse>(), std::span(x.dims().begin(), x.dims().size())));
-  Array& out = *TRY(frame.out(0, x.type(), x.dims()));
-  codec.choose_and_quantize(x.elements<float>(), out.mutable_data<float>(), frame.pool());
-  return {};
+  const auto* prepared = frame.prepared<CodedUse>();
+  return quantize_dequantize(frame,
+                             prepared ? prepared->use : TRY(formats::read_use(frame.text("format", ""))));
 }
 
 }  // namespace

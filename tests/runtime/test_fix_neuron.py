@@ -1,0 +1,66 @@
+"""AMD's operators for MX and block floating point, beside our own operator on the same format."""
+import numpy as np
+import pytest
+
+from executing import ExecutorError
+from one_node import model_of, ours
+
+ROUNDINGS = ["half_away", "half_up", "half_even"]
+MX = [("MXFixNeuron", "com.vai.quantize"), ("MXQuantizeDequantize", "com.amd.quark")]
+BFP = [("BFPFixNeuron", "com.vai.quantize"), ("BFPQuantizeDequantize", "com.amd.quark")]
+
+
+def values(shape=(3, 40, 5)):
+    rng = np.random.default_rng(11)
+    x = (rng.standard_normal(shape) * np.exp2(rng.integers(-6, 6, shape))).astype(np.float32)
+    x.reshape(-1)[:4] = [0.0, -0.0, 1.5, 2.5]
+    return x
+
+
+def quantized(text, x):
+    return ours(model_of("QuantizeDequantize", [x], domain="ai.anybit", format=text), [x])[0]
+
+
+@pytest.mark.parametrize("op,domain", MX)
+@pytest.mark.parametrize("element", ["fp8_e5m2", "fp8_e4m3", "fp6_e3m2", "fp6_e2m3", "fp4_e2m1", "int8"])
+@pytest.mark.parametrize("rounding", [0, 1, 2])
+def test_mx_is_the_format_of_that_element_in_quarks_profile(op, domain, element, rounding):
+    x = values()
+    model = model_of(op, [x], domain=domain, element_dtype=element, axis=1, block_size=16, rounding_mode=rounding)
+    wanted = quantized(f"mx{element} profile=quark rounding_mode={rounding} axis=1 block_size=16", x)
+    np.testing.assert_array_equal(ours(model, [x])[0], wanted)
+    assert (wanted != x).any()
+
+
+@pytest.mark.parametrize("op,domain", BFP)
+@pytest.mark.parametrize("rounding", [0, 1, 2])
+def test_bfp_of_16_bits_has_a_sign_and_7_bits_beside_the_shared_exponent(op, domain, rounding):
+    x = values()
+    model = model_of(op, [x], domain=domain, bfp_method="to_bfp", axis=1, bit_width=16, block_size=8,
+                     rounding_mode=rounding)
+    got = ours(model, [x])[0]
+    np.testing.assert_array_equal(got, quantized(f"bfp16 axis=1 block_size=8 rounding={ROUNDINGS[rounding]}", x))
+    for block in np.moveaxis(got, 1, 2).reshape(-1, 8):  # every value is a multiple of 1/128 of a power above the largest
+        step = np.exp2(np.floor(np.log2(np.abs(block).max())) + 1) / 128
+        assert (block / step == np.round(block / step)).all()
+
+
+def test_int8_by_hand():
+    x = np.array([[1.0, 0.5 + 1 / 128, -1.0, 0.25]], np.float32)
+    for rounding, wanted in ((0, 33 / 64), (2, 0.5)):
+        model = model_of("MXFixNeuron", [x], domain="com.vai.quantize", element_dtype="int8", axis=1, block_size=4,
+                         rounding_mode=rounding)
+        np.testing.assert_array_equal(ours(model, [x])[0], np.array([[1.0, wanted, -1.0, 0.25]], np.float32))
+
+
+@pytest.mark.parametrize("op,attributes,message", [
+    ("MXFixNeuron", dict(element_dtype="fp5"), "element_dtype is 'fp5'"),
+    ("MXFixNeuron", dict(rounding_mode=3), "rounding_mode is 3"),
+    ("BFPFixNeuron", dict(bfp_method="to_bfp_prime"), "bfp_method is 'to_bfp_prime'"),
+    ("BFPFixNeuron", dict(bit_width=8), "bit_width is 8"),
+    ("MXFixNeuron", dict(axis=7), "axis"),
+])
+def test_what_is_not_known_is_refused(op, attributes, message):
+    x = values()
+    with pytest.raises(ExecutorError, match=message):
+        ours(model_of(op, [x], domain="com.vai.quantize", **attributes), [x])
