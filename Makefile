@@ -93,6 +93,12 @@ bench-gemm:  ## Multiply matrices, in turns with ONNX Runtime
 	@cmake --build --preset release -j $(JOBS) --target bench_gemm
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_gemm.py $(BENCH)
 
+bench-packed:  ## Products by packed weights, beside float32 and ONNX Runtime's MatMulNBits
+	@scripts/setup build test python
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_packed.py $(BENCH)
+
 bench-accuracy:  ## What quantization costs in accuracy, beside ONNX Runtime's tools (minutes)
 	@scripts/setup build test accuracy python models large-models data
 	@cmake --preset release -DANYBIT_TESTS=ON
