@@ -140,7 +140,10 @@ std::unique_ptr<const PackedCodes> PackedCodes::make(const CodeMatrix& from) {
 
 PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const std::uint8_t> stored,
                          float unit)
-    : codes_(nullptr, nullptr), factors_(nullptr, nullptr), zeros_(nullptr, nullptr) {
+    : codes_(nullptr, nullptr),
+      factors_(nullptr, nullptr),
+      zeros_(nullptr, nullptr),
+      units_(nullptr, nullptr) {
   const std::int64_t panels = (from.n + kPanel - 1) / kPanel, blocks = from.blocks();
   view_ = {.kind = kind, .k = from.k, .n = from.n, .block = from.block, .blocks = blocks};
   const std::int64_t last = from.k - (blocks - 1) * from.block;
@@ -177,11 +180,33 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
   view_.codes = codes;
   view_.factors = factors;
   view_.zeros = zeros;
+  find_units();
+}
+
+void PackedCodes::find_units() {
+  const std::int64_t panels = (view_.n + kPanel - 1) / kPanel, blocks = view_.blocks;
+  for (std::int64_t i = 0; i < panels * blocks * kPanel; ++i) {
+    const bool there = i / (blocks * kPanel) * kPanel + i % kPanel < view_.n;
+    const float x = there ? view_.factors[i] : 1.0f;
+    if (view_.zeros || !is_power_of_two(x) || x < 0x1p-40f || x > 0x1p40f) return;
+  }
+  units_ = aligned_bytes(panels * (blocks + 1) * kPanel * 4);
+  auto* to = reinterpret_cast<float*>(units_.get());
+  for (std::int64_t i = 0; i < panels * (blocks + 1) * kPanel; ++i) {
+    const std::int64_t panel = i / ((blocks + 1) * kPanel), b = i / kPanel % (blocks + 1), c = i % kPanel;
+    const auto factor = [&](std::int64_t block) {
+      return view_.factors[(panel * blocks + block) * kPanel + c];
+    };
+    to[i] = b == 0 ? 1.0f : b == blocks ? factor(b - 1) : factor(b - 1) / factor(b);
+    if (panel * kPanel + c >= view_.n) to[i] = 1;  // columns that are not there
+  }
+  view_.units = to;
 }
 
 std::int64_t PackedCodes::bytes() const {
   const std::int64_t panels = (view_.n + kPanel - 1) / kPanel;
-  return panels * (view_.groups * view_.group_bytes() + view_.blocks * kPanel * 4 * (view_.zeros ? 2 : 1));
+  return panels * (view_.groups * view_.group_bytes() +
+                   view_.blocks * kPanel * 4 * (view_.zeros || view_.units ? 2 : 1));
 }
 
 }  // namespace anybit::kernels

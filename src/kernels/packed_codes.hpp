@@ -38,6 +38,10 @@ struct CodeView {
   const std::uint8_t* codes = nullptr;               // [panel][group][128 codes]
   const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
 
+  // Where all factors are powers of two: [panel][block + 1][16], the factor of the block before over that of
+  // the block, and last the last block's. Null elsewhere.
+  const float* units = nullptr;
+
   std::int64_t group_bytes() const { return kind == CodeKind::nibbles ? 64 : 128; }
 };
 
@@ -56,7 +60,8 @@ class PackedCodes final : public FloatRight {
  private:
   PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const std::uint8_t> stored, float unit);
   CodeView view_ = {};
-  AlignedBytes codes_, factors_, zeros_;
+  void find_units();
+  AlignedBytes codes_, factors_, zeros_, units_;
 };
 
 }  // namespace anybit::kernels

@@ -1,6 +1,8 @@
 // Products with matrices of packed codes: eight rows of a vector's columns are decoded at a time.
 #include "kernels/packed_codes.hpp"
 
+#include <cmath>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/packed_codes_simd.cpp"
 #include "hwy/foreach_target.h"
@@ -18,8 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Each kind of codes tells how rows of a vector of columns come out of a group: Half() has what four rows
-// share, Row() gives one of them.
+// Each kind of codes tells how rows come out of a group: Take() has what four rows of a vector of columns
+// share, Row() gives one of them, Rows() for all columns.
 #if HWY_TARGET == HWY_SCALAR
 class Nibbles {
  public:
@@ -104,21 +106,50 @@ template <bool E4m3>
 class Minifloats : public Bytes {
  public:
   using Bytes::Bytes;
+  template <class D16>
+  static HWY_INLINE hn::Vec<D16> Bits(D16 d, const std::uint8_t* from) {
+    const auto bits = hn::ShiftLeft<8>(hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D16>(), from)));
+    if (!E4m3) return bits;
+    const auto apart = hn::ShiftRight<1>(hn::BitCast(hn::RebindToSigned<D16>(), bits));
+    return hn::And(hn::BitCast(d, apart), hn::Set(d, 0xBFFF));
+  }
   HWY_INLINE VF Row(const Half& half, int t) const {
-    const hn::Rebind<std::uint16_t, DF> dw;
-    const auto code = hn::LoadU(hn::Rebind<std::uint8_t, DF>(), half.at + t * kPanel);
-    auto bits = hn::ShiftLeft<8>(hn::PromoteTo(dw, code));
-    if (E4m3) {
-      const hn::RebindToSigned<decltype(dw)> ds;
-      const auto apart = hn::BitCast(dw, hn::ShiftRight<1>(hn::BitCast(ds, bits)));
-      bits = hn::And(apart, hn::Set(dw, 0xBFFF));
-    }
+    const hn::Rebind<std::uint16_t, DF> d;
+    const auto bits = Bits(d, half.at + t * kPanel);
     return hn::PromoteTo(DF(), hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), bits));
   }
+#if HWY_TARGET == HWY_AVX2
+  HWY_INLINE void Rows(const Half (&halves)[kVectors], int t, VF (&w)[kVectors]) const {
+    const hn::Full256<std::uint16_t> d;
+    const hn::Half<decltype(d)> half;
+    const hn::Rebind<hwy::float16_t, DF> real;
+    const auto bits = Bits(d, halves[0].at + t * kPanel);
+    w[0] = hn::PromoteTo(DF(), hn::BitCast(real, hn::LowerHalf(half, bits)));
+    w[1] = hn::PromoteTo(DF(), hn::BitCast(real, hn::UpperHalf(half, bits)));
+  }
+#endif
 };
 
+// One row of all columns.
+template <class Codes>
+HWY_INLINE void RowsOf(const Codes& codes, const typename Codes::Half (&halves)[kVectors], int t,
+                       VF (&w)[kVectors]) {
+  if constexpr (requires { codes.Rows(halves, t, w); }) {
+    codes.Rows(halves, t, w);
+  } else {
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) w[v] = codes.Row(halves[v], t);
+  }
+}
+
+constexpr std::int64_t kAhead = 16;  // groups that are fetched ahead
+
+// How codes become weights: by a factor; less a zero, then by a factor; or as they are, where factors are
+// powers of two and the sums are in units of the block's factor, which is as exact.
+enum class Scale { factor, zero, unit };
+
 // A few rows of A by some panels. `a` has rows of whole groups; sums come out as [panel][row][16].
-template <class Codes, bool Zeros, int Rows, int Panels>
+template <class Codes, Scale kScale, int Rows, int Panels>
 HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const float* HWY_RESTRICT a,
                             std::int64_t stride, float* HWY_RESTRICT sums) {
   const DF d;
@@ -134,13 +165,32 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
   }
   const std::int64_t panel_bytes = view.groups * Codes::kBytes;
   const std::uint8_t* HWY_RESTRICT at = view.codes + panel * panel_bytes;
+  const float* HWY_RESTRICT units =
+      view.units + (kScale == Scale::unit ? panel * (view.blocks + 1) * kPanel : 0);
+  const auto change_unit = [&](std::int64_t block) HWY_ATTR {
+    HWY_UNROLL(4)
+    for (int p = 0; p < Panels; ++p) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        const VF unit = hn::LoadU(d, units + (p * (view.blocks + 1) + block) * kPanel + v * kLanes);
+        HWY_UNROLL(4)
+        for (int r = 0; r < Rows; ++r) sum[p][r][v] = hn::Mul(sum[p][r][v], unit);
+      }
+    }
+  };
   for (std::int64_t b = 0; b < view.blocks; ++b) {
+    if (kScale == Scale::unit) change_unit(b);
     const std::int64_t scale = (panel * view.blocks + b) * kPanel;
     const float* HWY_RESTRICT factors = view.factors + scale;
-    const float* HWY_RESTRICT zeros = view.zeros + (Zeros ? scale : 0);
+    const float* HWY_RESTRICT zeros = view.zeros + (kScale == Scale::zero ? scale : 0);
     const std::int64_t first = b * view.block_groups, last = std::min(first + view.block_groups, view.groups);
     for (std::int64_t g = first; g < last; ++g) {
       const float* HWY_RESTRICT x = a + g * kGroupRows;
+      HWY_UNROLL(4)
+      for (int p = 0; p < Panels; ++p) {
+        for (std::int64_t line = 0; line < Codes::kBytes; line += 64)
+          __builtin_prefetch(at + p * panel_bytes + (g + kAhead) * Codes::kBytes + line);
+      }
       HWY_UNROLL(8)
       for (int i = 0; i < 2 * Panels; ++i) {
         const int half = i / Panels, p = i % Panels;
@@ -151,18 +201,18 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
           halves[v] = codes.Take(at + p * panel_bytes + g * Codes::kBytes, v, half);
         HWY_UNROLL(4)
         for (int t = 0; t < 4; ++t) {
-          VF left[Rows];
+          VF left[Rows], w[kVectors];
           HWY_UNROLL(4)
           for (int r = 0; r < Rows; ++r) left[r] = hn::Set(d, x[r * stride + half * 4 + t]);
+          RowsOf(codes, halves, t, w);
           HWY_UNROLL(4)
           for (int v = 0; v < kVectors; ++v) {
             const std::int64_t column = p * view.blocks * kPanel + v * kLanes;
-            VF w = codes.Row(halves[v], t);
-            if (Zeros) w = hn::Sub(w, hn::LoadU(d, zeros + column));
-            w = hn::Mul(w, hn::LoadU(d, factors + column));
+            if (kScale == Scale::zero) w[v] = hn::Sub(w[v], hn::LoadU(d, zeros + column));
+            if (kScale != Scale::unit) w[v] = hn::Mul(w[v], hn::LoadU(d, factors + column));
             HWY_UNROLL(4)
             for (int r = 0; r < Rows; ++r) {
-              sum[p][r][v] = hn::MulAdd(left[r], w, sum[p][r][v]);
+              sum[p][r][v] = hn::MulAdd(left[r], w[v], sum[p][r][v]);
               ANYBIT_PIN(sum[p][r][v]);
             }
           }
@@ -170,6 +220,7 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
       }
     }
   }
+  if (kScale == Scale::unit) change_unit(view.blocks);
   HWY_UNROLL(4)
   for (int p = 0; p < Panels; ++p) {
     HWY_UNROLL(4)
@@ -182,7 +233,7 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
 }
 
 // A few rows: the codes are read once, in order.
-template <class Codes, bool Zeros, int Rows, int Panels>
+template <class Codes, Scale kScale, int Rows, int Panels>
 void FewRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
              ThreadPool& pool) {
   struct Job {
@@ -197,29 +248,29 @@ void FewRows(const CodeView& view, const FloatProduct& product, const float* a, 
              HWY_ALIGN float sums[Rows * Panels * kPanel];
              for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
                if (p + Panels <= job.panels) {
-                 CodeStrip<Codes, Zeros, Rows, Panels>(job.view, p, job.a, job.stride, sums);
+                 CodeStrip<Codes, kScale, Rows, Panels>(job.view, p, job.a, job.stride, sums);
                  for (int i = 0; i < Panels; ++i)
                    FinishTile(job.product, sums + i * Rows * kPanel, 0, Rows, p + i);
                  continue;
                }
                for (std::int64_t i = p; i < job.panels; ++i) {
-                 CodeStrip<Codes, Zeros, Rows, 1>(job.view, i, job.a, job.stride, sums);
+                 CodeStrip<Codes, kScale, Rows, 1>(job.view, i, job.a, job.stride, sums);
                  FinishTile(job.product, sums, 0, Rows, i);
                }
              }
            });
 }
 
-template <class Codes, bool Zeros>
+template <class Codes, Scale kScale>
 void ByRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
             ThreadPool& pool) {
-  if (product.m == 1) return FewRows<Codes, Zeros, 1, 2>(view, product, a, stride, pool);
-  if (product.m == 2) return FewRows<Codes, Zeros, 2, 1>(view, product, a, stride, pool);
-  return FewRows<Codes, Zeros, 3, 1>(view, product, a, stride, pool);
+  if (product.m == 1) return FewRows<Codes, kScale, 1, 2>(view, product, a, stride, pool);
+  if (product.m == 2) return FewRows<Codes, kScale, 2, 1>(view, product, a, stride, pool);
+  return FewRows<Codes, kScale, 3, 1>(view, product, a, stride, pool);
 }
 
 // The 8 rows of a group, 16 columns each.
-template <class Codes, bool Zeros>
+template <class Codes, Scale kScale>
 void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, std::int64_t block,
                  float* HWY_RESTRICT to) {
   const DF d;
@@ -235,14 +286,14 @@ void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, s
       HWY_UNROLL(4)
       for (int t = 0; t < 4; ++t) {
         VF w = codes.Row(rows, t);
-        if (Zeros) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
+        if (kScale == Scale::zero) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
         hn::StoreU(hn::Mul(w, factor), d, to + (half * 4 + t) * kPanel + v * kLanes);
       }
     }
   }
 }
 
-template <class Codes, bool Zeros>
+template <class Codes, Scale kScale>
 void DecodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::int64_t count, float* to) {
   HWY_ALIGN float part[kGroupRows * kPanel];
   for (std::int64_t done = 0; done < count;) {
@@ -252,7 +303,7 @@ void DecodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::
     const std::int64_t together = std::min({kGroupRows - first, end - row, count - done});
     const std::int64_t group = block * view.block_groups + row / kGroupRows;
     const bool whole = together == kGroupRows;
-    DecodeGroup<Codes, Zeros>(view, panel, group, block, whole ? to + done * kPanel : part);
+    DecodeGroup<Codes, kScale>(view, panel, group, block, whole ? to + done * kPanel : part);
     if (!whole) {
       std::memcpy(to + done * kPanel, part + first * kPanel,
                   static_cast<std::size_t>(together * kPanel) * sizeof(float));
@@ -261,12 +312,13 @@ void DecodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::
   }
 }
 
-// Calls body.template operator()<Codes, Zeros>().
+// Calls body.template operator()<Codes, Scale>().
 template <class Body>
-HWY_INLINE void ForCodes(const CodeView& view, const Body& body) {
+HWY_INLINE void ForCodes(const CodeView& view, bool units, const Body& body) {
   const auto with = [&]<class Codes>() {
-    if (view.zeros) return body.template operator()<Codes, true>();
-    body.template operator()<Codes, false>();
+    if (view.zeros) return body.template operator()<Codes, Scale::zero>();
+    if (units) return body.template operator()<Codes, Scale::unit>();
+    body.template operator()<Codes, Scale::factor>();
   };
   switch (view.kind) {
     case CodeKind::nibbles:
@@ -283,12 +335,14 @@ HWY_INLINE void ForCodes(const CodeView& view, const Body& body) {
 }
 
 void CodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::int64_t count, float* to) {
-  ForCodes(view, [&]<class Codes, bool Zeros>() { DecodePanel<Codes, Zeros>(view, panel, k, count, to); });
+  ForCodes(view, false,
+           [&]<class Codes, Scale kScale>() { DecodePanel<Codes, kScale>(view, panel, k, count, to); });
 }
 
-void CodeRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
-              ThreadPool& pool) {
-  ForCodes(view, [&]<class Codes, bool Zeros>() { ByRows<Codes, Zeros>(view, product, a, stride, pool); });
+void CodeRows(const CodeView& view, bool units, const FloatProduct& product, const float* a,
+              std::int64_t stride, ThreadPool& pool) {
+  ForCodes(view, units,
+           [&]<class Codes, Scale kScale>() { ByRows<Codes, kScale>(view, product, a, stride, pool); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -317,6 +371,20 @@ void pad_rows(const FloatProduct& product, const CodeView& view, float* to) {
   }
 }
 
+// Whether sums in units of any factor stay well inside the range of float32; factors are within 2^±40.
+bool fits_units(const FloatProduct& product) {
+  float largest = 0;
+  bool numbers = true;
+  for (std::int64_t r = 0; r < product.m; ++r) {
+    const float* row = product.a.data + r * product.a.row_stride;
+    for (std::int64_t k = 0; k < product.k; ++k) {
+      largest = std::max(largest, std::fabs(row[k]));
+      numbers = numbers && row[k] == row[k];
+    }
+  }
+  return numbers && largest < 0x1p40f && (largest > 0x1p-40f || largest == 0);
+}
+
 }  // namespace
 
 const float* PackedCodes::panel(std::int64_t index, std::int64_t k, std::int64_t count,
@@ -335,7 +403,7 @@ bool PackedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const 
     pad_rows(product, view_, padded);
     a = padded;
   }
-  HWY_DYNAMIC_DISPATCH(CodeRows)(view_, product, a, stride, pool);
+  HWY_DYNAMIC_DISPATCH(CodeRows)(view_, view_.units && fits_units(product), product, a, stride, pool);
   return true;
 }
 

@@ -63,7 +63,7 @@ class PackedCodesOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
 
 // A matrix of random codes; every finite one is there if it is large enough.
 struct Case {
-  Case(const Table& of, const Sizes& sizes, bool with_zeros, std::mt19937& random)
+  Case(const Table& of, const Sizes& sizes, bool with_zeros, bool powers, std::mt19937& random)
       : table(of), s(sizes), codes(at(s.k * s.n)) {
     for (std::uint8_t& code : codes) {
       do code = static_cast<std::uint8_t>(random() % table.values.size());
@@ -74,8 +74,8 @@ struct Case {
       std::copy_n(codes.data() + c * s.k, s.k, to);
     };
     for (std::int64_t i = 0; i < s.n * matrix.blocks(); ++i) {
-      factors.push_back(
-          std::ldexp(1.0f + static_cast<float>(random() % 1000) / 999, static_cast<int>(random() % 20) - 10));
+      factors.push_back(std::ldexp(powers ? 1.0f : 1.0f + static_cast<float>(random() % 1000) / 999,
+                                   static_cast<int>(random() % 20) - 10));
       zeros.push_back(static_cast<float>(random() % 16) + (random() % 2 == 0 ? 0.0f : 0.3f));
     }
     matrix.factors = factors.data();
@@ -128,8 +128,9 @@ TEST_P(PackedCodesOnEveryTarget, ProductsAreThoseOfTheDecodedWeights) {
   std::mt19937 random(kSeed);
   for (const Table& table : tables()) {
     for (const Sizes& s : kSizes) {
-      for (const bool with_zeros : {false, true}) {
-        const Case test(table, s, with_zeros, random);
+      for (const int way : {0, 1, 2}) {
+        const bool with_zeros = way == 1;
+        const Case test(table, s, with_zeros, way == 2, random);
         const auto packed = PackedCodes::make(test.matrix);
         const bool scaled = table.kind == CodeKind::e4m3 || table.values[1] - table.values[0] < 0.5f;
         if (with_zeros && scaled && table.kind != CodeKind::nibbles && table.kind != CodeKind::e5m2) {
@@ -145,10 +146,30 @@ TEST_P(PackedCodesOnEveryTarget, ProductsAreThoseOfTheDecodedWeights) {
   }
 }
 
+// Sums in units of a power of two would leave the range of float32 here.
+TEST_P(PackedCodesOnEveryTarget, HugeTinyAndNonFiniteNumbersGiveWhatFloatsGive) {
+  std::mt19937 random(kSeed);
+  const Case test(tables()[0], {64, 16, 32}, false, true, random);
+  const auto packed = PackedCodes::make(test.matrix);
+  const PackedFloats floats({test.weights.data(), 1, 64}, 64, 16);
+  for (const float size : {1e34f, 1e-40f, std::numeric_limits<float>::infinity(), std::nanf(""), 0.0f}) {
+    std::vector<float> a(64, size), got(16), wanted(16);
+    FloatProduct product{
+        .m = 1, .n = 16, .k = 64, .a = {a.data(), 64, 1}, .b = packed.get(), .c = got.data(), .c_stride = 16};
+    gemm(product, pool_);
+    product.b = &floats;
+    product.c = wanted.data();
+    gemm(product, pool_);
+    for (std::size_t i = 0; i < 16; ++i)
+      EXPECT_TRUE(got[i] == wanted[i] || (std::isnan(got[i]) && std::isnan(wanted[i])))
+          << size << ": " << got[i];
+  }
+}
+
 TEST_P(PackedCodesOnEveryTarget, PanelsMayBeginAnywhere) {
   std::mt19937 random(kSeed);
   for (const Table& table : tables()) {
-    const Case test(table, {75, 20, 12}, false, random);
+    const Case test(table, {75, 20, 12}, false, false, random);
     const auto packed = PackedCodes::make(test.matrix);
     ASSERT_TRUE(packed);
     std::vector<float> part(at(75 * kPanel));
