@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
-        bench-accuracy bench-presets bench-quantize lint format check-all fuzz \
+        bench-accuracy bench-presets bench-quantize bench-packed lint format check-all fuzz \
         install clean
 
 JOBS ?= $(shell nproc)

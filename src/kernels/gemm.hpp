@@ -61,6 +61,7 @@ class FloatRight {
   virtual const float* packed() const { return nullptr; }
   // Does the whole product if it has a way of its own for that; the same sums. False: it has not.
   virtual bool multiply(const FloatProduct&, ThreadPool&) const { return false; }
+  virtual std::int64_t bytes() const { return 0; }  // of memory that it keeps
 };
 
 // Weights, put into panels once.
@@ -71,7 +72,7 @@ class PackedFloats final : public FloatRight {
     return packed() + (index * k_ + k) * kPanel;
   }
   const float* packed() const override { return reinterpret_cast<const float*>(memory_.get()); }
-  std::int64_t bytes() const;
+  std::int64_t bytes() const override;
 
  private:
   std::int64_t k_, n_;

@@ -55,7 +55,7 @@ class PackedCodes final : public FloatRight {
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
   bool multiply(const FloatProduct& product, ThreadPool& pool) const override;
   CodeKind kind() const { return view_.kind; }
-  std::int64_t bytes() const;
+  std::int64_t bytes() const override;
 
  private:
   PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const std::uint8_t> stored, float unit);

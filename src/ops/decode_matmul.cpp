@@ -27,6 +27,7 @@ Dim macs(const Call& call, std::span<const Value> outputs) {
 struct Weight : Prepared {
   std::unique_ptr<const kernels::FloatRight> matrix;
   Dims dims;
+  std::int64_t bytes() const override { return matrix->bytes(); }
 };
 
 // Weights that are not finite, and the like, are decoded here.

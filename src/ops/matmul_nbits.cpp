@@ -31,6 +31,7 @@ struct Layout {
 
 struct Codes : Prepared {
   std::unique_ptr<const kernels::FloatRight> packed;
+  std::int64_t bytes() const override { return packed->bytes(); }
 };
 
 constexpr std::size_t kCodes = 1, kScales = 2, kZeros = 3, kGroups = 4, kBias = 5;

@@ -149,7 +149,8 @@ TEST_P(PackedCodesOnEveryTarget, ProductsAreThoseOfTheDecodedWeights) {
 // Sums in units of a power of two would leave the range of float32 here.
 TEST_P(PackedCodesOnEveryTarget, HugeTinyAndNonFiniteNumbersGiveWhatFloatsGive) {
   std::mt19937 random(kSeed);
-  const Case test(tables()[0], {64, 16, 32}, false, true, random);
+  const Table table = tables()[0];
+  const Case test(table, {64, 16, 32}, false, true, random);
   const auto packed = PackedCodes::make(test.matrix);
   const PackedFloats floats({test.weights.data(), 1, 64}, 64, 16);
   for (const float size : {1e34f, 1e-40f, std::numeric_limits<float>::infinity(), std::nanf(""), 0.0f}) {
