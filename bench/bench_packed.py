@@ -21,6 +21,7 @@ from executing import Executor  # noqa: E402
 BLOCK = 32
 # format: bits, the range of a field that blocks share
 FORMATS = {"mxfp4_e2m1": 4, "nvfp4": 4, "int4": 4, "mxint8": 8, "mxfp8_e4m3": 8, "mxfp8_e5m2": 8, "bfp16": 8}
+ROUNDED = ("mxfp4_e2m1", "nvfp4", "int4", "mxint8")  # with compute: int8 as well
 MARK = "packed"
 
 
@@ -38,8 +39,8 @@ def float_model(size):
     return model_of(helper.make_node("MatMul", ["x", "w"], ["y"]), size, {"w": weight})
 
 
-def decode_model(name, size):
-    """A weight of random codes, packed along the axis that is summed over."""
+def decode_model(name, size, **about):
+    """A weight of random codes, packed along the axis that is summed over; `about`: more attributes of Decode."""
     rng, bits = np.random.default_rng(2), FORMATS[name]
     block = {"nvfp4": 16, "bfp16": 8}.get(name, BLOCK)
     codes = rng.integers(0, 256, (size, size * bits // 8)).astype(np.uint8)
@@ -51,7 +52,7 @@ def decode_model(name, size):
     constants = {"codes": codes} | {f"f{i}": field for i, field in enumerate(fields)}
     text = f"{name} granularity=block axis=0 block_size={block}"
     return model_of([helper.make_node("Decode", list(constants), ["w"], domain="ai.anybit", format=text,
-                                      coded=[size, size], dims=[size, size]),
+                                      coded=[size, size], dims=[size, size], **about),
                      helper.make_node("MatMul", ["x", "w"], ["y"])], size, constants)
 
 
@@ -94,6 +95,10 @@ def table(size, rows, threads, rounds):
     timers |= {name: Executor(decode_model(name, size), threads).timer({"x": x}) for name in FORMATS}
     timers["MatMulNBits 4"] = Executor(nbits_model(size, 4, 0), threads).timer({"x": x})
     timers["MatMulNBits 8"] = Executor(nbits_model(size, 8, 0), threads).timer({"x": x})
+    timers |= {f"{name}, compute int8": Executor(decode_model(name, size, compute="int8"), threads).timer({"x": x})
+               for name in ROUNDED}
+    timers |= {f"MatMulNBits {bits}, compute int8": Executor(nbits_model(size, bits, 4), threads).timer({"x": x})
+               for bits in (4, 8)}
     timers |= {f"ORT {bits} bits, level {level}": peer(nbits_model(size, bits, level), x, threads)
                for bits, level in ((4, 0), (4, 4))}
     best = shortest(timers, rounds)

@@ -14,16 +14,8 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// How the codes of a format are kept: `stored` has what each becomes, and a weight is what that stands for
-// times `unit`, a power of two.
-struct Storage {
-  CodeKind kind = CodeKind::nibbles;
-  std::vector<std::uint8_t> stored;
-  float unit = 1;
-};
-
-std::optional<Storage> as_nibbles(std::span<const float> table) {
-  Storage storage;
+std::optional<CodeStorage> as_nibbles(std::span<const float> table) {
+  CodeStorage storage;
   for (std::size_t i = 0; i < table.size(); ++i) {
     if ((std::bit_cast<std::uint32_t>(table[i]) & 0xFFFF) != 0) return std::nullopt;
     storage.stored.push_back(static_cast<std::uint8_t>(i));
@@ -34,8 +26,8 @@ std::optional<Storage> as_nibbles(std::span<const float> table) {
 bool is_power_of_two(float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7FFFFF) == 0 && x > 0; }
 
 // Whole multiples of the smallest value.
-std::optional<Storage> as_integers(std::span<const float> table) {
-  Storage storage{CodeKind::int8, {}, std::numeric_limits<float>::infinity()};
+std::optional<CodeStorage> as_integers(std::span<const float> table) {
+  CodeStorage storage{CodeKind::int8, {}, std::numeric_limits<float>::infinity()};
   for (const float x : table) {
     if (x != 0) storage.unit = std::min(storage.unit, std::fabs(x));
   }
@@ -52,10 +44,10 @@ std::optional<Storage> as_integers(std::span<const float> table) {
   return storage;
 }
 
-std::optional<Storage> as_minifloats(std::span<const float> table, CodeKind kind) {
+std::optional<CodeStorage> as_minifloats(std::span<const float> table, CodeKind kind) {
   const formats::MinifloatLayout& layout = kind == CodeKind::e4m3 ? formats::kE4m3 : formats::kE5m2;
   // e4m3 becomes a float16 whose exponent has another bias.
-  Storage storage{kind, {}, kind == CodeKind::e4m3 ? 256.0f : 1.0f};
+  CodeStorage storage{kind, {}, kind == CodeKind::e4m3 ? 256.0f : 1.0f};
   for (const float x : table) {
     const formats::Code16 code = layout.encode(x, true, formats::Rounding::half_even, 0);
     if (layout.decode(code) != x) return std::nullopt;
@@ -64,7 +56,7 @@ std::optional<Storage> as_minifloats(std::span<const float> table, CodeKind kind
   return storage;
 }
 
-std::optional<Storage> storage_for(std::span<const float> table) {
+std::optional<CodeStorage> storage_for(std::span<const float> table) {
   if (auto one = as_nibbles(table)) return one;
   if (auto one = as_integers(table)) return one;
   if (auto one = as_minifloats(table, CodeKind::e4m3)) return one;
@@ -90,7 +82,9 @@ bool uses_nan(const CodeMatrix& from) {
 }
 
 // Is every weight finite, and the unit no reason for rounding?
-bool factors_fit(const CodeMatrix& from, std::span<const float> table, float unit) {
+bool fits(const CodeMatrix& from, std::span<const float> table, const CodeStorage& storage) {
+  const float unit = storage.unit;
+  if (from.zeros && unit != 1) return false;
   float largest = 0;
   for (const float x : table) largest = std::max(largest, std::fabs(x));
   for (std::int64_t i = 0; i < from.n * from.blocks(); ++i) {
@@ -113,16 +107,23 @@ Place place_in_group(CodeKind kind, std::int64_t row, std::int64_t column) {
   return {column / 4 * 16 + half / 2 * 8 + column % 4 * 2 + half % 2, row < 4 ? 0 : 4};
 }
 
-AlignedBytes zeroed(std::int64_t bytes) {
-  AlignedBytes memory = aligned_bytes(bytes);
-  std::memset(memory.get(), 0, at(bytes));
-  return memory;
-}
-
 }  // namespace
 
 bool CodeMatrix::has_kind(std::span<const float> table) {
   return !table.empty() && table.size() <= 256 && storage_for(without_nans(table));
+}
+
+std::optional<CodeStorage> whole_storage(const CodeMatrix& from) {
+  if (from.table.empty() || from.table.size() > 256 || uses_nan(from)) return std::nullopt;
+  const std::vector<float> table = without_nans(from.table);
+  auto storage = as_integers(table);
+  return storage && fits(from, table, *storage) ? storage : std::nullopt;
+}
+
+AlignedBytes zeroed_bytes(std::int64_t bytes) {
+  AlignedBytes memory = aligned_bytes(bytes);
+  std::memset(memory.get(), 0, at(bytes));
+  return memory;
 }
 
 std::unique_ptr<const PackedCodes> PackedCodes::make(const CodeMatrix& from) {
@@ -130,8 +131,7 @@ std::unique_ptr<const PackedCodes> PackedCodes::make(const CodeMatrix& from) {
   if (from.table.empty() || from.table.size() > 256 || uses_nan(from)) return nullptr;
   const std::vector<float> table = without_nans(from.table);
   const auto storage = storage_for(table);
-  if (!storage || (from.zeros && storage->unit != 1)) return nullptr;
-  if (!factors_fit(from, table, storage->unit)) return nullptr;
+  if (!storage || !fits(from, table, *storage)) return nullptr;
   CodeMatrix finite = from;
   finite.table = table;
   return std::unique_ptr<const PackedCodes>(
@@ -154,9 +154,9 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
     view_.low[i] = static_cast<std::uint8_t>(bits >> 16);
     view_.high[i] = static_cast<std::uint8_t>(bits >> 24);
   }
-  codes_ = zeroed(panels * view_.groups * view_.group_bytes());
-  factors_ = zeroed(panels * blocks * kPanel * 4);
-  if (from.zeros) zeros_ = zeroed(panels * blocks * kPanel * 4);
+  codes_ = zeroed_bytes(panels * view_.groups * view_.group_bytes());
+  factors_ = zeroed_bytes(panels * blocks * kPanel * 4);
+  if (from.zeros) zeros_ = zeroed_bytes(panels * blocks * kPanel * 4);
   auto* codes = reinterpret_cast<std::uint8_t*>(codes_.get());
   auto* factors = reinterpret_cast<float*>(factors_.get());
   auto* zeros = reinterpret_cast<float*>(zeros_.get());

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "kernels/gemm.hpp"
 
@@ -28,6 +30,18 @@ struct CodeMatrix {
 
 // How codes are kept: as nibbles with a table of 16 floats, whose lower halves are zero, or as bytes.
 enum class CodeKind : std::uint8_t { nibbles, int8, uint8, e4m3, e5m2 };
+
+// How the codes of a format are kept: `stored` has what each becomes, and a weight is what that stands for
+// times `unit`, a power of two.
+struct CodeStorage {
+  CodeKind kind = CodeKind::nibbles;
+  std::vector<std::uint8_t> stored = {};
+  float unit = 1;
+};
+// As whole numbers, if all values are that and no weight needs more than float32 has.
+std::optional<CodeStorage> whole_storage(const CodeMatrix& from);
+
+AlignedBytes zeroed_bytes(std::int64_t bytes);
 
 // What the vector code sees of a matrix. Blocks take whole groups of 8 rows.
 struct CodeView {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/packing.hpp"
+#include "kernels/rounded_codes.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -61,7 +62,7 @@ bool packs(const TensorCodec& codec, bool transposed) {
   return CodeMatrix::has_kind(table_of(codec)) && grouping.box[depth_axis(transposed)] >= kGroupRows;
 }
 
-std::unique_ptr<const PackedCodes> packed_weights(const PackedMatrix& matrix, ThreadPool& pool) {
+std::unique_ptr<const FloatRight> packed_weights(const PackedMatrix& matrix, ThreadPool& pool) {
   const TensorCodec& codec = matrix.codec;
   if (!packs(codec, matrix.transposed)) return nullptr;
   const formats::Grouping& grouping = codec.grouping();
@@ -78,7 +79,7 @@ std::unique_ptr<const PackedCodes> packed_weights(const PackedMatrix& matrix, Th
     from.column = [&, row](std::int64_t column, std::uint8_t* codes) {
       unpack(matrix.codes + at(column) * row, at(from.k), codec.bits(), codes);
     };
-    return PackedCodes::make(from);
+    return pack_codes(from, matrix.rounded);
   }
   all.resize(at(codec.count()));
   codec.unpack(matrix.codes, all.data(), pool);
@@ -88,7 +89,7 @@ std::unique_ptr<const PackedCodes> packed_weights(const PackedMatrix& matrix, Th
     for (std::int64_t k = 0; k < from.k; ++k)
       codes[k] = static_cast<std::uint8_t>(all[at(k * row_stride + column * column_stride)]);
   };
-  return PackedCodes::make(from);
+  return pack_codes(from, matrix.rounded);
 }
 
 }  // namespace anybit::kernels

@@ -7,17 +7,17 @@
 namespace anybit::kernels {
 
 // A matrix of codes and what its groups share, checked; `transposed`: it has a row for each column of the
-// product's right side.
+// product's right side; `rounded`: products may round their rows to int8.
 struct PackedMatrix {
   const TensorCodec& codec;
   const std::uint8_t* codes;
   const TensorCodec::Parameters& parameters;
-  bool transposed = false;
+  bool transposed = false, rounded = false;
 };
 
 // Whether such a format can be multiplied by as it is, as far as it and the dimensions tell.
 bool packs(const TensorCodec& codec, bool transposed);
 // Null if it cannot.
-std::unique_ptr<const PackedCodes> packed_weights(const PackedMatrix& matrix, ThreadPool& pool);
+std::unique_ptr<const FloatRight> packed_weights(const PackedMatrix& matrix, ThreadPool& pool);
 
 }  // namespace anybit::kernels

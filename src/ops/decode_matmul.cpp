@@ -1,6 +1,6 @@
 // DecodeMatMul of ai.anybit, which fusion makes of Decode and the MatMul or Gemm whose weight it decodes: the
 // weight stays packed. Inputs: the matrix, an addend (may be left out), then those of Decode. Attributes:
-// those of Decode and of Gemm.
+// those of Decode and of Gemm; compute, "int8" for rows that are rounded where the format is of whole numbers.
 #include "kernels/packed_weights.hpp"
 #include "ops/coded.hpp"
 #include "ops/product.hpp"
@@ -51,7 +51,9 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   weight->dims = Dims(std::span(coded.dims));
   const bool transposed = node.flag("transB");
   ThreadPool pool(1);
-  weight->matrix = kernels::packed_weights({coded.codec, coded.codes, coded.parameters, transposed}, pool);
+  const bool rounded = node.text("compute", "") == "int8";
+  weight->matrix =
+      kernels::packed_weights({coded.codec, coded.codes, coded.parameters, transposed, rounded}, pool);
   if (!weight->matrix) weight->matrix = decoded(coded, transposed, pool);
   return std::shared_ptr<const Weight>(std::move(weight));
 }

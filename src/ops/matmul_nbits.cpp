@@ -1,7 +1,7 @@
 // MatMulNBits: a matrix times one of 2-, 4- or 8-bit codes with scales for blocks of its columns. ONNX
 // Runtime's operator; its documentation tells the layout of codes and zero points.
 #include "base/checked.hpp"
-#include "kernels/packed_codes.hpp"
+#include "kernels/rounded_codes.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
 
@@ -35,6 +35,7 @@ struct Codes : Prepared {
 };
 
 constexpr std::size_t kCodes = 1, kScales = 2, kZeros = 3, kGroups = 4, kBias = 5;
+constexpr std::int64_t kInt8 = 4;  // the accuracy level at which rows may be rounded to int8
 
 Result<void> check_count(const Array& array, std::string_view what, std::optional<std::int64_t> wanted) {
   if (wanted && array.count() == *wanted) return {};
@@ -162,7 +163,8 @@ Result<std::unique_ptr<const kernels::FloatRight>> pack(const Attributes& node, 
   };
   matrix.factors = parts.scales.data();
   matrix.zeros = parts.zeros.empty() ? nullptr : parts.zeros.data();
-  std::unique_ptr<const kernels::FloatRight> packed = kernels::PackedCodes::make(matrix);
+  const bool rounded = node.integer("accuracy_level", 0) == kInt8;
+  std::unique_ptr<const kernels::FloatRight> packed = kernels::pack_codes(matrix, rounded);
   return packed ? std::move(packed) : decoded(parts);
 }
 

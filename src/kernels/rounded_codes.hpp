@@ -1,0 +1,59 @@
+// A right matrix of whole numbers in blocks, for products that round the rows of the left side to int8 on the
+// fly: in runs of up to 32 elements of one block, each by scale = largest magnitude / 127, half to even. Sums
+// of products are exact within a run; runs are added in float32, in order.
+#pragma once
+
+#include <vector>
+
+#include "kernels/packed_codes.hpp"
+
+namespace anybit::kernels {
+
+// Codes of 4 bits that are the numbers themselves, or places of a table; or numbers of 8 bits.
+enum class NumberKind : std::uint8_t { nibbles, table, bytes };
+
+inline constexpr std::int64_t kRunRows = 32, kQuadGroup = 16;
+
+struct Run {
+  std::int64_t first, count;   // rows
+  std::int64_t groups, block;  // how many groups of 16 rows it takes, and the block that it is of
+};
+
+// What the vector code sees. A weight is (number − offset − zero) · factor.
+struct NumberView {
+  NumberKind kind = NumberKind::bytes;
+  std::int64_t k = 0, n = 0, block = 0, blocks = 0;
+  std::int64_t groups = 0;  // of a column
+  std::int32_t offset = 0;
+  std::uint8_t table[16] = {};
+  // [panel][group][row / 4][column][row % 4]; of nibbles, the second four rows are the upper halves of the
+  // bytes of the first.
+  const std::uint8_t* codes = nullptr;
+  const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
+  std::span<const Run> runs = {};
+
+  std::int64_t group_bytes() const { return kQuadGroup * kPanel / (kind == NumberKind::bytes ? 1 : 2); }
+};
+
+class RoundedCodes final : public FloatRight {
+ public:
+  // Null if the codes are not whole numbers, a weight is not finite, or blocks are too small to be worth it.
+  static std::unique_ptr<const RoundedCodes> make(const CodeMatrix& from);
+
+  const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
+  bool multiply(const FloatProduct& product, ThreadPool& pool) const override;
+  std::int64_t bytes() const override;
+
+ private:
+  RoundedCodes(const CodeMatrix& from, const CodeStorage& storage);
+  void find_kind(const CodeStorage& storage);
+  void find_runs();
+  NumberView view_ = {};
+  std::vector<Run> runs_;
+  AlignedBytes codes_, factors_, zeros_;
+};
+
+// With `rounded`, for products that round where the codes allow it. Null if the codes cannot be kept.
+std::unique_ptr<const FloatRight> pack_codes(const CodeMatrix& from, bool rounded);
+
+}  // namespace anybit::kernels
