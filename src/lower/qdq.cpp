@@ -117,8 +117,10 @@ class Writer {
   // --- formats that are functions ---
 
   Result<Node> coded(std::string_view op, const formats::Use& use, const std::string& about,
-                     std::vector<std::string> inputs, std::string output) {
+                     std::vector<std::string> inputs, std::string output,
+                     std::vector<graph::Property> hints = {}) {
     Node node;
+    node.metadata = std::move(hints);
     TRY(functions_.set_operator(node, op, use));
     node.name = graph::Text(names_.fresh(fmt::format("{}_{}", about, op)));
     node.inputs = std::move(inputs);
@@ -246,15 +248,16 @@ class Writer {
     };
     add(one.codes, "codes");
     for (const graph::Tensor& field : one.fields) add(field, field.name.str());
-    Node node = TRY(coded("Decode", one.use, one.name, std::move(inputs), name));
+    std::vector<graph::Property> hints;
+    if (one.compute == "int8") {
+      // For anybit; a function's call cannot have it as an attribute.
+      hints.emplace_back();
+      hints.back().key = graph::Text("anybit.compute");
+      hints.back().value = graph::Text(one.compute);
+    }
+    Node node = TRY(coded("Decode", one.use, one.name, std::move(inputs), name, std::move(hints)));
     node.attributes.push_back(ops::attribute("coded", one.coded, graph::AttributeKind::integers));
     node.attributes.push_back(ops::attribute("dims", one.dims, graph::AttributeKind::integers));
-    if (one.compute == "int8") {
-      // A hint for anybit, which a function's call cannot have as an attribute.
-      graph::Property& hint = node.metadata.emplace_back();
-      hint.key = graph::Text("anybit.compute");
-      hint.value = graph::Text(one.compute);
-    }
     return node;
   }
 

@@ -63,6 +63,19 @@ def test_a_file_for_anybit_alone_has_no_functions_and_gives_the_same(tool, tmp_p
     np.testing.assert_array_equal(*outputs)
 
 
+@pytest.mark.parametrize("emit", ["portable", "packed"])
+def test_compute_int8_rounds_the_data_of_a_product_and_stays_near_float(tool, tmp_path, emit):
+    model = matrix(tmp_path, 1100, 1024)
+    x = np.random.default_rng(7).standard_normal((2, 1100)).astype(np.float32)
+    outputs = []
+    for recipe in ("global: {weights: mxfp4_e2m1}", "global: {weights: mxfp4_e2m1, compute: int8}"):
+        (tmp_path / "recipe.yaml").write_text(recipe)
+        run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", "--emit", emit)
+        outputs.append(Executor(str(tmp_path / "q.onnx")).run({"x": x})[0])
+    exact, rounded = outputs
+    assert 0 < np.linalg.norm(rounded - exact) <= 0.015 * np.linalg.norm(exact)
+
+
 def test_a_format_without_an_onnx_type_is_refused_by_qdq(tool, tmp_path):
     told = run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", "mxfp4", "--emit", "qdq",
                     code="error").stderr

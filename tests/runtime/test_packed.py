@@ -29,14 +29,15 @@ def weight_of(name, transposed, depth=DEPTH, width=WIDTH):
     return text, dims, codes, fields
 
 
-def model_of(name, op, transposed=False, bias=False, depth=DEPTH, width=WIDTH):
+def model_of(name, op, transposed=False, bias=False, depth=DEPTH, width=WIDTH, **decode):
+    """`decode`: more attributes of Decode."""
     text, dims, codes, fields = weight_of(name, transposed, depth, width)
     constants = {"codes": codes} | {f"f{i}": field for i, field in enumerate(fields)}
     if bias:
         constants["bias"] = np.random.default_rng(6).standard_normal(width).astype(np.float32)
     about = dict(transB=int(transposed), alpha=0.5, beta=2.0) if op == "Gemm" else {}
     nodes = [helper.make_node("Decode", [key for key in constants if key != "bias"], ["w"], domain=ANYBIT, format=text,
-                              coded=dims, dims=dims),
+                              coded=dims, dims=dims, **decode),
              helper.make_node(op, ["x", "w"] + (["bias"] if bias else []), ["y"], **about)]
     graph = helper.make_graph(nodes, "packed", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["m", depth])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
@@ -64,6 +65,60 @@ def test_results_do_not_depend_on_threads_or_other_rows():
     alone = Executor(model, threads=1)
     for row in (0, 17, 39):
         np.testing.assert_array_equal(alone.run({"x": x[row:row + 1]})[0][0], whole[row])
+
+
+def rounded_rows(x, block):
+    """Rows after rounding to int8 in blocks."""
+    parts = x.reshape(len(x), -1, block)
+    scale = np.abs(parts).max(axis=2, keepdims=True) / np.float32(127)
+    return (np.rint(parts / scale) * scale).reshape(x.shape)
+
+
+def assert_near(got, wanted):
+    assert np.abs(got - wanted).max() <= 1e-5 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("name, block", [("mxfp4_e2m1", 32), ("nvfp4", 16), ("int4", 32), ("mxint8", 32)])
+@pytest.mark.parametrize("op,transposed,bias", [("MatMul", False, False), ("Gemm", True, True)])
+def test_compute_int8_multiplies_rows_that_are_rounded_in_blocks(name, block, op, transposed, bias):
+    model = model_of(name, op, transposed, bias, compute="int8")
+    packed, decoded = Executor(model), Executor(model, fuse=False)
+    assert packed.steps() == ["ai.anybit:DecodeMatMul"]
+    for rows in (1, 2, 7):
+        x = np.random.default_rng(rows).standard_normal((rows, DEPTH)).astype(np.float32)
+        assert_near(packed.run({"x": x})[0], decoded.run({"x": rounded_rows(x, block)})[0])
+
+
+@pytest.mark.parametrize("name", ["mxfp8_e4m3", "bfp16"])
+def test_compute_int8_is_not_for_other_formats(name):
+    x = np.random.default_rng(1).standard_normal((2, DEPTH)).astype(np.float32)
+    plain, asked = (Executor(model_of(name, "MatMul", **about)).run({"x": x})[0] for about in ({}, {"compute": "int8"}))
+    np.testing.assert_array_equal(plain, asked)
+
+
+@pytest.mark.parametrize("bits, zeros", [(4, False), (4, True), (8, False), (8, True)])
+def test_matmul_nbits_of_accuracy_level_4_rounds_its_rows(bits, zeros):
+    rng = np.random.default_rng(8)
+    depth, width, block = 200, 40, 32
+    blocks = -(-depth // block)
+    constants = {"b": rng.integers(0, 256, (width, blocks, block * bits // 8)).astype(np.uint8),
+                 "s": rng.random(width * blocks).astype(np.float32) + 0.1}
+    if zeros:
+        constants["z"] = rng.integers(0, 256, width * -(-blocks * bits // 8)).astype(np.uint8)
+    x = rng.standard_normal((3, depth)).astype(np.float32)
+    padded = rounded_rows(np.pad(x, ((0, 0), (0, blocks * block - depth))), block)[:, :depth]
+
+    def run(level, rows):
+        node = helper.make_node("MatMulNBits", ["x", *constants], ["y"], domain="com.microsoft", K=depth, N=width, bits=bits,
+                                block_size=block, accuracy_level=level)
+        graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["m", depth])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                                  [numpy_helper.from_array(value, key) for key, value in constants.items()])
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+        return Executor(helper.make_model(graph, opset_imports=opsets, ir_version=10)).run({"x": rows})[0]
+
+    assert_near(run(4, x), run(0, padded))
+    assert not np.array_equal(run(4, x), run(0, x))
 
 
 def test_a_small_weight_is_decoded_once_when_the_model_is_loaded():
