@@ -131,6 +131,10 @@ std::string text_of(const Executor& executor, const Inputs& inputs, const Outcom
   text += fmt::format("Time    {}\nMemory  {} for values and prepared weights\n",
                       time_text(outcome.milliseconds), short_bytes(executor.peak_memory()));
   for (const std::string& path : outcome.written) text += fmt::format("Written {}\n", path);
+  const Executor::Decoded decoded = executor.decoded();
+  if (options.profile && decoded.weights > 0)
+    text += fmt::format("Decoded {} packed weights once, when the model was loaded: {} as float32\n",
+                        decoded.weights, short_bytes(decoded.bytes));
   if (options.profile) text += to_text(warm(outcome.profiles));
   return text;
 }
@@ -141,6 +145,8 @@ std::string json_of(const Executor& executor, const Inputs& inputs, const Outcom
                {"outputs", Json::object()},
                {"milliseconds", outcome.milliseconds},
                {"peak_bytes", executor.peak_memory()},
+               {"decoded_weights", executor.decoded().weights},
+               {"decoded_bytes", executor.decoded().bytes},
                {"written", outcome.written}};
   for (const auto& [name, value] : inputs.values) {
     json["inputs"][name] = {{"type", type_text(value)},

@@ -76,6 +76,12 @@ class Executor {
   // Bytes of values and prepared weights: the most so far, and now.
   ANYBIT_API std::int64_t peak_memory() const noexcept;
   ANYBIT_API std::int64_t used_memory() const noexcept;
+  // Packed weights that were decoded when the model was loaded, and the bytes they take now. Those that
+  // products use as they are stay packed.
+  struct Decoded {
+    std::int64_t weights = 0, bytes = 0;
+  };
+  ANYBIT_API Decoded decoded() const noexcept;
   // Nodes left after constants were computed and nodes were fused, by operator.
   ANYBIT_API Result<std::map<std::string, std::int64_t>> steps() const noexcept;
 

@@ -18,8 +18,8 @@ bool is_decode(const Step& step) { return is(step, "Decode", "ai.anybit"); }
 
 bool can_fold(const Program& program, const Step& step, Fold what) {
   if (!step.descriptor->pure || !step.graphs.empty()) return false;
-  if (what == Fold::all_but_weights && (step.descriptor->name == "DequantizeLinear" || is_decode(step)))
-    return false;
+  if (what != Fold::all && step.descriptor->name == "DequantizeLinear") return false;
+  if (what == Fold::all_but_weights && is_decode(step)) return false;
   return std::ranges::all_of(step.inputs, [&](int slot) {
     return slot < 0 || program.slots[static_cast<std::size_t>(slot)].is_constant;
   });
@@ -42,6 +42,10 @@ bool fold(Program& program, std::size_t index, Context& context) {
     after += bytes_of(value);
   }
   if (after > before && !is_decode(step)) return false;
+  if (is_decode(step)) {
+    ++program.decoded.weights;
+    program.decoded.bytes += after;
+  }
   for (const int slot : step.outputs) {
     if (slot < 0) continue;
     Slot& about = program.slots[static_cast<std::size_t>(slot)];

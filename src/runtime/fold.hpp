@@ -7,7 +7,8 @@
 namespace anybit::runtime {
 
 enum class Fold {
-  all_but_weights,  // not DequantizeLinear and Decode: fusion wants the weights as they are
+  all_but_weights,      // not DequantizeLinear and Decode: fusion wants the weights as they are
+  all_but_dequantized,  // not DequantizeLinear
   all,
 };
 

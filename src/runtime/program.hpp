@@ -62,6 +62,9 @@ struct Program {
   std::vector<Shown> shown;      // inputs and constants, when a run begins
   bool watched = false;          // a value in it, or in a graph inside it, is
   std::deque<graph::Node> made;  // nodes that are not in the model: of functions and fusions
+  struct Decoded {
+    std::int64_t weights = 0, bytes = 0;  // as they are now
+  } decoded;                              // packed constants that were decoded once
 };
 
 }  // namespace anybit::runtime

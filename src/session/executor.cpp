@@ -70,6 +70,24 @@ Result<std::vector<Value>> Executor::run(const std::map<std::string, Value>& inp
 std::int64_t Executor::peak_memory() const noexcept { return content_->executor->memory().peak(); }
 std::int64_t Executor::used_memory() const noexcept { return content_->executor->memory().used(); }
 
+namespace {
+
+void add_decoded(const runtime::Program& program, Executor::Decoded& sum) {
+  sum.weights += program.decoded.weights;
+  sum.bytes += program.decoded.bytes;
+  for (const runtime::Step& step : program.steps) {
+    for (const auto& inner : step.graphs) add_decoded(*inner.program, sum);
+  }
+}
+
+}  // namespace
+
+Executor::Decoded Executor::decoded() const noexcept {
+  Decoded sum;
+  add_decoded(content_->executor->program(), sum);
+  return sum;
+}
+
 Result<std::map<std::string, std::int64_t>> Executor::steps() const noexcept {
   return guarded([&]() -> Result<std::map<std::string, std::int64_t>> {
     std::map<std::string, std::int64_t> counts;

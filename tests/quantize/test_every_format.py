@@ -158,3 +158,11 @@ def test_a_scheme_on_every_operator_computes_on_values_of_the_format(tool, tmp_p
         largest = max(1e-30, np.abs(wanted).max())
         assert np.abs(mine - wanted).max() <= 2e-5 * largest, f"{kind}: anybit"
         assert np.abs(peer - wanted).max() <= 2e-5 * largest, f"{kind}: ONNX Runtime"
+
+
+def test_a_model_with_packed_weights_is_fused_like_the_float_model(tool, tmp_path):
+    """Weights that no product takes packed are decoded before convolutions and activations become one."""
+    digits = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
+    run_tool(tool, "prepare", digits, "-o", tmp_path / "float.onnx")
+    run_tool(tool, "quantize", digits, "-o", tmp_path / "q.onnx", "--recipe", "mxfp4-weights")
+    assert Executor(str(tmp_path / "q.onnx")).steps == Executor(str(tmp_path / "float.onnx")).steps
