@@ -165,4 +165,4 @@ def test_a_model_with_packed_weights_is_fused_like_the_float_model(tool, tmp_pat
     digits = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
     run_tool(tool, "prepare", digits, "-o", tmp_path / "float.onnx")
     run_tool(tool, "quantize", digits, "-o", tmp_path / "q.onnx", "--recipe", "mxfp4-weights")
-    assert Executor(str(tmp_path / "q.onnx")).steps == Executor(str(tmp_path / "float.onnx")).steps
+    assert Executor(str(tmp_path / "q.onnx")).steps() == Executor(str(tmp_path / "float.onnx")).steps()
