@@ -338,17 +338,28 @@ namespace {
 
 HWY_EXPORT(RoundedProduct);
 
+constexpr std::int64_t kRowsAtOnce = 96;  // rounded, they stay in the second-level cache
+
 }  // namespace
 
 bool RoundedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const {
   if (product.rows || product.a.column_stride != 1) return false;
   RoundedRows rounded{view_.groups * kQuadGroup, static_cast<std::int64_t>(view_.runs.size())};
-  const std::int64_t numbers = product.m * rounded.stride, runs = product.m * rounded.runs;
+  const std::int64_t rows = std::min(product.m, kRowsAtOnce);
+  const std::int64_t numbers = rows * rounded.stride, runs = rows * rounded.runs;
   std::byte* scratch = gemm_scratch(numbers + runs * 8);  // numbers come in groups of 16: aligned
   rounded.numbers = reinterpret_cast<std::int8_t*>(scratch);
   rounded.scales = reinterpret_cast<float*>(scratch + numbers);
   rounded.sums = reinterpret_cast<std::int32_t*>(scratch + numbers + runs * 4);
-  HWY_DYNAMIC_DISPATCH(RoundedProduct)(view_, product, rounded, pool);
+  for (std::int64_t row = 0; row < product.m; row += kRowsAtOnce) {
+    FloatProduct part = product;
+    part.m = std::min(kRowsAtOnce, product.m - row);
+    part.a.data += row * product.a.row_stride;
+    part.c += row * product.c_stride;
+    Spread<float>& addend = part.epilogue.addend;
+    if (addend.data) addend.data += row * addend.row_stride;
+    HWY_DYNAMIC_DISPATCH(RoundedProduct)(view_, part, rounded, pool);
+  }
   return true;
 }
 
