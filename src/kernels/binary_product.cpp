@@ -1,0 +1,260 @@
+// Four signs of A choose a table, four signs of B an entry in it: how many of them agree. One shuffle of
+// bytes asks for a vector of columns. The sums are bytes for as long as they fit, then 16 bits, then 32.
+#include "kernels/binary_product.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "kernels/gemm_scratch.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/binary_product.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#ifndef ANYBIT_BINARY_PRODUCT
+#define ANYBIT_BINARY_PRODUCT
+namespace anybit::kernels {
+
+inline constexpr std::int64_t kTable = 16;              // entries: one for each four signs of B
+inline constexpr std::int64_t kStep = 2 * kTable;       // tables for eight signs of A
+inline constexpr std::int64_t kByteSteps = 31;          // 31 · 8 agreements fit a byte
+inline constexpr std::int64_t kChunk = 5 * kByteSteps;  // steps whose tables the nearest cache holds
+inline constexpr std::int64_t kMostRows = 4;
+
+using AgreementTables = std::array<std::array<std::array<std::uint8_t, kTable>, 16>, 5>;
+
+// [how many of the four signs count][signs of A][signs of B]
+inline constexpr AgreementTables kAgreements = [] {
+  AgreementTables all{};
+  for (unsigned valid = 0; valid <= 4; ++valid) {
+    for (unsigned a = 0; a < 16; ++a) {
+      for (unsigned b = 0; b < 16; ++b) {
+        all[valid][a][b] = static_cast<std::uint8_t>(std::popcount(~(a ^ b) & ((1u << valid) - 1)));
+      }
+    }
+  }
+  return all;
+}();
+
+// Rows of A and panels of B that one thread multiplies.
+struct BinaryPart {
+  std::int64_t row, rows, panel, panels;
+};
+
+}  // namespace anybit::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace anybit::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::int64_t kWide = PackedSigns::kColumns;
+
+// Eight signs, the first in the lowest bit.
+HWY_INLINE unsigned Signs(const float* HWY_RESTRICT from) {
+  const hn::CappedTag<float, 8> d;
+  constexpr unsigned kLanes = static_cast<unsigned>(hn::MaxLanes(hn::CappedTag<float, 8>()));
+  unsigned all = 0;
+  for (unsigned i = 0; i < 8; i += kLanes) {
+    std::uint8_t bits[8];
+    hn::StoreMaskBits(d, hn::Lt(hn::LoadU(d, from + i), hn::Zero(d)), bits);
+    all |= static_cast<unsigned>(bits[0]) << i;
+  }
+  return all;
+}
+
+// The tables of `count` elements of a row, those of a step `stride` bytes after those before.
+HWY_INLINE void WriteTables(const float* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to,
+                            std::int64_t stride) {
+  const auto write = [&](unsigned signs, std::size_t low, std::size_t high) {
+    std::memcpy(to, kAgreements[low][signs & 15].data(), kTable);
+    std::memcpy(to + kTable, kAgreements[high][signs >> 4].data(), kTable);
+    to += stride;
+  };
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) write(Signs(from + i), 4, 4);
+  if (i == count) return;
+  float last[8] = {};
+  std::copy(from + i, from + count, last);
+  const auto left = static_cast<std::size_t>(count - i);
+  write(Signs(last), std::min<std::size_t>(left, 4), left > 4 ? left - 4 : 0);
+}
+
+// Adds the agreements of kRows rows with the columns of a panel to `sums`, whose rows are `stride` apart.
+#if HWY_TARGET == HWY_SCALAR
+constexpr std::int64_t kRowsAtOnce = 1;
+template <std::int64_t kRows>
+HWY_INLINE void CountPanel(const std::uint8_t* HWY_RESTRICT tables, const std::uint8_t* HWY_RESTRICT panel,
+                           std::int64_t steps, std::int32_t* HWY_RESTRICT sums, std::int64_t) {
+  for (std::int64_t step = 0; step < steps; ++step, tables += kStep, panel += kWide) {
+    for (std::int64_t c = 0; c < kWide; ++c)
+      sums[c] += tables[panel[c] & 15] + tables[kTable + (panel[c] >> 4)];
+  }
+}
+#else
+using DB = hn::CappedTag<std::uint8_t, 32>;
+using DH = hn::Repartition<std::uint16_t, DB>;
+using DW = hn::Repartition<std::int32_t, DB>;
+constexpr std::int64_t kLanes = static_cast<std::int64_t>(hn::MaxLanes(DB()));
+constexpr std::int64_t kVectors = kWide / kLanes;
+constexpr std::int64_t kRowsAtOnce = kLanes == 32 ? kMostRows : 2;
+
+// kByteSteps steps at most.
+template <std::int64_t kRows>
+HWY_INLINE void CountBytes(const std::uint8_t* HWY_RESTRICT tables, const std::uint8_t* HWY_RESTRICT panel,
+                           std::int64_t steps, hn::Vec<DB> (&sums)[kRows][kVectors]) {
+  const DB d;
+  const auto mask = hn::Set(d, 15);
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
+  }
+  for (std::int64_t step = 0; step < steps; ++step, tables += kRows * kStep, panel += kWide) {
+    hn::Vec<DB> low[kVectors], high[kVectors];
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      const auto both = hn::LoadU(d, panel + v * kLanes);
+      low[v] = hn::And(both, mask);
+      high[v] = hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DH(), both))), mask);
+    }
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const auto first = hn::LoadDup128(d, tables + r * kStep);
+      const auto second = hn::LoadDup128(d, tables + r * kStep + kTable);
+      for (std::int64_t v = 0; v < kVectors; ++v) {
+        sums[r][v] = hn::Add(sums[r][v], hn::TableLookupBytes(first, low[v]));
+        sums[r][v] = hn::Add(sums[r][v], hn::TableLookupBytes(second, high[v]));
+      }
+    }
+  }
+}
+
+// Of a vector of columns: the sums of even ones and of odd ones, 16 bits each.
+struct Halves {
+  hn::Vec<DH> even, odd;
+};
+
+HWY_INLINE void AddTo(std::int32_t* HWY_RESTRICT sums, const Halves& halves) {
+  const DH d;
+  const DW dw;
+  const hn::Half<DH> half;
+  alignas(32) std::uint16_t ordered[kLanes];
+  hn::StoreInterleaved2(halves.even, halves.odd, d, ordered);
+  constexpr std::int64_t kWords = kLanes / 4;
+  for (std::int64_t i = 0; i < kLanes; i += kWords) {
+    const auto more = hn::PromoteTo(dw, hn::LoadU(half, ordered + i));
+    hn::StoreU(hn::Add(hn::LoadU(dw, sums + i), more), dw, sums + i);
+  }
+}
+
+template <std::int64_t kRows>
+HWY_INLINE void CountPanel(const std::uint8_t* HWY_RESTRICT tables, const std::uint8_t* HWY_RESTRICT panel,
+                           std::int64_t steps, std::int32_t* HWY_RESTRICT sums, std::int64_t stride) {
+  const DH d;
+  Halves halves[kRows][kVectors];
+  for (std::int64_t step = 0; step < steps; step += kByteSteps) {
+    hn::Vec<DB> bytes[kRows][kVectors];
+    CountBytes<kRows>(tables + step * kRows * kStep, panel + step * kWide, std::min(kByteSteps, steps - step),
+                      bytes);
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      for (std::int64_t v = 0; v < kVectors; ++v) {
+        const auto pairs = hn::BitCast(d, bytes[r][v]);
+        const auto even = hn::And(pairs, hn::Set(d, 255)), odd = hn::ShiftRight<8>(pairs);
+        Halves& to = halves[r][v];
+        to.even = step == 0 ? even : hn::Add(to.even, even);
+        to.odd = step == 0 ? odd : hn::Add(to.odd, odd);
+      }
+    }
+  }
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t v = 0; v < kVectors; ++v) AddTo(sums + r * stride + v * kLanes, halves[r][v]);
+  }
+}
+#endif
+
+HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::int64_t first,
+                          std::int64_t count, const std::int32_t* HWY_RESTRICT sums) {
+  const auto k = static_cast<std::int32_t>(product.b->k());
+  const float scale = product.scale, beta = product.beta;
+  const float* HWY_RESTRICT factors = product.factors + first;
+  float* HWY_RESTRICT to = product.c + row * product.c_stride + first;
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(2 * sums[i] - k) * (scale * factors[i]);
+  if (!product.addend.data) return;
+  const float* HWY_RESTRICT more = product.addend.data + row * product.addend.row_stride;
+  if (product.addend.column_stride == 0) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] += beta * *more;
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i] += beta * more[first + i];
+  }
+}
+
+template <std::int64_t kRows>
+HWY_INLINE void MultiplyRows(const BinaryProduct& product, const BinaryPart& part) {
+  const PackedSigns& b = *product.b;
+  const std::int64_t wide = part.panels * kWide;
+  auto* tables = reinterpret_cast<std::uint8_t*>(
+      gemm_scratch(kRows * kChunk * kStep + kRows * wide * static_cast<std::int64_t>(sizeof(std::int32_t))));
+  auto* sums = reinterpret_cast<std::int32_t*>(tables + kRows * kChunk * kStep);
+  std::fill(sums, sums + kRows * wide, 0);
+  for (std::int64_t step = 0; step < b.depth(); step += kChunk) {
+    const std::int64_t steps = std::min(kChunk, b.depth() - step);
+    const std::int64_t count = std::min(8 * steps, b.k() - 8 * step);
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      WriteTables(product.a + (part.row + r) * product.a_stride + 8 * step, count, tables + r * kStep,
+                  kRows * kStep);
+    }
+    for (std::int64_t p = 0; p < part.panels; ++p)
+      CountPanel<kRows>(tables, b.panel(part.panel + p) + step * kWide, steps, sums + p * kWide, wide);
+  }
+  const std::int64_t first = part.panel * kWide, count = std::min(wide, b.n() - first);
+  for (std::int64_t r = 0; r < kRows; ++r) FinishRow(product, part.row + r, first, count, sums + r * wide);
+}
+
+void MultiplyPart(const BinaryProduct& product, const BinaryPart& part) {
+  BinaryPart now = part;
+  const std::int64_t end = part.row + part.rows;
+  for (; now.row + kRowsAtOnce <= end; now.row += kRowsAtOnce) MultiplyRows<kRowsAtOnce>(product, now);
+  for (; now.row < end; ++now.row) MultiplyRows<1>(product, now);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace anybit::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace anybit::kernels {
+
+HWY_EXPORT(MultiplyPart);
+
+PackedSigns::PackedSigns(std::int64_t k, std::int64_t n,
+                         const std::function<bool(std::int64_t, std::int64_t)>& negative)
+    : k_(k), n_(n), memory_(aligned_bytes(bytes())) {
+  auto* all = reinterpret_cast<std::uint8_t*>(memory_.get());
+  std::fill(all, all + bytes(), std::uint8_t{0});
+  for (std::int64_t column = 0; column < n; ++column) {
+    std::uint8_t* to = all + column / kColumns * depth() * kColumns + column % kColumns;
+    for (std::int64_t row = 0; row < k; ++row) {
+      if (negative(row, column)) to[row / 8 * kColumns] |= static_cast<std::uint8_t>(1u << row % 8);
+    }
+  }
+}
+
+void multiply(const BinaryProduct& product, ThreadPool& pool) {
+  // Many rows: all columns at once, so that A's tables are made once. Few rows: the columns are shared out.
+  constexpr std::int64_t kManyRows = 32, kPanelsOfFew = 4;
+  const std::int64_t all = product.b->panels();
+  const std::int64_t rows = product.m >= kManyRows ? 2 * kMostRows : kMostRows;
+  const std::int64_t panels = product.m >= kManyRows ? std::max<std::int64_t>(all, 1) : kPanelsOfFew;
+  const std::int64_t across = (all + panels - 1) / panels, down = (product.m + rows - 1) / rows;
+  pool.run(across * down, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = i / across * rows, panel = i % across * panels;
+      const BinaryPart part{row, std::min(rows, product.m - row), panel, std::min(panels, all - panel)};
+      HWY_DYNAMIC_DISPATCH(MultiplyPart)(product, part);
+    }
+  });
+}
+
+}  // namespace anybit::kernels
+#endif  // HWY_ONCE

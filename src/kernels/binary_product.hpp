@@ -1,0 +1,49 @@
+// Products of signs: C = Σ ±1·±1, counted exactly, then scaled. A's signs are taken from floats as they are
+// needed, B's are put into panels once.
+#pragma once
+
+#include <functional>
+
+#include "kernels/gemm.hpp"
+
+namespace anybit::kernels {
+
+// B: panels of 64 columns; a byte of a column has eight neighbours on k, a bit each, set for -1.
+class PackedSigns {
+ public:
+  static constexpr std::int64_t kColumns = 64;  // of a panel
+
+  // negative(row, column): whether that element is -1.
+  PackedSigns(std::int64_t k, std::int64_t n,
+              const std::function<bool(std::int64_t, std::int64_t)>& negative);
+  std::int64_t k() const { return k_; }
+  std::int64_t n() const { return n_; }
+  std::int64_t depth() const { return (k_ + 7) / 8; }  // bytes of a column
+  std::int64_t panels() const { return (n_ + kColumns - 1) / kColumns; }
+  std::int64_t bytes() const { return panels() * depth() * kColumns; }
+  // [depth()][64]; zero beyond the last row and column.
+  const std::uint8_t* panel(std::int64_t index) const {
+    return reinterpret_cast<const std::uint8_t*>(memory_.get()) + index * depth() * kColumns;
+  }
+
+ private:
+  std::int64_t k_, n_;
+  AlignedBytes memory_;
+};
+
+struct BinaryProduct {
+  std::int64_t m = 0;
+  const float* a = nullptr;   // m rows of b->k() elements: below zero is -1, all others are +1
+  std::int64_t a_stride = 0;  // of its rows
+  const PackedSigns* b = nullptr;
+  float* c = nullptr;  // sum · scale · factor + beta · addend
+  std::int64_t c_stride = 0;
+  float scale = 1;
+  const float* factors = nullptr;  // by column
+  float beta = 1;
+  Spread<float> addend = {};
+};
+
+void multiply(const BinaryProduct& product, ThreadPool& pool);
+
+}  // namespace anybit::kernels
