@@ -103,6 +103,16 @@ constexpr std::int64_t kLanes = static_cast<std::int64_t>(hn::MaxLanes(DB()));
 constexpr std::int64_t kVectors = kWide / kLanes;
 constexpr std::int64_t kRowsAtOnce = kLanes == 32 ? kMostRows : 2;
 
+// Terms that are added to each other before they are added to a sum would drive sums out of the registers.
+HWY_INLINE hn::Vec<DB> InOrder(hn::Vec<DB> sum) {
+#if defined(__GNUC__) && HWY_ARCH_X86
+  auto raw = sum.raw;
+  asm("" : "+x"(raw));
+  sum.raw = raw;
+#endif
+  return sum;
+}
+
 // kByteSteps steps at most.
 template <std::int64_t kRows>
 HWY_INLINE void CountBytes(const std::uint8_t* HWY_RESTRICT tables, const std::uint8_t* HWY_RESTRICT panel,
@@ -113,18 +123,18 @@ HWY_INLINE void CountBytes(const std::uint8_t* HWY_RESTRICT tables, const std::u
     for (std::int64_t v = 0; v < kVectors; ++v) sums[r][v] = hn::Zero(d);
   }
   for (std::int64_t step = 0; step < steps; ++step, tables += kRows * kStep, panel += kWide) {
-    hn::Vec<DB> low[kVectors], high[kVectors];
-    for (std::int64_t v = 0; v < kVectors; ++v) {
-      const auto both = hn::LoadU(d, panel + v * kLanes);
-      low[v] = hn::And(both, mask);
-      high[v] = hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DH(), both))), mask);
-    }
-    for (std::int64_t r = 0; r < kRows; ++r) {
-      const auto first = hn::LoadDup128(d, tables + r * kStep);
-      const auto second = hn::LoadDup128(d, tables + r * kStep + kTable);
+    for (int half = 0; half < 2; ++half) {
+      hn::Vec<DB> signs[kVectors];
       for (std::int64_t v = 0; v < kVectors; ++v) {
-        sums[r][v] = hn::Add(sums[r][v], hn::TableLookupBytes(first, low[v]));
-        sums[r][v] = hn::Add(sums[r][v], hn::TableLookupBytes(second, high[v]));
+        const auto both = hn::LoadU(d, panel + v * kLanes);
+        const auto high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DH(), both)));
+        signs[v] = hn::And(half == 0 ? both : high, mask);
+      }
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        const auto table = hn::LoadDup128(d, tables + r * kStep + half * kTable);
+        for (std::int64_t v = 0; v < kVectors; ++v) {
+          sums[r][v] = InOrder(hn::Add(sums[r][v], hn::TableLookupBytes(table, signs[v])));
+        }
       }
     }
   }
