@@ -2,27 +2,11 @@
 // weight stays packed. Inputs: the matrix, an addend (may be left out), then those of Decode. Attributes:
 // those of Decode and of Gemm; compute, "int8" for rows that are rounded where the format is of whole numbers.
 #include "kernels/packed_weights.hpp"
-#include "ops/coded.hpp"
-#include "ops/product.hpp"
+#include "ops/coded_product.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
 namespace {
-
-constexpr std::size_t kAddend = 1, kCodes = 2;
-
-Result<Values> infer(const Call& call) {
-  const auto dims = call.integers("dims");
-  auto shape = call.in(0).shape;
-  if (dims && dims->size() == 2 && shape && !shape->empty())
-    shape->back() = Dim((*dims)[call.flag("transB") ? 0 : 1]);
-  return outputs_of(call, tensor(ElementType::float32, std::move(shape)));
-}
-Dim macs(const Call& call, std::span<const Value> outputs) {
-  const auto dims = call.integers("dims");
-  if (!dims || dims->size() != 2 || outputs.empty() || !outputs[0].shape) return {};
-  return product(*outputs[0].shape) * Dim((*dims)[call.flag("transB") ? 1 : 0]);
-}
 
 struct Weight : Prepared {
   std::unique_ptr<const kernels::FloatRight> matrix;
@@ -59,27 +43,15 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
 }
 
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
-  for (std::size_t i = kCodes; i < setup.node.inputs.size(); ++i) {
-    if (!setup.constant(i)) return std::shared_ptr<const Prepared>();
-  }
-  if (setup.constants.size() <= kCodes) return std::shared_ptr<const Prepared>();
-  return std::shared_ptr<const Prepared>(TRY(weight_of(setup, setup.constants.subspan(kCodes))));
-}
-
-// The prepared weight, or one for this run alone.
-Result<std::shared_ptr<const Weight>> weight_in(const Frame& frame) {
-  if (const auto* prepared = frame.prepared<Weight>())
-    return std::shared_ptr<const Weight>(std::shared_ptr<const Weight>(), prepared);
-  std::vector<const Array*> stored;
-  for (std::size_t i = kCodes; i < frame.input_count(); ++i)
-    stored.push_back(frame.has(i) ? &frame.in(i) : nullptr);
-  return weight_of(frame, stored);
+  const auto stored = constant_codes(setup);
+  if (stored.empty()) return std::shared_ptr<const Prepared>();
+  return std::shared_ptr<const Prepared>(TRY(weight_of(setup, stored)));
 }
 
 Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
-  const std::shared_ptr<const Weight> weight = TRY(weight_in(frame));
+  const std::shared_ptr<const Weight> weight = TRY(coded_weight<Weight>(frame, weight_of));
   Products products = TRY(Products::of(TRY(Operand::of(a.dims(), true)),
                                        TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
   products.fold();
@@ -93,12 +65,7 @@ Result<void> run(Frame& frame) {
                                 .c_stride = products.n};
   product.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
   product.epilogue.beta = static_cast<float>(frame.real("beta", 1));
-  if (frame.has(kAddend)) {
-    const Array& addend = frame.in(kAddend);
-    if (addend.type() != a.type()) return wrong_type(frame, kAddend);
-    const Stretched over = TRY(Stretched::over(addend.dims(), products.m, products.n));
-    product.epilogue.addend = {addend.data<float>(), over.row_stride, over.column_stride};
-  }
+  product.epilogue.addend = TRY(coded_addend(frame, products));
   kernels::gemm(product, frame.pool());
   return {};
 }
@@ -109,8 +76,8 @@ std::span<const Descriptor> decode_matmul_descriptors() {
   static const Descriptor all[] = {{.name = "DecodeMatMul",
                                     .domain = kAnybit,
                                     .since = {1},
-                                    .infer = infer,
-                                    .macs = macs,
+                                    .infer = infer_coded_product,
+                                    .macs = macs_of_coded_product,
                                     .run = run,
                                     .prepare = prepare,
                                     .required = 1}};

@@ -1,0 +1,101 @@
+// BinaryMatMul of ai.anybit, which fusion makes of a MatMul or Gemm, the Decode of its binary weight and the
+// QuantizeDequantize of its binary input: signs are multiplied, and their sums scaled. Inputs: the matrix
+// before it is quantized, an addend (may be left out), then those of Decode. Attributes: those of Decode and
+// of Gemm, and `scaled`: the input's values are ± the mean of their magnitudes, not ±1.
+#include "formats/binary.hpp"
+#include "formats/sums.hpp"
+#include "kernels/binary_product.hpp"
+#include "kernels/mean_magnitude.hpp"
+#include "ops/coded_product.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+struct Weight : Prepared {
+  Weight(kernels::PackedSigns all, Dims of) : signs(std::move(all)), dims(of) {}
+  kernels::PackedSigns signs;
+  std::vector<float> factors;  // by column
+  Dims dims;
+  std::int64_t bytes() const override {
+    return signs.bytes() + static_cast<std::int64_t>(factors.size() * sizeof(float));
+  }
+};
+
+Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
+                                                std::span<const Array* const> stored) {
+  const CodedWeight coded = TRY(CodedWeight::of(node, nullptr, stored));
+  const bool transposed = node.flag("transB");
+  if (!binary_columns(coded.codec, transposed) || coded.dims != coded.codec.grouping().dims)
+    return wrong(fmt::format("a weight of {}", coded.codec.descriptor().name),
+                 "a binary matrix of +1 and -1, whose columns have a scale each or share one");
+  ThreadPool pool(1);
+  std::vector<formats::Code16> codes(static_cast<std::size_t>(coded.codec.count()));
+  coded.codec.unpack(coded.codes, codes.data(), pool);
+  const std::int64_t k = coded.dims[transposed ? 1 : 0], n = coded.dims[transposed ? 0 : 1];
+  const std::int64_t down = transposed ? 1 : n, across = transposed ? k : 1;
+  auto weight = std::make_shared<Weight>(
+      kernels::PackedSigns(k, n,
+                           [&](std::int64_t row, std::int64_t column) {
+                             return (codes[static_cast<std::size_t>(row * down + column * across)] & 1) == 0;
+                           }),
+      Dims(std::span(coded.dims)));
+  const auto& codec = static_cast<const formats::BinaryCodec&>(coded.codec.codec());
+  const std::int64_t sharing = coded.codec.grouping().box[transposed ? 0 : 1];
+  for (std::int64_t column = 0; column < n; ++column) {
+    const auto words = std::span(coded.parameters);
+    const std::size_t group = static_cast<std::size_t>(column / sharing);
+    weight->factors.push_back(codec.high(words.subspan(group * coded.codec.stride(), coded.codec.stride())));
+  }
+  return std::shared_ptr<const Weight>(std::move(weight));
+}
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  const auto stored = constant_codes(setup);
+  if (stored.empty()) return std::shared_ptr<const Prepared>();
+  return std::shared_ptr<const Prepared>(TRY(weight_of(setup, stored)));
+}
+
+float scale_of(const Frame& frame, const Array& a) {
+  if (!frame.flag("scaled")) return 1;
+  const auto mean = static_cast<float>(kernels::mean_magnitude(a.elements<float>(), frame.pool()));
+  return std::max(mean, formats::kSmallestScale);
+}
+
+Result<void> run(Frame& frame) {
+  const Array& a = frame.in(0);
+  if (a.type() != ElementType::float32) return wrong_type(frame, 0);
+  const std::shared_ptr<const Weight> weight = TRY(coded_weight<Weight>(frame, weight_of));
+  Products products = TRY(Products::of(TRY(Operand::of(a.dims(), true)),
+                                       TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
+  products.fold();
+  Array& out = *TRY(frame.out(0, a.type(), products.out));
+  kernels::multiply({.m = products.m,
+                     .a = a.data<float>(),
+                     .a_stride = products.a_row,
+                     .b = &weight->signs,
+                     .c = out.mutable_data<float>(),
+                     .c_stride = products.n,
+                     .scale = scale_of(frame, a) * static_cast<float>(frame.real("alpha", 1)),
+                     .factors = weight->factors.data(),
+                     .beta = static_cast<float>(frame.real("beta", 1)),
+                     .addend = TRY(coded_addend(frame, products))},
+                    frame.pool());
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> binary_matmul_descriptors() {
+  static const Descriptor all[] = {{.name = "BinaryMatMul",
+                                    .domain = kAnybit,
+                                    .since = {1},
+                                    .infer = infer_coded_product,
+                                    .macs = macs_of_coded_product,
+                                    .run = run,
+                                    .prepare = prepare,
+                                    .required = 1}};
+  return all;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,68 @@
+#include "ops/coded_product.hpp"
+
+#include "formats/binary.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+constexpr std::size_t kAddend = 1, kCodes = 2;
+constexpr std::int64_t kDeepest = std::int64_t{1} << 30;  // twice a sum of signs fits 32 bits
+
+bool bipolar(const kernels::TensorCodec& codec) {
+  const auto* binary = dynamic_cast<const formats::BinaryCodec*>(&codec.codec());
+  return binary && binary->bipolar();
+}
+
+}  // namespace
+
+Result<Values> infer_coded_product(const Call& call) {
+  const auto dims = call.integers("dims");
+  auto shape = call.in(0).shape;
+  if (dims && dims->size() == 2 && shape && !shape->empty())
+    shape->back() = Dim((*dims)[call.flag("transB") ? 0 : 1]);
+  return outputs_of(call, tensor(ElementType::float32, std::move(shape)));
+}
+
+Dim macs_of_coded_product(const Call& call, std::span<const Value> outputs) {
+  const auto dims = call.integers("dims");
+  if (!dims || dims->size() != 2 || outputs.empty() || !outputs[0].shape) return {};
+  return product(*outputs[0].shape) * Dim((*dims)[call.flag("transB") ? 1 : 0]);
+}
+
+std::span<const Array* const> constant_codes(const Setup& setup) {
+  for (std::size_t i = kCodes; i < setup.node.inputs.size(); ++i) {
+    if (!setup.constant(i)) return {};
+  }
+  if (setup.constants.size() <= kCodes) return {};
+  return setup.constants.subspan(kCodes);
+}
+
+std::vector<const Array*> codes_in(const Frame& frame) {
+  std::vector<const Array*> stored;
+  for (std::size_t i = kCodes; i < frame.input_count(); ++i)
+    stored.push_back(frame.has(i) ? &frame.in(i) : nullptr);
+  return stored;
+}
+
+Result<kernels::Spread<float>> coded_addend(const Frame& frame, const Products& products) {
+  if (!frame.has(kAddend)) return kernels::Spread<float>{};
+  const Array& addend = frame.in(kAddend);
+  if (addend.type() != ElementType::float32) return wrong_type(frame, kAddend);
+  const Stretched over = TRY(Stretched::over(addend.dims(), products.m, products.n));
+  return kernels::Spread<float>{addend.data<float>(), over.row_stride, over.column_stride};
+}
+
+bool binary_tensor(const kernels::TensorCodec& codec) {
+  return bipolar(codec) && codec.grouping().granularity == formats::Granularity::tensor &&
+         codec.rounding() != formats::Rounding::stochastic;
+}
+
+bool binary_columns(const kernels::TensorCodec& codec, bool transposed) {
+  const formats::Grouping& grouping = codec.grouping();
+  const std::size_t depth = transposed ? 1 : 0;
+  return bipolar(codec) && grouping.dims.size() == 2 && codec.count() > 0 && grouping.grid[depth] == 1 &&
+         grouping.dims[depth] < kDeepest;
+}
+
+}  // namespace anybit::ops

@@ -1,0 +1,34 @@
+// What products by weights that stay packed share: inputs are the matrix, an addend (may be left out), then
+// those of Decode; attributes those of Decode and of Gemm.
+#pragma once
+
+#include "ops/coded.hpp"
+#include "ops/op.hpp"
+#include "ops/product.hpp"
+
+namespace anybit::ops {
+
+Result<Values> infer_coded_product(const Call& call);
+Dim macs_of_coded_product(const Call& call, std::span<const Value> outputs);
+
+// The inputs of Decode; none if one of them is no constant.
+std::span<const Array* const> constant_codes(const Setup& setup);
+std::vector<const Array*> codes_in(const Frame& frame);
+Result<kernels::Spread<float>> coded_addend(const Frame& frame, const Products& products);
+
+// The prepared weight, or one for this run alone.
+template <class Weight>
+Result<std::shared_ptr<const Weight>> coded_weight(
+    const Frame& frame,
+    Result<std::shared_ptr<const Weight>> (*make)(const Attributes&, std::span<const Array* const>)) {
+  if (const auto* prepared = frame.prepared<Weight>())
+    return std::shared_ptr<const Weight>(std::shared_ptr<const Weight>(), prepared);
+  return make(frame, codes_in(frame));
+}
+
+// Whether a format is ±1, to the nearest, under one scale.
+bool binary_tensor(const kernels::TensorCodec& codec);
+// Whether it makes a matrix, not empty, of ±1 with a scale for each of its columns, or for several of them.
+bool binary_columns(const kernels::TensorCodec& codec, bool transposed);
+
+}  // namespace anybit::ops

@@ -1,0 +1,62 @@
+#include "runtime/coded_product.hpp"
+
+#include "graph/attribute.hpp"
+
+namespace anybit::runtime {
+namespace {
+
+struct NodeAttributes final : ops::Attributes {
+  using Attributes::Attributes;
+  const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
+};
+
+const Step& step_at(const Program& program, int index) {
+  return program.steps[static_cast<std::size_t>(index)];
+}
+
+}  // namespace
+
+int decode_of_product(const Program& program, const Edit& edit, const Step& product) {
+  if (!is(product, "MatMul") && !is(product, "Gemm")) return -1;
+  if (graph::attribute_or(*product.node, "transA", std::int64_t{0}) != 0) return -1;
+  const int index = edit.producer(product.inputs[1]);
+  if (index < 0 || edit.only_consumer(product.inputs[1]) < 0) return -1;
+  const Step& decode = step_at(program, index);
+  if (!is(decode, "Decode", ops::kAnybit)) return -1;
+  for (const int slot : decode.inputs) {
+    if (!edit.constant(slot)) return -1;
+  }
+  return index;
+}
+
+std::optional<kernels::TensorCodec> coded_matrix(const Step& decode) {
+  const NodeAttributes node(*decode.node);
+  auto codec = ops::CodedWeight::codec_of(node, nullptr);
+  if (!codec.ok() || *node.integers("dims") != codec->grouping().dims) return std::nullopt;
+  return std::move(*codec);
+}
+
+bool transposed(const Step& product) {
+  return graph::attribute_or(*product.node, "transB", std::int64_t{0}) != 0;
+}
+
+graph::Node coded_product(const Program& program, const Step& product, int decode, std::string_view name) {
+  graph::Node node = *product.node;
+  node.op_type = graph::Text(std::string(name));
+  node.domain = graph::Text(std::string(ops::kAnybit));
+  for (const graph::Attribute& one : step_at(program, decode).node->attributes)
+    node.attributes.push_back(one);
+  return node;
+}
+
+Result<void> fuse_decode(const Program& program, Edit& edit, std::size_t product, int decode, int input,
+                         graph::Node node) {
+  const Step& step = program.steps[product];
+  std::vector<int> inputs{input, step.inputs.size() > 2 ? step.inputs[2] : -1};
+  const std::vector<int>& stored = step_at(program, decode).inputs;
+  inputs.insert(inputs.end(), stored.begin(), stored.end());
+  edit.remove(static_cast<std::size_t>(decode));
+  return edit.replace(product, std::move(node), std::move(inputs));
+}
+
+}  // namespace anybit::runtime

@@ -1,0 +1,23 @@
+// Products by decoded constants, for the fusions that leave the Decode out.
+#pragma once
+
+#include <optional>
+
+#include "ops/coded.hpp"
+#include "runtime/edit.hpp"
+
+namespace anybit::runtime {
+
+// The step of the Decode of constants that a MatMul or Gemm alone multiplies by; -1 if there is none.
+int decode_of_product(const Program& program, const Edit& edit, const Step& product);
+// The codec of a Decode; nothing if it cannot be, or if the tensor was coded under other dimensions.
+std::optional<kernels::TensorCodec> coded_matrix(const Step& decode);
+bool transposed(const Step& product);
+
+// A node with the attributes of a product and of the Decode of its weight, for fuse_decode().
+graph::Node coded_product(const Program& program, const Step& product, int decode, std::string_view name);
+// The node takes the product's place, with `input` as its matrix; the Decode goes.
+Result<void> fuse_decode(const Program& program, Edit& edit, std::size_t product, int decode, int input,
+                         graph::Node node);
+
+}  // namespace anybit::runtime

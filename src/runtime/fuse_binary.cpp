@@ -1,0 +1,69 @@
+// QuantizeDequantize to ±1 → MatMul or Gemm ← Decode of ±1 becomes BinaryMatMul, which multiplies signs.
+#include "formats/binary.hpp"
+#include "graph/attribute.hpp"
+#include "ops/coded_product.hpp"
+#include "runtime/coded_product.hpp"
+#include "runtime/table.hpp"
+
+namespace anybit::runtime {
+namespace {
+
+struct Found {
+  int decode = -1, quantize = -1;
+  bool scaled = false;
+};
+
+// Whether a QuantizeDequantize makes ±1 or, `scaled`, ± one number of a whole tensor.
+bool makes_signs(const Step& step, bool& scaled) {
+  if (!is(step, "QuantizeDequantize", ops::kAnybit)) return false;
+  const auto use = formats::read_use(graph::attribute_or(*step.node, "format", std::string()));
+  if (!use.ok()) return false;
+  const std::int64_t rank = use->rank.value_or(2);
+  if (rank < 0 || rank > static_cast<std::int64_t>(ops::Dims::kCapacity)) return false;
+  const std::vector<std::int64_t> dims(static_cast<std::size_t>(rank), 1);
+  const auto codec = ops::codec_for(*use, dims);
+  if (!codec.ok() || !ops::binary_tensor(*codec)) return false;
+  scaled = static_cast<const formats::BinaryCodec&>(codec->codec()).scaled();
+  return true;
+}
+
+Found binary_product(const Program& program, const Edit& edit, const Step& product) {
+  Found found;
+  const int decode = decode_of_product(program, edit, product);
+  const int quantize = decode < 0 ? -1 : edit.producer(product.inputs[0]);
+  if (quantize < 0) return found;
+  if (!makes_signs(program.steps[static_cast<std::size_t>(quantize)], found.scaled)) return found;
+  const auto codec = coded_matrix(program.steps[static_cast<std::size_t>(decode)]);
+  if (!codec || !ops::binary_columns(*codec, transposed(product))) return found;
+  found.decode = decode;
+  found.quantize = quantize;
+  return found;
+}
+
+Result<void> run(Program& program, const Resources&) {
+  Edit edit(program);
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    if (edit.removed(i)) continue;
+    const Step& product = program.steps[i];
+    const Found found = binary_product(program, edit, product);
+    if (found.decode < 0) continue;
+    const Step& quantize = program.steps[static_cast<std::size_t>(found.quantize)];
+    graph::Node node = coded_product(program, product, found.decode, "BinaryMatMul");
+    set_attribute(node, "scaled", std::int64_t{found.scaled});
+    TRY(fuse_decode(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
+    // Other nodes may want its values.
+    if (edit.uses(quantize.outputs[0]) == 0) edit.remove(static_cast<std::size_t>(found.quantize));
+  }
+  edit.done();
+  return {};
+}
+
+}  // namespace
+
+std::span<const Descriptor> fuse_binary_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "binary", .order = 4, .summary = "products of signs", .run = run}};
+  return all;
+}
+
+}  // namespace anybit::runtime
