@@ -1,10 +1,11 @@
-"""Products by packed weights beside our float32 and ONNX Runtime's MatMulNBits, 1 and 2 threads.
+"""Products by packed weights beside our float32 and ONNX Runtime's MatMulNBits, and products of signs; 1 and 2 threads.
 
-    python bench/bench_packed.py [--rounds N] [--size K] [--write docs/speed.md]
+    python bench/bench_packed.py [--rounds N] [--size K] [--binary K] [--write docs/speed.md]
 
 All of them take turns in one process; the best of many runs counts. Ratios above 1: the packed weight is faster.
 """
 import argparse
+import itertools
 import pathlib
 import sys
 import time
@@ -54,6 +55,17 @@ def decode_model(name, size, **about):
     return model_of([helper.make_node("Decode", list(constants), ["w"], domain="ai.anybit", format=text,
                                       coded=[size, size], dims=[size, size], **about),
                      helper.make_node("MatMul", ["x", "w"], ["y"])], size, constants)
+
+
+def binary_model(size):
+    """Signs by signs: the input is quantized while the model runs."""
+    rng = np.random.default_rng(5)
+    constants = {"codes": rng.integers(0, 256, (size, size // 8)).astype(np.uint8),
+                 "scale": (rng.random((1, size)) + 0.1).astype(np.float32)}
+    return model_of([helper.make_node("QuantizeDequantize", ["x"], ["q"], domain="ai.anybit", format="binary scale=mean"),
+                     helper.make_node("Decode", list(constants), ["w"], domain="ai.anybit", coded=[size, size], dims=[size, size],
+                                      format="binary scale=mean granularity=channel axis=1 rank=2"),
+                     helper.make_node("MatMul", ["q", "w"], ["y"])], size, constants)
 
 
 def nbits_model(size, bits, level):
@@ -107,22 +119,32 @@ def table(size, rows, threads, rounds):
                f"{best['ORT 4 bits, level 0'] / seconds:.2f} | {best['ORT 4 bits, level 4'] / seconds:.2f} |")
 
 
+def binary_table(size, threads, rounds):
+    """A square product of signs, and of the floats that they were."""
+    x = np.random.default_rng(4).standard_normal((size, size)).astype(np.float32)
+    best = shortest({"float32": Executor(float_model(size), threads).timer({"x": x}),
+                     "binary × binary": Executor(binary_model(size), threads).timer({"x": x})}, rounds)
+    for name, seconds in best.items():
+        yield f"| {size} × {size}² | {name} | {threads} | {seconds * 1e3:.3f} | {best['float32'] / seconds:.2f} | | |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--size", type=int, default=4096)
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--binary", type=int, default=1024, help="the sides of the product of signs")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     lines = ["| product | weight | threads | ms | × our float32 | × ONNX Runtime, level 0 | × level 4 |",
              "|---|---|--:|--:|--:|--:|--:|"]
     print("\n".join(lines))
-    for rows in options.rows:
-        for threads in options.threads:
-            for line in table(options.size, rows, threads, options.rounds):
-                lines.append(line)
-                print(line, flush=True)
+    tables = [table(options.size, rows, threads, options.rounds) for rows in options.rows for threads in options.threads]
+    tables += [binary_table(options.binary, threads, options.rounds) for threads in options.threads]
+    for line in itertools.chain.from_iterable(tables):
+        lines.append(line)
+        print(line, flush=True)
     if options.write:
         text = options.write.read_text()
         head, rest = text.split(f"<!-- {MARK}: begin -->\n")

@@ -76,6 +76,35 @@ def test_compute_int8_rounds_the_data_of_a_product_and_stays_near_float(tool, tm
     assert 0 < np.linalg.norm(rounded - exact) <= 0.015 * np.linalg.norm(exact)
 
 
+def layers(tmp_path, sizes=(96, 130, 70), seed=4):
+    """A Gemm with a bias, Tanh, and a MatMul."""
+    rng = np.random.default_rng(seed)
+    first, middle, last = sizes
+    constants = {"w1": rng.standard_normal((middle, first)), "b1": rng.standard_normal(middle),
+                 "w2": rng.standard_normal((middle, last))}
+    nodes = [helper.make_node("Gemm", ["x", "w1", "b1"], ["h"], transB=1), helper.make_node("Tanh", ["h"], ["t"]),
+             helper.make_node("MatMul", ["t", "w2"], ["y"])]
+    graph = helper.make_graph(nodes, "layers", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", first])],
+                              [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", last])],
+                              [numpy_helper.from_array(value.astype(np.float32), name) for name, value in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "layers.onnx")
+    return tmp_path / "layers.onnx"
+
+
+@pytest.mark.parametrize("emit", ["portable", "packed"])
+def test_binary_layers_multiply_signs_and_give_the_same(tool, tmp_path, emit):
+    run_tool(tool, "quantize", layers(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", "binary", "--emit", emit)
+    x = np.random.default_rng(8).standard_normal((9, 96)).astype(np.float32)
+    fused = Executor(str(tmp_path / "q.onnx"))
+    assert fused.steps() == ["ai.anybit:BinaryMatMul", ":Tanh", "ai.anybit:BinaryMatMul"]
+    ours, = fused.run({"x": x})
+    others = [Executor(str(tmp_path / "q.onnx"), fuse=False).run({"x": x})[0]]
+    if emit == "portable":
+        others += in_onnxruntime(tmp_path / "q.onnx", {"x": x})
+    for other in others:
+        np.testing.assert_allclose(ours, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
+
+
 def test_a_format_without_an_onnx_type_is_refused_by_qdq(tool, tmp_path):
     told = run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", "mxfp4", "--emit", "qdq",
                     code="error").stderr
