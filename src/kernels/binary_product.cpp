@@ -105,7 +105,7 @@ constexpr std::int64_t kRowsAtOnce = kLanes == 32 ? kMostRows : 2;
 
 // Terms that are added to each other before they are added to a sum would drive sums out of the registers.
 HWY_INLINE hn::Vec<DB> InOrder(hn::Vec<DB> sum) {
-#if defined(__GNUC__) && HWY_ARCH_X86
+#if defined(__GNUC__) && HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
   auto raw = sum.raw;
   asm("" : "+x"(raw));
   sum.raw = raw;
