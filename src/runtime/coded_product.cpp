@@ -49,8 +49,8 @@ graph::Node coded_product(const Program& program, const Step& product, int decod
   return node;
 }
 
-Result<void> fuse_decode(const Program& program, Edit& edit, std::size_t product, int decode, int input,
-                         graph::Node node) {
+Result<void> replace_product(const Program& program, Edit& edit, std::size_t product, int decode, int input,
+                             graph::Node node) {
   const Step& step = program.steps[product];
   std::vector<int> inputs{input, step.inputs.size() > 2 ? step.inputs[2] : -1};
   const std::vector<int>& stored = step_at(program, decode).inputs;

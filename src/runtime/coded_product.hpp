@@ -14,10 +14,10 @@ int decode_of_product(const Program& program, const Edit& edit, const Step& prod
 std::optional<kernels::TensorCodec> coded_matrix(const Step& decode);
 bool transposed(const Step& product);
 
-// A node with the attributes of a product and of the Decode of its weight, for fuse_decode().
+// A node with the attributes of a product and of the Decode of its weight, for replace_product().
 graph::Node coded_product(const Program& program, const Step& product, int decode, std::string_view name);
 // The node takes the product's place, with `input` as its matrix; the Decode goes.
-Result<void> fuse_decode(const Program& program, Edit& edit, std::size_t product, int decode, int input,
-                         graph::Node node);
+Result<void> replace_product(const Program& program, Edit& edit, std::size_t product, int decode, int input,
+                             graph::Node node);
 
 }  // namespace anybit::runtime

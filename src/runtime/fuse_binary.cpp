@@ -50,7 +50,7 @@ Result<void> run(Program& program, const Resources&) {
     const Step& quantize = program.steps[static_cast<std::size_t>(found.quantize)];
     graph::Node node = coded_product(program, product, found.decode, "BinaryMatMul");
     set_attribute(node, "scaled", std::int64_t{found.scaled});
-    TRY(fuse_decode(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
+    TRY(replace_product(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
     // Other nodes may want its values.
     if (edit.uses(quantize.outputs[0]) == 0) edit.remove(static_cast<std::size_t>(found.quantize));
   }

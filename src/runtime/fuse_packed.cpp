@@ -24,8 +24,8 @@ Result<void> run(Program& program, const Resources&) {
     const Step& product = program.steps[i];
     const int index = edit.removed(i) ? -1 : packed_weight(program, edit, product);
     if (index < 0) continue;
-    TRY(fuse_decode(program, edit, i, index, product.inputs[0],
-                    coded_product(program, product, index, "DecodeMatMul")));
+    TRY(replace_product(program, edit, i, index, product.inputs[0],
+                        coded_product(program, product, index, "DecodeMatMul")));
   }
   edit.done();
   return {};
