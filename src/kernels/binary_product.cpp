@@ -24,20 +24,44 @@ inline constexpr std::int64_t kByteSteps = 31;          // 31 · 8 agreements fi
 inline constexpr std::int64_t kChunk = 5 * kByteSteps;  // steps whose tables the nearest cache holds
 inline constexpr std::int64_t kMostRows = 4;
 
-using AgreementTables = std::array<std::array<std::array<std::uint8_t, kTable>, 16>, 5>;
+using AgreementTables = std::array<std::array<std::array<std::uint8_t, kTable>, 16>, 16>;
 
-// [how many of the four signs count][signs of A][signs of B]
+// [which of the four signs count][signs of A][signs of B]
 inline constexpr AgreementTables kAgreements = [] {
   AgreementTables all{};
-  for (unsigned valid = 0; valid <= 4; ++valid) {
+  for (unsigned there = 0; there < 16; ++there) {
     for (unsigned a = 0; a < 16; ++a) {
-      for (unsigned b = 0; b < 16; ++b) {
-        all[valid][a][b] = static_cast<std::uint8_t>(std::popcount(~(a ^ b) & ((1u << valid) - 1)));
-      }
+      for (unsigned b = 0; b < 16; ++b)
+        all[there][a][b] = static_cast<std::uint8_t>(std::popcount(~(a ^ b) & there));
     }
   }
   return all;
 }();
+
+// Of eight signs: those that are -1, and those that count.
+inline void write_tables(unsigned signs, unsigned there, std::uint8_t* to) {
+  std::memcpy(to, kAgreements[there & 15][signs & 15].data(), kTable);
+  std::memcpy(to + kTable, kAgreements[there >> 4][signs >> 4].data(), kTable);
+}
+
+// Bit `bit` of each of eight bytes, the first in the lowest bit.
+inline unsigned gather_bits(const std::uint8_t* from, int bit) {
+  std::uint64_t all = 0;
+  std::memcpy(&all, from, sizeof(all));
+  return static_cast<unsigned>((all >> bit & 0x0101010101010101u) * 0x0102040810204080u >> 56);
+}
+
+// The tables of `steps` times eight bytes of Sign; how many of them count.
+inline std::int32_t write_sign_tables(const std::uint8_t* from, std::int64_t steps, std::uint8_t* to,
+                                      std::int64_t stride) {
+  std::int32_t count = 0;
+  for (std::int64_t i = 0; i < steps; ++i, from += 8, to += stride) {
+    const unsigned there = ~gather_bits(from, 1) & 255;
+    write_tables(gather_bits(from, 0), there, to);
+    count += std::popcount(there);
+  }
+  return count;
+}
 
 // Rows of A and panels of B that one thread multiplies.
 struct BinaryPart {
@@ -70,18 +94,12 @@ HWY_INLINE unsigned Signs(const float* HWY_RESTRICT from) {
 // The tables of `count` elements of a row, those of a step `stride` bytes after those before.
 HWY_INLINE void WriteTables(const float* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to,
                             std::int64_t stride) {
-  const auto write = [&](unsigned signs, std::size_t low, std::size_t high) {
-    std::memcpy(to, kAgreements[low][signs & 15].data(), kTable);
-    std::memcpy(to + kTable, kAgreements[high][signs >> 4].data(), kTable);
-    to += stride;
-  };
   std::int64_t i = 0;
-  for (; i + 8 <= count; i += 8) write(Signs(from + i), 4, 4);
+  for (; i + 8 <= count; i += 8, to += stride) write_tables(Signs(from + i), 255, to);
   if (i == count) return;
   float last[8] = {};
   std::copy(from + i, from + count, last);
-  const auto left = static_cast<std::size_t>(count - i);
-  write(Signs(last), std::min<std::size_t>(left, 4), left > 4 ? left - 4 : 0);
+  write_tables(Signs(last), (1u << (count - i)) - 1, to);
 }
 
 // Adds the agreements of kRows rows with the columns of a panel to `sums`, whose rows are `stride` apart.
@@ -184,8 +202,7 @@ HWY_INLINE void CountPanel(const std::uint8_t* HWY_RESTRICT tables, const std::u
 #endif
 
 HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::int64_t first,
-                          std::int64_t count, const std::int32_t* HWY_RESTRICT sums) {
-  const auto k = static_cast<std::int32_t>(product.b->k());
+                          std::int64_t count, const std::int32_t* HWY_RESTRICT sums, std::int32_t k) {
   const float scale = product.scale, beta = product.beta;
   const float* HWY_RESTRICT factors = product.factors + first;
   float* HWY_RESTRICT to = product.c + row * product.c_stride + first;
@@ -199,6 +216,26 @@ HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::i
   }
 }
 
+// The tables of `count` elements of kRows rows from k on; `there` grows by how many of them count.
+template <std::int64_t kRows>
+HWY_INLINE void ReadRows(const BinaryProduct& product, std::int64_t row, std::int64_t k, std::int64_t count,
+                         std::uint8_t* HWY_RESTRICT tables, std::int32_t* HWY_RESTRICT there) {
+  if (!product.rows) {
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      WriteTables(product.a + (row + r) * product.a_stride + k, count, tables + r * kStep, kRows * kStep);
+      there[r] += static_cast<std::int32_t>(count);
+    }
+    return;
+  }
+  std::uint8_t signs[kRows][8 * kChunk];
+  product.rows->read(row, kRows, k, count, signs, 8 * kChunk);
+  const std::int64_t steps = (count + 7) / 8;
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    std::fill(signs[r] + count, signs[r] + 8 * steps, static_cast<std::uint8_t>(Sign::none));
+    there[r] += write_sign_tables(signs[r], steps, tables + r * kStep, kRows * kStep);
+  }
+}
+
 template <std::int64_t kRows>
 HWY_INLINE void MultiplyRows(const BinaryProduct& product, const BinaryPart& part) {
   const PackedSigns& b = *product.b;
@@ -207,18 +244,16 @@ HWY_INLINE void MultiplyRows(const BinaryProduct& product, const BinaryPart& par
       gemm_scratch(kRows * kChunk * kStep + kRows * wide * static_cast<std::int64_t>(sizeof(std::int32_t))));
   auto* sums = reinterpret_cast<std::int32_t*>(tables + kRows * kChunk * kStep);
   std::fill(sums, sums + kRows * wide, 0);
+  std::int32_t there[kRows] = {};
   for (std::int64_t step = 0; step < b.depth(); step += kChunk) {
     const std::int64_t steps = std::min(kChunk, b.depth() - step);
-    const std::int64_t count = std::min(8 * steps, b.k() - 8 * step);
-    for (std::int64_t r = 0; r < kRows; ++r) {
-      WriteTables(product.a + (part.row + r) * product.a_stride + 8 * step, count, tables + r * kStep,
-                  kRows * kStep);
-    }
+    ReadRows<kRows>(product, part.row, 8 * step, std::min(8 * steps, b.k() - 8 * step), tables, there);
     for (std::int64_t p = 0; p < part.panels; ++p)
       CountPanel<kRows>(tables, b.panel(part.panel + p) + step * kWide, steps, sums + p * kWide, wide);
   }
   const std::int64_t first = part.panel * kWide, count = std::min(wide, b.n() - first);
-  for (std::int64_t r = 0; r < kRows; ++r) FinishRow(product, part.row + r, first, count, sums + r * wide);
+  for (std::int64_t r = 0; r < kRows; ++r)
+    FinishRow(product, part.row + r, first, count, sums + r * wide, there[r]);
 }
 
 void MultiplyPart(const BinaryProduct& product, const BinaryPart& part) {
@@ -248,6 +283,10 @@ PackedSigns::PackedSigns(std::int64_t k, std::int64_t n,
       if (negative(row, column)) to[row / 8 * kColumns] |= static_cast<std::uint8_t>(1u << row % 8);
     }
   }
+}
+
+void take_signs(const float* from, std::int64_t count, std::uint8_t* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] < 0 ? 1 : 0;
 }
 
 void multiply(const BinaryProduct& product, ThreadPool& pool) {

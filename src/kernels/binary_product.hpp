@@ -31,10 +31,15 @@ class PackedSigns {
   AlignedBytes memory_;
 };
 
+// A sign as a byte of BinaryProduct::rows.
+enum class Sign : std::uint8_t { plus = 0, minus = 1, none = 2 };
+void take_signs(const float* from, std::int64_t count, std::uint8_t* to);
+
 struct BinaryProduct {
   std::int64_t m = 0;
-  const float* a = nullptr;   // m rows of b->k() elements: below zero is -1, all others are +1
-  std::int64_t a_stride = 0;  // of its rows
+  const float* a = nullptr;         // m rows of b->k() elements: below zero is -1, all others are +1
+  std::int64_t a_stride = 0;        // of its rows
+  const RowSource* rows = nullptr;  // instead of a: a Sign each; nothing is added where there is none
   const PackedSigns* b = nullptr;
   float* c = nullptr;  // sum · scale · factor + beta · addend
   std::int64_t c_stride = 0;

@@ -2,10 +2,7 @@
 // QuantizeDequantize of its binary input: signs are multiplied, and their sums scaled. Inputs: the matrix
 // before it is quantized, an addend (may be left out), then those of Decode. Attributes: those of Decode and
 // of Gemm, and `scaled`: the input's values are ± the mean of their magnitudes, not ±1.
-#include "formats/binary.hpp"
-#include "formats/sums.hpp"
 #include "kernels/binary_product.hpp"
-#include "kernels/mean_magnitude.hpp"
 #include "ops/coded_product.hpp"
 #include "ops/rules.hpp"
 
@@ -29,24 +26,16 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   if (!binary_columns(coded.codec, transposed) || coded.dims != coded.codec.grouping().dims)
     return wrong(fmt::format("a weight of {}", coded.codec.descriptor().name),
                  "a binary matrix of +1 and -1, whose columns have a scale each or share one");
-  ThreadPool pool(1);
-  std::vector<formats::Code16> codes(static_cast<std::size_t>(coded.codec.count()));
-  coded.codec.unpack(coded.codes, codes.data(), pool);
+  BinaryColumns columns = BinaryColumns::of(coded, transposed);
   const std::int64_t k = coded.dims[transposed ? 1 : 0], n = coded.dims[transposed ? 0 : 1];
   const std::int64_t down = transposed ? 1 : n, across = transposed ? k : 1;
-  auto weight = std::make_shared<Weight>(
-      kernels::PackedSigns(k, n,
-                           [&](std::int64_t row, std::int64_t column) {
-                             return (codes[static_cast<std::size_t>(row * down + column * across)] & 1) == 0;
-                           }),
-      Dims(std::span(coded.dims)));
-  const auto& codec = static_cast<const formats::BinaryCodec&>(coded.codec.codec());
-  const std::int64_t sharing = coded.codec.grouping().box[transposed ? 0 : 1];
-  for (std::int64_t column = 0; column < n; ++column) {
-    const auto words = std::span(coded.parameters);
-    const std::size_t group = static_cast<std::size_t>(column / sharing);
-    weight->factors.push_back(codec.high(words.subspan(group * coded.codec.stride(), coded.codec.stride())));
-  }
+  auto weight =
+      std::make_shared<Weight>(kernels::PackedSigns(k, n,
+                                                    [&](std::int64_t row, std::int64_t column) {
+                                                      return columns.negative(row * down + column * across);
+                                                    }),
+                               Dims(std::span(coded.dims)));
+  weight->factors = std::move(columns.scales);
   return std::shared_ptr<const Weight>(std::move(weight));
 }
 
@@ -54,12 +43,6 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   const auto stored = constant_codes(setup);
   if (stored.empty()) return std::shared_ptr<const Prepared>();
   return std::shared_ptr<const Prepared>(TRY(weight_of(setup, stored)));
-}
-
-float scale_of(const Frame& frame, const Array& a) {
-  if (!frame.flag("scaled")) return 1;
-  const auto mean = static_cast<float>(kernels::mean_magnitude(a.elements<float>(), frame.pool()));
-  return std::max(mean, formats::kSmallestScale);
 }
 
 Result<void> run(Frame& frame) {
@@ -76,7 +59,7 @@ Result<void> run(Frame& frame) {
                      .b = &weight->signs,
                      .c = out.mutable_data<float>(),
                      .c_stride = products.n,
-                     .scale = scale_of(frame, a) * static_cast<float>(frame.real("alpha", 1)),
+                     .scale = binary_scale(frame, a) * static_cast<float>(frame.real("alpha", 1)),
                      .factors = weight->factors.data(),
                      .beta = static_cast<float>(frame.real("beta", 1)),
                      .addend = TRY(coded_addend(frame, products))},

@@ -1,6 +1,8 @@
 #include "ops/coded_product.hpp"
 
 #include "formats/binary.hpp"
+#include "formats/sums.hpp"
+#include "kernels/mean_magnitude.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -63,6 +65,27 @@ bool binary_columns(const kernels::TensorCodec& codec, bool transposed) {
   const std::size_t depth = transposed ? 1 : 0;
   return bipolar(codec) && grouping.dims.size() == 2 && codec.count() > 0 && grouping.grid[depth] == 1 &&
          grouping.dims[depth] < kDeepest;
+}
+
+BinaryColumns BinaryColumns::of(const CodedWeight& weight, bool transposed) {
+  ThreadPool pool(1);
+  BinaryColumns columns;
+  columns.codes.resize(static_cast<std::size_t>(weight.codec.count()));
+  weight.codec.unpack(weight.codes, columns.codes.data(), pool);
+  const auto& codec = static_cast<const formats::BinaryCodec&>(weight.codec.codec());
+  const formats::Grouping& grouping = weight.codec.grouping();
+  const std::size_t across = transposed ? 0 : 1, stride = weight.codec.stride();
+  for (std::int64_t column = 0; column < grouping.dims[across]; ++column) {
+    const auto group = static_cast<std::size_t>(column / grouping.box[across]);
+    columns.scales.push_back(codec.high(std::span(weight.parameters).subspan(group * stride, stride)));
+  }
+  return columns;
+}
+
+float binary_scale(const Frame& frame, const Array& a) {
+  if (!frame.flag("scaled")) return 1;
+  const auto mean = static_cast<float>(kernels::mean_magnitude(a.elements<float>(), frame.pool()));
+  return std::max(mean, formats::kSmallestScale);
 }
 
 }  // namespace anybit::ops

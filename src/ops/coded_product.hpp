@@ -31,4 +31,14 @@ bool binary_tensor(const kernels::TensorCodec& codec);
 // Whether it makes a matrix, not empty, of ±1 with a scale for each of its columns, or for several of them.
 bool binary_columns(const kernels::TensorCodec& codec, bool transposed);
 
+// The codes of such a weight, one by one, and the scales of its columns.
+struct BinaryColumns {
+  std::vector<formats::Code16> codes;
+  std::vector<float> scales;
+  bool negative(std::int64_t i) const { return (codes[static_cast<std::size_t>(i)] & 1) == 0; }
+  static BinaryColumns of(const CodedWeight& weight, bool transposed);
+};
+// The scale of a binary input: the mean of its magnitudes if the attribute `scaled` tells so, else 1.
+float binary_scale(const Frame& frame, const Array& a);
+
 }  // namespace anybit::ops

@@ -19,8 +19,12 @@ const Step& step_at(const Program& program, int index) {
 int decode_of_product(const Program& program, const Edit& edit, const Step& product) {
   if (!is(product, "MatMul") && !is(product, "Gemm")) return -1;
   if (graph::attribute_or(*product.node, "transA", std::int64_t{0}) != 0) return -1;
-  const int index = edit.producer(product.inputs[1]);
-  if (index < 0 || edit.only_consumer(product.inputs[1]) < 0) return -1;
+  return decode_of_weight(program, edit, product);
+}
+
+int decode_of_weight(const Program& program, const Edit& edit, const Step& step) {
+  const int index = edit.producer(step.inputs[1]);
+  if (index < 0 || edit.only_consumer(step.inputs[1]) < 0) return -1;
   const Step& decode = step_at(program, index);
   if (!is(decode, "Decode", ops::kAnybit)) return -1;
   for (const int slot : decode.inputs) {
@@ -29,11 +33,16 @@ int decode_of_product(const Program& program, const Edit& edit, const Step& prod
   return index;
 }
 
-std::optional<kernels::TensorCodec> coded_matrix(const Step& decode) {
-  const NodeAttributes node(*decode.node);
-  auto codec = ops::CodedWeight::codec_of(node, nullptr);
-  if (!codec.ok() || *node.integers("dims") != codec->grouping().dims) return std::nullopt;
+std::optional<kernels::TensorCodec> coded_weight(const Step& decode) {
+  auto codec = ops::CodedWeight::codec_of(NodeAttributes(*decode.node), nullptr);
+  if (!codec.ok()) return std::nullopt;
   return std::move(*codec);
+}
+
+std::optional<kernels::TensorCodec> coded_matrix(const Step& decode) {
+  auto codec = coded_weight(decode);
+  if (codec && *NodeAttributes(*decode.node).integers("dims") != codec->grouping().dims) return std::nullopt;
+  return codec;
 }
 
 bool transposed(const Step& product) {

@@ -10,8 +10,12 @@ namespace anybit::runtime {
 
 // The step of the Decode of constants that a MatMul or Gemm alone multiplies by; -1 if there is none.
 int decode_of_product(const Program& program, const Edit& edit, const Step& product);
-// The codec of a Decode; nothing if it cannot be, or if the tensor was coded under other dimensions.
+// The same for any node whose input 1 it is.
+int decode_of_weight(const Program& program, const Edit& edit, const Step& step);
+// The codec of a Decode; nothing if it cannot be, or if the tensor was not coded under its own dimensions.
 std::optional<kernels::TensorCodec> coded_matrix(const Step& decode);
+// The same for a tensor that may have been coded under other dimensions.
+std::optional<kernels::TensorCodec> coded_weight(const Step& decode);
 bool transposed(const Step& product);
 
 // A node with the attributes of a product and of the Decode of its weight, for replace_product().

@@ -1,4 +1,5 @@
-// QuantizeDequantize to ±1 → MatMul or Gemm ← Decode of ±1 becomes BinaryMatMul, which multiplies signs.
+// QuantizeDequantize to ±1 → MatMul, Gemm or Conv ← Decode of ±1 becomes BinaryMatMul or BinaryConv, which
+// multiply signs.
 #include "formats/binary.hpp"
 #include "graph/attribute.hpp"
 #include "ops/coded_product.hpp"
@@ -27,14 +28,29 @@ bool makes_signs(const Step& step, bool& scaled) {
   return true;
 }
 
+// Fewer output channels in a group than this waste more of a panel than is won.
+constexpr std::int64_t kFewestChannels = 8;
+
+bool multiplies_signs(const Step& product, const Step& decode) {
+  if (!is(product, "Conv")) {
+    const auto codec = coded_matrix(decode);
+    return codec && ops::binary_columns(*codec, transposed(product));
+  }
+  const auto codec = coded_weight(decode);
+  const auto dims = graph::attribute_or(*decode.node, "dims", std::vector<std::int64_t>());
+  const auto groups = graph::attribute_or(*product.node, "group", std::int64_t{1});
+  return codec && ops::binary_columns(*codec, true) && dims.size() >= 3 &&
+         dims[0] == codec->grouping().dims[0] && groups > 0 && dims[0] / groups >= kFewestChannels;
+}
+
 Found binary_product(const Program& program, const Edit& edit, const Step& product) {
   Found found;
-  const int decode = decode_of_product(program, edit, product);
+  const int decode = is(product, "Conv") ? decode_of_weight(program, edit, product)
+                                         : decode_of_product(program, edit, product);
   const int quantize = decode < 0 ? -1 : edit.producer(product.inputs[0]);
   if (quantize < 0) return found;
   if (!makes_signs(program.steps[static_cast<std::size_t>(quantize)], found.scaled)) return found;
-  const auto codec = coded_matrix(program.steps[static_cast<std::size_t>(decode)]);
-  if (!codec || !ops::binary_columns(*codec, transposed(product))) return found;
+  if (!multiplies_signs(product, program.steps[static_cast<std::size_t>(decode)])) return found;
   found.decode = decode;
   found.quantize = quantize;
   return found;
@@ -48,7 +64,8 @@ Result<void> run(Program& program, const Resources&) {
     const Found found = binary_product(program, edit, product);
     if (found.decode < 0) continue;
     const Step& quantize = program.steps[static_cast<std::size_t>(found.quantize)];
-    graph::Node node = coded_product(program, product, found.decode, "BinaryMatMul");
+    graph::Node node =
+        coded_product(program, product, found.decode, is(product, "Conv") ? "BinaryConv" : "BinaryMatMul");
     set_attribute(node, "scaled", std::int64_t{found.scaled});
     TRY(replace_product(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
     // Other nodes may want its values.

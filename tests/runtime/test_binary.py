@@ -102,3 +102,40 @@ def test_codes_of_the_wrong_length_are_refused_by_name():
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros((100, 8), np.uint8), "codes"))
     with pytest.raises(Exception, match="bytes of codes"):
         Executor(model).run({"x": np.zeros((1, 100), np.float32)})
+
+
+def conv_of(channels=16, outputs=24, kernel=(3, 3), bias=True, **about):
+    rng = np.random.default_rng(7)
+    depth = channels // about.get("group", 1) * int(np.prod(kernel))
+    constants = {"codes": np.packbits(rng.integers(0, 2, (outputs, depth)), axis=1, bitorder="little"),
+                 "scale": (rng.random((outputs, 1)) + 0.1).astype(np.float32)}
+    nodes = [helper.make_node("QuantizeDequantize", ["x"], ["q"], domain=ANYBIT, format="binary scale=mean"),
+             helper.make_node("Decode", list(constants), ["w"], domain=ANYBIT, coded=[outputs, depth],
+                              dims=[outputs, channels // about.get("group", 1), *kernel],
+                              format="binary scale=mean granularity=channel axis=0 rank=2"),
+             helper.make_node("Conv", ["q", "w"] + (["bias"] if bias else []), ["y"], **about)]
+    if bias:
+        constants["bias"] = rng.standard_normal(outputs).astype(np.float32)
+    shape = ["n", channels] + [None] * len(kernel)
+    graph = helper.make_graph(nodes, "binary", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(value, name) for name, value in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(ANYBIT, 1)], ir_version=10)
+
+
+@pytest.mark.parametrize("about", [
+    dict(), dict(pads=[1] * 4), dict(pads=[2, 0, 1, 3], strides=[2, 1], bias=False), dict(pads=[2] * 4, dilations=[2, 2]),
+    dict(group=2, pads=[1] * 4), dict(kernel=(1, 1)), dict(channels=3, outputs=70, auto_pad="SAME_UPPER"),
+    dict(kernel=(3,), pads=[1, 1]), dict(kernel=(2, 3, 2), pads=[1, 0, 1, 0, 1, 0]), dict(channels=150, pads=[1] * 4)])
+def test_a_convolution_of_signs_adds_nothing_for_padding(about):
+    model = conv_of(**about)
+    fused = Executor(model, threads=2)
+    assert fused.steps() == ["ai.anybit:BinaryConv"]
+    rank = len(about.get("kernel", (3, 3)))
+    x = np.random.default_rng(8).standard_normal((2, about.get("channels", 16), *(9, 7, 8)[:rank])).astype(np.float32)
+    expected, = Executor(model, fuse=False).run({"x": x})
+    np.testing.assert_allclose(fused.run({"x": x})[0], expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_depthwise_convolution_is_left_alone():
+    assert "BinaryConv" not in names(Executor(conv_of(16, 16, group=16)))

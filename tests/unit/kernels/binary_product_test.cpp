@@ -141,6 +141,49 @@ TEST_P(BinaryProductOnEveryTarget, SumsAreScaledAndAddedTo) {
   }
 }
 
+class Bytes final : public RowSource {
+ public:
+  Bytes(std::vector<std::uint8_t> all, std::int64_t k) : all_(std::move(all)), k_(k) {}
+  void read(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count, void* to,
+            std::int64_t stride) const override {
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::copy_n(all_.data() + (row + r) * k_ + k, count, static_cast<std::uint8_t*>(to) + r * stride);
+  }
+
+ private:
+  std::vector<std::uint8_t> all_;
+  std::int64_t k_;
+};
+
+TEST_P(BinaryProductOnEveryTarget, WhereThereIsNoSignNothingIsAdded) {
+  std::mt19937 random(kSeed);
+  const std::int64_t sizes[][3] = {{1, 1, 1}, {6, 27, 65}, {7, 1250, 17}, {40, 72, 8}};
+  for (const auto& [m, k, n] : sizes) {
+    Case test(m, k, n);
+    test.fill(random);
+    std::vector<std::uint8_t> signs(test.a.size());
+    take_signs(test.a.data(), m * k, signs.data());
+    for (std::size_t i = 0; i < signs.size(); ++i) {
+      if (random() % 4 == 0) signs[i] = static_cast<std::uint8_t>(Sign::none);
+    }
+    const Bytes rows(signs, k);
+    const PackedSigns right = test.right();
+    std::vector<float> c(at(m * n));
+    multiply(
+        {.m = m, .rows = &rows, .b = &right, .c = c.data(), .c_stride = n, .factors = test.factors.data()},
+        pool_);
+    for (std::int64_t i = 0; i < m * n; ++i) {
+      int sum = 0;
+      for (std::int64_t j = 0; j < k; ++j) {
+        const std::uint8_t sign = signs[at(i / n * k + j)];
+        if (sign < 2) sum += (sign == 1) == test.negative[at(j * n + i % n)] ? 1 : -1;
+      }
+      ASSERT_EQ(c[at(i)], static_cast<float>(sum))
+          << m << "x" << k << "x" << n << " at " << i << ", seed " << kSeed;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Simd, BinaryProductOnEveryTarget,
                          ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
                          [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
