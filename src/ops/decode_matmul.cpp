@@ -1,6 +1,7 @@
 // DecodeMatMul of ai.anybit, which fusion makes of Decode and the MatMul or Gemm whose weight it decodes: the
 // weight stays packed. Inputs: the matrix, an addend (may be left out), then those of Decode. Attributes:
-// those of Decode and of Gemm; compute, "int8" for rows that are rounded where the format is of whole numbers.
+// those of Decode and of Gemm; compute, "int8" for rows that are rounded where the format is of whole
+// numbers.
 #include "kernels/packed_weights.hpp"
 #include "ops/coded_product.hpp"
 #include "ops/rules.hpp"
