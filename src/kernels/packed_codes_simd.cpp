@@ -52,6 +52,8 @@ class Nibbles {
  public:
   static constexpr std::int64_t kBytes = 64;  // of a group
   struct Half {
+    HWY_INLINE Half() {}  // g++ compiles a constructor that nobody wrote for no target, and refuses it on ARM
+    HWY_INLINE Half(hn::Vec<DW> a, hn::Vec<DW> b) : first(a), second(b) {}
     hn::Vec<DW> first, second;  // the upper halves of two floats in each lane
   };
   explicit Nibbles(const CodeView& view) : view_(view) {}
