@@ -91,9 +91,9 @@ Properties FixedCodec::properties() const {
           .lowest = layout_.lowest() * step,
           .smallest = step,
           .zero = true,
-          .layout = layout_.is_signed ? "s" + std::string(layout_.bits > 1 ? " " : "") +
-                                            std::string(static_cast<std::size_t>(layout_.bits - 1), 'i')
-                                      : std::string(static_cast<std::size_t>(layout_.bits), 'i')};
+          .layout = layout_.is_signed
+                        ? fmt::format("s{}{:i<{}}", layout_.bits > 1 ? " " : "", "", layout_.bits - 1)
+                        : std::string(static_cast<std::size_t>(layout_.bits), 'i')};
 }
 
 std::vector<Field> FixedCodec::fields(std::int64_t) const {
