@@ -317,14 +317,10 @@ void DecodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::
 // Calls body.template operator()<Codes, Scale>().
 template <class Body>
 HWY_INLINE void ForCodes(const CodeView& view, bool units, const Body& body) {
-  const auto scaled = [&]<class Codes>() {
-    if (units) return body.template operator()<Codes, Scale::unit>();
-    body.template operator()<Codes, Scale::factor>();
-  };
-  // Only whole numbers have zero points.
   const auto with = [&]<class Codes>() {
     if (view.zeros) return body.template operator()<Codes, Scale::zero>();
-    scaled.template operator()<Codes>();
+    if (units) return body.template operator()<Codes, Scale::unit>();
+    body.template operator()<Codes, Scale::factor>();
   };
   switch (view.kind) {
     case CodeKind::nibbles:
@@ -334,9 +330,9 @@ HWY_INLINE void ForCodes(const CodeView& view, bool units, const Body& body) {
     case CodeKind::uint8:
       return with.template operator()<Integers<std::uint8_t>>();
     case CodeKind::e4m3:
-      return scaled.template operator()<Minifloats<true>>();
+      return with.template operator()<Minifloats<true>>();
     case CodeKind::e5m2:
-      return scaled.template operator()<Minifloats<false>>();
+      return with.template operator()<Minifloats<false>>();
   }
 }
 
