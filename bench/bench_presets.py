@@ -95,7 +95,7 @@ def verdicts(tasks, names, results):
     there = [one for one in there if one is not None]
     if not there:
         return []
-    return [f"ONNX Runtime {onnxruntime.__version__} ran all {len(there)} files of {' and '.join(ELSEWHERE)}, with nothing "
+    return [f"ONNX Runtime {onnxruntime.__version__} ran all {len(there)} files of {' and '.join(task.name for task in tasks if task.name in ELSEWHERE)}, with nothing "
             f"installed; its outputs differ from anybit's by at most {max(there):.1e} of the largest."]
 
 
