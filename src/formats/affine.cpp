@@ -20,25 +20,6 @@ constexpr std::string_view kScaleKinds[] = {
     "float32", "float16", "bfloat16", "power_of_two", "power_of_two_ceil", "multiplier31", "multiplier15"};
 constexpr float kLargest = std::numeric_limits<float>::max();
 
-// How many bits the significand of such a scale has, the leading one included.
-int significant_bits(ScaleKind kind) {
-  switch (kind) {
-    case ScaleKind::float16:
-      return 11;
-    case ScaleKind::bfloat16:
-      return 8;
-    case ScaleKind::power_of_two:
-    case ScaleKind::power_of_two_ceil:
-      return 1;
-    case ScaleKind::multiplier15:
-      return 15;
-    case ScaleKind::float32:
-    case ScaleKind::multiplier31:
-      break;
-  }
-  return 24;
-}
-
 float truncated(float scale, int bits) { return float_of(bits_of(scale) & ~((1u << (24 - bits)) - 1)); }
 
 // To nearest even; what would overflow is cut off instead.
@@ -99,6 +80,24 @@ Descriptor integer(const Texts& texts, int bits, bool is_signed) {
 }
 
 }  // namespace
+
+int significant_bits(ScaleKind kind) {
+  switch (kind) {
+    case ScaleKind::float16:
+      return 11;
+    case ScaleKind::bfloat16:
+      return 8;
+    case ScaleKind::power_of_two:
+    case ScaleKind::power_of_two_ceil:
+      return 1;
+    case ScaleKind::multiplier15:
+      return 15;
+    case ScaleKind::float32:
+    case ScaleKind::multiplier31:
+      break;
+  }
+  return 24;
+}
 
 float scale_of_kind(float scale, ScaleKind kind) {
   scale = std::max(scale, kSmallestScale);

@@ -35,6 +35,8 @@ enum class ScaleKind {
   multiplier15,       // 15 significant bits, to nearest even
 };
 
+// How many bits the significand of such a scale has, the leading one included.
+int significant_bits(ScaleKind kind);
 // The nearest scale of that kind: finite, positive, at least the smallest normal float32.
 float scale_of_kind(float scale, ScaleKind kind);
 

@@ -61,12 +61,6 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   return std::shared_ptr<const Weight>(std::move(weight));
 }
 
-Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
-  const auto stored = constant_codes(setup);
-  if (stored.empty()) return std::shared_ptr<const Prepared>();
-  return std::shared_ptr<const Prepared>(TRY(weight_of(setup, stored)));
-}
-
 Result<void> run(Frame& frame) {
   const Array& given = frame.in(0);
   if (given.type() != ElementType::float32) return wrong_type(frame, 0);
@@ -110,7 +104,7 @@ std::span<const Descriptor> binary_conv_descriptors() {
                                     .infer = infer,
                                     .macs = macs,
                                     .run = run,
-                                    .prepare = prepare,
+                                    .prepare = prepare_coded<Weight, weight_of>,
                                     .required = 1,
                                     .layouts = Layouts::each}};
   return all;

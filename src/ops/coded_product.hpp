@@ -26,6 +26,15 @@ Result<std::shared_ptr<const Weight>> coded_weight(
   return make(frame, codes_in(frame));
 }
 
+// Descriptor::prepare of an operator whose weight `make` makes; null if the codes are no constants.
+template <class Weight,
+          Result<std::shared_ptr<const Weight>> (*make)(const Attributes&, std::span<const Array* const>)>
+Result<std::shared_ptr<const Prepared>> prepare_coded(const Setup& setup) {
+  const auto stored = constant_codes(setup);
+  if (stored.empty()) return std::shared_ptr<const Prepared>();
+  return std::shared_ptr<const Prepared>(TRY(make(setup, stored)));
+}
+
 // Whether a format is ±1, to the nearest, under one scale.
 bool binary_tensor(const kernels::TensorCodec& codec);
 // Whether it makes a matrix, not empty, of ±1 with a scale for each of its columns, or for several of them.

@@ -43,12 +43,6 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   return std::shared_ptr<const Weight>(std::move(weight));
 }
 
-Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
-  const auto stored = constant_codes(setup);
-  if (stored.empty()) return std::shared_ptr<const Prepared>();
-  return std::shared_ptr<const Prepared>(TRY(weight_of(setup, stored)));
-}
-
 Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
@@ -80,7 +74,7 @@ std::span<const Descriptor> decode_matmul_descriptors() {
                                     .infer = infer_coded_product,
                                     .macs = macs_of_coded_product,
                                     .run = run,
-                                    .prepare = prepare,
+                                    .prepare = prepare_coded<Weight, weight_of>,
                                     .required = 1}};
   return all;
 }

@@ -17,26 +17,9 @@ using formats::AffineCodec;
 using formats::AffineLayout;
 using formats::Rounding;
 using formats::ScaleKind;
+using formats::significant_bits;
 
 constexpr double kLargest = std::numeric_limits<float>::max();
-
-int significant_bits(ScaleKind kind) {
-  switch (kind) {
-    case ScaleKind::float16:
-      return 11;
-    case ScaleKind::bfloat16:
-      return 8;
-    case ScaleKind::multiplier15:
-      return 15;
-    case ScaleKind::power_of_two:
-    case ScaleKind::power_of_two_ceil:
-      return 1;
-    case ScaleKind::float32:
-    case ScaleKind::multiplier31:
-      break;
-  }
-  return 24;
-}
 
 // The step between scales of that kind in the binade of a scale.
 Value step_at(const Value& scale, ScaleKind kind) {

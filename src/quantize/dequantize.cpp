@@ -2,13 +2,12 @@
 
 #include <unordered_map>
 
-#include "anybit/formats.hpp"
-#include "base/error.hpp"
 #include "base/try.hpp"
-#include "formats/use.hpp"
 #include "graph/attribute.hpp"
 #include "graph/index.hpp"
 #include "ops/array.hpp"
+#include "ops/coded.hpp"
+#include "ops/node_attributes.hpp"
 #include "passes/edit.hpp"
 
 namespace anybit::quantizing {
@@ -71,6 +70,15 @@ std::optional<Places> places_of(const Node& node, const Tensor& codes, const Arr
   return scale.count() == wanted ? std::optional(places) : std::nullopt;
 }
 
+Tensor float_tensor(const std::string& name, std::vector<std::int64_t> dims, std::vector<float> values) {
+  Tensor tensor;
+  tensor.name = graph::Text(name);
+  tensor.element = static_cast<std::int32_t>(ElementType::float32);
+  tensor.dims = std::move(dims);
+  tensor.data = Bytes::own(std::move(values));
+  return tensor;
+}
+
 // The numbers that a constant stands for; nothing if they cannot be told.
 Result<std::optional<Tensor>> decoded(const Node& node, const graph::Index& index, ops::Memory& memory) {
   const std::optional<Tensor> none;
@@ -91,49 +99,28 @@ Result<std::optional<Tensor>> decoded(const Node& node, const graph::Index& inde
     if (!value || !offset) return none;
     values.push_back(static_cast<float>(*value - *offset) * scale.data<float>()[at]);
   }
-  Tensor tensor;
-  tensor.name = graph::Text(node.outputs[0]);
-  tensor.element = static_cast<std::int32_t>(ElementType::float32);
-  tensor.dims = codes->dims;
-  tensor.data = Bytes::own(std::move(values));
-  return std::optional(std::move(tensor));
+  return std::optional(float_tensor(node.outputs[0], codes->dims, std::move(values)));
 }
 
 bool is_ours(const Node& node, std::string_view op) {
-  return node.domain.str() == "ai.anybit" && node.op_type.str() == op;
+  return node.domain.str() == ops::kAnybit && node.op_type.str() == op;
 }
 
 // The numbers that packed codes stand for; nothing if they are not constants.
-Result<std::optional<Tensor>> unpacked(const Node& node, const graph::Index& index) {
-  const formats::Use use = TRY(formats::read_use(graph::attribute_or<std::string>(node, "format", "")));
-  const auto dims = graph::attribute_or<std::vector<std::int64_t>>(node, "dims", {});
-  const TensorFormat format =
-      TRY(TensorFormat::make(use.format, graph::attribute_or(node, "coded", dims), formats::options_of(use)));
-  const FormatInfo info = TRY(describe_format(use.format, use.parameters));
-  std::vector<StoredField> fields;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const Tensor* constant = index.constant(node.inputs[i]);
+Result<std::optional<Tensor>> unpacked(const Node& node, const graph::Index& index, ops::Memory& memory) {
+  std::vector<Array> arrays;
+  for (const std::string& input : node.inputs) {
+    const Tensor* constant = index.constant(input);
     if (!constant) return std::optional<Tensor>();
-    if (i == 0) continue;
-    if (i > info.fields.size())
-      return error_at(Code::invalid_model, node.name.str(), "it has too many inputs");
-    const auto bytes = constant->data.span();
-    fields.push_back({info.fields[i - 1].name,
-                      std::string(graph::name_of(constant->type())),
-                      constant->dims,
-                      {bytes.begin(), bytes.end()}});
+    arrays.push_back(TRY(Array::from(*constant, memory)));
   }
-  const GroupParameters parameters = TRY(format.restore(fields));
-  std::vector<float> values(static_cast<std::size_t>(format.count()));
-  const Bytes& codes = index.constant(node.inputs[0])->data;
-  const std::span packed(reinterpret_cast<const std::uint8_t*>(codes.data()), codes.size());
-  TRY(format.decode_packed(packed, parameters, values));
-  Tensor tensor;
-  tensor.name = graph::Text(node.outputs[0]);
-  tensor.element = static_cast<std::int32_t>(ElementType::float32);
-  tensor.dims = dims;
-  tensor.data = Bytes::own(std::move(values));
-  return std::optional(std::move(tensor));
+  std::vector<const Array*> stored;
+  for (const Array& one : arrays) stored.push_back(&one);
+  const ops::CodedWeight weight = TRY(ops::CodedWeight::of(ops::NodeAttributes(node), nullptr, stored));
+  std::vector<float> values(static_cast<std::size_t>(weight.codec.count()));
+  ThreadPool pool(1);
+  weight.codec.decode_packed(weight.codes, weight.parameters, values.data(), pool);
+  return std::optional(float_tensor(node.outputs[0], weight.dims, std::move(values)));
 }
 
 }  // namespace
@@ -159,7 +146,7 @@ Result<std::int64_t> dequantize(Graph& graph) {
   std::vector<Node> nodes;
   for (const Node& node : before.nodes) {
     if (is_ours(node, "Decode")) {
-      if (auto constant = TRY(unpacked(node, index))) {
+      if (auto constant = TRY(unpacked(node, index, *memory))) {
         graph.initializers.push_back(*std::move(constant));
         ++gone;
         continue;

@@ -184,7 +184,7 @@ class Quantizer {
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_));
     Model result = *model_;
     TRY(write(result, plan));
-    if (!plan.coded_values.empty())
+    if (!plan.coded_values.empty() && plan.coded_values.front().use.format != "binary")
       report_.remarks.push_back(fmt::format(
           "the inputs of products go through {} while the model runs, in float32: that takes time. A recipe "
           "for weights alone runs faster",

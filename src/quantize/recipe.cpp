@@ -1,20 +1,15 @@
 #include "quantize/recipe.hpp"
 
-#include <yaml-cpp/yaml.h>
-
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "quantize/recipe_foreign.hpp"
+#include "quantize/yaml_place.hpp"
 
 namespace anybit::quantizing {
 namespace {
 
 constexpr std::size_t kLongest = 1 << 20;  // bytes of a recipe
-
-std::string line_of(const YAML::Node& node) { return fmt::format("line {}", node.Mark().line + 1); }
-
-Error at(const YAML::Node& node, Error error) { return std::move(error).within(line_of(node)); }
 
 Error unknown_key(const YAML::Node& node, std::span<const std::string_view> known) {
   const std::string key = node.IsScalar() ? node.Scalar() : std::string("?");

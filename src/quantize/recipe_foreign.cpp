@@ -5,14 +5,12 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
+#include "quantize/yaml_place.hpp"
 
 namespace anybit::quantizing {
 namespace {
 
 constexpr std::string_view kParts[] = {"data_in", "weight", "bias", "data_out"};
-
-std::string line_of(const YAML::Node& node) { return fmt::format("line {}", node.Mark().line + 1); }
-Error at(const YAML::Node& node, Error error) { return std::move(error).within(line_of(node)); }
 
 bool is_none(const YAML::Node& node) {
   return node.IsNull() || (node.IsScalar() && (node.Scalar() == "None" || node.Scalar() == "null"));
@@ -76,7 +74,7 @@ Error unknown_key(const YAML::Node& key, const formats::Descriptor& format) {
                      did_you_mean(key.Scalar(), std::vector<std::string_view>(known.begin(), known.end()))));
 }
 
-// The words of each part of a config, by part.
+// What a config says of one part.
 struct Words {
   std::string text;
   bool given = false;

@@ -1,14 +1,11 @@
 #include "runtime/coded_product.hpp"
 
+#include "ops/node_attributes.hpp"
+
 #include "graph/attribute.hpp"
 
 namespace anybit::runtime {
 namespace {
-
-struct NodeAttributes final : ops::Attributes {
-  using Attributes::Attributes;
-  const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
-};
 
 const Step& step_at(const Program& program, int index) {
   return program.steps[static_cast<std::size_t>(index)];
@@ -34,14 +31,15 @@ int decode_of_weight(const Program& program, const Edit& edit, const Step& step)
 }
 
 std::optional<kernels::TensorCodec> coded_weight(const Step& decode) {
-  auto codec = ops::CodedWeight::codec_of(NodeAttributes(*decode.node), nullptr);
+  auto codec = ops::CodedWeight::codec_of(ops::NodeAttributes(*decode.node), nullptr);
   if (!codec.ok()) return std::nullopt;
   return std::move(*codec);
 }
 
 std::optional<kernels::TensorCodec> coded_matrix(const Step& decode) {
   auto codec = coded_weight(decode);
-  if (codec && *NodeAttributes(*decode.node).integers("dims") != codec->grouping().dims) return std::nullopt;
+  if (codec && *ops::NodeAttributes(*decode.node).integers("dims") != codec->grouping().dims)
+    return std::nullopt;
   return codec;
 }
 

@@ -1,9 +1,16 @@
 #include "runtime/edit.hpp"
 
+#include "graph/attribute.hpp"
+
 namespace anybit::runtime {
 
 bool is(const Step& step, std::string_view name, std::string_view domain) {
   return step.descriptor && step.descriptor->name == name && step.descriptor->domain == domain;
+}
+
+bool casts_to(const Step& step, ops::ElementType type) {
+  return is(step, "Cast") &&
+         graph::attribute_or(*step.node, "to", std::int64_t{0}) == static_cast<std::int64_t>(type);
 }
 
 void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::Value value) {

@@ -8,6 +8,8 @@
 namespace anybit::runtime {
 
 bool is(const Step& step, std::string_view name, std::string_view domain = "");
+// A Cast to this type.
+bool casts_to(const Step& step, ops::ElementType type);
 void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::Value value);
 
 class Edit {

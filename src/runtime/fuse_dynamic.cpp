@@ -19,12 +19,6 @@ int other_input(const Step& step, int slot) {
   return step.inputs[1] == slot ? step.inputs[0] : -1;
 }
 
-bool casts_to_float(const Step& step) {
-  const graph::Attribute* to = step.node->attribute("to");
-  const auto* type = to ? std::get_if<std::int64_t>(&to->value) : nullptr;
-  return is(step, "Cast") && type && *type == static_cast<std::int64_t>(ElementType::float32);
-}
-
 // The chain behind a MatMulInteger.
 struct Chain {
   int cast, scale_by, scales;     // steps; `scales` multiplies the two scales
@@ -34,7 +28,7 @@ struct Chain {
 std::optional<Chain> chain_behind(const Program& program, const Edit& edit, const Step& product) {
   Chain chain{};
   chain.cast = edit.only_consumer(product.outputs[0]);
-  if (chain.cast < 0 || !casts_to_float(*at(program, chain.cast))) return std::nullopt;
+  if (chain.cast < 0 || !casts_to(*at(program, chain.cast), ElementType::float32)) return std::nullopt;
   const int real = at(program, chain.cast)->outputs[0];
   chain.scale_by = edit.only_consumer(real);
   if (chain.scale_by < 0 || !is(*at(program, chain.scale_by), "Mul")) return std::nullopt;

@@ -14,10 +14,7 @@ bool is_product(const Step& step) {
 }
 
 bool casts_to(const Program& program, int step, ElementType type) {
-  if (step < 0 || !is(program.steps[static_cast<std::size_t>(step)], "Cast")) return false;
-  const graph::Attribute* to = program.steps[static_cast<std::size_t>(step)].node->attribute("to");
-  const auto* number = to ? std::get_if<std::int64_t>(&to->value) : nullptr;
-  return number && *number == static_cast<std::int64_t>(type);
+  return step >= 0 && casts_to(program.steps[static_cast<std::size_t>(step)], type);
 }
 
 // The type that a product is in, if its weight tells it and is a half.
