@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "anybit/preference.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -100,13 +102,6 @@ typedef struct anybit_view {
 } anybit_view;
 
 // ---- What a plugin offers.
-
-typedef enum anybit_preference {
-  ANYBIT_PREFER_DEFAULT = 0,
-  ANYBIT_PREFER_PERFORMANCE = 1,
-  ANYBIT_PREFER_MEMORY = 2,
-  ANYBIT_PREFER_COMPILE_TIME = 3
-} anybit_preference;
 
 typedef struct anybit_codegen_options {
   anybit_preference preference;
