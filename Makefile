@@ -15,7 +15,7 @@ PYTEST = ANYBIT_BUILD=$(1) .venv/bin/python -m pytest -q
 define build_release
 @scripts/setup build
 @test -e build/release/build.ninja || cmake --preset release -DANYBIT_TESTS=OFF -DANYBIT_BENCH=OFF
-@cmake --build --preset release -j $(JOBS) --target anybit anybit_cli
+@cmake --build --preset release -j $(JOBS) --target anybit anybit_cli plugins
 endef
 
 help:  ## Show this list

@@ -2,6 +2,25 @@
 # function `NAME_descriptors()` called after itself joins the folder's generated, sorted table.
 set(ANYBIT_FOLDERS "")
 
+# Adds the table of a folder to the list of its sources, if it has a table.hpp.
+function(anybit_table list folder header namespace)
+  if(NOT EXISTS ${folder}/table.hpp)
+    return()
+  endif()
+  get_filename_component(name ${folder} NAME)
+  set(table ${PROJECT_BINARY_DIR}/generated/${name}_table.cpp)
+  add_custom_command(
+    OUTPUT ${table}.stamp
+    BYPRODUCTS ${table}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DHEADER=${header} -DNAMESPACE=${namespace} -DOUTPUT=${table}
+            -P ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
+    COMMAND ${CMAKE_COMMAND} -E touch ${table}.stamp
+    DEPENDS ${${list}} ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
+    COMMENT "Collecting descriptors of ${name}")
+  set_source_files_properties(${table} PROPERTIES OBJECT_DEPENDS ${table}.stamp)
+  set(${list} ${${list}} ${table} PARENT_SCOPE)
+endfunction()
+
 function(anybit_folder name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
@@ -9,19 +28,7 @@ function(anybit_folder name)
     return()
   endif()
   set(target anybit_${name})
-  if(EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/table.hpp)
-    set(table ${PROJECT_BINARY_DIR}/generated/${name}_table.cpp)
-    add_custom_command(
-      OUTPUT ${table}.stamp
-      BYPRODUCTS ${table}
-      COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/src/${name} -DNAME=${name} -DOUTPUT=${table}
-              -P ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
-      COMMAND ${CMAKE_COMMAND} -E touch ${table}.stamp
-      DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
-      COMMENT "Collecting descriptors of ${name}")
-    set_source_files_properties(${table} PROPERTIES OBJECT_DEPENDS ${table}.stamp)
-    list(APPEND sources ${table})
-  endif()
+  anybit_table(sources ${PROJECT_SOURCE_DIR}/src/${name} ${name}/table.hpp anybit::${name})
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS})

@@ -1,5 +1,6 @@
-# Writes the table of a folder: one row for every file that exports descriptors. Run at build time.
-file(GLOB sources ${FOLDER}/*.cpp)
+# Writes the table of a folder: one row for every file that exports descriptors. Run at build time, with the FOLDER, its
+# HEADER, the NAMESPACE and the OUTPUT.
+file(GLOB_RECURSE sources ${FOLDER}/*.cpp)
 list(SORT sources)
 set(declarations "")
 set(rows "")
@@ -11,13 +12,13 @@ foreach(source IN LISTS sources)
     string(APPEND rows "      ${stem}_descriptors(),\n")
   endif()
 endforeach()
-set(text "// Made by cmake/make_table.cmake from the files of src/${NAME}.
-#include \"${NAME}/table.hpp\"
+set(text "// Made by cmake/make_table.cmake from the files of a folder.
+#include \"${HEADER}\"
 
 #include <algorithm>
 #include <vector>
 
-namespace anybit::${NAME} {
+namespace ${NAMESPACE} {
 ${declarations}
 std::span<const Descriptor* const> table() {
   static const std::vector<const Descriptor*> all = [] {
@@ -32,7 +33,7 @@ ${rows}         }) {
   return all;
 }
 
-}  // namespace anybit::${NAME}
+}  // namespace ${NAMESPACE}
 ")
 set(old "")
 if(EXISTS ${OUTPUT})

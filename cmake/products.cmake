@@ -25,4 +25,5 @@ target_include_directories(anybit_cli PRIVATE ${PROJECT_SOURCE_DIR}/cli)
 target_precompile_headers(anybit_cli PRIVATE <CLI/CLI.hpp> <fmt/format.h> <nlohmann/json.hpp>)
 target_link_libraries(anybit_cli PRIVATE anybit fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
 
+include(plugins)
 include(install)

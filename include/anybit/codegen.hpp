@@ -147,8 +147,8 @@ typedef struct anybit_codegen_plugin {
   void (*unload)(void* loaded);
 } anybit_codegen_plugin;
 
-// The one symbol that a plugin exports.
-const anybit_codegen_plugin* anybit_codegen_entry(void);
+// The one symbol that a plugin exports, whatever its compiler hides otherwise.
+__attribute__((visibility("default"))) const anybit_codegen_plugin* anybit_codegen_entry(void);
 
 #ifdef __cplusplus
 }  // extern "C"

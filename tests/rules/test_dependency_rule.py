@@ -20,7 +20,7 @@ DESIGN = {
     "calibrate": ["runtime"],
     "lower": ["ops", "portable"],
     "quantize": ["passes", "calibrate", "lower"],
-    "codegen": ["ops"],
+    "codegen": ["runtime"],
     "session": ["onnx", "quantize", "codegen"],
 }
 CONSUMERS = ("cli", "python", "plugins")
@@ -56,6 +56,11 @@ def includes(path):
             yield number, match[1], match[2]
 
 
+def is_for_c(path):
+    """Whether a header is one of C, with more in it for C++."""
+    return "#ifdef __cplusplus" in text_of(path)
+
+
 def sources_below(*folders):
     return [path for path in tracked(*SOURCES) if path.startswith(tuple(f"{folder}/" for folder in folders))]
 
@@ -88,9 +93,10 @@ def test_a_source_includes_only_folders_it_may(path):
 def test_a_consumer_includes_only_the_public_headers(path):
     wrong = []
     for number, kind, target in includes(path):
-        own = (ROOT / path).parent / target
-        internal = target.split("/")[0] in DESIGN
-        if internal or (kind == '"' and not target.startswith("anybit/") and not own.is_file()):
+        # A plugin's files may lie in folders of their own, and name each other from the plugin's.
+        own = [(ROOT / path).parent / target, ROOT.joinpath(*path.split("/")[:2]) / target]
+        internal = target.split("/")[0] in DESIGN and not any(one.is_file() for one in own)
+        if internal or (kind == '"' and not target.startswith("anybit/") and not any(one.is_file() for one in own)):
             wrong.append(f"{path}:{number}: {target}")
     assert not wrong, "only anybit/… and files beside it may be included:\n" + "\n".join(wrong)
 
@@ -99,5 +105,5 @@ def test_a_consumer_includes_only_the_public_headers(path):
 def test_a_public_header_needs_only_the_standard_library(path):
     wrong = [f"{path}:{number}: {target}" for number, kind, target in includes(path)
              if (kind == '"' and not target.startswith("anybit/")) or (kind == "<" and "/" in target)
-             or (kind == "<" and target.endswith(".h") and path.endswith(".hpp"))]
+             or (kind == "<" and target.endswith(".h") and path.endswith(".hpp") and not is_for_c(path))]
     assert not wrong, "a public header includes anybit/… and standard headers only:\n" + "\n".join(wrong)

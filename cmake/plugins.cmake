@@ -1,0 +1,28 @@
+# Code generators: the files of plugins/NAME-gen become libNAME-gen.so, in the folder where the library looks for them. They
+# see include/anybit and the files beside them alone. entry.cpp defines anybit_codegen_entry; the other files are objects of
+# their own (NAME-gen_objects), which another generator may link. A table.hpp gets its table, in namespace anybit::NAMEgen.
+set(names "")
+set(plugin_dir anybit/codegen)
+file(GLOB plugins CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/plugins/*-gen)
+foreach(folder IN LISTS plugins)
+  get_filename_component(name ${folder} NAME)
+  string(REPLACE "-" "" namespace ${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/entry\\.cpp$")
+  anybit_table(sources ${folder} table.hpp anybit::${namespace})
+  add_library(${name}_objects OBJECT ${sources})
+  target_include_directories(${name}_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${folder})
+  target_compile_options(${name}_objects PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(${name}_objects PUBLIC fmt::fmt)
+  list(APPEND names ${name})
+  add_library(${name} MODULE ${folder}/entry.cpp)
+  target_compile_options(${name} PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(${name} PRIVATE ${name}_objects)
+  set_target_properties(${name} PROPERTIES PREFIX lib
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/${plugin_dir})
+  install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${plugin_dir})
+endforeach()
+add_custom_target(plugins)
+if(names)
+  add_dependencies(plugins ${names})
+endif()
