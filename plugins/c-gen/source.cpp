@@ -1,0 +1,93 @@
+// The C file, and for large models the files that hold its constants.
+#include "constants.hpp"
+#include "files.hpp"
+
+namespace anybit::cgen {
+namespace {
+
+constexpr std::size_t kInDataFile = 1024;  // bytes of constants that go there, if there is one
+constexpr std::size_t kDataAlignment = 64;
+
+bool in_data_file(const Unit& unit, const ConstantArray& one) {
+  return has_data_file(unit) && one.bytes >= kInDataFile;
+}
+
+// Names in object files are the whole program's.
+std::string global_name(const Unit& unit, const ConstantArray& one) { return unit.name() + "_" + one.name; }
+
+std::string constants_of(const Unit& unit) {
+  std::string text;
+  for (const ConstantArray& one : unit.constants()) {
+    if (in_data_file(unit, one)) {
+      const std::string name = global_name(unit, one);
+      text += fmt::format("extern const {} {}[{}];\n#define {} {}\n\n", info(one.type).c, name, one.count(),
+                          one.name, name);
+      continue;
+    }
+    text += fmt::format("/* {} */\nstatic const {} {}[{}] = {{\n", comment_text(one.comment),
+                        info(one.type).c, one.name, std::max<std::int64_t>(one.count(), 1));
+    text += (one.count() > 0 ? initializer(one.type, one.data, one.count()) : "  0") + "\n};\n\n";
+  }
+  return text;
+}
+
+std::string entries_of(const Unit& unit) {
+  if (!unit.has_quantized_entry())
+    return fmt::format("{} {{\n{}{}{}}}\n", entry(unit, false), unit.before(), unit.between(true),
+                       unit.after());
+  std::string text = fmt::format("{} {{\n{}}}\n\n", entry(unit, true), unit.between(false));
+  std::string arguments;
+  for (const auto* ports : {&unit.inputs(), &unit.outputs()}) {
+    for (const Port& port : *ports)
+      arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ",
+                               port.quantized ? unit.outer_address(*port.quantized) : port.name);
+  }
+  return text + fmt::format("{} {{\n{}  {}_run_quantized({});\n{}}}\n", entry(unit, false), unit.before(),
+                            unit.name(), arguments, unit.after());
+}
+
+}  // namespace
+
+bool has_data_file(const Unit& unit) {
+  std::int64_t count = 0;
+  for (const ConstantArray& one : unit.constants()) count += one.count();
+  return count > kMostAsText;
+}
+
+std::string source_of(const Unit& unit, const std::string& stem) {
+  std::string text =
+      fmt::format("/* Made by anybit's c-gen from the model '{}'; {}.h tells how to use it. */\n",
+                  comment_text(unit.view().name), stem);
+  if (has_data_file(unit))
+    text += fmt::format("/* Its constants are in {0}.S, which includes {0}.bin. */\n", stem);
+  text += fmt::format("#include \"{}.h\"\n\n#include <math.h>\n\n", stem);
+  if (unit.arena_bytes() > 0)
+    text += fmt::format(
+        "static union {{\n  unsigned char bytes[{}];\n  double real;\n  int64_t whole;\n}} arena;\n\n",
+        upper(unit.name()) + "_ARENA_BYTES");
+  return text + constants_of(unit) + unit.helpers() + unit.functions() + entries_of(unit);
+}
+
+std::string assembler_of(const Unit& unit, const std::string& stem) {
+  std::string text =
+      fmt::format("/* Made by anybit's c-gen: the constants of {}.c. */\n  .section .rodata\n", stem);
+  std::size_t offset = 0;
+  for (const ConstantArray& one : unit.constants()) {
+    if (!in_data_file(unit, one)) continue;
+    const std::string name = global_name(unit, one);
+    text += fmt::format("  .balign {}\n  .globl {}\n{}:\n  .incbin \"{}.bin\", {}, {}\n", kDataAlignment,
+                        name, name, stem, offset, one.bytes);
+    offset += one.bytes;
+  }
+  return text + "  .section .note.GNU-stack, \"\", %progbits\n";
+}
+
+std::string data_of(const Unit& unit) {
+  std::string bytes;
+  for (const ConstantArray& one : unit.constants()) {
+    if (in_data_file(unit, one)) bytes.append(one.data, one.bytes);
+  }
+  return bytes;
+}
+
+}  // namespace anybit::cgen

@@ -1,0 +1,120 @@
+// The C file that is being made: its constants, its memory, its functions.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node.hpp"
+#include "plan.hpp"
+
+namespace anybit::cgen {
+
+// Memory for elements. Several values share one when they are views of it, or when one is written over
+// another.
+struct Storage {
+  std::int64_t bytes = 0;
+  Span life = {};
+  int merged_into = -1;
+  int uses = 0;            // that are still to come
+  std::string outer = {};  // the name of the entry's parameter that it is; empty: it is in the arena
+  std::string inner = {};  // the same in the function between quantized values
+};
+
+struct ConstantArray {
+  std::string name, comment;
+  Element type;
+  const char* data;
+  std::size_t bytes;
+  std::int64_t count() const { return static_cast<std::int64_t>(bytes) / info(type).bytes; }
+};
+
+// What the entries of the file take and give.
+struct Port {
+  const Value* value = nullptr;  // in the model's type
+  std::string name;              // of the parameter: in0, out1
+  // The integers behind the QuantizeLinear at the input or before the DequantizeLinear at the output; null:
+  // none.
+  const Value* quantized = nullptr;
+  float scale = 0;  // of the integers, the model's own or these; 0: none
+  std::int64_t zero_point = 0;
+};
+
+class Unit {
+ public:
+  Unit(const anybit_view& view, anybit_preference preference, std::string name);
+
+  void generate();
+
+  // ---- For Node.
+  std::string address(const Value& value) const;  // replaced by place once memory is planned
+  std::string address(int storage) const;
+  std::string constant(const Value& value);
+  std::string packed(const Value& value);
+  std::string array(Element type, std::string bytes, std::string comment);
+  void helper(std::string_view name, std::string_view text);
+  int scratch(std::int64_t bytes);
+  Body& body(Node& node, const anybit_attribute& attribute);
+  void emit_graph(const anybit_graph& graph, std::vector<Value>& values, Writer& calls);
+  void touch(const Value& value);
+  void hold(const Value& value, int since);
+  anybit_preference preference() const { return preference_; }
+
+  // ---- What was made.
+  const std::string& name() const { return name_; }
+  const anybit_view& view() const { return view_; }
+  const std::deque<ConstantArray>& constants() const { return constants_; }
+  const std::string& helpers() const { return helpers_; }
+  const std::string& functions() const { return functions_; }
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+  // The calls, with addresses put in.
+  std::string before() const { return resolved(before_.text(), true); }
+  std::string between(bool outer) const { return resolved(between_.text(), outer); }
+  std::string after() const { return resolved(after_.text(), true); }
+  std::string outer_address(const Value& value) const { return resolved(address(value), true); }
+  bool has_quantized_entry() const;
+  std::int64_t arena_bytes() const { return arena_bytes_; }
+  std::int64_t constant_bytes() const;
+
+ private:
+  int root(int storage) const;
+  Storage& storage_of(const Value& value) { return storages_[static_cast<std::size_t>(root(value.storage))]; }
+  int add_storage(std::int64_t bytes);
+  void make_values(const anybit_graph& graph, std::vector<Value>& values);
+  void count_uses(const anybit_graph& graph, std::vector<Value>& values);
+  void make_ports();
+  void find_quantized_ports();
+  void emit_node(const anybit_node& node, std::vector<Value>& values, Writer& calls);
+  void emit_function(Node& node, Writer& calls);
+  void emit_view(Value& from, Value& to, Writer& calls);
+  void emit_copy(const Value& from, const Value& to, Writer& calls);
+  int find_in_place(const Node& node);
+  void merge(int from, int into);
+  void used(const anybit_node& node, std::vector<Value>& values);
+  void plan();
+  std::string resolved(const std::string& text, bool outer) const;
+
+  const anybit_view& view_;
+  anybit_preference preference_;
+  std::string name_;
+  int step_ = 0;
+  std::vector<Value> values_;
+  std::deque<Body> bodies_;
+  std::vector<Storage> storages_;
+  std::vector<std::int64_t> offsets_;
+  std::int64_t arena_bytes_ = 0;
+  std::deque<ConstantArray> constants_;
+  std::deque<std::string> owned_;
+  std::map<std::pair<Element, std::string_view>, std::string> known_constants_;
+  std::set<std::string, std::less<>> known_helpers_;
+  std::map<std::string, std::string> known_functions_;
+  std::string helpers_, functions_;
+  std::vector<Port> inputs_, outputs_;
+  std::set<const anybit_node*> first_nodes_, last_nodes_;  // at the ports, between real and quantized
+  Writer before_{1}, between_{1}, after_{1};
+};
+
+}  // namespace anybit::cgen
