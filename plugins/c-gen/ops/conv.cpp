@@ -1,0 +1,196 @@
+// Conv and ONNX Runtime's FusedConv, which adds a tensor and has an activation; ConvTranspose.
+#include "numbers.hpp"
+#include "product.hpp"
+#include "window.hpp"
+
+namespace anybit::cgen {
+namespace {
+
+constexpr std::int64_t kPart = 2048;  // outputs of a channel that are worked on at a time
+
+struct Convolution {
+  std::int64_t batch, groups, in, out;  // channels of each group
+  Window window;
+  std::int64_t input, output, kernel;  // elements of space
+};
+
+Convolution convolution_of(const Node& node, const Value& x, const Value& w, const Value& y) {
+  if (x.info().kind != Kind::real) node.refuse("its input is {}", x.info().name);
+  if (x.rank() < 3 || x.rank() != w.rank())
+    node.refuse("the input has {} dimensions, the weight {}", x.rank(), w.rank());
+  const std::int64_t groups = node.integer("group", 1);
+  return {x.dims[0],
+          groups,
+          x.dims[1] / groups,
+          y.dims[1] / groups,
+          window_of(node, x, y, Dims(w.dims.begin() + 2, w.dims.end())),
+          x.product(2, x.rank()),
+          y.product(2, y.rank()),
+          w.product(2, w.rank())};
+}
+
+// The row of outputs along the last axis: those whose window is inside get all taps at once.
+void emit_row(Node& node, const WindowAxis& axis, std::string_view type) {
+  const std::int64_t from = axis.inside_from(), to = axis.inside_to();
+  const auto tap = [&](std::int64_t k) {
+    const std::int64_t shift = k * axis.dilation - axis.before;
+    return fmt::format("w[{}] * x[j{}{} {} {}]", k, axis.stride == 1 ? "" : " * ",
+                       axis.stride == 1 ? "" : std::to_string(axis.stride), shift < 0 ? '-' : '+',
+                       shift < 0 ? -shift : shift);
+  };
+  const auto edge = [&](std::int64_t first, std::int64_t last) {
+    if (first >= last) return;
+    node.open("for (int32_t j = {}; j < {}; ++j)", first, last);
+    node.loop("k", axis.kernel);
+    node.line("const int32_t p = {};", place_in(axis, "j", "k"));
+    node.line("if (p >= 0 && p < {}) y[j] += w[k] * x[p];", axis.input);
+    node.end();
+    node.end();
+  };
+  edge(0, from);
+  if (from < to && axis.kernel <= 16) {
+    std::string sum;
+    for (std::int64_t k = 0; k < axis.kernel; ++k) sum += (k ? " + " : "") + tap(k);
+    node.line("for (int32_t j = {}; j < {}; ++j) y[j] += {};", from, to, sum);
+  } else if (from < to) {
+    node.loop("k", axis.kernel);
+    node.line("const {} t = w[k];", type);
+    node.line("for (int32_t j = {}; j < {}; ++j) y[j] += t * x[{}];", from, to, place_in(axis, "j", "k"));
+    node.end();
+  }
+  edge(to, axis.output);
+}
+
+// Adds the convolution of channel c's inputs to the outputs at `y`, row by row.
+void emit_channel(Node& node, const Convolution& c, std::string_view type, const std::string& weights,
+                  const std::string& inputs, const std::string& outputs) {
+  const std::size_t axes = c.window.size();
+  std::string rows = "0", places = "0", taps = "0";
+  for (std::size_t i = 0; i + 1 < axes; ++i) {
+    node.loop(fmt::format("o{}", i), c.window[i].output);
+    rows = fmt::format("({}) * {} + o{}", rows, c.window[i].output, i);
+  }
+  const WindowAxis& last = c.window.back();
+  node.line("{} *restrict y = {} + ({}) * {};", type, outputs, rows, last.output);
+  node.loop("i", c.in);
+  for (std::size_t i = 0; i + 1 < axes; ++i) {
+    node.loop(fmt::format("k{}", i), c.window[i].kernel);
+    node.line("const int32_t p{} = {};", i,
+              place_in(c.window[i], fmt::format("o{}", i), fmt::format("k{}", i)));
+    const std::string out = outside(c.window[i], fmt::format("p{}", i));
+    if (!out.empty()) node.line("if ({}) continue;", out);
+    places = fmt::format("({}) * {} + p{}", places, c.window[i].input, i);
+    taps = fmt::format("({}) * {} + k{}", taps, c.window[i].kernel, i);
+  }
+  node.line("const {} *restrict x = {} + i * {} + ({}) * {};", type, inputs, c.input, places, last.input);
+  node.line("const {} *restrict w = {} + i * {} + ({}) * {};", type, weights, c.kernel, taps, last.kernel);
+  emit_row(node, last, type);
+  for (std::size_t i = 0; i + 1 < axes; ++i) node.end();
+  node.end();
+  for (std::size_t i = 0; i + 1 < axes; ++i) node.end();
+}
+
+bool is_pointwise(const Window& window) {
+  for (const WindowAxis& axis : window) {
+    if (axis.kernel != 1 || axis.stride != 1 || axis.before != 0 || axis.after != 0) return false;
+  }
+  return true;
+}
+
+void emit_conv(Node& node) {
+  const Value &x = node.in(0), &w = node.in(1), &y = node.out();
+  const Convolution c = convolution_of(node, x, w, y);
+  const std::string_view type = x.c();
+  const std::string activation = fused_activation(node, x);
+  if (node.has(3) && node.in(3).count() != y.count()) node.refuse("the sum's inputs have different shapes");
+  node.loop("n", c.batch);
+  node.loop("c", c.groups * c.out);
+  const std::string group = c.groups == 1 ? "" : fmt::format(" + c / {} * {}", c.out, c.in * c.input);
+  node.line("{} *out = {} + (n * {} + c) * {};", type, node.y(), c.groups * c.out, c.output);
+  node.line("const {} *in = {} + n * {}{};", type, node.x(0), c.groups * c.in * c.input, group);
+  const std::string first = node.has(2) ? fmt::format("{}[c]", node.x(2)) : "0";
+  node.line("for (int32_t j = 0; j < {}; ++j) out[j] = {};", c.output, first);
+  const std::string weights = fmt::format("({} + c * {})", node.x(1), c.in * c.kernel);
+  if (is_pointwise(c.window)) {
+    const std::string add = add_products(node, x);
+    const std::int64_t parts = c.output / kPart, rest = c.output % kPart;
+    if (parts > 0) {
+      node.loop("part", parts);
+      node.line("{}({}, {}, {}, 1, in + part * {}, {}, out + part * {});", add, c.in, kPart, weights, kPart,
+                c.input, kPart);
+      node.end();
+    }
+    if (rest > 0)
+      node.line("{}({}, {}, {}, 1, in + {}, {}, out + {});", add, c.in, rest, weights, parts * kPart, c.input,
+                parts * kPart);
+  } else {
+    emit_channel(node, c, type, weights, "in", "out");
+  }
+  if (node.has(3) || !activation.empty()) {
+    node.loop("j", c.output);
+    std::string sum = "out[j]";
+    if (node.has(3))
+      sum += fmt::format(" + {}[(n * {} + c) * {} + j]", node.x(3), c.groups * c.out, c.output);
+    node.line("const {} x = {};", type, sum);
+    node.line("out[j] = {};", activation.empty() ? "x" : activation);
+    node.end();
+  }
+  node.end();
+  node.end();
+}
+
+// Each input element spreads the kernel: the window goes over the output.
+void emit_transposed(Node& node) {
+  const Value &x = node.in(0), &w = node.in(1), &y = node.out();
+  const Convolution c = convolution_of(node, x, w, y);
+  Window window = c.window;
+  const std::string padding = node.text("auto_pad", "NOTSET");
+  const bool sized = padding.starts_with("SAME") || node.integers("output_shape");
+  const auto added = node.integers("output_padding");
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    WindowAxis& axis = window[i];
+    if (!sized) continue;
+    const std::int64_t whole =
+        axis.stride * (axis.input - 1) + (added ? (*added)[i] : 0) + axis.dilation * (axis.kernel - 1) + 1;
+    const std::int64_t surplus = std::max<std::int64_t>(0, whole - axis.output);
+    axis.before = padding == "SAME_UPPER" ? surplus / 2 : surplus - surplus / 2;
+  }
+  node.loop("i", y.count());
+  node.line("{}[i] = {};", node.y(),
+            node.has(2) ? fmt::format("{}[i / {} % {}]", node.x(2), c.output, y.dims[1]) : "0");
+  node.end();
+  node.loop("n", c.batch);
+  node.loop("i", c.groups * c.in);
+  node.loop("c", c.out);
+  std::string from = "0", to = "0", tap = "0";
+  for (std::size_t a = 0; a < window.size(); ++a) {
+    node.loop(fmt::format("p{}", a), window[a].input);
+    from = fmt::format("({}) * {} + p{}", from, window[a].input, a);
+  }
+  node.line("const {} x = {}[(n * {} + i) * {} + {}];", x.c(), node.x(0), x.dims[1], c.input, from);
+  for (std::size_t a = 0; a < window.size(); ++a) {
+    node.loop(fmt::format("k{}", a), window[a].kernel);
+    node.line("const int32_t o{0} = p{0} * {1} + k{0} * {2} - {3};", a, window[a].stride, window[a].dilation,
+              window[a].before);
+    node.line("if (o{0} < 0 || o{0} >= {1}) continue;", a, window[a].output);
+    to = fmt::format("({}) * {} + o{}", to, window[a].output, a);
+    tap = fmt::format("({}) * {} + k{}", tap, window[a].kernel, a);
+  }
+  const std::string channel = c.groups == 1 ? "c" : fmt::format("i / {} * {} + c", c.in, c.out);
+  node.line("{}[(n * {} + {}) * {} + {}] += x * {}[(i * {} + c) * {} + {}];", node.y(), y.dims[1], channel,
+            c.output, to, node.x(1), c.out, c.kernel, tap);
+  for (std::size_t a = 0; a < 2 * window.size() + 3; ++a) node.end();
+}
+
+}  // namespace
+
+std::span<const Descriptor> conv_descriptors() {
+  static constexpr Descriptor all[] = {
+      {"Conv", "", emit_conv},
+      {"ConvTranspose", "", emit_transposed},
+      {"FusedConv", "com.microsoft", emit_conv},
+  };
+  return all;
+}
+
+}  // namespace anybit::cgen

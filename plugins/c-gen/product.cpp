@@ -1,0 +1,71 @@
+#include "product.hpp"
+
+#include <cstring>
+
+#include "numbers.hpp"
+
+namespace anybit::cgen {
+namespace {
+
+// Four rows at a time: y is read and written a quarter as often.
+constexpr std::string_view kAddProducts =
+    R"(static void add_products$f(int32_t k, int32_t n, const $T *a, int32_t a_step, const $T *b, int32_t b_step,
+                          $T *restrict y) {
+  int32_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    const $T a0 = a[p * a_step], a1 = a[(p + 1) * a_step], a2 = a[(p + 2) * a_step], a3 = a[(p + 3) * a_step];
+    const $T *restrict b0 = b + p * b_step;
+    const $T *restrict b1 = b0 + b_step;
+    const $T *restrict b2 = b1 + b_step;
+    const $T *restrict b3 = b2 + b_step;
+    for (int32_t j = 0; j < n; ++j) y[j] += a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+  }
+  for (; p < k; ++p) {
+    const $T a0 = a[p * a_step];
+    const $T *restrict b0 = b + p * b_step;
+    for (int32_t j = 0; j < n; ++j) y[j] += a0 * b0[j];
+  }
+})";
+
+}  // namespace
+
+std::string add_products(Node& node, const Value& value) {
+  const std::string name = typed("add_products$f", value);
+  node.helper(name, typed(kAddProducts, value));
+  return name;
+}
+
+std::string transposed(Node& node, const Value& value, std::int64_t rows, std::int64_t columns) {
+  const auto size = static_cast<std::size_t>(value.info().bytes);
+  const auto* from = static_cast<const char*>(value.view->data);
+  std::vector<char> bytes(value.view->bytes);
+  for (std::int64_t i = 0; i < value.count(); ++i) {
+    const std::int64_t within = i % (rows * columns),
+                       to = i - within + within % columns * rows + within / columns;
+    std::memcpy(&bytes[static_cast<std::size_t>(to) * size], from + static_cast<std::size_t>(i) * size, size);
+  }
+  return node.array(value.type, bytes.data(), value.count());
+}
+
+std::string fused_activation(const Node& node, const Value& value) {
+  const std::string name = node.text("activation", "");
+  const auto given = node.reals("activation_params").value_or(std::vector<float>());
+  const auto parameter = [&](std::size_t i, float otherwise) {
+    return number(value, i < given.size() ? given[i] : otherwise);
+  };
+  if (name.empty()) return "";
+  if (name == "Relu") return "x < 0 ? 0 : x";
+  if (name == "LeakyRelu") return fmt::format("x < 0 ? {} * x : x", parameter(0, 0.01f));
+  if (name == "Sigmoid") return typed("1 / (1 + exp$f(-x))", value);
+  if (name == "Silu") return typed("x / (1 + exp$f(-x))", value);
+  if (name == "Tanh") return typed("tanh$f(x)", value);
+  if (name == "HardSwish") return "x <= -3 ? 0 : x >= 3 ? x : x * (x + 3) / 6";
+  if (name == "HardSigmoid")
+    return fmt::format("{0} * x + {1} <= 0 ? 0 : {0} * x + {1} >= 1 ? 1 : {0} * x + {1}", parameter(0, 0.2f),
+                       parameter(1, 0.5f));
+  if (name == "Clip")
+    return fmt::format("x < {0} ? {0} : x > {1} ? {1} : x", parameter(0, -3.4e38f), parameter(1, 3.4e38f));
+  node.refuse("its activation is {}", name);
+}
+
+}  // namespace anybit::cgen
