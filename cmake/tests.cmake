@@ -49,6 +49,20 @@ if(NOT ANYBIT_CODECS_ONLY)
   target_link_libraries(portable_library PRIVATE anybit_with_portable anybit_with_onnx anybit_with_kernels)
 endif()
 
+# Code generators that show what a generator sees, for tests in Python.
+if(NOT ANYBIT_CODECS_ONLY)
+  foreach(view IN ITEMS fused written)
+    string(TOUPPER ${view} upper)
+    add_library(${view}_dump MODULE ${PROJECT_SOURCE_DIR}/tests/codegen/dump_gen.cpp)
+    target_compile_options(${view}_dump PRIVATE ${ANYBIT_WARNINGS})
+    target_compile_definitions(${view}_dump PRIVATE DUMP_NAME="${view}-gen" DUMP_VIEW=ANYBIT_VIEW_${upper})
+    target_include_directories(${view}_dump PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(${view}_dump PRIVATE nlohmann_json::nlohmann_json)
+    set_target_properties(${view}_dump PROPERTIES PREFIX lib OUTPUT_NAME ${view}-gen
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/test-generators)
+  endforeach()
+endif()
+
 # Small programs that load and save models, driven by tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)

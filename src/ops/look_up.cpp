@@ -7,7 +7,16 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call) { return outputs_of(call, tensor(call.in(1).type, call.in(0).shape)); }
+// A number that meets a tensor of one element becomes such a tensor.
+bool becomes_vector(const Attributes& node, std::size_t rank) {
+  return rank == 0 && node.integer("rank", 0) > 0;
+}
+
+Result<Values> infer(const Call& call) {
+  auto shape = call.in(0).shape;
+  if (shape && becomes_vector(call, shape->size())) shape->emplace_back(1);
+  return outputs_of(call, tensor(call.in(1).type, shape));
+}
 
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
@@ -16,8 +25,7 @@ Result<void> run(Frame& frame) {
   if (table.count() != 256 || element_bytes(table.type()) != 1)
     return wrong(fmt::format("the table is {}", to_string(table)), "256 elements of 8 bits");
   Dims dims = x.dims();
-  const std::int64_t rank = std::min<std::int64_t>(frame.integer("rank", 0), 1);
-  while (static_cast<std::int64_t>(dims.size()) < rank) dims.insert(0, 1);
+  if (becomes_vector(frame, dims.size())) dims.insert(0, 1);
   Array* out = TRY(frame.out_over(0, 0, table.type(), dims));
   const auto* from = x.data<std::uint8_t>();
   const auto* entries = table.data<std::uint8_t>();

@@ -423,12 +423,14 @@ void choose_layouts(Program& program) {
 }
 
 Result<void> Builder::finish(Program& program) {
+  const bool runs = options_.purpose == Purpose::run;
   drop_unused(program);
-  TRY(fold_constants(program, memory_, pool_, Fold::all_but_weights));
-  if (options_.fuse) TRY(fuse(program, {memory_, pool_}));
-  TRY(fold_constants(program, memory_, pool_, Fold::all));
+  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all_but_weights : Fold::small));
+  if (options_.fuse) TRY(fuse(program, {memory_, pool_}, options_.purpose));
+  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all : Fold::small));
   drop_unused(program);
   find_lifetimes(program);
+  if (!runs) return {};
   find_shown(program);
   choose_layouts(program);
   return prepare_steps(program, *memory_);

@@ -5,12 +5,14 @@
 
 #include "base/thread_pool.hpp"
 #include "runtime/program.hpp"
+#include "runtime/table.hpp"
 
 namespace anybit::runtime {
 
 struct BuildOptions {
   bool fuse = true;                         // nodes that a single kernel can do together become one
   std::span<const std::string> watch = {};  // values that are to be shown; see ExecutorOptions
+  Purpose purpose = Purpose::run;
 };
 
 // The program refers to the model, which must outlive it.

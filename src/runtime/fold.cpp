@@ -12,6 +12,7 @@ using ops::Array;
 
 // Results beyond this are computed anew in each run rather than kept, unless their inputs are as large.
 constexpr std::int64_t kLargest = std::int64_t{64} << 20;
+constexpr std::int64_t kSmall = std::int64_t{64} << 10;  // the same for Fold::small
 
 // Packed weights: their results are kept, however large, rather than decoded in each run.
 bool is_decode(const Step& step) { return is(step, "Decode", "ai.anybit"); }
@@ -19,7 +20,7 @@ bool is_decode(const Step& step) { return is(step, "Decode", "ai.anybit"); }
 bool can_fold(const Program& program, const Step& step, Fold what) {
   if (!step.descriptor->pure || !step.graphs.empty()) return false;
   if (what != Fold::all && step.descriptor->name == "DequantizeLinear") return false;
-  if (what == Fold::all_but_weights && is_decode(step)) return false;
+  if ((what == Fold::all_but_weights || what == Fold::small) && is_decode(step)) return false;
   return std::ranges::all_of(step.inputs, [&](int slot) {
     return slot < 0 || program.slots[static_cast<std::size_t>(slot)].is_constant;
   });
@@ -30,11 +31,12 @@ std::int64_t bytes_of(const ops::Datum& datum) {
 }
 
 // The results become constants. What fails, or is too large, is left for the run, which can say more.
-bool fold(Program& program, std::size_t index, Context& context) {
+bool fold(Program& program, std::size_t index, Context& context, Fold what) {
   const Step& step = program.steps[index];
   if (!context.run_step(index).ok()) return false;
-  std::int64_t before = kLargest, after = 0;
-  for (const int slot : step.inputs) before += slot >= 0 ? 4 * bytes_of(context.slot(slot)) : 0;
+  const std::int64_t times = what == Fold::small ? 1 : 4;
+  std::int64_t before = what == Fold::small ? kSmall : kLargest, after = 0;
+  for (const int slot : step.inputs) before += slot >= 0 ? times * bytes_of(context.slot(slot)) : 0;
   for (const int slot : step.outputs) {
     if (slot < 0) continue;
     const ops::Datum& value = context.slot(slot);
@@ -62,7 +64,7 @@ Result<void> fold_constants(Program& program, const std::shared_ptr<ops::Memory>
   Context context(program, memory, pool);
   std::vector<bool> folded(program.steps.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    folded[i] = can_fold(program, program.steps[i], what) && fold(program, i, context);
+    folded[i] = can_fold(program, program.steps[i], what) && fold(program, i, context, what);
   }
   std::vector<Step> steps;
   for (std::size_t i = 0; i < folded.size(); ++i) {

@@ -7,6 +7,7 @@
 namespace anybit::runtime {
 
 enum class Fold {
+  small,                // all_but_weights, and nothing that is much larger than what it is made from
   all_but_weights,      // not DequantizeLinear and Decode: fusion wants the weights as they are
   all_but_dequantized,  // not DequantizeLinear
   all,

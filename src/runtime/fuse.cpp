@@ -10,8 +10,11 @@ bool before(const Descriptor& a, const Descriptor& b) {
   return std::tie(a.order, a.name) < std::tie(b.order, b.name);
 }
 
-Result<void> fuse(Program& program, const Resources& resources) {
-  for (const Descriptor* one : table()) TRY(one->run(program, resources));
+Result<void> fuse(Program& program, const Resources& resources, Purpose purpose) {
+  const For other = purpose == Purpose::run ? For::generating : For::running;
+  for (const Descriptor* one : table()) {
+    if (one->whom != other) TRY(one->run(program, resources));
+  }
   return {};
 }
 

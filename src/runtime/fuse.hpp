@@ -6,6 +6,6 @@
 
 namespace anybit::runtime {
 
-Result<void> fuse(Program& program, const Resources& resources);
+Result<void> fuse(Program& program, const Resources& resources, Purpose purpose);
 
 }  // namespace anybit::runtime

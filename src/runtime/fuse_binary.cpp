@@ -79,7 +79,7 @@ Result<void> run(Program& program, const Resources&) {
 
 std::span<const Descriptor> fuse_binary_descriptors() {
   static const Descriptor all[] = {
-      {.name = "binary", .order = 4, .summary = "products of signs", .run = run}};
+      {.name = "binary", .order = 4, .summary = "products of signs", .run = run, .whom = For::running}};
   return all;
 }
 

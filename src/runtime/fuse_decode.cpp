@@ -12,8 +12,11 @@ Result<void> run(Program& program, const Resources& resources) {
 }  // namespace
 
 std::span<const Descriptor> fuse_decode_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "decode", .order = 8, .summary = "other packed weights are decoded once", .run = run}};
+  static const Descriptor all[] = {{.name = "decode",
+                                    .order = 8,
+                                    .summary = "other packed weights are decoded once",
+                                    .run = run,
+                                    .whom = For::running}};
   return all;
 }
 

@@ -81,7 +81,8 @@ std::span<const Descriptor> fuse_half_descriptors() {
       {.name = "half",
        .order = 5,
        .summary = "products in float16 between Casts are computed in float32 and rounded",
-       .run = run}};
+       .run = run,
+       .whom = For::running}};
   return all;
 }
 

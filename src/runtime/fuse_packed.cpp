@@ -34,8 +34,11 @@ Result<void> run(Program& program, const Resources&) {
 }  // namespace
 
 std::span<const Descriptor> fuse_packed_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "packed", .order = 5, .summary = "products by weights that stay packed", .run = run}};
+  static const Descriptor all[] = {{.name = "packed",
+                                    .order = 5,
+                                    .summary = "products by weights that stay packed",
+                                    .run = run,
+                                    .whom = For::running}};
   return all;
 }
 

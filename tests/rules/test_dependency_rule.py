@@ -20,7 +20,7 @@ DESIGN = {
     "calibrate": ["runtime"],
     "lower": ["ops", "portable"],
     "quantize": ["passes", "calibrate", "lower"],
-    "codegen": ["runtime"],
+    "codegen": ["passes"],
     "session": ["onnx", "quantize", "codegen"],
 }
 CONSUMERS = ("cli", "python", "plugins")

@@ -1,0 +1,252 @@
+// A model as anybit runs it, for generators that want to know as little as possible: functions are in place,
+// constants computed, quantized operators are integer ones, every shape is a number.
+#include <algorithm>
+
+#include "base/thread_pool.hpp"
+#include "base/try.hpp"
+#include "codegen/quantization.hpp"
+#include "codegen/store.hpp"
+#include "codegen/view.hpp"
+#include "ops/infer.hpp"
+#include "passes/prepare.hpp"
+#include "runtime/build.hpp"
+
+namespace anybit::codegen {
+namespace {
+
+using runtime::Program;
+using runtime::Step;
+
+// Bytes by which a constant may be larger than those it is computed from.
+constexpr std::int64_t kGrowth = std::int64_t{64} << 10;
+
+std::string place_of_input(const graph::ValueInfo& input) {
+  return fmt::format("input '{}'", shown(input.name.str()));
+}
+
+// Inputs with a default are constants: code has no use for a choice.
+void take_defaults(graph::Graph& graph) {
+  std::unordered_set<std::string_view> held;
+  for (const graph::Tensor& one : graph.initializers) held.insert(one.name.str());
+  std::erase_if(graph.inputs, [&](const graph::ValueInfo& one) { return held.count(one.name.str()) != 0; });
+}
+
+Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value) {
+  std::vector<std::int64_t> example;
+  for (const ops::Dim& dim : value.shape.value_or(ops::Shape{1, 3, 224, 224}))
+    example.push_back(dim.size.value_or(1));
+  const std::string hint =
+      fmt::format("give its shape, as in --shape {}={}", shown(input.name.str()), fmt::join(example, ","));
+  if (!value.shape)
+    return error_at(Code::invalid_argument, place_of_input(input), "the model does not tell its shape", hint);
+  for (std::size_t i = 0; i < value.shape->size(); ++i) {
+    const ops::Dim& dim = (*value.shape)[i];
+    if (!dim.known()) {
+      const std::string name = dim.symbol.empty() ? "" : fmt::format(" ('{}')", shown(dim.symbol));
+      return error_at(Code::invalid_argument, place_of_input(input),
+                      fmt::format("dimension {}{} is open", i, name), hint);
+    }
+    if (*dim.size < 0)
+      return error_at(Code::invalid_argument, place_of_input(input),
+                      fmt::format("dimension {} is {}", i, *dim.size), "a size is at least 0");
+  }
+  return {};
+}
+
+// Every input gets numbers for its dimensions, in the model itself.
+Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes) {
+  ops::Values inputs = std::move(TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}})).inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    graph::ValueInfo& input = model.graph->inputs[i];
+    const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
+    if (!type) return error_at(Code::unsupported, place_of_input(input), "it is no tensor");
+    TRY(check_fixed(input, inputs[i]));
+    graph::TensorType fixed = *type;
+    fixed.shape.emplace();
+    for (const ops::Dim& dim : *inputs[i].shape) fixed.shape->dims.emplace_back().value = *dim.size;
+    input.type->kind = std::move(fixed);
+    inputs[i] = ops::tensor(inputs[i].type, inputs[i].shape);
+  }
+  return inputs;
+}
+
+class FusedView final : public View {
+ public:
+  FusedView() : pool_(1), memory_(ops::Memory::make(0)) {}
+
+  Result<void> make(const Source& source, const InputShapes& shapes) {
+    model_ = source.model;
+    take_defaults(*model_.graph);
+    const ops::Values inputs = TRY(fix_shapes(model_, shapes));
+    passes::PrepareOptions options;
+    options.growth = kGrowth;
+    options.only = {"inline_functions", "constant_nodes", "fold_constants", "fold_shapes",
+                    "inline_if",        "remove_no_ops",  "remove_unused"};
+    TRY(passes::prepare(model_, options));
+    program_ = TRY(runtime::build(model_, memory_, pool_, {.purpose = runtime::Purpose::generate}));
+    shapes_.emplace(TRY(Shapes::of(*program_, inputs)));
+    view_.path = store_.text(source.path);
+    view_.name = store_.text(model_.graph->name.str());
+    view_.hash = store_.text(source.hash);
+    view_.graph = TRY(graph(*program_, {}, &*model_.graph));
+    return {};
+  }
+
+ private:
+  // `around`: numbers of the slots of the program around it. `declared`: the model's own graph, whose outputs
+  // have names that callers know.
+  Result<const anybit_graph*> graph(const Program& program, const std::vector<int>& around,
+                                    const graph::Graph* declared);
+  Result<void> check(const Program& program, int slot, const std::string& place) const;
+  Result<anybit_node> node(const Step& step, const std::vector<int>& numbers);
+
+  graph::Model model_;
+  ThreadPool pool_;
+  std::shared_ptr<ops::Memory> memory_;
+  std::unique_ptr<Program> program_;
+  std::optional<Shapes> shapes_;
+  Store store_;
+};
+
+// The slots that something uses, or makes, become values in their order.
+std::vector<int> numbers_of(const Program& program) {
+  std::vector<bool> used(program.slots.size());
+  const auto use = [&](const std::vector<int>& slots) {
+    for (const int slot : slots) {
+      if (slot >= 0) used[static_cast<std::size_t>(slot)] = true;
+    }
+  };
+  use(program.inputs);
+  use(program.outputs);
+  for (const Program::Capture& one : program.captures) use({one.inner});
+  for (const Step& step : program.steps) {
+    use(step.inputs);
+    use(step.outputs);
+    use(step.captured);
+  }
+  std::vector<int> numbers(used.size(), -1);
+  int next = 0;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) numbers[i] = next++;
+  }
+  return numbers;
+}
+
+std::vector<std::int32_t> numbered(const std::vector<int>& slots, const std::vector<int>& numbers) {
+  std::vector<std::int32_t> list;
+  for (const int slot : slots) list.push_back(slot < 0 ? -1 : numbers[static_cast<std::size_t>(slot)]);
+  return list;
+}
+
+// Names of slots; those of outputs are the graph's, though a function may have called them otherwise.
+std::vector<std::string> names_of(const Program& program, const graph::Graph* declared,
+                                  const std::vector<int>& numbers) {
+  std::vector<std::string> names(program.slots.size());
+  ValueNames taken;
+  const auto name = [&](int slot, const std::string& wanted) {
+    std::string& own = names[static_cast<std::size_t>(slot)];
+    if (own.empty()) own = taken.add(wanted);
+  };
+  for (const int slot : program.inputs) name(slot, program.slots[static_cast<std::size_t>(slot)].name);
+  for (std::size_t i = 0; declared && i < program.outputs.size(); ++i)
+    name(program.outputs[i], declared->outputs[i].name.str());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (numbers[i] >= 0) name(static_cast<int>(i), program.slots[i].name);
+  }
+  return names;
+}
+
+Result<void> FusedView::check(const Program& program, int slot, const std::string& place) const {
+  const ops::Value& value = shapes_->in(program)[static_cast<std::size_t>(slot)];
+  const std::string& name = program.slots[static_cast<std::size_t>(slot)].name;
+  if (value.type == graph::ElementType::undefined)
+    return error_at(
+        Code::unsupported, place,
+        fmt::format("'{}' is no tensor, or one whose type is not known before it runs", shown(name)),
+        "code can be generated for tensors alone");
+  const auto known = value.shape ? ops::numbers(*value.shape) : std::nullopt;
+  if (known) return {};
+  return error_at(Code::unsupported, place,
+                  fmt::format("the shape of '{}' depends on values: it is [{}]", shown(name),
+                              value.shape ? ops::to_string(*value.shape) : "…"),
+                  "code can be generated where shapes follow from those of the inputs");
+}
+
+Result<anybit_node> FusedView::node(const Step& step, const std::vector<int>& numbers) {
+  std::vector<anybit_attribute> attributes;
+  for (const graph::Attribute& one : step.node->attributes) {
+    const auto inner = std::ranges::find(step.graphs, one.name.str(), &Step::Inner::attribute);
+    const anybit_graph* graph =
+        inner == step.graphs.end() ? nullptr : TRY(this->graph(*inner->program, numbers, nullptr));
+    attributes.push_back(store_.attribute(one, graph));
+  }
+  anybit_node result{};
+  result.name = store_.text(step.node->name.str());
+  result.op = store_.text(step.descriptor->name);
+  result.domain = store_.text(step.descriptor->domain);
+  result.version = step.version;
+  result.input_count = step.inputs.size();
+  result.output_count = step.outputs.size();
+  result.attribute_count = attributes.size();
+  result.inputs = store_.list(numbered(step.inputs, numbers));
+  result.outputs = store_.list(numbered(step.outputs, numbers));
+  result.attributes = store_.list(std::move(attributes));
+  return result;
+}
+
+Result<const anybit_graph*> FusedView::graph(const Program& program, const std::vector<int>& around,
+                                             const graph::Graph* declared) {
+  const std::vector<int> numbers = numbers_of(program);
+  const std::vector<std::string> names = names_of(program, declared, numbers);
+  const ops::Values& known = shapes_->in(program);
+  auto quantization = quantization_of(program, known);
+  std::vector<anybit_value> values;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0) continue;
+    const runtime::Slot& slot = program.slots[i];
+    const bool constant = slot.is_constant && slot.value.is_array();
+    anybit_value& value = values.emplace_back(constant ? store_.value(names[i], slot.value.array)
+                                                       : store_.value(names[i], known[i]));
+    if (!quantization[i]) continue;
+    value.axis = quantization[i]->axis;
+    value.scale_count = quantization[i]->scales.size();
+    value.scales = store_.list(std::move(quantization[i]->scales));
+    if (!quantization[i]->zero_points.empty())
+      value.zero_points = store_.list(std::move(quantization[i]->zero_points));
+  }
+  std::vector<anybit_node> nodes;
+  for (const Step& step : program.steps) {
+    for (const int slot : step.outputs) {
+      if (slot >= 0) TRY(check(program, slot, step.place));
+    }
+    nodes.push_back(TRY(node(step, numbers)));
+  }
+  std::vector<std::int32_t> outer, inner;
+  for (const Program::Capture& one : program.captures) {
+    outer.push_back(around[static_cast<std::size_t>(one.outer)]);
+    inner.push_back(numbers[static_cast<std::size_t>(one.inner)]);
+  }
+  anybit_graph result{};
+  result.value_count = values.size();
+  result.node_count = nodes.size();
+  result.input_count = program.inputs.size();
+  result.output_count = program.outputs.size();
+  result.capture_count = program.captures.size();
+  result.values = store_.list(std::move(values));
+  result.nodes = store_.list(std::move(nodes));
+  result.inputs = store_.list(numbered(program.inputs, numbers));
+  result.outputs = store_.list(numbered(program.outputs, numbers));
+  result.capture_outer = store_.list(std::move(outer));
+  result.capture_inner = store_.list(std::move(inner));
+  return store_.list(std::vector{result});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<View>> fused_view(const Source& source, const InputShapes& shapes) {
+  auto view = std::make_unique<FusedView>();
+  TRY(view->make(source, shapes));
+  return std::unique_ptr<View>(std::move(view));
+}
+
+}  // namespace anybit::codegen

@@ -1,0 +1,162 @@
+#include "codegen/output.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+
+namespace anybit::codegen {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file or a folder, on the disk.
+Result<void> flush(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return system_error("cannot write", path, errno);
+  int result = 0;
+  do {
+    result = fsync(descriptor);
+  } while (result != 0 && errno == EINTR);
+  const int why = errno;
+  ::close(descriptor);
+  // EINVAL: this file system has no fsync for folders.
+  if (result != 0 && why != EINVAL) return system_error("cannot write", path, why);
+  return {};
+}
+
+}  // namespace
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  struct stat one {
+  }, other{};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+Result<Output> Output::make(const std::string& path, std::string_view extension,
+                            std::vector<std::string> kept) {
+  const fs::path whole(path);
+  if (path.empty() || path.find('\0') != std::string::npos || !whole.has_filename() ||
+      whole.filename() == "." || whole.filename() == "..")
+    return invalid_argument(fmt::format("cannot write '{}': that names no file", shown(path)));
+  Output output;
+  output.folder_ = whole.has_parent_path() ? whole.parent_path().string() : ".";
+  output.name_ = whole.filename().string();
+  output.stem_ = output.name_.ends_with(extension) && output.name_.size() > extension.size()
+                     ? output.name_.substr(0, output.name_.size() - extension.size())
+                     : whole.stem().string();
+  output.kept_ = std::move(kept);
+  TRY(output.check_target(output.name_));
+  std::string stage = output.folder_ + "/.anybit-XXXXXX";
+  if (!mkdtemp(stage.data())) return system_error("cannot write", path, errno);
+  output.stage_ = std::move(stage);
+  return output;
+}
+
+Output::Output(Output&& other) noexcept
+    : folder_(std::move(other.folder_)),
+      name_(std::move(other.name_)),
+      stem_(std::move(other.stem_)),
+      stage_(std::exchange(other.stage_, {})),
+      kept_(std::move(other.kept_)) {}
+
+Output::~Output() {
+  std::error_code ignored;
+  if (!stage_.empty()) fs::remove_all(stage_, ignored);
+}
+
+// What would be replaced: nothing, or a regular file that is not the model's.
+Result<void> Output::check_target(const std::string& name) const {
+  const std::string path = folder_ + '/' + name;
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) != 0) {
+    if (errno == ENOENT) return {};
+    return system_error("cannot write", path, errno);
+  }
+  if (S_ISDIR(there.st_mode) || (!S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode)))
+    return error_at(Code::io, {},
+                    fmt::format("cannot write '{}': it is {}", shown(path),
+                                S_ISDIR(there.st_mode) ? "a folder" : "not a regular file"));
+  const bool is_kept =
+      std::ranges::any_of(kept_, [&](const std::string& one) { return is_same_file(one, path); });
+  if (is_kept)
+    return invalid_argument(fmt::format("cannot write '{}': the model lies in it", shown(path)),
+                            "another path for what is generated");
+  // Renaming needs no right to write the old file, but whoever protected it meant it.
+  if (S_ISREG(there.st_mode) && ::access(path.c_str(), W_OK) != 0)
+    return system_error("cannot write", path, errno);
+  return {};
+}
+
+// The files that were written, checked; the one that was asked for is the last.
+Result<std::vector<Output::Move>> Output::staged_files() const {
+  std::vector<Move> files;
+  bool complete = false;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(stage_, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_regular_file() || entry.is_symlink())
+      return error_at(Code::io, {}, fmt::format("'{}' was written, which is no regular file", shown(name)));
+    if (!name.starts_with(stem_))
+      return error_at(Code::io, {}, fmt::format("'{}' was written", shown(name)),
+                      fmt::format("names begin with '{}'", shown(stem_)));
+    complete = complete || name == name_;
+    if (name != name_) files.push_back({name});
+  }
+  if (failed) return system_error("cannot read", stage_, failed.value());
+  if (!complete) return error_at(Code::io, {}, fmt::format("'{}' was not written", shown(name_)));
+  files.push_back({name_});
+  return files;
+}
+
+Result<void> Output::move(Move& file) const {
+  const std::string from = stage_ + '/' + file.name, to = folder_ + '/' + file.name;
+  // An old file takes the new one's place, and so can come back.
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    file.exchanged = true;
+    return {};
+  }
+  // ENOENT: there was none. Other errors: the file system cannot exchange.
+  if (::rename(from.c_str(), to.c_str()) == 0) return {};
+  return system_error("cannot write", to, errno);
+}
+
+void Output::undo(const std::vector<Move>& moved) const {
+  for (const Move& one : moved) {
+    const std::string from = stage_ + '/' + one.name, to = folder_ + '/' + one.name;
+    if (one.exchanged) {
+      renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE);
+    } else {
+      ::unlink(to.c_str());
+    }
+  }
+}
+
+Result<void> Output::commit() {
+  auto files = TRY(staged_files());
+  for (const Move& one : files) {
+    TRY(check_target(one.name));
+    TRY(flush(stage_ + '/' + one.name));
+  }
+  std::vector<Move> moved;
+  for (Move& one : files) {
+    auto done = move(one);
+    if (!done.ok()) {
+      undo(moved);
+      return done;
+    }
+    moved.push_back(one);
+  }
+  return flush(folder_);
+}
+
+}  // namespace anybit::codegen
