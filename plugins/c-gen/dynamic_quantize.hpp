@@ -1,0 +1,32 @@
+// Codes and parameters of a float tensor, chosen from its own range.
+#pragma once
+
+#include "quantized.hpp"
+
+namespace anybit::cgen {
+
+// int32_t dynamic_quantize(const float *x, uint8_t *codes, int32_t count, float *scale): the zero point.
+inline void need_dynamic_quantize(Node& node) {
+  need_to_code(node);
+  node.helper(
+      "dynamic_quantize",
+      R"(static int32_t dynamic_quantize(const float *x, uint8_t *codes, int32_t count, float *scale) {
+  float low = 0, high = 0, point, step;
+  int32_t zero;
+  for (int32_t i = 0; i < count; ++i) {
+    low = x[i] < low ? x[i] : low;
+    high = x[i] > high ? x[i] : high;
+  }
+  step = low == high ? 1.0f : (high - low) / 255.0f;
+  point = -low / step;
+  zero = to_code(point == point ? point : 0, 0.0f, 255.0f, 0);
+  for (int32_t i = 0; i < count; ++i) {
+    const float real = x[i] / step;
+    codes[i] = (uint8_t)to_code(real == real ? real : 0, (float)-zero, (float)(255 - zero), zero);
+  }
+  *scale = step;
+  return zero;
+})");
+}
+
+}  // namespace anybit::cgen

@@ -1,0 +1,103 @@
+// QLinearConv and ConvInteger: which way they are generated.
+#include "integer_conv.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace anybit::cgen {
+namespace {
+
+template <class T>
+std::vector<T> for_channels(const Node& node, std::vector<T> numbers, std::int64_t count,
+                            std::string_view what) {
+  const auto size = static_cast<std::size_t>(count);
+  if (numbers.size() == 1) numbers.resize(size, numbers[0]);
+  if (numbers.size() != size) node.refuse("{}: {} for {} channels", what, numbers.size(), count);
+  return numbers;
+}
+
+std::vector<std::int32_t> whole_for_channels(const Node& node, std::size_t i, std::int64_t count,
+                                             std::string_view what) {
+  std::vector<std::int32_t> numbers{0};
+  if (node.has(i)) {
+    numbers.clear();
+    for (const std::int64_t one : node.integers_in(i, what))
+      numbers.push_back(static_cast<std::int32_t>(one));
+  }
+  return for_channels(node, std::move(numbers), count, what);
+}
+
+// Whether a sum may leave 32 bits: from the weights themselves if they are known.
+bool is_wide(const Node& node, const IntegerConv& conv) {
+  const Value &x = node.in(conv.x), &w = node.in(conv.w);
+  const std::int64_t most_x = std::max(x.info().high - conv.x_zero, conv.x_zero - x.info().low);
+  std::vector<std::int64_t> weights;
+  if (w.constant()) weights = node.integers_in(conv.w, "the weights");
+  for (std::int64_t o = 0; o < conv.groups * conv.outputs; ++o) {
+    const auto c = static_cast<std::size_t>(o);
+    std::int64_t sum = 0;
+    for (std::int64_t k = 0; k < conv.depth(); ++k)
+      sum += weights.empty()
+                 ? 255
+                 : std::abs(weights[static_cast<std::size_t>(o * conv.depth() + k)] - conv.w_zero[c]);
+    const std::int64_t bias = conv.quantized ? std::abs(std::int64_t{conv.bias[c]}) : 0;
+    if (sum * most_x + bias > INT32_MAX) return true;
+  }
+  return false;
+}
+
+Window three_axes(Window space) {
+  space.insert(space.begin(), 3 - space.size(), WindowAxis{});
+  return space;
+}
+
+IntegerConv read(const Node& node, std::size_t x_zero, std::size_t w, std::size_t w_zero, bool quantized) {
+  const Value &x = node.in(0), &weight = node.in(w);
+  if (!is_byte(x) || !is_byte(weight))
+    node.refuse("the types are {} and {}", x.info().name, weight.info().name);
+  if (x.rank() < 3 || x.rank() > 5) node.refuse("a tensor of rank {}", x.rank());
+  IntegerConv conv{.x = 0, .w = w, .quantized = quantized};
+  conv.batch = x.dims[0];
+  conv.groups = node.integer("group", 1);
+  conv.channels = weight.dims[1];
+  conv.outputs = weight.dims[0] / conv.groups;
+  conv.space = three_axes(window_of(node, x, node.out(), Dims(weight.dims.begin() + 2, weight.dims.end())));
+  conv.x_zero = node.integer_in(x_zero, "the zero point", 0);
+  const std::int64_t all = weight.dims[0];
+  conv.w_zero = whole_for_channels(node, w_zero, all, "the weights' zero points");
+  if (quantized) {
+    conv.bias = whole_for_channels(node, 8, all, "the bias");
+    conv.y_zero = node.integer_in(7, "the result's zero point", 0);
+    const double x_scale = node.float_in(1, "the scale", 1),
+                 y_scale = node.float_in(6, "the result's scale", 1);
+    for (const float scale : for_channels(node, node.floats_in(4, "the weights' scales"), all, "scales"))
+      conv.factors.push_back(static_cast<float>(x_scale * static_cast<double>(scale) / y_scale));
+  }
+  conv.wide = is_wide(node, conv);
+  return conv;
+}
+
+constexpr std::int64_t kMostTaps = 32;  // that are written out
+
+void emit(Node& node, const IntegerConv& conv) {
+  if (node.out().count() == 0) return;
+  const bool simple =
+      node.small() || node.quick() || conv.wide || !conv.flat() || !node.in(conv.w).constant();
+  if (simple) return emit_direct_conv(node, conv);
+  if (conv.channels == 1 && conv.groups > 1 && conv.quantized && conv.taps() <= kMostTaps)
+    return emit_depthwise_conv(node, conv);
+  emit_tiled_conv(node, conv);
+}
+
+void qlinear_conv(Node& node) { emit(node, read(node, 2, 3, 5, true)); }
+void conv_integer(Node& node) { emit(node, read(node, 2, 1, 3, false)); }
+
+}  // namespace
+
+std::span<const Descriptor> integer_conv_descriptors() {
+  static const Descriptor all[] = {{.op = "ConvInteger", .emit = conv_integer},
+                                   {.op = "QLinearConv", .emit = qlinear_conv}};
+  return all;
+}
+
+}  // namespace anybit::cgen

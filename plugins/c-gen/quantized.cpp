@@ -1,0 +1,74 @@
+#include "quantized.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace anybit::cgen {
+
+Quantization quantization_at(const Node& node, std::size_t scale, std::size_t zero_point) {
+  return {node.float_in(scale, "a scale", 1), node.integer_in(zero_point, "a zero point", 0)};
+}
+
+bool is_byte(const Value& value) { return value.type == Element::uint8 || value.type == Element::int8; }
+bool is_signed(const Value& value) { return value.info().low < 0; }
+
+std::string_view short_name(const Value& value) {
+  switch (value.type) {
+    case Element::int8:
+    case Element::int4:
+    case Element::int2:
+      return "s8";
+    case Element::uint8:
+    case Element::uint4:
+    case Element::uint2:
+      return "u8";
+    case Element::int16:
+      return "s16";
+    case Element::uint16:
+      return "u16";
+    case Element::int32:
+      return "s32";
+    default:
+      return "f32";
+  }
+}
+
+void need_to_code(Node& node) {
+  // The bounds are whole numbers, so clamping before rounding gives the same. Adding 1.5 * 2^23 rounds half
+  // to even, whatever is below 2^22.
+  node.helper("to_code", R"(static inline int32_t to_code(float real, float low, float high, int32_t zero) {
+  real = real > low ? real : low;
+  real = real < high ? real : high;
+  return (int32_t)(real + 12582912.0f) - 12582912 + zero;
+})");
+}
+
+std::string code_arguments(std::int64_t zero_point, const ElementInfo& type) {
+  return fmt::format("{}, {}, {}", literal(static_cast<float>(type.low - zero_point)),
+                     literal(static_cast<float>(type.high - zero_point)), zero_point);
+}
+
+std::string to_code(Node& node, std::string_view real, std::int64_t zero_point, const ElementInfo& type) {
+  need_to_code(node);
+  return fmt::format("({})to_code({}, {})", type.c, real, code_arguments(zero_point, type));
+}
+
+std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type) {
+  if (std::isnan(x)) return zero_point;
+  const double whole = std::nearbyint(static_cast<double>(x)) + static_cast<double>(zero_point);
+  return static_cast<std::int64_t>(
+      std::clamp(whole, static_cast<double>(type.low), static_cast<double>(type.high)));
+}
+
+void emit_look_up(Node& node, const std::string& table, const std::string& x, const std::string& y,
+                  std::int64_t count) {
+  node.helper("look_up",
+              R"(static void look_up(const uint8_t *table, const void *from, void *to, int32_t count) {
+  const uint8_t *x = (const uint8_t *)from;
+  uint8_t *y = (uint8_t *)to;
+  for (int32_t i = 0; i < count; ++i) y[i] = table[x[i]];
+})");
+  node.line("look_up({}, {}, {}, {});", table, x, y, count);
+}
+
+}  // namespace anybit::cgen

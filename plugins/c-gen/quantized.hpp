@@ -1,0 +1,51 @@
+// Whole numbers that stand for real ones: their parameters, and how generated code rounds to them. The bits
+// are those of anybit's kernels: docs/formats.md#requantization.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "node.hpp"
+
+namespace anybit::cgen {
+
+struct Quantization {
+  float scale = 1;
+  std::int64_t zero_point = 0;
+};
+// Of a whole tensor, from constant inputs; the zero point may be left out.
+Quantization quantization_at(const Node& node, std::size_t scale, std::size_t zero_point);
+
+bool is_byte(const Value& value);  // uint8 or int8
+bool is_signed(const Value& value);
+std::string_view short_name(const Value& value);  // "u8": for names of helpers
+
+// An expression: `real` (a float expression, not NaN) rounded half to even, plus the zero point, clamped to
+// the type's range.
+std::string to_code(Node& node, std::string_view real, std::int64_t zero_point, const ElementInfo& type);
+// The same as arguments of helpers: the clamp's ends before the zero point is added, and the zero point.
+std::string code_arguments(std::int64_t zero_point, const ElementInfo& type);
+void need_to_code(
+    Node& node);  // the helper itself: int32_t to_code(float real, float low, float high, int32_t zero)
+
+// clamp(round(x) + zero_point); NaN is the zero point.
+std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type);
+
+// A function of one 8-bit tensor to another as a table by code (int8: by the byte's bits).
+template <class F>
+std::array<std::uint8_t, 256> byte_table(const ElementInfo& type, Quantization in, Quantization out,
+                                         const F& f) {
+  std::array<std::uint8_t, 256> table{};
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::int64_t code = type.low < 0 && byte > type.high ? byte - 256 : byte;
+    const float x = static_cast<float>(code - in.zero_point) * in.scale;
+    table[static_cast<std::size_t>(byte)] =
+        static_cast<std::uint8_t>(rounded(f(x) / out.scale, out.zero_point, type));
+  }
+  return table;
+}
+// y[i] = table[x[i]], for `count` elements.
+void emit_look_up(Node& node, const std::string& table, const std::string& x, const std::string& y,
+                  std::int64_t count);
+
+}  // namespace anybit::cgen

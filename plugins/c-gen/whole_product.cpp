@@ -1,0 +1,168 @@
+#include "whole_product.hpp"
+
+#include <algorithm>
+
+#include "nest.hpp"
+#include "numbers.hpp"
+#include "tiles.hpp"
+
+namespace anybit::cgen {
+namespace {
+
+// Shapes as MatMul has them: vectors are matrices of one row or column.
+struct Sizes {
+  std::int64_t m = 1, n = 1, k = 1;
+  Dims a_batch = {}, b_batch = {}, batch = {};
+};
+
+Sizes sizes_of(const Node& node, const WholeProduct& product) {
+  const Dims &a = node.in(product.a).dims, &b = node.in(product.b).dims;
+  if (a.empty() || b.empty()) node.refuse("a product of single numbers");
+  Sizes s;
+  s.k = product.trans_a ? a[a.size() - 2] : a.back();
+  if (a.size() > 1) s.m = product.trans_a ? a.back() : a[a.size() - 2];
+  if (b.size() > 1) s.n = product.trans_b ? b[b.size() - 2] : b.back();
+  if (a.size() > 2) s.a_batch.assign(a.begin(), a.end() - 2);
+  if (b.size() > 2) s.b_batch.assign(b.begin(), b.end() - 2);
+  const std::size_t rank = std::max(s.a_batch.size(), s.b_batch.size());
+  for (std::size_t i = 0; i < rank; ++i) {
+    const auto at = [&](const Dims& dims) {
+      return i + dims.size() < rank ? std::int64_t{1} : dims[i + dims.size() - rank];
+    };
+    s.batch.push_back(at(s.a_batch) == 1 ? at(s.b_batch) : at(s.a_batch));
+  }
+  return s;
+}
+
+std::int64_t largest(const ElementInfo& type, const Term& zero) {
+  return zero.none() ? std::max(type.high, -type.low) : type.high - type.low;
+}
+
+bool is_wide(const Node& node, const WholeProduct& product, std::int64_t k) {
+  const std::int64_t a = largest(info(product.a_type), product.a_zero);
+  const std::int64_t b = largest(node.in(product.b).info(), product.b_zero);
+  return a * b > (INT32_MAX - product.largest_bias) / std::max<std::int64_t>(k, 1);
+}
+
+// `sum` as an element of the output.
+std::string finished(Node& node, const WholeProduct& product, std::string_view sum) {
+  const Value& out = node.out();
+  if (out.type == Element::int32) return fmt::format("(int32_t){}", sum);
+  std::string real = product.bias.none() ? fmt::format("(float){}", sum)
+                                         : fmt::format("(float)({} + {})", sum, product.bias.expression);
+  real += fmt::format(" * {}", product.factor.expression);
+  if (is_integer(out)) return to_code(node, real, product.y_zero, out.info());
+  return product.addend.none() ? real : fmt::format("{} + {}", real, product.addend.expression);
+}
+
+std::string store_at(Node& node, const std::string& index, const std::string& value) {
+  return store(node, node.out(), node.y(), index, value);
+}
+
+void emit_plain(Node& node, const WholeProduct& product, const Sizes& s, bool wide) {
+  const std::string a = product.a_codes.empty() ? node.x(product.a) : product.a_codes, b = node.x(product.b);
+  Dims matrices{s.batch};
+  const auto batch_strides = [&](const Dims& dims, std::int64_t size) {
+    Dims strides = spread_strides(dims, s.batch);
+    for (std::int64_t& one : strides) one *= size;
+    return strides;
+  };
+  const Nest nest(s.batch, {{batch_strides(s.batch, s.m * s.n)},
+                            {batch_strides(s.a_batch, s.m * s.k)},
+                            {batch_strides(s.b_batch, s.k * s.n)}});
+  nest.open(node);
+  node.loop("row", s.m);
+  node.loop("column", s.n);
+  node.line("{} sum = 0;", wide ? "int64_t" : "int32_t");
+  node.loop("k", s.k);
+  const auto less = [&](const std::string& array, const std::string& index, const Term& zero) {
+    const std::string element = fmt::format("{}{}[{}]", wide ? "(int64_t)" : "", array, index);
+    return zero.none() ? element : fmt::format("({} - {})", element, zero.expression);
+  };
+  const std::string a_index =
+      fmt::format("{} + {}", nest.at(1),
+                  product.trans_a ? fmt::format("k * {} + row", s.m) : fmt::format("row * {} + k", s.k));
+  const std::string b_index = fmt::format(
+      "{} + {}", nest.at(2),
+      product.trans_b ? fmt::format("column * {} + k", s.k) : fmt::format("k * {} + column", s.n));
+  node.line("sum += {} * {};", less(a, a_index, product.a_zero), less(b, b_index, product.b_zero));
+  node.end();
+  node.line("{}", store_at(node, fmt::format("{} + row * {} + column", nest.at(0), s.n),
+                           finished(node, product, "sum")));
+  node.end();
+  node.end();
+  nest.close(node);
+}
+
+// A constant matrix in panels of 16 columns, pairs of rows side by side.
+std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, std::int64_t depth) {
+  const auto codes = node.integers_in(product.b, "the weights");
+  const std::int64_t panels = (s.n + kTileColumns - 1) / kTileColumns;
+  std::string bytes(static_cast<std::size_t>(panels * depth * kTileColumns), '\0');
+  for (std::int64_t k = 0; k < s.k; ++k) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      const std::int64_t at =
+          j / kTileColumns * depth * kTileColumns + (k / 2 * kTileColumns + j % kTileColumns) * 2 + k % 2;
+      bytes[static_cast<std::size_t>(at)] =
+          static_cast<char>(codes[static_cast<std::size_t>(product.trans_b ? j * s.k + k : k * s.n + j)]);
+    }
+  }
+  return node.array(node.in(product.b).type, bytes.data(), static_cast<std::int64_t>(bytes.size()));
+}
+
+void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s) {
+  const Value& b = node.in(product.b);
+  Value a = node.in(product.a);
+  a.type = product.a_type;
+  const std::string left = product.a_codes.empty() ? node.x(product.a) : product.a_codes;
+  const std::string widen = need_widen(node, a), tile = need_byte_tile(node, b);
+  const std::int64_t depth = (s.k + 1) / 2 * 2;
+  std::int64_t rows = s.m;
+  for (const std::int64_t one : s.batch) rows *= one;
+  const std::int64_t height = std::min(rows, kTileRows) == 1 ? 1 : kTileRows;
+  const std::string wide = node.scratch("int16_t", height * depth);
+  const std::string panels = panels_of(node, product, s, depth);
+  node.line("const int32_t a_zero = {};", product.a_zero.none() ? "0" : product.a_zero.expression);
+  node.open("for (int32_t first = 0; first < {}; first += {})", rows, height);
+  node.line("const int32_t filled = {0} - first < {1} ? {0} - first : {1};", rows, height);
+  node.line("{}({} + first * {}, {}, filled, {}, {}, {}, &a_zero, 0);", widen, left, s.k, wide, height, s.k,
+            depth);
+  if (!product.b_zero.none()) {
+    node.line("int32_t totals[{}] = {{0}};", height);
+    node.loop("r", height);
+    node.line("for (int32_t k = 0; k < {1}; ++k) totals[r] += {0}[r * {1} + k];", wide, depth);
+    node.end();
+  }
+  node.open("for (int32_t panel = 0; panel < {}; panel += {})", s.n, kTileColumns);
+  node.line("const int32_t wanted = {0} - panel < {1} ? {0} - panel : {1};", s.n, kTileColumns);
+  node.line("int32_t sums[{}];", height * kTileColumns);
+  node.line("{}({} + panel * {}, {}, {}, {}, sums);", tile, panels, depth, wide, height, depth);
+  node.open("for (int32_t r = 0; r < filled; ++r)");
+  node.open("for (int32_t j = 0; j < wanted; ++j)");
+  node.line("const int32_t row = first + r, column = panel + j;");
+  if (product.b_zero.none()) {
+    node.line("const int32_t sum = sums[r * {} + j];", kTileColumns);
+  } else {
+    node.line(
+        "const int32_t sum = (int32_t)((uint32_t)sums[r * {} + j] - (uint32_t)totals[r] * (uint32_t){});",
+        kTileColumns, product.b_zero.expression);
+  }
+  node.line("{}", store_at(node, fmt::format("row * {} + column", s.n), finished(node, product, "sum")));
+  for (int i = 0; i < 4; ++i) node.end();
+}
+
+}  // namespace
+
+void emit_whole_product(Node& node, const WholeProduct& product) {
+  const Sizes s = sizes_of(node, product);
+  if (node.out().count() == 0) return;
+  const bool wide = is_wide(node, product, s.k);
+  const Value& b = node.in(product.b);
+  const bool bytes = is_byte(b) && (product.a_type == Element::int8 || product.a_type == Element::uint8);
+  const bool tiled = bytes && !wide && b.constant() && b.rank() == 2 && !product.trans_a && !node.small() &&
+                     !node.quick() && product.a_zero.by == Term::By::all && s.k > 0;
+  if (tiled) return emit_tiled(node, product, s);
+  emit_plain(node, product, s, wide);
+}
+
+}  // namespace anybit::cgen
