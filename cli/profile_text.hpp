@@ -11,8 +11,5 @@ namespace anybit::cli {
 // Tables by operator and by node, the slowest first. `runs`: profiles of the same model; times are the best
 // of each node.
 std::string to_text(const std::vector<RunProfile>& runs);
-std::string to_json(const std::vector<RunProfile>& runs);
-// Events for chrome://tracing.
-std::string to_trace(const std::vector<RunProfile>& runs);
 
 }  // namespace anybit::cli

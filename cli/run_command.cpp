@@ -9,6 +9,7 @@
 #include <set>
 
 #include "anybit/executor.hpp"
+#include "anybit/profile.hpp"
 #include "command.hpp"
 #include "model_inputs.hpp"
 #include "options.hpp"
@@ -155,7 +156,7 @@ std::string json_of(const Executor& executor, const Inputs& inputs, const Outcom
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
     json["outputs"][executor.outputs()[i].name] = {{"type", type_text(outcome.outputs[i])}};
   }
-  if (options.profile) json["nodes"] = Json::parse(to_json(warm(outcome.profiles)));
+  if (options.profile) json["nodes"] = Json::parse(profile_json(warm(outcome.profiles)));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -174,7 +175,7 @@ Result<void> run(Options& options) {
     if (!written.ok()) return written;
   }
   if (!options.trace.empty()) {
-    auto written = write_text(options.trace, to_trace(outcome->profiles));
+    auto written = write_text(options.trace, profile_trace(outcome->profiles));
     if (!written.ok()) return written;
     outcome->written.push_back(options.trace);
   }
