@@ -7,7 +7,6 @@
 
 #include "base/guard.hpp"
 #include "ops/convert.hpp"
-#include "runtime/executor.hpp"
 
 namespace anybit::calibrate {
 namespace {
@@ -196,7 +195,8 @@ void Gathering::work(const runtime::Executor& executor) {
     looker.glances.assign(watched_.size(), {});
     // Whoever waits for this sample's turn must hear of any failure.
     auto ended = guarded([&]() -> Result<void> {
-      TRY(executor.run(sample->inputs, nullptr, &looker));
+      auto outputs = TRY(executor.run(sample->inputs, nullptr, &looker));
+      if (options_.outputs) options_.outputs(std::move(outputs));
       done(sample->number, std::move(looker.glances));
       return {};
     });
@@ -221,6 +221,13 @@ Result<std::vector<Statistics>> gather(std::shared_ptr<const graph::Model> model
   const auto executor = TRY(runtime::Executor::make(std::move(model), prepared));
   Gathering gathering(watched, next, options, pool.threads());
   pool.run(pool.threads(), 1, [&](std::int64_t, std::int64_t) { gathering.work(*executor); });
+  return gathering.finish();
+}
+
+Result<std::vector<Statistics>> gather(const runtime::Executor& executor, const std::vector<Watched>& watched,
+                                       const NextSample& next, const GatherOptions& options) {
+  Gathering gathering(watched, next, options, 1);
+  gathering.work(executor);
   return gathering.finish();
 }
 

@@ -12,7 +12,7 @@
 
 #include "calibrate/statistics.hpp"
 #include "graph/model.hpp"
-#include "ops/array.hpp"
+#include "runtime/executor.hpp"
 
 namespace anybit::calibrate {
 
@@ -34,6 +34,8 @@ struct GatherOptions {
   std::function<std::string(std::int64_t number)> sample_name = {};
   // Told how many samples are done, each time one is; by one thread at a time.
   std::function<void(std::int64_t done)> progress = {};
+  // Given what the model made of each sample; by the thread that ran it.
+  std::function<void(std::vector<ops::Datum> outputs)> outputs = {};
 };
 
 // In the order of `watched`. Values that are no real numbers have no statistics (count 0), nor do those that
@@ -42,5 +44,8 @@ struct GatherOptions {
 Result<std::vector<Statistics>> gather(std::shared_ptr<const graph::Model> model,
                                        const std::vector<Watched>& watched, const NextSample& next,
                                        const GatherOptions& options = {});
+// The same on the calling thread, with an executor that watches these values.
+Result<std::vector<Statistics>> gather(const runtime::Executor& executor, const std::vector<Watched>& watched,
+                                       const NextSample& next, const GatherOptions& options = {});
 
 }  // namespace anybit::calibrate

@@ -1,7 +1,5 @@
 #include "anybit/calibrate.hpp"
 
-#include <set>
-
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
@@ -10,50 +8,13 @@
 #include "calibrate/ranges_file.hpp"
 #include "calibrate/table.hpp"
 #include "onnx/content_hash.hpp"
-#include "ops/infer.hpp"
-#include "passes/masks.hpp"
 #include "session/model_access.hpp"
 #include "session/ranges.hpp"
 #include "session/sample_stream.hpp"
-#include "session/value.hpp"
+#include "session/watched_values.hpp"
 
 namespace anybit {
 namespace {
-
-using graph::ElementType;
-
-bool may_be_real(ElementType type) {
-  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16 ||
-         type == ElementType::float64 || type == ElementType::undefined;
-}
-
-// Inputs and results of nodes, in all graphs; those that are known to be no real numbers are left out.
-Result<std::vector<calibrate::Watched>> real_values(const graph::Model& model, bool bins) {
-  const ops::Inference facts = TRY(ops::infer(model));
-  std::set<std::string> names;  // graphs side by side may use the same ones
-  for (const ops::GraphFacts& one : facts.graphs) {
-    std::set<std::string> constants;
-    for (const graph::Tensor& tensor : one.graph->initializers) constants.insert(tensor.name.str());
-    for (const graph::ValueInfo& input : one.graph->inputs) {
-      const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
-      const bool real = may_be_real(type ? type->element_type() : ElementType::undefined);
-      if (real && constants.count(input.name.str()) == 0) names.insert(input.name.str());
-    }
-  }
-  for (const ops::NodeFacts& one : facts.nodes) {
-    for (std::size_t i = 0; i < one.node->outputs.size(); ++i) {
-      const bool known = i < one.outputs.size();
-      if (one.node->outputs[i].empty() || (known && !may_be_real(one.outputs[i].type))) continue;
-      if (one.node->op_type == "Constant") continue;
-      names.insert(one.node->outputs[i]);
-    }
-  }
-  std::set<std::string> masks;
-  for (const ops::GraphFacts& one : facts.graphs) masks.merge(passes::masks_in(*one.graph));
-  std::vector<calibrate::Watched> watched;
-  for (const std::string& name : names) watched.push_back({name, bins, masks.count(name) != 0});
-  return watched;
-}
 
 Ranges::Tensor tensor_of(const std::string& name, const calibrate::Statistics& one) {
   return {.name = name,
@@ -146,7 +107,7 @@ Result<Ranges> calibrate_model(const Model& model, Samples& samples,
     if (!(options.momentum >= 0 && options.momentum <= 1))
       return invalid_argument(fmt::format("a momentum of {}", options.momentum), "0 to 1");
     const graph::Model& inner = ModelAccess::content(model).model;
-    const auto watched = TRY(real_values(inner, options.bins));
+    const auto watched = TRY(watched_values(inner, options.bins));
     SampleStream stream(samples);
     auto found = TRY(calibrate::gather(
         // Not owned: the caller's model lives longer.
