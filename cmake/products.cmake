@@ -9,7 +9,8 @@ target_compile_features(anybit INTERFACE cxx_std_20)
 anybit_links(links)
 target_link_libraries(anybit PRIVATE ${links} protobuf::libprotobuf-lite)
 # Never unloaded: the handler of SIGBUS (src/base/sigbus_guard.cpp) stays installed as long as the process lives.
-target_link_options(anybit PRIVATE -Wl,-z,nodelete)
+target_link_options(anybit PRIVATE -Wl,-z,nodelete -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/anybit.map)
+set_target_properties(anybit PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/anybit.map)
 set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                                         EXPORT_NAME anybit)
 
