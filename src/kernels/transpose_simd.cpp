@@ -149,11 +149,13 @@ HWY_EXPORT(Transpose16);
 HWY_EXPORT(Transpose32);
 HWY_EXPORT(Transpose64);
 
-#define ANYBIT_TRANSPOSE(NAME, T)                                                           \
-  template <>                                                                               \
-  void transpose<T>(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, \
-                    std::int64_t rows, std::int64_t columns) {                              \
-    HWY_DYNAMIC_DISPATCH(NAME)(from, from_stride, to, to_stride, rows, columns);            \
+// A specialisation does not take the compiler's word for what is hidden.
+#define ANYBIT_TRANSPOSE(NAME, T)                                                                         \
+  template <>                                                                                             \
+  __attribute__((visibility("hidden"))) void transpose<T>(const T* from, std::int64_t from_stride, T* to, \
+                                                          std::int64_t to_stride, std::int64_t rows,      \
+                                                          std::int64_t columns) {                         \
+    HWY_DYNAMIC_DISPATCH(NAME)(from, from_stride, to, to_stride, rows, columns);                          \
   }
 ANYBIT_TRANSPOSE(Transpose8, std::uint8_t)
 ANYBIT_TRANSPOSE(Transpose16, std::uint16_t)

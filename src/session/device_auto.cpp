@@ -1,0 +1,87 @@
+// run_with_auto_compilation: from runs of the float model to the quantized one, and to generated code; and
+// finding again, after a restart, what was made.
+#include "anybit/calibrate.hpp"
+#include "anybit/version.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "session/device_record.hpp"
+#include "session/device_session.hpp"
+
+namespace anybit {
+namespace {
+
+constexpr std::string_view kDefaultRecipe = "int8";
+// Ranges are saved after so many runs: a device that is switched off loses no more than these.
+constexpr std::int64_t kSaveEvery = 16;
+
+}  // namespace
+
+// What an earlier session made, as far as it is still what this one would make.
+Result<void> DeviceSession::adopt(const std::string& generator, anybit_preference preference) {
+  const std::string path = TRY(kept_file(".compiled.json"));
+  const auto record = path.empty() ? std::nullopt : load_record(path);
+  if (!record || record->version != version().text || record->model != *TRY(hash()) ||
+      record->recipe != recipe_text_ || record->quantized != quantized_file())
+    return {};
+  auto model = Model::load(record->quantized);
+  const auto found = model.ok() ? content_hash(*model) : std::string();
+  if (!found.ok() || *found != record->quantized_hash) return {};
+  quantized_ = TRY(make_quantized(record->quantized, std::move(model).value()));
+  executor_.reset();
+  const bool named = generated_path_.empty() || record->generated == generated_path_;
+  if (generator.empty() || record->generator != generator || record->preference != preference || !named)
+    return {};
+  const auto code = file_hash(record->generated);
+  if (!code.ok() || *code != record->generated_hash) return {};
+  auto generated =
+      GeneratedModel::load(quantized_->model, generator, record->generated, codegen_options(preference));
+  if (generated.ok()) generated_ = std::move(generated).value();
+  return {};
+}
+
+Result<void> DeviceSession::note_compiled() {
+  const std::string path = TRY(kept_file(".compiled.json"));
+  if (path.empty() || quantized_->path.empty()) return {};
+  DeviceRecord record;
+  record.version = std::string(version().text);
+  record.model = *TRY(hash());
+  record.recipe = recipe_text_;
+  record.quantized = quantized_->path;
+  record.quantized_hash = TRY(content_hash(quantized_->model));
+  if (generated_) {
+    record.generator = generated_->generator();
+    record.preference = generated_->preference();
+    record.generated = generated_->path();
+    record.generated_hash = TRY(file_hash(record.generated));
+  }
+  return save_record(record, path);
+}
+
+Result<void> DeviceSession::run_auto(std::int64_t threshold, const std::string& generator,
+                                     anybit_preference preference) {
+  if (threshold < 1)
+    return invalid_argument(fmt::format("a threshold of {} runs", threshold), "at least one");
+  if (!recipe_) TRY(set_recipe(std::string(kDefaultRecipe)));
+  if (!quantized_ && !looked_for_record_) {
+    TRY(adopt(generator, preference));
+    looked_for_record_ = true;
+  }
+  const auto compiled = [&] {
+    return quantized_ && (generator.empty() || (generated_ && generated_->generator() == generator));
+  };
+  if (compiled()) return run();
+  if (quantized_) {
+    TRY(run());
+  } else {
+    TRY(run_and_gather());
+    state_ = State::ran;
+    const std::int64_t runs = TRY(TRY(ranges())->runs());
+    if (runs < threshold) return runs % kSaveEvery == 0 ? ranges_->save() : Result<void>();
+    TRY(quantize());
+  }
+  if (!compiled()) TRY(codegen(generator, preference));
+  state_ = State::ran;
+  return note_compiled();
+}
+
+}  // namespace anybit

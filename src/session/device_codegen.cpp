@@ -1,0 +1,185 @@
+#include "session/device_codegen.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "ops/infer.hpp"
+#include "ops/number.hpp"
+#include "session/device_session.hpp"
+#include "session/model_access.hpp"
+#include "session/port.hpp"
+
+namespace anybit {
+namespace {
+
+constexpr std::string_view kOwnBackend = "cpu";
+constexpr std::string_view kEnding = "-gen";
+
+// Names with ';' between; ',' does, too.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(";,", at), text.size());
+    if (end > at) names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+Result<std::vector<std::byte>> memory_for(const Port& port) {
+  const graph::ElementTypeInfo* info = graph::find_element_type(port.element_type);
+  const auto count = element_count(port.dims);
+  const auto bytes = info && count
+                         ? checked_mul(*count, static_cast<std::int64_t>(ops::element_bytes(info->type)))
+                         : std::nullopt;
+  if (!bytes || *bytes < 0 || port.element_type == "string")
+    return error_at(Code::unsupported, {}, fmt::format("no backend gives {}", port.type));
+  return std::vector<std::byte>(static_cast<std::size_t>(*bytes));
+}
+
+}  // namespace
+
+std::string GeneratedModel::backend_name(const std::string& generator) {
+  return generator.ends_with(kEnding) ? generator.substr(0, generator.size() - kEnding.size()) : generator;
+}
+
+// The shapes of the outputs follow from those of the inputs.
+Result<void> GeneratedModel::learn_ports(const Model& model, const CodegenOptions& options) {
+  const graph::Model& inner = ModelAccess::content(model).model;
+  inputs_ = input_ports(inner);
+  for (Port& port : inputs_) {
+    const auto shape = options.shapes.find(port.name);
+    if (shape != options.shapes.end()) port.dims = shape->second;
+  }
+  const ops::Inference facts = TRY(ops::infer(inner, {options.shapes, {}}));
+  for (std::size_t i = 0; i < inner.graph->outputs.size(); ++i) {
+    Port port = port_of(inner.graph->outputs[i], true);
+    if (facts.outputs[i].shape) {
+      port.dims.clear();
+      for (const ops::Dim& dim : *facts.outputs[i].shape) port.dims.push_back(dim.size.value_or(-1));
+    }
+    if (!facts.outputs[i].shape || std::ranges::count(port.dims, -1) != 0)
+      return error_at(Code::unsupported, fmt::format("output '{}'", shown(port.name)),
+                      "its shape depends on values, and a backend needs to know it");
+    outputs_.push_back(std::move(port));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<GeneratedModel>> GeneratedModel::load(const Model& model, const std::string& generator,
+                                                             const std::string& path,
+                                                             const CodegenOptions& options) {
+  auto made = std::make_shared<GeneratedModel>();
+  made->generator_ = generator;
+  made->preference_ = options.preference;
+  made->path_ = path;
+  auto plugin = TRY(codegen::Plugin::find(generator, options.folders));
+  if (!plugin->table().load) return made;
+  TRY(made->learn_ports(model, options));
+  made->backend_ = TRY(codegen::Backend::load(std::move(plugin), path));
+  return made;
+}
+
+Result<std::vector<Value>> GeneratedModel::run(const std::map<std::string, Value>& inputs) {
+  std::vector<anybit_tensor> in, out;
+  const auto tensor = [](const std::string& type, const std::vector<std::int64_t>& dims, const void* data,
+                         std::size_t bytes) {
+    return anybit_tensor{type.c_str(), static_cast<std::int32_t>(dims.size()), dims.data(),
+                         const_cast<void*>(data), bytes};
+  };
+  for (const Port& port : inputs_) {
+    const auto found = inputs.find(port.name);
+    const std::string place = fmt::format("input '{}'", shown(port.name));
+    if (found == inputs.end())
+      return error_at(Code::invalid_argument, place, "nothing is given", "generated code needs every input");
+    const Array& array = found->second.tensor;
+    if (array.dims != port.dims)
+      return error_at(Code::invalid_argument, place,
+                      fmt::format("shape [{}] is given", fmt::join(array.dims, ", ")),
+                      fmt::format("the code was generated for [{}]", fmt::join(port.dims, ", ")));
+    in.push_back(tensor(array.type, array.dims, array.bytes.data(), array.bytes.size()));
+  }
+  std::vector<std::vector<std::byte>> memory;
+  for (const Port& port : outputs_) {
+    memory.push_back(TRY(memory_for(port)));
+    out.push_back(tensor(port.element_type, port.dims, memory.back().data(), memory.back().size()));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    TRY(backend_->run(in, out));
+  }
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    values.emplace_back(
+        TRY(Array::from_bytes(outputs_[i].element_type, std::move(memory[i]), outputs_[i].dims)));
+  return values;
+}
+
+CodegenOptions DeviceSession::codegen_options(anybit_preference preference) const {
+  CodegenOptions options{.preference = preference};
+  if (!plugin_folder_.empty()) options.folders.push_back(plugin_folder_);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const Port& port = inputs_[i];
+    if (port.has_rank && std::ranges::count(port.dims, -1) == 0) continue;
+    auto dims = input_dims(i);
+    if (dims.ok()) options.shapes[port.name] = std::move(dims).value();
+  }
+  return options;
+}
+
+Result<void> DeviceSession::set_plugin_folder(const std::string& folder) {
+  if (!folder.empty() && folder.front() != '/')
+    return error_at(Code::unsafe_path, {}, fmt::format("'{}' is a relative path", shown(folder)),
+                    "the absolute path of a folder");
+  plugin_folder_ = folder;
+  return {};
+}
+
+Result<void> DeviceSession::codegen(const std::string& generator, anybit_preference preference) {
+  if (preference < ANYBIT_PREFER_DEFAULT || preference > ANYBIT_PREFER_COMPILE_TIME)
+    return invalid_argument(fmt::format("there is no preference {}", static_cast<int>(preference)),
+                            "one of ANYBIT_PREFER_…");
+  const Model& model = quantized_ ? quantized_->model : *model_;
+  const CodegenOptions options = codegen_options(preference);
+  const std::string path = TRY(generate_code(model, generator, generated_path_, options));
+  generated_ = TRY(GeneratedModel::load(model, generator, path, options));
+  if (state_ == State::ran) state_ = State::prepared;
+  return {};
+}
+
+Result<void> DeviceSession::set_backends(const std::string& text) {
+  std::vector<std::string> names = split(text);
+  std::vector<std::string> there{std::string(kOwnBackend)};
+  const bool others = std::ranges::any_of(names, [](const std::string& one) { return one != kOwnBackend; });
+  if (others) {
+    for (const GeneratorInfo& one : list_generators(codegen_options(ANYBIT_PREFER_DEFAULT).folders)) {
+      if (one.backend) there.push_back(GeneratedModel::backend_name(one.name));
+    }
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::count(there, name) == 0)
+      return error_at(Code::not_found, {}, fmt::format("there is no backend '{}'", shown(name)),
+                      fmt::format("those that are there: {}", fmt::join(there, ", ")));
+  }
+  backends_ = std::move(names);
+  return {};
+}
+
+bool DeviceSession::may_run(std::string_view backend) const {
+  return backends_.empty() || std::ranges::count(backends_, backend) != 0;
+}
+
+bool DeviceSession::runs_generated() const {
+  return generated_ && generated_->runs() && may_run(GeneratedModel::backend_name(generated_->generator()));
+}
+
+Result<void> DeviceSession::check_backend() const {
+  if (runs_generated() || may_run(kOwnBackend)) return {};
+  return error_at(Code::invalid_state, {},
+                  fmt::format("none of the backends {} can run the model", fmt::join(backends_, ", ")),
+                  "anybit_codegen with the backend's generator before, or 'cpu' among them");
+}
+
+}  // namespace anybit

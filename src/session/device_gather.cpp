@@ -1,0 +1,74 @@
+#include "session/device_gather.hpp"
+
+#include <set>
+
+#include "base/try.hpp"
+#include "passes/prepare.hpp"
+#include "session/model_access.hpp"
+#include "session/watched_values.hpp"
+
+namespace anybit {
+namespace {
+
+using calibrate::Watched;
+
+// Quantization prepares the model first, and that makes values which the model as it was does not have: those
+// of functions that are put in place, those that get a name of their own.
+Result<std::vector<Watched>> further_values(const graph::Model& prepared, const std::vector<Watched>& known) {
+  std::set<std::string> names;
+  for (const Watched& one : known) names.insert(one.name);
+  std::vector<Watched> further;
+  for (Watched& one : TRY(watched_values(prepared, true))) {
+    if (names.count(one.name) == 0) further.push_back(std::move(one));
+  }
+  return further;
+}
+
+Result<std::vector<ops::Datum>> look(const runtime::Executor& executor, const std::vector<Watched>& watched,
+                                     const std::map<std::string, ops::Datum>& inputs,
+                                     std::map<std::string, calibrate::Statistics>& tensors) {
+  std::vector<ops::Datum> outputs;
+  bool given = false;
+  const auto once = [&]() -> Result<std::optional<std::map<std::string, ops::Datum>>> {
+    if (std::exchange(given, true)) return std::optional<std::map<std::string, ops::Datum>>();
+    return std::optional(inputs);
+  };
+  const auto take = [&](std::vector<ops::Datum> made) { outputs = std::move(made); };
+  auto statistics = TRY(calibrate::gather(executor, watched, once, {.outputs = take}));
+  for (std::size_t i = 0; i < watched.size(); ++i) tensors[watched[i].name] = std::move(statistics[i]);
+  return outputs;
+}
+
+}  // namespace
+
+Result<Gatherer::Part> Gatherer::part_of(std::shared_ptr<const graph::Model> model,
+                                         std::vector<Watched> watched, int threads) {
+  runtime::ExecutorOptions options{.threads = threads};
+  for (const Watched& one : watched) options.watch.push_back(one.name);
+  auto executor = TRY(runtime::Executor::make(model, options));
+  return Part{std::move(model), std::move(watched), std::move(executor)};
+}
+
+Result<Gatherer> Gatherer::make(const Model& model, int threads) {
+  const auto held = std::make_shared<Model>(model);
+  const std::shared_ptr<const graph::Model> inner(held, &ModelAccess::content(*held).model);
+  std::vector<Watched> watched = TRY(watched_values(*inner, true));
+  auto prepared = std::make_shared<graph::Model>(*inner);
+  TRY(passes::prepare(*prepared));
+  std::vector<Watched> further = TRY(further_values(*prepared, watched));
+  Gatherer gatherer;
+  gatherer.parts_.push_back(TRY(part_of(inner, std::move(watched), threads)));
+  if (!further.empty()) gatherer.parts_.push_back(TRY(part_of(prepared, std::move(further), threads)));
+  return gatherer;
+}
+
+Result<Gatherer::Seen> Gatherer::run(const std::map<std::string, ops::Datum>& inputs) const {
+  Seen seen;
+  for (const Part& part : parts_) {
+    auto outputs = TRY(look(*part.executor, part.watched, inputs, seen.tensors));
+    if (&part == &parts_.front()) seen.outputs = std::move(outputs);
+  }
+  return seen;
+}
+
+}  // namespace anybit

@@ -1,0 +1,36 @@
+// A float model that is looked at while it runs: what ANYBIT_GATHER_RANGES does.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "anybit/model.hpp"
+#include "calibrate/gather.hpp"
+
+namespace anybit {
+
+class Gatherer {
+ public:
+  static Result<Gatherer> make(const Model& model, int threads);
+
+  struct Seen {
+    std::vector<ops::Datum> outputs;
+    std::map<std::string, calibrate::Statistics> tensors;  // of this run alone
+  };
+  Result<Seen> run(const std::map<std::string, ops::Datum>& inputs) const;
+
+ private:
+  struct Part {
+    std::shared_ptr<const graph::Model> model;
+    std::vector<calibrate::Watched> watched;
+    std::unique_ptr<runtime::Executor> executor;
+  };
+  static Result<Part> part_of(std::shared_ptr<const graph::Model> model,
+                              std::vector<calibrate::Watched> watched, int threads);
+
+  std::vector<Part> parts_;  // the first has the outputs
+};
+
+}  // namespace anybit

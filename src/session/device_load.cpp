@@ -1,0 +1,112 @@
+// A session's model: loaded, shared, prepared; and where the files that belong to it are.
+#include <filesystem>
+
+#include "anybit/calibrate.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "session/device_session.hpp"
+#include "session/model_access.hpp"
+#include "session/port.hpp"
+
+namespace anybit {
+
+Result<void> DeviceSession::take(Model model, std::string path) {
+  const graph::Model& inner = ModelAccess::content(model).model;
+  std::vector<Port> inputs = input_ports(inner), outputs;
+  for (const graph::ValueInfo& one : inner.graph->outputs) outputs.push_back(port_of(one, true));
+  std::vector<Buffer> input_buffers(inputs.size()), output_buffers(outputs.size());
+  Grids grids{input_grids(inner, inputs), output_grids(inner, outputs)};
+  model_ = std::move(model);
+  path_ = std::move(path);
+  inputs_ = std::move(inputs);
+  outputs_ = std::move(outputs);
+  input_buffers_ = std::move(input_buffers);
+  output_buffers_ = std::move(output_buffers);
+  grids_ = std::move(grids);
+  state_ = State::loaded;
+  return {};
+}
+
+Result<void> DeviceSession::load_file(const std::string& path) {
+  auto model = Model::load(path);
+  if (model.ok()) return take(std::move(model).value(), path);
+  if (model.error().text().find(path) != std::string::npos) return std::move(model).error();
+  return std::move(model).error().within(path);
+}
+
+Result<void> DeviceSession::load_bytes(std::span<const std::byte> bytes) {
+  return take(TRY(Model::from_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()})), {});
+}
+
+Result<void> DeviceSession::share(const DeviceSession& other) {
+  if (!other.executor_ && !other.quantized_)
+    return error_at(Code::invalid_state, {}, "the other session has no prepared model to share",
+                    "anybit_prepare with the other session before");
+  std::string hash = other.hash_;
+  std::optional<Executor> executor = other.executor_;
+  std::optional<Quantized> quantized = other.quantized_;
+  TRY(take(*other.model_, other.path_));
+  hash_ = std::move(hash);
+  threads_ = other.threads_;
+  executor_ = std::move(executor);
+  quantized_ = std::move(quantized);
+  generated_ = other.generated_;
+  state_ = State::prepared;
+  return {};
+}
+
+Result<void> DeviceSession::set_threads(int threads) {
+  if (threads < 0 || threads > 1024)
+    return invalid_argument(fmt::format("{} threads", threads), "1 to 1024, or 0 for one per core");
+  threads_ = threads;
+  return {};
+}
+
+Result<void> DeviceSession::set_workspace(std::optional<std::string> folder) {
+  std::error_code error;
+  if (folder && !folder->empty() && !std::filesystem::is_directory(*folder, error))
+    return error_at(Code::not_found, {}, fmt::format("'{}' is no folder", shown(*folder)),
+                    "the path of a folder that exists");
+  workspace_ = std::move(folder);
+  ranges_.reset();
+  return {};
+}
+
+Result<Executor> DeviceSession::executor_for(const Model& model) const {
+  return Executor::make(model, {.threads = threads_});
+}
+
+DeviceSession::Grids DeviceSession::grids_of(const Model& model) const {
+  const graph::Model& inner = ModelAccess::content(model).model;
+  return {input_grids(inner, inputs_), output_grids(inner, outputs_)};
+}
+
+Result<void> DeviceSession::prepare() {
+  if (state_ != State::loaded) return {};
+  if (!quantized_) executor_ = TRY(executor_for(*model_));
+  state_ = State::prepared;
+  return {};
+}
+
+Result<const std::string*> DeviceSession::hash() {
+  if (hash_.empty()) hash_ = TRY(content_hash(*model_));
+  return &hash_;
+}
+
+Result<std::string> DeviceSession::kept_file(const std::string& suffix) {
+  if (workspace_ && workspace_->empty()) return std::string();
+  if (!workspace_)
+    return path_.empty() ? path_ : std::filesystem::path(path_).replace_extension(suffix).string();
+  std::filesystem::path name = std::filesystem::path(path_).filename();
+  // A model without a file is known by its content.
+  if (name.empty()) name = TRY(hash())->substr(0, 16);
+  return (*workspace_ / name.replace_extension(suffix)).string();
+}
+
+anybit_model_kind DeviceSession::in_use() const {
+  if (config_ & ANYBIT_GATHER_RANGES) return ANYBIT_MODEL_FLOAT;
+  if (runs_generated()) return ANYBIT_MODEL_GENERATED;
+  return quantized_ ? ANYBIT_MODEL_QUANTIZED : ANYBIT_MODEL_FLOAT;
+}
+
+}  // namespace anybit

@@ -1,0 +1,95 @@
+// Quantizing a session's model from what was gathered, and going on with the result.
+#include <filesystem>
+
+#include "anybit/samples.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "session/device_session.hpp"
+#include "session/ranges.hpp"
+
+namespace anybit {
+namespace {
+
+// One word is the name of a preset.
+Result<Recipe> recipe_of(const std::string& text) {
+  const bool word = text.find_first_of(" \t\n:{") == std::string::npos;
+  return word ? Recipe::preset(text) : Recipe::from_text(text, "recipe");
+}
+
+Result<void> check_not_same(const std::string& a, const std::string& b) {
+  std::error_code error;
+  if (!std::filesystem::equivalent(a, b, error) || error) return {};
+  return invalid_argument(fmt::format("'{}' is the float model itself", shown(a)), "another path");
+}
+
+// Without ranges there may be no need for any. If there is, it is `missing` that was wrong.
+Result<Quantization> quantized_without(const Model& model, const Recipe& recipe, const Error& missing,
+                                       const QuantizeOptions& options) {
+  bool asked = false;
+  auto none = TRY(Samples::from([&]() -> Result<std::optional<Sample>> {
+    asked = true;
+    return missing;
+  }));
+  auto result = quantize(model, recipe, &none, options);
+  if (asked) return missing;
+  return result;
+}
+
+}  // namespace
+
+Result<void> DeviceSession::set_recipe(const std::string& text) {
+  Recipe recipe = TRY(recipe_of(text));
+  std::string copy = text;
+  recipe_ = std::move(recipe);
+  recipe_text_ = std::move(copy);
+  return {};
+}
+
+std::string DeviceSession::quantized_file() const {
+  if (!quantized_path_.empty() || path_.empty()) return quantized_path_;
+  return std::filesystem::path(path_).replace_extension(".q.onnx").string();
+}
+
+const char* DeviceSession::quantized_path() const {
+  return quantized_ && !quantized_->path.empty() ? quantized_->path.c_str() : nullptr;
+}
+
+Result<DeviceSession::Quantized> DeviceSession::make_quantized(std::string path, Model model) const {
+  Executor executor = TRY(executor_for(model));
+  Grids grids = grids_of(model);
+  return Quantized{std::move(path), std::move(model), std::move(executor), std::move(grids)};
+}
+
+Result<void> DeviceSession::quantize() {
+  if (!recipe_)
+    return error_at(Code::invalid_state, {}, "nobody has said how to quantize",
+                    "anybit_set_quantization_type or anybit_set_quantization_recipe before");
+  const std::string path = quantized_file();
+  if (!path.empty() && !path_.empty()) TRY(check_not_same(path, path_));
+  DeviceRanges* const gathered = TRY(ranges());
+  TRY(gathered->save());
+  auto all = gathered->all();
+  if (!all.ok() && all.error().code != Code::invalid_state) return std::move(all).error();
+  QuantizeOptions options;
+  options.threads = threads_;
+  std::optional<Ranges> known;
+  if (all.ok()) {
+    known = RangesAccess::make(std::move(all).value());
+    options.ranges = &*known;
+  }
+  auto result = known ? anybit::quantize(*model_, *recipe_, nullptr, options)
+                      : quantized_without(*model_, *recipe_, all.error(), options);
+  Model made = TRY(std::move(result)).model;
+  if (!path.empty()) {
+    auto saved = made.save(path);
+    if (!saved.ok()) return std::move(saved).error().within(path);
+    made = TRY(Model::load(path));
+  }
+  quantized_ = TRY(make_quantized(path, std::move(made)));
+  generated_.reset();
+  executor_.reset();
+  state_ = State::prepared;
+  return {};
+}
+
+}  // namespace anybit

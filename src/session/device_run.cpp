@@ -1,0 +1,107 @@
+// Running a session's model, and what runs leave behind: ranges, times.
+#include "anybit/profile.hpp"
+#include "base/atomic_file.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "session/device_session.hpp"
+#include "session/value.hpp"
+
+namespace anybit {
+namespace {
+
+constexpr std::uint32_t kConfigs = ANYBIT_GATHER_RANGES | ANYBIT_PROFILE | ANYBIT_TRACE;
+constexpr std::size_t kLongestTrace = 100'000;  // runs
+
+}  // namespace
+
+Result<DeviceRanges*> DeviceSession::ranges() {
+  if (!ranges_) {
+    std::string path = TRY(kept_file(".ranges.json"));
+    ranges_.emplace(*TRY(hash()), std::move(path));
+  }
+  return &*ranges_;
+}
+
+Result<void> DeviceSession::run_and_gather() {
+  DeviceRanges* const ranges = TRY(this->ranges());
+  if (!gatherer_) gatherer_ = TRY(Gatherer::make(*model_, threads_));
+  std::map<std::string, ops::Datum> inputs;
+  const auto values = TRY(input_values());
+  for (const auto& [name, value] : values) inputs.emplace(name, TRY(to_datum(value)));
+  Gatherer::Seen seen = TRY(gatherer_->run(inputs));
+  std::vector<Value> outputs;
+  for (const ops::Datum& one : seen.outputs) outputs.push_back(to_value(one));
+  TRY(deliver(outputs));
+  profiled_ = false;
+  return ranges->add(std::move(seen.tensors));
+}
+
+Result<void> DeviceSession::run_in_use() {
+  TRY(check_backend());
+  if (runs_generated()) {
+    TRY(deliver(TRY(generated_->run(TRY(input_values())))));
+    profiled_ = false;
+    return {};
+  }
+  const Executor& executor = quantized_ ? quantized_->executor : *executor_;
+  const bool profiled = (config_ & (ANYBIT_PROFILE | ANYBIT_TRACE)) != 0;
+  const auto inputs = TRY(input_values());
+  RunProfile profile;
+  const auto outputs = TRY(executor.run(inputs, profiled ? &profile : nullptr));
+  if (config_ & ANYBIT_TRACE && trace_.size() < kLongestTrace) trace_.push_back(profile);
+  TRY(deliver(outputs));
+  profiled_ = profiled;
+  last_profile_ = std::move(profile);
+  return {};
+}
+
+Result<void> DeviceSession::run() {
+  if (config_ & ANYBIT_GATHER_RANGES) {
+    TRY(run_and_gather());
+  } else {
+    TRY(run_in_use());
+  }
+  state_ = State::ran;
+  return {};
+}
+
+Result<void> DeviceSession::set_config(std::uint32_t config) {
+  if ((config & ~kConfigs) != 0 || config == 0)
+    return invalid_argument(fmt::format("there is no config {}", config),
+                            "ANYBIT_GATHER_RANGES, ANYBIT_PROFILE, ANYBIT_TRACE, joined by |");
+  if (config & ANYBIT_TRACE && TRY(kept_file(".trace.json")).empty())
+    return invalid_argument("there is no place for a trace", "anybit_set_workspace before");
+  config_ |= config;
+  return {};
+}
+
+Result<void> DeviceSession::save_trace() {
+  if (trace_.empty()) return {};
+  AtomicFile file = TRY(AtomicFile::create(TRY(kept_file(".trace.json"))));
+  TRY(file.write(profile_trace(trace_)));
+  TRY(file.commit());
+  trace_.clear();
+  return {};
+}
+
+Result<void> DeviceSession::save_all() {
+  if (ranges_) TRY(ranges_->save());
+  return save_trace();
+}
+
+Result<void> DeviceSession::reset_config() {
+  TRY(save_all());
+  config_ = 0;
+  gatherer_.reset();
+  return {};
+}
+
+Result<const char*> DeviceSession::profile() {
+  if (!profiled_)
+    return error_at(Code::invalid_state, {}, "the last run kept no times",
+                    "anybit_set_execute_config with ANYBIT_PROFILE before a run by anybit itself");
+  profile_text_ = profile_json({last_profile_});
+  return profile_text_.c_str();
+}
+
+}  // namespace anybit

@@ -1,0 +1,150 @@
+// A session on a device: what include/anybit/anybit.h promises, with results in place of statuses. The C
+// functions (device_api.cpp) look at the state first; each part here has a file of its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "anybit/anybit.h"
+#include "anybit/executor.hpp"
+#include "anybit/quantize.hpp"
+#include "session/device_codegen.hpp"
+#include "session/device_gather.hpp"
+#include "session/device_grid.hpp"
+#include "session/device_ranges.hpp"
+#include "session/device_record.hpp"
+
+namespace anybit {
+
+class DeviceSession {
+ public:
+  enum class State { created, loaded, prepared, ran };
+  State state() const { return state_; }
+
+  // device_load.cpp
+  Result<void> load_file(const std::string& path);
+  Result<void> load_bytes(std::span<const std::byte> bytes);
+  Result<void> share(const DeviceSession& other);
+  Result<void> prepare();
+  Result<void> set_threads(int threads);
+  Result<void> set_workspace(std::optional<std::string> folder);
+
+  // device_ports.cpp
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+  Result<anybit_tensor_info> input_info(std::size_t index) const;
+  Result<anybit_tensor_info> output_info(std::size_t index) const;
+  Result<void> set_input_shape(std::size_t index, std::span<const std::int64_t> dims);
+  Result<void> set_input(std::size_t index, anybit_type type, const void* buffer, std::size_t length);
+  Result<void> set_output(std::size_t index, anybit_type type, void* buffer, std::size_t length);
+
+  // device_run.cpp
+  Result<void> run();
+  Result<void> set_config(std::uint32_t config);
+  Result<void> reset_config();
+  Result<const char*> profile();
+  // What is not saved yet.
+  Result<void> save_all();
+
+  Result<DeviceRanges*> ranges();
+
+  // device_quantize.cpp
+  Result<void> set_recipe(const std::string& text);
+  void set_quantized_path(std::string path) { quantized_path_ = std::move(path); }
+  Result<void> quantize();
+  const char* quantized_path() const;
+
+  // device_codegen.cpp
+  Result<void> set_plugin_folder(const std::string& folder);
+  void set_generated_path(std::string path) { generated_path_ = std::move(path); }
+  Result<void> codegen(const std::string& generator, anybit_preference preference);
+  Result<void> set_backends(const std::string& names);
+  const char* generated_path() const { return generated_ ? generated_->path().c_str() : nullptr; }
+
+  // device_auto.cpp; `generator` is empty if no code is wanted.
+  Result<void> run_auto(std::int64_t threshold, const std::string& generator, anybit_preference preference);
+
+  anybit_model_kind in_use() const;
+
+ private:
+  // The caller's memory for an input or output; the bytes of inputs are only read.
+  struct Buffer {
+    anybit_type type = ANYBIT_TYPE_NONE;
+    std::byte* bytes = nullptr;  // null: there is none
+    std::size_t length = 0;
+    std::vector<std::int64_t> dims;  // inputs: as it was set; outputs: as the last run made it
+    bool has_dims = false;
+  };
+  struct Grids {
+    std::vector<Grid> inputs, outputs;
+  };
+  struct Quantized {
+    std::string path;  // empty: it is in memory only
+    Model model;
+    Executor executor;
+    Grids grids;
+  };
+
+  Result<void> take(Model model, std::string path);
+  // A file that belongs to the model: "model.ranges.json" in the workspace. Empty if nothing is kept.
+  Result<std::string> kept_file(const std::string& suffix);
+  Result<const std::string*> hash();
+  Result<Executor> executor_for(const Model& model) const;
+  Grids grids_of(const Model& model) const;
+  // What codes mean, of the quantized model if there is one.
+  const Grids& grids() const { return quantized_ ? quantized_->grids : grids_; }
+
+  Result<std::vector<std::int64_t>> input_dims(std::size_t index) const;
+  Result<Value> input_value(std::size_t index) const;
+  Result<std::map<std::string, Value>> input_values() const;
+  Result<void> check_output(std::size_t index, const Value& value) const;
+  void write_output(std::size_t index, const Value& value) const;
+  Result<void> deliver(const std::vector<Value>& values);
+
+  Result<void> run_and_gather();
+  Result<void> run_in_use();
+  Result<void> save_trace();
+
+  Result<Quantized> make_quantized(std::string path, Model model) const;
+  std::string quantized_file() const;
+  CodegenOptions codegen_options(anybit_preference preference) const;
+  bool may_run(std::string_view backend) const;
+  bool runs_generated() const;
+  // An error if nobody who may run the model can.
+  Result<void> check_backend() const;
+
+  Result<void> adopt(const std::string& generator, anybit_preference preference);
+  Result<void> note_compiled();
+
+  State state_ = State::created;
+  int threads_ = 0;
+  std::optional<std::string> workspace_;  // nothing: beside the model; empty: nowhere
+  std::optional<Recipe> recipe_;
+  std::string recipe_text_;  // that it was made from
+  std::string quantized_path_, generated_path_, plugin_folder_;
+  std::vector<std::string> backends_;  // that may run; empty: all
+
+  std::optional<Model> model_;  // as it was loaded
+  std::string path_;            // empty: it came from memory
+  std::string hash_;            // of its content, once somebody asked
+  std::vector<Port> inputs_, outputs_;
+  Grids grids_;
+  std::vector<Buffer> input_buffers_, output_buffers_;
+  std::optional<Executor> executor_;
+  std::optional<Quantized> quantized_;
+  std::shared_ptr<GeneratedModel> generated_;  // from the one above, or from the float model
+  bool looked_for_record_ = false;
+
+  std::uint32_t config_ = 0;
+  std::optional<Gatherer> gatherer_;
+  std::optional<DeviceRanges> ranges_;
+  bool profiled_ = false;  // the last run
+  RunProfile last_profile_;
+  std::string profile_text_;
+  std::vector<RunProfile> trace_;
+};
+
+}  // namespace anybit

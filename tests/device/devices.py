@@ -1,0 +1,48 @@
+"""Programs in C that use the library on a model of digits, and what they need."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+DIGITS = ROOT / "examples" / "digits"
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
+
+
+def compiled(build: Path, folder: Path, name: str, *flags) -> Path:
+    """The program of tests/device/NAME.c, built against the library as strict C99."""
+    library = (build / "lib").resolve()
+    program = folder / name
+    command = ["gcc", *STRICT, f"-I{ROOT}/include", str(HERE / f"{name}.c"), "-o", str(program), *flags, f"-L{library}",
+               "-lanybit", f"-Wl,-rpath,{library}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def generator(folder: Path) -> Path:
+    """A folder with the generator abc-gen."""
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(["gcc", *STRICT, "-fPIC", "-shared", f"-I{ROOT}/include", str(HERE / "abc_gen.c"), "-o",
+                           str(folder / "libabc-gen.so")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def run(*words, code=0, **environment) -> str:
+    """What the program prints; `stdin` is what it reads."""
+    text = environment.pop("stdin", "")
+    done = subprocess.run([str(word) for word in words], input=text, capture_output=True, text=True, timeout=300,
+                          env=os.environ | {key: str(value) for key, value in environment.items()})
+    assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout if code == 0 else done.stderr
+
+
+def pictures(path: Path, count=100) -> Path:
+    """Test pictures as raw floats, normalized as the network wants them."""
+    pixels = np.load(DIGITS / "test_images.npy")[:count].astype(np.float32)
+    ((pixels / np.float32(255) - np.float32(0.1307)) / np.float32(0.3081)).tofile(path)
+    return path
