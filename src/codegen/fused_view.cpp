@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.hpp"
 #include "base/try.hpp"
+#include "codegen/plain_rounding.hpp"
 #include "codegen/quantization.hpp"
 #include "codegen/store.hpp"
 #include "codegen/view.hpp"
@@ -77,9 +78,11 @@ class FusedView final : public View {
   Result<void> make(const Source& source, const InputShapes& shapes) {
     model_ = source.model;
     take_defaults(*model_.graph);
+    make_rounding_plain(model_);
     const ops::Values inputs = TRY(fix_shapes(model_, shapes));
     passes::PrepareOptions options;
     options.growth = kGrowth;
+    options.keep_narrow = true;
     options.only = {"inline_functions", "constant_nodes", "fold_constants", "fold_shapes",
                     "inline_if",        "remove_no_ops",  "remove_unused"};
     TRY(passes::prepare(model_, options));

@@ -18,7 +18,8 @@ using graph::Node;
 using graph::Tensor;
 
 constexpr std::int64_t kMemory = std::int64_t{1} << 30;  // for all values of one graph that are looked at
-constexpr std::int64_t kLarger = 256;  // times what one value may grow: all of them together
+constexpr std::int64_t kNarrow = 1024;  // bytes by which a Cast may make a constant larger that is to stay
+constexpr std::int64_t kLarger = 256;   // times what one value may grow: all of them together
 
 class Folder {
  public:
@@ -57,11 +58,12 @@ class Folder {
     std::int64_t sum = 0;
     for (const std::string& name : node.inputs) sum += name.empty() ? 0 : replaced_bytes(name);
     // Weights that are kept in a smaller type: quantization wants to see them.
-    return is(node, "Cast") ? 4 * sum : sum;
+    return is(node, "Cast") && !options_.keep_narrow ? 4 * sum : sum;
   }
 
   bool fits(const Node& node, std::int64_t bytes) const {
-    return bytes <= replaced_by(node) + options_.growth;
+    const bool narrow = options_.keep_narrow && is(node, "Cast");
+    return bytes <= replaced_by(node) + (narrow ? std::min(options_.growth, kNarrow) : options_.growth);
   }
 
   // Too large as far as can be told before it is computed.

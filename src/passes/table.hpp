@@ -18,6 +18,8 @@ struct PassOptions {
   std::set<std::string, std::less<>> keep;  // names of nodes that stay as they are: a rule names them
   // Bytes by which a constant may be larger than the constants that it replaces.
   std::int64_t growth = std::int64_t{1} << 20;
+  // Constants that a Cast makes larger stay as they are stored, unless they are small.
+  bool keep_narrow = false;
 
   bool keeps(const graph::Node& node) const {
     return !node.name.empty() && keep.find(node.name.str()) != keep.end();

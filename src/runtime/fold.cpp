@@ -13,6 +13,7 @@ using ops::Array;
 // Results beyond this are computed anew in each run rather than kept, unless their inputs are as large.
 constexpr std::int64_t kLargest = std::int64_t{64} << 20;
 constexpr std::int64_t kSmall = std::int64_t{64} << 10;  // the same for Fold::small
+constexpr std::int64_t kNarrow = 1024;                   // and for a Cast there: weights in a smaller type
 
 // Packed weights: their results are kept, however large, rather than decoded in each run.
 bool is_decode(const Step& step) { return is(step, "Decode", "ai.anybit"); }
@@ -20,6 +21,7 @@ bool is_decode(const Step& step) { return is(step, "Decode", "ai.anybit"); }
 bool can_fold(const Program& program, const Step& step, Fold what) {
   if (!step.descriptor->pure || !step.graphs.empty()) return false;
   if (what != Fold::all && step.descriptor->name == "DequantizeLinear") return false;
+  if (is(step, "TableDecode", "ai.anybit")) return false;  // made to stay
   if ((what == Fold::all_but_weights || what == Fold::small) && is_decode(step)) return false;
   return std::ranges::all_of(step.inputs, [&](int slot) {
     return slot < 0 || program.slots[static_cast<std::size_t>(slot)].is_constant;
@@ -35,7 +37,7 @@ bool fold(Program& program, std::size_t index, Context& context, Fold what) {
   const Step& step = program.steps[index];
   if (!context.run_step(index).ok()) return false;
   const std::int64_t times = what == Fold::small ? 1 : 4;
-  std::int64_t before = what == Fold::small ? kSmall : kLargest, after = 0;
+  std::int64_t before = what != Fold::small ? kLargest : is(step, "Cast") ? kNarrow : kSmall, after = 0;
   for (const int slot : step.inputs) before += slot >= 0 ? times * bytes_of(context.slot(slot)) : 0;
   for (const int slot : step.outputs) {
     if (slot < 0) continue;

@@ -82,12 +82,9 @@ Json dump(const anybit_graph& graph) {
 
 int generate(const anybit_view* view, const anybit_codegen_options* options, const char* path,
              anybit_text* error) {
-  Json json{{"path", view->path},
-            {"name", view->name},
-            {"hash", view->hash},
-            {"preference", static_cast<int>(options->preference)},
-            {"settings", Json::object()},
-            {"graph", dump(*view->graph)}};
+  Json json{{"path", view->path},         {"name", view->name},
+            {"hash", view->hash},         {"preference", static_cast<int>(options->preference)},
+            {"settings", Json::object()}, {"graph", dump(*view->graph)}};
   for (size_t i = 0; i < options->setting_count; ++i)
     json["settings"][options->setting_names[i]] = options->setting_texts[i];
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace);
