@@ -33,6 +33,8 @@ docs:  ## Bring the generated parts of docs/ up to date
 	@scripts/setup python
 	@.venv/bin/python scripts/make_docs build/release/bin/anybit
 	@.venv/bin/python tests/conformance/backend.py --write
+	@cmake --build --preset release -j $(JOBS) --target c-gen codegen_library
+	@.venv/bin/python tests/codegen/node_cases.py --write
 
 test:  ## Run all tests: format, build, unit tests, a sanitizer subset, Python tests
 	@scripts/test $(JOBS)

@@ -42,6 +42,13 @@ if(NOT ANYBIT_CODECS_ONLY)
   target_link_libraries(executor_library PRIVATE anybit_with_passes anybit_with_onnx)
 endif()
 
+# Code generation for tests in Python.
+if(NOT ANYBIT_CODECS_ONLY)
+  add_library(codegen_library SHARED ${PROJECT_SOURCE_DIR}/tests/codegen/codegen_library.cpp)
+  target_compile_options(codegen_library PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(codegen_library PRIVATE anybit)
+endif()
+
 # The functions of ai.anybit, in models, for tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(portable_library SHARED ${PROJECT_SOURCE_DIR}/tests/portable/portable_library.cpp)

@@ -172,6 +172,11 @@ Body& Node::body(std::string_view name) {
 
 void Node::emit(Body& body) { unit_.emit_graph(*body.graph, body.values, *out_); }
 
+std::string Node::pointer(const Value& value) {
+  return value.constant() ? unit_.constant(value)
+                          : fmt::format("(({} *){})", value.c(), unit_.address(value));
+}
+
 void Node::hold(const Value& value) { unit_.hold(value, first_step_); }
 
 anybit_preference Node::preference() const { return unit_.preference(); }

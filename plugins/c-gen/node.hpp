@@ -101,8 +101,9 @@ class Node {
   void helper(std::string_view name, std::string_view text);
 
   // ---- Graphs inside a node (Place::inside).
-  Body& body(std::string_view attribute);  // emits nothing yet; its values are told by the body
-  void emit(Body& body);                   // writes the calls of its nodes here
+  Body& body(std::string_view attribute);   // emits nothing yet; its values are told by the body
+  void emit(Body& body);                    // writes the calls of its nodes here
+  std::string pointer(const Value& value);  // to an output of it, once it is emitted
   // Keeps a value's memory as long as the node runs: what goes from one turn of a loop to the next.
   void hold(const Value& value);
 
@@ -144,8 +145,7 @@ struct Body {
   const anybit_graph* graph = nullptr;
   std::vector<Value> values;
   std::vector<const Value*> inputs, outputs;
-  // Pointers to them, for Place::inside.
-  std::vector<std::string> x, y;
+  std::vector<std::string> x;  // pointers to the inputs, to be written to
 };
 
 // Numbers as C writes them: "1.5f", "INFINITY", "-3".

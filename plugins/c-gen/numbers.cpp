@@ -48,7 +48,7 @@ constexpr std::string_view kWriteBrain = R"(static uint16_t brain_of_float(float
 })";
 
 // How the 8- and 4-bit floats end: kind 0 has one NaN beyond its largest number, 1 infinity and NaN, 2 one
-// NaN in place of minus zero, 3 neither.
+// NaN in place of minus zero, 3 neither: what is no number becomes minus zero.
 constexpr std::string_view kReadSmall =
     R"(static float small_to_float(uint8_t code, int exponents, int mantissas, int bias, int kind) {
   const int top = (1 << exponents) - 1, full = (1 << mantissas) - 1;
@@ -68,7 +68,7 @@ constexpr std::string_view kWriteSmall =
   const int largest = kind == 0 ? all - 1 : kind == 1 ? infinite - 1 : all;
   const int sign = signbit(number) ? 1 << (exponents + mantissas) : 0;
   int exponent, code;
-  if (number != number) return (uint8_t)(kind == 2 ? all + 1 : sign | all);
+  if (number != number) return (uint8_t)(kind >= 2 ? all + 1 : sign | all);
   if (fabsf(number) == INFINITY) {
     code = all + 1;
   } else {
@@ -168,6 +168,12 @@ std::string_view wrapping(const Value& value) { return value.info().bytes == 8 ?
 
 std::string load(Node& node, const Value& value, std::string_view pointer, std::string_view index) {
   const std::string element = fmt::format("{}[{}]", pointer, index);
+  if (is_integer(value) && value.info().bits < 8) {
+    // Callers leave anything above the bits that count.
+    const int half = 1 << (value.info().bits - 1);
+    return is_unsigned(value) ? fmt::format("({} & {})", element, 2 * half - 1)
+                              : fmt::format("((({} & {}) ^ {}) - {})", element, 2 * half - 1, half, half);
+  }
   return value.info().kind == Kind::small_real ? decoded(node, value.type, element) : element;
 }
 

@@ -1,4 +1,6 @@
 // The C file, and for large models the files that hold its constants.
+#include <cctype>
+
 #include "constants.hpp"
 #include "files.hpp"
 
@@ -31,11 +33,30 @@ std::string constants_of(const Unit& unit) {
   return text;
 }
 
+bool mentions(std::string_view text, std::string_view name) {
+  for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; at += name.size()) {
+    const std::size_t end = at + name.size();
+    if (end == text.size() || !std::isalnum(static_cast<unsigned char>(text[end]))) return true;
+  }
+  return false;
+}
+
+// Inputs that decided shapes alone, and outputs without elements, are not touched.
+std::string body_of(const Unit& unit, const std::string& text) {
+  std::string unused;
+  for (const auto* ports : {&unit.inputs(), &unit.outputs()}) {
+    for (const Port& port : *ports) {
+      if (!mentions(text, port.name)) unused += fmt::format("  (void){};\n", port.name);
+    }
+  }
+  return unused + text;
+}
+
 std::string entries_of(const Unit& unit) {
   if (!unit.has_quantized_entry())
-    return fmt::format("{} {{\n{}{}{}}}\n", entry(unit, false), unit.before(), unit.between(true),
-                       unit.after());
-  std::string text = fmt::format("{} {{\n{}}}\n\n", entry(unit, true), unit.between(false));
+    return fmt::format("{} {{\n{}}}\n", entry(unit, false),
+                       body_of(unit, unit.before() + unit.between(true) + unit.after()));
+  std::string text = fmt::format("{} {{\n{}}}\n\n", entry(unit, true), body_of(unit, unit.between(false)));
   std::string arguments;
   for (const auto* ports : {&unit.inputs(), &unit.outputs()}) {
     for (const Port& port : *ports)

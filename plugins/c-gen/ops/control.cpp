@@ -1,0 +1,122 @@
+// Operators that run graphs: If, Loop, Scan. The graphs' nodes are called where the operator is.
+#include "nest.hpp"
+
+namespace anybit::cgen {
+namespace {
+
+void copy(Node& node, const std::string& to, const std::string& from, std::int64_t count) {
+  node.line("for (int32_t i = 0; i < {}; ++i) {}[i] = {}[i];", count, to, from);
+}
+
+void emit_branch(Node& node, std::string_view attribute) {
+  Body& body = node.body(attribute);
+  node.emit(body);
+  for (std::size_t i = 0; i < node.output_count(); ++i) {
+    if (node.has_out(i)) copy(node, node.y(i), node.pointer(*body.outputs[i]), node.out(i).count());
+  }
+}
+
+void emit_if(Node& node) {
+  node.open("if ({}[0])", node.x(0));
+  emit_branch(node, "then_branch");
+  node.close();
+  node.open("else");
+  emit_branch(node, "else_branch");
+  node.close();
+}
+
+// The body's inputs are memory of their own, filled before each turn.
+Body& body_of(Node& node) {
+  Body& body = node.body("body");
+  for (const Value* input : body.inputs) node.hold(*input);
+  return body;
+}
+
+// What goes from turn to turn is kept in the node's outputs.
+void emit_loop(Node& node) {
+  Body& body = body_of(node);
+  const std::size_t carried = body.inputs.size() - 2;
+  node.open("");
+  node.line("uint8_t more = {};", node.has(1) ? fmt::format("{}[0]", node.x(1)) : "1");
+  for (std::size_t i = 0; i < carried; ++i) copy(node, node.y(i), node.x(i + 2), node.out(i).count());
+  node.open("for (int64_t turn = 0; more{}; ++turn)",
+            node.has(0) ? fmt::format(" && turn < {}[0]", node.x(0)) : "");
+  if (body.inputs[0]->storage >= 0) node.line("{}[0] = turn;", body.x[0]);
+  if (body.inputs[1]->storage >= 0) node.line("{}[0] = more;", body.x[1]);
+  for (std::size_t i = 0; i < carried; ++i) copy(node, body.x[i + 2], node.y(i), node.out(i).count());
+  node.emit(body);
+  node.line("more = {}[0];", node.pointer(*body.outputs[0]));
+  for (std::size_t i = 0; i < node.output_count(); ++i) {
+    if (!node.has_out(i)) continue;
+    const Value& made = *body.outputs[i + 1];
+    const std::string to = i < carried ? node.y(i) : fmt::format("({} + turn * {})", node.y(i), made.count());
+    copy(node, to, node.pointer(made), made.count());
+  }
+  node.close();
+  node.close();
+}
+
+std::int64_t listed(const Node& node, std::string_view name, std::size_t i) {
+  const auto all = node.integers(name);
+  return all && i < all->size() ? (*all)[i] : 0;
+}
+
+// Copies slice `turn` of an axis of `whole` to or from `part`, which has the other axes.
+void copy_slice(Node& node, const Value& whole, const std::string& whole_pointer, std::size_t axis,
+                bool backward, const std::string& part, bool reads) {
+  Dims dims = whole.dims;
+  Walk walk{strides_of(whole.dims)};
+  dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+  walk.strides.erase(walk.strides.begin() + static_cast<std::ptrdiff_t>(axis));
+  const Nest nest(dims, {walk, {strides_of(dims)}});
+  const std::string turn = backward ? fmt::format("({} - turn)", whole.dims[axis] - 1) : "turn";
+  const std::string outer =
+      fmt::format("{}[{} + {} * {}]", whole_pointer, nest.at(0), turn, whole.stride(axis));
+  const std::string inner = fmt::format("{}[{}]", part, nest.at(1));
+  nest.open(node);
+  node.line("{} = {};", reads ? inner : outer, reads ? outer : inner);
+  nest.close(node);
+}
+
+void emit_scan(Node& node) {
+  if (node.version() < 9) node.refuse("Scan walks over a batch, as before opset 9");
+  Body& body = body_of(node);
+  const auto scanned = static_cast<std::size_t>(node.integer("num_scan_inputs", 1));
+  const std::size_t states = node.input_count() - scanned;
+  const auto in_axis = [&](std::size_t i) {
+    return node.axis(listed(node, "scan_input_axes", i), node.in(states + i).rank());
+  };
+  for (std::size_t i = 0; i < states; ++i) copy(node, node.y(i), node.x(i), node.out(i).count());
+  node.loop("turn", node.in(states).dims[in_axis(0)]);
+  for (std::size_t i = 0; i < states; ++i) copy(node, body.x[i], node.y(i), node.out(i).count());
+  for (std::size_t i = 0; i < scanned; ++i)
+    copy_slice(node, node.in(states + i), node.x(states + i), in_axis(i),
+               listed(node, "scan_input_directions", i) != 0, body.x[states + i], true);
+  node.emit(body);
+  for (std::size_t i = 0; i < node.output_count(); ++i) {
+    if (!node.has_out(i)) continue;
+    const std::string made = node.pointer(*body.outputs[i]);
+    if (i < states) {
+      copy(node, node.y(i), made, node.out(i).count());
+      continue;
+    }
+    const std::size_t k = i - states;
+    copy_slice(node, node.out(i), node.y(i),
+               node.axis(listed(node, "scan_output_axes", k), node.out(i).rank()),
+               listed(node, "scan_output_directions", k) != 0, made, false);
+  }
+  node.end();
+}
+
+}  // namespace
+
+std::span<const Descriptor> control_descriptors() {
+  static constexpr Descriptor all[] = {
+      {"If", "", emit_if, InPlace::no, Place::inside},
+      {"Loop", "", emit_loop, InPlace::no, Place::inside},
+      {"Scan", "", emit_scan, InPlace::no, Place::inside},
+  };
+  return all;
+}
+
+}  // namespace anybit::cgen

@@ -1,0 +1,97 @@
+"""Models as C: generated in this process, compiled many at a time, called through ctypes.
+
+    generate(model, folder / "one.c")
+    programs = compile_all({"one": model, …}, folder)
+    outputs = programs["one"].run([x])
+"""
+import concurrent.futures
+import ctypes
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+
+BUILD = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")).resolve()
+PLUGINS = BUILD / "lib" / "anybit" / "codegen"
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
+BATCH = 100  # models in one library
+JOBS = 2
+
+
+class NotGenerated(Exception):
+    """What the generator said."""
+
+
+class NotCompiled(Exception):
+    """What the compiler said."""
+
+
+def _library():
+    library = ctypes.CDLL(str(BUILD / "lib" / "libcodegen_library.so"))
+    library.codegen_error.restype = ctypes.c_char_p
+    return library
+
+
+LIBRARY = _library()
+
+
+def generate(model, path, preference=0):
+    """Writes the C of an onnx.ModelProto."""
+    data = model.SerializeToString()
+    failed = LIBRARY.codegen_generate(data, ctypes.c_size_t(len(data)), b"c-gen", str(PLUGINS).encode(), str(path).encode(),
+                                      preference)
+    if failed:
+        raise NotGenerated(LIBRARY.codegen_error().decode())
+
+
+def compile_shared(sources, target, *options):
+    done = subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", *options, "-o", target, *sources, "-lm"], capture_output=True,
+                          text=True)
+    if done.returncode:
+        raise NotCompiled(done.stderr[:4000])
+    return ctypes.CDLL(str(target))
+
+
+class Program:
+    """A generated model in a loaded library; `name` is the stem of its file."""
+
+    def __init__(self, library, name, model):
+        constants = {tensor.name for tensor in model.graph.initializer}
+        self.inputs = [port for port in model.graph.input if port.name not in constants]
+        self.outputs = list(model.graph.output)
+        self.function = getattr(library, f"{name}_run")
+        self.function.restype = None
+
+    def run(self, inputs):
+        """Arrays in the model's order, in and out."""
+        given = [np.ascontiguousarray(x) for x in inputs]
+        made = []
+        for port in self.outputs:
+            kind = port.type.tensor_type
+            made.append(np.zeros([dim.dim_value for dim in kind.shape.dim], onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)))
+        self.function(*[ctypes.c_void_p(x.ctypes.data) for x in [*given, *made]])
+        return made
+
+
+def compile_all(models, folder, *options):
+    """{name: Program, or the exception that tells why not} of the models whose C is in `folder`."""
+    names = list(models)
+
+    def build(batch):
+        target = folder / f"{batch[0]}.so"
+        try:
+            library = compile_shared([folder / f"{name}.c" for name in batch], target, "-O0", *options)
+            return {name: Program(library, name, models[name]) for name in batch}
+        except NotCompiled as error:
+            if len(batch) == 1:
+                return {batch[0]: error}
+            half = len(batch) // 2
+            return build(batch[:half]) | build(batch[half:])
+
+    programs = {}
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        for built in pool.map(build, [names[i:i + BATCH] for i in range(0, len(names), BATCH)]):
+            programs |= built
+    return programs

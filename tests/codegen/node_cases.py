@@ -1,0 +1,154 @@
+"""The node cases of the onnx package as C: generated, compiled, and run on the inputs that they come with.
+
+    python tests/codegen/node_cases.py [PATTERN…]      prints what does not pass, and why
+    python tests/codegen/node_cases.py --write         writes docs/codegen-coverage.md
+"""
+import collections
+import dataclasses
+import fnmatch
+import functools
+import pathlib
+import re
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import TensorProto, numpy_helper
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+import backend
+import generating
+
+DOCUMENT = ROOT / "docs" / "codegen-coverage.md"
+NOT_NUMERIC = {TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128, TensorProto.UNDEFINED}
+# Draws differ from one implementation to the next, so there is nothing to compare with.
+RANDOM = ("test_bernoulli", "test_training_dropout")
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    operator: str
+    model: onnx.ModelProto
+    inputs: list   # of arrays
+    outputs: list
+    rtol: float
+    atol: float
+
+    def frozen(self):
+        """The case with small inputs behind the first as constants: shapes, axes, counts, which decide shapes."""
+        model = onnx.ModelProto.FromString(self.model.SerializeToString())
+        kept = []
+        for i, (port, value) in enumerate(zip(list(model.graph.input), self.inputs)):
+            decides = value.ndim <= 1 and (value.dtype in (np.int64, np.int32, np.bool_) or port.name in ("scales", "roi", "ratio"))
+            if decides and (i > 0 or len(self.inputs) == 1 or self.operator in ("ConstantOfShape", "Range")):
+                model.graph.initializer.append(numpy_helper.from_array(value, port.name))
+                model.graph.input.remove(port)
+            else:
+                kept.append(value)
+        return dataclasses.replace(self, model=model, inputs=kept)
+
+
+def _is_fixed(port):
+    kind = port.type.tensor_type
+    fixed = kind.HasField("shape") and all(dim.HasField("dim_value") for dim in kind.shape.dim)
+    return port.type.HasField("tensor_type") and fixed and kind.elem_type not in NOT_NUMERIC
+
+
+@functools.cache
+def cases():
+    """Those whose inputs and outputs are tensors of numbers with fixed shapes, by name."""
+    found = {}
+    for name, case in sorted(backend.cases().items()):
+        model = onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
+        if name.startswith(RANDOM) or not all(map(_is_fixed, [*model.graph.input, *model.graph.output])):
+            continue
+        inputs, outputs = next(backend.data_sets(case, model))
+        if len(inputs) == len(model.graph.input):
+            found[name] = Case(name, backend.operator_of(case), model, inputs, outputs, case.rtol, case.atol)
+    return found
+
+
+def _check(case, program):
+    for port, got, wanted in zip(case.model.graph.output, program.run(case.inputs), case.outputs):
+        backend.compare(port.name, got, np.asarray(wanted), case.rtol, case.atol)
+
+
+def run(chosen, folder):
+    """{name: None if it passes, else the reason} of the cases. Those whose shapes are not known are tried again with the
+    inputs that decide shapes as constants; their names are the second result."""
+    failures, frozen, made = {}, set(), {}
+    for name, case in chosen.items():
+        try:
+            try:
+                generating.generate(case.model, folder / f"{name}.c")
+            except generating.NotGenerated:
+                case = case.frozen()
+                generating.generate(case.model, folder / f"{name}.c")
+                frozen.add(name)
+            made[name] = case
+        except generating.NotGenerated as error:
+            failures[name] = " ".join(str(error).split())
+    programs = generating.compile_all({name: case.model for name, case in made.items()}, folder)
+    for name, case in made.items():
+        if isinstance(programs[name], generating.NotCompiled):
+            failures[name] = "its C does not compile: " + " ".join(str(programs[name]).split())
+            continue
+        try:
+            _check(case, programs[name])
+        except AssertionError as error:
+            failures[name] = "the outputs differ: " + " ".join(str(error).split())[:300]
+    return {name: failures.get(name) for name in chosen}, frozen
+
+
+def _short(reason):
+    """A reason without the names of nodes and values, which differ from case to case."""
+    reason = re.sub(r"c-gen: |c-gen cannot generate |node '[^']*' |, or one whose.*| hint: .*", "", reason)
+    reason = re.sub(r"the shape of '[^']*' depends on values: .*", "the shape of what it makes depends on values", reason)
+    return re.sub(r"^\((?:[a-z.]*[.])?(\w+)\): ", r"\1: ", reason)
+
+
+def document(results, frozen):
+    """docs/codegen-coverage.md. A test holds it against a run."""
+    total, passed, reasons = collections.Counter(), collections.Counter(), collections.Counter()
+    for name, reason in results.items():
+        operator = cases()[name].operator
+        total[operator] += 1
+        passed[operator] += reason is None
+        if reason:
+            reasons[_short(reason)] += 1
+    count, constant = passed.total(), sum(results[name] is None for name in frozen)
+    lines = ["# What c-gen covers", "",
+             f"The node cases of the `onnx` package {onnx.__version__} whose inputs and outputs are tensors of numbers with fixed "
+             f"shapes: **{count} of {total.total()}** ({100 * count / total.total():.1f} %) become C that compiles with `gcc "
+             f"{' '.join(generating.STRICT)}` and gives the outputs of the suite, within its tolerances. In {constant} of them, inputs "
+             "that decide shapes (the target of a Reshape, the axes of a reduction) are constants, as they are in models. This page "
+             "is generated by `make docs`; `make test` runs every case.", "",
+             "The rest, and why:", "", "| reason | cases |", "|---|--:|"]
+    lines += [f"| {reason} | {number} |" for reason, number in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
+    lines += ["", "## By operator", "", "| operator | passed | of |", "|---|--:|--:|"]
+    lines += [f"| {operator} | {passed[operator]} | {total[operator]} |" for operator in sorted(total)]
+    return "\n".join(lines) + "\n"
+
+
+def main(patterns):
+    write = patterns == ["--write"]
+    chosen = {name: case for name, case in cases().items()
+              if write or not patterns or any(fnmatch.fnmatch(name, pattern) for pattern in patterns)}
+    with tempfile.TemporaryDirectory() as folder:
+        results, frozen = run(chosen, pathlib.Path(folder))
+    if write:
+        DOCUMENT.write_text(document(results, frozen))
+        return
+    for name, reason in results.items():
+        if reason:
+            print(f"{chosen[name].operator:28} {name}: {reason}")
+    passed = sum(reason is None for reason in results.values())
+    constant = sum(results[name] is None for name in frozen)
+    print(f"{passed} of {len(results)} pass, {constant} of them with constants for the inputs that decide shapes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
