@@ -54,9 +54,9 @@ std::string place_in(const WindowAxis& axis, std::string_view o, std::string_vie
 
 std::string outside(const WindowAxis& axis, std::string_view place) {
   std::string text;
-  if (axis.inside_from() > 0) text = fmt::format("{} < 0", place);
-  if (axis.inside_to() < axis.output)
-    text += fmt::format("{}{} >= {}", text.empty() ? "" : " || ", place, axis.input);
+  const std::int64_t last = (axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation - axis.before;
+  if (axis.before > 0) text = fmt::format("{} < 0", place);
+  if (last >= axis.input) text += fmt::format("{}{} >= {}", text.empty() ? "" : " || ", place, axis.input);
   return text;
 }
 

@@ -1,8 +1,7 @@
 """Models as C: generated in this process, compiled many at a time, called through ctypes.
 
     generate(model, folder / "one.c")
-    programs = compile_all({"one": model, …}, folder)
-    outputs = programs["one"].run([x])
+    outputs = compile_all(["one"], folder)["one"].run([x], [like_y])
 """
 import concurrent.futures
 import ctypes
@@ -11,7 +10,6 @@ import pathlib
 import subprocess
 
 import numpy as np
-import onnx
 
 BUILD = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")).resolve()
 PLUGINS = BUILD / "lib" / "anybit" / "codegen"
@@ -57,33 +55,26 @@ def compile_shared(sources, target, *options):
 class Program:
     """A generated model in a loaded library; `name` is the stem of its file."""
 
-    def __init__(self, library, name, model):
-        constants = {tensor.name for tensor in model.graph.initializer}
-        self.inputs = [port for port in model.graph.input if port.name not in constants]
-        self.outputs = list(model.graph.output)
+    def __init__(self, library, name):
         self.function = getattr(library, f"{name}_run")
         self.function.restype = None
 
-    def run(self, inputs):
-        """Arrays in the model's order, in and out."""
+    def run(self, inputs, like):
+        """Arrays in the model's order; `like`: arrays with the shapes and types of the outputs."""
         given = [np.ascontiguousarray(x) for x in inputs]
-        made = []
-        for port in self.outputs:
-            kind = port.type.tensor_type
-            made.append(np.zeros([dim.dim_value for dim in kind.shape.dim], onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)))
+        made = [np.zeros(x.shape, x.dtype) for x in like]
         self.function(*[ctypes.c_void_p(x.ctypes.data) for x in [*given, *made]])
         return made
 
 
-def compile_all(models, folder, *options):
-    """{name: Program, or the exception that tells why not} of the models whose C is in `folder`."""
-    names = list(models)
+def compile_all(names, folder, *options):
+    """{name: Program, or the exception that tells why not} of the files "name.c" in `folder`."""
 
     def build(batch):
         target = folder / f"{batch[0]}.so"
         try:
             library = compile_shared([folder / f"{name}.c" for name in batch], target, "-O0", *options)
-            return {name: Program(library, name, models[name]) for name in batch}
+            return {name: Program(library, name) for name in batch}
         except NotCompiled as error:
             if len(batch) == 1:
                 return {batch[0]: error}

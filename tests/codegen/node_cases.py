@@ -72,8 +72,9 @@ def cases():
 
 
 def _check(case, program):
-    for port, got, wanted in zip(case.model.graph.output, program.run(case.inputs), case.outputs):
-        backend.compare(port.name, got, np.asarray(wanted), case.rtol, case.atol)
+    wanted = [np.asarray(output) for output in case.outputs]
+    for port, one, other in zip(case.model.graph.output, program.run(case.inputs, wanted), wanted):
+        backend.compare(port.name, one, other, case.rtol, case.atol)
 
 
 def run(chosen, folder):
@@ -91,7 +92,7 @@ def run(chosen, folder):
             made[name] = case
         except generating.NotGenerated as error:
             failures[name] = " ".join(str(error).split())
-    programs = generating.compile_all({name: case.model for name, case in made.items()}, folder)
+    programs = generating.compile_all(list(made), folder)
     for name, case in made.items():
         if isinstance(programs[name], generating.NotCompiled):
             failures[name] = "its C does not compile: " + " ".join(str(programs[name]).split())

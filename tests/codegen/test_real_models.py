@@ -1,0 +1,107 @@
+"""Real models as C beside the runtime: in float, and quantized to int8."""
+import sys
+from pathlib import Path
+
+import generating
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "runtime"))
+from executing import Executor
+
+
+def picture(generator, shape):
+    """A smooth one, as photographs are: sums of waves, from -1 to 1."""
+    y, x = np.mgrid[0:1:shape[2] * 1j, 0:1:shape[3] * 1j]
+    waves = [np.cos(generator.normal(size=(2,)) @ np.stack([x, y]).reshape(2, -1) * 20 + generator.uniform(0, 6)).reshape(x.shape)
+             for _ in range(3 * 4)]
+    return np.stack(waves).reshape(3, 4, *x.shape).mean(1)[None].astype(np.float32)
+
+
+def sound(generator, samples):
+    """A voiced one: a fundamental that wavers, with overtones and noise."""
+    phase = np.cumsum(2 * np.pi * (120 + 30 * np.sin(np.arange(samples) / 400)) / 16000)
+    tone = sum(np.sin(k * phase) / k for k in range(1, 20)) * 0.1
+    return (tone + generator.normal(scale=0.01, size=samples))[None].astype(np.float32)
+
+
+def classifier(generator):
+    return {"x": picture(generator, (1, 3, 48, 192))}
+
+
+def recogniser(generator):
+    return {"x": picture(generator, (1, 3, 48, 320))}
+
+
+def voice(generator, rate=16000):
+    return {"input": sound(generator, 512), "sr": np.array(rate, np.int64),
+            "h": generator.normal(scale=0.1, size=(2, 1, 64)).astype(np.float32),
+            "c": generator.normal(scale=0.1, size=(2, 1, 64)).astype(np.float32)}
+
+
+def voice_16k(generator):
+    """Version 5 has a network for each rate, with windows of different lengths: one is chosen when code is made."""
+    return {"input": sound(generator, 512), "state": generator.normal(scale=0.1, size=(2, 1, 128)).astype(np.float32)}
+
+
+MODELS = {"classifier": ("ch_ppocr_mobile_v2.0_cls_infer", classifier), "recogniser": ("ch_PP-OCRv4_rec_infer", recogniser),
+          "voice": ("silero_vad_legacy", voice), "voice_16k": ("silero_vad_v5", voice_16k)}
+LARGE = pytest.mark.large_models
+
+
+def fixed(name, inputs):
+    """The model with the shapes of these inputs."""
+    model = onnx.load(ROOT / f"build/models/{MODELS[name][0]}.onnx")
+    for port in list(model.graph.input):
+        if port.name not in inputs:
+            assert port.name == "sr"
+            model.graph.initializer.append(numpy_helper.from_array(np.array(16000, np.int64), "sr"))
+            model.graph.input.remove(port)
+            continue
+        del port.type.tensor_type.shape.dim[:]
+        for size in inputs[port.name].shape:
+            port.type.tensor_type.shape.dim.add(dim_value=size)
+    return model
+
+
+def compare(name, model, samples, folder, tolerance):
+    """Largest difference from the runtime's outputs, as a part of the largest output."""
+    generating.generate(model, folder / f"{name}.c")
+    program = generating.compile_all([name], folder, "-O1")[name]
+    assert isinstance(program, generating.Program), program
+    executor = Executor(model)
+    order = [port.name for port in model.graph.input]
+    for sample in samples:
+        wanted = executor.run(sample)
+        got = program.run([sample[port] for port in order], wanted)
+        for one, other in zip(got, wanted):
+            assert np.abs(one - other).max() <= tolerance * np.abs(other).max()
+
+
+@pytest.mark.parametrize("name", ["classifier", "voice", "voice_16k", pytest.param("recogniser", marks=LARGE)])
+def test_a_float_model_gives_what_the_runtime_gives(name, tmp_path):
+    generator = np.random.default_rng(7)
+    samples = [MODELS[name][1](generator) for _ in range(3)]
+    compare(name, fixed(name, samples[0]), samples, tmp_path, 1e-4)
+
+
+def test_both_branches_of_an_if_run(tmp_path):
+    """Silero VAD chooses its network by the sample rate."""
+    generator = np.random.default_rng(8)
+    samples = [voice(generator, rate) for rate in (16000, 8000, 16000)]
+    compare("voice", fixed("voice", samples[0]), samples, tmp_path, 1e-4)
+
+
+@pytest.mark.parametrize("name", ["classifier", "voice_16k", pytest.param("recogniser", marks=LARGE)])
+def test_a_quantized_model_gives_what_the_runtime_gives(name, anybit, tmp_path):
+    generator = np.random.default_rng(9)
+    samples = [MODELS[name][1](generator) for _ in range(3)]
+    onnx.save(fixed(name, samples[0]), tmp_path / "float.onnx")
+    (tmp_path / "calib").mkdir()
+    for i, sample in enumerate(samples):
+        np.savez(tmp_path / f"calib/{i}.npz", **sample)
+    anybit("quantize", tmp_path / "float.onnx", "-o", tmp_path / "int8.onnx", "--calib", tmp_path / "calib")
+    compare(name, onnx.load(tmp_path / "int8.onnx"), samples, tmp_path, 1e-4)
