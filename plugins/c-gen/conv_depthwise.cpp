@@ -3,13 +3,14 @@
 // computed for nothing.
 #include "integer_conv.hpp"
 #include "numbers.hpp"
+#include "tiles.hpp"
 
 namespace anybit::cgen {
 namespace {
 
 // sizes: input's height and width, strides, padding above and left, the parts' height and width.
 constexpr std::string_view kSplit =
-    R"(static void split_$S(const $T *restrict x, int16_t *restrict to, const int32_t *sizes, int32_t zero) {
+    R"(ALONE static void split_$S(const $T *restrict x, int16_t *restrict to, const int32_t *sizes, int32_t zero) {
   const int32_t part = sizes[6] * sizes[7];
   for (int32_t i = 0; i < part * sizes[2] * sizes[3]; ++i) to[i] = 0;
   for (int32_t h = 0; h < sizes[0]; ++h) {
@@ -18,7 +19,7 @@ constexpr std::string_view kSplit =
     if (row / sizes[2] >= sizes[6]) break;
     if (sizes[3] == 1) {
       const int32_t count = sizes[1] < sizes[7] - sizes[5] ? sizes[1] : sizes[7] - sizes[5];
-      for (int32_t v = 0; v < count; ++v) line[v + sizes[5]] = (int16_t)(x[h * sizes[1] + v] - zero);
+      line_$S(x + h * sizes[1], line + sizes[5], count, (int16_t)zero);
     } else {
       for (int32_t v = 0; v < sizes[1]; ++v) {
         const int32_t column = v + sizes[5];
@@ -39,11 +40,12 @@ void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
   const Value &x = node.in(conv.x), &y = node.out();
   const WindowAxis &h = conv.space[1], &v = conv.space[2];
   const std::string split = fmt::format("split_{}", short_name(x));
+  need_line(node, x);
   node.helper(split, filled(kSplit, {{"S", std::string(short_name(x))}, {"T", std::string(x.c())}}));
   const std::int64_t height = part_size(h), width = part_size(v), run = (h.output - 1) * width + v.output;
-  const std::string parts = node.scratch("int16_t", height * width * h.stride * v.stride);
-  const bool direct = width == v.output;  // no columns between
-  const std::string codes = direct ? "" : node.scratch(y.c(), run);
+  const std::string make_codes = need_codes(node, y);
+  const std::string parts = node.scratch("int16_t", height * width * h.stride * v.stride + kTileColumns);
+  const std::string codes = node.scratch(y.c(), run + kTileColumns);
   std::vector<std::int32_t> sizes;
   for (const std::int64_t one : {h.input, v.input, h.stride, v.stride, h.before, v.before, height, width})
     sizes.push_back(static_cast<std::int32_t>(one));
@@ -54,30 +56,26 @@ void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
             conv.x_zero);
   node.loop("m", conv.outputs);
   node.line("const int32_t o = g % {} * {} + m;", conv.groups, conv.outputs);
-  node.line("const int32_t bias = {}[o];", bias);
-  node.line("const float factor = {}[o];", factors);
-  std::string sum = "bias";
+  std::string sum;
   for (std::int64_t k = 0; k < conv.taps(); ++k) {
     const std::int64_t row = k / v.kernel * h.dilation, column = k % v.kernel * v.dilation;
     const std::int64_t offset = (row % h.stride * v.stride + column % v.stride) * height * width +
                                 row / h.stride * width + column / v.stride;
     node.line("const int16_t w{0} = (int16_t)({1}[o * {2} + {0}] - {3}[o]);", k, weights, conv.taps(), zeros);
-    sum += fmt::format(" + {}[i + {}] * w{}", parts, offset, k);
+    sum += fmt::format("{}{}[i + j + {}] * w{}", k == 0 ? "" : " + ", parts, offset, k);
   }
-  const std::string target =
-      direct ? fmt::format("{}[(g * {} + m) * {} + i]", out, conv.outputs, run) : codes + "[i]";
-  node.loop("i", run);
-  node.line("const int32_t sum = {};", sum);
-  node.line("{} = {};", target, to_code(node, "(float)sum * factor", conv.y_zero, y.info()));
+  node.open("for (int32_t i = 0; i < {}; i += {})", run, kTileColumns);
+  node.line("int32_t sums[{}];", kTileColumns);
+  node.line("for (int32_t j = 0; j < {}; ++j) sums[j] = {};", kTileColumns, sum);
+  node.line("{}(sums, {} + o, {} + o, 0, {}, {} + i);", make_codes, bias, factors,
+            code_arguments(conv.y_zero, y.info()), codes);
   node.end();
-  if (!direct) {
-    node.loop("r", h.output);
-    node.loop("c", v.output);
-    node.line("{}[((g * {} + m) * {} + r) * {} + c] = {}[r * {} + c];", out, conv.outputs, h.output, v.output,
-              codes, width);
-    node.end();
-    node.end();
-  }
+  node.loop("r", h.output);
+  node.loop("c", v.output);
+  node.line("{}[((g * {} + m) * {} + r) * {} + c] = {}[r * {} + c];", out, conv.outputs, h.output, v.output,
+            codes, width);
+  node.end();
+  node.end();
   node.end();
   node.end();
 }

@@ -9,7 +9,7 @@ namespace {
 // padding before, for each of three axes.
 constexpr std::string_view kConv =
     R"(static void $name(const $X *restrict x, const $W *restrict w, $Y *restrict y, const int32_t *sizes, int32_t x_zero,
-    const int32_t *w_zero, const int32_t *bias, const float *factor, float low, float high, int32_t zero) {
+    const int32_t *w_zero, const int32_t *bias, const float *factor, int32_t low, int32_t high, int32_t zero) {
   const int32_t *d = sizes + 4, *h = sizes + 10, *v = sizes + 16;
   const int32_t outputs = sizes[1] * sizes[3], plane = d[0] * h[0] * v[0];
   for (int32_t n = 0; n < sizes[0]; ++n) {

@@ -1,5 +1,6 @@
-// Integer convolution as products of matrices. Blocks of output pixels are gathered as pairs of 16-bit
-// numbers; four rows of weights at a time are widened and multiplied with them.
+// Integer convolution as products of matrices. Output pixels are taken in chunks of 16, 8 or 4 of the same
+// row; the inputs that a block of them needs are gathered as pairs of 16-bit numbers; six rows of weights at
+// a time are widened and multiplied with them. Where chunks do not fit a row, the last two overlap.
 #include <algorithm>
 
 #include "integer_conv.hpp"
@@ -13,37 +14,37 @@ constexpr std::int64_t kBlockBytes = 32 << 10;  // of gathered pixels: what the 
 
 // The input less its zero point, with its padding.
 constexpr std::string_view kPad =
-    R"(static void pad_$S(const $T *restrict x, int16_t *restrict to, int32_t planes, int32_t height, int32_t width,
-                   int32_t above, int32_t left, int32_t full_height, int32_t full_width, int32_t zero) {
-  for (int32_t i = 0; i < planes * full_height * full_width; ++i) to[i] = 0;
-  for (int32_t c = 0; c < planes; ++c) {
-    int16_t *plane = to + (c * full_height + above) * full_width + left;
-    for (int32_t h = 0; h < height; ++h)
-      for (int32_t v = 0; v < width; ++v) plane[h * full_width + v] = (int16_t)(x[(c * height + h) * width + v] - zero);
+    R"(ALONE static void pad_$S(const $T *restrict x, int16_t *restrict to, int32_t planes, int32_t height, int32_t width,
+                         int32_t above, int32_t left, int32_t full_height, int32_t full_width, int32_t zero) {
+  for (int32_t c = 0; c < planes; ++c, to += full_height * full_width) {
+    int16_t *row = to + above * full_width;
+    for (int32_t i = 0; i < above * full_width; ++i) to[i] = 0;
+    for (int32_t h = 0; h < height; ++h, x += width, row += full_width) {
+      for (int32_t v = 0; v < left; ++v) row[v] = 0;
+      line_$S(x, row + left, width, (int16_t)zero);
+      for (int32_t v = left + width; v < full_width; ++v) row[v] = 0;
+    }
+    for (int32_t i = (above + height) * full_width; i < full_height * full_width; ++i) to[i] = 0;
   }
 })";
 
 // Pixels that are wanted as they are: pairs of channels.
 constexpr std::string_view kPairPlanes =
-    R"(static void pair_planes_$S(const $T *restrict x, int16_t *restrict to, int32_t channels, int32_t plane, int32_t count,
-                           int32_t block, int32_t zero) {
+    R"(ALONE static void pair_planes_$S_$C(const $T *restrict x, int16_t *restrict to, const int32_t *places, int32_t chunks,
+                                    int32_t block, int32_t channels, int32_t plane, int32_t zero) {
   for (int32_t c = 0; c < channels; c += 2, to += 2 * block) {
     const $T *even = x + c * plane, *odd = c + 1 < channels ? even + plane : even;
-    for (int32_t j = 0; j < count; ++j) {
-      to[2 * j] = (int16_t)(even[j] - zero);
-      to[2 * j + 1] = (int16_t)(odd[j] - zero);
-    }
-    for (int32_t j = 2 * count; j < 2 * block; ++j) to[j] = 0;
+    for (int32_t q = 0; q < chunks; ++q)
+      pair_bytes_$S(to + 2 * $C * q, even + places[q], odd + places[q], $C, (int16_t)zero);
   }
 })";
 
 // Pixels of windows over a padded input. sizes: depth, kernel's height and width, steps of a plane, of a row
-// and of a column of the kernel; then the output's width, and steps from one of its rows, and of its columns,
-// to the next.
+// and of a column of the kernel, and from one pixel to the next.
 constexpr std::string_view kGather =
-    R"(static void gather(const int16_t *restrict x, int16_t *restrict to, int32_t first, int32_t count, int32_t block,
-                   const int32_t *sizes) {
-  const int32_t depth = sizes[0], step = sizes[8];
+    R"(ALONE static void gather_$C(const int16_t *restrict x, int16_t *restrict to, const int32_t *places, int32_t chunks,
+                            int32_t block, const int32_t *sizes) {
+  const int32_t depth = sizes[0], step = sizes[6];
   int32_t plane = 0, k1 = 0, k2 = 0;
   for (int32_t k = 0; k < depth; k += 2, to += 2 * block) {
     int32_t offsets[2];
@@ -55,28 +56,42 @@ constexpr std::string_view kGather =
       k1 = 0;
       plane += sizes[3];
     }
-    for (int32_t j = 0; j < count;) {
-      const int32_t row = (first + j) / sizes[6], column = (first + j) % sizes[6];
-      const int32_t run = sizes[6] - column < count - j ? sizes[6] - column : count - j;
-      const int16_t *even = x + row * sizes[7] + column * step + offsets[0];
-      const int16_t *odd = x + row * sizes[7] + column * step + offsets[1];
-      int16_t *pairs = to + 2 * j;
+    for (int32_t q = 0; q < chunks; ++q) {
+      const int16_t *even = x + places[q] + offsets[0], *odd = x + places[q] + offsets[1];
+      int16_t *pairs = to + 2 * $C * q;
       if (step == 1) {
-        for (int32_t i = 0; i < run; ++i) {
-          pairs[2 * i] = even[i];
-          pairs[2 * i + 1] = odd[i];
-        }
+        pair_shorts(pairs, even, odd, $C);
       } else {
-        for (int32_t i = 0; i < run; ++i) {
-          pairs[2 * i] = even[i * step];
-          pairs[2 * i + 1] = odd[i * step];
+        for (int32_t j = 0; j < $C; ++j) {
+          pairs[2 * j] = even[j * step];
+          pairs[2 * j + 1] = odd[j * step];
         }
       }
-      j += run;
     }
-    for (int32_t j = 2 * count; j < 2 * block; ++j) to[j] = 0;
   }
 })";
+
+// How the output's pixels are cut.
+struct Cut {
+  std::int64_t rows, width;  // of the output; one row if the input is taken as it is
+  std::int64_t chunk = 4;    // pixels
+  std::int64_t in_row() const { return (width + chunk - 1) / chunk; }
+  std::int64_t count() const { return rows * in_row(); }
+  std::int64_t in_tile() const { return kTileColumns / chunk; }
+};
+
+Cut cut_of(std::int64_t rows, std::int64_t width) {
+  Cut best{rows, width};
+  double most = 0;
+  for (const std::int64_t chunk : {16, 8, 4}) {
+    const Cut next{rows, width, chunk};
+    const double used = static_cast<double>(width) / static_cast<double>(next.in_row() * chunk);
+    // Small chunks cost more moves: they have to be worth it.
+    const double worth = used * (chunk == 16 ? 1.0 : chunk == 8 ? 0.9 : 0.75);
+    if (worth > most) best = next, most = worth;
+  }
+  return best;
+}
 
 struct Padded {
   std::int64_t height, width;
@@ -90,72 +105,102 @@ Padded padded_of(const IntegerConv& conv) {
   return {size(conv.space[1]), size(conv.space[2])};
 }
 
-std::string group_of(Node& node, const IntegerConv& conv) {
-  return fmt::format("{} + g * {}", node.x(conv.x), conv.channels * conv.inputs_of_plane());
+bool as_it_is(const IntegerConv& conv) {
+  const WindowAxis &h = conv.space[1], &v = conv.space[2];
+  return conv.taps() == 1 && h.stride == 1 && v.stride == 1 && h.before == 0 && v.before == 0 &&
+         h.output == h.input && v.output == v.input && conv.inputs_of_plane() >= 4;
+}
+
+// Where the chunks of a block lie.
+void emit_places(Node& node, const IntegerConv& conv, const Cut& cut, std::int64_t chunks) {
+  const bool plain = as_it_is(conv);
+  node.line("int32_t {}to[{}];", plain ? "" : fmt::format("from[{}], ", chunks), chunks);
+  node.line("const int32_t left = {0} - first < {1} ? {0} - first : {1};", cut.count(), chunks);
+  node.line("const int32_t tiles = (left + {0}) / {1};", cut.in_tile() - 1, cut.in_tile());
+  node.open("for (int32_t q = 0; q < tiles * {}; ++q)", cut.in_tile());
+  node.line("const int32_t number = q < left ? first + q : first + left - 1;");
+  node.line("const int32_t row = number / {0}, place = number % {0} * {1};", cut.in_row(), cut.chunk);
+  const std::int64_t last = std::max<std::int64_t>(cut.width - cut.chunk, 0);
+  node.line("const int32_t column = place < {0} ? place : {0};", last);
+  node.line("to[q] = row * {} + column;", cut.width);
+  if (!plain)
+    node.line("from[q] = row * {} + column * {};", conv.space[1].stride * padded_of(conv).width,
+              conv.space[2].stride);
+  node.end();
 }
 
 // Writes how a block of pixels is gathered; what precedes all blocks of a group is written at once.
-std::string gathering(Node& node, const IntegerConv& conv, const std::string& pairs, std::int64_t block) {
+std::string gathering(Node& node, const IntegerConv& conv, const Cut& cut, const std::string& pairs,
+                      std::int64_t block) {
   const Value& x = node.in(conv.x);
   const WindowAxis &h = conv.space[1], &v = conv.space[2];
-  const Names names{{"S", std::string(short_name(x))}, {"T", std::string(x.c())}};
-  const bool as_they_are = conv.taps() == 1 && h.stride == 1 && v.stride == 1 && h.before == 0 &&
-                           v.before == 0 && h.output == h.input && v.output == v.input;
-  if (as_they_are) {
-    node.helper(fmt::format("pair_planes_{}", short_name(x)), filled(kPairPlanes, names));
-    return fmt::format("pair_planes_{}({} + first, {}, {}, {}, count, {}, {});", short_name(x),
-                       group_of(node, conv), pairs, conv.channels, conv.inputs_of_plane(), block,
-                       conv.x_zero);
+  const std::string chunk = fmt::format("{}", cut.chunk);
+  const std::string group =
+      fmt::format("{} + g * {}", node.x(conv.x), conv.channels * conv.inputs_of_plane());
+  const Names names{{"S", std::string(short_name(x))}, {"T", std::string(x.c())}, {"C", chunk}};
+  if (as_it_is(conv)) {
+    const std::string name = fmt::format("pair_planes_{}_{}", short_name(x), chunk);
+    need_pair_bytes(node, x);
+    node.helper(name, filled(kPairPlanes, names));
+    return fmt::format("{}({}, {}, to, tiles * {}, {}, {}, {}, {});", name, group, pairs, cut.in_tile(),
+                       block, conv.channels, conv.inputs_of_plane(), conv.x_zero);
   }
+  need_line(node, x);
   node.helper(fmt::format("pad_{}", short_name(x)), filled(kPad, names));
-  node.helper("gather", kGather);
+  need_pair_shorts(node);
+  node.helper("gather_" + chunk, filled(kGather, names));
   const Padded padded = padded_of(conv);
-  const std::string space = node.scratch("int16_t", conv.channels * padded.height * padded.width);
-  node.line("pad_{}({}, {}, {}, {}, {}, {}, {}, {}, {}, {});", short_name(x), group_of(node, conv), space,
-            conv.channels, h.input, v.input, h.before, v.before, padded.height, padded.width, conv.x_zero);
+  // Chunks that are wider than a row read beyond its end.
+  const std::int64_t slack = kTileColumns * v.stride;
+  const std::string space = node.scratch("int16_t", conv.channels * padded.height * padded.width + slack);
+  node.line("pad_{}({}, {}, {}, {}, {}, {}, {}, {}, {}, {});", short_name(x), group, space, conv.channels,
+            h.input, v.input, h.before, v.before, padded.height, padded.width, conv.x_zero);
   std::vector<std::int32_t> sizes;
-  for (const std::int64_t one :
-       {conv.depth(), h.kernel, v.kernel, padded.height * padded.width, h.dilation * padded.width, v.dilation,
-        v.output, h.stride * padded.width, v.stride})
+  for (const std::int64_t one : {conv.depth(), h.kernel, v.kernel, padded.height * padded.width,
+                                 h.dilation * padded.width, v.dilation, v.stride})
     sizes.push_back(static_cast<std::int32_t>(one));
-  return fmt::format("gather({}, {}, first, count, {}, {});", space, pairs, block, node.int32s(sizes));
+  return fmt::format("gather_{}({}, {}, from, tiles * {}, {}, {});", chunk, space, pairs, cut.in_tile(),
+                     block, node.int32s(sizes));
 }
 
 }  // namespace
 
 void emit_tiled_conv(Node& node, const IntegerConv& conv) {
   const Value &w = node.in(conv.w), &y = node.out();
+  const Cut cut = as_it_is(conv) ? cut_of(1, conv.outputs_of_plane())
+                                 : cut_of(conv.space[1].output, conv.space[2].output);
   need_tile(node);
-  const std::string widen = need_widen(node, w), finish = need_finish(node, y);
-  const std::int64_t depth = (conv.depth() + 1) / 2 * 2, pixels = conv.outputs_of_plane();
-  const std::int64_t fitting = kBlockBytes / (2 * depth) / kTileColumns * kTileColumns;
-  const std::int64_t whole = (pixels + kTileColumns - 1) / kTileColumns * kTileColumns;
-  const std::int64_t block = std::clamp(fitting, kTileColumns, whole);
+  const std::string widen = need_widen(node, w), finish = need_finish(node, y, cut.chunk);
+  const std::int64_t depth = tile_depth(conv.depth()), pixels = conv.outputs_of_plane();
+  const std::int64_t fitting = kBlockBytes / (2 * depth) / kTileColumns;
+  const std::int64_t tiles =
+      std::clamp<std::int64_t>(fitting, 1, (cut.count() + cut.in_tile() - 1) / cut.in_tile());
+  const std::int64_t block = tiles * kTileColumns, chunks = tiles * cut.in_tile();
   const std::string pairs = node.scratch("int16_t", depth * block);
   const std::string rows = node.scratch("int16_t", kTileRows * depth);
   const std::string zeros = node.int32s(conv.w_zero), weights = node.x(conv.w), out = node.y();
   node.loop("g", conv.batch * conv.groups);
   const std::string channel =
       conv.groups == 1 ? "o" : fmt::format("g % {} * {} + o", conv.groups, conv.outputs);
-  const std::string gather = gathering(node, conv, pairs, block);
-  node.open("for (int32_t first = 0; first < {}; first += {})", pixels, block);
-  node.line("const int32_t count = {0} - first < {1} ? {0} - first : {1};", pixels, block);
+  const std::string gather = gathering(node, conv, cut, pairs, block);
+  node.open("for (int32_t first = 0; first < {}; first += {})", cut.count(), chunks);
+  emit_places(node, conv, cut, chunks);
   node.line("{}", gather);
   node.open("for (int32_t o = 0; o < {}; o += {})", conv.outputs, kTileRows);
   node.line("const int32_t filled = {0} - o < {1} ? {0} - o : {1}, channel = {2};", conv.outputs, kTileRows,
             channel);
   node.line("{}({} + channel * {}, {}, filled, {}, {}, {}, {} + channel, 1);", widen, weights, conv.depth(),
             rows, kTileRows, conv.depth(), depth, zeros);
-  node.open("for (int32_t t = 0; t < count; t += {})", kTileColumns);
-  node.line("const int32_t wanted = count - t < {0} ? count - t : {0};", kTileColumns);
+  node.open("for (int32_t t = 0; t < tiles; ++t)");
   node.line("int32_t sums[{}];", kTileRows * kTileColumns);
-  node.line("tile({} + 2 * t, {}, {}, {}, sums);", pairs, 2 * block, rows, depth);
-  const std::string bias = conv.quantized ? node.int32s(conv.bias) + "[channel + r]" : "0";
-  const std::string factor = conv.quantized ? node.floats(conv.factors) + "[channel + r]" : "0";
+  node.line("tile({} + {} * t, {}, {}, filled, {}, sums);", pairs, 2 * kTileColumns, 2 * block, rows, depth);
+  const std::string bias = conv.quantized ? node.int32s(conv.bias) + " + channel + r" : "(const int32_t *)0";
+  const std::string factor =
+      conv.quantized ? node.floats(conv.factors) + " + channel + r" : "(const float *)0";
   node.open("for (int32_t r = 0; r < filled; ++r)");
-  node.line("{}(sums + r * {}, wanted, {}, {}, {}, {} + (g * {} + o + r) * {} + first + t);", finish,
+  node.line("{}(sums + r * {}, {}, {}, {}, {} + (g * {} + o + r) * {}, to + {} * t, {});", finish,
             kTileColumns, bias, factor, conv.quantized ? code_arguments(conv.y_zero, y.info()) : "0, 0, 0",
-            out, conv.outputs, pixels);
+            out, conv.outputs, pixels, cut.in_tile(), std::min(cut.chunk, cut.width));
   for (int i = 0; i < 5; ++i) node.end();
 }
 

@@ -7,7 +7,7 @@ namespace anybit::cgen {
 
 // int32_t dynamic_quantize(const float *x, uint8_t *codes, int32_t count, float *scale): the zero point.
 inline void need_dynamic_quantize(Node& node) {
-  need_to_code(node);
+  need_any_to_code(node);
   node.helper(
       "dynamic_quantize",
       R"(static int32_t dynamic_quantize(const float *x, uint8_t *codes, int32_t count, float *scale) {
@@ -19,11 +19,8 @@ inline void need_dynamic_quantize(Node& node) {
   }
   step = low == high ? 1.0f : (high - low) / 255.0f;
   point = -low / step;
-  zero = to_code(point == point ? point : 0, 0.0f, 255.0f, 0);
-  for (int32_t i = 0; i < count; ++i) {
-    const float real = x[i] / step;
-    codes[i] = (uint8_t)to_code(real == real ? real : 0, (float)-zero, (float)(255 - zero), zero);
-  }
+  zero = any_to_code(point, 0, 255, 0);
+  for (int32_t i = 0; i < count; ++i) codes[i] = (uint8_t)any_to_code(x[i] / step, -zero, 255 - zero, zero);
   *scale = step;
   return zero;
 })");

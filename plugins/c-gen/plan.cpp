@@ -7,12 +7,12 @@
 namespace anybit::cgen {
 namespace {
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 bool meet(const Span& a, const Span& b) { return a.first <= b.last && b.first <= a.last; }
 
 // Each block takes the lowest place that is free while it lives.
-Layout in_order(const std::vector<Block>& blocks, const std::vector<std::size_t>& order) {
+Layout in_order(const std::vector<Block>& blocks, const std::vector<std::size_t>& order,
+                std::int64_t alignment) {
+  const auto aligned = [&](std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   Layout layout{std::vector<std::int64_t>(blocks.size(), 0), 0};
   std::vector<std::size_t> placed;
   for (const std::size_t i : order) {
@@ -36,16 +36,16 @@ Layout in_order(const std::vector<Block>& blocks, const std::vector<std::size_t>
 }  // namespace
 
 // The smallest of a few orders: large ones first, long-lived ones first, as they come.
-Layout lay_out(const std::vector<Block>& blocks) {
+Layout lay_out(const std::vector<Block>& blocks, std::int64_t alignment) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].life.first >= 0 && blocks[i].bytes > 0) order.push_back(i);
   }
   const auto steps = [&](std::size_t i) { return blocks[i].life.last - blocks[i].life.first; };
-  Layout best = in_order(blocks, order);
+  Layout best = in_order(blocks, order, alignment);
   const auto consider = [&](auto key) {
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
-    Layout next = in_order(blocks, order);
+    Layout next = in_order(blocks, order, alignment);
     if (next.bytes < best.bytes) best = std::move(next);
   };
   consider([&](std::size_t i) { return std::tuple(blocks[i].bytes, steps(i)); });

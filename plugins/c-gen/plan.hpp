@@ -20,8 +20,7 @@ struct Layout {
   std::int64_t bytes = 0;
 };
 
-inline constexpr std::int64_t kAlignment = 16;
-
-Layout lay_out(const std::vector<Block>& blocks);
+// Blocks begin at multiples of `alignment`.
+Layout lay_out(const std::vector<Block>& blocks, std::int64_t alignment);
 
 }  // namespace anybit::cgen

@@ -34,18 +34,35 @@ std::string_view short_name(const Value& value) {
 }
 
 void need_to_code(Node& node) {
-  // The bounds are whole numbers, so clamping before rounding gives the same. Adding 1.5 * 2^23 rounds half
-  // to even, whatever is below 2^22.
-  node.helper("to_code", R"(static inline int32_t to_code(float real, float low, float high, int32_t zero) {
-  real = real > low ? real : low;
-  real = real < high ? real : high;
-  return (int32_t)(real + 12582912.0f) - 12582912 + zero;
+  // Adding 1.5 * 2^23 rounds half to even and leaves the whole number in the low bits; the bits of positive
+  // floats are in the floats' order, so that the sum is clamped as an integer. Nothing here is a branch or
+  // may trap: loops of it become vector code.
+  node.helper("to_code",
+              R"(static inline int32_t to_code(float real, int32_t low, int32_t high, int32_t zero) {
+  union { float real; int32_t bits; } sum;
+  int32_t bits;
+  sum.real = real + 12582912.0f;
+  bits = sum.bits;
+  bits = bits > 0x4B400000 + low ? bits : 0x4B400000 + low;
+  bits = bits < 0x4B400000 + high ? bits : 0x4B400000 + high;
+  return bits - 0x4B400000 + zero;
 })");
 }
 
+std::string need_any_to_code(Node& node) {
+  need_to_code(node);
+  node.helper("any_to_code",
+              R"(static inline int32_t any_to_code(float real, int32_t low, int32_t high, int32_t zero) {
+  const int32_t code = to_code(real, low, high, zero);
+  union { float real; int32_t bits; } given;
+  given.real = real;
+  return (given.bits & 0x7FFFFFFF) > 0x7F800000 ? zero : code;
+})");
+  return "any_to_code";
+}
+
 std::string code_arguments(std::int64_t zero_point, const ElementInfo& type) {
-  return fmt::format("{}, {}, {}", literal(static_cast<float>(type.low - zero_point)),
-                     literal(static_cast<float>(type.high - zero_point)), zero_point);
+  return fmt::format("{}, {}, {}", type.low - zero_point, type.high - zero_point, zero_point);
 }
 
 std::string to_code(Node& node, std::string_view real, std::int64_t zero_point, const ElementInfo& type) {

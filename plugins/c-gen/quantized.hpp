@@ -25,8 +25,10 @@ std::string_view short_name(const Value& value);  // "u8": for names of helpers
 std::string to_code(Node& node, std::string_view real, std::int64_t zero_point, const ElementInfo& type);
 // The same as arguments of helpers: the clamp's ends before the zero point is added, and the zero point.
 std::string code_arguments(std::int64_t zero_point, const ElementInfo& type);
-void need_to_code(
-    Node& node);  // the helper itself: int32_t to_code(float real, float low, float high, int32_t zero)
+// The helper itself: int32_t to_code(float real, int32_t low, int32_t high, int32_t zero).
+void need_to_code(Node& node);
+// The name of the same for numbers that may be NaN, which becomes the zero point.
+std::string need_any_to_code(Node& node);
 
 // clamp(round(x) + zero_point); NaN is the zero point.
 std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type);

@@ -82,10 +82,20 @@ std::string source_of(const Unit& unit, const std::string& stem) {
   if (has_data_file(unit))
     text += fmt::format("/* Its constants are in {0}.S, which includes {0}.bin. */\n", stem);
   text += fmt::format("#include \"{}.h\"\n\n#include <math.h>\n\n", stem);
+  // A product and a sum are rounded one by one, also where the compiler's default is another.
+  text +=
+      "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
+      "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n";
+  // Functions that many nodes call: copies of them in each would only take the compiler's time.
+  text +=
+      "#if defined(__GNUC__)\n#define ALONE __attribute__((noinline, unused))\n"
+      "#define ALIGNED(bytes) __attribute__((aligned(bytes)))\n#else\n#define ALONE\n#define ALIGNED(bytes)\n"
+      "#endif\n\n";
   if (unit.arena_bytes() > 0)
     text += fmt::format(
-        "static union {{\n  unsigned char bytes[{}];\n  double real;\n  int64_t whole;\n}} arena;\n\n",
-        upper(unit.name()) + "_ARENA_BYTES");
+        "static union {{\n  unsigned char bytes[{}];\n  double real;\n  int64_t whole;\n}} arena "
+        "ALIGNED({});\n\n",
+        upper(unit.name()) + "_ARENA_BYTES", unit.alignment());
   return text + constants_of(unit) + unit.helpers() + unit.functions() + entries_of(unit);
 }
 

@@ -5,87 +5,76 @@
 namespace anybit::cgen {
 namespace {
 
-constexpr std::string_view kIntrinsics = R"(#if defined(__AVX2__)
-#include <immintrin.h>
+// Vectors as GCC and Clang have them, without their headers, which take longer to read than most models. Each
+// sum is exact: vpmaddwd adds two products of 16-bit numbers in 32 bits.
+constexpr std::string_view kVectors = R"(#if defined(__AVX2__) && defined(__GNUC__)
+#define VECTORS 1
+typedef int32_t ints __attribute__((vector_size(32)));
+typedef int16_t shorts __attribute__((vector_size(32)));
+typedef ints loose_ints __attribute__((aligned(1), may_alias));
+typedef shorts loose_shorts __attribute__((aligned(1), may_alias));
+typedef int32_t loose_pair __attribute__((aligned(1), may_alias));
+/* Else each use would be a load. */
+#define IN_REGISTERS(a, b) __asm__("" : "+x"(a), "+x"(b))
+static inline ints pair_at(const int16_t *from) {
+  const int32_t p = *(const loose_pair *)(const void *)from;
+  const ints all = {p, p, p, p, p, p, p, p};
+  return all;
+}
+static inline ints products(shorts x, ints pair) { return __builtin_ia32_pmaddwd256(x, (shorts)pair); }
+static inline shorts shorts_at(const int16_t *from) { return *(const loose_shorts *)(const void *)from; }
+typedef float reals __attribute__((vector_size(32)));
+typedef int16_t eight __attribute__((vector_size(16)));
+typedef int32_t four __attribute__((vector_size(16)));
+typedef eight loose_eight __attribute__((aligned(1), may_alias));
+typedef four loose_four __attribute__((aligned(1), may_alias));
+typedef reals loose_reals __attribute__((aligned(1), may_alias));
+typedef union { shorts all; eight half[2]; } halves;
+/* As to_code, but for the upper clamp, and the zero point less 0x4B400000: packing saturates. */
+static inline ints to_wide_code(const int32_t *sums, ints bias, reals factor, ints zero) {
+  const reals least = {-8388608, -8388608, -8388608, -8388608, -8388608, -8388608, -8388608, -8388608};
+  const ints sum = *(const loose_ints *)(const void *)sums + bias;
+  const reals real = __builtin_ia32_maxps256(__builtin_convertvector(sum, reals) * factor, least);
+  return (ints)(real + 12582912.0f) + zero;
+}
+static inline void keep_sums(int32_t *to, ints low, ints high) {
+  *(loose_ints *)(void *)to = low;
+  *(loose_ints *)(void *)(to + 8) = high;
+}
 #endif)";
+
+// Tiles of `rows` rows with vectors. One name for each sum, so that they stay in registers.
+std::string vector_rows(std::int64_t rows, std::string_view step, std::string_view at) {
+  std::string text = "    ints s0l = {0}, s0h = s0l";
+  for (std::int64_t r = 1; r < rows; ++r) text += fmt::format(", s{0}l = s0l, s{0}h = s0l", r);
+  text += fmt::format(";\n    for (int32_t k = 0; k < depth; k += 2, right += {}) {{\n", step);
+  text += fmt::format("      shorts low = {0}(right), high = {0}(right + 16);\n      ints pair;\n", at);
+  text += "      IN_REGISTERS(low, high);\n";
+  for (std::int64_t r = 0; r < rows; ++r) {
+    text += fmt::format("      pair = pair_at(left + {} * depth + k);\n", r);
+    text += fmt::format("      s{0}l += products(low, pair);\n      s{0}h += products(high, pair);\n", r);
+  }
+  text += "    }\n";
+  for (std::int64_t r = 0; r < rows; ++r)
+    text += fmt::format("    keep_sums(sums + {}, s{}l, s{}h);\n", 16 * r, r, r);
+  return text;
+}
+
+// As many rows as are wanted, or the next number for which there is a loop.
+std::string all_vector_rows(std::string_view step, std::string_view at) {
+  std::string text;
+  for (const std::int64_t rows : {1, 2, 4})
+    text += fmt::format("  if (rows <= {}) {{\n{}    return;\n  }}\n", rows, vector_rows(rows, step, at));
+  return text + fmt::format("  {{\n{}  }}\n", vector_rows(kTileRows, step, at));
+}
 
 constexpr std::string_view kTile =
-    R"(static void tile(const int16_t *right, int32_t step, const int16_t *left, int32_t depth, int32_t *sums) {
-#if defined(__AVX2__)
-  __m256i a0 = _mm256_setzero_si256(), a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0;
-  for (int32_t k = 0; k < depth; k += 2, right += step) {
-    const __m256i x0 = _mm256_loadu_si256((const __m256i *)(const void *)right);
-    const __m256i x1 = _mm256_loadu_si256((const __m256i *)(const void *)(right + 16));
-    const __m256i a = pair_at(left + k), b = pair_at(left + depth + k);
-    const __m256i c = pair_at(left + 2 * depth + k), d = pair_at(left + 3 * depth + k);
-    a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(x0, a));
-    a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(x1, a));
-    b0 = _mm256_add_epi32(b0, _mm256_madd_epi16(x0, b));
-    b1 = _mm256_add_epi32(b1, _mm256_madd_epi16(x1, b));
-    c0 = _mm256_add_epi32(c0, _mm256_madd_epi16(x0, c));
-    c1 = _mm256_add_epi32(c1, _mm256_madd_epi16(x1, c));
-    d0 = _mm256_add_epi32(d0, _mm256_madd_epi16(x0, d));
-    d1 = _mm256_add_epi32(d1, _mm256_madd_epi16(x1, d));
-  }
-  keep_sums(sums, a0, a1);
-  keep_sums(sums + 16, b0, b1);
-  keep_sums(sums + 32, c0, c1);
-  keep_sums(sums + 48, d0, d1);
-#else
-  for (int32_t i = 0; i < 64; ++i) sums[i] = 0;
-  for (int32_t k = 0; k < depth; k += 2, right += step) {
-    for (int32_t r = 0; r < 4; ++r) {
-      const int32_t even = left[r * depth + k], odd = left[r * depth + k + 1];
-      for (int32_t j = 0; j < 16; ++j) sums[r * 16 + j] += right[2 * j] * even + right[2 * j + 1] * odd;
-    }
-  }
-#endif
-})";
-
-constexpr std::string_view kPairs = R"(#if defined(__AVX2__)
-static inline __m256i pair_at(const int16_t *from) {
-  const uint32_t pair = (uint32_t)(uint16_t)from[0] | (uint32_t)(uint16_t)from[1] << 16;
-  return _mm256_set1_epi32((int32_t)pair);
-}
-static inline void keep_sums(int32_t *to, __m256i low, __m256i high) {
-  _mm256_storeu_si256((__m256i *)(void *)to, low);
-  _mm256_storeu_si256((__m256i *)(void *)(to + 8), high);
-}
-#endif)";
-
-constexpr std::string_view kByteTile =
-    R"(static void tile_$S(const $T *right, const int16_t *left, int32_t rows, int32_t depth, int32_t *sums) {
-#if defined(__AVX2__)
-  __m256i a0 = _mm256_setzero_si256(), a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0;
-  if (rows == 1) {
-    for (int32_t k = 0; k < depth; k += 2, right += 32) {
-      const __m256i a = pair_at(left + k);
-      a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(wide_$S(right), a));
-      a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(wide_$S(right + 16), a));
-    }
-    keep_sums(sums, a0, a1);
-    return;
-  }
-  for (int32_t k = 0; k < depth; k += 2, right += 32) {
-    const __m256i x0 = wide_$S(right), x1 = wide_$S(right + 16);
-    const __m256i a = pair_at(left + k), b = pair_at(left + depth + k);
-    const __m256i c = pair_at(left + 2 * depth + k), d = pair_at(left + 3 * depth + k);
-    a0 = _mm256_add_epi32(a0, _mm256_madd_epi16(x0, a));
-    a1 = _mm256_add_epi32(a1, _mm256_madd_epi16(x1, a));
-    b0 = _mm256_add_epi32(b0, _mm256_madd_epi16(x0, b));
-    b1 = _mm256_add_epi32(b1, _mm256_madd_epi16(x1, b));
-    c0 = _mm256_add_epi32(c0, _mm256_madd_epi16(x0, c));
-    c1 = _mm256_add_epi32(c1, _mm256_madd_epi16(x1, c));
-    d0 = _mm256_add_epi32(d0, _mm256_madd_epi16(x0, d));
-    d1 = _mm256_add_epi32(d1, _mm256_madd_epi16(x1, d));
-  }
-  keep_sums(sums, a0, a1);
-  keep_sums(sums + 16, b0, b1);
-  keep_sums(sums + 32, c0, c1);
-  keep_sums(sums + 48, d0, d1);
-#else
+    R"(ALONE static void $name(const $T *restrict right,$parameter const int16_t *restrict left, int32_t rows, int32_t depth,
+    int32_t *restrict sums) {
+#if defined(VECTORS)
+$fast#else
   for (int32_t i = 0; i < 16 * rows; ++i) sums[i] = 0;
-  for (int32_t k = 0; k < depth; k += 2, right += 32) {
+  for (int32_t k = 0; k < depth; k += 2, right += $step) {
     for (int32_t r = 0; r < rows; ++r) {
       const int32_t even = left[r * depth + k], odd = left[r * depth + k + 1];
       for (int32_t j = 0; j < 16; ++j) sums[r * 16 + j] += right[2 * j] * even + right[2 * j + 1] * odd;
@@ -94,14 +83,84 @@ constexpr std::string_view kByteTile =
 #endif
 })";
 
-constexpr std::string_view kWide = R"(#if defined(__AVX2__)
-static inline __m256i wide_$S(const $T *from) {
-  return _mm256_cvtep$I8_epi16(_mm_loadu_si128((const __m128i *)(const void *)from));
+std::string tile_text(const std::string& name, std::string_view type, bool steps, std::string_view at) {
+  const std::string step = steps ? "step" : "32";
+  return filled(kTile, {{"name", name},
+                        {"T", std::string(type)},
+                        {"parameter", steps ? " int32_t step," : ""},
+                        {"fast", all_vector_rows(step, at)},
+                        {"step", step}});
+}
+
+// Two lines of numbers become one of pairs.
+constexpr std::string_view kInterleave = R"(#if defined(VECTORS)
+static inline void pair_eight(int16_t *to, eight even, eight odd) {
+#if defined(__clang__) || __GNUC__ >= 12
+  *(loose_eight *)(void *)to = __builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11);
+  *(loose_eight *)(void *)(to + 8) = __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15);
+#else
+  *(loose_eight *)(void *)to = __builtin_shuffle(even, odd, (eight){0, 8, 1, 9, 2, 10, 3, 11});
+  *(loose_eight *)(void *)(to + 8) = __builtin_shuffle(even, odd, (eight){4, 12, 5, 13, 6, 14, 7, 15});
+#endif
 }
 #endif)";
 
+constexpr std::string_view kPairShorts =
+    R"(static inline void pair_shorts(int16_t *to, const int16_t *even, const int16_t *odd, int32_t count) {
+  int32_t j = 0;
+#if defined(VECTORS)
+  for (; j + 8 <= count; j += 8)
+    pair_eight(to + 2 * j, *(const loose_eight *)(const void *)(even + j), *(const loose_eight *)(const void *)(odd + j));
+#endif
+  for (; j < count; ++j) {
+    to[2 * j] = even[j];
+    to[2 * j + 1] = odd[j];
+  }
+})";
+
+constexpr std::string_view kPairBytes =
+    R"(static inline void pair_bytes_$S(int16_t *to, const $T *even, const $T *odd, int32_t count, int16_t zero) {
+  int32_t j = 0;
+#if defined(VECTORS)
+  for (; j + 8 <= count; j += 8)
+    pair_eight(to + 2 * j, __builtin_convertvector(*(const loose_octet_$S *)(const void *)(even + j), eight) - zero,
+               __builtin_convertvector(*(const loose_octet_$S *)(const void *)(odd + j), eight) - zero);
+#endif
+  for (; j < count; ++j) {
+    to[2 * j] = (int16_t)(even[j] - zero);
+    to[2 * j + 1] = (int16_t)(odd[j] - zero);
+  }
+})";
+
+constexpr std::string_view kWide = R"(#if defined(VECTORS)
+typedef $T bytes_$S __attribute__((vector_size(16)));
+typedef bytes_$S loose_bytes_$S __attribute__((aligned(1), may_alias));
+static inline shorts shorts_of_$S(const $T *from) {
+  return __builtin_convertvector(*(const loose_bytes_$S *)(const void *)from, shorts);
+}
+#endif)";
+
+// Lines of numbers less a zero point. Vectors overlap at the end rather than leave single numbers.
+constexpr std::string_view kLine =
+    R"(#if defined(VECTORS)
+typedef $T octet_$S __attribute__((vector_size(8)));
+typedef octet_$S loose_octet_$S __attribute__((aligned(1), may_alias));
+#endif
+static inline void line_$S(const $T *restrict from, int16_t *restrict to, int32_t count, int16_t zero) {
+#if defined(VECTORS)
+  if (count >= 8) {
+    for (int32_t i = 0;; i = i + 16 < count ? i + 8 : count - 8) {
+      const octet_$S eight_bytes = *(const loose_octet_$S *)(const void *)(from + i);
+      *(loose_eight *)(void *)(to + i) = __builtin_convertvector(eight_bytes, eight) - zero;
+      if (i == count - 8) return;
+    }
+  }
+#endif
+  for (int32_t i = 0; i < count; ++i) to[i] = (int16_t)(from[i] - zero);
+})";
+
 constexpr std::string_view kWiden =
-    R"(static void widen_$S(const $T *restrict from, int16_t *restrict to, int32_t rows, int32_t height, int32_t count,
+    R"(ALONE static void widen_$S(const $T *restrict from, int16_t *restrict to, int32_t rows, int32_t height, int32_t count,
                      int32_t width, const int32_t *zero, int32_t zero_step) {
   for (int32_t r = 0; r < height; ++r, to += width) {
     if (r < rows) {
@@ -112,44 +171,91 @@ constexpr std::string_view kWiden =
   }
 })";
 
+// 16 sums with the same bias and factor, or (`by_column`) with one each.
+constexpr std::string_view kCodes =
+    R"(static inline void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
+                            int32_t by_column, int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
+#if defined(VECTORS)
+  const int32_t less = zero - 0x4B400000;
+  const ints point = {less, less, less, less, less, less, less, less};
+  const int32_t b = bias[0];
+  const float f = factor[0];
+  ints bias0 = {b, b, b, b, b, b, b, b}, bias1 = bias0;
+  reals factor0 = {f, f, f, f, f, f, f, f}, factor1 = factor0;
+  halves packed;
+  four mixed, codes4;
+  if (by_column) {
+    bias0 = *(const loose_ints *)(const void *)bias;
+    bias1 = *(const loose_ints *)(const void *)(bias + 8);
+    factor0 = *(const loose_reals *)(const void *)factor;
+    factor1 = *(const loose_reals *)(const void *)(factor + 8);
+  }
+  packed.all = __builtin_ia32_packssdw256(to_wide_code(sums, bias0, factor0, point),
+                                          to_wide_code(sums + 8, bias1, factor1, point));
+  (void)low, (void)high;
+  /* Its halves have numbers 0 to 3 and 8 to 11, 4 to 7 and 12 to 15. */
+  mixed = (four)$pack(packed.half[0], packed.half[1]);
+  codes4 = (four){mixed[0], mixed[2], mixed[1], mixed[3]};
+  *(loose_four *)(void *)codes = codes4;
+#else
+  for (int32_t j = 0; j < 16; ++j)
+    codes[j] = ($T)to_code((float)(sums[j] + bias[by_column * j]) * factor[by_column * j], low, high, zero);
+#endif
+})";
+
+// Sums of a tile's row, which go to chunks of the output.
 constexpr std::string_view kFinish =
-    R"(static void finish_$S(const int32_t *restrict sums, int32_t count, int32_t bias, float factor, float low, float high,
-                      int32_t zero, $T *restrict y) {
-  if (count == 16) {
-    for (int32_t j = 0; j < 16; ++j) y[j] = ($T)to_code((float)(sums[j] + bias) * factor, low, high, zero);
-  } else {
-    for (int32_t j = 0; j < count; ++j) y[j] = ($T)to_code((float)(sums[j] + bias) * factor, low, high, zero);
+    R"(ALONE static void finish_$S_$C(const int32_t *restrict sums, const int32_t *bias, const float *factor, int32_t low,
+                               int32_t high, int32_t zero, $T *restrict y, const int32_t *places, int32_t width) {
+  $T codes[16];
+  $codes;
+  for (int32_t i = 0; i < 16 / $C; ++i) {
+    $T *to = y + places[i];
+    if (width == $C) {
+      for (int32_t j = 0; j < $C; ++j) to[j] = codes[i * $C + j];
+    } else {
+      for (int32_t j = 0; j < width; ++j) to[j] = codes[i * $C + j];
+    }
   }
 })";
 
-constexpr std::string_view kKeep =
-    R"(static void finish_s32(const int32_t *restrict sums, int32_t count, int32_t bias, float factor, float low, float high,
-                       int32_t zero, int32_t *restrict y) {
-  (void)bias, (void)factor, (void)low, (void)high, (void)zero;
-  for (int32_t j = 0; j < count; ++j) y[j] = sums[j];
-})";
-
 Names names(const Value& value) {
-  return {{"S", std::string(short_name(value))},
-          {"T", std::string(value.c())},
-          {"I", is_signed(value) ? "i" : "u"}};
+  return {{"S", std::string(short_name(value))}, {"T", std::string(value.c())}};
 }
 
 }  // namespace
 
 void need_tile(Node& node) {
-  node.helper("intrinsics", kIntrinsics);
-  node.helper("pairs", kPairs);
-  node.helper("tile", kTile);
+  node.helper("vectors", kVectors);
+  node.helper("tile", tile_text("tile", "int16_t", true, "shorts_at"));
 }
 
 std::string need_byte_tile(Node& node, const Value& right) {
-  node.helper("intrinsics", kIntrinsics);
-  node.helper("pairs", kPairs);
-  node.helper(fmt::format("wide_{}", short_name(right)), filled(kWide, names(right)));
+  node.helper("vectors", kVectors);
+  const std::string at = fmt::format("shorts_of_{}", short_name(right));
+  node.helper(at, filled(kWide, names(right)));
   const std::string name = fmt::format("tile_{}", short_name(right));
-  node.helper(name, filled(kByteTile, names(right)));
+  node.helper(name, tile_text(name, right.c(), false, at));
   return name;
+}
+
+void need_pair_shorts(Node& node) {
+  node.helper("vectors", kVectors);
+  node.helper("interleave", kInterleave);
+  node.helper("pair_shorts", kPairShorts);
+}
+
+std::string need_pair_bytes(Node& node, const Value& value) {
+  need_line(node, value);
+  node.helper("interleave", kInterleave);
+  const std::string name = fmt::format("pair_bytes_{}", short_name(value));
+  node.helper(name, filled(kPairBytes, names(value)));
+  return name;
+}
+
+void need_line(Node& node, const Value& value) {
+  node.helper("vectors", kVectors);
+  node.helper(fmt::format("line_{}", short_name(value)), filled(kLine, names(value)));
 }
 
 std::string need_widen(Node& node, const Value& value) {
@@ -158,14 +264,27 @@ std::string need_widen(Node& node, const Value& value) {
   return name;
 }
 
-std::string need_finish(Node& node, const Value& out) {
-  const std::string name = fmt::format("finish_{}", short_name(out));
-  if (out.type == Element::int32) {
-    node.helper(name, kKeep);
-    return name;
-  }
+std::string need_codes(Node& node, const Value& out) {
   need_to_code(node);
-  node.helper(name, filled(kFinish, names(out)));
+  node.helper("vectors", kVectors);
+  Names all = names(out);
+  all.push_back({"pack", is_signed(out) ? "__builtin_ia32_packsswb128" : "__builtin_ia32_packuswb128"});
+  const std::string name = fmt::format("codes_{}", short_name(out));
+  node.helper(name, filled(kCodes, all));
+  return name;
+}
+
+std::string need_finish(Node& node, const Value& out, std::int64_t chunk) {
+  const std::string name = fmt::format("finish_{}_{}", short_name(out), chunk);
+  std::string codes =
+      "for (int32_t j = 0; j < 16; ++j) codes[j] = sums[j];\n  (void)bias, (void)factor, (void)low, "
+      "(void)high, (void)zero";
+  if (out.type != Element::int32)
+    codes = need_codes(node, out) + "(sums, bias, factor, 0, low, high, zero, codes)";
+  Names all = names(out);
+  all.push_back({"codes", codes});
+  all.push_back({"C", fmt::format("{}", chunk)});
+  node.helper(name, filled(kFinish, all));
   return name;
 }
 

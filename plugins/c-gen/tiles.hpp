@@ -1,32 +1,50 @@
-// Sums of products of whole numbers in tiles of 4 rows and 16 columns: what integer convolutions and matrix
-// products are made of where speed counts. Numbers are widened to 16 bits, so that pairs of products are
-// exact in 32. With AVX2 the tiles are written by hand; everywhere else they are loops that compilers turn
-// into vector code.
+// Sums of products of whole numbers in tiles of up to 6 rows and 16 columns: what integer convolutions and
+// matrix products are made of where speed counts. Numbers are widened to 16 bits, so that pairs of products
+// are exact in 32. With AVX2 the tiles are written by hand; everywhere else they are loops that compilers
+// turn into vector code.
 #pragma once
 
 #include "quantized.hpp"
 
 namespace anybit::cgen {
 
-inline constexpr std::int64_t kTileRows = 4, kTileColumns = 16;
+inline constexpr std::int64_t kTileRows = 6, kTileColumns = 16;
+inline std::int64_t tile_depth(std::int64_t count) { return (count + 1) / 2 * 2; }
 
-// void tile(const int16_t *right, int32_t step, const int16_t *left, int32_t depth, int32_t *sums)
-// sums[r * 16 + j] = Σ left[r * depth + k] * (column j of right at k). `right` has pairs of k beside each
-// other: (k, j) and (k + 1, j) are at k / 2 * step + 2 * j; `depth` is even.
+// void tile(const int16_t *right, int32_t step, const int16_t *left, int32_t rows, int32_t depth, int32_t
+// *sums) sums[r * 16 + j] = Σ left[r * depth + k] * (column j of right at k). `right` has pairs of k beside
+// each other: (k, j) and (k + 1, j) are at k / 2 * step + 2 * j; `depth` is even. `left` and `sums` must have
+// room for 6 rows if more than one is wanted.
 void need_tile(Node& node);
 
 // void tile_s8(const int8_t *right, const int16_t *left, int32_t rows, int32_t depth, int32_t *sums), or
-// tile_u8: the same with bytes, in panels of 16 columns: (k, j) is at (k / 2 * 16 + j) * 2 + k % 2. One row
-// or four are computed.
+// tile_u8: the same with bytes, in panels of 16 columns: (k, j) is at (k / 2 * 16 + j) * 2 + k % 2.
 std::string need_byte_tile(Node& node, const Value& right);
+
+// void pair_shorts(int16_t *to, const int16_t *even, const int16_t *odd, int32_t count): their numbers in
+// turn.
+void need_pair_shorts(Node& node);
+// void pair_bytes_s8(int16_t *to, const int8_t *even, const int8_t *odd, int32_t count, int16_t zero): less
+// `zero`.
+std::string need_pair_bytes(Node& node, const Value& value);
+
+// void line_s8(const int8_t *from, int16_t *to, int32_t count, int16_t zero): numbers less a zero point; for
+// short lines.
+void need_line(Node& node, const Value& value);
 
 // void widen_s8(const int8_t *from, int16_t *to, int32_t rows, int32_t height, int32_t count, int32_t width,
 // const int32_t *zero, int32_t zero_step): rows of `count` numbers less their zero points, `width` apart;
 // what is missing of `height` rows, and of `width`, is zero.
 std::string need_widen(Node& node, const Value& value);
 
-// void finish_s8(const int32_t *sums, int32_t count, int32_t bias, float factor, float low, float high,
-// int32_t zero, int8_t *y): up to 16 sums of one output channel become codes.
-std::string need_finish(Node& node, const Value& out);
+// void codes_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t by_column, int32_t
+// low, int32_t high, int32_t zero, int8_t *codes): 16 sums become codes, with one bias and factor, or with
+// one for each.
+std::string need_codes(Node& node, const Value& out);
+
+// void finish_s8_16(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t high,
+// int32_t zero, int8_t *y, const int32_t *places, int32_t width): 16 sums of one output channel become codes,
+// in chunks of 16, 8 or 4 that begin at these places of y; of each, `width` are kept.
+std::string need_finish(Node& node, const Value& out, std::int64_t chunk);
 
 }  // namespace anybit::cgen

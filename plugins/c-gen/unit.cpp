@@ -96,7 +96,7 @@ void Unit::plan() {
     const bool in_arena = one.merged_into < 0 && one.outer.empty();
     blocks.push_back(in_arena ? Block{one.life, std::max<std::int64_t>(one.bytes, 1)} : Block{});
   }
-  Layout layout = lay_out(blocks);
+  Layout layout = lay_out(blocks, alignment());
   offsets_ = std::move(layout.offsets);
   arena_bytes_ = layout.bytes;
 }

@@ -77,6 +77,8 @@ class Unit {
   std::string outer_address(const Value& value) const { return resolved(address(value), true); }
   bool has_quantized_entry() const;
   std::int64_t arena_bytes() const { return arena_bytes_; }
+  // Of values in the arena: vectors should not cross lines of the cache, but that takes more memory.
+  std::int64_t alignment() const { return preference_ == ANYBIT_PREFER_MEMORY ? 8 : 64; }
   std::int64_t constant_bytes() const;
 
  private:

@@ -116,7 +116,7 @@ void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s) {
   a.type = product.a_type;
   const std::string left = product.a_codes.empty() ? node.x(product.a) : product.a_codes;
   const std::string widen = need_widen(node, a), tile = need_byte_tile(node, b);
-  const std::int64_t depth = (s.k + 1) / 2 * 2;
+  const std::int64_t depth = tile_depth(s.k);
   std::int64_t rows = s.m;
   for (const std::int64_t one : s.batch) rows *= one;
   const std::int64_t height = std::min(rows, kTileRows) == 1 ? 1 : kTileRows;
@@ -136,7 +136,8 @@ void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s) {
   node.open("for (int32_t panel = 0; panel < {}; panel += {})", s.n, kTileColumns);
   node.line("const int32_t wanted = {0} - panel < {1} ? {0} - panel : {1};", s.n, kTileColumns);
   node.line("int32_t sums[{}];", height * kTileColumns);
-  node.line("{}({} + panel * {}, {}, {}, {}, sums);", tile, panels, depth, wide, height, depth);
+  node.line("{}({} + panel * {}, {}, {}, {}, sums);", tile, panels, depth, wide, height == 1 ? "1" : "filled",
+            depth);
   node.open("for (int32_t r = 0; r < filled; ++r)");
   node.open("for (int32_t j = 0; j < wanted; ++j)");
   node.line("const int32_t row = first + r, column = panel + j;");

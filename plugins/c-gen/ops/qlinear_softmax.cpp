@@ -12,7 +12,7 @@ constexpr std::int64_t kLong = 256;
 
 constexpr std::string_view kShort =
     R"(static void softmax_$S(const $T *x, $T *y, int32_t count, int32_t stride,
-                       const float *powers, float scale, float low, float high, int32_t zero) {
+                       const float *powers, float scale, int32_t low, int32_t high, int32_t zero) {
   int32_t top = x[0];
   double sum = 0;
   float factor;
@@ -24,7 +24,7 @@ constexpr std::string_view kShort =
 })";
 
 constexpr std::string_view kCounted = R"(static void softmax_$S_counted(const $T *x, $T *y, int32_t count,
-                               int32_t stride, const float *powers, float scale, float low, float high, int32_t zero) {
+                               int32_t stride, const float *powers, float scale, int32_t low, int32_t high, int32_t zero) {
   int32_t counts[256], top = 255;
   double sum = 0;
   float factor;

@@ -75,13 +75,12 @@ void quantize(Node& node) {
     node.line("{}", store(node, y, node.y(), loops.element, zero == "0" ? "real" : "real + " + zero,
                           {.saturate = node.flag("saturate", true)}));
   } else {
-    need_to_code(node);
+    const std::string name = need_any_to_code(node);
     const bool fixed = !node.has(2) || (node.constant(2) && node.in(2).count() == 1);
-    const std::string ends =
-        fixed ? code_arguments(node.integer_in(2, "the zero point", 0), y.info())
-              : fmt::format("(float)({0} - zero), (float)({1} - zero), zero", y.info().low, y.info().high);
+    const std::string ends = fixed ? code_arguments(node.integer_in(2, "the zero point", 0), y.info())
+                                   : fmt::format("{0} - zero, {1} - zero, zero", y.info().low, y.info().high);
     if (!fixed) node.line("const int32_t zero = {};", zero);
-    node.line("{}[{}] = ({})to_code(real == real ? real : 0, {});", node.y(), loops.element, y.c(), ends);
+    node.line("{}[{}] = ({}){}(real, {});", node.y(), loops.element, y.c(), name, ends);
   }
   close_loops(node, loops);
 }
