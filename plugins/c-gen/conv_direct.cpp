@@ -1,4 +1,6 @@
-// Integer convolution from its definition: one function for all convolutions of the same types.
+// Integer convolution from its definition.
+#include <algorithm>
+
 #include "integer_conv.hpp"
 #include "numbers.hpp"
 
@@ -6,56 +8,42 @@ namespace anybit::cgen {
 namespace {
 
 // sizes: batch, groups, channels and outputs of a group; then input, output, kernel, stride, dilation and
-// padding before, for each of three axes.
-constexpr std::string_view kConv =
-    R"(static void $name(const $X *restrict x, const $W *restrict w, $Y *restrict y, const int32_t *sizes, int32_t x_zero,
-    const int32_t *w_zero, const int32_t *bias, const float *factor, int32_t low, int32_t high, int32_t zero) {
-  const int32_t *d = sizes + 4, *h = sizes + 10, *v = sizes + 16;
-  const int32_t outputs = sizes[1] * sizes[3], plane = d[0] * h[0] * v[0];
-  for (int32_t n = 0; n < sizes[0]; ++n) {
-    for (int32_t o = 0; o < outputs; ++o) {
-      const $X *group = x + (n * sizes[1] + o / sizes[3]) * sizes[2] * plane;
-      for (int32_t o0 = 0; o0 < d[1]; ++o0)
-      for (int32_t o1 = 0; o1 < h[1]; ++o1)
-      for (int32_t o2 = 0; o2 < v[1]; ++o2) {
-        const $W *weight = w + o * sizes[2] * d[2] * h[2] * v[2];
+// padding before, for each of three axes ($d, $h, $v).
+constexpr std::string_view kBody = R"(  for (int32_t n = 0; n < $batch; ++n) {
+    for (int32_t o = 0; o < $groups * $outputs; ++o) {
+      const $X *group = $x + (n * $groups + o / $outputs) * $channels * $d0 * $h0 * $v0;
+      for (int32_t o0 = 0; o0 < $d1; ++o0)
+      for (int32_t o1 = 0; o1 < $h1; ++o1)
+      for (int32_t o2 = 0; o2 < $v1; ++o2) {
+        const int32_t first0 = o0 * $d3 - $d5, first1 = o1 * $h3 - $h5, first2 = o2 * $v3 - $v5;
+        const $W *weight = $w + o * ($channels * $d2 * $h2 * $v2);
         $A sum = 0;
-        for (int32_t c = 0; c < sizes[2]; ++c)
-        for (int32_t k0 = 0; k0 < d[2]; ++k0)
-        for (int32_t k1 = 0; k1 < h[2]; ++k1) {
-          const int32_t i0 = o0 * d[3] + k0 * d[4] - d[5], i1 = o1 * h[3] + k1 * h[4] - h[5];
-          if (i0 >= 0 && i0 < d[0] && i1 >= 0 && i1 < h[0]) {
-            const $X *row = group + ((c * d[0] + i0) * h[0] + i1) * v[0];
-            for (int32_t k2 = 0; k2 < v[2]; ++k2) {
-              const int32_t i2 = o2 * v[3] + k2 * v[4] - v[5];
-              if (i2 >= 0 && i2 < v[0]) sum += (row[i2] - x_zero) * (weight[k2] - w_zero[o]);
-            }
+        for (int32_t c = 0; c < $channels; ++c)
+        for (int32_t k0 = 0; k0 < $d2; ++k0)
+        for (int32_t k1 = 0; k1 < $h2; ++k1, weight += $v2) {
+          const int32_t i0 = first0 + k0 * $d4, i1 = first1 + k1 * $h4;
+          const $X *row = group + ((c * $d0 + i0) * $h0 + i1) * $v0;
+          if (i0 < 0 || i0 >= $d0 || i1 < 0 || i1 >= $h0) continue;
+          for (int32_t k2 = 0; k2 < $v2; ++k2) {
+            const int32_t i2 = first2 + k2 * $v4;
+            if (i2 >= 0 && i2 < $v0) sum += (row[i2] - $zero_x) * (weight[k2] - $zero_w);
           }
-          weight += v[2];
         }
-        *y++ = $done;
+        $y[(((n * $groups * $outputs + o) * $d1 + o0) * $h1 + o1) * $v1 + o2] = $done;
       }
     }
-  }
+  })";
+
+constexpr std::string_view kFunction =
+    R"(ALONE static void $name(const $X *restrict x, const $W *restrict w, $Y *restrict y, const int32_t *sizes,
+    int32_t x_zero, const int32_t *w_zero, const int32_t *bias, const float *factor, int32_t low, int32_t high,
+    int32_t zero) {
+$locals$body
 })";
 
-}  // namespace
+constexpr std::string_view kSizes[] = {"batch", "groups", "channels", "outputs"};
 
-void emit_direct_conv(Node& node, const IntegerConv& conv) {
-  const Value &x = node.in(conv.x), &w = node.in(conv.w), &y = node.out();
-  const std::string name =
-      fmt::format("conv_{}_{}_{}{}", short_name(x), short_name(w), short_name(y), conv.wide ? "_wide" : "");
-  if (conv.quantized) need_to_code(node);
-  const std::string codes =
-      fmt::format("({})to_code((float)(sum + bias[o]) * factor[o], low, high, zero)", y.c());
-  node.helper(name, filled(kConv, {{"name", name},
-                                   {"X", std::string(x.c())},
-                                   {"W", std::string(w.c())},
-                                   {"Y", std::string(y.c())},
-                                   {"A", conv.wide ? "int64_t" : "int32_t"},
-                                   {"done", conv.quantized ? codes
-                                                           : "((void)bias, (void)factor, (void)low, "
-                                                             "(void)high, (void)zero, (int32_t)sum)"}}));
+std::vector<std::int32_t> sizes_of(const IntegerConv& conv) {
   std::vector<std::int32_t> sizes;
   for (const std::int64_t one : {conv.batch, conv.groups, conv.channels, conv.outputs})
     sizes.push_back(static_cast<std::int32_t>(one));
@@ -64,11 +52,90 @@ void emit_direct_conv(Node& node, const IntegerConv& conv) {
          {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.before})
       sizes.push_back(static_cast<std::int32_t>(one));
   }
+  return sizes;
+}
+
+std::string size_name(std::size_t i) {
+  return i < 4 ? std::string(kSizes[i]) : fmt::format("{}{}", "dhv"[(i - 4) / 6], (i - 4) % 6);
+}
+
+// The sizes by name: numbers, or variables.
+Names named_sizes(const std::vector<std::int32_t>& sizes, bool numbers) {
+  Names names;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::string name = size_name(i);
+    names.push_back({name, numbers ? fmt::format("{}", sizes[i]) : name});
+  }
+  return names;
+}
+
+std::string types(const Node& node, const IntegerConv& conv) {
+  return fmt::format("{}_{}_{}{}", short_name(node.in(conv.x)), short_name(node.in(conv.w)),
+                     short_name(node.out()), conv.wide ? "_wide" : "");
+}
+
+Names common_names(const Node& node, const IntegerConv& conv) {
+  return {{"X", std::string(node.in(conv.x).c())},
+          {"W", std::string(node.in(conv.w).c())},
+          {"Y", std::string(node.out().c())},
+          {"A", conv.wide ? "int64_t" : "int32_t"}};
+}
+
+void emit_function(Node& node, const IntegerConv& conv) {
+  const Value& y = node.out();
+  const std::string name = "conv_" + types(node, conv);
+  Names names = common_names(node, conv);
+  for (auto& one : named_sizes(sizes_of(conv), false)) names.push_back(std::move(one));
+  names.insert(names.end(),
+               {{"zero_x", "x_zero"}, {"zero_w", "w_zero[o]"}, {"x", "x"}, {"w", "w"}, {"y", "y"}});
+  names.insert(names.begin(),
+               {"done", conv.quantized ? fmt::format("({})to_code((float)(sum + bias[o]) * factor[o], "
+                                                     "low, high, zero)",
+                                                     y.c())
+                                       : "((void)bias, (void)factor, (void)low, (void)high, (void)zero, "
+                                         "(int32_t)sum)"});
+  const std::string body = filled(kBody, names);
+  std::string locals;  // what is written to y cannot change them
+  for (std::size_t i = 0; i < sizes_of(conv).size(); ++i)
+    locals += fmt::format("  const int32_t {} = sizes[{}];\n", size_name(i), i);
+  names.insert(names.begin(), {{"name", name}, {"body", body}, {"locals", locals}});
+  node.helper(name, filled(kFunction, names));
   node.line("{}({}, {}, {}, {}, {}, {}, {}, {}, {});", name, node.x(conv.x), node.x(conv.w), node.y(),
-            node.int32s(sizes), conv.x_zero, node.int32s(conv.w_zero),
+            node.int32s(sizes_of(conv)), conv.x_zero, node.int32s(conv.w_zero),
             conv.quantized ? node.int32s(conv.bias) : "(const int32_t *)0",
             conv.quantized ? node.floats(conv.factors) : "(const float *)0",
             conv.quantized ? code_arguments(conv.y_zero, y.info()) : "0, 0, 0");
+}
+
+bool all_zero(const std::vector<std::int32_t>& numbers) {
+  return std::ranges::all_of(numbers, [](std::int32_t one) { return one == 0; });
+}
+
+void emit_here(Node& node, const IntegerConv& conv) {
+  const Value& y = node.out();
+  Names names = common_names(node, conv);
+  for (auto& one : named_sizes(sizes_of(conv), true)) names.push_back(std::move(one));
+  std::string done = "(int32_t)sum";
+  if (conv.quantized)
+    done = to_code(
+        node, fmt::format("(float)(sum + {}[o]) * {}[o]", node.int32s(conv.bias), node.floats(conv.factors)),
+        conv.y_zero, y.info());
+  names.insert(names.begin(), {"done", done});
+  names.insert(names.end(), {{"zero_x", fmt::format("({})", conv.x_zero)},
+                             {"zero_w", all_zero(conv.w_zero) ? "0" : node.int32s(conv.w_zero) + "[o]"},
+                             {"x", node.x(conv.x)},
+                             {"w", node.x(conv.w)},
+                             {"y", node.y()}});
+  node.line("{}", filled(kBody, names));
+}
+
+}  // namespace
+
+// Where code is to be little, all convolutions share a function; else each has its own numbers.
+void emit_direct_conv(Node& node, const IntegerConv& conv) {
+  if (conv.quantized) need_to_code(node);
+  if (node.quick()) return emit_function(node, conv);
+  emit_here(node, conv);
 }
 
 }  // namespace anybit::cgen
