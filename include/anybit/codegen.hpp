@@ -152,7 +152,10 @@ __attribute__((visibility("default"))) const anybit_codegen_plugin* anybit_codeg
 
 #ifdef __cplusplus
 }  // extern "C"
+#endif
 
+// ---- What a program that uses the library calls. A plugin needs none of it.
+#if defined(__cplusplus) && __cplusplus >= 202002L
 #include <map>
 #include <string>
 #include <vector>

@@ -156,7 +156,11 @@ Result<void> Output::commit() {
     }
     moved.push_back(one);
   }
-  return flush(folder_);
+  if (flush(folder_).ok()) return {};
+  return error_at(Code::io, {},
+                  fmt::format("the new files are in place, but may not survive a power cut: cannot flush "
+                              "the folder of '{}'",
+                              shown(folder_ + '/' + name_)));
 }
 
 }  // namespace anybit::codegen

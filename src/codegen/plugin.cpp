@@ -76,7 +76,7 @@ Error Said::error(std::string_view name, std::string_view otherwise) const {
   std::string_view left = said_.empty() ? otherwise : std::string_view(said_);
   for (std::size_t i = 0; i < kMostLines && !left.empty(); ++i) {
     const std::size_t end = std::min(left.find('\n'), left.size());
-    if (i > 0) text += '\n';
+    if (i > 0) text += "; ";
     text += shown(left.substr(0, end));
     left.remove_prefix(std::min(end + 1, left.size()));
   }

@@ -18,7 +18,7 @@ class Said {
   Said(const Said&) = delete;
   Said& operator=(const Said&) = delete;
   anybit_text* target() { return &text_; }
-  // As an error of the generator `name`; `otherwise` if it said nothing.
+  // As an error of the generator `name`, its lines one behind the other; `otherwise` if it said nothing.
   Error error(std::string_view name, std::string_view otherwise) const;
 
  private:
