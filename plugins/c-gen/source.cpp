@@ -82,10 +82,11 @@ std::string source_of(const Unit& unit, const std::string& stem) {
   if (has_data_file(unit))
     text += fmt::format("/* Its constants are in {0}.S, which includes {0}.bin. */\n", stem);
   text += fmt::format("#include \"{}.h\"\n\n#include <math.h>\n\n", stem);
-  // A product and a sum are rounded one by one, also where the compiler's default is another.
+  // A product and a sum are rounded one by one, also where the compiler's default is another. Loops stay
+  // loops, and do not become calls of memset and memcpy, which are not there on every device.
   text +=
       "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
-      "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n\n";
+      "#pragma GCC optimize(\"fp-contract=off\", \"no-tree-loop-distribute-patterns\")\n#endif\n\n";
   // Functions that many nodes call: copies of them in each would only take the compiler's time.
   text +=
       "#if defined(__GNUC__)\n#define ALONE __attribute__((noinline, unused))\n"

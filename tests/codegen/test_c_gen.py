@@ -1,0 +1,265 @@
+"""c-gen: integer operators and small nets as C, with the bits of the runtime, for every preference."""
+import ctypes
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import generating
+import numpy as np
+import onnx
+import pytest
+from generating import NotGenerated, compile_all, generate
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "runtime"))
+from executing import Executor
+
+DEFAULT, PERFORMANCE, MEMORY, COMPILE_TIME = range(4)
+SEED = 20240711
+NUMBERS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.float32): TensorProto.FLOAT,
+           np.dtype(np.int16): TensorProto.INT16, np.dtype(np.uint16): TensorProto.UINT16, np.dtype(np.int32): TensorProto.INT32}
+MICROSOFT = "com.microsoft"
+
+
+def model_of(nodes, inputs, constants, outputs=("y",)):
+    """Shapes and types of outputs are left for anybit to find."""
+    ports = [helper.make_tensor_value_info(name, NUMBERS[x.dtype], x.shape) for name, x in inputs.items()]
+    graph = helper.make_graph(nodes, "g", ports, [onnx.ValueInfoProto(name=name) for name in outputs],
+                              [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def codes(random, kind, shape=()):
+    info = np.iinfo(kind)
+    return random.integers(info.min, info.max + 1, shape).astype(kind)
+
+
+def conv_case(random, number):
+    channels, outputs, groups, kernel, size = [
+        (3, 10, 1, (3, 3), 11), (16, 24, 1, (1, 1), 8), (7, 9, 1, (1, 1), 3), (12, 12, 12, (3, 3), 9), (6, 12, 6, (5, 3), 12),
+        (8, 6, 2, (2, 3), 7), (5, 4, 1, (4, 4), 16), (4, 5, 1, (3,), 17), (2, 3, 1, (2, 2, 3), 6), (9, 1, 1, (7, 7), 7)][number % 10]
+    x_kind, w_kind, y_kind = (np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 3))
+    axes = len(kernel)
+    constants = {
+        "xs": np.float32(0.02), "xz": codes(random, x_kind), "w": codes(random, w_kind, (outputs, channels // groups, *kernel)),
+        "ws": random.uniform(0.001, 0.02, outputs).astype(np.float32), "ys": np.float32(0.5), "yz": codes(random, y_kind),
+        "wz": codes(random, w_kind, outputs) if number % 3 == 0 else np.zeros(outputs, w_kind),
+        "b": random.integers(-30000, 30000, outputs).astype(np.int32)}
+    attributes = dict(group=groups, pads=random.integers(0, 3, 2 * axes).tolist(), strides=random.integers(1, 3, axes).tolist(),
+                      dilations=random.integers(1, 3, axes).tolist() if min(kernel) < 4 else [1] * axes)
+    if kernel == (1, 1):
+        attributes |= dict(pads=[0] * 4, strides=[1, 1])
+    inputs = {"x": codes(random, x_kind, (2, channels, *[size] * axes))}
+    if number % 7 == 6:
+        names = ["x", "w", "xz", "wz"]
+        return ([helper.make_node("ConvInteger", names, ["y"], **attributes)], inputs, {k: constants[k] for k in names[1:]})
+    names = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"]
+    return [helper.make_node("QLinearConv", names, ["y"], **attributes)], inputs, constants
+
+
+def product_case(random, number):
+    m, k, n = [(1, 64, 10), (7, 33, 20), (13, 16, 16), (4, 5, 1)][number % 4]
+    kinds = [np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 3)]
+    which = ["QLinearMatMul", "MatMulInteger", "MatMulIntegerToFloat", "QGemm", "DynamicQuantizeMatMul", "batched", "wide"][number % 7]
+    a, b = codes(random, kinds[0], (2, m, k)), codes(random, kinds[1], (k, n))
+    scales = {"as": np.float32(0.02), "bs": random.uniform(0.001, 0.02, n).astype(np.float32), "ys": np.float32(0.3)}
+    zeros = {"az": codes(random, kinds[0]), "bz": codes(random, kinds[1], n) if number % 2 else np.zeros(n, kinds[1]),
+             "yz": codes(random, kinds[2])}
+    constants = scales | zeros | {"b": b}
+    inputs = {"a": a}
+    if which == "QGemm":
+        inputs = {"a": a[0]}
+        constants |= {"b": b.T.copy(), "c": random.integers(-30000, 30000, n).astype(np.int32)}
+        return ([helper.make_node("QGemm", ["a", "as", "az", "b", "bs", "bz", "c", "ys", "yz"], ["y"], domain=MICROSOFT, transB=1,
+                                  alpha=1.5)], inputs, constants)
+    if which == "DynamicQuantizeMatMul":
+        inputs = {"a": random.normal(size=(2, m, k)).astype(np.float32)}
+        constants["bias"] = random.normal(size=n).astype(np.float32)
+        return [helper.make_node(which, ["a", "b", "bs", "bz", "bias"], ["y"], domain=MICROSOFT)], inputs, constants
+    if which in ("MatMulInteger", "MatMulIntegerToFloat"):
+        names = ["a", "b"] + (["as", "bs"] if which.endswith("Float") else []) + ["az", "bz"]
+        domain = MICROSOFT if which.endswith("Float") else ""
+        return [helper.make_node(which, names, ["y"], domain=domain)], inputs, constants
+    if which == "batched":  # two activations
+        inputs["b"] = codes(random, kinds[1], (2, k, n))
+        constants |= {"bs": np.float32(0.01), "bz": codes(random, kinds[1])}
+        del constants["b"]
+    if which == "wide":
+        inputs = {"a": codes(random, np.int16, (m, 3 * k))}
+        constants |= {"b": codes(random, np.int16, (3 * k, n)), "az": np.int16(5), "bz": np.int16(-7), "yz": np.int16(3),
+                      "as": np.float32(1e-3), "bs": np.float32(1e-3)}
+    return [helper.make_node("QLinearMatMul", ["a", "as", "az", "b", "bs", "bz", "ys", "yz"], ["y"])], inputs, constants
+
+
+def element_case(random, number):
+    kind = np.dtype([np.uint8, np.int8][number % 2])
+    zero = lambda: codes(random, kind)
+    scale = lambda: np.float32(random.uniform(0.01, 0.1))
+    x = codes(random, kind, (2, 6, 9, 7))
+    own = {"xs": scale(), "xz": zero(), "ys": scale(), "yz": zero()}
+    one = ["x", "xs", "xz", "ys", "yz"]
+    node = lambda op, names, **attributes: [helper.make_node(op, names, ["y"], domain=MICROSOFT, **attributes)]
+    which = number // 2 % 9
+    if which in (0, 1):
+        other = codes(random, kind, [(2, 6, 9, 7), (6, 1, 1)][which])
+        return (node(["QLinearAdd", "QLinearMul"][which], ["x", "xs", "xz", "z", "zs", "zz", "ys", "yz"]), {"x": x, "z": other},
+                own | {"zs": scale(), "zz": zero()})
+    if which == 2:
+        return (node("QLinearConcat", ["ys", "yz", "x", "xs", "xz", "z", "zs", "zz"], axis=1),
+                {"x": x, "z": codes(random, kind, (2, 3, 9, 7))}, own | {"zs": scale(), "zz": zero()})
+    if which == 3:
+        return node("QLinearAveragePool", one, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 1, 1],
+                    count_include_pad=number % 4 // 2, ceil_mode=number % 2), {"x": x}, own
+    if which == 4:
+        return node("QLinearGlobalAveragePool", one), {"x": x}, own
+    if which == 5:
+        return node(["QLinearSigmoid", "QLinearLeakyRelu"][number % 2], one), {"x": x}, own
+    if which == 6:
+        long = codes(random, kind, (2, 400) if number % 4 < 2 else (3, 5, 4))
+        return node("QLinearSoftmax", one, axis=1, opset=13), {"x": long}, own | {"ys": np.float32(1 / 256)}
+    if which == 7:
+        real = random.normal(size=(3, 4, 5)).astype(np.float32)
+        real.flat[:4] = [np.nan, np.inf, -np.inf, 0]
+        to = [np.uint8, np.int8, np.int16, np.uint16][number % 4]
+        return ([helper.make_node("QuantizeLinear", ["x", "ys", "yz"], ["q"], axis=1),
+                 helper.make_node("DequantizeLinear", ["q", "ys", "yz"], ["y"], axis=1)], {"x": real},
+                {"ys": random.uniform(0.01, 0.1, 4).astype(np.float32), "yz": codes(random, to, 4)})
+    return ([helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])],
+            {"x": random.normal(size=(5, 7)).astype(np.float32)}, {})
+
+
+CASES = {"conv": (conv_case, 10), "product": (product_case, 14), "element": (element_case, 18)}
+
+
+def compiled(names, folder, *options):
+    """Each in its own library: options differ."""
+    programs = compile_all(names, folder, *options, "-pedantic")
+    for name, program in programs.items():
+        assert isinstance(program, generating.Program), f"{name}: {program}"
+    return programs
+
+
+def test_integer_operators_have_the_runtimes_bits(tmp_path):
+    wanted, inputs = {}, {}
+    for kind, (make, count) in CASES.items():
+        for number in range(count):
+            nodes, feeds, constants = make(np.random.default_rng([SEED, len(kind), number]), number)
+            model = model_of(nodes, feeds, constants)
+            expected = Executor(model, threads=1).run(feeds)
+            for preference in (DEFAULT, [MEMORY, COMPILE_TIME][number % 2]):
+                name = f"{kind}_{number}_{preference}"
+                generate(model, tmp_path / f"{name}.c", preference)
+                wanted[name], inputs[name] = expected, list(feeds.values())
+    # What is written by hand for AVX2, and the same without.
+    fast = [name for i, name in enumerate(wanted) if name.endswith("0") and i % 3]
+    programs = compiled(fast, tmp_path, "-mavx2", "-mfma")
+    programs |= compiled([name for name in wanted if name not in fast], tmp_path)
+    for name, expected in wanted.items():
+        for made, right in zip(programs[name].run(inputs[name], expected), expected):
+            np.testing.assert_array_equal(made, right, err_msg=name)
+
+
+def quantized(anybit, folder, model, shape, samples):
+    """The int8 model of a net, for one image at a time."""
+    net = onnx.load(model)
+    for size, dim in zip(shape, net.graph.input[0].type.tensor_type.shape.dim):
+        dim.dim_value = size
+    onnx.save(net, folder / "float.onnx")
+    (folder / "samples").mkdir()
+    for i, sample in enumerate(samples):
+        np.save(folder / "samples" / f"{i}.npy", sample)
+    anybit("quantize", folder / "float.onnx", "-o", folder / "int8.onnx", "--recipe", "int8", "--calib", folder / "samples")
+    return net, onnx.load(folder / "int8.onnx")
+
+
+@pytest.fixture(scope="session")
+def digits(anybit, tmp_path_factory):
+    images = np.load(ROOT / "examples/digits/calibration_images.npy")[:20].astype(np.float32) / 255
+    images = ((images - 0.1307) / 0.3081).reshape(-1, 1, 1, 28, 28)
+    return *quantized(anybit, tmp_path_factory.mktemp("digits"), ROOT / "examples/digits/digits.onnx", (1, 1, 28, 28), images), images
+
+
+@pytest.fixture(scope="session")
+def cifar(anybit, tmp_path_factory):
+    images = np.random.default_rng(SEED).normal(size=(8, 1, 3, 32, 32)).astype(np.float32)
+    return *quantized(anybit, tmp_path_factory.mktemp("cifar"), ROOT / "examples/cifar/cifar.onnx", (1, 3, 32, 32), images), images
+
+
+@pytest.mark.parametrize("net", ["digits", "cifar"])
+def test_nets_are_exact_in_int8_and_close_in_float(net, request, tmp_path):
+    real, whole, images = request.getfixturevalue(net)
+    executors = {"float": Executor(real, threads=1), "int8": Executor(whole, threads=1)}
+    names = []
+    for preference in range(4):
+        generate(whole, tmp_path / f"int8_{preference}.c", preference)
+        names.append(f"int8_{preference}")
+    generate(real, tmp_path / "float_0.c")
+    programs = compiled([*names[:2], "float_0"], tmp_path, "-mavx2", "-mfma", "-O1") | compiled(names[2:], tmp_path, "-O1")
+    for image in images[:3]:
+        expected = {kind: executor.run({"image": image}) for kind, executor in executors.items()}
+        for name, program in programs.items():
+            kind = name.split("_")[0]
+            made = program.run([image], expected[kind])[0]
+            if kind == "int8":
+                np.testing.assert_array_equal(made, expected[kind][0], err_msg=name)
+            else:
+                assert np.abs(made - expected[kind][0]).max() <= 1e-4 * np.abs(expected[kind][0]).max()
+
+
+def number_of(header, macro):
+    return float(re.search(rf"#define \w*_{macro} (\S+)", header).group(1).rstrip("f"))
+
+
+def test_an_entry_takes_the_integers_themselves(digits, tmp_path):
+    _, whole, images = digits
+    generate(whole, tmp_path / "net.c", MEMORY)
+    library = generating.compile_shared([tmp_path / "net.c"], tmp_path / "net.so", "-O1")
+    header = (tmp_path / "net.h").read_text()
+    scale, zero = np.float32(number_of(header, "IN0_SCALE")), number_of(header, "IN0_ZERO_POINT")
+    taken = np.clip(np.rint(images[0] / scale) + zero, -128, 127).astype(np.int8)
+    given = np.zeros(10, np.int8)
+    library.net_run_quantized(ctypes.c_void_p(taken.ctypes.data), ctypes.c_void_p(given.ctypes.data))
+    logits = (given.astype(np.float32) - np.float32(number_of(header, "OUT0_ZERO_POINT"))) * np.float32(number_of(header, "OUT0_SCALE"))
+    np.testing.assert_array_equal(logits, Executor(whole, threads=1).run({"image": images[0]})[0].ravel())
+
+
+def test_the_header_tells_the_memory_and_nothing_else_is_needed(digits, tmp_path):
+    real, whole, _ = digits
+    sizes = {}
+    for preference in (DEFAULT, MEMORY):
+        generate(whole, tmp_path / "net.c", preference)
+        options = ["-O3", "-mavx2"] if preference == DEFAULT else ["-Os"]
+        subprocess.run(["gcc", *generating.STRICT, "-pedantic", *options, "-c", "net.c"], cwd=tmp_path, check=True)
+        needed = subprocess.run(["nm", "--undefined-only", "net.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        assert needed.split() == [], "no function of a library"
+        header = (tmp_path / "net.h").read_text()
+        sizes[preference] = number_of(header, "ARENA_BYTES"), number_of(header, "CONSTANT_BYTES")
+        held = subprocess.run(["size", "-A", "net.o"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        bss = sum(int(line.split()[1]) for line in held.splitlines() if line.startswith((".bss", ".lbss")))
+        assert bss == sizes[preference][0]
+    weights = sum(numpy_helper.to_array(t).size for t in real.graph.initializer)
+    assert sizes[MEMORY][0] < sizes[DEFAULT][0]
+    assert weights < sizes[MEMORY][1] < 1.1 * weights, "a byte for each weight, and little beside"
+
+
+def test_what_cannot_be_generated_is_named(tmp_path):
+    x = np.zeros((1, 4), np.float32)
+    model = model_of([helper.make_node("RandomNormalLike", ["x"], ["y"], name="dice")], {"x": x}, {})
+    with pytest.raises(NotGenerated, match=r"'dice'.*RandomNormalLike"):
+        generate(model, tmp_path / "net.c")
+    assert not list(tmp_path.iterdir())
+
+
+def test_large_constants_are_a_file_that_an_assembler_includes(tmp_path):
+    random = np.random.default_rng(SEED)
+    x, w = random.normal(size=(1, 1600)).astype(np.float32), random.normal(size=(1600, 2000)).astype(np.float32)
+    model = model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x}, {"w": w})
+    generate(model, tmp_path / "net.c")
+    assert (tmp_path / "net.c").stat().st_size < 20000 and (tmp_path / "net.bin").stat().st_size >= w.nbytes
+    subprocess.run(["gcc", *generating.STRICT, "-O1", "-shared", "-fPIC", "net.c", "net.S", "-o", "net.so"], cwd=tmp_path, check=True)
+    program = generating.Program(ctypes.CDLL(str(tmp_path / "net.so")), "net")
+    right = x @ w
+    np.testing.assert_allclose(program.run([x], [right])[0], right, atol=1e-3)
