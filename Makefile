@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
+.PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
         bench-accuracy bench-presets bench-quantize bench-packed lint format check-all fuzz \
         install clean
 
@@ -27,6 +27,11 @@ build:  ## Build the program (build/release/bin/anybit) and the library (build/r
 demo:  ## Build, then quantize the model that ships with anybit: accuracy, size and speed before and after
 	$(build_release)
 	@scripts/demo
+
+demo-mcu:  ## The int8 digits network in C on a Cortex-M3, under qemu: the same bits, and what memory it takes
+	$(build_release)
+	@scripts/setup mcu
+	@scripts/demo_mcu
 
 docs:  ## Bring the generated parts of docs/ up to date
 	$(build_release)
