@@ -29,6 +29,12 @@ class Samples {
   // Samples that the caller makes: `next` gives nothing when there are no more. They can be gone through
   // once.
   ANYBIT_API static Result<Samples> from(Next next) noexcept;
+  // The same, made to fit the inputs as far as that is beyond doubt: a missing batch of one is added, numbers
+  // get the input's type, and an array [n, …] for an input [k, …] is cut into n/k samples. An input [batch,
+  // …] takes arrays as they come. What `next` gives need not outlive the next call of it.
+  ANYBIT_API static Result<Samples> from(Next next, std::vector<Port> inputs) noexcept;
+  // The same samples until `stop` says so; then Code::cancelled.
+  ANYBIT_API Result<Samples> until(std::function<bool()> stop) const noexcept;
 
   // Nothing when there are no more. Not to be called by two threads at once.
   ANYBIT_API Result<std::optional<Sample>> next() noexcept;
@@ -66,5 +72,10 @@ ANYBIT_API Result<std::vector<Port>> inputs_of(const Model& model) noexcept;
 ANYBIT_API Result<Samples> open_samples(const std::vector<Port>& inputs,
                                         const std::vector<std::string>& paths,
                                         const SampleOptions& options = {}) noexcept;
+
+// From arrays in memory, by input: they hold one sample or many, as files do. No more than `limit`; 0: all.
+ANYBIT_API Result<Samples> samples_in(const std::vector<Port>& inputs,
+                                      const std::map<std::string, Array>& arrays,
+                                      std::int64_t limit = 0) noexcept;
 
 }  // namespace anybit

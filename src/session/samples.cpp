@@ -14,16 +14,6 @@
 namespace anybit {
 namespace {
 
-struct Made final : Samples::Content {
-  explicit Made(Samples::Next next) : make(std::move(next)) {}
-  Result<std::optional<Sample>> next() override { return make(); }
-  Result<void> rewind() override {
-    return error_at(Code::invalid_state, {}, "these samples can be gone through only once",
-                    "give them as files, or make them anew");
-  }
-  Samples::Next make;
-};
-
 // Files for certain inputs, one after the other.
 class Feed {
  public:
@@ -170,10 +160,6 @@ Result<void> check_complete(const std::vector<Port>& inputs, const Filed& conten
 }
 
 }  // namespace
-
-Result<Samples> Samples::from(Next next) noexcept {
-  return guarded([&]() -> Result<Samples> { return Samples(std::make_shared<Made>(std::move(next))); });
-}
 
 Result<std::optional<Sample>> Samples::next() noexcept {
   return guarded([&] { return content_->next(); });

@@ -1,0 +1,30 @@
+"""anybit quantizes neural networks: an ONNX model in, a smaller and faster one out, in any number format.
+
+>>> model = anybit.load(digits)
+>>> int8 = anybit.quantize(model, "int8", calibration=images[:50])
+>>> anybit.compare(model, int8, images, labels=labels).top1 > 0.98
+True
+"""
+
+from ._anybit import Difference, Generator, Inspection, Port, TensorRange
+from ._calibrate import Ranges, calibrate, observers
+from ._codegen import codegen, generators
+from ._compare import Comparison, compare
+from ._config import (QuantizationConfig, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config)
+from ._formats import Encoded, Format, Packed, formats
+from ._model import Model, load
+from ._quantizer import Preset, Quantizer, Target, presets, quantize, targets
+from ._report import Report
+from ._session import NodeTime, Session
+from ._version import __version__, build_facts
+from .errors import (Cancelled, DataLost, Error, InvalidArgument, InvalidData, InvalidModel, InvalidState, Io,
+                     LimitExceeded, Malformed, NotFound, OutOfMemory, UnsafePath, Unsupported)
+
+__all__ = [
+    "Cancelled", "Comparison", "DataLost", "Difference", "Encoded", "Error", "Format", "Generator", "Inspection",
+    "InvalidArgument", "InvalidData", "InvalidModel", "InvalidState", "Io", "LimitExceeded", "Malformed", "Model",
+    "NodeTime", "NotFound", "OutOfMemory", "Packed", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
+    "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "__version__", "build_facts", "calibrate",
+    "codegen", "compare", "formats", "generators", "get_symmetric_a16w8_quantization_config",
+    "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "targets",
+]

@@ -1,0 +1,88 @@
+"""Arrays of others as the module takes them: (type, dims, buffer). Nothing is copied that need not be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidArgument
+
+# Types of ONNX that numpy lacks have the names of the package ml_dtypes, which is asked only when it is there.
+_TO_OURS = {"float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz", "float8_e5m2": "float8e5m2",
+            "float8_e5m2fnuz": "float8e5m2fnuz", "float8_e8m0fnu": "float8e8m0", "float4_e2m1fn": "float4e2m1"}
+_FROM_OURS = {ours: theirs for theirs, ours in _TO_OURS.items()}
+
+
+def as_numpy(given: Any, name: str = "") -> np.ndarray:
+    """numpy's view of an array: as it is, through DLPack (torch, jax, cupy on the CPU), or what numpy makes of it."""
+    if isinstance(given, np.ndarray):
+        return given
+    where = f"input '{name}'" if name else ""
+    try:
+        if hasattr(given, "__dlpack__"):
+            if hasattr(given, "detach"):  # a tensor that gradients flow through is not exported otherwise
+                given = given.detach()
+            return np.from_dlpack(given)
+        return np.asarray(given)
+    except (BufferError, RuntimeError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidArgument(f"{type(given).__name__} is no array that can be read: {error}", where,
+                              "numpy arrays, or anything with __dlpack__ on the CPU") from None
+
+
+def to_native(given: Any, name: str = "") -> tuple:
+    """(type, dims, buffer) of an array; strings are a list."""
+    array = as_numpy(given, name)
+    kind = array.dtype.kind
+    if kind in "UO":
+        flat = array.reshape(-1).tolist()
+        if not all(isinstance(one, str) for one in flat):
+            raise InvalidArgument(f"an array of dtype {array.dtype} that holds more than text",
+                                  f"input '{name}'" if name else "",
+                                  "rows of different lengths make such arrays; all rows must be as long")
+        return "string", list(array.shape), flat
+    if kind in "SMmc":
+        raise InvalidArgument(f"dtype {array.dtype} is none that models have", f"input '{name}'" if name else "",
+                              "numbers, bool, or str")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array).reshape(array.shape)
+    name = array.dtype.name
+    if kind == "V" or array.dtype.num >= 256:  # of ml_dtypes: not in the buffer protocol
+        return _TO_OURS.get(name, name), list(array.shape), array.reshape(-1).view(np.uint8)
+    return name, list(array.shape), array
+
+
+def from_native(given: Any) -> Any:
+    """A numpy array over the library's memory; a list for a sequence, None for nothing."""
+    if given is None:
+        return None
+    if isinstance(given, list):
+        return [from_native(one) for one in given]
+    kind, dims, data = given
+    if kind == "string":
+        return np.array(data, dtype=object).reshape(dims)
+    return data.view(dtype_named(kind)).reshape(dims)
+
+
+def dtype_named(name: str) -> np.dtype:
+    """numpy's dtype for an element type of ONNX; plain bits where numpy and ml_dtypes have none."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, _FROM_OURS.get(name, name)))
+    except (ImportError, AttributeError, TypeError):
+        return np.dtype(np.uint16 if name == "bfloat16" else np.uint8)
+
+
+def floats(given: Any) -> np.ndarray:
+    """Contiguous float32 values: what number formats work on."""
+    array = as_numpy(given)
+    if array.dtype.kind not in "fiub" and array.dtype.name not in ("bfloat16", *_TO_OURS):
+        raise InvalidArgument(f"an array of dtype {array.dtype} has no numbers", "", "an array of reals or integers")
+    return np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)

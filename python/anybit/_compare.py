@@ -1,0 +1,124 @@
+"""Two models on the same samples."""
+
+from __future__ import annotations
+
+import html
+from typing import Any, Iterable, Optional
+
+from . import _anybit
+from ._html import Picture, page, table
+from ._model import Source, load
+from ._samples import Samples, open_source
+from ._text import columns, decibels, percent
+from .progress import Progress, shown
+
+_BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the picture, in pixels
+
+
+class Comparison:
+    """How far a model is from its reference: over the outputs, over each layer, and in accuracy where there are labels.
+
+    >>> int8 = anybit.quantize(digits, "int8", calibration=images[:50])
+    >>> result = anybit.compare(digits, int8, images, labels=labels)
+    >>> result.agreement > 0.98, result.top1 > 0.98
+    (True, True)
+    >>> result.worst(1)[0].signal_to_noise > 20
+    True
+    """
+
+    def __init__(self, facts: _anybit.Comparison):
+        self._facts = facts
+        self.samples: int = facts.samples
+        self.outputs: list[_anybit.Difference] = facts.outputs
+        self.layers: list[_anybit.Difference] = facts.layers
+
+    def _share(self, part: int, whole: int) -> Optional[float]:
+        return part / whole if whole else None
+
+    @property
+    def agreement(self) -> Optional[float]:
+        """How often both have the largest score at the same place; None if outputs are no scores."""
+        return self._share(self._facts.agreed, self._facts.rows)
+
+    @property
+    def reference_top1(self) -> Optional[float]:
+        """Accuracy of the reference; None without labels."""
+        return self._share(self._facts.reference_top1, self._facts.labelled)
+
+    @property
+    def top1(self) -> Optional[float]:
+        """Accuracy of the other model; None without labels."""
+        return self._share(self._facts.other_top1, self._facts.labelled)
+
+    @property
+    def reference_top5(self) -> Optional[float]:
+        """How often the label is among the reference's five largest scores."""
+        return self._share(self._facts.reference_top5, self._facts.labelled)
+
+    @property
+    def top5(self) -> Optional[float]:
+        """How often the label is among the other model's five largest scores."""
+        return self._share(self._facts.other_top5, self._facts.labelled)
+
+    def worst(self, count: int = 10) -> list[_anybit.Difference]:
+        """The layers with the most noise, worst first."""
+        return sorted(self.layers, key=lambda one: one.signal_to_noise)[:count]
+
+    def plot(self, count: int = 40) -> Picture:
+        """Signal to noise of the worst layers as a picture: a notebook shows it, ``save`` writes it.
+
+        >>> anybit.compare(digits, digits, images[:5]).plot()._repr_svg_().startswith("<svg")
+        True
+        """
+        layers = self.worst(count)
+        most = max([1.0] + [min(one.signal_to_noise, 100.0) for one in layers])
+        height = (len(layers) + 2) * (_BAR + _GAP)
+        rows = [f'<text x="4" y="{_BAR}" font-weight="bold">Signal to noise in dB, worst layers first</text>']
+        for i, one in enumerate(layers, 1):
+            y = i * (_BAR + _GAP) + _GAP
+            value = max(0.0, min(one.signal_to_noise, 100.0))
+            colour = "#c0392b" if value < 15 else "#d68910" if value < 25 else "#2e86c1"
+            name = one.name if len(one.name) <= 36 else "…" + one.name[-35:]
+            length = value / most * (_WIDTH - _NAME - 60)
+            rows.append(f'<g><title>{html.escape(one.name)} ({html.escape(one.op)})</title>'
+                        f'<text x="{_NAME - 6}" y="{y + 12}" text-anchor="end">{html.escape(name)}</text>'
+                        f'<rect x="{_NAME}" y="{y}" width="{length:.1f}" height="{_BAR}" fill="{colour}"/>'
+                        f'<text x="{_NAME + length + 5:.1f}" y="{y + 12}">{decibels(one.signal_to_noise)}</text></g>')
+        return Picture(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" '
+                       f'font-family="sans-serif" font-size="12" fill="currentColor">{"".join(rows)}</svg>')
+
+    def _summary(self) -> str:
+        facts, text = self._facts, f"{self.samples} samples"
+        if facts.rows:
+            text += f", the same class first in {percent(facts.agreed, facts.rows)}"
+        if facts.labelled:
+            text += (f", top-1 {percent(facts.reference_top1, facts.labelled)} -> "
+                     f"{percent(facts.other_top1, facts.labelled)}")
+        return text
+
+    def _rows(self, differences: Iterable[Any]) -> list[tuple]:
+        return [(one.name, one.op, decibels(one.signal_to_noise), f"{one.cosine:.5f}", f"{one.largest_error:.4g}")
+                for one in differences]
+
+    def __repr__(self) -> str:
+        head = ("value", "made by", "dB", "cosine", "largest error")
+        return f"Comparison: {self._summary()}\n" + columns([head, *self._rows(self.outputs), *self._rows(self.worst(5))])
+
+    def _repr_html_(self) -> str:
+        head = ("output", "", "dB", "cosine", "largest error")
+        return page("Comparison", self._summary(), table(head, self._rows(self.outputs)), self.plot(20).svg)
+
+
+def compare(reference: Source, other: Source, data: Samples, *, labels: Optional[Iterable[int]] = None,
+            samples: Optional[int] = None, mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (),
+            layout: str = "", layers: bool = True, threads: int = 0, max_memory: int = 0,
+            progress: Progress = None) -> Comparison:
+    """Runs both models on the samples: usually a float model, and what became of it.
+
+    ``data`` is a source of samples as for ``anybit.quantize``; ``labels`` are the right classes, in their order.
+    """
+    ours, theirs = load(reference)._native, load(other)._native
+    source, total = open_source(data, ours, samples, tuple(mean), tuple(std), tuple(size), layout)
+    right = [] if labels is None else [int(one) for one in labels]
+    with shown(progress, "comparing", total) as bar:
+        return Comparison(_anybit.compare(ours, theirs, source, bar, threads, max_memory, layers, right))

@@ -1,0 +1,47 @@
+"""What quantization did, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from . import _anybit
+from ._html import page, table
+from ._text import size
+
+
+class Report:
+    """What was done to each node, value and weight, and why.
+
+    >>> report = anybit.quantize(digits, "w8").report
+    >>> report
+    Report of w8: weights 152.7 KiB -> 39.3 KiB, 7 weights only, 11 float
+    >>> report.nodes[0].outcome
+    'weights only'
+
+    Attributes are those of the command line's JSON: ``recipe``, ``nodes``, ``tensors``, ``weights``, ``remarks``,
+    ``samples``, ``weight_bytes_before``, ``weight_bytes_after``, ``opset_before``, ``opset_after`` and the seconds.
+    """
+
+    def __init__(self, facts: _anybit.QuantizationReport):
+        self._facts = facts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(object.__getattribute__(self, "_facts"), name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in dir(self._facts) if not name.startswith("_"))})
+
+    def _sizes(self) -> str:
+        return f"weights {size(self._facts.weight_bytes_before)} -> {size(self._facts.weight_bytes_after)}"
+
+    def __repr__(self) -> str:
+        outcomes = Counter(node.outcome for node in self._facts.nodes)
+        parts = "".join(f", {count} {outcome}" for outcome, count in outcomes.most_common()[::-1])
+        return f"Report of {self._facts.recipe}: {self._sizes()}{parts}"
+
+    def _repr_html_(self) -> str:
+        nodes = table(("node", "operator", "outcome", "in", "why"),
+                      [(one.name, one.op, one.outcome, one.what, one.reason) for one in self._facts.nodes])
+        remarks = "".join(f"<li>{one}</li>" for one in self._facts.remarks)
+        return page(self._facts.recipe, f"{self._sizes()}, {self._facts.samples} samples", nodes, f"<ul>{remarks}</ul>")

@@ -1,0 +1,128 @@
+"""Samples as people have them, made into what the module takes.
+
+A source of samples is one of
+
+- a path, or several: files and folders as on the command line (``"images/"``, ``["ids=ids.npy", "mask=mask.npy"]``);
+- an array, or a dict of arrays by input, that holds many samples along its first axis;
+- an iterable of samples: arrays, dicts by input, or tuples in the order of the inputs;
+- an object with ``get_next()``, as ONNX Runtime's calibration readers are, that gives dicts and None at the end.
+
+Arrays may be numpy's or anything with ``__dlpack__`` (torch tensors, without importing torch).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+
+from . import _anybit
+from ._arrays import as_numpy, to_native
+from .errors import InvalidArgument
+
+Samples = Any  # the module's docstring says what
+
+
+def is_path(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike))
+
+
+def is_array(given: Any) -> bool:
+    return hasattr(given, "__array__") or hasattr(given, "__dlpack__") or hasattr(given, "__array_interface__")
+
+
+def _paths(given: Union[str, os.PathLike, Sequence]) -> list[str]:
+    return [os.fspath(one) for one in ([given] if is_path(given) else given)]
+
+
+class _Stream:
+    """Goes through an iterable, and gives each sample as a dict by input; None at the end."""
+
+    def __init__(self, items: Iterator[Any], ports: Sequence[Any], limit: Optional[int]):
+        self.items, self.limit, self.given = items, limit, 0
+        self.required = [port.name for port in ports if port.required]
+        self.names = [port.name for port in ports]
+
+    def __call__(self) -> Optional[dict]:
+        if self.limit is not None and self.given >= self.limit:
+            return None
+        try:
+            item = next(self.items)
+        except StopIteration:
+            return None
+        try:
+            sample = {name: to_native(value, name) for name, value in self._named(item).items()}
+        except InvalidArgument as error:
+            error.place = f"sample {self.given}" + (f": {error.place}" if error.place else "")
+            raise
+        self.given += 1
+        return sample
+
+    def _named(self, item: Any) -> Mapping[str, Any]:
+        if isinstance(item, Mapping):
+            return item
+        values = item if isinstance(item, (tuple, list)) and not _is_nested(item) else (item,)
+        if len(values) not in (len(self.required), len(self.names)):
+            raise InvalidArgument(f"{len(values)} arrays for the inputs {', '.join(self.required)}", "",
+                                  f"as many as the model has inputs, or a dict by their names; this is a "
+                                  f"{type(item).__name__}")
+        return dict(zip(self.names if len(values) == len(self.names) else self.required, values))
+
+
+def _is_nested(item: Union[tuple, list]) -> bool:
+    """True for an array written as lists of numbers: it is one array, not several."""
+    return len(item) > 0 and not any(is_array(one) for one in item)
+
+
+def _readings(reader: Any) -> Iterator[Any]:
+    while True:
+        item = reader.get_next()
+        if item is None:
+            return
+        yield item
+
+
+def _length(given: Any, limit: Optional[int]) -> Optional[int]:
+    try:
+        count: Optional[int] = len(given)
+    except TypeError:
+        count = None
+    if count is None or limit is None:
+        return count if limit is None else None
+    return min(count, limit)
+
+
+def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Sequence[float] = (),
+                std: Sequence[float] = (), size: Sequence[int] = (), layout: str = "") -> tuple[Any, Optional[int]]:
+    """The module's source of samples, and how many there are if that can be told beforehand."""
+    total: Optional[int] = None
+    source: Any
+    if given is None:
+        source = None
+    elif is_path(given) or (isinstance(given, (list, tuple)) and len(given) > 0 and all(map(is_path, given))):
+        source = _paths(given)
+    elif isinstance(given, Mapping):
+        source = {name: to_native(value, name) for name, value in given.items()}
+    elif is_array(given) and not hasattr(given, "get_next"):
+        source = {_only_input(model): to_native(as_numpy(given))}
+    else:
+        source, total = _stream(given, model, limit)
+    words = [float(one) for one in mean], [float(one) for one in std], [int(one) for one in size]
+    return _anybit.source(source, limit or 0, *words, layout), total
+
+
+def _stream(given: Any, model: Any, limit: Optional[int]) -> tuple[Callable[[], Optional[dict]], Optional[int]]:
+    if hasattr(given, "get_next"):
+        items = _readings(given)
+    elif isinstance(given, Iterable) and not isinstance(given, (bytes, bytearray)):
+        items = iter(given)
+    else:
+        raise InvalidArgument(f"{type(given).__name__} holds no samples", "",
+                              "paths, arrays, an iterable of arrays, dicts or tuples, or an object with get_next()")
+    return _Stream(items, _anybit.inputs_of(model), limit), _length(given, limit)
+
+
+def _only_input(model: Any) -> str:
+    required = [port.name for port in _anybit.inputs_of(model) if port.required]
+    if len(required) != 1:
+        raise InvalidArgument(f"one array for the inputs {', '.join(required)}", "", "a dict of arrays by their names")
+    return required[0]

@@ -1,0 +1,118 @@
+"""Running models."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, NamedTuple, Optional, Sequence
+
+import numpy as np
+
+from . import _anybit
+from ._arrays import from_native, to_native
+from ._model import Source, load
+from .errors import InvalidArgument, InvalidState
+
+
+class NodeTime(NamedTuple):
+    """How long a node took, in nanoseconds; fused nodes have the name of the first."""
+
+    name: str
+    op: str
+    start: int
+    nanoseconds: int
+    macs: int
+    depth: int
+
+
+class Session:
+    """A model that is ready to run. Any number of threads may run it at the same time.
+
+    >>> session = anybit.Session(digits)
+    >>> session.run(np.zeros((2, 1, 28, 28), np.float32))["logits"].shape
+    (2, 10)
+    >>> with anybit.Session(digits, threads=1) as session:
+    ...     print(session.outputs)
+    [logits: float32[batch, 10]]
+    """
+
+    def __init__(self, model: Source, threads: int = 0, max_memory: int = 0, fuse: bool = True):
+        self._executor: Optional[_anybit.Executor] = _anybit.make_executor(load(model)._native, threads, max_memory, fuse)
+        self._names = [port.name for port in self._executor.outputs]
+        self._required = [port.name for port in self._executor.inputs if port.required]
+
+    def _open(self) -> _anybit.Executor:
+        if self._executor is None:
+            raise InvalidState("the session is closed", "", "make a new one")
+        return self._executor
+
+    @property
+    def inputs(self) -> list[_anybit.Port]:
+        """What goes in."""
+        return self._open().inputs
+
+    @property
+    def outputs(self) -> list[_anybit.Port]:
+        """What comes out."""
+        return self._open().outputs
+
+    @property
+    def peak_memory(self) -> int:
+        """Bytes of values and prepared weights: the most so far."""
+        return self._open().peak_memory
+
+    def run(self, inputs: Any = None, **named: Any) -> dict[str, np.ndarray]:
+        """Outputs by name. Inputs are a dict by name, keywords, or, for a model with one input, an array.
+
+        Contiguous arrays go in without a copy, and outputs come out without one.
+        """
+        return dict(zip(self._names, self._run(inputs, named, None)))
+
+    def profile(self, inputs: Any = None, **named: Any) -> list[NodeTime]:
+        """Runs once, and tells how long each node took.
+
+        >>> times = anybit.Session(digits).profile(np.zeros((1, 1, 28, 28), np.float32))
+        >>> times[0].op
+        'FusedConv'
+        """
+        times: list[tuple] = []
+        self._run(inputs, named, times)
+        return [NodeTime(*one) for one in times]
+
+    def _run(self, inputs: Any, named: Mapping[str, Any], profile: Optional[list]) -> list:
+        executor = self._open()
+        values = {name: _native(value, name) for name, value in {**self._by_name(inputs), **named}.items()}
+        return [from_native(one) for one in executor.run(values, profile)]
+
+    def _by_name(self, inputs: Any) -> Mapping[str, Any]:
+        if inputs is None:
+            return {}
+        if isinstance(inputs, Mapping):
+            return inputs
+        values = inputs if isinstance(inputs, tuple) else (inputs,)
+        if len(values) != len(self._required):
+            raise InvalidArgument(f"{len(values)} arrays for the inputs {', '.join(self._required)}", "",
+                                  "a dict by their names")
+        return dict(zip(self._required, values))
+
+    def close(self) -> None:
+        """Lets go of the model. Runs that are under way on other threads end as usual; later ones are an error."""
+        self._executor = None
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if self._executor is None:
+            return "Session, closed"
+        ends = [", ".join(map(repr, side)) for side in (self.inputs, self.outputs)]
+        return f"Session {ends[0]} -> {ends[1]}"
+
+
+def _native(value: Any, name: str) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list) and value and all(isinstance(one, np.ndarray) for one in value):
+        return [to_native(one, name) for one in value]
+    return to_native(value, name)

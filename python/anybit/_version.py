@@ -1,0 +1,16 @@
+"""Which anybit this is."""
+
+from __future__ import annotations
+
+from . import _anybit
+
+__version__: str = _anybit.version()[0]
+
+
+def build_facts() -> dict[str, str]:
+    """How the library was built.
+
+    >>> sorted(anybit.build_facts())
+    ['build', 'compiler', 'version']
+    """
+    return dict(zip(("version", "compiler", "build"), _anybit.version()))

@@ -1,0 +1,30 @@
+// Arrays between Python and the library. The package's own Python turns what people have into (type, dims,
+// buffer), where the type is the library's word and the buffer holds plain elements; no byte is copied here
+// in either direction.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "anybit/executor.hpp"
+
+namespace anybit::python {
+
+namespace nb = nanobind;
+
+// Shares the memory of anything with the buffer protocol, and keeps it alive. May be dropped by any thread.
+Array borrow(std::string type, std::vector<std::int64_t> dims, nb::handle buffer);
+
+// (type, dims, buffer); (“string”, dims, list of str); a list of such for a sequence; None for nothing.
+Value to_value(nb::handle given);
+std::map<std::string, Value> to_values(const nb::dict& given);
+// The same in the other direction. The buffer is a numpy array of bytes.
+nb::object to_python(const Value& value);
+
+// Bytes as a numpy array of uint8 that keeps `owner` alive.
+nb::object byte_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+
+}  // namespace anybit::python

@@ -1,0 +1,54 @@
+// Two models on the same samples.
+#include "anybit/compare.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "errors.hpp"
+#include "parts.hpp"
+#include "work.hpp"
+
+namespace anybit::python {
+namespace {
+
+Comparison compared(const Model& reference, const Model& other, const Source& source, nb::object progress,
+                    int threads, std::int64_t max_memory, bool layers, std::vector<std::int64_t> labels) {
+  Work work(source, std::move(progress));
+  auto samples = work.samples(take(inputs_of(reference)));
+  if (!samples)
+    raise({Code::invalid_argument, "there are no samples", {}, "an iterable of arrays, or paths"});
+  const CompareOptions options{threads, max_memory, layers, std::move(labels), work.progress()};
+  return work.run<Comparison>([&] { return compare(reference, other, *samples, options); });
+}
+
+}  // namespace
+
+void add_comparison(nb::module_& module) {
+  nb::class_<Difference>(module, "Difference", "How far one value is from the reference's.")
+      .def_ro("name", &Difference::name)
+      .def_ro("op", &Difference::op)
+      .def_ro("count", &Difference::count)
+      .def_ro("signal_to_noise", &Difference::signal_to_noise)
+      .def_ro("cosine", &Difference::cosine)
+      .def_ro("largest_error", &Difference::largest_error)
+      .def_ro("largest_value", &Difference::largest_value)
+      .def("__repr__", [](const Difference& one) {
+        return one.name + ": " + std::to_string(one.signal_to_noise) + " dB";
+      });
+  nb::class_<Comparison>(module, "Comparison")
+      .def_ro("samples", &Comparison::samples)
+      .def_ro("outputs", &Comparison::outputs)
+      .def_ro("layers", &Comparison::layers)
+      .def_ro("rows", &Comparison::rows)
+      .def_ro("agreed", &Comparison::agreed)
+      .def_ro("labelled", &Comparison::labelled)
+      .def_ro("reference_top1", &Comparison::reference_top1)
+      .def_ro("reference_top5", &Comparison::reference_top5)
+      .def_ro("other_top1", &Comparison::other_top1)
+      .def_ro("other_top5", &Comparison::other_top5);
+  module.def("compare", compared, nb::arg("reference"), nb::arg("other"), nb::arg("source"),
+             nb::arg("progress").none(), nb::arg("threads"), nb::arg("max_memory"), nb::arg("layers"),
+             nb::arg("labels"));
+}
+
+}  // namespace anybit::python

@@ -1,0 +1,109 @@
+// Recipes, targets, and the main job.
+#include "anybit/quantize.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "anybit/calibrate.hpp"
+#include "errors.hpp"
+#include "parts.hpp"
+#include "work.hpp"
+
+namespace anybit::python {
+namespace {
+
+nb::tuple quantized(const Model& model, const Recipe& recipe, const Source& source, const Ranges* ranges,
+                    nb::object progress, const std::string& target, const std::string& emit, int threads,
+                    std::int64_t max_memory, bool prepare, bool requantize, bool allow_nan) {
+  Work work(source, std::move(progress));
+  auto samples = work.samples(take(inputs_of(model)));
+  const QuantizeOptions options{target,     emit,      threads, max_memory,     prepare,
+                                requantize, allow_nan, ranges,  work.progress()};
+  auto done =
+      work.run<Quantization>([&] { return quantize(model, recipe, samples ? &*samples : nullptr, options); });
+  return nb::make_tuple(std::move(done.model), std::move(done.report));
+}
+
+nb::list presets() {
+  nb::list all;
+  for (const RecipeInfo& one : recipe_presets()) all.append(nb::make_tuple(one.name, one.summary, one.text));
+  return all;
+}
+
+nb::list targets() {
+  nb::list all;
+  for (const TargetInfo& one : target_list()) all.append(nb::make_tuple(one.name, one.summary, one.recipe));
+  return all;
+}
+
+void add_report(nb::module_& module) {
+  using Report = QuantizationReport;
+  nb::class_<Report> report(module, "QuantizationReport");
+  nb::class_<Report::Node>(report, "Node")
+      .def_ro("graph", &Report::Node::graph)
+      .def_ro("name", &Report::Node::name)
+      .def_ro("op", &Report::Node::op)
+      .def_ro("outcome", &Report::Node::outcome)
+      .def_ro("what", &Report::Node::what)
+      .def_ro("reason", &Report::Node::reason)
+      .def("__repr__",
+           [](const Report::Node& one) { return one.op + " '" + one.name + "': " + one.outcome; });
+  nb::class_<Report::Tensor>(report, "Tensor")
+      .def_ro("name", &Report::Tensor::name)
+      .def_ro("spec", &Report::Tensor::spec)
+      .def_ro("low", &Report::Tensor::low)
+      .def_ro("high", &Report::Tensor::high)
+      .def_ro("seen_low", &Report::Tensor::seen_low)
+      .def_ro("seen_high", &Report::Tensor::seen_high)
+      .def_ro("scale", &Report::Tensor::scale)
+      .def_ro("zero_point", &Report::Tensor::zero_point)
+      .def_ro("fixed", &Report::Tensor::fixed)
+      .def_ro("saturated", &Report::Tensor::saturated)
+      .def_ro("samples", &Report::Tensor::samples)
+      .def("__repr__", [](const Report::Tensor& one) { return one.name + ": " + one.spec; });
+  nb::class_<Report::Weight>(report, "Weight")
+      .def_ro("name", &Report::Weight::name)
+      .def_ro("spec", &Report::Weight::spec)
+      .def_ro("bytes_before", &Report::Weight::bytes_before)
+      .def_ro("bytes_after", &Report::Weight::bytes_after)
+      .def_ro("signal_to_noise", &Report::Weight::signal_to_noise)
+      .def_ro("raised", &Report::Weight::raised)
+      .def("__repr__", [](const Report::Weight& one) { return one.name + ": " + one.spec; });
+  report.def_ro("recipe", &Report::recipe)
+      .def_ro("nodes", &Report::nodes)
+      .def_ro("tensors", &Report::tensors)
+      .def_ro("weights", &Report::weights)
+      .def_ro("remarks", &Report::remarks)
+      .def_ro("samples", &Report::samples)
+      .def_ro("weight_bytes_before", &Report::weight_bytes_before)
+      .def_ro("weight_bytes_after", &Report::weight_bytes_after)
+      .def_ro("opset_before", &Report::opset_before)
+      .def_ro("opset_after", &Report::opset_after)
+      .def_ro("prepare_seconds", &Report::prepare_seconds)
+      .def_ro("calibrate_seconds", &Report::calibrate_seconds)
+      .def_ro("quantize_seconds", &Report::quantize_seconds);
+}
+
+}  // namespace
+
+void add_quantization(nb::module_& module) {
+  add_report(module);
+  nb::class_<Recipe>(module, "Recipe")
+      .def("with_rule", [](const Recipe& recipe, const std::string& kind, const std::string& pattern,
+                           const std::string& scheme) { return take(recipe.with(kind, pattern, scheme)); });
+  module.def("recipe_preset", [](const std::string& name) { return take(Recipe::preset(name)); });
+  module.def("recipe_from_text", [](const std::string& text, const std::string& name) {
+    return take(Recipe::from_text(text, name));
+  });
+  module.def("recipe_from_file", [](const std::string& path) { return take(Recipe::from_file(path)); });
+  module.def("presets", presets);
+  module.def("targets", targets);
+  module.def("target_recipe", [](const std::string& target) { return take(target_recipe(target)); });
+  module.def("is_operator", is_operator);
+  module.def("quantize", quantized, nb::arg("model"), nb::arg("recipe"), nb::arg("source"),
+             nb::arg("ranges").none(), nb::arg("progress").none(), nb::arg("target"), nb::arg("emit"),
+             nb::arg("threads"), nb::arg("max_memory"), nb::arg("prepare"), nb::arg("requantize"),
+             nb::arg("allow_nan"));
+}
+
+}  // namespace anybit::python

@@ -1,0 +1,100 @@
+#include "work.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <thread>
+
+#include "arrays.hpp"
+
+namespace anybit::python {
+namespace {
+
+constexpr std::chrono::milliseconds kListen{50};  // how long a signal may wait to be heard
+
+Error cancelled() { return {Code::cancelled, "stopped by the caller", {}, {}}; }
+
+}  // namespace
+
+Work::Work(Source source, nb::object progress) : source_(std::move(source)), progress_(std::move(progress)) {}
+
+std::optional<Samples> Work::samples(std::vector<Port> inputs) {
+  const nb::object& from = source_.from;
+  if (from.is_none()) return std::nullopt;
+  const auto stop = [this] { return stopped_.load(); };
+  if (nb::isinstance<nb::dict>(from)) {
+    std::map<std::string, Array> arrays;
+    for (auto& [name, value] : to_values(nb::borrow<nb::dict>(from))) arrays.emplace(name, value.tensor);
+    return take(take(samples_in(inputs, arrays, source_.options.limit)).until(stop));
+  }
+  if (nb::isinstance<nb::list>(from)) {
+    const auto paths = nb::cast<std::vector<std::string>>(from);
+    return take(take(open_samples(inputs, paths, source_.options)).until(stop));
+  }
+  return take(Samples::from([this] { return next(); }, std::move(inputs)));
+}
+
+std::function<void(std::int64_t)> Work::progress() {
+  return [this](std::int64_t done) { done_ = done; };
+}
+
+// On any thread, without the GIL.
+Result<std::optional<Sample>> Work::next() {
+  std::unique_lock lock(mutex_);
+  if (stopped_) return cancelled();
+  answer_.reset();
+  asked_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return answer_.has_value(); });
+  return std::move(*answer_);
+}
+
+void Work::drive(const std::function<void()>& work) {
+  std::thread worker([&] {
+    work();
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  });
+  bool ended = false;
+  while (!ended) {
+    bool asked = false;
+    released([&] {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kListen, [&] { return asked_ || ended_; });
+      asked = asked_;
+      ended = ended_;
+    });
+    attend(asked);
+  }
+  released([&] { worker.join(); });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+// What the caller's thread does with the GIL: nothing of it may leave the loop before the work has ended.
+void Work::attend(bool asked) {
+  std::optional<Sample> sample;
+  try {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    const std::int64_t done = done_;
+    if (!failure_ && !progress_.is_none() && done != shown_) progress_(shown_ = done);
+    if (asked && !failure_) {
+      const nb::object made = source_.from();
+      if (!made.is_none()) sample = to_values(nb::cast<nb::dict>(made));
+    }
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+    stopped_ = true;
+  }
+  if (!asked) return;
+  const std::lock_guard lock(mutex_);
+  asked_ = false;
+  if (failure_)
+    answer_.emplace(cancelled());
+  else
+    answer_.emplace(std::move(sample));
+  changed_.notify_all();
+}
+
+}  // namespace anybit::python

@@ -1,0 +1,30 @@
+"""The package as the build made it, and what its examples talk about: the digits model, images, a folder."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits"
+PACKAGE = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "python"
+sys.path.insert(0, str(PACKAGE))
+
+
+@pytest.fixture(scope="session")
+def digits():
+    return str(DIGITS / "digits.onnx")
+
+
+@pytest.fixture(scope="session")
+def images():
+    """Images as the model takes them, of the test part."""
+    pixels = np.load(DIGITS / "test_images.npy")[:200]
+    return ((pixels.astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32)
+
+
+@pytest.fixture(scope="session")
+def labels():
+    return np.load(DIGITS / "test_labels.npy")[:200]
