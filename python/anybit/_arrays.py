@@ -8,11 +8,7 @@ import numpy as np
 
 from .errors import InvalidArgument
 
-# Types of ONNX that numpy lacks have the names of the package ml_dtypes, which is asked only when it is there.
-_TO_OURS = {"float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz", "float8_e5m2": "float8e5m2",
-            "float8_e5m2fnuz": "float8e5m2fnuz", "float8_e8m0fnu": "float8e8m0", "float4_e2m1fn": "float4e2m1"}
-_FROM_OURS = {ours: theirs for theirs, ours in _TO_OURS.items()}
-
+_OF_OTHERS = 256  # numbers of dtypes from here on are not numpy's own: bfloat16 and the like, of the package ml_dtypes
 
 def as_numpy(given: Any, name: str = "") -> np.ndarray:
     """numpy's view of an array: as it is, through DLPack (torch, jax, cupy on the CPU), or what numpy makes of it."""
@@ -41,7 +37,7 @@ def to_native(given: Any, name: str = "") -> tuple:
                                   f"input '{name}'" if name else "",
                                   "rows of different lengths make such arrays; all rows must be as long")
         return "string", list(array.shape), flat
-    if kind in "SMmc":
+    if kind in "SMmcV" and array.dtype.num < _OF_OTHERS:
         raise InvalidArgument(f"dtype {array.dtype} is none that models have", f"input '{name}'" if name else "",
                               "numbers, bool, or str")
     if not array.dtype.isnative:
@@ -49,8 +45,8 @@ def to_native(given: Any, name: str = "") -> tuple:
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array).reshape(array.shape)
     name = array.dtype.name
-    if kind == "V" or array.dtype.num >= 256:  # of ml_dtypes: not in the buffer protocol
-        return _TO_OURS.get(name, name), list(array.shape), array.reshape(-1).view(np.uint8)
+    if array.dtype.num >= _OF_OTHERS:  # not in the buffer protocol
+        return name, list(array.shape), array.reshape(-1).view(np.uint8)
     return name, list(array.shape), array
 
 
@@ -67,7 +63,7 @@ def from_native(given: Any) -> Any:
 
 
 def dtype_named(name: str) -> np.dtype:
-    """numpy's dtype for an element type of ONNX; plain bits where numpy and ml_dtypes have none."""
+    """numpy's dtype for an element type; ml_dtypes' for those that numpy lacks, or plain bits if it is not there."""
     try:
         return np.dtype(name)
     except TypeError:
@@ -75,7 +71,7 @@ def dtype_named(name: str) -> np.dtype:
     try:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, _FROM_OURS.get(name, name)))
+        return np.dtype(getattr(ml_dtypes, name))
     except (ImportError, AttributeError, TypeError):
         return np.dtype(np.uint16 if name == "bfloat16" else np.uint8)
 
@@ -83,6 +79,6 @@ def dtype_named(name: str) -> np.dtype:
 def floats(given: Any) -> np.ndarray:
     """Contiguous float32 values: what number formats work on."""
     array = as_numpy(given)
-    if array.dtype.kind not in "fiub" and array.dtype.name not in ("bfloat16", *_TO_OURS):
+    if array.dtype.kind not in "fiub" and array.dtype.num < _OF_OTHERS:
         raise InvalidArgument(f"an array of dtype {array.dtype} has no numbers", "", "an array of reals or integers")
     return np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)

@@ -16,7 +16,7 @@ class Ranges(Mapping[str, _anybit.TensorRange]):
 
     >>> ranges = anybit.calibrate(digits, images[:20])
     >>> ranges
-    Ranges of 23 values from 20 samples
+    Ranges of 25 values from 20 samples
     >>> ranges["image"].max
     2.821486711502075
     >>> low, high = ranges.range("logits", observer="percentile", percentile=99.9)

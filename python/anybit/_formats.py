@@ -191,8 +191,8 @@ class Formats(Mapping[str, Format]):
     True
     >>> anybit.formats["mxpf4_e2m1"]
     Traceback (most recent call last):
-    anybit.errors.NotFound: no format 'mxpf4_e2m1'
-      hint: did you mean 'mxfp4_e2m1'?
+    anybit.errors.NotFound: there is no format 'mxpf4_e2m1'
+      hint: did you mean 'mxfp4_e2m1', 'fp4_e2m1' or 'mxfp6_e2m3'?
     """
 
     def __init__(self) -> None:

@@ -122,11 +122,11 @@ class Quantizer:
     >>> quantizer = anybit.Quantizer()
     >>> quantizer.set_global(anybit.get_symmetric_quantization_config())
     Quantizer(target='generic'): global
-    >>> quantizer.set_module_name("stem", None).set_module_type("MaxPool", None)
-    Quantizer(target='generic'): global, name stem, type MaxPool
+    >>> quantizer.set_module_name("stem.conv", None).set_module_type("Gemm", "w8")
+    Quantizer(target='generic'): global, name stem.conv, type Gemm
     >>> model = quantizer.quantize(anybit.load(digits), calibration=images[:20])
-    >>> [node.outcome for node in model.report.nodes if node.name.startswith("stem")]
-    ['float']
+    >>> [node.outcome for node in model.report.nodes if node.op in ("Conv", "Gemm")]
+    ['float', 'quantized', 'quantized', 'quantized', 'quantized', 'quantized', 'weights only']
     """
 
     def __init__(self, target: str = "generic"):

@@ -15,7 +15,7 @@ class Report:
 
     >>> report = anybit.quantize(digits, "w8").report
     >>> report
-    Report of w8: weights 152.7 KiB -> 39.3 KiB, 7 weights only, 11 float
+    Report of w8: weights 152.7 KiB -> 39.2 KiB, 7 weights only, 11 float
     >>> report.nodes[0].outcome
     'weights only'
 

@@ -43,7 +43,8 @@ nb::dict metadata_of(const Inspection& inspection) {
 }  // namespace
 
 void add_inspection(nb::module_& module) {
-  nb::class_<Inspection> inspection(module, "Inspection");
+  nb::class_<Inspection> inspection(module, "Inspection",
+                                    "What a model is: its interface, its parameters, its work.");
   nb::class_<Inspection::Value>(inspection, "Value")
       .def_ro("name", &Inspection::Value::name)
       .def_ro("type", &Inspection::Value::type)

@@ -20,11 +20,11 @@ def test_every_class_is_public_and_can_be_caught_as_an_error(name):
 
 
 def test_an_error_has_message_place_and_hint(digits):
-    with pytest.raises(anybit.InvalidArgument) as raised:
+    with pytest.raises(anybit.NotFound) as raised:
         anybit.Session(digits).run({"imgae": np.zeros((1, 1, 28, 28), np.float32)})
-    assert "imgae" in raised.value.message
-    assert isinstance(raised.value, ValueError)
-    assert raised.value.code == "invalid_argument" and raised.value.number == 1
+    assert raised.value.message == "the model has no input 'imgae'"
+    assert raised.value.hint == "did you mean 'image'?"
+    assert raised.value.code == "not_found" and raised.value.number == 2
 
 
 def test_an_error_can_be_pickled():

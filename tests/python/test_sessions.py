@@ -144,5 +144,5 @@ def test_a_profile_tells_the_time_of_every_node(digits, images):
 
 
 def test_memory_can_be_bounded(digits, images):
-    with pytest.raises(anybit.OutOfMemory):
+    with pytest.raises(anybit.LimitExceeded):
         anybit.Session(digits, max_memory=1000).run(images)

@@ -1,0 +1,132 @@
+"""Bad input from Python: an exception of ours that says what is wrong; the process lives, and nothing is half-written."""
+
+import numpy as np
+import pytest
+
+import anybit
+from packaged import product, two_inputs
+
+
+def broken_after(images, count):
+    for i, image in enumerate(images):
+        if i == count:
+            raise OSError("the disk of the samples is gone")
+        yield image[None]
+
+
+@pytest.mark.parametrize("value, said", [
+    (np.zeros((1, 8), np.complex64), "complex64"), (np.array(["a"] * 8).reshape(1, 8), "string"),
+    (np.zeros((1, 8), np.float64), "float64"), (np.zeros((1, 8), "datetime64[s]"), "datetime64"),
+    (np.zeros((1, 7), np.float32), "7"), (np.zeros((8,), np.float32), "x"),
+    (np.array([[1.0], [1.0, 2.0]], dtype=object), "object"), (object(), "object"), ([[1.0], [1.0, 2.0]], "list")],
+    ids=["complex", "text", "double", "dates", "shape", "rank", "ragged array", "object", "ragged lists"])
+def test_an_input_that_does_not_fit_is_refused(value, said):
+    session = anybit.Session(product())
+    with pytest.raises(anybit.InvalidArgument, match=said):
+        session.run({"x": value})
+    assert session.run(np.ones((1, 8), np.float32))["y"].shape == (1, 4)
+
+
+@pytest.mark.parametrize("inputs", [{}, {"y": np.zeros(3)}, (np.zeros(3), np.zeros(3))])
+def test_inputs_that_are_missing_or_unknown_are_refused(inputs):
+    with pytest.raises(anybit.Error):
+        anybit.Session(product()).run(inputs)
+
+
+def test_what_an_iterator_raises_halfway_is_what_the_caller_gets(digits, images, tmp_path):
+    with pytest.raises(OSError, match="the disk of the samples is gone"):
+        anybit.quantize(digits, "int8", broken_after(images, 20)).save(tmp_path / "q.onnx")
+    with pytest.raises(OSError, match="gone"):
+        anybit.compare(digits, digits, broken_after(images, 3))
+    assert list(tmp_path.iterdir()) == []
+    assert anybit.quantize(digits, "int8", images[:20]).report.samples == 20
+
+
+class Stubborn:
+    def get_next(self):
+        raise SystemError("no more")
+
+
+@pytest.mark.parametrize("source, raised", [
+    ([np.zeros((1, 7), np.float32)], anybit.Error),
+    ([np.ones((1, 8), np.float32), "text"], anybit.Error),
+    ([(np.ones((1, 8)), np.ones(1))], anybit.InvalidArgument),
+    ([{"z": np.ones((1, 8), np.float32)}], anybit.InvalidArgument),
+    ([np.full((1, 8), np.nan, np.float32)], anybit.InvalidData),
+    ([[[1.0, 2.0], [3.0]]], anybit.InvalidArgument),
+    (42, anybit.InvalidArgument), (b"bytes", anybit.InvalidArgument), ([], anybit.Error), (Stubborn(), SystemError),
+    ("no/such/folder", anybit.NotFound), (np.zeros((0, 8), np.float32), anybit.InvalidArgument),
+    (np.zeros((2, 3, 4, 8), np.float32), anybit.InvalidArgument)],
+    ids=["shape", "text", "too many", "unknown name", "NaN", "ragged", "number", "bytes", "none", "reader", "folder", "empty",
+         "rank"])
+def test_samples_that_do_not_fit_are_refused(source, raised):
+    with pytest.raises(raised) as caught:
+        anybit.quantize(product(), "int8", source)
+    assert str(caught.value)
+    assert anybit.quantize(product(), "int8", np.ones((3, 8), np.float32)).report.samples == 3
+
+
+def test_a_sample_that_does_not_fit_is_named_by_its_number():
+    good = np.ones((1, 8), np.float32)
+    with pytest.raises(anybit.InvalidArgument, match="sample 2"):
+        anybit.calibrate(product(), [good, good, np.zeros((1, 8), np.complex64)])
+
+
+def test_inputs_with_different_numbers_of_samples_are_refused():
+    with pytest.raises(anybit.InvalidArgument, match="as many of each"):
+        anybit.calibrate(two_inputs(), {"x": np.ones((3, 1, 3), np.float32), "y": np.ones((2, 1, 3), np.float32)})
+
+
+@pytest.mark.parametrize("recipe, said", [
+    ("in8", "did you mean 'int8'"), ({"global": {"weihgts": "int8"}}, "weihgts"), ({"type": {"Convv": "int8"}}, "Convv"),
+    ({}, "no rules"), ({"global": object()}, "config"), (7, "is no recipe"), ("no/such.yaml", "such.yaml")])
+def test_a_recipe_that_is_wrong_is_refused(recipe, said):
+    with pytest.raises(anybit.Error, match=said):
+        anybit.quantize(product(), recipe, np.ones((3, 8), np.float32))
+
+
+def test_progress_that_raises_ends_the_work_with_what_it_raised(digits, images):
+    def angry(done, total):
+        raise RuntimeError("enough")
+    with pytest.raises(RuntimeError, match="enough"):
+        anybit.calibrate(digits, images, progress=angry)
+
+
+def test_a_target_or_a_name_that_does_not_exist_is_refused_at_once():
+    with pytest.raises(anybit.Error):
+        anybit.Quantizer(target="ethos-u55-129")
+    with pytest.raises(anybit.Error):
+        anybit.Quantizer().set_module_name("nowhere", None).quantize(product(), np.ones((3, 8), np.float32))
+    with pytest.raises(anybit.InvalidArgument):
+        anybit.get_symmetric_quantization_config(act_qmin=-5)
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(digits, tmp_path):
+    with pytest.raises(anybit.Error):
+        anybit.load(digits).save(tmp_path / "no" / "such" / "folder.onnx")
+    with pytest.raises(anybit.InvalidArgument, match="keep, always or never"):
+        anybit.load(digits).save(tmp_path / "a.onnx", external_data="sometimes")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_source_that_calls_back_into_the_library_works(digits, images):
+    session = anybit.Session(digits)
+
+    def samples():
+        for image in images[:10]:
+            session.run(image[None])
+            yield image[None]
+    assert anybit.calibrate(digits, samples()).samples == 10
+
+
+def test_a_generator_that_runs_on_the_callers_thread_sees_that_thread(digits, images):
+    import threading
+
+    seen = set()
+
+    def samples():
+        for image in images[:10]:
+            seen.add(threading.current_thread())
+            yield image[None]
+    anybit.calibrate(digits, samples())
+    assert seen == {threading.current_thread()}

@@ -1,0 +1,232 @@
+"""Quantizing from Python: sources of samples, rules in the words of others, results beside the command line's."""
+
+import json
+import subprocess
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import helper
+
+import anybit
+from packaged import ROOT, model_of, product, two_inputs
+
+CLASSIFIER = ROOT / "build" / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
+
+
+class Reader:
+    """As ONNX Runtime's users write one."""
+
+    def __init__(self, images):
+        self.items = iter(images)
+
+    def get_next(self):
+        image = next(self.items, None)
+        return None if image is None else {"image": image[None]}
+
+
+class Tensor:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Batches:
+    """As a data loader gives them: an iterable that can be gone through again, with a length."""
+
+    def __init__(self, images):
+        self.images = images
+
+    def __len__(self):
+        return len(self.images) // 5
+
+    def __iter__(self):
+        return (Tensor(self.images[i:i + 5]) for i in range(0, len(self.images), 5))
+
+
+SOURCES = {
+    "an array": lambda x: x,
+    "a dict of arrays": lambda x: {"image": x},
+    "arrays without a batch": lambda x: list(x),
+    "arrays of float64": lambda x: [one[None].astype(np.float64) for one in x],
+    "dicts": lambda x: [{"image": one[None]} for one in x],
+    "tuples": lambda x: ((one[None],) for one in x),
+    "batches through DLPack": Batches,
+    "a reader with get_next": Reader,
+    "the same buffer over and over": lambda x: overwritten(x),
+}
+
+
+def overwritten(images):
+    buffer = np.empty_like(images[:1])
+    for image in images:
+        buffer[0] = image
+        yield buffer
+    buffer[:] = np.nan
+
+
+@pytest.fixture(scope="module")
+def expected(digits, images):
+    return anybit.calibrate(digits, images[:40])
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_of_samples_gives_the_same_ranges(source, digits, images, expected):
+    found = anybit.calibrate(digits, SOURCES[source](images[:40]))
+    assert {name: (one.min, one.max, one.count) for name, one in found.items()} == \
+           {name: (one.min, one.max, one.count) for name, one in expected.items()}
+
+
+def test_files_are_a_source_of_samples_as_on_the_command_line(digits, images, expected, tmp_path):
+    np.save(tmp_path / "a.npy", images[:25])
+    np.save(tmp_path / "b.npy", images[25:40])
+    for source in (tmp_path, [tmp_path / "a.npy", str(tmp_path / "b.npy")], [f"image={tmp_path / 'a.npy'}", f"image={tmp_path}/b.npy"]):
+        assert anybit.calibrate(digits, source)["logits"].max == expected["logits"].max
+
+
+def test_the_number_of_samples_can_be_bounded(digits, images, tmp_path):
+    np.save(tmp_path / "a.npy", images)
+    for source in (images, list(images), tmp_path / "a.npy", Reader(images)):
+        assert anybit.calibrate(digits, source, samples=7).samples == 7
+
+
+def test_a_model_from_python_is_the_command_lines_bit_for_bit(digits, images, tool, tmp_path):
+    np.save(tmp_path / "x.npy", images[:50])
+    for recipe in ("int8", "w4", "mxfp6"):
+        subprocess.run([tool("anybit"), "quantize", digits, "-o", tmp_path / "cli.onnx", "--recipe", recipe,
+                        "--calib", tmp_path / "x.npy"], check=True, capture_output=True)
+        anybit.quantize(digits, recipe, images[:50]).save(tmp_path / "python.onnx")
+        assert (tmp_path / "python.onnx").read_bytes() == (tmp_path / "cli.onnx").read_bytes(), recipe
+
+
+def test_a_real_classifier_is_quantized_and_runs_in_onnxruntime(tmp_path):
+    samples = np.random.default_rng(5).standard_normal((4, 3, 48, 192)).astype(np.float32)
+    model = anybit.quantize(CLASSIFIER, calibration=samples, target="ort")
+    model.save(tmp_path / "cls.onnx")
+    result = anybit.compare(CLASSIFIER, model, samples)
+    theirs = onnxruntime.InferenceSession(tmp_path / "cls.onnx")
+    (ours,) = anybit.Session(model).run(samples).values()
+    np.testing.assert_allclose(theirs.run(None, {theirs.get_inputs()[0].name: samples})[0], ours, atol=0.05)
+    assert result.outputs[0].cosine > 0.95
+    assert model.report.weight_bytes_after < model.report.weight_bytes_before / 2.9
+
+
+def test_ranges_that_were_saved_take_the_place_of_samples(digits, images, tmp_path):
+    model = anybit.load(digits).prepare()
+    anybit.calibrate(model, images[:20]).save(tmp_path / "ranges.json")
+    first = anybit.Ranges.load(tmp_path / "ranges.json")
+    both = first.merged(anybit.calibrate(model, images[20:40]))
+    assert both.samples == 40
+    assert anybit.quantize(model, "int8", ranges=both, prepare=False).report.nodes
+    with pytest.raises(anybit.Error):
+        anybit.quantize(product(), "int8", ranges=both, prepare=False)
+
+
+def test_a_quantizer_writes_the_recipe_that_its_rules_say():
+    config = anybit.get_symmetric_quantization_config(is_per_channel=False)
+    quantizer = anybit.Quantizer("ethos-u55-128").set_global(config).set_io(config)
+    quantizer.set_module_name("blocks.sub", None).set_module_type("Conv", "int16x8").set_module_name("blocks", None)
+    quantizer.set_module_name("blocks.sub", "int8")  # set again: it is the later rule now
+    data = "int8 asym"
+    assert quantizer.recipe == {
+        "global": {"weight": "int8 sym tensor", "data_in": data, "data_out": data}, "io": {"data_in": data, "data_out": data},
+        "name": {"blocks": "float", "blocks.sub": "int8"}, "type": {"Conv": "int16x8"}}
+    assert list(quantizer.recipe["name"]) == ["blocks", "blocks.sub"]
+
+
+class Conv2d:
+    pass
+
+
+class BatchNorm2d:
+    pass
+
+
+@pytest.mark.parametrize("module, name", [(Conv2d, "conv2d"), (BatchNorm2d, "batch_norm2d"), ("Conv", "Conv"), ("linear", "linear")])
+def test_operators_may_be_named_by_the_classes_of_other_worlds(module, name):
+    assert list(anybit.Quantizer().set_module_type(module, None).recipe["type"]) == [name]
+
+
+def test_arms_flow_works_as_it_is_written(digits, images):
+    quantizer = anybit.Quantizer(target="ethos-u55-128")
+    quantizer.set_global(anybit.get_symmetric_quantization_config())
+    prepared = quantizer.transform_for_annotation(anybit.load(digits))
+    model = quantizer.quantize_with_submodules(prepared, [(image[None],) for image in images[:20]])
+    assert {node.outcome for node in model.report.nodes if node.op == "Conv"} == {"quantized"}
+    wide = anybit.Quantizer(target="ethos-u55-128").set_global(anybit.get_symmetric_a16w8_quantization_config())
+    report = wide.quantize(digits, images[:20]).report
+    assert any(tensor.spec.startswith("int16") for tensor in report.tensors)
+
+
+@pytest.mark.parametrize("call", [
+    lambda digits: anybit.Quantizer().quantize(digits, None, qat=True),
+    lambda digits: anybit.Quantizer().quantize_with_submodules(digits, [], is_qat=True),
+    lambda digits: anybit.get_symmetric_quantization_config(is_qat=True)])
+def test_training_with_quantization_says_that_it_is_not_there_yet(call, digits):
+    with pytest.raises(anybit.Unsupported, match="not there yet"):
+        call(digits)
+
+
+def test_recipes_of_quark_are_read_as_dicts(digits):
+    model = anybit.quantize(digits, {"element_dtype": "int8", "axis": 1, "block_size": 8, "rounding_mode": 2})
+    assert any("mxint8" in node.what for node in model.report.nodes)
+
+
+def test_branches_of_a_model_are_quantized_with_a_sample_for_each():
+    weights = np.random.default_rng(1).standard_normal((4, 4)).astype(np.float32)
+
+    def branch(name):
+        nodes = [helper.make_node("MatMul", ["x", f"w_{name}"], [f"m_{name}"], name=f"{name}_first"),
+                 helper.make_node("MatMul", [f"m_{name}", f"w_{name}"], [f"y_{name}"], name=f"{name}_second")]
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(f"y_{name}", 1, ["N", 4])],
+                                 [helper.make_tensor(f"w_{name}", 1, (4, 4), weights.ravel())])
+    node = helper.make_node("If", ["c"], ["y"], name="choice", then_branch=branch("then"), else_branch=branch("else"))
+    model = model_of([node], [("c", [], 9), ("x", ["N", 4])], [("y", ["N", 4])])
+    x = np.ones((1, 4), np.float32)
+    both = anybit.Quantizer().quantize_with_submodules(model, [(np.array(True), x), (np.array(False), x)])
+    one = anybit.Quantizer().quantize_with_submodules(model, [(np.array(True), x)])
+    assert {node.outcome for node in both.report.nodes if node.op == "MatMul"} == {"quantized"}
+    assert both.report.remarks == []
+    assert ["no sample entered" in remark for remark in one.report.remarks] == [True]
+
+
+def test_models_with_several_inputs_take_tuples_and_dicts():
+    x, y = np.ones((1, 3), np.float32), np.full((1, 3), 5, np.float32)
+    for samples in ([(x, y)], [[x, y]], [{"x": x, "y": y}], {"x": x, "y": y}):
+        assert anybit.calibrate(two_inputs(), samples)["z"].max == 6
+
+
+def test_progress_is_told_to_a_function_and_is_silent_where_nobody_looks(digits, images, capfd):
+    seen = []
+    anybit.calibrate(digits, list(images[:30]), progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (30, 30) and [done for done, _ in seen] == sorted(done for done, _ in seen)
+    anybit.calibrate(digits, images[:30])
+    anybit.calibrate(digits, images[:30], progress=False)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_report_and_a_comparison_can_be_shown_in_a_notebook(digits, images, labels, tmp_path):
+    model = anybit.quantize(digits, "int8", images[:20])
+    assert "residual/first/conv" in model.report._repr_html_()
+    result = anybit.compare(digits, model, images, labels=labels)
+    page = result._repr_html_()
+    assert "<svg" in page and "logits" in page and "top-1" in page
+    result.plot().save(tmp_path / "plot.svg")
+    assert (tmp_path / "plot.svg").read_text().count("<rect") == len(result.layers)
+
+
+def test_comparing_gives_the_numbers_of_the_command_line(digits, images, labels, tool, tmp_path):
+    model = anybit.quantize(digits, "int8", images[:50])
+    model.save(tmp_path / "q.onnx")
+    np.save(tmp_path / "x.npy", images)
+    np.save(tmp_path / "labels.npy", labels)
+    said = json.loads(subprocess.run([tool("anybit"), "compare", digits, tmp_path / "q.onnx", "--data", tmp_path / "x.npy",
+                                      "--labels", tmp_path / "labels.npy", "--json"], check=True, capture_output=True).stdout)
+    result = anybit.compare(digits, tmp_path / "q.onnx", images, labels=labels)
+    assert [one.signal_to_noise for one in result.outputs] == [one["signal_to_noise_db"] for one in said["outputs"]]
+    assert len(result.layers) == len(said["layers"])
