@@ -34,8 +34,10 @@ bool is_extension(std::string_view text) {
 std::string installed_folder() {
   Dl_info about{};
   if (dladdr(reinterpret_cast<const void*>(&installed_folder), &about) == 0 || !about.dli_fname) return {};
-  const std::filesystem::path library(about.dli_fname);
-  return library.is_absolute() ? library.parent_path().string() + std::string(kInstalled) : std::string();
+  std::error_code failed;
+  const std::filesystem::path named(about.dli_fname);
+  const std::filesystem::path library = named.is_absolute() ? std::filesystem::canonical(named, failed) : "";
+  return library.empty() || failed ? std::string() : library.parent_path().string() + std::string(kInstalled);
 }
 
 Result<std::vector<std::string>> searched(std::span<const std::string> folders) {

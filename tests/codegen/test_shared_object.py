@@ -1,0 +1,193 @@
+"""so-gen: the library it makes computes what the runtime does, called by hand and by a session."""
+
+import ctypes
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "runtime"))
+from executing import Executor  # noqa: E402
+
+EXAMPLES = ROOT / "examples"
+SEED = 11
+NETS = {"digits": (1, 1, 28, 28), "cifar": (1, 3, 32, 32)}
+PREFERENCES = {"digits": ["default", "performance", "memory", "compile-time"], "cifar": ["performance"]}
+
+
+@pytest.fixture(scope="module")
+def models(anybit, tmp_path_factory):
+    """models[net, kind]: the path of a net in float or int8."""
+    folder = tmp_path_factory.mktemp("models")
+    found = {}
+    for net, shape in NETS.items():
+        found[net, "float"] = EXAMPLES / net / f"{net}.onnx"
+        found[net, "int8"] = folder / f"{net}.int8.onnx"
+        samples = folder / f"{net}.npy"
+        np.save(samples, samples_for(shape, 16))
+        anybit("quantize", found[net, "float"], "-o", found[net, "int8"], "--recipe", "int8", "--calib", samples)
+    return found
+
+
+def samples_for(shape, count):
+    return np.random.default_rng(SEED).normal(size=(count, *shape)).astype(np.float32)
+
+
+def make(anybit, model, net, folder, *words):
+    out = folder / f"{net}.so"
+    shape = ",".join(map(str, NETS[net]))
+    anybit("codegen", model, "--target", "so-gen", "-o", out, "--shape", f"image={shape}", *words)
+    return out
+
+
+def run_by_hand(library, x, like):
+    outputs = np.zeros_like(like)
+    inputs = (ctypes.c_void_p * 1)(x.ctypes.data)
+    targets = (ctypes.c_void_p * 1)(outputs.ctypes.data)
+    assert library.run_main_graph(inputs, targets) == 0
+    return outputs
+
+
+def same(found, expected, kind):
+    if kind == "float":
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    else:
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["float", "int8"])
+@pytest.mark.parametrize("net", NETS)
+def test_the_library_computes_what_the_runtime_does(anybit, models, net, kind, tmp_path):
+    runtime = Executor(str(models[net, kind]))
+    for preference in PREFERENCES[net]:
+        library = ctypes.CDLL(str(make(anybit, models[net, kind], net, tmp_path, "--prefer", preference)))
+        for x in samples_for(NETS[net], 4):
+            expected = runtime.run({"image": x})[0]
+            same(run_by_hand(library, x, expected), expected, kind)
+        (tmp_path / f"{net}.so").rename(tmp_path / f"{preference}.so")
+
+
+def test_the_library_tells_its_inputs_and_outputs(anybit, models, tmp_path):
+    library = ctypes.CDLL(str(make(anybit, models["digits", "float"], "digits", tmp_path)))
+    library.main_graph_signature.restype = ctypes.c_char_p
+    signature = json.loads(library.main_graph_signature())
+    assert signature["inputs"] == [{"name": "image", "type": "float32", "dims": [1, 1, 28, 28]}]
+    assert [one["dims"] for one in signature["outputs"]] == [[1, 10]]
+    name, kind, rank, dims = ctypes.c_char_p(), ctypes.c_char_p(), ctypes.c_int32(), ctypes.POINTER(ctypes.c_int64)()
+    ask = [ctypes.byref(one) for one in (name, kind, rank, dims)]
+    assert library.main_graph_port(0, ctypes.c_size_t(0), *ask) == 0
+    assert (name.value, kind.value, dims[:rank.value]) == (b"image", b"float32", [1, 1, 28, 28])
+    assert library.main_graph_port(1, ctypes.c_size_t(1), *ask) == -1
+
+
+class Session:
+    """The C interface, as far as it is needed here."""
+
+    def __init__(self, build, model, shape):
+        self.library = ctypes.CDLL(str(build / "lib" / "libanybit.so"))
+        self.library.anybit_last_error.restype = ctypes.c_char_p
+        self.handle = ctypes.c_void_p()
+        self.library.anybit_create_session(ctypes.byref(self.handle))
+        self.call("load_model_from_file", str(model).encode())
+        self.call("set_workspace", b"")
+        self.call("set_input_shape", ctypes.c_size_t(0), len(shape), (ctypes.c_int64 * len(shape))(*shape))
+        self.call("prepare")
+
+    def call(self, name, *arguments):
+        status = getattr(self.library, f"anybit_{name}")(self.handle, *arguments)
+        assert status == 0, (name, self.library.anybit_last_error(self.handle))
+
+    def run(self, x, like):
+        out = np.zeros_like(like)
+        self.call("set_input", ctypes.c_size_t(0), 1, ctypes.c_void_p(x.ctypes.data), ctypes.c_size_t(x.nbytes))
+        self.call("set_output", ctypes.c_size_t(0), 1, ctypes.c_void_p(out.ctypes.data), ctypes.c_size_t(out.nbytes))
+        self.call("run")
+        return out
+
+    def close(self):
+        self.library.anybit_close_session(self.handle)
+
+
+@pytest.mark.parametrize("kind", ["float", "int8"])
+@pytest.mark.parametrize("net", NETS)
+def test_a_session_goes_on_with_the_library(build, models, net, kind, tmp_path):
+    session = Session(build, models[net, kind], NETS[net])
+    runtime = Executor(str(models[net, kind]))
+    session.call("set_codegen_model_path", str(tmp_path / "made.so").encode())
+    session.call("codegen", b"so-gen", 1)
+    session.call("set_available_backends", b"so")
+    for x in samples_for(NETS[net], 2):
+        expected = runtime.run({"image": x})[0]
+        same(session.run(x, expected), expected, kind)
+    session.close()
+
+
+def test_sessions_with_one_file_run_at_the_same_time(build, models, tmp_path):
+    """Its memory is static; each session has a copy."""
+    xs = samples_for(NETS["digits"], 2)
+    runtime = Executor(str(models["digits", "float"]))
+    expected = [runtime.run({"image": x})[0] for x in xs]
+    sessions = []
+    for _ in xs:
+        sessions.append(Session(build, models["digits", "float"], NETS["digits"]))
+        sessions[-1].call("set_codegen_model_path", str(tmp_path / "made.so").encode())
+        sessions[-1].call("codegen", b"so-gen", 3)
+    wrong = []
+
+    def work(which):
+        for _ in range(200):
+            if not np.allclose(sessions[which].run(xs[which], expected[which]), expected[which], rtol=1e-4, atol=1e-4):
+                wrong.append(which)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert wrong == []
+    for one in sessions:
+        one.close()
+
+
+def test_the_compiler_is_what_the_environment_names_and_its_words_are_told(anybit, models, tmp_path, monkeypatch):
+    script = tmp_path / "compiler"
+    script.write_text("#!/bin/sh\necho it says $1 >&2\nexit 3\n")
+    script.chmod(0o755)
+    for name, said in ((f"{script} no", "it says no"), ("no-such-compiler", "cannot start 'no-such-compiler'")):
+        monkeypatch.setenv("CC", name)
+        error = anybit("codegen", models["digits", "float"], "--target", "so-gen", "-o", tmp_path / "digits.so", "--shape",
+                       "image=1,1,28,28", code=1).stderr
+        assert "so-gen" in error and said in error
+    assert not (tmp_path / "digits.so").exists()
+
+
+def test_a_compiler_that_never_ends_is_ended_with_its_children(anybit, models, tmp_path, monkeypatch):
+    script = tmp_path / "slow"
+    script.write_text(f"#!/bin/sh\nsleep 100 &\necho $! > {tmp_path}/child\nwait\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    begin = time.monotonic()
+    error = anybit("codegen", models["digits", "float"], "--target", "so-gen", "-o", tmp_path / "digits.so", "--shape",
+                   "image=1,1,28,28", "--set", "time-limit=1", code=1).stderr
+    assert "took longer than 1 s" in error and time.monotonic() - begin < 60
+    child = int((tmp_path / "child").read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().split()[2] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, 9)
+        pytest.fail("a child of the compiler lives on")
+
+
+@pytest.mark.parametrize("setting", ["time-limit=0", "time-limit=soon", "speed=9"])
+def test_settings_that_it_does_not_know_are_refused(anybit, models, tmp_path, setting):
+    anybit("codegen", models["digits", "float"], "--target", "so-gen", "-o", tmp_path / "digits.so", "--shape",
+           "image=1,1,28,28", "--set", setting, code=1)
