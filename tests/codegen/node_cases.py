@@ -25,6 +25,8 @@ DOCUMENT = ROOT / "docs" / "codegen-coverage.md"
 NOT_NUMERIC = {TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128, TensorProto.UNDEFINED}
 # Draws differ from one implementation to the next, so there is nothing to compare with.
 RANDOM = ("test_bernoulli", "test_training_dropout")
+# Inputs that decide shapes though they are real numbers, or the first.
+DECIDING = ("scales", "roi", "depth", "start", "limit", "delta")
 
 
 @dataclasses.dataclass
@@ -42,8 +44,8 @@ class Case:
         model = onnx.ModelProto.FromString(self.model.SerializeToString())
         kept = []
         for i, (port, value) in enumerate(zip(list(model.graph.input), self.inputs)):
-            decides = value.ndim <= 1 and (value.dtype in (np.int64, np.int32, np.bool_) or port.name in ("scales", "roi", "ratio"))
-            if decides and (i > 0 or len(self.inputs) == 1 or self.operator in ("ConstantOfShape", "Range")):
+            decides = value.ndim <= 1 and (value.dtype in (np.int64, np.int32, np.bool_) or port.name in DECIDING)
+            if decides and (i > 0 or len(self.inputs) == 1 or port.name == "start"):
                 model.graph.initializer.append(numpy_helper.from_array(value, port.name))
                 model.graph.input.remove(port)
             else:

@@ -6,9 +6,15 @@
 namespace anybit::cgen {
 namespace {
 
-// A declaration of `name`, an index into an axis of `size` that may count from the end.
+// A declaration of `name`, an index into an axis of `size` that may count from the end. One that is beyond
+// either end is taken for that end: there is nobody to tell, and memory beside the tensor must not be
+// touched.
 void read_index(Node& node, std::string_view name, const std::string& element, std::int64_t size) {
-  node.line("const int32_t {0} = (int32_t){1} + ({1} < 0 ? {2} : 0);", name, element, size);
+  node.helper("index_within", R"(static int32_t index_within(int64_t index, int32_t size) {
+  if (index < 0) index += size;
+  return index < 0 ? 0 : index >= size ? size - 1 : (int32_t)index;
+})");
+  node.line("const int32_t {} = index_within({}, {});", name, element, size);
 }
 
 void emit_gather(Node& node) {
@@ -123,6 +129,22 @@ void emit_scatter_nd(Node& node) {
   node.end();
 }
 
+// Slices from a place on that each sample tells, or from the first; a circular one goes on at the beginning.
+void emit_tensor_scatter(Node& node) {
+  const Value &cache = node.in(0), &update = node.in(1);
+  const std::size_t axis = node.axis(node.integer("axis", -2), cache.rank());
+  const Rows rows = rows_along(update, axis);
+  const std::int64_t length = cache.dims[axis], outer = cache.product(1, axis);
+  copy_data(node);
+  rows.open(node);
+  node.loop("j", rows.n);
+  const std::string start = node.has(2) ? fmt::format("{}[o / {}]", node.x(2), outer) : "0";
+  node.line("const int32_t at = (int32_t)((uint64_t)({} + j) % {});", start, length);
+  node.line("{}[{}] = {}[{}];", node.y(), rows.at("at", length), node.x(1), rows.at("j"));
+  node.end();
+  rows.close(node);
+}
+
 }  // namespace
 
 std::span<const Descriptor> gather_descriptors() {
@@ -133,6 +155,7 @@ std::span<const Descriptor> gather_descriptors() {
       {"Scatter", "", emit_scatter_elements, InPlace::yes},
       {"ScatterElements", "", emit_scatter_elements, InPlace::yes},
       {"ScatterND", "", emit_scatter_nd, InPlace::yes},
+      {"TensorScatter", "", emit_tensor_scatter, InPlace::yes},
   };
   return all;
 }
