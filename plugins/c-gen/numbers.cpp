@@ -71,6 +71,8 @@ constexpr std::string_view kWriteSmall =
   if (number != number) return (uint8_t)(kind >= 2 ? all + 1 : sign | all);
   if (fabsf(number) == INFINITY) {
     code = all + 1;
+  } else if (number == 0) {
+    code = 0;
   } else {
     (void)frexpf(number, &exponent);
     exponent = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;

@@ -92,10 +92,9 @@ void dequantize(Node& node) {
   std::string real;
   if (is_integer(x)) {
     const std::string zero = zero_at(node, loops);
-    const std::string whole =
-        is_packed(x)
-            ? packed_element(node, 0, loops.element)
-            : fmt::format("{}{}[{}]", x.type == Element::int32 ? "(int64_t)" : "", node.x(0), loops.element);
+    const std::string whole = is_packed(x) ? packed_element(node, 0, loops.element)
+                                           : (x.type == Element::int32 ? "(int64_t)" : "") +
+                                                 load(node, x, node.x(0), loops.element);
     real = zero == "0" ? fmt::format("(float)({})", whole) : fmt::format("(float)({} - ({}))", whole, zero);
   } else {
     real = load(node, x, node.x(0), loops.element);
