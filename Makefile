@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
         bench-accuracy bench-presets bench-quantize bench-packed lint format check-all fuzz \
-        install clean
+        install wheel clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -148,5 +148,9 @@ install:  ## Install below PREFIX (default /usr/local)
 	$(build_release)
 	@cmake --install build/release --prefix '$(PREFIX)'
 
+wheel:  ## Build the Python package as a wheel, into build/wheel
+	@scripts/setup build python
+	.venv/bin/python -m pip wheel . -w build/wheel --no-build-isolation --no-deps --config-settings=build-dir=build/wheel/tree
+
 clean:  ## Remove what was built; fetched models and .venv stay
-	rm -rf build/release build/dev build/asan build/tsan build/fuzz build/arm build/lint build/logs
+	rm -rf build/release build/dev build/asan build/tsan build/fuzz build/arm build/lint build/logs build/wheel

@@ -1,0 +1,103 @@
+"""The wheel: made, installed into a fresh environment that has nothing but it and numpy, and used there."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from packaged import ROOT
+
+
+def run(*words, **options):
+    done = subprocess.run([str(one) for one in words], capture_output=True, text=True, timeout=300, **options)
+    assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(build, tmp_path_factory):
+    """From the build that is there; `make wheel` makes the same from nothing."""
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", ROOT, "-w", folder, "-q", "--no-build-isolation", "--no-deps", "--no-index",
+        "--config-settings=cmake.source-dir=python/built", f"--config-settings=cmake.define.ANYBIT_BUILT={build}",
+        f"--config-settings=build-dir={folder / 'tree'}")
+    return next(folder.glob("anybit-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def fresh(wheel, tmp_path_factory):
+    """The programs of a new environment. numpy is linked from ours: the network is not asked."""
+    folder = tmp_path_factory.mktemp("fresh")
+    run(sys.executable, "-m", "venv", "--without-pip", folder)
+    site = folder / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
+    ours = Path(np.__file__).parents[1]
+    for one in ours.glob("numpy*"):
+        (site / one.name).symlink_to(one)
+    run(sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "-q", "--no-index", "--no-deps", wheel)
+    return folder / "bin"
+
+
+@pytest.fixture
+def alone(fresh, tmp_path):
+    """Runs Python there, in a folder that has the examples and nothing else."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LD_"))}
+
+    def python(*words):
+        return run(fresh / "python", *words, cwd=tmp_path, env=environment)
+    return python
+
+
+def test_the_python_example_of_the_readme_runs_with_the_wheel_alone(alone, tmp_path):
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    said = alone("-c", example)
+    assert "top-1" in said and "logits" in said
+    assert (tmp_path / "digits.int8.onnx").stat().st_size < 80_000
+
+
+def test_the_command_line_is_in_the_wheel(fresh, alone):
+    said = run(fresh / "anybit", "--version")
+    assert said.startswith("anybit 0.1.0")
+    assert alone("-m", "anybit", "--version") == said
+    missing = subprocess.run([fresh / "anybit", "inspect", "no-such-file.onnx"], capture_output=True, text=True)
+    assert missing.returncode == 1 and "no-such-file.onnx" in missing.stderr
+
+
+def test_the_code_generators_are_in_the_wheel_and_are_found_beside_the_library(fresh, alone, tmp_path):
+    ours = {one.name for one in (ROOT / "plugins").glob("*-gen")}
+    listed = alone("-c", "import anybit; print(*[one.name for one in anybit.generators() if 'anybit/lib' in one.library])")
+    assert set(listed.split()) == ours
+    assert all(name in run(fresh / "anybit", "codegen", "--list") for name in ours)
+    alone("-c", "import anybit; anybit.codegen('examples/digits/digits.onnx', 'c-gen', 'digits.c', shapes={'image': (1, 1, 28, 28)})")
+    assert (tmp_path / "digits.c").stat().st_size > 10_000
+
+
+def test_nothing_in_the_wheel_remembers_where_it_was_built(wheel, build, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    programs = [one for one in tmp_path.rglob("*") if one.is_file() and one.read_bytes()[:4] == b"\x7fELF"]
+    assert {one.name.split(".")[0] for one in programs} >= {"_anybit", "anybit", "libanybit"}
+    for one in programs:
+        paths = re.findall(r"(?:RUNPATH|RPATH).*\[(.*)\]", run("readelf", "-d", one, env={**os.environ, "LC_ALL": "C"}))
+        assert all(path.startswith("$ORIGIN") for path in paths), f"{one}: {paths}"
+
+
+def test_the_wheel_has_types_for_every_module(wheel):
+    archive = zipfile.ZipFile(wheel)
+    assert "anybit/py.typed" in archive.namelist()
+    stub = ast.parse(archive.read("anybit/_anybit.pyi"))
+    told = {one.name for one in stub.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
+    used = {name for one in archive.namelist() if one.startswith("anybit/") and one.endswith(".py")
+            for name in re.findall(r"\b_anybit\.(\w+)", archive.read(one).decode())}
+    assert used <= told
+
+
+def test_the_package_is_imported_in_a_fifth_of_a_second(alone):
+    program = "import time; begin = time.process_time(); import anybit; print(time.process_time() - begin)"
+    assert min(float(alone("-c", program)) for _ in range(5)) < 0.2
