@@ -103,7 +103,13 @@ Result<void> NodeFrame::share(std::size_t i, std::size_t from, const Dims& dims)
     const int origin = step_.inputs[from];
     Context::Recorder& record = *context_.recorder_;
     record.outputs[place_index(i)].how = Place::How::shared;
-    const int buffer = origin >= 0 ? record.buffer_of_slot[static_cast<std::size_t>(origin)] : -1;
+    int buffer = -1;
+    if (origin >= 0) {
+      const auto index = static_cast<std::size_t>(origin);
+      // It may be the plain copy that is handed on.
+      const bool copied = &datum(from) == &context_.plain_[index];
+      buffer = copied ? record.plain_buffers[index] : record.buffer_of_slot[index];
+    }
     record.buffer_of_slot[static_cast<std::size_t>(slot)] = buffer;
   }
   if (context_.recorder_ || !in_arena || (planned && planned->how == Place::How::shared)) {

@@ -82,6 +82,24 @@ TEST(Executor, ShapesMayChangeFromRunToRunAndBack) {
   }
 }
 
+// What a convolution makes in a layout of its own is copied for the Reshape, which hands on the copy: that
+// must last until the Transpose has read it.
+TEST(Executor, AReshapedCopyOfAnotherLayoutLastsAsLongAsItIsNeeded) {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"1", "8", "6", "6"})};
+  graph.outputs = {value("y", {"24", "24"})};
+  graph.initializers = {ops::testing::floats("w", {16, 8, 1, 1}), ops::testing::int64s("matrix", {24, 24})};
+  graph.nodes = {node("Conv", {"x", "w"}, {"c"}), node("Reshape", {"c", "matrix"}, {"r"}),
+                 node("Transpose", {"r"}, {"t"}), node("Neg", {"t"}, {"y"})};
+  const auto executor = executor_of(std::make_shared<graph::Model>(ops::testing::model(std::move(graph))));
+  const auto first = executor->run({{"x", Datum(floats({1, 8, 6, 6}))}});
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  const auto expected = contents((*first)[0]);
+  const auto planned = executor->run({{"x", Datum(floats({1, 8, 6, 6}))}});
+  ASSERT_TRUE(planned.ok()) << planned.error().text();
+  EXPECT_EQ(contents((*planned)[0]), expected);
+}
+
 TEST(Executor, ARepeatedRunTakesNothingFromTheHeap) {
   const auto model = chain();
   ThreadPool pool(2);
