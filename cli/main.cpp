@@ -39,7 +39,7 @@ int report(const Error& error, bool json) {
 
 std::string version_text() {
   const Version v = version();
-  return fmt::format("anybit {} ({}, {})", v.text, v.compiler, v.build);
+  return fmt::format("anybit {} ({}, {}, {}, {})", v.text, v.compiler, v.build, v.with, v.simd);
 }
 
 std::vector<std::string> command_names() {

@@ -12,6 +12,8 @@ struct Version {
   std::string_view text;      // "0.1.0"
   std::string_view compiler;  // "g++ 12.2.0"
   std::string_view build;     // "Release", "Debug", …
+  std::string_view with;      // "protobuf 3.21.12, oneDNN 2.6.0"
+  std::string_view simd;      // what the kernels use on this CPU: "AVX2"
 };
 
 // Of the library that is loaded, not of the headers that the program was built with.

@@ -10,7 +10,7 @@ __version__: str = _anybit.version()[0]
 def build_facts() -> dict[str, str]:
     """How the library was built.
 
-    >>> sorted(anybit.build_facts())
-    ['build', 'compiler', 'version']
+    >>> list(anybit.build_facts())
+    ['version', 'compiler', 'build', 'with', 'simd']
     """
-    return dict(zip(("version", "compiler", "build"), _anybit.version()))
+    return dict(zip(("version", "compiler", "build", "with", "simd"), _anybit.version()))

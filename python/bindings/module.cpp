@@ -17,7 +17,7 @@ NB_MODULE(_anybit, module) {
   nb::set_leak_warnings(false);
   module.def("version", [] {
     const Version v = version();
-    return nb::make_tuple(v.text, v.compiler, v.build);
+    return nb::make_tuple(v.text, v.compiler, v.build, v.with, v.simd);
   });
   module.def("code_names", [] {
     nb::dict names;

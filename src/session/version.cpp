@@ -1,5 +1,11 @@
 #include "anybit/version.hpp"
 
+#ifdef ANYBIT_WITH_ONEDNN
+#include <oneapi/dnnl/dnnl_version.h>
+#endif
+
+#include "kernels/simd_target.hpp"
+
 namespace anybit {
 
 #define ANYBIT_TEXT_OF(x) #x
@@ -11,13 +17,21 @@ Version version() noexcept {
 #else
   constexpr std::string_view kCompiler = "g++ " __VERSION__;
 #endif
+  constexpr std::string_view kWith = "protobuf " ANYBIT_PROTOBUF
+#ifdef ANYBIT_WITH_ONEDNN
+                                     ", oneDNN " ANYBIT_TEXT(DNNL_VERSION_MAJOR) "." ANYBIT_TEXT(
+                                         DNNL_VERSION_MINOR) "." ANYBIT_TEXT(DNNL_VERSION_PATCH)
+#endif
+      ;
   return {ANYBIT_VERSION_MAJOR,
           ANYBIT_VERSION_MINOR,
           ANYBIT_VERSION_PATCH,
           ANYBIT_TEXT(ANYBIT_VERSION_MAJOR) "." ANYBIT_TEXT(ANYBIT_VERSION_MINOR) "." ANYBIT_TEXT(
               ANYBIT_VERSION_PATCH),
           kCompiler,
-          ANYBIT_BUILD_TYPE};
+          ANYBIT_BUILD_TYPE,
+          kWith,
+          kernels::simd_target()};
 }
 
 }  // namespace anybit

@@ -72,6 +72,11 @@ def test_the_library_has_a_versioned_name_that_programs_ask_for(prefix):
     assert "Library soname: [libanybit.so.0]" in run("readelf", "--dynamic", library, env={"PATH": "/usr/bin", "LC_ALL": "C"})
 
 
+def test_the_manual_page_and_the_completion_of_shells_are_installed(prefix):
+    for path in ("man/man1/anybit.1", "bash-completion/completions/anybit", "zsh/site-functions/_anybit"):
+        assert "anybit" in (prefix / "share" / path).read_text(), path
+
+
 def test_every_public_header_is_installed_and_no_other(prefix):
     ours = {file.name for file in (ROOT / "include" / "anybit").iterdir()}
     assert {file.name for file in (prefix / "include" / "anybit").iterdir()} == ours

@@ -1,0 +1,13 @@
+#include "kernels/simd_target.hpp"
+
+#include <hwy/targets.h>
+
+namespace anybit::kernels {
+
+std::string_view simd_target() noexcept {
+  // Better targets have lower bits.
+  const auto usable = hwy::SupportedTargets() & HWY_TARGETS;
+  return hwy::TargetName(usable & -usable);
+}
+
+}  // namespace anybit::kernels

@@ -1,0 +1,10 @@
+// Which of the instruction sets that the kernels are built for this CPU runs.
+#pragma once
+
+#include <string_view>
+
+namespace anybit::kernels {
+
+std::string_view simd_target() noexcept;  // "AVX2", "SSE4", "NEON", …
+
+}  // namespace anybit::kernels
