@@ -3,33 +3,36 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
 #include "base/mapped_file.hpp"
 #include "base/try.hpp"
 #include "base/utf.hpp"
+#include "calibrate/json.hpp"
 
 namespace anybit::calibrate {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "anybit ranges";
 constexpr std::int64_t kVersion = 1;
 // Counts that a double holds exactly; merging thousands of them does not overflow.
 constexpr std::int64_t kMost = std::int64_t{1} << 53;
-constexpr std::size_t kLargestFile = std::size_t{1} << 30, kValues = 20'000'000;
-constexpr int kDepth = 8;
+constexpr JsonTree::Limits kLimits{.bytes = std::size_t{1} << 30, .values = 20'000'000, .depth = 8};
 
 Error damaged(std::string message) {
   return error_at(Code::malformed, {}, std::move(message), "calibrate again");
 }
 
+// A name and a value of an object; the first one of an object has no comma before it.
+void put(std::string& text, std::string_view name, std::string_view value) {
+  if (text.back() != '{') text += ',';
+  text += fmt::format("\n   \"{}\": {}", name, value);
+}
+
 // One string of counts for each page that has any, under the key of the first that is not zero.
-Json bins_json(const Bins& bins) {
-  Json json = Json::object();
+std::string bins_text(const Bins& bins) {
+  std::string text = "{";
   for (std::size_t i = 0; i < Bins::kPages; ++i) {
     const Bins::Page* page = bins.page(i);
     std::string counts;
@@ -45,63 +48,65 @@ Json bins_json(const Bins& bins) {
       zeros = 0;
       counts += fmt::format("{}{}", counts.empty() ? "" : " ", count);
     }
-    if (!counts.empty()) json[fmt::format("{:04x}", i * Bins::kPerPage + first)] = std::move(counts);
+    if (counts.empty()) continue;
+    text +=
+        fmt::format("{}\n    \"{:04x}\": \"{}\"", text == "{" ? "" : ",", i * Bins::kPerPage + first, counts);
   }
-  return json;
+  return text + "}";
 }
 
-Json average_json(const MovingAverage& average) {
-  return {{"value", average.value}, {"first", average.first}};
+std::string average_text(const MovingAverage& average) {
+  return fmt::format("{{\"value\": {}, \"first\": {}}}", json_number(average.value),
+                     json_number(average.first));
 }
 
-Json tensor_json(const Statistics& one) {
-  Json json = {{"samples", one.samples}, {"count", one.count}, {"zeros", one.zeros}};
+std::string tensor_text(const Statistics& one) {
+  std::string text = "{";
+  put(text, "samples", std::to_string(one.samples));
+  put(text, "count", std::to_string(one.count));
+  put(text, "zeros", std::to_string(one.zeros));
   if (one.finite() > 0) {
-    json["min"] = one.min;
-    json["max"] = one.max;
-    json["moving_average"] = {{"momentum", one.momentum},
-                              {"samples", one.average_min.count},
-                              {"min", average_json(one.average_min)},
-                              {"max", average_json(one.average_max)}};
+    put(text, "min", json_number(static_cast<double>(one.min)));
+    put(text, "max", json_number(static_cast<double>(one.max)));
+    put(text, "moving_average",
+        fmt::format("{{\"momentum\": {}, \"samples\": {}, \"min\": {}, \"max\": {}}}",
+                    json_number(one.momentum), one.average_min.count, average_text(one.average_min),
+                    average_text(one.average_max)));
   }
   if (one.bad_sample >= 0) {
-    json["nans"] = one.nans;
-    json["infinities"] = one.infinities;
-    json["bad_sample"] = {{"number", one.bad_sample}, {"text", one.first_bad}};
+    put(text, "nans", std::to_string(one.nans));
+    put(text, "infinities", std::to_string(one.infinities));
+    put(text, "bad_sample",
+        fmt::format("{{\"number\": {}, \"text\": {}}}", one.bad_sample, json_text(one.first_bad)));
   }
-  if (one.has_bins) json["bins"] = bins_json(one.bins);
-  return json;
+  if (one.has_bins) put(text, "bins", bins_text(one.bins));
+  return text + "}";
 }
 
-const Json* member(const Json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return found == object.end() ? nullptr : &*found;
-}
-
-Result<std::int64_t> whole(const Json& object, const char* name, std::int64_t otherwise = -1) {
-  const Json* found = member(object, name);
+Result<std::int64_t> whole(const JsonTree& object, const char* name, std::int64_t otherwise = -1) {
+  const JsonTree* found = object.find(name);
   if (!found && otherwise >= 0) return otherwise;
-  if (!found || !found->is_number_unsigned() || found->get<std::uint64_t>() > kMost)
+  if (!found || !found->whole() || *found->whole() > kMost)
     return damaged(fmt::format("'{}' is not a whole number", name));
-  return found->get<std::int64_t>();
+  return static_cast<std::int64_t>(*found->whole());
 }
 
-Result<double> real(const Json& object, const char* name) {
-  const Json* found = member(object, name);
-  if (!found || !found->is_number() || !std::isfinite(found->get<double>()))
+Result<double> real(const JsonTree& object, const char* name) {
+  const JsonTree* found = object.find(name);
+  if (!found || !found->is_number() || !std::isfinite(found->number()))
     return damaged(fmt::format("'{}' is not a number", name));
-  return found->get<double>();
+  return found->number();
 }
 
-Result<float> bound(const Json& object, const char* name) {
+Result<float> bound(const JsonTree& object, const char* name) {
   const double value = TRY(real(object, name));
   if (static_cast<double>(static_cast<float>(value)) != value)
     return damaged(fmt::format("'{}' is not a float32 number", name));
   return static_cast<float>(value);
 }
 
-Result<MovingAverage> average(const Json& object, const char* name, std::int64_t count) {
-  const Json* found = member(object, name);
+Result<MovingAverage> average(const JsonTree& object, const char* name, std::int64_t count) {
+  const JsonTree* found = object.find(name);
   if (!found) return damaged(fmt::format("'moving_average' has no '{}'", name));
   MovingAverage result;
   result.value = TRY(real(*found, "value"));
@@ -127,16 +132,17 @@ Result<void> read_page(std::string_view text, std::uint32_t key, std::uint64_t& 
   return {};
 }
 
-Result<void> read_bins(const Json& json, Statistics& one) {
-  if (!json.is_object()) return damaged("'bins' is not an object");
+Result<void> read_bins(const JsonTree& json, Statistics& one) {
+  const JsonTree::Members* pages = json.members();
+  if (!pages) return damaged("'bins' is not an object");
   auto left = static_cast<std::uint64_t>(one.finite() - one.zeros);
-  for (const auto& [name, counts] : json.items()) {
+  for (const auto& [name, counts] : *pages) {
     std::uint32_t key = 0;
     const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), key, 16);
     const bool fits = name.size() == 4 && end == name.data() + 4 && problem == std::errc() &&
                       (key & 0x7FFF) != 0 && (key & 0x7FFF) < 0x7F80;
-    if (!fits || !counts.is_string()) return damaged(fmt::format("bins: '{}' is not a key", shown(name)));
-    TRY(read_page(counts.get_ref<const std::string&>(), key, left, one.bins));
+    if (!fits || !counts.text()) return damaged(fmt::format("bins: '{}' is not a key", shown(name)));
+    TRY(read_page(*counts.text(), key, left, one.bins));
   }
   if (left != 0) return damaged("the bins hold fewer values than there were");
   for (const float end : {one.min, one.max}) {
@@ -146,7 +152,7 @@ Result<void> read_bins(const Json& json, Statistics& one) {
   return {};
 }
 
-Result<Statistics> read_tensor(const Json& json) {
+Result<Statistics> read_tensor(const JsonTree& json) {
   Statistics one;
   one.samples = TRY(whole(json, "samples"));
   one.count = TRY(whole(json, "count"));
@@ -159,7 +165,7 @@ Result<Statistics> read_tensor(const Json& json) {
     one.min = TRY(bound(json, "min"));
     one.max = TRY(bound(json, "max"));
     if (one.min > one.max) return damaged("'min' is larger than 'max'");
-    const Json* moving = member(json, "moving_average");
+    const JsonTree* moving = json.find("moving_average");
     if (!moving) return damaged("'moving_average' is missing");
     one.momentum = TRY(real(*moving, "momentum"));
     const std::int64_t count = TRY(whole(*moving, "samples"));
@@ -168,77 +174,65 @@ Result<Statistics> read_tensor(const Json& json) {
     one.average_min = TRY(average(*moving, "min", count));
     one.average_max = TRY(average(*moving, "max", count));
   }
-  if (const Json* bad = member(json, "bad_sample")) {
+  if (const JsonTree* bad = json.find("bad_sample")) {
     one.bad_sample = TRY(whole(*bad, "number"));
-    const Json* text = member(*bad, "text");
-    if (!text || !text->is_string()) return damaged("'bad_sample' has no text");
-    one.first_bad = text->get<std::string>();
+    const JsonTree* text = bad->find("text");
+    if (!text || !text->text()) return damaged("'bad_sample' has no text");
+    one.first_bad = *text->text();
   }
   if ((one.bad_sample >= 0) != (one.nans + one.infinities > 0))
     return damaged("NaN and infinity are not accounted for");
-  const Json* bins = member(json, "bins");
+  const JsonTree* bins = json.find("bins");
   one.has_bins = bins != nullptr;
   if (bins) TRY(read_bins(*bins, one));
   return one;
 }
 
-// The parser's tree, as long as it stays within bounds.
-Result<Json> tree_of(std::string_view text) {
-  if (text.size() > kLargestFile)
-    return error_at(Code::limit_exceeded, {}, fmt::format("{} bytes are too many for ranges", text.size()));
-  struct TooMuch {};
-  std::size_t values = 0;
-  const auto count = [&](int depth, Json::parse_event_t, const Json&) {
-    if (depth > kDepth || ++values > kValues) throw TooMuch();
-    return true;
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), count);
-  } catch (const TooMuch&) {
-    return error_at(Code::limit_exceeded, {}, "too many values, or too deeply nested, for ranges");
-  } catch (const Json::exception&) {
-    return damaged("not a file of ranges: it is no JSON");
-  }
+bool is_hash(const JsonTree* json) {
+  return json && json->text() && json->text()->size() == 64 &&
+         json->text()->find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-bool is_hash(const Json* json) {
-  return json && json->is_string() && json->get_ref<const std::string&>().size() == 64 &&
-         json->get_ref<const std::string&>().find_first_not_of("0123456789abcdef") == std::string::npos;
+Result<JsonTree> tree_of(std::string_view text) {
+  auto tree = JsonTree::parse(text, kLimits);
+  if (!tree.ok() && tree.error().code == Code::malformed)
+    return damaged("not a file of ranges: it is no JSON");
+  return tree;
 }
 
 }  // namespace
 
 Result<std::string> to_text(const Ranges& ranges) {
-  Json json = {{"format", kFormat},
-               {"version", kVersion},
-               {"model", ranges.model},
-               {"samples", ranges.samples},
-               {"tensors", Json::object()}};
+  std::string text = fmt::format(
+      "{{\n \"format\": {},\n \"version\": {},\n \"model\": {},\n \"samples\": {},\n \"tensors\": {{",
+      json_text(kFormat), kVersion, json_text(ranges.model), ranges.samples);
+  bool first = true;
   for (const auto& [name, one] : ranges.tensors) {
     if (!from_utf8(name))
       return invalid_model(fmt::format("value '{}'", shown(name)), "its name is not UTF-8");
-    json["tensors"][name] = tensor_json(one);
+    text += fmt::format("{}\n  {}: {}", std::exchange(first, false) ? "" : ",", json_text(name),
+                        tensor_text(one));
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text + "}\n}\n";
 }
 
 Result<Ranges> parse_ranges(std::string_view text) {
-  const Json json = TRY(tree_of(text));
-  const Json* format = member(json, "format");
-  if (!format || *format != kFormat) return damaged("not a file of ranges");
+  const JsonTree json = TRY(tree_of(text));
+  const JsonTree* format = json.find("format");
+  if (!format || !format->text() || *format->text() != kFormat) return damaged("not a file of ranges");
   const std::int64_t version = TRY(whole(json, "version"));
   if (version != kVersion) {
     return error_at(Code::unsupported, {},
                     fmt::format("version {} of the format of ranges is not known", version),
                     fmt::format("this is version {}", kVersion));
   }
-  if (!is_hash(member(json, "model"))) return damaged("'model' is not a hash");
-  const Json* tensors = member(json, "tensors");
-  if (!tensors || !tensors->is_object()) return damaged("'tensors' is missing");
+  if (!is_hash(json.find("model"))) return damaged("'model' is not a hash");
+  const JsonTree* tensors = json.find("tensors");
+  if (!tensors || !tensors->members()) return damaged("'tensors' is missing");
   Ranges ranges;
-  ranges.model = json["model"].get<std::string>();
+  ranges.model = *json.find("model")->text();
   ranges.samples = TRY(whole(json, "samples"));
-  for (const auto& [name, one] : tensors->items()) {
+  for (const auto& [name, one] : *tensors->members()) {
     auto read = read_tensor(one);
     if (!read.ok()) return std::move(read).error().within(fmt::format("tensor '{}'", shown(name)));
     if (read->samples > ranges.samples)

@@ -90,10 +90,14 @@ void Memory::give_back(Block::Head* head) {
   const auto size = static_cast<std::int64_t>(head->capacity);
   used_ -= size;
   if (kept_bytes_ + size > kKeep) return release(head);
-  kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), head,
-                                [](const auto* a, const auto* b) { return a->capacity < b->capacity; }),
-               head);
-  kept_bytes_ += size;
+  try {
+    kept_.insert(std::upper_bound(kept_.begin(), kept_.end(), head,
+                                  [](const auto* a, const auto* b) { return a->capacity < b->capacity; }),
+                 head);
+    kept_bytes_ += size;
+  } catch (const std::bad_alloc&) {  // a block may be the last thing that goes while memory runs out
+    release(head);
+  }
 }
 
 void Memory::release(Block::Head* head) {

@@ -1,19 +1,20 @@
 #include "session/device_record.hpp"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/atomic_file.hpp"
 #include "base/hash.hpp"
 #include "base/mapped_file.hpp"
 #include "base/try.hpp"
+#include "calibrate/json.hpp"
 
 namespace anybit {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kFormat = "anybit compiled 1";
-constexpr std::size_t kLargestFile = 1 << 20;
+constexpr JsonTree::Limits kLimits{.bytes = 1 << 20, .values = 100, .depth = 1};
 
 // Every text of a record, under its name in the file.
 template <class Record, class See>
@@ -31,31 +32,33 @@ void each_text(Record& record, See see) {
 }  // namespace
 
 Result<void> save_record(const DeviceRecord& record, const std::string& path) {
-  Json json = {{"format", kFormat}};
-  each_text(record, [&](const char* name, const std::string& text) { json[name] = text; });
-  json["preference"] = record.preference;
+  std::string text = fmt::format("{{\n \"format\": {}", json_text(kFormat));
+  each_text(record, [&](const char* name, const std::string& value) {
+    text += fmt::format(",\n \"{}\": {}", name, json_text(value));
+  });
+  text += fmt::format(",\n \"preference\": {}\n}}\n", record.preference);
   AtomicFile file = TRY(AtomicFile::create(path));
-  TRY(file.write(json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"));
+  TRY(file.write(text));
   return file.commit();
 }
 
 std::optional<DeviceRecord> load_record(const std::string& path) {
   const auto file = MappedFile::open(path);
-  if (!file.ok() || (*file)->bytes().size() > kLargestFile) return std::nullopt;
-  const std::string text((*file)->bytes().text());
-  if (!(*file)->intact().ok()) return std::nullopt;
-  const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("format", Json()) != kFormat) return std::nullopt;
+  if (!file.ok()) return std::nullopt;
+  const auto json = JsonTree::parse((*file)->bytes().text(), kLimits);
+  if (!(*file)->intact().ok() || !json.ok()) return std::nullopt;
+  const JsonTree* format = json->find("format");
+  if (!format || !format->text() || *format->text() != kFormat) return std::nullopt;
   DeviceRecord record;
   bool whole = true;
   each_text(record, [&](const char* name, std::string& to) {
-    const auto found = json.find(name);
-    whole = whole && found != json.end() && found->is_string();
-    if (whole) to = found->get<std::string>();
+    const JsonTree* found = json->find(name);
+    whole = whole && found && found->text();
+    if (whole) to = *found->text();
   });
-  const auto preference = json.find("preference");
-  if (!whole || preference == json.end() || !preference->is_number_integer()) return std::nullopt;
-  record.preference = preference->get<std::int32_t>();
+  const JsonTree* preference = json->find("preference");
+  if (!whole || !preference || !preference->whole()) return std::nullopt;
+  record.preference = static_cast<std::int32_t>(std::min<std::uint64_t>(*preference->whole(), 1 << 20));
   return record;
 }
 

@@ -1,12 +1,14 @@
 #include "anybit/profile.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "calibrate/json.hpp"
 
 namespace anybit {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Entry = RunProfile::Entry;
 
 }  // namespace
@@ -24,40 +26,34 @@ std::vector<Entry> best_times(const std::vector<RunProfile>& runs) {
 }
 
 std::string profile_json(const std::vector<RunProfile>& runs) {
-  Json nodes = Json::array();
+  std::string text = "[";
   for (const Entry& one : best_times(runs)) {
-    nodes.push_back({{"name", one.name},
-                     {"operator", one.op},
-                     {"nanoseconds", one.nanoseconds},
-                     {"macs", one.macs},
-                     {"depth", one.depth}});
+    text += fmt::format(R"({}{{"name": {}, "operator": {}, "nanoseconds": {}, "macs": {}, "depth": {}}})",
+                        text == "[" ? "" : ",\n ", json_text(one.name), json_text(one.op), one.nanoseconds,
+                        one.macs, one.depth);
   }
-  return nodes.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text + "]";
 }
 
 std::string profile_trace(const std::vector<RunProfile>& runs) {
-  Json events = Json::array();
+  std::string text = R"({"displayTimeUnit": "ms", "traceEvents": [)";
   double offset = 0;
+  const char* between = "";
   for (const RunProfile& run : runs) {
     double end = 0;
     for (const Entry& one : run.entries) {
       const double start = static_cast<double>(one.start) * 1e-3,
                    length = static_cast<double>(one.nanoseconds) * 1e-3;
-      events.push_back({{"name", one.name},
-                        {"cat", one.op},
-                        {"ph", "X"},
-                        {"ts", offset + start},
-                        {"dur", length},
-                        {"pid", 1},
-                        {"tid", 1},
-                        {"args", {{"operator", one.op}, {"macs", one.macs}}}});
+      text += fmt::format(
+          R"({}{{"name": {}, "cat": {}, "ph": "X", "ts": {}, "dur": {}, "pid": 1, "tid": 1, "args": {{"operator": {}, "macs": {}}}}})",
+          between, json_text(one.name), json_text(one.op), json_number(offset + start), json_number(length),
+          json_text(one.op), one.macs);
+      between = ",\n ";
       end = std::max(end, start + length);
     }
     offset += end;
   }
-  return Json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(-1, ' ', false,
-                                                                       Json::error_handler_t::replace) +
-         "\n";
+  return text + "]}\n";
 }
 
 }  // namespace anybit

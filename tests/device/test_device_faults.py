@@ -1,0 +1,243 @@
+"""Sessions when things go wrong: full disks, files that change, no memory; and many sessions at once."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from devices import HERE, ROOT, compiled, generator, run
+
+sys.path.insert(0, str(ROOT / "tests" / "fault"))
+from faults import ERRORS, KILL, every_fault  # noqa: E402
+
+OK, NOT_FOUND, IO, MALFORMED, DATA_LOST, INVALID_STATE, INVALID_DATA = 0, 2, 3, 5, 10, 11, 13
+FLOAT, QUANTIZED, GENERATED = 0, 1, 2
+# `make check-all` asks for the long way.
+ALL = bool(os.environ.get("ANYBIT_ALL_SESSIONS"))
+
+
+def small_model(seed=7, middle=6):
+    """Two layers, of 8, `middle` and 4 values."""
+    random = np.random.default_rng(seed)
+
+    def weight(name, *shape):
+        return numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])
+    nodes = [helper.make_node("Gemm", ["x", "a", "b"], ["h"]), helper.make_node("Relu", ["h"], ["r"]),
+             helper.make_node("Gemm", ["r", "c", "d"], ["y"])]
+    graph = helper.make_graph(nodes, "small", [x], [y],
+                              [weight("a", 8, middle), weight("b", middle), weight("c", middle, 4), weight("d", 4)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture(scope="module")
+def program(build, made):
+    return compiled(build, made, "steps")
+
+
+@pytest.fixture
+def model(tmp_path):
+    (tmp_path / "m").mkdir()
+    onnx.save(small_model(), tmp_path / "m" / "m.onnx")
+    return tmp_path / "m" / "m.onnx"
+
+
+def files(model):
+    return {file.name for file in model.parent.iterdir()}
+
+
+def steps(program, model, *words, **environment):
+    """(status, model in use, runs that the ranges know, first output) after each word; and what was wrong."""
+    done = subprocess.run([program, model, *words], capture_output=True, text=True, timeout=60,
+                          env=os.environ | {key: str(value) for key, value in environment.items()})
+    assert done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}"
+    rows = re.findall(r" status (\d+) model (\d) ranges (-?\d+): (\S+)\n", done.stdout)
+    assert len(rows) == len(words), done.stdout
+    return [(int(a), int(b), int(c), float(d)) for a, b, c, d in rows], done.stderr
+
+
+@pytest.mark.parametrize("error", [ERRORS["full disk"], KILL], ids=["full", "killed"])
+def test_a_disk_that_fails_while_the_quantized_model_is_saved_leaves_the_session_and_the_folder_sound(
+        build, program, model, tmp_path, error):
+    words = ["gather", "run", "type:1", f"path:{model.parent}/q.onnx", "quantize", "reset", "run"]
+    expected = steps(program, model, *words)[0][-1]
+    whole = (model.parent / "q.onnx").read_bytes()
+
+    def prepare():
+        for name in files(model) - {"m.onnx"}:
+            (model.parent / name).unlink()
+
+    runs = 0
+    for fault in every_fault([program, model, *words, "quantize", "reset", "run"], build / "lib/libfailing_io.so",
+                             model.parent, error, tmp_path / "log", prepare):
+        runs += 1
+        q = model.parent / "q.onnx"
+        assert not q.exists() or q.read_bytes() == whole, fault
+        if error == KILL:
+            continue
+        assert fault.status == 0, fault
+        # Whatever failed once, all is there in the end.
+        assert q.read_bytes() == whole, fault
+        assert files(model) <= {"m.onnx", "q.onnx", "m.ranges.json"}, fault
+    assert runs > 8 and expected[1] == QUANTIZED
+
+
+def test_paths_that_cannot_be_read_or_written_are_told(program, model, tmp_path):
+    assert run(program, tmp_path / "nothing.onnx") == f"load {NOT_FOUND}\n"
+    assert run(program, tmp_path) != f"load {OK}\n"
+    (tmp_path / "text.onnx").write_text("not a model")
+    assert run(program, tmp_path / "text.onnx") == f"load {MALFORMED}\n"
+    rows, said = steps(program, model, "type:4", f"path:{tmp_path}/no/such/folder/q.onnx", "quantize", "run")
+    assert [row[0] for row in rows] == [OK, OK, NOT_FOUND, OK] and "no/such/folder" in said
+    assert rows[-1][1] == FLOAT
+    rows, said = steps(program, model, "type:4", f"path:{model}", "quantize")
+    assert rows[-1][0] == 1 and "is the float model itself" in said
+
+
+def test_a_model_overwritten_while_it_is_in_use_is_an_error_and_one_that_is_replaced_is_not(program, model):
+    other = model.parent.parent / "other.onnx"
+    onnx.save(small_model(8, 6000), other)  # what is small is copied, and cannot change
+    onnx.save(small_model(9, 6000), model)
+    rows, _ = steps(program, model, "run", f"shell:cp {other} {other}.2 && mv {other}.2 {model}", "run")
+    assert rows[0][3] == rows[2][3] and rows[2][0] == OK
+    rows, said = steps(program, model, "run", f"shell:sleep 0.01; cat {other} > {model}", "run", "run")
+    assert [row[0] for row in rows] == [OK, OK, DATA_LOST, DATA_LOST]
+    assert "m.onnx" in said
+
+
+def test_ranges_survive_a_restart_merge_and_are_reset(program, model, tmp_path):
+    rows, _ = steps(program, model, "gather", "run", "run", "reset")
+    assert [row[2] for row in rows] == [0, 1, 2, 2] and files(model) == {"m.onnx", "m.ranges.json"}
+    rows, _ = steps(program, model, "gather", "run")  # saved when the session is closed
+    assert rows[-1][2] == 3
+    rows, _ = steps(program, model, "type:1", "quantize", "run")
+    assert [row[:3] for row in rows] == [(OK, FLOAT, 3), (OK, QUANTIZED, 3), (OK, QUANTIZED, 3)]
+    assert files(model) == {"m.onnx", "m.ranges.json", "m.q.onnx"}
+    rows, _ = steps(program, model, "reset-ranges", "type:1", "quantize")
+    assert [row[0] for row in rows] == [OK, OK, INVALID_STATE] and files(model) == {"m.onnx", "m.q.onnx"}
+    (tmp_path / "work").mkdir()
+    steps(program, model, "gather", "run", WORKSPACE=tmp_path / "work")
+    assert files(model) == {"m.onnx", "m.q.onnx"}
+    assert (tmp_path / "work" / "m.ranges.json").is_file()
+    steps(program, model, "gather", "run", WORKSPACE="")
+    assert files(model) == {"m.onnx", "m.q.onnx"}
+
+
+def test_ranges_of_another_model_are_refused_and_replaced(program, model):
+    steps(program, model, "gather", "run", "run")
+    onnx.save(small_model(8), model)
+    rows, said = steps(program, model, "type:1", "quantize", "gather", "run", "quantize")
+    assert [row[0] for row in rows] == [OK, INVALID_STATE, OK, OK, OK]
+    assert "are of another model" in said and rows[-1][2] == 1
+    (model.parent / "m.ranges.json").write_text("{}")
+    rows, said = steps(program, model, "gather", "run", "quantize")
+    assert rows[1][0] == OK and rows[2][0] == INVALID_STATE  # no recipe
+    rows, said = steps(program, model, "type:1", "quantize")
+    assert rows[1][0] == MALFORMED and "m.ranges.json" in said
+
+
+def test_numbers_that_no_range_can_hold_are_refused_and_not_counted(program, tmp_path):
+    model = small_model()
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.full((8, 6), 3e38, np.float32), "a"))
+    onnx.save(model, tmp_path / "m.onnx")
+    rows, said = steps(program, tmp_path / "m.onnx", "gather", "run", "reset", "run")
+    assert [row[0] for row in rows] == [OK, INVALID_DATA, OK, OK] and rows[1][2] == 0 and "infinite" in said
+
+
+def test_auto_compilation_switches_over_at_the_threshold_and_finds_its_work_after_a_restart(program, model):
+    rows, _ = steps(program, model, *["auto:3"] * 5)
+    assert [row[1] for row in rows] == [FLOAT, FLOAT, QUANTIZED, QUANTIZED, QUANTIZED]
+    assert rows[0][3] == rows[2][3] != rows[3][3]
+    assert files(model) == {"m.onnx", "m.ranges.json", "m.q.onnx", "m.compiled.json"}
+    assert steps(program, model, "auto:3")[0][0] == (OK, QUANTIZED, 3, rows[3][3])
+    # Runs count across restarts, and so do those before the threshold.
+    for name in files(model) - {"m.onnx"}:
+        (model.parent / name).unlink()
+    for runs in range(1, 4):
+        assert steps(program, model, "auto:3")[0][0][1:3] == (QUANTIZED if runs == 3 else FLOAT, runs)
+
+
+@pytest.mark.parametrize("change", ["model", "quantized", "recipe", "record"])
+def test_what_was_compiled_is_not_used_when_it_is_stale(program, model, change):
+    steps(program, model, *["auto:2"] * 2)
+    words = []
+    if change == "model":
+        onnx.save(small_model(8), model)
+    elif change == "quantized":
+        onnx.save(small_model(8), model.parent / "m.q.onnx")
+    elif change == "recipe":
+        words = ["type:3"]
+    else:
+        (model.parent / "m.compiled.json").write_text("{}")
+    rows, _ = steps(program, model, *words, "auto:9")
+    assert rows[-1][:2] == (OK, FLOAT)
+    rows, _ = steps(program, model, *words, "auto:2", "auto:2")
+    assert rows[-1][:2] == (OK, QUANTIZED)
+    assert steps(program, model, *words, "auto:2")[0][-1][:2] == (OK, QUANTIZED)
+
+
+def test_auto_compilation_generates_code_and_finds_it_again(program, model, made):
+    folder = generator(made / "generators")
+    rows, _ = steps(program, model, *["auto:2:abc-gen"] * 3, GENERATORS=folder)
+    assert [row[1] for row in rows] == [FLOAT, GENERATED, GENERATED] and rows[2][3] == -4  # the sum of the inputs
+    written = model.parent / "m.q.abc"
+    before = written.stat().st_mtime_ns
+    assert steps(program, model, "auto:2:abc-gen", GENERATORS=folder)[0][0][1:] == (GENERATED, 2, -4)
+    assert written.stat().st_mtime_ns == before
+    written.write_text("abc of somebody else")
+    rows, _ = steps(program, model, "auto:2:abc-gen", "auto:2:abc-gen", GENERATORS=folder)
+    assert [row[1] for row in rows] == [GENERATED, GENERATED] and "else" not in written.read_text()
+    rows, said = steps(program, model, "auto:2:no-gen", "run", GENERATORS=folder)
+    assert rows[0][0] == NOT_FOUND and rows[1][:2] == (OK, QUANTIZED) and "no-gen" in said
+
+
+def test_a_generator_that_fails_leaves_no_file_and_the_session_as_it_was(program, model, made):
+    folder = generator(made / "generators")
+    rows, said = steps(program, model, "codegen:abc-gen", "run", GENERATORS=folder, ABC_FAILS="1")
+    assert rows[0][0] != OK and rows[1][:2] == (OK, FLOAT) and "asked to fail" in said
+    assert files(model) == {"m.onnx"}
+    rows, said = steps(program, model, "backends:abc", "run", "codegen:abc-gen", "run", "backends:xyz", "backends:cpu",
+                       "run", GENERATORS=folder)
+    assert [row[0] for row in rows] == [OK, INVALID_STATE, OK, OK, NOT_FOUND, OK, OK]
+    assert [row[1] for row in rows] == [FLOAT, FLOAT, GENERATED, GENERATED, GENERATED, FLOAT, FLOAT]
+    assert "abc, xyz" not in said and "there is no backend 'xyz'" in said
+
+
+def test_times_of_nodes_are_kept_and_traced(program, model):
+    rows, _ = steps(program, model, "profile", "run", "run", "reset")
+    assert [row[0] for row in rows] == [OK] * 4
+    events = json.loads((model.parent / "m.trace.json").read_text())["traceEvents"]
+    assert len(events) >= 4 and all(event["dur"] >= 0 for event in events)
+
+
+def test_memory_that_runs_out_at_any_allocation_is_an_error_and_no_more(build, made, model, tmp_path):
+    library = (build / "lib").resolve()
+    program = made / "out_of_memory"
+    done = subprocess.run(["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include",
+                           str(HERE / "out_of_memory.cpp"), "-o", str(program), f"-L{library}", "-lanybit",
+                           f"-Wl,-rpath,{library}"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "work").mkdir()
+    said = run(program, model, tmp_path / "work", 1 if ALL else 29)
+    counts = dict(re.findall(r"^(\w[\w ]*): (\d+) allocations$", said, re.MULTILINE))
+    assert counts.keys() == {"create", "load", "prepare", "run", "gather", "quantize", "run quantized"}
+    assert int(counts["quantize"]) > 1000
+
+
+def test_sessions_on_many_threads_do_not_disturb_each_other(build, made, model):
+    program = compiled(build, made, "threads", "-pthread")
+    run(program, model, model.parent, 8, 1000 if ALL else 50)
+    assert files(model) == {"m.onnx", "m.ranges.json", *(f"q{i}.onnx" for i in range(8))}
+    assert len({(model.parent / f"q{i}.onnx").stat().st_size for i in range(8)}) == 1
