@@ -53,7 +53,7 @@ Result<Timing> measure(const std::string& path, const Options& options) {
   auto executor = Executor::make(*model, options.executor);
   if (!executor.ok()) return in_file(std::move(executor).error(), path);
   timing.load = since(begin);
-  auto inputs = gather_inputs(*executor, options.inputs);
+  auto inputs = gather_inputs(executor->inputs(), options.inputs);
   if (!inputs.ok()) return in_file(std::move(inputs).error(), path);
   const auto all = Clock::now();
   for (bool first = true; first || timing.runs.size() < 3 || since(all) < options.seconds * 1e3;

@@ -39,17 +39,6 @@ void list_all(const Options& options) {
   fmt::print("{}", table.empty() ? "There is no code generator.\n" : table.text(0));
 }
 
-Result<anybit_preference> preference_of(const std::string& text) {
-  if (text == "default") return ANYBIT_PREFER_DEFAULT;
-  if (text == "performance") return ANYBIT_PREFER_PERFORMANCE;
-  if (text == "memory") return ANYBIT_PREFER_MEMORY;
-  if (text == "compile-time") return ANYBIT_PREFER_COMPILE_TIME;
-  return Error{Code::invalid_argument,
-               fmt::format("--prefer: '{}'", text),
-               {},
-               "default, performance, memory or compile-time"};
-}
-
 // "name=text"; the text may hold '=', the name may not.
 Result<std::map<std::string, std::string>> parse_settings(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> settings;
@@ -75,7 +64,7 @@ Result<void> run(const Options& options) {
                  {},
                  "anybit codegen MODEL --target NAME-gen, or --list"};
   CodegenOptions with;
-  auto preference = preference_of(options.preference);
+  auto preference = parse_preference(options.preference);
   if (!preference.ok()) return std::move(preference).error();
   with.preference = *preference;
   auto settings = parse_settings(options.settings);

@@ -23,7 +23,7 @@ struct Inputs {
   std::vector<std::string> made_up;  // names of those that no file was given for
 };
 
-Result<Inputs> gather_inputs(const Executor& executor, const InputOptions& options);
+Result<Inputs> gather_inputs(const std::vector<Port>& ports, const InputOptions& options);
 
 // "float32[1, 3]" of a value.
 std::string type_text(const Value& value);

@@ -100,4 +100,15 @@ Result<std::map<std::string, std::int64_t>> parse_dims(const std::vector<std::st
   return dims;
 }
 
+Result<anybit_preference> parse_preference(const std::string& text) {
+  if (text == "default") return ANYBIT_PREFER_DEFAULT;
+  if (text == "performance") return ANYBIT_PREFER_PERFORMANCE;
+  if (text == "memory") return ANYBIT_PREFER_MEMORY;
+  if (text == "compile-time") return ANYBIT_PREFER_COMPILE_TIME;
+  return Error{Code::invalid_argument,
+               fmt::format("--prefer: '{}'", text),
+               {},
+               "default, performance, memory or compile-time"};
+}
+
 }  // namespace anybit::cli

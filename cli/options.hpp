@@ -9,6 +9,7 @@
 
 #include "anybit/executor.hpp"
 #include "anybit/model.hpp"
+#include "anybit/preference.h"
 #include "anybit/result.hpp"
 
 namespace anybit::cli {
@@ -26,5 +27,7 @@ Error in_file(Error error, const std::string& path);
 Result<std::map<std::string, std::vector<std::int64_t>>> parse_shapes(const std::vector<std::string>& texts);
 // "NAME=8" for each.
 Result<std::map<std::string, std::int64_t>> parse_dims(const std::vector<std::string>& texts);
+// "default", "performance", "memory", "compile-time".
+Result<anybit_preference> parse_preference(const std::string& text);
 
 }  // namespace anybit::cli

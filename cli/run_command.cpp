@@ -11,6 +11,7 @@
 #include "anybit/executor.hpp"
 #include "anybit/profile.hpp"
 #include "command.hpp"
+#include "device_run.hpp"
 #include "model_inputs.hpp"
 #include "options.hpp"
 #include "profile_text.hpp"
@@ -28,6 +29,7 @@ struct Options {
   LoadOptions load;
   ExecutorOptions executor;
   InputOptions inputs;
+  DeviceOptions device;
   int repeat = 1;
   bool profile = false, no_fuse = false, json = false;
 };
@@ -37,6 +39,10 @@ struct Outcome {
   std::vector<double> milliseconds;
   std::vector<RunProfile> profiles;
   std::vector<std::string> written;
+  // What was done before the runs.
+  std::string quantized, generated;
+  int gathered = 0;
+  bool by_backend = false;
 };
 
 // Every character outside A–Z a–z 0–9 . _ - becomes '_'.
@@ -85,20 +91,41 @@ Result<void> write_outputs(const Executor& executor, const std::string& folder, 
   return {};
 }
 
-Result<Outcome> execute(const Executor& executor, const Inputs& inputs, const Options& options) {
-  Outcome outcome;
+double milliseconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+Result<void> execute(const Executor& executor, const Inputs& inputs, const Options& options,
+                     Outcome& outcome) {
   const bool profiled = options.profile || !options.trace.empty();
   for (int i = 0; i < options.repeat; ++i) {
     RunProfile profile;
     const auto begin = std::chrono::steady_clock::now();
     auto outputs = executor.run(inputs.values, profiled ? &profile : nullptr);
-    const auto end = std::chrono::steady_clock::now();
+    const double milliseconds = milliseconds_since(begin);
     if (!outputs.ok()) return std::move(outputs).error();
     outcome.outputs = std::move(outputs).value();
-    outcome.milliseconds.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
+    outcome.milliseconds.push_back(milliseconds);
     if (profiled) outcome.profiles.push_back(std::move(profile));
   }
-  return outcome;
+  return {};
+}
+
+Result<void> execute_by_backend(const Executor& executor, const Options& options, DeviceRun& device,
+                                Outcome& outcome) {
+  if (options.profile || !options.trace.empty())
+    return Error{Code::invalid_argument, "a backend tells no times of nodes", {}, "--backend cpu"};
+  auto done = device.set_outputs(executor.outputs());
+  for (int i = 0; done.ok() && i < options.repeat; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    done = device.run();
+    outcome.milliseconds.push_back(milliseconds_since(begin));
+  }
+  if (!done.ok()) return done;
+  auto values = device.values();
+  if (!values.ok()) return std::move(values).error();
+  outcome.outputs = std::move(values).value();
+  return {};
 }
 
 // The first run plans its memory, so that of several only the later ones are shown.
@@ -129,8 +156,15 @@ std::string text_of(const Executor& executor, const Inputs& inputs, const Outcom
         {"Output", shortened(printable(executor.outputs()[i].name), 40), type_text(outcome.outputs[i])});
   }
   std::string text = table.text(0);
-  text += fmt::format("Time    {}\nMemory  {} for values and prepared weights\n",
-                      time_text(outcome.milliseconds), short_bytes(executor.peak_memory()));
+  if (outcome.gathered > 0)
+    text += fmt::format("Ranges  of {} runs{}\n", outcome.gathered,
+                        inputs.made_up.empty() ? "" : " on random values: real ones make a better model");
+  if (!outcome.quantized.empty()) text += fmt::format("Written {}\n", outcome.quantized);
+  if (!outcome.generated.empty()) text += fmt::format("Written {}\n", outcome.generated);
+  text += fmt::format("Time    {}{}\n", time_text(outcome.milliseconds),
+                      outcome.by_backend ? ", by the generator's backend" : "");
+  if (!outcome.by_backend)
+    text += fmt::format("Memory  {} for values and prepared weights\n", short_bytes(executor.peak_memory()));
   for (const std::string& path : outcome.written) text += fmt::format("Written {}\n", path);
   const Executor::Decoded decoded = executor.decoded();
   if (options.profile && decoded.weights > 0)
@@ -149,6 +183,12 @@ std::string json_of(const Executor& executor, const Inputs& inputs, const Outcom
                {"decoded_weights", executor.decoded().weights},
                {"decoded_bytes", executor.decoded().bytes},
                {"written", outcome.written}};
+  if (options.device.wanted()) {
+    json["quantized"] = outcome.quantized;
+    json["generated"] = outcome.generated;
+    json["ranges_runs"] = outcome.gathered;
+    json["by_backend"] = outcome.by_backend;
+  }
   for (const auto& [name, value] : inputs.values) {
     json["inputs"][name] = {{"type", type_text(value)},
                             {"random", std::ranges::count(inputs.made_up, name) != 0}};
@@ -160,16 +200,56 @@ std::string json_of(const Executor& executor, const Inputs& inputs, const Outcom
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<void> run(Options& options) {
-  auto model = Model::load(options.model, options.load);
-  if (!model.ok()) return in_file(std::move(model).error(), options.model);
-  options.executor.fuse = !options.no_fuse;
+Result<Executor> executor_of(const std::string& path, const Options& options) {
+  auto model = Model::load(path, options.load);
+  if (!model.ok()) return in_file(std::move(model).error(), path);
   auto executor = Executor::make(*model, options.executor);
-  if (!executor.ok()) return in_file(std::move(executor).error(), options.model);
-  auto inputs = gather_inputs(*executor, options.inputs);
+  if (!executor.ok()) return in_file(std::move(executor).error(), path);
+  return executor;
+}
+
+// Values from files are the same for every run that gathers ranges; those that are made up are others each
+// time.
+Result<DeviceRun> device_of(const Executor& executor, const Inputs& inputs, const Options& options) {
+  const auto draw = [&](int number) {
+    InputOptions next = options.inputs;
+    next.seed += static_cast<std::uint64_t>(number) * 1'000'003;
+    return gather_inputs(executor.inputs(), next);
+  };
+  auto device = DeviceRun::start(options.model, options.executor.threads, options.device, inputs, draw);
+  if (!device.ok()) return in_file(std::move(device).error(), options.model);
+  return device;
+}
+
+// The on-device flow, then the runs: by a backend, or of the quantized model as of any other.
+Result<void> run_on_device(Executor& executor, const Inputs& inputs, const Options& options,
+                           Outcome& outcome) {
+  auto device = device_of(executor, inputs, options);
+  if (!device.ok()) return std::move(device).error();
+  outcome.quantized = device->quantized();
+  outcome.generated = device->generated();
+  outcome.gathered = device->gathered();
+  outcome.by_backend = device->by_backend();
+  if (outcome.by_backend) return execute_by_backend(executor, options, *device, outcome);
+  if (!outcome.quantized.empty()) {
+    auto quantized = executor_of(outcome.quantized, options);
+    if (!quantized.ok()) return std::move(quantized).error();
+    executor = std::move(quantized).value();
+  }
+  return execute(executor, inputs, options, outcome);
+}
+
+Result<void> run(Options& options) {
+  options.executor.fuse = !options.no_fuse;
+  auto executor = executor_of(options.model, options);
+  if (!executor.ok()) return std::move(executor).error();
+  auto inputs = gather_inputs(executor->inputs(), options.inputs);
   if (!inputs.ok()) return std::move(inputs).error();
-  auto outcome = execute(*executor, *inputs, options);
-  if (!outcome.ok()) return in_file(std::move(outcome).error(), options.model);
+  Outcome done;
+  Outcome* const outcome = &done;
+  auto ran = options.device.wanted() ? run_on_device(*executor, *inputs, options, done)
+                                     : execute(*executor, *inputs, options, done);
+  if (!ran.ok()) return in_file(std::move(ran).error(), options.model);
   if (!options.output.empty()) {
     auto written = write_outputs(*executor, options.output, *outcome);
     if (!written.ok()) return written;
@@ -196,6 +276,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--trace", options->trace, "Write the times to a file that chrome://tracing opens")
       ->type_name("FILE.json");
   add_executor_options(app, options->executor);
+  add_device_options(app, options->device);
   app.add_flag("--no-fuse", options->no_fuse, "Run every node by itself");
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_load_options(app, options->load);

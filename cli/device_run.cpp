@@ -1,0 +1,184 @@
+#include "device_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "options.hpp"
+
+namespace anybit::cli {
+namespace {
+
+// Names that people know from elsewhere; others are presets.
+std::string recipe_of(const std::string& type) {
+  if (type == "int8_wo") return "w8";
+  if (type == "int16_wo") return "w16";
+  return type;
+}
+
+// Bytes of an element: the number in the type's name is its bits, and a byte is the least.
+std::size_t element_bytes(const std::string& type) {
+  const std::size_t at = type.find_first_of("123456789");
+  return at == std::string::npos ? 1 : std::max<std::size_t>(std::stoul(type.substr(at)) / 8, 1);
+}
+
+}  // namespace
+
+void add_device_options(CLI::App& app, DeviceOptions& options) {
+  const char* const group = "On the device";
+  app.add_option("--quantize", options.quantize,
+                 "Quantize before the run: uint8, int8, int16, int8_wo, int16_wo (weights only), or a preset")
+      ->type_name("TYPE")
+      ->group(group);
+  app.add_option("--qpath", options.qpath, "Where the quantized model goes [MODEL with .q.onnx]")
+      ->group(group);
+  app.add_option("--minmax-run,--minmax_run", options.minmax_run,
+                 "Runs of the float model to gather ranges from, if the type needs them")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--codegen", options.codegen, "Generate code before the run, by this generator")
+      ->type_name("NAME-gen")
+      ->group(group);
+  app.add_option("--cpath", options.cpath, "Where the code goes [the model with the generator's extension]")
+      ->group(group);
+  app.add_option("--prefer", options.prefer,
+                 "What code is to be good at: default, performance, memory or compile-time")
+      ->group(group);
+  app.add_option("--backend", options.backends,
+                 "Who may run the model, with ';' between: cpu is anybit itself, NAME what NAME-gen made")
+      ->envname("BACKENDS")
+      ->type_name("NAMES")
+      ->group(group);
+  app.add_option("--plugins", options.plugins, "A folder to look for generators in first; an absolute path")
+      ->type_name("DIR")
+      ->group(group);
+}
+
+Result<void> DeviceRun::check(anybit_status status) const {
+  if (status == ANYBIT_OK) return {};
+  return Error{static_cast<Code>(status), anybit_last_error(session_.get()), {}, {}};
+}
+
+Result<void> DeviceRun::set_inputs(const Inputs& inputs) {
+  anybit_session* const session = session_.get();
+  std::size_t count = 0;
+  auto done = check(anybit_input_count(session, &count));
+  for (std::size_t i = 0; done.ok() && i < count; ++i) {
+    anybit_tensor_info info;
+    done = check(anybit_input_info(session, i, &info));
+    const auto value = inputs.values.find(info.name);
+    if (!done.ok() || value == inputs.values.end()) continue;
+    const Array& array = value->second.tensor;
+    done = check(
+        anybit_set_input_shape(session, i, static_cast<std::int32_t>(array.dims.size()), array.dims.data()));
+    if (done.ok())
+      done = check(anybit_set_input(session, i, info.type, array.bytes.data(), array.bytes.size()));
+  }
+  return done;
+}
+
+Result<void> DeviceRun::gather(const DeviceOptions& options, const Draw& draw) {
+  anybit_session* const session = session_.get();
+  auto done = check(anybit_prepare(session));
+  if (done.ok()) done = check(anybit_set_execute_config(session, ANYBIT_GATHER_RANGES));
+  for (int i = 0; done.ok() && i < options.minmax_run; ++i) {
+    auto inputs = draw(i);
+    if (!inputs.ok()) return std::move(inputs).error();
+    done = set_inputs(*inputs);
+    if (done.ok()) done = check(anybit_run(session));
+    ++gathered_;
+  }
+  return done;
+}
+
+// A recipe that needs no ranges is done at once.
+Result<void> DeviceRun::quantize(const DeviceOptions& options, const Draw& draw) {
+  anybit_session* const session = session_.get();
+  const char* const path = options.qpath.empty() ? nullptr : options.qpath.c_str();
+  auto done = check(anybit_set_quantized_model_path(session, path));
+  if (done.ok()) done = check(anybit_set_quantization_recipe(session, recipe_of(options.quantize).c_str()));
+  if (done.ok()) done = check(anybit_quantize(session));
+  if (done.ok() || done.error().code != Code::invalid_state) return done;
+  done = gather(options, draw);
+  if (done.ok()) done = check(anybit_quantize(session));
+  if (done.ok()) done = check(anybit_reset_execute_config(session));
+  return done;
+}
+
+Result<DeviceRun> DeviceRun::start(const std::string& model, int threads, const DeviceOptions& options,
+                                   const Inputs& given, const Draw& draw) {
+  const auto preference = parse_preference(options.prefer);
+  if (!preference.ok()) return preference.error();
+  DeviceRun device;
+  anybit_session* session = nullptr;
+  if (anybit_create_session(&session) != ANYBIT_OK)
+    return Error{Code::out_of_memory, "out of memory", {}, {}};
+  device.session_.reset(session);
+  // Ranges of one call are no business of the next.
+  auto done = device.check(anybit_set_workspace(session, ""));
+  if (done.ok()) done = device.check(anybit_set_threads(session, threads));
+  if (done.ok() && !options.plugins.empty())
+    done = device.check(anybit_set_plugin_directory(session, options.plugins.c_str()));
+  if (done.ok()) done = device.check(anybit_set_available_backends(session, options.backends.c_str()));
+  if (done.ok()) done = device.check(anybit_load_model_from_file(session, model.c_str()));
+  if (done.ok()) done = device.set_inputs(given);
+  if (done.ok() && !options.quantize.empty()) done = device.quantize(options, draw);
+  if (done.ok() && !options.codegen.empty()) {
+    if (!options.cpath.empty())
+      done = device.check(anybit_set_codegen_model_path(session, options.cpath.c_str()));
+    if (done.ok()) done = device.check(anybit_codegen(session, options.codegen.c_str(), *preference));
+  }
+  if (done.ok()) done = device.check(anybit_prepare(session));
+  if (done.ok()) done = device.set_inputs(given);
+  if (!done.ok()) return std::move(done).error();
+  return device;
+}
+
+std::string DeviceRun::quantized() const {
+  const char* path = nullptr;
+  anybit_quantized_model_path(session_.get(), &path);
+  return path ? path : "";
+}
+
+std::string DeviceRun::generated() const {
+  const char* path = nullptr;
+  anybit_codegen_model_path(session_.get(), &path);
+  return path ? path : "";
+}
+
+bool DeviceRun::by_backend() const {
+  anybit_model_kind kind = ANYBIT_MODEL_FLOAT;
+  return anybit_model_in_use(session_.get(), &kind) == ANYBIT_OK && kind == ANYBIT_MODEL_GENERATED;
+}
+
+// The first run shows how large the outputs are.
+Result<void> DeviceRun::set_outputs(const std::vector<Port>& ports) {
+  anybit_session* const session = session_.get();
+  auto done = check(anybit_run(session));
+  for (std::size_t i = 0; done.ok() && i < ports.size(); ++i) {
+    anybit_tensor_info info;
+    done = check(anybit_output_info(session, i, &info));
+    if (!done.ok()) break;
+    std::size_t bytes = element_bytes(ports[i].element_type);
+    for (std::int32_t k = 0; k < info.rank; ++k) bytes *= static_cast<std::size_t>(info.dims[k]);
+    outputs_.push_back(
+        {ports[i].element_type, {info.dims, info.dims + info.rank}, std::vector<std::byte>(bytes)});
+    done = check(anybit_set_output(session, i, info.type, outputs_.back().bytes.data(), bytes));
+  }
+  return done;
+}
+
+Result<void> DeviceRun::run() { return check(anybit_run(session_.get())); }
+
+Result<std::vector<Value>> DeviceRun::values() const {
+  std::vector<Value> values;
+  for (const Output& one : outputs_) {
+    auto array = Array::from_bytes(one.type, one.bytes, one.dims);
+    if (!array.ok()) return std::move(array).error();
+    values.emplace_back(std::move(array).value());
+  }
+  return values;
+}
+
+}  // namespace anybit::cli

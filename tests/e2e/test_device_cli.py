@@ -1,0 +1,83 @@
+"""`anybit run` as on a device: quantize and generate code before the run, each alone and both."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits"
+sys.path.insert(0, str(ROOT / "tests" / "device"))
+from devices import generator  # noqa: E402
+
+
+@pytest.fixture
+def model(tmp_path):
+    return Path(shutil.copy(DIGITS / "digits.onnx", tmp_path / "digits.onnx"))
+
+
+@pytest.fixture(scope="module")
+def generators(tmp_path_factory):
+    return generator(tmp_path_factory.mktemp("generators"))
+
+
+def picture(number=3):
+    return f"image={DIGITS / 'samples' / f'{number}.npy'}"
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8", "int16", "int8_wo", "int16_wo", "w4"])
+def test_a_model_is_quantized_and_run(anybit, model, tmp_path, kind):
+    anybit("run", model, "--quantize", kind, "--qpath", tmp_path / "q.onnx", "--minmax-run", 3, "--input", picture(),
+           "--output", tmp_path / "out")
+    assert np.load(tmp_path / "out" / "logits.npy").argmax() == 3
+    assert (tmp_path / "q.onnx").stat().st_size < model.stat().st_size
+    assert {path.name for path in tmp_path.iterdir()} == {"digits.onnx", "q.onnx", "out"}
+
+
+def test_values_that_are_made_up_are_said_to_be(anybit, model, tmp_path):
+    said = anybit("run", model, "--quantize", "uint8", "--minmax_run", 4).stdout
+    assert "Ranges  of 4 runs on random values" in said and "random: no file was given" in said
+    assert (tmp_path / "digits.q.onnx").is_file()
+    first = (tmp_path / "digits.q.onnx").read_bytes()
+    anybit("run", model, "--quantize", "uint8", "--minmax_run", 4)
+    assert (tmp_path / "digits.q.onnx").read_bytes() == first  # one call leaves nothing to the next
+    assert "random" not in anybit("run", model, "--quantize", "uint8", "--input", picture()).stdout
+
+
+def test_code_is_generated_and_run_by_its_backend(anybit, model, tmp_path, generators):
+    x = np.load(DIGITS / "samples" / "3.npy")
+    done = json.loads(anybit("run", model, "--codegen", "abc-gen", "--cpath", tmp_path / "m.abc", "--plugins", generators,
+                             "--input", picture(), "--output", tmp_path / "out", "--repeat", 3, "--json").stdout)
+    assert done["by_backend"] and done["generated"] == str(tmp_path / "m.abc") and len(done["milliseconds"]) == 3
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "logits.npy")[0], x.sum() + np.arange(10), rtol=1e-4)
+    done = json.loads(anybit("run", model, "--codegen", "abc-gen", "--plugins", generators, "--backend", "cpu", "--input",
+                             picture(), "--output", tmp_path / "out", "--json").stdout)
+    assert not done["by_backend"] and done["generated"] == str(tmp_path / "digits.abc")
+    assert np.load(tmp_path / "out" / "logits.npy").argmax() == 3
+
+
+def test_quantization_and_code_generation_go_together(tool, model, tmp_path, generators):
+    done = subprocess.run(
+        [tool("anybit"), "run", "--quantize", "uint8", "--qpath", tmp_path / "q.onnx", "--minmax_run", "2", "--codegen",
+         "abc-gen", "--cpath", tmp_path / "q.abc", "--plugins", generators, "--json", model],
+        capture_output=True, text=True, env=os.environ | {"BACKENDS": "abc"})
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["by_backend"] and said["ranges_runs"] == 2
+    assert (tmp_path / "q.onnx").is_file() and (tmp_path / "q.abc").is_file()
+
+
+@pytest.mark.parametrize("words, part, code", [
+    (["--quantize", "int9"], "int9", 1),
+    (["--codegen", "no-gen"], "no-gen", 1),
+    (["--backend", "xyz"], "there is no backend 'xyz'", 1),
+    (["--codegen", "abc-gen", "--prefer", "beauty"], "beauty", 2),
+    (["--quantize", "int8_wo", "--qpath", "no/such/folder/q.onnx"], "no/such/folder", 1),
+])
+def test_what_cannot_be_done_is_told(anybit, model, words, part, code):
+    assert part in anybit("run", model, *words, code=code).stderr
