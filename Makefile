@@ -133,7 +133,7 @@ format:  ## Format all C++ files in place
 	@git ls-files -z '*.cpp' '*.hpp' '*.h' | xargs -0 -r clang-format-14 -i
 
 check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests, lint (long)
-	@ANYBIT_ALL_HEADERS=1 scripts/test $(JOBS)
+	@ANYBIT_ALL_HEADERS=1 ANYBIT_ALL_SESSIONS=1 scripts/test $(JOBS)
 	@scripts/sanitize asan all $(JOBS)
 	@scripts/sanitize tsan all $(JOBS)
 	@$(MAKE) --no-print-directory test-exhaustive test-arm test-large lint

@@ -1,6 +1,7 @@
 """Programs in C that use the library on a model of digits, and what they need."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,12 +13,18 @@ DIGITS = ROOT / "examples" / "digits"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
 
 
+def sanitizers(build: Path) -> list[str]:
+    """Those that the library was built with: a program that uses it needs them, too."""
+    found = re.search(r"^ANYBIT_SANITIZE:STRING=(.+)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+    return [f"-fsanitize={found[1]}"] if found else []
+
+
 def compiled(build: Path, folder: Path, name: str, *flags) -> Path:
     """The program of tests/device/NAME.c, built against the library as strict C99."""
     library = (build / "lib").resolve()
     program = folder / name
-    command = ["gcc", *STRICT, f"-I{ROOT}/include", str(HERE / f"{name}.c"), "-o", str(program), *flags, f"-L{library}",
-               "-lanybit", f"-Wl,-rpath,{library}"]
+    command = ["gcc", *STRICT, f"-I{ROOT}/include", str(HERE / f"{name}.c"), "-o", str(program), *flags,
+               *sanitizers(build), f"-L{library}", "-lanybit", f"-Wl,-rpath,{library}"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return program

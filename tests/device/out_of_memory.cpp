@@ -18,6 +18,7 @@ namespace {
 
 std::atomic<long> countdown{-1};  // allocations that still succeed; below zero: all do
 std::atomic<bool> fired{false}, lasting{false};
+std::atomic<long> live{0};  // of operator new
 
 bool fails() {
   if (countdown.load() < 0) return false;
@@ -30,7 +31,14 @@ bool fails() {
 void* taken(std::size_t size, std::size_t alignment) {
   if (fails()) return nullptr;
   void* memory = nullptr;
-  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+  if (posix_memalign(&memory, alignment, size) != 0) return nullptr;
+  ++live;
+  return memory;
+}
+
+void given_back(void* memory) {
+  if (memory) --live;
+  std::free(memory);
 }
 
 void* taken_or_thrown(std::size_t size, std::size_t alignment) {
@@ -49,12 +57,14 @@ void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return ta
 void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return taken(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { given_back(memory); }
+void operator delete(void* memory, std::size_t) noexcept { given_back(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { given_back(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { given_back(memory); }
 extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  return taken(size, alignment);
+  void* const memory = taken(size, alignment);
+  if (memory) --live;  // free() is not ours
+  return memory;
 }
 
 namespace {
@@ -138,6 +148,19 @@ int main(int argc, char** argv) {
     REQUIRE(anybit_set_output(session, 0, ANYBIT_TYPE_FLOAT32, output, sizeof output) == ANYBIT_OK);
     if (prepared) REQUIRE(anybit_prepare(session) == ANYBIT_OK);
   };
+  // Everything once, so that what is made once and for all is there.
+  for (int i = 0; i < 2; ++i) {
+    fresh(true, true);
+    REQUIRE(anybit_set_execute_config(session, ANYBIT_GATHER_RANGES) == ANYBIT_OK);
+    REQUIRE(anybit_run(session) == ANYBIT_OK);
+    REQUIRE(anybit_quantize(session) == ANYBIT_OK);
+    REQUIRE(anybit_reset_execute_config(session) == ANYBIT_OK);
+    REQUIRE(anybit_run(session) == ANYBIT_OK);
+  }
+  anybit_close_session(session);
+  session = nullptr;
+  const long before = live;
+
   fresh(true, true);
   REQUIRE(anybit_run(session) == ANYBIT_OK);
   std::memcpy(expected, output, sizeof output);
@@ -183,5 +206,9 @@ int main(int argc, char** argv) {
   each_allocation(
       "run quantized", [&] { return anybit_run(session); }, same_output);
   REQUIRE(anybit_close_session(session) == ANYBIT_OK);
+  session = nullptr;
+  step_name = "end";
+  std::printf("%ld pieces of memory more than before\n", live - before);
+  REQUIRE(live == before);
   return 0;
 }

@@ -77,6 +77,12 @@ def test_the_example_of_code_generation_runs_in_its_order(build, made, images, m
     assert path.read_text().startswith("abc ")
 
 
+def test_compiled_code_takes_over_from_the_model_and_gives_what_it_gave(build, made, images, model, tmp_path):
+    program = compiled(build, made, "example_codegen")
+    said = run(program, model, images, "so-gen", (build / "lib" / "anybit" / "codegen").resolve(), tmp_path / "digits.so")
+    np.testing.assert_allclose(np.array(said.split(), np.float32), by_onnx_runtime(model, images, 0), rtol=1e-4, atol=1e-4)
+
+
 def table():
     """The rows of the header's table."""
     rows = {}

@@ -18,12 +18,28 @@ int main() {
 }
 """
 
+C_PROGRAM = """
+#include <anybit/anybit.h>
+#include <stdio.h>
+
+int main(void) {
+  anybit_session* session = NULL;
+  if (anybit_create_session(&session) != ANYBIT_OK) return 1;
+  const int status = (int)anybit_load_model_from_file(session, "nothing.onnx");
+  printf("%s %d: %s\\n", anybit_version(), status, anybit_last_error(session));
+  return (int)anybit_close_session(session);
+}
+"""
+
 CMAKE = """
 cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES CXX)
+project(user LANGUAGES C CXX)
 find_package(anybit 0.1 REQUIRED)
 add_executable(user user.cpp)
+add_executable(device device.c)
+set_target_properties(device PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)
 target_link_libraries(user PRIVATE anybit::anybit)
+target_link_libraries(device PRIVATE anybit::anybit)
 """
 
 
@@ -44,6 +60,7 @@ def prefix(build, tmp_path_factory):
 @pytest.fixture
 def source(tmp_path):
     (tmp_path / "user.cpp").write_text(PROGRAM)
+    (tmp_path / "device.c").write_text(C_PROGRAM)
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     return tmp_path
 
@@ -58,12 +75,15 @@ def test_a_program_builds_with_the_flags_of_pkg_config(prefix, source):
     run("g++", "-std=c++20", source / "user.cpp", "-o", source / "user", *flags)
     said = run(source / "user", env={"LD_LIBRARY_PATH": str(prefix / "lib")})
     assert said == "invalid_model: node 'a': no such thing\n"
+    run("gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", source / "device.c", "-o", source / "device", *flags)
+    assert run(source / "device", env={"LD_LIBRARY_PATH": str(prefix / "lib")}).startswith("0.1.0 2: cannot open 'nothing.onnx'")
 
 
 def test_a_program_builds_with_find_package(prefix, source):
     run("cmake", "-G", "Ninja", "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", source / "build")
     assert run(source / "build" / "user") == "invalid_model: node 'a': no such thing\n"
+    assert run(source / "build" / "device").startswith("0.1.0 2: ")
 
 
 def test_the_library_has_a_versioned_name_that_programs_ask_for(prefix):
