@@ -9,21 +9,16 @@ namespace {
 
 // Four rows at a time: y is read and written a quarter as often.
 constexpr std::string_view kAddProducts =
-    R"(ALONE static void add_products$f(int32_t k, int32_t n, const $T *a, int32_t a_step, const $T *b, int32_t b_step,
+    R"(static void add_products$f(int32_t k, int32_t n, const $T *a, int32_t a_step, const $T *b, int32_t b_step,
                           $T *restrict y) {
-  const int32_t whole = k / 4 * 4;
-  for (int32_t p = 0; p < whole; p += 4) {
-    const $T a0 = a[p * a_step], a1 = a[(p + 1) * a_step], a2 = a[(p + 2) * a_step], a3 = a[(p + 3) * a_step];
-    const $T *restrict b0 = b + p * b_step;
-    const $T *restrict b1 = b0 + b_step;
-    const $T *restrict b2 = b1 + b_step;
-    const $T *restrict b3 = b2 + b_step;
-    for (int32_t j = 0; j < n; ++j) y[j] += a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+  for (; k >= 4; k -= 4, a += 4 * a_step, b += 4 * b_step) {
+    const $T a0 = a[0], a1 = a[a_step], a2 = a[2 * a_step], a3 = a[3 * a_step];
+    const $T *b1 = b + b_step, *b2 = b1 + b_step, *b3 = b2 + b_step;
+    for (int32_t j = 0; j < n; ++j) y[j] += a0 * b[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
   }
-  for (int32_t p = whole; p < k; ++p) {
-    const $T a0 = a[p * a_step];
-    const $T *restrict b0 = b + p * b_step;
-    for (int32_t j = 0; j < n; ++j) y[j] += a0 * b0[j];
+  for (; k > 0; --k, a += a_step, b += b_step) {
+    const $T a0 = a[0];
+    for (int32_t j = 0; j < n; ++j) y[j] += a0 * b[j];
   }
 })";
 
