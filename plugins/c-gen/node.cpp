@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "coded.hpp"
 #include "constants.hpp"
 #include "unit.hpp"
 
@@ -126,6 +127,7 @@ std::string Node::parameter(std::string_view type, std::string name, std::string
 std::string Node::x(std::size_t i) {
   const Value& value = in(i);
   if (value.constant()) return unit_.constant(value);
+  unit_.need(value);
   if (inside_) return fmt::format("((const {} *){})", value.c(), unit_.address(value));
   if (in_place_ == static_cast<int>(i)) return y(0);
   return parameter(fmt::format("const {}", value.c()), fmt::format("x{}", i), unit_.address(value));
@@ -142,15 +144,25 @@ std::string Node::packed(std::size_t i) {
   return unit_.packed(in(i));
 }
 
+std::optional<std::string> Node::row_decoder(std::size_t i) {
+  const anybit_node* maker = unit_.waiting(in(i));
+  if (!maker) return std::nullopt;
+  Node decode(unit_, *maker, unit_.scope_of_waiting(in(i)));
+  if (!emit_row_decoder(decode)) return std::nullopt;
+  const std::string text = fmt::format("(int32_t r, float *restrict to) {{\n{}}}\n", decode.own_.text());
+  return unit_.function("decode", text);
+}
+
 std::string Node::scratch(std::string_view type, std::int64_t count) {
   static constexpr std::pair<std::string_view, std::int64_t> kSizes[] = {
       {"float", 4},    {"double", 8},  {"int8_t", 1},   {"uint8_t", 1}, {"int16_t", 2},
       {"uint16_t", 2}, {"int32_t", 4}, {"uint32_t", 4}, {"int64_t", 8}, {"uint64_t", 8}};
   const auto* size = std::ranges::find(kSizes, type, [](const auto& one) { return one.first; });
   if (size == std::end(kSizes)) refuse("no scratch memory of type {}", type);
-  const std::string argument = unit_.address(unit_.scratch(count * size->second));
+  scratches_.push_back(unit_.scratch(count * size->second));
+  const std::string argument = unit_.address(scratches_.back());
   if (inside_) return fmt::format("(({} *){})", type, argument);
-  return parameter(type, fmt::format("s{}", scratch_count_++), argument);
+  return parameter(type, fmt::format("s{}", scratches_.size() - 1), argument);
 }
 
 std::string Node::array(Element type, const void* elements, std::int64_t count) {

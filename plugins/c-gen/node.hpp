@@ -70,6 +70,10 @@ class Node {
   std::string y(std::size_t i = 0);
   // A constant of less than 8 bits as it is stored: uint8_t, the low bits first.
   std::string packed(std::size_t i);
+  // The name of a function `void name(int32_t row, float *to)` that makes a row of a matrix which a
+  // DequantizeLinear or a TableDecode makes from constants: the matrix itself is never in memory. Nothing if
+  // input `i` is no such matrix.
+  std::optional<std::string> row_decoder(std::size_t i);
   // Memory that this node alone uses, as a pointer to `type` ("int32_t").
   std::string scratch(std::string_view type, std::int64_t count);
   // A constant array of numbers made here; equal ones are there once.
@@ -137,7 +141,7 @@ class Node {
     std::string type, name, argument;
   };
   std::vector<Parameter> parameters_;
-  int scratch_count_ = 0;
+  std::vector<int> scratches_;
 };
 
 // A graph inside a node.

@@ -91,6 +91,8 @@ void Unit::merge(int from, int into) {
 }
 
 void Unit::plan() {
+  // What was never needed as a whole was never made.
+  for (const auto& [storage, one] : waiting_) storages_[static_cast<std::size_t>(root(storage))].life = {};
   std::vector<Block> blocks;
   for (const Storage& one : storages_) {
     const bool in_arena = one.merged_into < 0 && one.outer.empty();
@@ -276,12 +278,44 @@ void Unit::emit_function(Node& node, Writer& calls) {
   }
   const std::string text =
       fmt::format("({}) {{\n{}}}\n", parameters.empty() ? "void" : parameters, node.own_.text());
+  calls.line(fmt::format("{}({});", function(node.op(), text, node.name()), arguments));
+}
+
+std::string Unit::function(std::string_view kind, const std::string& text, std::string_view comment) {
   auto& name = known_functions_[text];
-  if (name.empty()) {
-    name = fmt::format("n{}_{}", known_functions_.size() - 1, identifier(node.op()));
-    functions_ += fmt::format("/* {} */\nstatic void {}{}\n", comment_text(node.name()), name, text);
+  if (!name.empty()) return name;
+  name = fmt::format("n{}_{}", known_functions_.size() - 1, identifier(kind));
+  if (!comment.empty()) functions_ += fmt::format("/* {} */\n", comment_text(comment));
+  functions_ += fmt::format("static void {}{}\n", name, text);
+  return name;
+}
+
+const anybit_node* Unit::waiting(const Value& value) const {
+  const auto found = value.storage < 0 ? waiting_.end() : waiting_.find(value.storage);
+  return found == waiting_.end() ? nullptr : found->second.node;
+}
+
+std::vector<Value>& Unit::scope_of_waiting(const Value& value) { return *waiting_.at(value.storage).scope; }
+
+void Unit::need(const Value& value) {
+  if (!waiting(value)) return;
+  const Waiting found = waiting_.at(value.storage);
+  waiting_.erase(value.storage);
+  emit_node(*found.node, *found.scope, *found.calls);
+}
+
+bool Unit::can_wait(const anybit_node& node, std::vector<Value>& values) const {
+  const Descriptor* descriptor = find(node.op, node.domain);
+  if (!descriptor || descriptor->place != Place::function || node.output_count != 1) return false;
+  const Value& out = values[static_cast<std::size_t>(node.outputs[0])];
+  const Storage& storage = storages_[static_cast<std::size_t>(root(out.storage))];
+  if (!storage.outer.empty() || !storage.inner.empty()) return false;
+  for (std::size_t i = 0; i < node.input_count; ++i) {
+    if (node.inputs[i] < 0) continue;
+    const Value& in = values[static_cast<std::size_t>(node.inputs[i])];
+    if (!in.constant() && !waiting(in)) return false;
   }
-  calls.line(fmt::format("{}({});", name, arguments));
+  return node.input_count > 0;
 }
 
 void Unit::emit_node(const anybit_node& view, std::vector<Value>& values, Writer& calls) {
@@ -291,6 +325,13 @@ void Unit::emit_node(const anybit_node& view, std::vector<Value>& values, Writer
   if (!descriptor) node.refuse("there is no emitter for this operator");
   for (const Value* one : node.inputs_) {
     if (one) check(*one);
+  }
+  // Those who write into the calls' own text need their inputs before it.
+  if (descriptor->place != Place::function) {
+    for (const Value* one : node.inputs_) {
+      if (one) need(*one);
+    }
+    for_captures(view, [&](std::int32_t number) { need(values[static_cast<std::size_t>(number)]); });
   }
   node.first_step_ = step_;
   if (descriptor->place == Place::nowhere) {
@@ -315,6 +356,9 @@ void Unit::emit_node(const anybit_node& view, std::vector<Value>& values, Writer
       descriptor->emit(node);
       emit_function(node, calls);
     }
+    // Nodes that it waited for came in between.
+    for (const int one : node.scratches_)
+      storages_[static_cast<std::size_t>(one)].life = {node.first_step_, step_};
   }
   used(view, values);
   for (const Value* one : node.outputs_) {
@@ -326,8 +370,15 @@ void Unit::emit_graph(const anybit_graph& graph, std::vector<Value>& values, Wri
   for (std::size_t i = 0; i < graph.node_count; ++i) {
     const anybit_node& node = graph.nodes[i];
     Writer& target = first_nodes_.contains(&node) ? before_ : last_nodes_.contains(&node) ? after_ : calls;
-    emit_node(node, values, target);
+    if (can_wait(node, values)) {
+      waiting_.emplace(values[static_cast<std::size_t>(node.outputs[0])].storage,
+                       Waiting{&node, &values, &target});
+    } else {
+      emit_node(node, values, target);
+    }
   }
+  for (std::size_t i = 0; i < graph.output_count; ++i)
+    need(values[static_cast<std::size_t>(graph.outputs[i])]);
   ++step_;
   for (std::size_t i = 0; i < graph.output_count; ++i)
     touch(values[static_cast<std::size_t>(graph.outputs[i])]);

@@ -55,10 +55,17 @@ class Unit {
   std::string packed(const Value& value);
   std::string array(Element type, std::string bytes, std::string comment);
   void helper(std::string_view name, std::string_view text);
+  // A function with these parameters and this body, "(int32_t x) {…}\n"; its name. Equal ones are there once.
+  std::string function(std::string_view kind, const std::string& text, std::string_view comment = "");
   int scratch(std::int64_t bytes);
   Body& body(Node& node, const anybit_attribute& attribute);
   void emit_graph(const anybit_graph& graph, std::vector<Value>& values, Writer& calls);
   void touch(const Value& value);
+  // Emits the node that makes a value, if it waits for somebody who needs it.
+  void need(const Value& value);
+  // The node that makes a value from constants, if it waits; null else.
+  const anybit_node* waiting(const Value& value) const;
+  std::vector<Value>& scope_of_waiting(const Value& value);
   void hold(const Value& value, int since);
   anybit_preference preference() const { return preference_; }
 
@@ -82,6 +89,13 @@ class Unit {
   std::int64_t constant_bytes() const;
 
  private:
+  // A node all of whose inputs are constants, or come from such: it runs just before who needs its output.
+  struct Waiting {
+    const anybit_node* node;
+    std::vector<Value>* scope;
+    Writer* calls;
+  };
+
   int root(int storage) const;
   Storage& storage_of(const Value& value) { return storages_[static_cast<std::size_t>(root(value.storage))]; }
   int add_storage(std::int64_t bytes);
@@ -89,6 +103,7 @@ class Unit {
   void count_uses(const anybit_graph& graph, std::vector<Value>& values);
   void make_ports();
   void find_quantized_ports();
+  bool can_wait(const anybit_node& node, std::vector<Value>& values) const;
   void emit_node(const anybit_node& node, std::vector<Value>& values, Writer& calls);
   void emit_function(Node& node, Writer& calls);
   void emit_view(Value& from, Value& to, Writer& calls);
@@ -115,6 +130,7 @@ class Unit {
   std::map<std::string, std::string> known_functions_;
   std::string helpers_, functions_;
   std::vector<Port> inputs_, outputs_;
+  std::map<int, Waiting> waiting_;                         // by storage of their outputs
   std::set<const anybit_node*> first_nodes_, last_nodes_;  // at the ports, between real and quantized
   Writer before_{1}, between_{1}, after_{1};
 };

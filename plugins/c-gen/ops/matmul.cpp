@@ -1,6 +1,7 @@
 // Matrix products: MatMul, Gemm and ONNX Runtime's FusedMatMul.
 #include <algorithm>
 
+#include "coded.hpp"
 #include "nest.hpp"
 #include "numbers.hpp"
 #include "product.hpp"
@@ -54,6 +55,7 @@ void emit_product(Node& node, const Product& p) {
 }
 
 void emit_gemm(Node& node) {
+  if (emit_coded_product(node)) return;
   const Value &a = node.in(0), &b = node.in(1), &out = node.out();
   const bool turned_a = node.flag("transA"), turned_b = node.flag("transB");
   Product p{out.dims[0], out.dims[1], a.dims[turned_a ? 0 : 1], node.x(0), "", node.y(), {}, {}};
@@ -125,7 +127,9 @@ void emit_batches(Node& node, float alpha, bool turned_a, bool turned_b) {
   nest.close(node);
 }
 
-void emit_matmul(Node& node) { emit_batches(node, 1, false, false); }
+void emit_matmul(Node& node) {
+  if (!emit_coded_product(node)) emit_batches(node, 1, false, false);
+}
 
 void emit_fused_matmul(Node& node) {
   if (node.flag("transBatchA") || node.flag("transBatchB"))
