@@ -70,7 +70,7 @@ void emit_by_depth(Node& node, const Sizes& s, const std::string& decode, const 
 // Rows of B are columns of the product: each gives one column of the result.
 void emit_by_column(Node& node, const Sizes& s, const std::string& decode, const std::string& first,
                     const std::string& alpha) {
-  node.helper("dot", kDot);
+  need_dot(node);
   const std::string line = node.scratch("float", s.k);
   node.loop("j", s.n);
   node.line("{}(j, {});", decode, line);
@@ -80,6 +80,8 @@ void emit_by_column(Node& node, const Sizes& s, const std::string& decode, const
 }
 
 }  // namespace
+
+void need_dot(Node& node) { node.helper("dot", kDot); }
 
 bool emit_row_decoder(Node& decode) {
   if (decode.out().rank() != 2 || decode.out().type != Element::float32) return false;

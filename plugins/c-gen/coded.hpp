@@ -9,6 +9,9 @@ namespace anybit::cgen {
 // if it makes no matrix of float32, or cannot.
 bool emit_row_decoder(Node& decode);
 
+// float dot(const float *a, const float *b, int32_t count)
+void need_dot(Node& node);
+
 // MatMul and Gemm whose second factor is made from packed constants; false if it is not.
 bool emit_coded_product(Node& node);
 

@@ -12,7 +12,8 @@ struct IntegerConv {
   std::int64_t batch = 1, groups = 1;
   std::int64_t channels = 1, outputs = 1;  // of a group
   Window space = {};                       // three axes; those that the tensors lack have size 1
-  std::int64_t x_zero = 0, y_zero = 0;
+  std::string x_zero = "0";                // an expression: it may be known only when the model runs
+  std::int64_t y_zero = 0;
   // By output channel.
   std::vector<std::int32_t> w_zero = {}, bias = {};
   std::vector<float> factors = {};

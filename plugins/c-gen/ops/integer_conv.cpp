@@ -30,7 +30,7 @@ std::vector<std::int32_t> whole_for_channels(const Node& node, std::size_t i, st
 // Whether a sum may leave 32 bits: from the weights themselves if they are known.
 bool is_wide(const Node& node, const IntegerConv& conv) {
   const Value &x = node.in(conv.x), &w = node.in(conv.w);
-  const std::int64_t most_x = std::max(x.info().high - conv.x_zero, conv.x_zero - x.info().low);
+  const std::int64_t most_x = x.info().high - x.info().low;
   std::vector<std::int64_t> weights;
   if (w.constant()) weights = node.integers_in(conv.w, "the weights");
   for (std::int64_t o = 0; o < conv.groups * conv.outputs; ++o) {
@@ -51,7 +51,7 @@ Window three_axes(Window space) {
   return space;
 }
 
-IntegerConv read(const Node& node, std::size_t x_zero, std::size_t w, std::size_t w_zero, bool quantized) {
+IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_zero, bool quantized) {
   const Value &x = node.in(0), &weight = node.in(w);
   if (!is_byte(x) || !is_byte(weight))
     node.refuse("the types are {} and {}", x.info().name, weight.info().name);
@@ -62,7 +62,9 @@ IntegerConv read(const Node& node, std::size_t x_zero, std::size_t w, std::size_
   conv.channels = weight.dims[1];
   conv.outputs = weight.dims[0] / conv.groups;
   conv.space = three_axes(window_of(node, x, node.out(), Dims(weight.dims.begin() + 2, weight.dims.end())));
-  conv.x_zero = node.integer_in(x_zero, "the zero point", 0);
+  if (node.has(x_zero))
+    conv.x_zero = node.constant(x_zero) ? literal(node.integer_in(x_zero, "the zero point", 0))
+                                        : node.x(x_zero) + "[0]";
   const std::int64_t all = weight.dims[0];
   conv.w_zero = whole_for_channels(node, w_zero, all, "the weights' zero points");
   if (quantized) {
