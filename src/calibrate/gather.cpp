@@ -139,7 +139,7 @@ std::string Gathering::name_of(std::int64_t number) const {
 
 // Of several failures the one of the first sample counts: all before it were handed out, and end.
 void Gathering::failed(std::int64_t number, Error error) {
-  Error named = std::move(error).within(name_of(number));
+  Error named = options_.name_samples ? std::move(error).within(name_of(number)) : std::move(error);
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   turn_came_.notify_all();

@@ -32,6 +32,7 @@ struct GatherOptions {
   bool allow_nan = false;       // NaN and infinity are counted; otherwise they are an error
   // Where a sample comes from, for messages; asked for numbers (from 0) that were handed out last.
   std::function<std::string(std::int64_t number)> sample_name = {};
+  bool name_samples = true;  // errors say in which sample they were
   // Told how many samples are done, each time one is; by one thread at a time.
   std::function<void(std::int64_t done)> progress = {};
   // Given what the model made of each sample; by the thread that ran it.

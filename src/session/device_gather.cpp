@@ -34,7 +34,7 @@ Result<std::vector<ops::Datum>> look(const runtime::Executor& executor, const st
     return std::optional(inputs);
   };
   const auto take = [&](std::vector<ops::Datum> made) { outputs = std::move(made); };
-  auto statistics = TRY(calibrate::gather(executor, watched, once, {.outputs = take}));
+  auto statistics = TRY(calibrate::gather(executor, watched, once, {.name_samples = false, .outputs = take}));
   for (std::size_t i = 0; i < watched.size(); ++i) tensors[watched[i].name] = std::move(statistics[i]);
   return outputs;
 }

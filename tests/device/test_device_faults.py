@@ -241,3 +241,21 @@ def test_sessions_on_many_threads_do_not_disturb_each_other(build, made, model):
     run(program, model, model.parent, 8, 1000 if ALL else 50)
     assert files(model) == {"m.onnx", "m.ranges.json", *(f"q{i}.onnx" for i in range(8))}
     assert len({(model.parent / f"q{i}.onnx").stat().st_size for i in range(8)}) == 1
+
+
+def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_them(program, tmp_path):
+    """Preparation puts functions in place, and so makes values that the model itself does not have."""
+    model = small_model()
+    layer = helper.make_function("local", "Layer", ["i", "w", "v"], ["o"],
+                                 [helper.make_node("Gemm", ["i", "w", "v"], ["inner"]), helper.make_node("Relu", ["inner"], ["o"])],
+                                 [helper.make_opsetid("", 17)])
+    del model.graph.node[:2]
+    model.graph.node.insert(0, helper.make_node("Layer", ["x", "a", "b"], ["r"], domain="local"))
+    model.functions.append(layer)
+    model.opset_import.append(helper.make_opsetid("local", 1))
+    onnx.save(model, tmp_path / "m.onnx")
+    rows, said = steps(program, tmp_path / "m.onnx", "gather", "run", "run", "type:1", "quantize", "reset", "run")
+    assert [row[0] for row in rows] == [OK] * 7, said
+    assert rows[-1][1] == QUANTIZED and abs(rows[-1][3] - rows[1][3]) < 0.1 * abs(rows[1][3])
+    kinds = [node.op_type for node in onnx.load(tmp_path / "m.q.onnx").graph.node]
+    assert kinds.count("QuantizeLinear") >= 2
