@@ -69,7 +69,7 @@ def dtype_named(name: str) -> np.dtype:
     except TypeError:
         pass
     try:
-        import ml_dtypes
+        import ml_dtypes  # type: ignore[import-not-found,unused-ignore]
 
         return np.dtype(getattr(ml_dtypes, name))
     except (ImportError, AttributeError, TypeError):

@@ -30,7 +30,7 @@ def is_array(given: Any) -> bool:
     return hasattr(given, "__array__") or hasattr(given, "__dlpack__") or hasattr(given, "__array_interface__")
 
 
-def _paths(given: Union[str, os.PathLike, Sequence]) -> list[str]:
+def _paths(given: Any) -> list[str]:
     return [os.fspath(one) for one in ([given] if is_path(given) else given)]
 
 

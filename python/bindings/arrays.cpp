@@ -1,6 +1,5 @@
 #include "arrays.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -49,13 +48,13 @@ std::map<std::string, Value> to_values(const nb::dict& given) {
   return values;
 }
 
-nb::object byte_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+ByteArray byte_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   using Held = std::shared_ptr<const void>;
   const nb::capsule keep(new Held(std::move(owner)),
                          [](void* held) noexcept { delete static_cast<Held*>(held); });
   // What the library hands out belongs to the receiver alone.
   auto* data = const_cast<std::byte*>(bytes.data());
-  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {bytes.size()}, keep));
+  return ByteArray(data, {bytes.size()}, keep);
 }
 
 nb::object to_python(const Value& value) {
@@ -65,8 +64,9 @@ nb::object to_python(const Value& value) {
     for (const Value& item : value.items) items.append(to_python(item));
     return items;
   }
-  const nb::object data = value.tensor.type == "string" ? nb::cast(value.strings)
-                                                        : byte_array(value.tensor.bytes, value.tensor.owner);
+  const nb::object data = value.tensor.type == "string"
+                              ? nb::cast(value.strings)
+                              : nb::cast(byte_array(value.tensor.bytes, value.tensor.owner));
   return nb::make_tuple(value.tensor.type, value.tensor.dims, data);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <map>
 #include <span>
@@ -24,7 +25,8 @@ std::map<std::string, Value> to_values(const nb::dict& given);
 // The same in the other direction. The buffer is a numpy array of bytes.
 nb::object to_python(const Value& value);
 
-// Bytes as a numpy array of uint8 that keeps `owner` alive.
-nb::object byte_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+// Bytes as a numpy array that keeps `owner` alive.
+using ByteArray = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+ByteArray byte_array(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
 }  // namespace anybit::python

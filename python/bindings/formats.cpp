@@ -29,7 +29,7 @@ struct Made {
   explicit Made(std::int64_t count)
       : values(std::make_shared<std::vector<T>>(static_cast<std::size_t>(count))) {}
   std::span<T> span() { return *values; }
-  nb::object array() { return byte_array(std::as_bytes(std::span(*values)), values); }
+  ByteArray array() { return byte_array(std::as_bytes(std::span(*values)), values); }
 };
 
 // What groups share. Opaque to Python.
@@ -59,35 +59,35 @@ Shared choose(const TensorFormat& format, nb::handle values) {
   return {take(released([&] { return format.choose(elements<float>(from)); }))};
 }
 
-nb::object quantized(const TensorFormat& format, nb::handle values, const Shared& shared) {
+ByteArray quantized(const TensorFormat& format, nb::handle values, const Shared& shared) {
   const Array from = borrow("float32", {}, values);
   Made<float> to(format.count());
   take(released([&] { return format.quantize(elements<float>(from), shared.words, to.span()); }));
   return to.array();
 }
 
-nb::object encoded(const TensorFormat& format, nb::handle values, const Shared& shared) {
+ByteArray encoded(const TensorFormat& format, nb::handle values, const Shared& shared) {
   const Array from = borrow("float32", {}, values);
   Made<std::uint16_t> to(format.count());
   take(released([&] { return format.encode(elements<float>(from), shared.words, to.span()); }));
   return to.array();
 }
 
-nb::object decoded(const TensorFormat& format, nb::handle codes, const Shared& shared) {
+ByteArray decoded(const TensorFormat& format, nb::handle codes, const Shared& shared) {
   const Array from = borrow("uint16", {}, codes);
   Made<float> to(format.count());
   take(released([&] { return format.decode(elements<std::uint16_t>(from), shared.words, to.span()); }));
   return to.array();
 }
 
-nb::object packed(const TensorFormat& format, nb::handle codes) {
+ByteArray packed(const TensorFormat& format, nb::handle codes) {
   const Array from = borrow("uint16", {}, codes);
   Made<std::uint8_t> to(format.packed_bytes());
   take(released([&] { return format.pack(elements<std::uint16_t>(from), to.span()); }));
   return to.array();
 }
 
-nb::object unpacked(const TensorFormat& format, nb::handle bytes) {
+ByteArray unpacked(const TensorFormat& format, nb::handle bytes) {
   const Array from = borrow("uint8", {}, bytes);
   Made<std::uint16_t> to(format.count());
   take(released([&] { return format.unpack(elements<std::uint8_t>(from), to.span()); }));
