@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "anybit/export.hpp"
+#include "anybit/histogram.hpp"
 #include "anybit/model.hpp"
 #include "anybit/result.hpp"
 #include "anybit/samples.hpp"
@@ -61,6 +62,8 @@ class Ranges {
   ANYBIT_API std::int64_t samples() const noexcept;
   ANYBIT_API const std::string& model_hash() const noexcept;
   ANYBIT_API const std::vector<Tensor>& tensors() const noexcept;  // by name
+  // Of the finite values seen; empty if the ranges have no bins.
+  ANYBIT_API Result<Histogram> histogram(const std::string& tensor) const noexcept;
   ANYBIT_API Result<Range> range(const std::string& tensor, const RangeOptions& options = {}) const noexcept;
 
   struct Content;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "anybit/export.hpp"
+#include "anybit/histogram.hpp"
 #include "anybit/model.hpp"
 #include "anybit/result.hpp"
 
@@ -75,6 +76,7 @@ struct QuantizeOptions {
   bool prepare = true;             // fold constants, batch norms and the like before
   bool requantize = false;         // a model that is quantized already is quantized again, not refused
   bool allow_nan = false;          // NaN and infinity in activations are counted, not an error
+  bool histograms = false;         // the report gets those of activations and weights
   const Ranges* ranges = nullptr;  // of this model, gathered before: no samples are needed
   std::function<void(std::int64_t done)> progress = {};  // samples
 };
@@ -87,6 +89,7 @@ struct QuantizationReport {
     std::string outcome;  // "quantized", "weights only", "dynamic", "moves", "inside", "float"
     std::string what;     // "int8 asym, int8 sym channel"; empty for float
     std::string reason;   // why not, or not more
+    std::vector<std::string> inputs, outputs;  // values; an input that is left out is empty
   };
   struct Tensor {
     std::string name;
@@ -98,6 +101,10 @@ struct QuantizationReport {
     bool fixed = false;    // the operator's own range: nothing had to be seen
     double saturated = 0;  // share of the values seen that lie outside; negative: not known
     std::int64_t samples = 0;
+    std::int64_t levels = 0;            // of the grid; 0: it is found when the model runs
+    float grid_low = 0, grid_high = 0;  // its ends
+    std::vector<std::string> values;    // all that share these parameters; `name` is the first
+    Histogram histogram;                // of what was seen, if QuantizeOptions::histograms
   };
   struct Weight {
     std::string name;
@@ -105,6 +112,10 @@ struct QuantizationReport {
     std::int64_t bytes_before = 0, bytes_after = 0;  // after: with scales and zero points
     double signal_to_noise = 0;                      // dB
     std::int64_t raised = 0;                         // channels whose scale was raised for their bias
+    std::int64_t levels = 0;                         // of its grids, if they are of whole numbers
+    std::int64_t scales = 0;                         // how many it has
+    float scale_low = 0, scale_high = 0;
+    Histogram histogram;  // of the values before, if QuantizeOptions::histograms
   };
   std::string recipe;
   std::vector<Node> nodes;

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "calibrate/histogram.hpp"
 #include "quantize/code_constant.hpp"
 #include "quantize/parameters.hpp"
 
@@ -37,8 +38,8 @@ std::int64_t bytes_of(const Parameters& parameters) {
 class Planner {
  public:
   Planner(const std::map<std::string, const Statistics*>& statistics, ThreadPool& pool,
-          QuantizationReport& report)
-      : statistics_(statistics), pool_(pool), report_(report) {}
+          QuantizationReport& report, bool histograms)
+      : statistics_(statistics), pool_(pool), report_(report), histograms_(histograms) {}
 
   Result<lower::GraphPlan> plan(const GraphNotes& notes) {
     lower::GraphPlan plan;
@@ -77,6 +78,7 @@ class Planner {
     QuantizationReport::Tensor row;
     row.name = cluster.values.front();
     row.spec = to_string(cluster.spec);
+    row.values = cluster.values;
     Parameters parameters;
     if (cluster.fixed) {
       parameters = from_fixed(*cluster.fixed, cluster.spec);
@@ -98,10 +100,15 @@ class Planner {
       row.seen_high = seen.max;
       row.samples = seen.samples;
       row.saturated = calibrate::share_outside(seen, range);
+      if (histograms_) row.histogram = calibrate::histogram(seen);
     }
     if (!parameters.scales.empty()) {
+      const lower::Codes codes = lower::codes_of(parameters.type);
       row.scale = parameters.scales[0];
       row.zero_point = parameters.zero_points[0];
+      row.levels = std::int64_t{codes.high} - codes.low + 1;
+      row.grid_low = row.scale * static_cast<float>(codes.low - row.zero_point);
+      row.grid_high = row.scale * static_cast<float>(codes.high - row.zero_point);
     }
     report_.tensors.push_back(std::move(row));
     return parameters;
@@ -174,12 +181,23 @@ class Planner {
   Result<void> add_coded_constants(const GraphNotes& notes, lower::GraphPlan& plan) {
     for (const CodedConstantNote& note : notes.coded_constants) {
       CodedWeight made = TRY(code_constant(note, pool_.threads()));
-      report_.weights.push_back({note.name, formats::to_string(note.use), bytes_of(*note.tensor), made.bytes,
-                                 made.signal_to_noise, 0});
+      add_weight(note.name, formats::to_string(note.use), *note.tensor, made.bytes, made.signal_to_noise);
       made.constant.compute = note.compute;
       plan.coded_constants.push_back(std::move(made.constant));
     }
     return {};
+  }
+
+  QuantizationReport::Weight& add_weight(std::string name, std::string spec, const graph::Tensor& tensor,
+                                         std::int64_t bytes, double signal_to_noise) {
+    QuantizationReport::Weight& row = report_.weights.emplace_back();
+    row.name = std::move(name);
+    row.spec = std::move(spec);
+    row.bytes_before = bytes_of(tensor);
+    row.bytes_after = bytes;
+    row.signal_to_noise = signal_to_noise;
+    if (histograms_) row.histogram = calibrate::histogram(tensor.data);
+    return row;
   }
 
   Result<lower::Constant> quantized(const ConstantNote& note, const std::vector<double>& least) {
@@ -187,10 +205,15 @@ class Planner {
     if (!note.rows.empty()) seen.dims = note.rows;
     QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_));
     made.codes.dims = note.tensor->dims;
-    report_.weights.push_back({note.name, to_string(note.spec), bytes_of(*note.tensor),
-                               bytes_of(made.codes) + bytes_of(made.parameters),
-                               made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0,
-                               made.raised});
+    QuantizationReport::Weight& row = add_weight(
+        note.name, to_string(note.spec), *note.tensor, bytes_of(made.codes) + bytes_of(made.parameters),
+        made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0);
+    const auto [least_scale, largest_scale] = std::ranges::minmax(made.parameters.scales);
+    row.raised = made.raised;
+    row.levels = std::int64_t{1} << lower::codes_of(made.parameters.type).bits;
+    row.scales = std::ssize(made.parameters.scales);
+    row.scale_low = least_scale;
+    row.scale_high = largest_scale;
     return lower::Constant{note.name, note.places, std::move(made.codes), std::move(made.parameters)};
   }
 
@@ -227,24 +250,25 @@ class Planner {
   const std::map<std::string, const Statistics*>& statistics_;
   ThreadPool& pool_;
   QuantizationReport& report_;
+  bool histograms_;
 };
 
 }  // namespace
 
-std::vector<calibrate::Watched> watched(const Annotation& annotation) {
+std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins) {
   std::map<std::string, bool> names;
   gather_names(annotation.graph, names);
   std::vector<calibrate::Watched> list;
-  for (const auto& [name, bins] : names) list.push_back({name, bins});
+  for (const auto& [name, needed] : names) list.push_back({name, needed || bins});
   return list;
 }
 
 Result<lower::GraphPlan> make_plan(const Annotation& annotation, const std::vector<Statistics>& statistics,
-                                   ThreadPool& pool, QuantizationReport& report) {
+                                   ThreadPool& pool, QuantizationReport& report, bool histograms) {
   std::map<std::string, const Statistics*> by_name;
   const std::vector<calibrate::Watched> names = watched(annotation);
   for (std::size_t i = 0; i < names.size(); ++i) by_name[names[i].name] = &statistics[i];
-  return Planner(by_name, pool, report).plan(annotation.graph);
+  return Planner(by_name, pool, report, histograms).plan(annotation.graph);
 }
 
 }  // namespace anybit::quantizing

@@ -8,12 +8,13 @@
 
 namespace anybit::quantizing {
 
-// What has to be seen while samples run: one entry for each value, at any depth.
-std::vector<calibrate::Watched> watched(const Annotation& annotation);
+// What has to be seen while samples run: one entry for each value, at any depth. `bins`: of all of them.
+std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins = false);
 
-// `statistics` in the order of watched(). The report gets tensors, weights and remarks.
+// `statistics` in the order of watched(). The report gets tensors, weights and remarks; histograms if asked
+// for.
 Result<lower::GraphPlan> make_plan(const Annotation& annotation,
                                    const std::vector<calibrate::Statistics>& statistics, ThreadPool& pool,
-                                   QuantizationReport& report);
+                                   QuantizationReport& report, bool histograms = false);
 
 }  // namespace anybit::quantizing

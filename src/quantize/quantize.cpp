@@ -142,17 +142,28 @@ bool anything(const GraphNotes& notes) {
          std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
 }
 
-void report_nodes(const GraphNotes& notes, QuantizationReport& report) {
-  for (const NodeNote& note : notes.nodes) {
+const Graph& inner_graph(const Graph& graph, const GraphNotes& notes) {
+  const Graph* found = nullptr;
+  std::size_t at = 0;
+  graph::each_graph(graph.nodes[static_cast<std::size_t>(notes.node)], [&](const Graph& one) {
+    if (at++ == notes.which) found = &one;
+  });
+  return *found;
+}
+
+void report_nodes(const GraphNotes& notes, const Graph& graph, QuantizationReport& report) {
+  for (std::size_t i = 0; i < notes.nodes.size(); ++i) {
+    const NodeNote& note = notes.nodes[i];
+    const Node& node = graph.nodes[i];
     if (note.op == "Constant") continue;
     std::string what;
     if (note.outcome == Outcome::quantized || note.outcome == Outcome::dynamic)
       what = to_string(*note.scheme.data_in) + ", " + to_string(*note.scheme.weight);
     if (note.outcome == Outcome::weights_only) what = to_string(*note.scheme.weight);
-    report.nodes.push_back(
-        {notes.place, note.name, note.op, std::string(name_of(note.outcome)), std::move(what), note.reason});
+    report.nodes.push_back({notes.place, note.name, note.op, std::string(name_of(note.outcome)),
+                            std::move(what), note.reason, node.inputs, node.outputs});
   }
-  for (const GraphNotes& inner : notes.inner) report_nodes(inner, report);
+  for (const GraphNotes& inner : notes.inner) report_nodes(inner, inner_graph(graph, inner), report);
 }
 
 class Quantizer {
@@ -176,12 +187,13 @@ class Quantizer {
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     report_.remarks.insert(report_.remarks.end(), annotation.remarks.begin(), annotation.remarks.end());
-    report_nodes(annotation.graph, report_);
+    report_nodes(annotation.graph, *model_->graph, report_);
     if (!anything(annotation.graph)) return nothing();
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     report_.calibrate_seconds = watch_.lap();
-    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_));
+    const lower::GraphPlan plan =
+        TRY(make_plan(annotation, statistics, pool_, report_, settings_.histograms));
     Model result = *model_;
     TRY(write(result, plan));
     if (!plan.coded_values.empty() && plan.coded_values.front().use.format != "binary")
@@ -233,7 +245,8 @@ class Quantizer {
   }
 
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
-    const std::vector<calibrate::Watched> names = watched(annotation);
+    const std::vector<calibrate::Watched> names =
+        watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) return std::vector<calibrate::Statistics>();
     if (settings_.known) return recall(names);
     if (!next_)

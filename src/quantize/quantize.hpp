@@ -18,6 +18,7 @@ struct Settings {
   std::int64_t max_memory = 0;
   bool prepare = true;
   bool requantize = false;
+  bool histograms = false;
   bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
   lower::Functions::Mode functions = lower::Functions::Mode::carried;  // formats that ONNX lacks
   Target target;

@@ -5,6 +5,7 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "calibrate/gather.hpp"
+#include "calibrate/histogram.hpp"
 #include "calibrate/ranges_file.hpp"
 #include "calibrate/table.hpp"
 #include "onnx/content_hash.hpp"
@@ -29,6 +30,15 @@ Ranges::Tensor tensor_of(const std::string& name, const calibrate::Statistics& o
           .average_max = one.average_max.value,
           .has_bins = one.has_bins,
           .first_bad = one.first_bad};
+}
+
+Result<const calibrate::Statistics*> statistics(const calibrate::Ranges& ranges, const std::string& tensor) {
+  const auto found = ranges.tensors.find(tensor);
+  if (found != ranges.tensors.end()) return &found->second;
+  std::vector<std::string_view> names;
+  for (const auto& [name, one] : ranges.tensors) names.push_back(name);
+  return error_at(Code::not_found, {}, fmt::format("there are no ranges of '{}'", shown(tensor)),
+                  did_you_mean(tensor, names));
 }
 
 }  // namespace
@@ -68,23 +78,22 @@ const std::vector<Ranges::Tensor>& Ranges::tensors() const noexcept { return con
 Result<Ranges::Range> Ranges::range(const std::string& tensor, const RangeOptions& options) const noexcept {
   return guarded([&]() -> Result<Range> {
     const calibrate::Descriptor* observer = TRY(calibrate::named(options.observer));
-    const auto found = content_->ranges.tensors.find(tensor);
-    if (found == content_->ranges.tensors.end()) {
-      std::vector<std::string_view> names;
-      for (const Tensor& one : content_->tensors) names.push_back(one.name);
-      return error_at(Code::not_found, {}, fmt::format("there are no ranges of '{}'", shown(tensor)),
-                      did_you_mean(tensor, names));
-    }
+    const calibrate::Statistics& seen = *TRY(statistics(content_->ranges, tensor));
     if (options.levels < 2 || !(options.percentile > 0 && options.percentile <= 100))
       return invalid_argument("a grid has at least 2 levels, and a percentile lies above 0 and up to 100");
-    if (observer->needs_bins && !found->second.has_bins) {
+    if (observer->needs_bins && !seen.has_bins) {
       return invalid_argument(fmt::format("{} needs bins, and these ranges have none", observer->name),
                               "calibrate for that observer");
     }
-    const auto chosen =
-        observer->choose(found->second, {.levels = options.levels, .symmetric = options.symmetric},
-                         {.percentile = options.percentile});
+    const auto chosen = observer->choose(seen, {.levels = options.levels, .symmetric = options.symmetric},
+                                         {.percentile = options.percentile});
     return Range{chosen.low, chosen.high};
+  });
+}
+
+Result<Histogram> Ranges::histogram(const std::string& tensor) const noexcept {
+  return guarded([&]() -> Result<Histogram> {
+    return calibrate::histogram(*TRY(statistics(content_->ranges, tensor)));
   });
 }
 

@@ -102,6 +102,7 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
                                   .max_memory = options.max_memory,
                                   .prepare = options.prepare,
                                   .requantize = options.requantize,
+                                  .histograms = options.histograms,
                                   .qoperator = options.emit == "qoperator",
                                   .functions = options.emit == "portable" ? Mode::carried
                                                : options.emit == "packed" ? Mode::left_out
