@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
         bench-accuracy bench-presets bench-quantize bench-packed lint format check-all fuzz \
-        install wheel clean
+        install web wheel clean
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
@@ -40,6 +40,11 @@ docs:  ## Bring the generated parts of docs/ up to date
 	@.venv/bin/python tests/conformance/backend.py --write
 	@cmake --build --preset release -j $(JOBS) --target c-gen codegen_library
 	@.venv/bin/python tests/codegen/node_cases.py --write
+
+web:  ## Make the report's page, web/report.html, again from web/src
+	@scripts/setup web
+	@cd web && npm run --silent build
+	@cp build/web/index.html web/report.html
 
 test:  ## Run all tests: format, build, unit tests, a sanitizer subset, Python tests
 	@scripts/test $(JOBS)

@@ -10,6 +10,7 @@
 #include "command.hpp"
 #include "options.hpp"
 #include "progress.hpp"
+#include "report_file.hpp"
 #include "sample_options.hpp"
 #include "spelling.hpp"
 #include "table.hpp"
@@ -21,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string model, output;
+  std::string model, output, report;
   std::vector<std::string> merge;
   LoadOptions load;
   ExecutorOptions executor;
@@ -40,7 +41,7 @@ Result<bool> needs_bins(const Options& options) {
   if (!options.observer_given) return true;  // any observer may be asked for later
   std::vector<std::string> names;
   for (const Observer& one : observers()) {
-    if (one.name == options.range.observer) return one.needs_bins;
+    if (one.name == options.range.observer) return one.needs_bins || !options.report.empty();
     names.push_back(one.name);
   }
   std::string hint = did_you_mean(options.range.observer, names);
@@ -48,12 +49,13 @@ Result<bool> needs_bins(const Options& options) {
   return wrong_call(fmt::format("there is no observer '{}'", printable(options.range.observer)), hint);
 }
 
-Result<Ranges> gathered(Options& options) {
+Result<Ranges> gathered(Options& options, std::optional<Model>& model) {
   auto bins = needs_bins(options);
   if (!bins.ok()) return std::move(bins).error();
   if (options.samples.paths.empty()) return wrong_call("there are no samples", "--data PATH");
-  auto model = Model::load(options.model, options.load);
-  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  auto loaded = Model::load(options.model, options.load);
+  if (!loaded.ok()) return in_file(std::move(loaded).error(), options.model);
+  model = std::move(loaded).value();
   auto samples = open_samples(*model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("calibrating", "samples", samples->count());
@@ -145,16 +147,25 @@ Result<void> check(const Options& options) {
   std::error_code ignored;
   if (!options.model.empty() && std::filesystem::equivalent(options.model, options.output, ignored))
     return wrong_call("the ranges would replace the model", "another name for --output");
-  return {};
+  return check_report(options.report, {options.model, options.output});
 }
 
 Result<void> run(Options& options) {
   auto checked = check(options);
   if (!checked.ok()) return checked;
-  auto ranges = options.merge.empty() ? gathered(options) : merged(options);
+  std::optional<Model> model;
+  auto ranges = options.merge.empty() ? gathered(options, model) : merged(options);
   if (!ranges.ok()) return std::move(ranges).error();
   auto saved = ranges->save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
+  if (!options.report.empty()) {
+    const ReportInput input{.command = "calibrate",
+                            .before = {model ? &*model : nullptr, options.model},
+                            .after = {},
+                            .ranges = &*ranges,
+                            .range = options.range};
+    if (auto written = write_report(options.report, input); !written.ok()) return written;
+  }
   auto text = options.json ? json_of(*ranges, options) : text_of(*ranges, options);
   if (!text.ok()) return std::move(text).error();
   fmt::print("{}", *text);
@@ -184,6 +195,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   add_executor_options(app, options->executor);
   app.add_flag("--list", options->list, "Show the range of every value");
   app.add_flag("--json", options->json, "Print everything as JSON");
+  add_report_option(app, options->report);
   add_load_options(app, options->load);
   return [options, observer] {
     options->observer_given = observer->count() > 0;

@@ -10,13 +10,14 @@
 #include "labels.hpp"
 #include "options.hpp"
 #include "progress.hpp"
+#include "report_file.hpp"
 #include "sample_options.hpp"
 
 namespace anybit::cli {
 namespace {
 
 struct Options {
-  std::string reference, other, labels;
+  std::string reference, other, labels, report;
   LoadOptions load;
   SampleArguments samples;
   CompareOptions compare;
@@ -35,7 +36,35 @@ Result<Comparison> compared(const Model& reference, const Model& other, const Sa
   return compare(reference, other, *samples, settings);
 }
 
+// What the values between look like, for the report's histograms.
+Result<Ranges> ranges_of(const Model& model, const Options& options) {
+  auto samples = open_samples(model, options.samples);
+  if (!samples.ok()) return std::move(samples).error();
+  Progress progress("looking at values", "samples", samples->count());
+  CalibrateOptions settings{.threads = options.compare.threads, .allow_nan = true};
+  settings.progress = [&](std::int64_t done) { progress.show(done); };
+  return calibrate_model(model, *samples, settings);
+}
+
+Result<void> report(const Model& reference, const Model& other, const Comparison& comparison,
+                    const ComparedFiles& files, const Options& options) {
+  auto ranges = ranges_of(reference, options);
+  if (!ranges.ok()) return std::move(ranges).error();
+  const int threads = options.compare.threads;
+  return write_report(options.report, {.command = "compare",
+                                       .before = {&reference, options.reference, files.reference_bytes,
+                                                  milliseconds(reference, options.samples, threads)},
+                                       .after = {&other, options.other, files.other_bytes,
+                                                 milliseconds(other, options.samples, threads)},
+                                       .comparison = &comparison,
+                                       .ranges = &*ranges,
+                                       .range = {}});
+}
+
 Result<void> run(const Options& options) {
+  if (auto checked = check_report(options.report, {options.reference, options.other, options.labels});
+      !checked.ok())
+    return checked;
   auto reference = Model::load(options.reference, options.load);
   if (!reference.ok()) return in_file(std::move(reference).error(), options.reference);
   auto other = Model::load(options.other, options.load);
@@ -50,6 +79,9 @@ Result<void> run(const Options& options) {
   auto result = compared(*reference, *other, options.samples, settings);
   if (!result.ok()) return std::move(result).error();
   const ComparedFiles files = compared_files(options.reference, options.other);
+  if (!options.report.empty()) {
+    if (auto written = report(*reference, *other, *result, files, options); !written.ok()) return written;
+  }
   fmt::print("{}",
              options.json ? comparison_json(*result, files) : comparison_text(*result, files, options.rows));
   return {};
@@ -67,6 +99,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--threads", options->compare.threads, "Threads; 0 is one for each core")
       ->check(CLI::Range(0, 1024));
   app.add_flag("--json", options->json, "Print everything as JSON");
+  add_report_option(app, options->report);
   add_load_options(app, options->load);
   return [options] { return run(*options); };
 }

@@ -15,6 +15,7 @@
 #include "options.hpp"
 #include "progress.hpp"
 #include "quantization_text.hpp"
+#include "report_file.hpp"
 #include "sample_options.hpp"
 
 namespace anybit::cli {
@@ -25,7 +26,7 @@ struct Options {
   LoadOptions load;
   QuantizeOptions quantize;
   SampleArguments samples;
-  std::string recipe, ranges, labels;
+  std::string recipe, ranges, labels, report;
   std::string dynamic;  // what --dynamic was given; "true": nothing
   bool weight_only = false, no_prepare = false;
   std::uint64_t seed = 0;
@@ -155,8 +156,16 @@ Result<Comparison> evaluated(const Model& before, const Model& after, const Opti
   return compare(before, after, *samples, settings);
 }
 
+ReportInput::File reported(const Model& model, const std::string& path, std::int64_t bytes,
+                           const Options& options) {
+  return {&model, path, bytes, milliseconds(model, options.samples, options.quantize.threads)};
+}
+
 Result<void> run(const Options& options) {
   if (auto checked = check_output(options); !checked.ok()) return checked;
+  if (auto checked = check_report(options.report, {options.model, options.output, options.ranges});
+      !checked.ok())
+    return checked;
   auto recipe = recipe_of(options);
   if (!recipe.ok()) return std::move(recipe).error();
   auto model = Model::load(options.model, options.load);
@@ -166,18 +175,29 @@ Result<void> run(const Options& options) {
   auto saved = result->model.save(options.output);
   if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
   std::optional<Comparison> comparison;
-  if (options.evaluate || !options.labels.empty()) {
+  const bool shown = !options.report.empty() && !options.samples.paths.empty();
+  if (options.evaluate || !options.labels.empty() || shown) {
     auto compared = evaluated(*model, result->model, options);
     if (!compared.ok()) return std::move(compared).error();
     comparison = std::move(compared).value();
   }
   const ComparedFiles files = compared_files(options.model, options.output);
+  if (!options.report.empty()) {
+    ReportInput input{.command = "quantize",
+                      .before = reported(*model, options.model, files.reference_bytes, options),
+                      .after = reported(result->model, options.output, files.other_bytes, options),
+                      .quantization = &result->report,
+                      .comparison = comparison ? &*comparison : nullptr,
+                      .range = {}};
+    if (auto written = write_report(options.report, input); !written.ok()) return written;
+  }
   if (options.json) {
     fmt::print("{}", quantization_json(result->report, comparison ? &*comparison : nullptr, files));
     return {};
   }
   fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
   if (comparison) fmt::print("\n{}", comparison_text(*comparison, files, 10));
+  if (!options.report.empty()) fmt::print("\nReport  {}\n", options.report);
   return {};
 }
 
@@ -224,8 +244,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--seed", options->seed, "Of random choices; no recipe makes any today");
   app.add_flag("--json", options->json, "Print the report as JSON");
   app.add_flag("-v,--verbose", options->verbose, "Tell what becomes of every node, and why");
+  add_report_option(app, options->report);
   add_load_options(app, options->load);
   return [options] {
+    options->quantize.histograms = !options->report.empty();
     options->quantize.prepare = !options->no_prepare;
     return run(*options);
   };

@@ -8,7 +8,7 @@ import pytest
 from tree import ROOT, text_of, tracked
 
 # Files over 500 lines, each with its reason.
-LONG_FILES = {}
+LONG_FILES = {"web/package-lock.json": "written by npm"}
 LONGEST = 500
 
 # Spelled in parts, so that this file does not break its own rule.

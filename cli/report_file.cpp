@@ -1,0 +1,85 @@
+#include "report_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "text_file.hpp"
+
+namespace anybit::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kLongest = 300;  // milliseconds that a model is run for, once it has run
+
+Result<Sample> first_sample(const Executor& executor, const Model& model, const SampleArguments& arguments) {
+  if (!arguments.paths.empty()) {
+    auto samples = open_samples(model, arguments);
+    if (!samples.ok()) return std::move(samples).error();
+    auto sample = samples->next();
+    if (!sample.ok()) return std::move(sample).error();
+    if (*sample) return **std::move(sample);
+  }
+  Sample made;
+  for (const Port& port : executor.inputs()) {
+    if (!port.required) continue;
+    // Of one pixel, a time would say nothing; of one sample in a batch it does.
+    if (!port.has_rank ||
+        std::find(port.dims.begin() + (port.dims.empty() ? 0 : 1), port.dims.end(), -1) != port.dims.end())
+      return Error{Code::invalid_argument, fmt::format("the size of '{}' is not known", port.name), {}, {}};
+    auto value = random_value(port, {}, 0);
+    if (!value.ok()) return std::move(value).error();
+    made.emplace(port.name, std::move(value).value());
+  }
+  return made;
+}
+
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+void add_report_option(CLI::App& app, std::string& path) {
+  app.add_option("--report", path, "Write what was found as a page to look at: one HTML file")
+      ->type_name("FILE");
+}
+
+Result<void> check_report(const std::string& report, const std::vector<std::string>& others) {
+  for (const std::string& other : others) {
+    std::error_code ignored;
+    if (report.empty() || other.empty()) continue;
+    if (report != other && !std::filesystem::equivalent(report, other, ignored)) continue;
+    return Error{Code::invalid_argument,
+                 fmt::format("the report would replace '{}'", other),
+                 {},
+                 "another name for --report: report.html"};
+  }
+  return {};
+}
+
+double milliseconds(const Model& model, const SampleArguments& samples, int threads) {
+  const auto executor = Executor::make(model, {.threads = threads});
+  if (!executor.ok()) return -1;
+  const auto sample = first_sample(*executor, model, samples);
+  if (!sample.ok() || !executor->run(*sample).ok()) return -1;
+  double best = -1;
+  const auto begin = Clock::now();
+  do {
+    const auto one = Clock::now();
+    if (!executor->run(*sample).ok()) return -1;
+    best = best < 0 ? since(one) : std::min(best, since(one));
+  } while (since(begin) < kLongest);
+  return best;
+}
+
+Result<void> write_report(const std::string& path, const ReportInput& input) {
+  auto page = report_page(input);
+  if (!page.ok()) return std::move(page).error();
+  return write_text(path, *page);
+}
+
+}  // namespace anybit::cli

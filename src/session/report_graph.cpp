@@ -1,0 +1,166 @@
+#include "session/report_graph.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/try.hpp"
+#include "formats/use.hpp"
+#include "graph/attribute.hpp"
+#include "lower/parameters.hpp"
+#include "ops/infer.hpp"
+#include "ops/table.hpp"
+#include "portable/to_operators.hpp"
+
+namespace anybit {
+namespace {
+
+using graph::ElementType;
+using ops::NodeFacts;
+
+constexpr std::string_view kSuffix = "_quantized";  // what writing adds to the name of a constant's codes
+
+class Drawing {
+ public:
+  explicit Drawing(const graph::Graph& graph) {
+    for (const graph::ValueInfo& one : graph.outputs) outputs_.insert(one.name.str());
+  }
+
+  void pass(const NodeFacts& facts, const std::string& place) {
+    const graph::Node& node = *facts.node;
+    const std::string& op = node.op_type.str();
+    if (op == "Constant" || node.inputs.empty() || node.outputs.empty()) {
+      if (op != "Constant") draw(facts, place);
+    } else if (op == "QuantizeLinear") {
+      origins_[node.outputs[0]] = {origin(node.inputs[0]).value, "", false};
+      coded_.insert(node.inputs[0]);
+      note_grid(facts);
+    } else if (op == "DequantizeLinear") {
+      const ops::Value* codes = facts.inputs[0];
+      Origin from = origin(node.inputs[0]);
+      if (codes->constant && from.value.ends_with(kSuffix))
+        from.value.resize(from.value.size() - kSuffix.size());
+      if (outputs_.count(node.outputs[0]) != 0) renamed_[from.value] = node.outputs[0];
+      note(node.outputs[0],
+           {from.value, std::string(graph::name_of(codes->type)), codes->constant != nullptr});
+    } else if (node.domain == "ai.anybit") {
+      const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));
+      note(node.outputs[0], {origin(node.inputs[0]).value, use.ok() ? use->format : "", op == "Decode"});
+    } else {
+      draw(facts, place);
+    }
+  }
+
+  DrawnGraph finish() {
+    const auto coded = [&](const std::string& value) { return coded_.count(value) != 0; };
+    for (QuantizationReport::Node& node : drawn_.nodes) {
+      if (node.outcome == "float" && std::ranges::all_of(node.outputs, coded)) node.outcome = "inside";
+      for (std::string& value : node.inputs) rename(value);
+      for (std::string& value : node.outputs) rename(value);
+    }
+    for (QuantizationReport::Tensor& tensor : drawn_.tensors) {
+      rename(tensor.name);
+      rename(tensor.values.front());
+    }
+    return std::move(drawn_);
+  }
+
+ private:
+  struct Origin {
+    std::string value;   // before its format was changed
+    std::string format;  // empty: its own
+    bool constant = false;
+  };
+
+  void rename(std::string& value) const {
+    if (const auto found = renamed_.find(value); found != renamed_.end()) value = found->second;
+  }
+
+  void note(const std::string& value, Origin from) {
+    if (from.constant) drawn_.weights[value] = {from.value, from.format};
+    origins_[value] = std::move(from);
+  }
+
+  Origin origin(const std::string& value) const {
+    const auto found = origins_.find(value);
+    return found == origins_.end() ? Origin{value, "", false} : found->second;
+  }
+
+  void draw(const NodeFacts& facts, const std::string& place) {
+    const graph::Node& node = *facts.node;
+    QuantizationReport::Node row{place, node.name.str(), node.op_type.str(), "float", "", "", {}, {}};
+    std::string data, weight;
+    for (const std::string& input : node.inputs) {
+      Origin from = origin(input);
+      row.inputs.push_back(from.value);
+      if (!from.format.empty() && from.format != "int32")  // a bias says less than the weight beside it
+        (from.constant ? weight : data) = from.format;
+    }
+    row.outputs = node.outputs;
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+    if (descriptor && !descriptor->quantized.empty()) {
+      row.outcome = "quantized";
+      row.what = facts.inputs.empty() || !facts.inputs[0] ? "" : graph::name_of(facts.inputs[0]->type);
+    } else if (!data.empty()) {
+      row.outcome = "quantized";
+      row.what = weight.empty() ? data : data + ", " + weight;
+    } else if (!weight.empty()) {
+      row.outcome = "weights only";
+      row.what = weight;
+    }
+    drawn_.nodes.push_back(std::move(row));
+  }
+
+  // The grid of a value, where its scale and zero point are constants for the whole of it.
+  void note_grid(const NodeFacts& facts) {
+    const graph::Node& node = *facts.node;
+    const graph::Tensor* scale = facts.inputs.size() > 1 ? facts.inputs[1]->constant : nullptr;
+    const lower::Codes codes = lower::codes_of(facts.outputs[0].type);
+    if (!scale || scale->count() != 1 || scale->type() != ElementType::float32 || codes.bits == 0) return;
+    QuantizationReport::Tensor row;
+    row.name = origin(node.inputs[0]).value;
+    row.values = {row.name};
+    row.spec = graph::name_of(facts.outputs[0].type);
+    row.scale = scale->data.at<float>(0);
+    const bool given = facts.inputs.size() > 2 && !node.inputs[2].empty();
+    const graph::Tensor* zero = given ? facts.inputs[2]->constant : nullptr;
+    if (given && (!zero || !read_zero_point(*zero, codes, row.zero_point))) return;
+    row.levels = std::int64_t{codes.high} - codes.low + 1;
+    row.low = row.grid_low = row.scale * static_cast<float>(codes.low - row.zero_point);
+    row.high = row.grid_high = row.scale * static_cast<float>(codes.high - row.zero_point);
+    row.saturated = -1;
+    drawn_.tensors.push_back(std::move(row));
+  }
+
+  static bool read_zero_point(const graph::Tensor& zero, const lower::Codes& codes, std::int32_t& into) {
+    if (codes.bits == 8) {
+      into = codes.low < 0 ? std::int32_t{zero.data.at<std::int8_t>(0)} : zero.data.at<std::uint8_t>(0);
+    } else if (codes.bits == 16) {
+      into = codes.low < 0 ? std::int32_t{zero.data.at<std::int16_t>(0)} : zero.data.at<std::uint16_t>(0);
+    } else if (codes.bits < 8) {
+      const int bits = zero.data.at<std::uint8_t>(0) & ((1 << codes.bits) - 1);
+      into = codes.low < 0 && bits > codes.high ? bits - (1 << codes.bits) : bits;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::unordered_map<std::string, Origin> origins_;
+  std::unordered_set<std::string> outputs_;               // of the model
+  std::unordered_map<std::string, std::string> renamed_;  // before rounding, to the output it becomes
+  std::unordered_set<std::string> coded_;                 // values that QuantizeLinear takes
+  DrawnGraph drawn_;
+};
+
+}  // namespace
+
+Result<DrawnGraph> drawn_graph(const graph::Model& original) {
+  graph::Model model = original;  // shares its tensors' data
+  portable::to_operators(model);
+  const ops::Inference inference = TRY(ops::infer(model));
+  Drawing drawing(*model.graph);
+  for (const NodeFacts& facts : inference.nodes) drawing.pass(facts, inference.graphs[facts.graph].place);
+  return drawing.finish();
+}
+
+}  // namespace anybit

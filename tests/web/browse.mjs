@@ -1,0 +1,102 @@
+// Opens reports in a real browser, does what each line of standard input asks, and answers with a line of what a reader
+// would see, all in JSON. {"page": PATH, "width"?, "height"?, "scheme"?, "steps": [{"do": NAME, …}]}: each step adds its
+// answer to the list.
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const { chromium } = createRequire(new URL("../../web/package.json", import.meta.url))("playwright-core");
+
+const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.innerText.trim()));
+
+const steps = {
+  tiles: (page) => page.$$eval(".tile", (all) => Object.fromEntries(all.map((one) => {
+    const [title, ...rest] = one.innerText.split("\n").map((line) => line.trim()).filter(Boolean);
+    return [title, rest.join(" ")];
+  }))),
+  // From key stroke to the node's panel.
+  search: async (page, { text }) => {
+    const begin = Date.now();
+    await page.keyboard.press("/");
+    await page.keyboard.type(text);
+    const found = await texts(page, "#found li[role=option]");
+    const said = await page.innerText("#found li:last-child");
+    await page.keyboard.press("Enter");
+    if (found.length > 0) await page.waitForSelector(".details");
+    return { found, said, ms: Date.now() - begin };
+  },
+  details: (page) => page.$eval(".details", (one) => ({
+    op: one.querySelector("h2").innerText,
+    name: one.querySelector("header p").innerText,
+    noise: one.querySelector("[data-noise]")?.dataset.noise,
+    plots: one.querySelectorAll(".plot canvas").length,
+    text: one.innerText,
+  })),
+  tab: async (page, { name }) => { await page.click(`#tab-${name}`); return texts(page, "#panel h3"); },
+  rows: (page, { selector }) => texts(page, selector),
+  click: async (page, { selector }) => { await page.click(selector); return null; },
+  press: async (page, { key }) => { await page.keyboard.press(key); return null; },
+  focus: async (page, { selector }) => { await page.focus(selector); return null; },
+  open: async (page, { file }) => {
+    await page.setInputFiles("input[type=file]", file);
+    await page.waitForSelector("table.runs, .error");
+    return texts(page, "table.runs tbody tr, .error");
+  },
+  // A click into the middle of the drawing's first node that is on the screen.
+  clickGraph: async (page, { x, y }) => { await page.locator(".canvas canvas").click({ position: { x, y } }); return null; },
+  selected: (page) => texts(page, "[role=option][aria-selected=true]"),
+  active: (page) => page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName),
+  theme: (page) => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]),
+  overflow: (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+  drawn: (page) => page.evaluate(() => performance.getEntriesByName("anybit-drawn")[0].startTime),
+  inked: (page) => page.$eval(".canvas canvas", (canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const colors = new Set();
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) colors.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    return colors.size;
+  }),
+  // Frames while the drawing is dragged about: the longest, in milliseconds.
+  drag: async (page) => {
+    const box = await page.locator(".canvas canvas").boundingBox();
+    await page.evaluate(() => {
+      globalThis.frames_seen = [];
+      const tick = (now) => { globalThis.frames_seen.push(now); requestAnimationFrame(tick); };
+      requestAnimationFrame(tick);
+    });
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down();
+    for (let i = 1; i <= 20; i += 1) await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2 - 12 * i);
+    await page.mouse.up();
+    return page.evaluate(() => Math.max(...globalThis.frames_seen.slice(1).map((now, i) => now - globalThis.frames_seen[i])));
+  },
+  wait: async (page, { ms }) => { await page.waitForTimeout(ms); return null; },
+  picture: async (page, { path }) => { await page.screenshot({ path }); return path; },
+};
+
+async function look(browser, task) {
+  const page = await browser.newPage({
+    viewport: { width: task.width ?? 1280, height: task.height ?? 860 }, colorScheme: task.scheme ?? "light",
+  });
+  try {
+    const errors = [];
+    const requests = [];
+    page.on("pageerror", (error) => errors.push(error.message));
+    page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()); });
+    page.on("request", (request) => { if (!/^(data|blob):/.test(request.url())) requests.push(request.url()); });
+    await page.goto(pathToFileURL(task.page).href);
+    await page.waitForFunction(() => performance.getEntriesByName("anybit-drawn").length > 0 || !document.querySelector(".tiles"));
+    const answers = [];
+    for (const step of task.steps) answers.push(await steps[step.do](page, step));
+    const others = requests.filter((url) => fileURLToPath(url) !== task.page);
+    return { answers, errors, others };
+  } finally {
+    await page.close();
+  }
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+for await (const line of createInterface({ input: process.stdin })) {
+  const answer = await look(browser, JSON.parse(line)).catch((error) => ({ failed: String(error) }));
+  console.log(JSON.stringify(answer));
+}
+await browser.close();

@@ -1,0 +1,190 @@
+// What the engine puts into the page (src/session/report_json.cpp), and how its parts belong together.
+
+export interface Histogram {
+  low: number;
+  high: number;
+  counts: number[];
+}
+
+export interface ModelFile {
+  file: string;
+  bytes: number;
+  ms?: number;
+  parameters: { type: string; tensors: number; elements: number; bytes: number }[];
+}
+
+export interface GraphNode {
+  name: string;
+  op: string;
+  in: string[];
+  out: string[];
+  outcome?: string;
+  graph?: string;
+  to?: string;
+  reason?: string;
+}
+
+export interface Tensor {
+  name: string;
+  to?: string;
+  values?: string[];
+  low?: number;
+  high?: number;
+  seen_low?: number;
+  seen_high?: number;
+  samples?: number;
+  fixed?: boolean;
+  scale?: number;
+  zero_point?: number;
+  levels?: number;
+  grid_low?: number;
+  grid_high?: number;
+  saturated?: number;
+  histogram?: Histogram;
+}
+
+export interface Weight {
+  name: string;
+  bytes_before: number;
+  to?: string;
+  bytes_after?: number;
+  signal_to_noise_db?: number;
+  raised?: number;
+  levels?: number;
+  scales?: number;
+  scale_low?: number;
+  scale_high?: number;
+  histogram?: Histogram;
+}
+
+export interface Difference {
+  name: string;
+  op: string;
+  signal_to_noise_db: number;
+  cosine: number;
+  largest_error: number;
+  largest_value: number;
+}
+
+interface Right {
+  top1: number;
+  top5: number;
+}
+
+export interface Comparison {
+  samples: number;
+  rows: number;
+  agreed: number;
+  labelled?: number;
+  before?: Right;
+  after?: Right;
+  outputs: Difference[];
+  layers: Difference[];
+}
+
+export interface Document {
+  version: number;
+  anybit: string;
+  command: "quantize" | "compare" | "calibrate";
+  before?: ModelFile;
+  after?: ModelFile;
+  recipe?: string;
+  observer?: string;
+  samples?: number;
+  remarks?: string[];
+  inputs?: string[];
+  outputs?: string[];
+  nodes: GraphNode[];
+  tensors: Tensor[];
+  weights?: Weight[];
+  comparison?: Comparison;
+}
+
+// A document with everything that is looked up by name.
+export class Report {
+  readonly layers: Difference[];
+  readonly weights: Weight[];
+  readonly maker = new Map<string, number>();
+  readonly users = new Map<string, number[]>();
+  private readonly layerOf = new Map<string, Difference>();
+  private readonly tensorOf = new Map<string, Tensor>();
+  private readonly weightOf = new Map<string, Weight>();
+  private readonly drops = new Map<string, number>();
+
+  constructor(readonly data: Document) {
+    this.layers = data.comparison?.layers ?? [];
+    this.weights = data.weights ?? [];
+    for (const layer of [...this.layers, ...(data.comparison?.outputs ?? [])])
+      this.layerOf.set(layer.name, layer);
+    for (const tensor of data.tensors)
+      for (const name of tensor.values ?? [tensor.name]) this.tensorOf.set(name, tensor);
+    for (const weight of this.weights) this.weightOf.set(weight.name, weight);
+    data.nodes.forEach((node, index) => {
+      for (const value of node.out) this.maker.set(value, index);
+      for (const value of new Set(node.in)) {
+        const list = this.users.get(value);
+        if (list) list.push(index);
+        else this.users.set(value, [index]);
+      }
+    });
+    this.findDrops();
+  }
+
+  layer(value: string): Difference | undefined {
+    return this.layerOf.get(value);
+  }
+  tensor(value: string): Tensor | undefined {
+    return this.tensorOf.get(value);
+  }
+  weight(value: string): Weight | undefined {
+    return this.weightOf.get(value);
+  }
+
+  // The worst signal to noise of what a node makes.
+  noise(node: GraphNode): number | undefined {
+    const all = node.out
+      .map((value) => this.layerOf.get(value)?.signal_to_noise_db)
+      .filter((x) => x !== undefined);
+    return all.length ? Math.min(...all) : undefined;
+  }
+
+  // How many dB a value has less than the worst of what it is made from: the harm done by its node itself.
+  drop(value: string): number | undefined {
+    return this.drops.get(value);
+  }
+
+  title(): string {
+    const path = this.data.before?.file ?? this.data.after?.file ?? "";
+    return path.split(/[\\/]/).pop() || "merged ranges";
+  }
+
+  private findDrops(): void {
+    const reaching = new Map<string, number>(); // dB on the way here, through values that were not compared
+    for (const name of this.data.inputs ?? []) reaching.set(name, EXACT);
+    for (const node of this.data.nodes) {
+      let worst = EXACT;
+      for (const value of node.in) worst = Math.min(worst, reaching.get(value) ?? EXACT);
+      for (const value of node.out) {
+        const own = this.layerOf.get(value)?.signal_to_noise_db;
+        if (own !== undefined) this.drops.set(value, Math.max(0, Math.min(worst, CLEAN) - own));
+        reaching.set(value, own ?? worst);
+      }
+    }
+  }
+}
+
+export const EXACT = 200; // dB: no difference at all
+export const CLEAN = 60; // dB: better than this is no better, when it comes to harm
+
+export function parse(text: string): Report {
+  const data = JSON.parse(text) as Partial<Document>;
+  if (data.version !== 1 || !Array.isArray(data.nodes) || !Array.isArray(data.tensors))
+    throw new Error("this is no report of anybit, or one of another version");
+  return new Report(data as Document);
+}
+
+// The text of a file that somebody opened: a report's page, or the JSON in it.
+export function parseFile(text: string): Report {
+  const inside = /<script id="anybit-report" type="application\/json">([^<]*)<\/script>/.exec(text);
+  return parse(inside?.[1] ?? text);
+}

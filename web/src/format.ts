@@ -1,0 +1,48 @@
+// Numbers as a person reads them. A missing one is a dash.
+import { EXACT } from "./data";
+
+export const DASH = "–";
+
+export function bytes(count: number | undefined): string {
+  if (count === undefined) return DASH;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  let value = count;
+  while (value >= 1024 && unit + 1 < units.length) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(value < 10 ? 2 : 1)} ${units[unit]}`;
+}
+
+export function decibels(value: number | undefined): string {
+  if (value === undefined) return DASH;
+  return value >= EXACT ? "exact" : `${value.toFixed(1)} dB`;
+}
+
+export function milliseconds(value: number | undefined): string {
+  if (value === undefined) return DASH;
+  if (value < 1) return `${(value * 1000).toFixed(0)} µs`;
+  return value < 1000 ? `${value.toFixed(value < 10 ? 2 : 1)} ms` : `${(value / 1000).toFixed(2)} s`;
+}
+
+export function percent(part: number, whole: number, digits = 2): string {
+  return whole > 0 ? `${((100 * part) / whole).toFixed(digits)} %` : DASH;
+}
+
+export function share(value: number | undefined): string {
+  if (value === undefined) return DASH;
+  if (value === 0) return "none";
+  return value < 0.0001 ? `${(value * 1e6).toPrecision(2)} ppm` : `${(value * 100).toPrecision(2)} %`;
+}
+
+// Three or four digits that matter, never a long tail.
+export function real(value: number | undefined): string {
+  if (value === undefined) return DASH;
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  return size >= 1e5 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+}
+
+export const count = (value: number): string => value.toLocaleString("en");
+export const times = (ratio: number): string => `${ratio.toFixed(ratio < 10 ? 2 : 1)} ×`;

@@ -1,0 +1,118 @@
+// The layers by what they lose: where along the network, and which most.
+import { useMemo, useState } from "preact/hooks";
+import { errorColor } from "./colors";
+import { EXACT, type Difference, type Report } from "./data";
+import { DASH, decibels, real } from "./format";
+import { List } from "./list";
+import { NoisePlot } from "./plots";
+
+interface Props {
+  report: Report;
+  other: Report | undefined;
+  selected: string | undefined; // a value
+  theme: string;
+  onSelect: (value: string) => void;
+}
+
+type Order = "noise" | "drop" | "run";
+
+export function Layers({ report, other, selected, theme, onSelect }: Props) {
+  const [order, setOrder] = useState<Order>("noise");
+  const rows = useMemo(() => {
+    const list = [...report.layers];
+    if (order === "noise") list.sort((a, b) => a.signal_to_noise_db - b.signal_to_noise_db);
+    if (order === "drop") list.sort((a, b) => (report.drop(b.name) ?? 0) - (report.drop(a.name) ?? 0));
+    return list;
+  }, [report, order]);
+  if (report.layers.length === 0) return <NoLayers report={report} />;
+  return (
+    <div class="layers">
+      <NoisePlot
+        layers={report.layers}
+        other={other?.layers}
+        selected={selected}
+        theme={theme}
+        onPick={onSelect}
+      />
+      <div class="toolbar">
+        <div class="choices" role="group" aria-label="Sort by">
+          <button
+            aria-pressed={order === "noise"}
+            title="The lowest signal to noise first"
+            onClick={() => setOrder("noise")}
+          >
+            Loses most
+          </button>
+          <button
+            aria-pressed={order === "drop"}
+            title="Those that add most noise to what reaches them first"
+            onClick={() => setOrder("drop")}
+          >
+            Adds most
+          </button>
+          <button aria-pressed={order === "run"} onClick={() => setOrder("run")}>
+            As it runs
+          </button>
+        </div>
+        <span class="dim">{report.layers.length.toLocaleString("en")} values that both models have</span>
+      </div>
+      <div class="head layer" aria-hidden="true">
+        <span>value</span>
+        <span>made by</span>
+        <span>dB</span>
+        <span>{other ? "other run" : "adds"}</span>
+        <span>largest error</span>
+      </div>
+      <List
+        label="layers"
+        rows={rows}
+        rowHeight={30}
+        selected={rows.findIndex((row) => row.name === selected)}
+        onSelect={(row) => onSelect(row.name)}
+        render={(row) => <LayerRow row={row} report={report} other={other} />}
+      />
+    </div>
+  );
+}
+
+function LayerRow({ row, report, other }: { row: Difference; report: Report; other: Report | undefined }) {
+  const drop = report.drop(row.name);
+  const added = drop === undefined ? DASH : drop < 0.05 ? "" : `−${drop.toFixed(1)}`;
+  const dB = row.signal_to_noise_db;
+  return (
+    <div
+      class="layer"
+      title={`${row.name}\ncosine ${row.cosine.toFixed(6)}, largest value ${real(row.largest_value)}`}
+    >
+      <i
+        class="bar"
+        style={{ width: `${100 * Math.max(0, Math.min(1, dB / 60))}%`, background: `var(${errorColor(dB)})` }}
+      />
+      <span class="name">{row.name}</span>
+      <span class="dim">{row.op}</span>
+      <span class="number">{dB >= EXACT ? "exact" : dB.toFixed(1)}</span>
+      <span class="number dim">
+        {other ? decibels(other.layer(row.name)?.signal_to_noise_db).replace(" dB", "") : added}
+      </span>
+      <span class="number dim">{real(row.largest_error)}</span>
+    </div>
+  );
+}
+
+function NoLayers({ report }: { report: Report }) {
+  const after = report.data.after?.file ?? "QUANTIZED.onnx";
+  const before = report.data.before?.file ?? "FLOAT.onnx";
+  return (
+    <div class="empty">
+      <h3>No layers were compared</h3>
+      <p>Signal to noise needs samples to run both models on:</p>
+      <pre>
+        anybit compare {before} {after} --data SAMPLES --report report.html
+      </pre>
+      <p class="dim">
+        or <code>anybit quantize … --calib SAMPLES --report report.html</code>, which calibrates with them,
+        too.
+      </p>
+    </div>
+  );
+}

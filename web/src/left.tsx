@@ -1,0 +1,86 @@
+// The nodes that stay in float, and why: each reason with its nodes.
+import { useMemo } from "preact/hooks";
+import type { GraphNode, Report } from "./data";
+import { List } from "./list";
+
+type Row = { reason: string; count: number } | { node: GraphNode; index: number };
+
+export function Left({
+  report,
+  selected,
+  query,
+  onSelect,
+}: {
+  report: Report;
+  selected: number | undefined;
+  query: string;
+  onSelect: (node: number) => void;
+}) {
+  const { rows, total } = useMemo(() => {
+    const reasons = new Map<string, { node: GraphNode; index: number }[]>();
+    const wanted = query.toLowerCase();
+    let all = 0;
+    report.data.nodes.forEach((node, index) => {
+      if (
+        node.outcome !== "float" ||
+        !`${node.name} ${node.op} ${node.reason ?? ""}`.toLowerCase().includes(wanted)
+      )
+        return;
+      const reason = node.reason ?? "in float in the file";
+      reasons.set(reason, [...(reasons.get(reason) ?? []), { node, index }]);
+      all += 1;
+    });
+    const list: Row[] = [];
+    for (const [reason, nodes] of [...reasons].sort((a, b) => b[1].length - a[1].length)) {
+      list.push({ reason, count: nodes.length });
+      list.push(...nodes);
+    }
+    return { rows: list, total: all };
+  }, [report, query]);
+  if (!report.data.after)
+    return (
+      <div class="empty">
+        <h3>Nothing was quantized yet</h3>
+        <p>
+          Calibration finds ranges alone. <code>anybit quantize … --report</code> tells of every node what
+          became of it.
+        </p>
+      </div>
+    );
+  if (total === 0)
+    return (
+      <div class="empty">
+        <h3>{query ? "No node in float matches the search" : "No node is left in float"}</h3>
+      </div>
+    );
+  return (
+    <div class="layers">
+      <p class="dim">
+        {total.toLocaleString("en")} of {report.data.nodes.length.toLocaleString("en")} nodes stay in float.
+      </p>
+      <List
+        label="left"
+        rows={rows}
+        rowHeight={30}
+        selected={rows.findIndex((row) => "node" in row && row.index === selected)}
+        onSelect={(row) => {
+          if ("node" in row) onSelect(row.index);
+        }}
+        render={(row) =>
+          "node" in row ? (
+            <div class="leftrow">
+              <span class="op">{row.node.op}</span>
+              <span class="name" title={row.node.name}>
+                {row.node.name || row.node.out[0]}
+              </span>
+            </div>
+          ) : (
+            <div class="reason">
+              <b>{row.reason}</b> <span class="dim">{row.count.toLocaleString("en")}</span>
+            </div>
+          )
+        }
+      />
+    </div>
+  );
+}

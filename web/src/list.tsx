@@ -1,0 +1,85 @@
+// A long list of which only what is in view is in the page. Arrows, Home, End and PageUp/Down move through it.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+interface Props<Row> {
+  label: string;
+  rows: Row[];
+  rowHeight: number;
+  selected: number; // -1: none
+  render: (row: Row, index: number) => ComponentChildren;
+  onSelect: (row: Row, index: number) => void;
+}
+
+const BEYOND = 6; // rows kept ready above and below
+
+export function List<Row>({ label, rows, rowHeight, selected, render, onSelect }: Props<Row>) {
+  const place = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const element = place.current!;
+    const watch = new ResizeObserver(() => setHeight(element.clientHeight));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => {
+    const element = place.current!;
+    if (selected < 0) return;
+    const y = selected * rowHeight;
+    if (y < element.scrollTop || y + rowHeight > element.scrollTop + element.clientHeight)
+      element.scrollTop = y - element.clientHeight / 2;
+  }, [selected, rows]);
+
+  const first = Math.max(0, Math.floor(top / rowHeight) - BEYOND);
+  const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + BEYOND);
+  const key = (event: KeyboardEvent): void => {
+    const page = Math.max(1, Math.floor(height / rowHeight) - 1);
+    const steps: Record<string, number> = {
+      ArrowDown: selected + 1,
+      ArrowUp: selected < 0 ? 0 : selected - 1,
+      Home: 0,
+      End: rows.length - 1,
+      PageDown: selected + page,
+      PageUp: selected - page,
+    };
+    const wanted = steps[event.key];
+    if (wanted === undefined || rows.length === 0) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(rows.length - 1, wanted));
+    onSelect(rows[next]!, next);
+  };
+  return (
+    <div
+      class="list"
+      ref={place}
+      tabIndex={0}
+      role="listbox"
+      aria-label={label}
+      onKeyDown={key}
+      aria-activedescendant={selected >= 0 ? `${label}-${selected}` : undefined}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
+      <div style={{ height: `${rows.length * rowHeight}px`, position: "relative" }}>
+        {rows.slice(first, last).map((row, i) => {
+          const index = first + i;
+          return (
+            <div
+              key={index}
+              id={`${label}-${index}`}
+              role="option"
+              aria-selected={index === selected}
+              aria-setsize={rows.length}
+              aria-posinset={index + 1}
+              class="row"
+              style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+              onClick={() => onSelect(row, index)}
+            >
+              {render(row, index)}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,15 @@
+// Reads the data that lies in the page, and shows it.
+import { render } from "preact";
+import { App } from "./app";
+import { parse } from "./data";
+import "./views.css";
+import "./style.css";
+
+const place = document.getElementById("app")!;
+try {
+  const report = parse(document.getElementById("anybit-report")!.textContent ?? "");
+  document.title = `${report.title()} · anybit report`;
+  render(<App report={report} />, place);
+} catch (error) {
+  place.textContent = `This report cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+}

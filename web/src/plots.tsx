@@ -1,0 +1,259 @@
+// The plots, by uPlot: the histogram of a tensor with its grid, and the signal to noise along the network.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { cssColor } from "./colors";
+import type { Difference, Histogram } from "./data";
+import { real } from "./format";
+
+function usePlot(make: (width: number) => uPlot | undefined, inputs: unknown[]) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = place.current!;
+    const plot = make(element.clientWidth);
+    if (!plot) return undefined;
+    element.appendChild(plot.root);
+    const watch = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: plot.height }));
+    watch.observe(element);
+    return () => {
+      watch.disconnect();
+      plot.destroy();
+      plot.root.remove();
+    };
+  }, inputs);
+  return place;
+}
+
+const FONT = "11px system-ui, sans-serif";
+const axis = (): Partial<uPlot.Axis> => ({
+  stroke: cssColor("--dim"),
+  grid: { stroke: cssColor("--line"), width: 1 },
+  ticks: { show: false },
+  font: FONT,
+  labelFont: FONT,
+});
+
+export interface Grid {
+  low: number;
+  high: number;
+  levels: number;
+}
+
+interface HistogramProps {
+  histogram: Histogram;
+  low?: number | undefined; // the range that was chosen
+  high?: number | undefined;
+  grid?: Grid | undefined;
+  logarithmic: boolean;
+  theme: string;
+}
+
+// Counts are shown by their logarithm, or as they are; zero stays zero in both.
+export function HistogramPlot({ histogram, low, high, grid, logarithmic, theme }: HistogramProps) {
+  const place = usePlot(
+    (width) => {
+      const { counts } = histogram;
+      const step = (histogram.high - histogram.low) / counts.length;
+      const x = counts.map((_, i) => histogram.low + (i + 0.5) * step);
+      const y = counts.map((count) => (logarithmic ? Math.log10(1 + count) : count));
+      const from = Math.min(histogram.low, low ?? histogram.low, grid?.low ?? histogram.low);
+      const to = Math.max(histogram.high, high ?? histogram.high, grid?.high ?? histogram.high);
+      const margin = (to - from || 1) * 0.02;
+      const back = (plot: uPlot): void => drawOutside(plot, histogram, low, high);
+      const front = (plot: uPlot): void => {
+        drawGrid(plot, grid);
+        drawEnds(plot, low, high);
+      };
+      return new uPlot(
+        {
+          width,
+          height: 220,
+          padding: [10, 12, 0, 0],
+          legend: { show: false },
+          cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+          scales: {
+            x: { time: false, range: [from - margin, to + margin] },
+            y: { range: (_, __, top) => [0, top * 1.05 || 1] },
+          },
+          axes: [
+            { ...axis(), size: 28, values: (_, ticks) => ticks.map(real) },
+            { ...axis(), size: 56, values: (_, ticks) => ticks.map((tick) => countLabel(tick, logarithmic)) },
+          ],
+          series: [
+            {},
+            {
+              paths: uPlot.paths.bars!({ size: [1, Infinity], gap: counts.length > 100 ? 0 : 1 }),
+              fill: cssColor("--bar"),
+              width: 0,
+              points: { show: false },
+            },
+          ],
+          hooks: {
+            drawClear: [back],
+            draw: [front],
+            setCursor: [
+              (plot) =>
+                tell(
+                  plot,
+                  (i) =>
+                    `${real(x[i]! - step / 2)} to ${real(x[i]! + step / 2)}: ${(counts[i] ?? 0).toLocaleString("en")}`,
+                ),
+            ],
+          },
+        },
+        [x, y],
+        document.createElement("div"),
+      );
+    },
+    [histogram, low, high, grid?.low, grid?.high, grid?.levels, logarithmic, theme],
+  );
+  return <div class="plot" ref={place} />;
+}
+
+function countLabel(tick: number, logarithmic: boolean): string {
+  const value = logarithmic ? 10 ** tick - (tick === 0 ? 1 : 0) : tick;
+  if (logarithmic && tick % 1 !== 0) return "";
+  return value >= 1e9
+    ? `${value / 1e9}G`
+    : value >= 1e6
+      ? `${value / 1e6}M`
+      : value >= 1e3
+        ? `${value / 1e3}k`
+        : String(value);
+}
+
+function tell(plot: uPlot, text: (index: number) => string): void {
+  const index = plot.cursor.idx;
+  let note = plot.root.querySelector<HTMLElement>(".note");
+  if (!note) {
+    note = document.createElement("div");
+    note.className = "note";
+    plot.root.appendChild(note);
+  }
+  note.textContent = index === null || index === undefined ? "" : text(index);
+}
+
+// Where values lie outside of the range, they are cut off: a red ground.
+function drawOutside(plot: uPlot, seen: Histogram, low: number | undefined, high: number | undefined): void {
+  if (low === undefined || high === undefined) return;
+  const { ctx } = plot;
+  const { top, height } = plot.bbox;
+  const at = (value: number): number => plot.valToPos(value, "x", true);
+  ctx.save();
+  ctx.fillStyle = cssColor("--clip");
+  if (seen.low < low) ctx.fillRect(at(seen.low), top, at(low) - at(seen.low), height);
+  if (seen.high > high) ctx.fillRect(at(high), top, at(seen.high) - at(high), height);
+  ctx.restore();
+}
+
+function drawEnds(plot: uPlot, low: number | undefined, high: number | undefined): void {
+  const { ctx } = plot;
+  const { top, height } = plot.bbox;
+  ctx.save();
+  ctx.strokeStyle = cssColor("--accent");
+  ctx.lineWidth = 2;
+  for (const end of [low, high]) {
+    if (end === undefined) continue;
+    const x = plot.valToPos(end, "x", true);
+    ctx.beginPath();
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, top + height);
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+// A tick for every value of the grid, where they can be told apart; a band where not.
+function drawGrid(plot: uPlot, grid: Grid | undefined): void {
+  if (!grid || grid.levels < 2) return;
+  const { ctx } = plot;
+  const bottom = plot.bbox.top + plot.bbox.height;
+  const from = plot.valToPos(grid.low, "x", true);
+  const to = plot.valToPos(grid.high, "x", true);
+  const step = (to - from) / (grid.levels - 1);
+  ctx.save();
+  ctx.fillStyle = cssColor("--accent");
+  if (step >= 3)
+    for (let i = 0; i < grid.levels; i += 1) ctx.fillRect(from + i * step - 0.5, bottom - 9, 1, 9);
+  else {
+    ctx.globalAlpha = 0.55;
+    ctx.fillRect(from, bottom - 5, to - from, 5);
+  }
+  ctx.restore();
+}
+
+interface NoiseProps {
+  layers: Difference[];
+  other: Difference[] | undefined; // the same of a second run
+  selected: string | undefined;
+  theme: string;
+  onPick: (name: string) => void;
+}
+
+export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps) {
+  const place = usePlot(
+    (width) => {
+      if (layers.length === 0) return undefined;
+      const shown = (value: number | undefined): number | null =>
+        value === undefined ? null : Math.min(value, 100);
+      const second = new Map(other?.map((layer) => [layer.name, layer.signal_to_noise_db]));
+      const series: uPlot.Series[] = [
+        {},
+        { stroke: cssColor("--series-0"), width: 1.5, points: { show: layers.length < 80, size: 5 } },
+      ];
+      const data: uPlot.AlignedData = [
+        layers.map((_, i) => i),
+        layers.map((layer) => shown(layer.signal_to_noise_db)),
+      ];
+      if (other) {
+        series.push({ stroke: cssColor("--series-1"), width: 1.5, dash: [5, 3], points: { show: false } });
+        data.push(layers.map((layer) => shown(second.get(layer.name))));
+      }
+      const mark = layers.findIndex((layer) => layer.name === selected);
+      const plot = new uPlot(
+        {
+          width,
+          height: 200,
+          padding: [10, 12, 0, 0],
+          legend: { show: false },
+          cursor: { y: false, drag: { x: false, y: false } },
+          scales: {
+            x: { time: false },
+            y: { range: (_, low, high) => [Math.min(0, low), Math.max(40, high) * 1.05] },
+          },
+          axes: [
+            {
+              ...axis(),
+              size: 28,
+              label: "layers, in the order they run",
+              labelSize: 16,
+              values: (_, ticks) => ticks.map((t) => (t % 1 ? "" : String(t))),
+            },
+            { ...axis(), label: "dB", labelSize: 16, size: 38 },
+          ],
+          series,
+          hooks: {
+            draw: [
+              (one) => {
+                if (mark >= 0) drawEnds(one, mark, undefined);
+              },
+            ],
+            setCursor: [
+              (one) =>
+                tell(one, (i) => `${layers[i]?.name ?? ""}: ${layers[i]?.signal_to_noise_db.toFixed(1)} dB`),
+            ],
+          },
+        },
+        data,
+        document.createElement("div"),
+      );
+      plot.over.addEventListener("click", () => {
+        const i = plot.cursor.idx;
+        if (i !== null && i !== undefined && layers[i]) onPick(layers[i].name);
+      });
+      return plot;
+    },
+    [layers, other, selected, theme],
+  );
+  return <div class="plot" ref={place} />;
+}

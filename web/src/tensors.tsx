@@ -1,0 +1,262 @@
+// Every tensor with its histogram: the range that was chosen, what lies outside, the grid.
+import { useMemo, useState } from "preact/hooks";
+import type { Report, Tensor, Weight } from "./data";
+import { bytes, decibels, real, share } from "./format";
+import { List } from "./list";
+import { HistogramPlot, type Grid } from "./plots";
+
+type Entry = { name: string; tensor: Tensor } | { name: string; weight: Weight };
+type Kind = "all" | "activations" | "weights";
+
+interface Props {
+  report: Report;
+  selected: string | undefined;
+  query: string;
+  theme: string;
+  onSelect: (name: string) => void;
+}
+
+function clipped(entry: Entry): number {
+  return "tensor" in entry ? (entry.tensor.saturated ?? 0) : 0;
+}
+
+export function Tensors({ report, selected, query, theme, onSelect }: Props) {
+  const [kind, setKind] = useState<Kind>("all");
+  const [worst, setWorst] = useState(false);
+  const entries = useMemo(() => {
+    const list: Entry[] = [];
+    if (kind !== "weights")
+      for (const tensor of report.data.tensors) list.push({ name: tensor.name, tensor });
+    if (kind !== "activations") for (const weight of report.weights) list.push({ name: weight.name, weight });
+    const wanted = query.toLowerCase();
+    const found = list.filter((entry) => entry.name.toLowerCase().includes(wanted));
+    return worst ? found.sort((a, b) => clipped(b) - clipped(a)) : found;
+  }, [report, kind, worst, query]);
+  const at = entries.findIndex(
+    (entry) =>
+      entry.name === selected || ("tensor" in entry && entry.tensor.values?.includes(selected ?? "")),
+  );
+  const shown = entries[at >= 0 ? at : 0];
+  if (report.data.tensors.length + report.weights.length === 0)
+    return (
+      <div class="empty">
+        <h3>No tensor was quantized</h3>
+        <p>There are no ranges and no weights to show.</p>
+      </div>
+    );
+  return (
+    <div class="split">
+      <div class="column">
+        <div class="toolbar">
+          <div class="choices" role="group" aria-label="Which tensors">
+            {(["all", "activations", "weights"] as const).map((one) => (
+              <button key={one} aria-pressed={kind === one} onClick={() => setKind(one)}>
+                {one[0]!.toUpperCase() + one.slice(1)}
+              </button>
+            ))}
+          </div>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={worst}
+              onChange={(event) => setWorst(event.currentTarget.checked)}
+            />{" "}
+            most clipped first
+          </label>
+        </div>
+        <List
+          label="tensors"
+          rows={entries}
+          rowHeight={44}
+          selected={at >= 0 ? at : entries.length ? 0 : -1}
+          onSelect={(row) => onSelect(row.name)}
+          render={(row) => (
+            <div class="entry">
+              <span class="name" title={row.name}>
+                {row.name}
+              </span>
+              <span class="dim">
+                {"tensor" in row ? (row.tensor.to ?? "range") : `weight, ${row.weight.to ?? "float32"}`}
+                {clipped(row) > 0 && <em> {share(clipped(row))} clipped</em>}
+              </span>
+            </div>
+          )}
+        />
+      </div>
+      <div class="column detail">
+        {shown &&
+          ("tensor" in shown ? (
+            <TensorView tensor={shown.tensor} theme={theme} full />
+          ) : (
+            <WeightView weight={shown.weight} theme={theme} full />
+          ))}
+      </div>
+    </div>
+  );
+}
+
+function Logarithmic({ value, onChange }: { value: boolean; onChange: (value: boolean) => void }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={value} onChange={(event) => onChange(event.currentTarget.checked)} />{" "}
+      logarithmic counts
+    </label>
+  );
+}
+
+export function TensorView({
+  tensor,
+  theme,
+  full = false,
+}: {
+  tensor: Tensor;
+  theme: string;
+  full?: boolean;
+}) {
+  const [logarithmic, setLogarithmic] = useState(true);
+  const grid: Grid | undefined = tensor.levels
+    ? { low: tensor.grid_low ?? 0, high: tensor.grid_high ?? 0, levels: tensor.levels }
+    : undefined;
+  return (
+    <figure>
+      <figcaption>
+        <b>{tensor.name}</b> {tensor.to && <span class="dim">{tensor.to}</span>}
+      </figcaption>
+      {tensor.histogram ? (
+        <HistogramPlot
+          histogram={tensor.histogram}
+          low={tensor.low}
+          high={tensor.high}
+          grid={grid}
+          logarithmic={logarithmic}
+          theme={theme}
+        />
+      ) : (
+        <p class="dim">
+          {tensor.fixed
+            ? "The operator's own range: nothing had to be seen."
+            : tensor.samples === undefined
+              ? "No sample was seen here: the grid is found when the model runs, or is the file's."
+              : "These ranges were gathered without bins: no histogram."}
+        </p>
+      )}
+      <dl>
+        {tensor.low !== undefined && (
+          <>
+            <dt title="Values outside are cut off">range</dt>
+            <dd>
+              {real(tensor.low)} to {real(tensor.high)}
+            </dd>
+          </>
+        )}
+        {tensor.seen_low !== undefined && (
+          <>
+            <dt>seen</dt>
+            <dd>
+              {real(tensor.seen_low)} to {real(tensor.seen_high)}, {tensor.samples} samples
+            </dd>
+          </>
+        )}
+        {tensor.saturated !== undefined && (
+          <>
+            <dt title="Share of the values seen that lie outside of the range">clipped</dt>
+            <dd>{share(tensor.saturated)}</dd>
+          </>
+        )}
+        {tensor.levels !== undefined && (
+          <>
+            <dt title="value = scale · (code − zero point)">grid</dt>
+            <dd>
+              {tensor.levels.toLocaleString("en")} steps of {real(tensor.scale)}, zero at {tensor.zero_point}
+            </dd>
+          </>
+        )}
+        {full && tensor.values && (
+          <>
+            <dt>shared by</dt>
+            <dd class="names">{tensor.values.join(", ")}</dd>
+          </>
+        )}
+      </dl>
+      {tensor.histogram && full && <Logarithmic value={logarithmic} onChange={setLogarithmic} />}
+    </figure>
+  );
+}
+
+export function WeightView({
+  weight,
+  theme,
+  full = false,
+}: {
+  weight: Weight;
+  theme: string;
+  full?: boolean;
+}) {
+  const [logarithmic, setLogarithmic] = useState(false);
+  const single = weight.scales === 1 && weight.levels !== undefined && weight.scale_low !== undefined;
+  const half = (weight.levels ?? 0) / 2;
+  const grid: Grid | undefined = single
+    ? { low: -half * weight.scale_low!, high: (half - 1) * weight.scale_low!, levels: weight.levels! }
+    : undefined;
+  return (
+    <figure>
+      <figcaption>
+        <b>{weight.name}</b> <span class="dim">{weight.to ?? "float32"}</span>
+      </figcaption>
+      {weight.histogram ? (
+        <HistogramPlot histogram={weight.histogram} grid={grid} logarithmic={logarithmic} theme={theme} />
+      ) : (
+        <p class="dim">No histogram.</p>
+      )}
+      <dl>
+        {weight.histogram && (
+          <>
+            <dt>values</dt>
+            <dd>
+              {real(weight.histogram.low)} to {real(weight.histogram.high)}
+            </dd>
+          </>
+        )}
+        <dt>size</dt>
+        <dd>
+          {weight.bytes_after === undefined ? (
+            bytes(weight.bytes_before)
+          ) : (
+            <>
+              {bytes(weight.bytes_before)} → {bytes(weight.bytes_after)}
+            </>
+          )}
+        </dd>
+        {weight.signal_to_noise_db !== undefined && (
+          <>
+            <dt>signal to noise</dt>
+            <dd>{decibels(weight.signal_to_noise_db)}</dd>
+          </>
+        )}
+        {weight.scales !== undefined && (
+          <>
+            <dt>scales</dt>
+            <dd>
+              {weight.scales === 1
+                ? real(weight.scale_low)
+                : `${weight.scales.toLocaleString("en")}, ${real(weight.scale_low)} to ${real(weight.scale_high)}`}
+            </dd>
+          </>
+        )}
+        {weight.levels !== undefined && (
+          <>
+            <dt>levels</dt>
+            <dd>{weight.levels.toLocaleString("en")}</dd>
+          </>
+        )}
+        {weight.raised !== undefined && (
+          <>
+            <dt title="So that their bias fits 32 bits">raised scales</dt>
+            <dd>{weight.raised}</dd>
+          </>
+        )}
+      </dl>
+      {weight.histogram && full && <Logarithmic value={logarithmic} onChange={setLogarithmic} />}
+    </figure>
+  );
+}
