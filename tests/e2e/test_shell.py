@@ -13,7 +13,7 @@ def commands(anybit):
 
 def options(anybit, command):
     """The long options that the help of a command shows."""
-    return set(re.findall(r"^  (?:-\w,)?((?:--[a-z-]+,?)+)", anybit("help", command).stdout, re.M))
+    return set(re.findall(r"^  (?:-\w,)?((?:--[a-z_-]+,?)+)", anybit("help", command).stdout, re.M))
 
 
 @pytest.fixture
