@@ -286,7 +286,7 @@ std::string Unit::function(std::string_view kind, const std::string& text, std::
   if (!name.empty()) return name;
   name = fmt::format("n{}_{}", known_functions_.size() - 1, identifier(kind));
   if (!comment.empty()) functions_ += fmt::format("/* {} */\n", comment_text(comment));
-  functions_ += fmt::format("static void {}{}\n", name, text);
+  functions_ += fmt::format("STEP void {}{}\n", name, text);
   return name;
 }
 

@@ -86,6 +86,23 @@ def test_the_library_tells_its_inputs_and_outputs(anybit, models, tmp_path):
     assert library.main_graph_port(1, ctypes.c_size_t(1), *ask) == -1
 
 
+# One for each way in which numbers can be written; those whose activations are rounded, too, would show any error.
+RECIPES = ["int8x4", "int16", "w2", "mxfp4", "nvfp4", "mx4", "block-log8", "fixed8", "ternary", "binary", "fp8"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_any_number_format_becomes_code(anybit, tmp_path, recipe):
+    samples, model = tmp_path / "samples.npy", tmp_path / "model.onnx"
+    np.save(samples, samples_for(NETS["digits"], 8))
+    calibration = ["--calib", samples] if recipe.startswith("int") else []
+    anybit("quantize", EXAMPLES / "digits" / "digits.onnx", "-o", model, "--recipe", recipe, *calibration)
+    runtime = Executor(str(model))
+    library = ctypes.CDLL(str(make(anybit, model, "digits", tmp_path)))
+    for x in samples_for(NETS["digits"], 3):
+        expected = runtime.run({"image": x})[0]
+        np.testing.assert_allclose(run_by_hand(library, x, expected), expected, rtol=1e-3, atol=1e-3)
+
+
 class Session:
     """The C interface, as far as it is needed here."""
 
