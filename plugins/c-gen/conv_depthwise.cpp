@@ -39,45 +39,40 @@ std::int64_t part_size(const WindowAxis& axis) {
 void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
   const Value &x = node.in(conv.x), &y = node.out();
   const WindowAxis &h = conv.space[1], &v = conv.space[2];
-  const std::string split = fmt::format("split_{}", short_name(x));
+  const std::string split = fmt::format("split_{}", short_name(x)), make_codes = need_taps(node, y);
   need_line(node, x);
   node.helper(split, filled(kSplit, {{"S", std::string(short_name(x))}, {"T", std::string(x.c())}}));
   const std::int64_t height = part_size(h), width = part_size(v), run = (h.output - 1) * width + v.output;
-  const std::string make_codes = need_codes(node, y);
-  const std::string parts = node.scratch("int16_t", height * width * h.stride * v.stride + kTileColumns);
-  const std::string codes = node.scratch(y.c(), run + kTileColumns);
-  std::vector<std::int32_t> sizes;
+  const std::string parts = node.scratch("int16_t", height * width * h.stride * v.stride + kTapsSlack);
+  const std::string codes = node.scratch(y.c(), run + kTapsSlack);
+  std::vector<std::int32_t> sizes, offsets;
   for (const std::int64_t one : {h.input, v.input, h.stride, v.stride, h.before, v.before, height, width})
     sizes.push_back(static_cast<std::int32_t>(one));
-  const std::string weights = node.x(conv.w), zeros = node.int32s(conv.w_zero), bias = node.int32s(conv.bias),
-                    factors = node.floats(conv.factors), in = node.x(conv.x), out = node.y();
+  for (std::int64_t k = 0; k < conv.taps(); ++k) {
+    const std::int64_t row = k / v.kernel * h.dilation, column = k % v.kernel * v.dilation;
+    offsets.push_back(
+        static_cast<std::int32_t>((row % h.stride * v.stride + column % v.stride) * height * width +
+                                  row / h.stride * width + column / v.stride));
+  }
+  if (offsets.size() % 2 != 0) offsets.push_back(0);
+  const std::string weights = node.x(conv.w), zeros = node.int32s(conv.w_zero), in = node.x(conv.x),
+                    out = node.y();
+  node.line("int16_t weights[{}] = {{0}};", offsets.size());
   node.loop("g", conv.batch * conv.groups);
   node.line("{}({} + g * {}, {}, {}, {});", split, in, conv.inputs_of_plane(), parts, node.int32s(sizes),
             conv.x_zero);
   node.loop("m", conv.outputs);
   node.line("const int32_t o = g % {} * {} + m;", conv.groups, conv.outputs);
-  std::string sum;
-  for (std::int64_t k = 0; k < conv.taps(); ++k) {
-    const std::int64_t row = k / v.kernel * h.dilation, column = k % v.kernel * v.dilation;
-    const std::int64_t offset = (row % h.stride * v.stride + column % v.stride) * height * width +
-                                row / h.stride * width + column / v.stride;
-    node.line("const int16_t w{0} = (int16_t)({1}[o * {2} + {0}] - {3}[o]);", k, weights, conv.taps(), zeros);
-    sum += fmt::format("{}{}[i + j + {}] * w{}", k == 0 ? "" : " + ", parts, offset, k);
-  }
-  node.open("for (int32_t i = 0; i < {}; i += {})", run, kTileColumns);
-  node.line("int32_t sums[{}];", kTileColumns);
-  node.line("for (int32_t j = 0; j < {}; ++j) sums[j] = {};", kTileColumns, sum);
-  node.line("{}(sums, {} + o, {} + o, 0, {}, {} + i);", make_codes, bias, factors,
+  node.line("for (int32_t k = 0; k < {0}; ++k) weights[k] = (int16_t)({1}[o * {0} + k] - {2}[o]);",
+            conv.taps(), weights, zeros);
+  node.line("{}({}, {}, weights, {}, {}, {}[o], {}[o], {}, {});", make_codes, parts, node.int32s(offsets),
+            offsets.size() / 2, run, node.int32s(conv.bias), node.floats(conv.factors),
             code_arguments(conv.y_zero, y.info()), codes);
-  node.end();
   node.loop("r", h.output);
   node.loop("c", v.output);
   node.line("{}[((g * {} + m) * {} + r) * {} + c] = {}[r * {} + c];", out, conv.outputs, h.output, v.output,
             codes, width);
-  node.end();
-  node.end();
-  node.end();
-  node.end();
+  for (int i = 0; i < 4; ++i) node.end();
 }
 
 }  // namespace anybit::cgen

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tiles.hpp"
+
 namespace anybit::cgen {
 
 Quantization quantization_at(const Node& node, std::size_t scale, std::size_t zero_point) {
@@ -79,11 +81,31 @@ std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type) 
 
 void emit_look_up(Node& node, const std::string& table, const std::string& x, const std::string& y,
                   std::int64_t count) {
+  need_vectors(node);
+  // A part of the table for each value of the upper four bits: only those numbers whose bits these are keep
+  // an index below 128, and get something other than zero.
   node.helper("look_up",
-              R"(static void look_up(const uint8_t *table, const void *from, void *to, int32_t count) {
+              R"(ALONE static void look_up(const uint8_t *table, const void *from, void *to, int32_t count) {
   const uint8_t *x = (const uint8_t *)from;
   uint8_t *y = (uint8_t *)to;
-  for (int32_t i = 0; i < count; ++i) y[i] = table[x[i]];
+  int32_t i = 0;
+#if defined(VECTORS) && !defined(__clang__)
+  typedef char chars __attribute__((vector_size(32)));
+  typedef chars loose_chars __attribute__((aligned(1), may_alias));
+  chars parts[16];
+  for (int32_t h = 0; h < 16 && count >= 128; ++h)
+    for (int32_t j = 0; j < 32; ++j) parts[h][j] = (char)table[16 * h + j % 16];
+  for (; i + 32 <= count && count >= 128; i += 32) {
+    const chars codes = *(const loose_chars *)(const void *)(x + i);
+    const chars up = {0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70,
+                      0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70, 0x70};
+    chars found = __builtin_ia32_pshufb256(parts[0], __builtin_ia32_paddusb256(codes, up));
+    for (int32_t h = 1; h < 16; ++h)
+      found |= __builtin_ia32_pshufb256(parts[h], __builtin_ia32_paddusb256(codes ^ (char)(16 * h), up));
+    *(loose_chars *)(void *)(y + i) = found;
+  }
+#endif
+  for (; i < count; ++i) y[i] = table[x[i]];
 })");
   node.line("look_up({}, {}, {}, {});", table, x, y, count);
 }

@@ -31,12 +31,12 @@ typedef four loose_four __attribute__((aligned(1), may_alias));
 typedef reals loose_reals __attribute__((aligned(1), may_alias));
 typedef union { shorts all; eight half[2]; } halves;
 /* As to_code, but for the upper clamp, and the zero point less 0x4B400000: packing saturates. */
-static inline ints to_wide_code(const int32_t *sums, ints bias, reals factor, ints zero) {
+static inline ints to_wide_code(ints sum, ints bias, reals factor, ints zero) {
   const reals least = {-8388608, -8388608, -8388608, -8388608, -8388608, -8388608, -8388608, -8388608};
-  const ints sum = *(const loose_ints *)(const void *)sums + bias;
-  const reals real = __builtin_ia32_maxps256(__builtin_convertvector(sum, reals) * factor, least);
+  const reals real = __builtin_ia32_maxps256(__builtin_convertvector(sum + bias, reals) * factor, least);
   return (ints)(real + 12582912.0f) + zero;
 }
+static inline ints ints_at(const int32_t *from) { return *(const loose_ints *)(const void *)from; }
 static inline void keep_sums(int32_t *to, ints low, ints high) {
   *(loose_ints *)(void *)to = low;
   *(loose_ints *)(void *)(to + 8) = high;
@@ -185,13 +185,13 @@ constexpr std::string_view kCodes =
   halves packed;
   four mixed, codes4;
   if (by_column) {
-    bias0 = *(const loose_ints *)(const void *)bias;
-    bias1 = *(const loose_ints *)(const void *)(bias + 8);
+    bias0 = ints_at(bias);
+    bias1 = ints_at(bias + 8);
     factor0 = *(const loose_reals *)(const void *)factor;
     factor1 = *(const loose_reals *)(const void *)(factor + 8);
   }
-  packed.all = __builtin_ia32_packssdw256(to_wide_code(sums, bias0, factor0, point),
-                                          to_wide_code(sums + 8, bias1, factor1, point));
+  packed.all = __builtin_ia32_packssdw256(to_wide_code(ints_at(sums), bias0, factor0, point),
+                                          to_wide_code(ints_at(sums + 8), bias1, factor1, point));
   (void)low, (void)high;
   /* Its halves have numbers 0 to 3 and 8 to 11, 4 to 7 and 12 to 15. */
   mixed = (four)$pack(packed.half[0], packed.half[1]);
@@ -202,6 +202,51 @@ constexpr std::string_view kCodes =
     codes[j] = ($T)to_code((float)(sums[j] + bias[by_column * j]) * factor[by_column * j], low, high, zero);
 #endif
 })";
+
+// Codes of `count` pixels of one channel, each the sum of products of numbers that lie `offsets` from it.
+constexpr std::string_view kTaps =
+    R"(ALONE static void taps_$S(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
+                          int32_t pairs, int32_t count, int32_t bias, float factor, int32_t low, int32_t high,
+                          int32_t zero, $T *restrict codes) {
+#if defined(VECTORS)
+  const int32_t less = zero - 0x4B400000;
+  const ints point = {less, less, less, less, less, less, less, less};
+  const ints add = {bias, bias, bias, bias, bias, bias, bias, bias};
+  const reals by = {factor, factor, factor, factor, factor, factor, factor, factor};
+  (void)low, (void)high;
+  for (int32_t i = 0; i < count; i += 32) {
+    ints s0 = {0}, s1 = s0, s2 = s0, s3 = s0;
+    halves packed;
+    for (int32_t p = 0; p < pairs; ++p) {
+      const int16_t *even = x + i + offsets[2 * p], *odd = x + i + offsets[2 * p + 1];
+      const ints pair = pair_at(weights + 2 * p);
+      const shorts a = shorts_at(even), b = shorts_at(odd), c = shorts_at(even + 16), d = shorts_at(odd + 16);
+      s0 += products(LOW_PAIRS(a, b), pair);
+      s1 += products(HIGH_PAIRS(a, b), pair);
+      s2 += products(LOW_PAIRS(c, d), pair);
+      s3 += products(HIGH_PAIRS(c, d), pair);
+    }
+    packed.all = __builtin_ia32_packssdw256(to_wide_code(s0, add, by, point), to_wide_code(s1, add, by, point));
+    *(loose_four *)(void *)(codes + i) = (four)$pack(packed.half[0], packed.half[1]);
+    packed.all = __builtin_ia32_packssdw256(to_wide_code(s2, add, by, point), to_wide_code(s3, add, by, point));
+    *(loose_four *)(void *)(codes + i + 16) = (four)$pack(packed.half[0], packed.half[1]);
+  }
+#else
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t sum = bias;
+    for (int32_t p = 0; p < 2 * pairs; ++p) sum += x[i + offsets[p]] * weights[p];
+    codes[i] = ($T)to_code((float)sum * factor, low, high, zero);
+  }
+#endif
+})";
+
+constexpr std::string_view kPairHalves = R"(#if defined(VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
+#define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27)
+#define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31)
+#elif defined(VECTORS)
+#define LOW_PAIRS(a, b) __builtin_shuffle(a, b, (shorts){0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27})
+#define HIGH_PAIRS(a, b) __builtin_shuffle(a, b, (shorts){4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31})
+#endif)";
 
 // Sums of a tile's row, which go to chunks of the output.
 constexpr std::string_view kFinish =
@@ -226,12 +271,12 @@ Names names(const Value& value) {
 }  // namespace
 
 void need_tile(Node& node) {
-  node.helper("vectors", kVectors);
+  need_vectors(node);
   node.helper("tile", tile_text("tile", "int16_t", true, "shorts_at"));
 }
 
 std::string need_byte_tile(Node& node, const Value& right) {
-  node.helper("vectors", kVectors);
+  need_vectors(node);
   const std::string at = fmt::format("shorts_of_{}", short_name(right));
   node.helper(at, filled(kWide, names(right)));
   const std::string name = fmt::format("tile_{}", short_name(right));
@@ -240,7 +285,7 @@ std::string need_byte_tile(Node& node, const Value& right) {
 }
 
 void need_pair_shorts(Node& node) {
-  node.helper("vectors", kVectors);
+  need_vectors(node);
   node.helper("interleave", kInterleave);
   node.helper("pair_shorts", kPairShorts);
 }
@@ -254,7 +299,7 @@ std::string need_pair_bytes(Node& node, const Value& value) {
 }
 
 void need_line(Node& node, const Value& value) {
-  node.helper("vectors", kVectors);
+  need_vectors(node);
   node.helper(fmt::format("line_{}", short_name(value)), filled(kLine, names(value)));
 }
 
@@ -264,11 +309,31 @@ std::string need_widen(Node& node, const Value& value) {
   return name;
 }
 
-std::string need_codes(Node& node, const Value& out) {
-  need_to_code(node);
-  node.helper("vectors", kVectors);
+namespace {
+
+Names code_names(const Value& out) {
   Names all = names(out);
   all.push_back({"pack", is_signed(out) ? "__builtin_ia32_packsswb128" : "__builtin_ia32_packuswb128"});
+  return all;
+}
+
+}  // namespace
+
+void need_vectors(Node& node) { node.helper("vectors", kVectors); }
+
+std::string need_taps(Node& node, const Value& out) {
+  need_to_code(node);
+  need_vectors(node);
+  node.helper("pair_halves", kPairHalves);
+  const std::string name = fmt::format("taps_{}", short_name(out));
+  node.helper(name, filled(kTaps, code_names(out)));
+  return name;
+}
+
+std::string need_codes(Node& node, const Value& out) {
+  need_to_code(node);
+  need_vectors(node);
+  const Names all = code_names(out);
   const std::string name = fmt::format("codes_{}", short_name(out));
   node.helper(name, filled(kCodes, all));
   return name;

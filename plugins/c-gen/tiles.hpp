@@ -37,6 +37,16 @@ void need_line(Node& node, const Value& value);
 // what is missing of `height` rows, and of `width`, is zero.
 std::string need_widen(Node& node, const Value& value);
 
+// Types of vectors and what is done with them, where the compiler has AVX2: VECTORS is defined then.
+void need_vectors(Node& node);
+
+// void taps_s8(const int16_t *x, const int32_t *offsets, const int16_t *weights, int32_t pairs, int32_t
+// count, int32_t bias, float factor, int32_t low, int32_t high, int32_t zero, int8_t *codes): codes[i] from
+// bias + Σ x[i + offsets[p]] * weights[p] over 2 * pairs of them. Up to 31 numbers behind the last are read
+// and written, too.
+std::string need_taps(Node& node, const Value& out);
+inline constexpr std::int64_t kTapsSlack = 32;
+
 // void codes_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t by_column, int32_t
 // low, int32_t high, int32_t zero, int8_t *codes): 16 sums become codes, with one bias and factor, or with
 // one for each.

@@ -16,6 +16,7 @@ struct Sizes {
 };
 
 Sizes sizes_of(const Node& node, const WholeProduct& product) {
+  if (product.m > 0) return {product.m, product.n, product.k};
   const Dims &a = node.in(product.a).dims, &b = node.in(product.b).dims;
   if (a.empty() || b.empty()) node.refuse("a product of single numbers");
   Sizes s;
@@ -160,8 +161,8 @@ void emit_whole_product(Node& node, const WholeProduct& product) {
   const bool wide = is_wide(node, product, s.k);
   const Value& b = node.in(product.b);
   const bool bytes = is_byte(b) && (product.a_type == Element::int8 || product.a_type == Element::uint8);
-  const bool tiled = bytes && !wide && b.constant() && b.rank() == 2 && !product.trans_a && !node.small() &&
-                     !node.quick() && product.a_zero.by == Term::By::all && s.k > 0;
+  const bool tiled = bytes && !wide && b.constant() && (b.rank() == 2 || product.m > 0) && !product.trans_a &&
+                     !node.small() && !node.quick() && product.a_zero.by == Term::By::all && s.k > 0;
   if (tiled) return emit_tiled(node, product, s);
   emit_plain(node, product, s, wide);
 }

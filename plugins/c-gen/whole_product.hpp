@@ -18,6 +18,9 @@ struct WholeProduct {
   std::string a_codes = {};  // where A is, if it is not input `a` itself
   Element a_type = Element::uint8;
   Term a_zero = {}, b_zero = {}, bias = {}, factor = {}, addend = {};
+  // If told, A is taken as m rows of k numbers, and B as a matrix that goes with it, whatever their shapes
+  // are.
+  std::int64_t m = 0, n = 0, k = 0;
   std::int64_t y_zero = 0;  // of codes
   std::int64_t largest_bias = 0;
 };

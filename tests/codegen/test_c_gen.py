@@ -265,8 +265,7 @@ def test_large_constants_are_a_file_that_an_assembler_includes(tmp_path):
 
 
 # Recipes, and how many bytes their constants may take for each weight (with what groups of them share).
-PACKED = {"w8": 1.1, "w4": 0.8, "w2": 0.6, "mxfp4-weights": 0.7, "mxfp6-weights": 0.95, "nvfp4-weights": 0.8, "ternary-weights": 0.4,
-          "fp8": 1.1, "int8x4": 0.7, "dynamic-int8": 1.2, "binary": 0.3}
+PACKED = {"w8": 1.1, "w4": 0.8, "mxfp6-weights": 0.95, "ternary-weights": 0.4, "fp8": 1.1, "int8x4": 0.7, "dynamic-int8": 1.2}
 
 
 def test_packed_weights_stay_packed(anybit, digits, tmp_path):

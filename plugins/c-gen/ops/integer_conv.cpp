@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "whole_product.hpp"
+
 namespace anybit::cgen {
 namespace {
 
@@ -81,11 +83,40 @@ IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_ze
 
 constexpr std::int64_t kMostTaps = 32;  // that are written out
 
+// One window over all of the input: a matrix product.
+bool is_product(const IntegerConv& conv) {
+  for (const WindowAxis& axis : conv.space) {
+    if (axis.output != 1 || axis.kernel != axis.input || axis.before != 0) return false;
+  }
+  return conv.groups == 1;
+}
+
+void emit_product(Node& node, const IntegerConv& conv) {
+  using By = Term::By;
+  WholeProduct product{.a = conv.x, .b = conv.w, .trans_b = true};
+  product.a_type = node.in(conv.x).type;
+  product.m = conv.batch;
+  product.n = conv.outputs;
+  product.k = conv.depth();
+  if (conv.x_zero != "0") product.a_zero = {fmt::format("({})", conv.x_zero)};
+  if (std::ranges::any_of(conv.w_zero, [](std::int32_t one) { return one != 0; }))
+    product.b_zero = {node.int32s(conv.w_zero) + "[column]", By::column};
+  if (conv.quantized) {
+    product.bias = {node.int32s(conv.bias) + "[column]", By::column};
+    product.factor = {node.floats(conv.factors) + "[column]", By::column};
+    product.y_zero = conv.y_zero;
+    for (const std::int32_t one : conv.bias)
+      product.largest_bias = std::max(product.largest_bias, std::abs(std::int64_t{one}));
+  }
+  emit_whole_product(node, product);
+}
+
 void emit(Node& node, const IntegerConv& conv) {
   if (node.out().count() == 0) return;
   const bool simple =
       node.small() || node.quick() || conv.wide || !conv.flat() || !node.in(conv.w).constant();
   if (simple) return emit_direct_conv(node, conv);
+  if (is_product(conv)) return emit_product(node, conv);
   if (conv.channels == 1 && conv.groups > 1 && conv.quantized && conv.taps() <= kMostTaps)
     return emit_depthwise_conv(node, conv);
   emit_tiled_conv(node, conv);
