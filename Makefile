@@ -55,11 +55,11 @@ test-large:  ## Write and read a model over 2 GB, watching memory
 	@cmake --build --preset release -j $(JOBS)
 	$(call PYTEST,build/release) tests/large
 
-test-models:  ## Larger models beside ONNX Runtime: a sentence encoder, and the onnx package's own
+test-models:  ## Larger models beside ONNX Runtime: a sentence encoder, the onnx package's own; a large one as C
 	@scripts/setup build test python large-models
 	@cmake --preset release -DANYBIT_TESTS=ON
-	@cmake --build --preset release -j $(JOBS) --target executor_library
-	$(call PYTEST,build/release) -m large_models tests/models
+	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
+	$(call PYTEST,build/release) -m large_models tests/models tests/codegen
 
 test-exhaustive:  ## Every float through every format of 8 bits and less (minutes)
 	@scripts/setup build test python

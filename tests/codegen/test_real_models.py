@@ -49,7 +49,7 @@ def voice_16k(generator):
 
 MODELS = {"classifier": ("ch_ppocr_mobile_v2.0_cls_infer", classifier), "recogniser": ("ch_PP-OCRv4_rec_infer", recogniser),
           "voice": ("silero_vad_legacy", voice), "voice_16k": ("silero_vad_v5", voice_16k)}
-LARGE = pytest.mark.large_models
+LARGE = pytest.mark.large_models  # 38 MB of C
 
 
 def fixed(name, inputs):
@@ -95,7 +95,7 @@ def test_both_branches_of_an_if_run(tmp_path):
     compare("voice", fixed("voice", samples[0]), samples, tmp_path, 1e-4)
 
 
-@pytest.mark.parametrize("name", ["classifier", "voice_16k", pytest.param("recogniser", marks=LARGE)])
+@pytest.mark.parametrize("name", ["classifier", "recogniser", "voice_16k"])
 def test_a_quantized_model_gives_what_the_runtime_gives(name, anybit, tmp_path):
     generator = np.random.default_rng(9)
     samples = [MODELS[name][1](generator) for _ in range(3)]
