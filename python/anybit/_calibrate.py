@@ -6,6 +6,7 @@ import os
 from typing import Iterable, Mapping, Optional, Union
 
 from . import _anybit
+from ._html import Page
 from ._model import Source, load
 from ._samples import Samples, open_source
 from .progress import Progress, shown
@@ -53,6 +54,12 @@ class Ranges(Mapping[str, _anybit.TensorRange]):
               percentile: float = 99.999) -> tuple[float, float]:
         """The range that an observer chooses for a grid of so many levels."""
         return self._native.range(tensor, observer, levels, symmetric, percentile)
+
+    def page(self, model: Source) -> Page:
+        """The report to look at: the model that they belong to, with the histograms of its values."""
+        native = load(model)._native
+        self._native.check_belongs(native)
+        return Page(_anybit.report_page("calibrate", native, None, None, None, self._native))
 
     def __getitem__(self, name: str) -> _anybit.TensorRange:
         return self._by_name[name]

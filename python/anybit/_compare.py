@@ -6,7 +6,7 @@ import html
 from typing import Any, Iterable, Optional
 
 from . import _anybit
-from ._html import Picture, page, table
+from ._html import Page, Picture, page, table
 from ._model import Source, load
 from ._samples import Samples, open_source
 from ._text import columns, decibels, percent
@@ -26,8 +26,9 @@ class Comparison:
     True
     """
 
-    def __init__(self, facts: _anybit.Comparison):
+    def __init__(self, facts: _anybit.Comparison, reference: _anybit.Model, other: _anybit.Model):
         self._facts = facts
+        self._models = reference, other
         self.samples: int = facts.samples
         self.outputs: list[_anybit.Difference] = facts.outputs
         self.layers: list[_anybit.Difference] = facts.layers
@@ -87,6 +88,10 @@ class Comparison:
         return Picture(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" '
                        f'font-family="sans-serif" font-size="12" fill="currentColor">{"".join(rows)}</svg>')
 
+    def page(self) -> Page:
+        """The report to look at: graph, layers by harm, values."""
+        return Page(_anybit.report_page("compare", *self._models, None, self._facts, None))
+
     def _summary(self) -> str:
         facts, text = self._facts, f"{self.samples} samples"
         if facts.rows:
@@ -121,4 +126,5 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
     source, total = open_source(data, ours, samples, tuple(mean), tuple(std), tuple(size), layout)
     right = [] if labels is None else [int(one) for one in labels]
     with shown(progress, "comparing", total) as bar:
-        return Comparison(_anybit.compare(ours, theirs, source, bar, threads, max_memory, layers, right))
+        found = _anybit.compare(ours, theirs, source, bar, threads, max_memory, layers, right)
+    return Comparison(found, ours, theirs)

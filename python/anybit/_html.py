@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import Any, Iterable, Sequence
 
+from ._files import write_whole
+
 _CELL = "padding:2px 10px;text-align:"
 
 
@@ -20,6 +22,24 @@ def page(title: str, about: str, *parts: str) -> str:
     return f'<div class="anybit"><b>{html.escape(title)}</b> &middot; {html.escape(about)}{"".join(parts)}</div>'
 
 
+class Page:
+    """The report as one HTML file (docs/report.md): a notebook shows it in a frame, ``save`` writes it."""
+
+    def __init__(self, html: str):
+        self.html = html
+
+    def save(self, path: Any) -> None:
+        """To a file that needs nothing else, which appears whole or not at all."""
+        write_whole(path, self.html)
+
+    def _repr_html_(self) -> str:
+        return (f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:720px;border:0" '
+                'title="anybit report"></iframe>')
+
+    def __repr__(self) -> str:
+        return f"<anybit report, {len(self.html)} bytes of HTML>"
+
+
 class Picture:
     """An SVG that a notebook shows, and that ``save`` writes to a file."""
 
@@ -27,8 +47,8 @@ class Picture:
         self.svg = svg
 
     def save(self, path: Any) -> None:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg)
+        """To a file, which appears whole or not at all."""
+        write_whole(path, self.svg)
 
     def _repr_html_(self) -> str:
         return self.svg

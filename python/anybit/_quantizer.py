@@ -85,7 +85,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if ranges is None else ranges._native, bar, target, emit,
                                          threads, max_memory, prepare, requantize, allow_nan)
-    return Model(after, Report(report))
+    return Model(after, Report(report, native, after))
 
 
 def _recipe(recipe: Optional[Recipe], target: str) -> _anybit.Recipe:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Optional
 
 from . import _anybit
-from ._html import page, table
+from ._html import Page, page, table
 from ._text import size
 
 
@@ -23,8 +23,19 @@ class Report:
     ``samples``, ``weight_bytes_before``, ``weight_bytes_after``, ``opset_before``, ``opset_after`` and the seconds.
     """
 
-    def __init__(self, facts: _anybit.QuantizationReport):
+    def __init__(self, facts: _anybit.QuantizationReport, before: _anybit.Model, after: _anybit.Model):
         self._facts = facts
+        self._models = before, after
+
+    def page(self, comparison: Optional[Any] = None) -> Page:
+        """The report to look at, with what ``anybit.compare`` found if it is given.
+
+        >>> anybit.quantize(digits, "w8").report.page().save(folder / "report.html")
+        >>> "<html" in (folder / "report.html").read_text()
+        True
+        """
+        facts = None if comparison is None else comparison._facts
+        return Page(_anybit.report_page("quantize", *self._models, self._facts, facts, None))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(object.__getattribute__(self, "_facts"), name)

@@ -34,4 +34,5 @@ NB_MODULE(_anybit, module) {
   python::add_comparison(module);
   python::add_formats(module);
   python::add_codegen(module);
+  python::add_report_page(module);
 }

@@ -13,5 +13,6 @@ void add_quantization(nanobind::module_& module);
 void add_comparison(nanobind::module_& module);
 void add_formats(nanobind::module_& module);
 void add_codegen(nanobind::module_& module);
+void add_report_page(nanobind::module_& module);
 
 }  // namespace anybit::python

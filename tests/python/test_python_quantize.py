@@ -220,6 +220,22 @@ def test_a_report_and_a_comparison_can_be_shown_in_a_notebook(digits, images, la
     assert (tmp_path / "plot.svg").read_text().count("<rect") == len(result.layers)
 
 
+def test_the_page_of_a_report_is_shown_in_a_frame_and_saved_whole(digits, images, tmp_path):
+    model = anybit.quantize(digits, "int8", images[:20])
+    pages = [model.report.page(), model.report.page(anybit.compare(digits, model, images[:20])),
+             anybit.compare(digits, model, images[:20]).page(), anybit.calibrate(digits, images[:20]).page(digits)]
+    for page in pages:
+        assert page._repr_html_().startswith("<iframe srcdoc=")
+        assert page._repr_html_().count('"') == 6  # nothing of the page breaks out of its frame
+        page.save(tmp_path / "report.html")
+        assert (tmp_path / "report.html").read_text() == page.html and "residual/first/conv" in page.html
+    with pytest.raises(OSError):
+        pages[0].save(tmp_path / "no" / "such.html")
+    with pytest.raises(anybit.Error):
+        anybit.calibrate(digits, images[:5]).page(product())
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
 def test_comparing_gives_the_numbers_of_the_command_line(digits, images, labels, tool, tmp_path):
     model = anybit.quantize(digits, "int8", images[:50])
     model.save(tmp_path / "q.onnx")

@@ -1,5 +1,7 @@
 """Running models from Python, beside ONNX Runtime, with arrays of every kind."""
 
+import os
+import signal
 import threading
 
 import numpy as np
@@ -136,6 +138,18 @@ def test_a_session_can_be_closed_while_others_run_it(digits, images):
     assert not failed and not any(one.is_alive() for one in threads)
     with pytest.raises(anybit.InvalidState, match="closed"):
         session.run(images[:1])
+
+
+def test_a_process_that_was_forked_runs_models_too(digits, images):
+    session = anybit.Session(digits, threads=2)
+    session.run(images)
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        signal.alarm(60)
+        session.run(images)
+        anybit.calibrate(digits, images[:20])
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_profile_tells_the_time_of_every_node(digits, images):
