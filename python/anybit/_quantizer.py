@@ -57,14 +57,14 @@ def targets() -> list[Target]:
 def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Optional[Ranges] = None,
              samples: Optional[int] = None, target: str = "generic", emit: str = "portable", exclude: Iterable[str] = (),
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
-             prepare: bool = True, requantize: bool = False, allow_nan: bool = False, threads: int = 0,
-             max_memory: int = 0, progress: Progress = None) -> Model:
+             prepare: bool = True, requantize: bool = False, allow_nan: bool = False, histograms: bool = False,
+             threads: int = 0, max_memory: int = 0, progress: Progress = None) -> Model:
     """A quantized model. Its ``report`` tells what was done, and why.
 
     ``recipe`` is a preset ("int8", "w4", "mxfp6", …: ``anybit.presets()``), a file, or a dict; without one the target's own.
     ``calibration`` is a source of samples (see docs/python.md); weights-only, dynamic and block formats need none. ``samples``
     is the most that are used. ``mean``, ``std``, ``size`` and ``layout`` are for pictures. ``exclude`` leaves operators or
-    nodes in float.
+    nodes in float. With ``histograms`` the report's page shows those of activations and weights.
 
     >>> anybit.quantize(digits, "w4").report.weight_bytes_after < 30_000
     True
@@ -84,7 +84,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     source, total = open_source(calibration, native, samples, tuple(mean), tuple(std), tuple(size), layout)
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if ranges is None else ranges._native, bar, target, emit,
-                                         threads, max_memory, prepare, requantize, allow_nan)
+                                         threads, max_memory, prepare, requantize, allow_nan, histograms)
     return Model(after, Report(report, native, after))
 
 

@@ -22,7 +22,13 @@ Ranges calibrated(const Model& model, const Source& source, nb::object progress,
   auto samples = work.samples(take(inputs_of(model)));
   if (!samples)
     raise({Code::invalid_argument, "there are no samples", {}, "an iterable of arrays, or paths"});
-  const CalibrateOptions options{threads, max_memory, bins, momentum, allow_nan, work.progress()};
+  CalibrateOptions options;
+  options.threads = threads;
+  options.max_memory = max_memory;
+  options.bins = bins;
+  options.momentum = momentum;
+  options.allow_nan = allow_nan;
+  options.progress = work.progress();
   return work.run<Ranges>([&] { return calibrate_model(model, *samples, options); });
 }
 

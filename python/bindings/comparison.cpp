@@ -17,7 +17,12 @@ Comparison compared(const Model& reference, const Model& other, const Source& so
   auto samples = work.samples(take(inputs_of(reference)));
   if (!samples)
     raise({Code::invalid_argument, "there are no samples", {}, "an iterable of arrays, or paths"});
-  const CompareOptions options{threads, max_memory, layers, std::move(labels), work.progress()};
+  CompareOptions options;
+  options.threads = threads;
+  options.max_memory = max_memory;
+  options.layers = layers;
+  options.labels = std::move(labels);
+  options.progress = work.progress();
   return work.run<Comparison>([&] { return compare(reference, other, *samples, options); });
 }
 

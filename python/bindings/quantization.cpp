@@ -14,11 +14,20 @@ namespace {
 
 nb::tuple quantized(const Model& model, const Recipe& recipe, const Source& source, const Ranges* ranges,
                     nb::object progress, const std::string& target, const std::string& emit, int threads,
-                    std::int64_t max_memory, bool prepare, bool requantize, bool allow_nan) {
+                    std::int64_t max_memory, bool prepare, bool requantize, bool allow_nan, bool histograms) {
   Work work(source, std::move(progress));
   auto samples = work.samples(take(inputs_of(model)));
-  const QuantizeOptions options{target,     emit,      threads, max_memory,     prepare,
-                                requantize, allow_nan, ranges,  work.progress()};
+  QuantizeOptions options;
+  options.target = target;
+  options.emit = emit;
+  options.threads = threads;
+  options.max_memory = max_memory;
+  options.prepare = prepare;
+  options.requantize = requantize;
+  options.allow_nan = allow_nan;
+  options.histograms = histograms;
+  options.ranges = ranges;
+  options.progress = work.progress();
   auto done =
       work.run<Quantization>([&] { return quantize(model, recipe, samples ? &*samples : nullptr, options); });
   return nb::make_tuple(std::move(done.model), std::move(done.report));
@@ -103,7 +112,7 @@ void add_quantization(nb::module_& module) {
   module.def("quantize", quantized, nb::arg("model"), nb::arg("recipe"), nb::arg("source"),
              nb::arg("ranges").none(), nb::arg("progress").none(), nb::arg("target"), nb::arg("emit"),
              nb::arg("threads"), nb::arg("max_memory"), nb::arg("prepare"), nb::arg("requantize"),
-             nb::arg("allow_nan"));
+             nb::arg("allow_nan"), nb::arg("histograms"));
 }
 
 }  // namespace anybit::python
