@@ -69,7 +69,6 @@ Result<void> DeviceSession::quantize() {
   DeviceRanges* const gathered = TRY(ranges());
   TRY(gathered->save());
   auto all = gathered->all();
-  if (!all.ok() && all.error().code != Code::invalid_state) return std::move(all).error();
   QuantizeOptions options;
   options.threads = threads_;
   std::optional<Ranges> known;

@@ -10,7 +10,7 @@ namespace anybit {
 namespace {
 
 constexpr std::uint32_t kConfigs = ANYBIT_GATHER_RANGES | ANYBIT_PROFILE | ANYBIT_TRACE;
-constexpr std::size_t kLongestTrace = 100'000;  // runs
+constexpr std::size_t kLongestTrace = 1'000'000;  // nodes; what comes later is left out
 
 }  // namespace
 
@@ -48,7 +48,10 @@ Result<void> DeviceSession::run_in_use() {
   const auto inputs = TRY(input_values());
   RunProfile profile;
   const auto outputs = TRY(executor.run(inputs, profiled ? &profile : nullptr));
-  if (config_ & ANYBIT_TRACE && trace_.size() < kLongestTrace) trace_.push_back(profile);
+  if (config_ & ANYBIT_TRACE && traced_nodes_ + profile.entries.size() <= kLongestTrace) {
+    trace_.push_back(profile);
+    traced_nodes_ += profile.entries.size();
+  }
   TRY(deliver(outputs));
   profiled_ = profiled;
   last_profile_ = std::move(profile);
@@ -81,6 +84,7 @@ Result<void> DeviceSession::save_trace() {
   TRY(file.write(profile_trace(trace_)));
   TRY(file.commit());
   trace_.clear();
+  traced_nodes_ = 0;
   return {};
 }
 

@@ -145,6 +145,7 @@ class DeviceSession {
   RunProfile last_profile_;
   std::string profile_text_;
   std::vector<RunProfile> trace_;
+  std::size_t traced_nodes_ = 0;
 };
 
 }  // namespace anybit

@@ -146,6 +146,8 @@ def test_ranges_of_another_model_are_refused_and_replaced(program, model):
     assert rows[1][0] == OK and rows[2][0] == INVALID_STATE  # no recipe
     rows, said = steps(program, model, "type:1", "quantize")
     assert rows[1][0] == MALFORMED and "m.ranges.json" in said
+    rows, said = steps(program, model, "type:4", "quantize")  # needs none
+    assert rows[1][:2] == (OK, QUANTIZED)
 
 
 def test_numbers_that_no_range_can_hold_are_refused_and_not_counted(program, tmp_path):
