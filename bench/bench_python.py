@@ -2,9 +2,10 @@
 
     python bench/bench_python.py [--samples 100 2000] [--turns 15]
 
-Both load the model, calibrate on the same file of images, quantize to int8 and write the file. The command line's time is
-that of the whole process; Python's is that of the work in a process that has started, from a file and from an iterator of
-arrays; starting Python and importing the package come once, and have a row of their own. Medians.
+Both load the model, calibrate on the same images, quantize to int8 and write the file. The command line's time is that of
+the whole process; Python's is that of the work in a process that has started, from the same file, from an array, and from an
+iterator of arrays; starting Python and importing the package come once, and have a line of their own. Medians of the time
+that passes, and of the processor's time, which others on the machine do not change.
 """
 import argparse
 import os
@@ -26,9 +27,15 @@ import anybit  # noqa: E402
 
 
 def timed(work):
-    begin = time.perf_counter()
+    """Milliseconds that pass, and that processors work for this process and those it starts."""
+    begin, before = time.perf_counter(), os.times()
     work()
-    return time.perf_counter() - begin
+    after = os.times()
+    return 1000 * (time.perf_counter() - begin), 1000 * (sum(after[:4]) - sum(before[:4]))
+
+
+def medians(measured):
+    return tuple(statistics.median(column) for column in zip(*measured))
 
 
 def by_program(path):
@@ -51,16 +58,19 @@ def main():
     options = arguments.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     pixels = np.load(DIGITS / "test_images.npy")
-    print(f"starting Python and importing anybit: {1000 * statistics.median(timed(imported) for _ in range(options.turns)):.0f} ms\n")
-    print("| samples | command line, ms | Python, the same file, ms | | Python, an iterator, ms | |\n|---|---|---|---|---|---|")
+    start = medians([timed(imported) for _ in range(options.turns)])
+    print(f"starting Python and importing anybit: {start[0]:.0f} ms, {start[1]:.0f} ms of a processor\n")
+    print("| samples | | ms | | of processors | |\n|---|---|---|---|---|---|")
     for count in options.samples:
         images = ((pixels[:count].astype(np.float32) / 255 - 0.1307) / 0.3081).astype(np.float32)
         path = WORK / f"images_{count}.npy"
         np.save(path, images)
-        jobs = [lambda: by_program(path), lambda: by_python(path), lambda: by_python(iter(images))]
-        turns = [[timed(job) for job in jobs] for _ in range(options.turns)]
-        program, file, iterator = (1000 * statistics.median(column) for column in zip(*turns))
-        print(f"| {count} | {program:.1f} | {file:.1f} | {file / program - 1:+.1%} | {iterator:.1f} | {iterator / program - 1:+.1%} |")
+        jobs = {"command line": lambda: by_program(path), "Python, the same file": lambda: by_python(path),
+                "Python, an array": lambda: by_python(images), "Python, an iterator": lambda: by_python(iter(images))}
+        turns = [[timed(job) for job in jobs.values()] for _ in range(options.turns)]
+        found = [medians(column) for column in zip(*turns)]
+        for name, (wall, work) in zip(jobs, found):
+            print(f"| {count} | {name} | {wall:.0f} | {wall / found[0][0] - 1:+.0%} | {work:.0f} | {work / found[0][1] - 1:+.0%} |")
 
 
 if __name__ == "__main__":

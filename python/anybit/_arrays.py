@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ._numpy import np
 from .errors import InvalidArgument
 
 _OF_OTHERS = 256  # numbers of dtypes from here on are not numpy's own: bfloat16 and the like, of the package ml_dtypes

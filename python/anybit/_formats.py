@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
-import numpy as np
-
 from . import _anybit
 from ._arrays import dtype_named, floats
+from ._numpy import np
 from .errors import InvalidArgument
 
 # Quark's numbers.

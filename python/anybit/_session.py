@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Optional, Sequence
 
-import numpy as np
-
 from . import _anybit
 from ._arrays import from_native, to_native
 from ._model import Source, load
+from ._numpy import np
 from .errors import InvalidArgument, InvalidState
 
 
