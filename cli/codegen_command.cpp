@@ -20,7 +20,11 @@ struct Options {
   bool list = false, json = false;
 };
 
-void list_all(const Options& options) {
+Result<void> list_all(const Options& options) {
+  for (const std::string& folder : options.folders) {
+    if (!folder.starts_with('/'))
+      return Error{Code::invalid_argument, fmt::format("--plugins {}", folder), {}, "an absolute path"};
+  }
   const auto generators = list_generators(options.folders);
   if (options.json) {
     auto list = nlohmann::ordered_json::array();
@@ -31,12 +35,13 @@ void list_all(const Options& options) {
                       {"runs", one.backend},
                       {"library", one.library}});
     fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-    return;
+    return {};
   }
   Table table({{"GENERATOR"}, {"FILE"}, {"WHAT IT MAKES"}, {""}, {"LIBRARY"}});
   for (const GeneratorInfo& one : generators)
     table.add({one.name, one.extension, one.summary, one.backend ? "can run it" : "", one.library});
   fmt::print("{}", table.empty() ? "There is no code generator.\n" : table.text(0));
+  return {};
 }
 
 // "name=text"; the text may hold '=', the name may not.
@@ -54,10 +59,7 @@ Result<std::map<std::string, std::string>> parse_settings(const std::vector<std:
 }
 
 Result<void> run(const Options& options) {
-  if (options.list) {
-    list_all(options);
-    return {};
-  }
+  if (options.list) return list_all(options);
   if (options.model.empty() || options.target.empty())
     return Error{Code::invalid_argument,
                  options.model.empty() ? "no model is given" : "no generator is given",

@@ -142,6 +142,7 @@ def test_a_relative_folder_is_refused(anybit, tool, plugins, model, monkeypatch)
     assert "an absolute path" in codegen(anybit, model, "plugins", code=2).stderr
     assert "an absolute path" in codegen(anybit, model, "./plugins", code=2).stderr
     assert "an absolute path" in codegen(anybit, model, "", code=2).stderr
+    assert "an absolute path" in anybit("codegen", "--list", "--plugins", "plugins", code=2).stderr
 
 
 def test_the_current_folder_and_the_models_are_never_searched(anybit, plugins, model, monkeypatch):
