@@ -74,7 +74,7 @@ def _joined(names, folder):
     whole = []
     for name in names:
         text = (folder / f"{name}.c").read_text()
-        own = re.findall(r"^static [^(=;{]*?(\w+)(?:\(|\[)", text, re.MULTILINE) + ["arena"]
+        own = re.findall(r"^(?:static|STEP) [^(=;{]*?(\w+)(?:\(|\[)", text, re.MULTILINE) + ["arena"]
         whole.append(re.sub(r"\b(" + "|".join(set(own)) + r")\b", rf"{name}_\1", text))
     path = folder / f"{names[0]}_and_others.c"
     path.write_text("\n".join(whole))

@@ -1,4 +1,4 @@
-// Conv and ONNX Runtime's FusedConv, which adds a tensor and has an activation; ConvTranspose.
+// Conv and ONNX Runtime's FusedConv, which adds a tensor and has an activation; ConvTranspose, Col2Im.
 #include "numbers.hpp"
 #include "product.hpp"
 #include "window.hpp"
@@ -182,10 +182,39 @@ void emit_transposed(Node& node) {
   for (std::size_t a = 0; a < 2 * window.size() + 3; ++a) node.end();
 }
 
+// Blocks of a picture, each a column, added up where they overlap: [batch, channels · block, columns].
+void emit_blocks(Node& node) {
+  const Value &x = node.in(0), &y = node.out();
+  if (x.info().kind != Kind::real) node.refuse("its input is {}", x.info().name);
+  const Dims block = node.integers_in(2, "the blocks' shape");
+  Window window = window_of(node, y, y, block);
+  node.loop("i", y.count());
+  node.line("{}[i] = 0;", node.y());
+  node.end();
+  node.loop("m", y.dims[0] * y.dims[1]);
+  std::string tap = "m", column = "0", place = "m";
+  for (std::size_t a = 0; a < window.size(); ++a) {
+    WindowAxis& axis = window[a];
+    axis.output =
+        (axis.input + axis.before + axis.after - axis.dilation * (axis.kernel - 1) - 1) / axis.stride + 1;
+    node.loop(fmt::format("k{}", a), axis.kernel);
+    node.loop(fmt::format("o{}", a), axis.output);
+    node.line("const int32_t p{} = {};", a, place_in(axis, fmt::format("o{}", a), fmt::format("k{}", a)));
+    const std::string out = outside(axis, fmt::format("p{}", a));
+    if (!out.empty()) node.line("if ({}) continue;", out);
+    tap = fmt::format("({}) * {} + k{}", tap, axis.kernel, a);
+    column = fmt::format("({}) * {} + o{}", column, axis.output, a);
+    place = fmt::format("({}) * {} + p{}", place, axis.input, a);
+  }
+  node.line("{}[{}] += {}[({}) * {} + {}];", node.y(), place, node.x(0), tap, x.dims[2], column);
+  for (std::size_t a = 0; a < 2 * window.size() + 1; ++a) node.end();
+}
+
 }  // namespace
 
 std::span<const Descriptor> conv_descriptors() {
   static constexpr Descriptor all[] = {
+      {"Col2Im", "", emit_blocks},
       {"Conv", "", emit_conv},
       {"ConvTranspose", "", emit_transposed},
       {"FusedConv", "com.microsoft", emit_conv},
