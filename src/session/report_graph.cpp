@@ -19,6 +19,12 @@ using ops::NodeFacts;
 
 constexpr std::string_view kSuffix = "_quantized";  // what writing adds to the name of a constant's codes
 
+// Null if the node has no such input, or leaves it out.
+const ops::Value* input_at(const NodeFacts& facts, std::size_t index) {
+  const bool given = index < facts.inputs.size() && !facts.node->inputs[index].empty();
+  return given ? facts.inputs[index] : nullptr;
+}
+
 class Drawing {
  public:
   explicit Drawing(const graph::Graph& graph) {
@@ -28,20 +34,20 @@ class Drawing {
   void pass(const NodeFacts& facts, const std::string& place) {
     const graph::Node& node = *facts.node;
     const std::string& op = node.op_type.str();
-    if (op == "Constant" || node.inputs.empty() || node.outputs.empty()) {
-      if (op != "Constant") draw(facts, place);
+    if (op == "Constant") return;
+    const ops::Value* data = input_at(facts, 0);
+    if (!data || node.outputs.empty()) {
+      draw(facts, place);
     } else if (op == "QuantizeLinear") {
       origins_[node.outputs[0]] = {origin(node.inputs[0]).value, "", false};
       coded_.insert(node.inputs[0]);
       note_grid(facts);
     } else if (op == "DequantizeLinear") {
-      const ops::Value* codes = facts.inputs[0];
       Origin from = origin(node.inputs[0]);
-      if (codes->constant && from.value.ends_with(kSuffix))
+      if (data->constant && from.value.ends_with(kSuffix))
         from.value.resize(from.value.size() - kSuffix.size());
       if (outputs_.count(node.outputs[0]) != 0) renamed_[from.value] = node.outputs[0];
-      note(node.outputs[0],
-           {from.value, std::string(graph::name_of(codes->type)), codes->constant != nullptr});
+      note(node.outputs[0], {from.value, std::string(graph::name_of(data->type)), data->constant != nullptr});
     } else if (node.domain == "ai.anybit") {
       const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));
       note(node.outputs[0], {origin(node.inputs[0]).value, use.ok() ? use->format : "", op == "Decode"});
@@ -99,7 +105,7 @@ class Drawing {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     if (descriptor && !descriptor->quantized.empty()) {
       row.outcome = "quantized";
-      row.what = facts.inputs.empty() || !facts.inputs[0] ? "" : graph::name_of(facts.inputs[0]->type);
+      row.what = input_at(facts, 0) ? std::string(graph::name_of(input_at(facts, 0)->type)) : "";
     } else if (!data.empty()) {
       row.outcome = "quantized";
       row.what = weight.empty() ? data : data + ", " + weight;
@@ -113,7 +119,8 @@ class Drawing {
   // The grid of a value, where its scale and zero point are constants for the whole of it.
   void note_grid(const NodeFacts& facts) {
     const graph::Node& node = *facts.node;
-    const graph::Tensor* scale = facts.inputs.size() > 1 ? facts.inputs[1]->constant : nullptr;
+    if (facts.outputs.empty() || !input_at(facts, 1)) return;
+    const graph::Tensor* scale = input_at(facts, 1)->constant;
     const lower::Codes codes = lower::codes_of(facts.outputs[0].type);
     if (!scale || scale->count() != 1 || scale->type() != ElementType::float32 || codes.bits == 0) return;
     QuantizationReport::Tensor row;
@@ -121,9 +128,12 @@ class Drawing {
     row.values = {row.name};
     row.spec = graph::name_of(facts.outputs[0].type);
     row.scale = scale->data.at<float>(0);
-    const bool given = facts.inputs.size() > 2 && !node.inputs[2].empty();
-    const graph::Tensor* zero = given ? facts.inputs[2]->constant : nullptr;
-    if (given && (!zero || !read_zero_point(*zero, codes, row.zero_point))) return;
+    if (const ops::Value* zero = input_at(facts, 2)) {
+      const bool constant = zero->constant && zero->constant->type() == facts.outputs[0].type;
+      if (!constant || zero->constant->count() != 1 ||
+          !read_zero_point(*zero->constant, codes, row.zero_point))
+        return;
+    }
     row.levels = std::int64_t{codes.high} - codes.low + 1;
     row.low = row.grid_low = row.scale * static_cast<float>(codes.low - row.zero_point);
     row.high = row.grid_high = row.scale * static_cast<float>(codes.high - row.zero_point);

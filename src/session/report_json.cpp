@@ -238,11 +238,9 @@ Result<std::string> report_json(const ReportInput& input) noexcept {
     if (const Json before = json_of(input.before); !before.is_null()) json["before"] = before;
     if (const Json after = json_of(input.after); !after.is_null()) json["after"] = after;
     if (input.before.model) add_ports(*ModelAccess::content(*input.before.model).model.graph, json);
-    if (input.quantization) {
-      add_quantization(*input.quantization, json);
-    } else {
-      TRY(add_model(input, json));
-    }
+    if (input.quantization) add_quantization(*input.quantization, json);
+    // A model that was quantized before is left as it is, and the report tells nothing of its nodes.
+    if (!input.quantization || input.quantization->nodes.empty()) TRY(add_model(input, json));
     if (input.comparison) json["comparison"] = json_of(*input.comparison);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   });

@@ -171,6 +171,38 @@ def test_calibrate_shows_ranges_and_says_how_to_get_the_rest(browse, anybit, sam
     assert heading == ["No layers were compared"] and "anybit compare" in rows[0]
 
 
+def test_a_model_that_was_quantized_before_is_drawn_as_it_is(browse, anybit, samples, digits):
+    page = samples / "again.html"
+    anybit("quantize", samples / "digits.int8.onnx", "-o", samples / "again.onnx", "--recipe", "w8", "--report", page)
+    data = data_of(page)
+    assert [one["outcome"] for one in data["nodes"] if one["op"] == "Conv"] == ["quantized"] * 6
+    assert "logits" in data["nodes"][-1]["out"]  # not what it is called before it is rounded
+    inked, rows = browse(page, "inked", {"do": "rows", "selector": ".remarks summary"})
+    assert inked > 10 and rows == ["1 remark"]
+
+
+def test_merged_ranges_have_no_network_but_histograms(browse, anybit, samples):
+    ranges, page = samples / "part.json", samples / "merged.html"
+    anybit("calibrate", DIGITS / "digits.onnx", "-o", ranges, "--data", samples / "calibration", "--samples", "5")
+    anybit("calibrate", "--merge", ranges, ranges, "-o", samples / "both.json", "--report", page)
+    rows, _, figures = browse(page, {"do": "rows", "selector": ".empty"}, {"do": "tab", "name": "tensors"},
+                              {"do": "rows", "selector": "figcaption"})
+    assert rows == ["No network to draw: ranges alone were given, without a model."] and len(figures) == 1
+
+
+def test_what_is_nothing_but_noise_is_shown_as_lost(browse, digits, tmp_path):
+    """JSON has no infinities: they come as null."""
+    page, data = tmp_path / "noise.html", data_of(digits[0])
+    for name in ("signal_to_noise_db", "cosine", "largest_error", "largest_value"):
+        data["comparison"]["layers"][3][name] = None
+    data["comparison"]["outputs"][0]["signal_to_noise_db"] = None
+    text = digits[0].read_text()
+    begin = text.index('type="application/json">') + len('type="application/json">')
+    page.write_text(text[:begin] + json.dumps(data) + text[text.index("</script>", begin):])
+    tiles, _, first = browse(page, "tiles", {"do": "tab", "name": "layers"}, {"do": "rows", "selector": "#layers-0"})
+    assert tiles["Signal to noise"].startswith("lost") and "lost" in first[0]
+
+
 def test_names_in_a_model_cannot_break_out_of_the_page(browse, anybit, tmp_path):
     from onnx import TensorProto, helper, numpy_helper, save_model
     evil = '</script><script>document.title = "broken"</script><!--'

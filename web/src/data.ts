@@ -112,9 +112,9 @@ export class Report {
   private readonly drops = new Map<string, number>();
 
   constructor(readonly data: Document) {
-    this.layers = data.comparison?.layers ?? [];
+    this.layers = (data.comparison?.layers ?? []).map(readable);
     this.weights = data.weights ?? [];
-    for (const layer of [...this.layers, ...(data.comparison?.outputs ?? [])])
+    for (const layer of [...(data.comparison?.outputs ?? []).map(readable), ...this.layers])
       this.layerOf.set(layer.name, layer);
     for (const tensor of data.tensors)
       for (const name of tensor.values ?? [tensor.name]) this.tensorOf.set(name, tensor);
@@ -175,6 +175,16 @@ export class Report {
 
 export const EXACT = 200; // dB: no difference at all
 export const CLEAN = 60; // dB: better than this is no better, when it comes to harm
+
+// JSON has no infinities: what is nothing but noise, or no number, comes as null.
+function readable(layer: Difference): Difference {
+  layer.signal_to_noise_db ??= NOTHING_LEFT;
+  layer.cosine ??= NaN;
+  layer.largest_error ??= Infinity;
+  layer.largest_value ??= Infinity;
+  return layer;
+}
+export const NOTHING_LEFT = -999; // dB
 
 export function parse(text: string): Report {
   const data = JSON.parse(text) as Partial<Document>;

@@ -1,5 +1,5 @@
 // Numbers as a person reads them. A missing one is a dash.
-import { EXACT } from "./data";
+import { EXACT, NOTHING_LEFT } from "./data";
 
 export const DASH = "–";
 
@@ -17,6 +17,7 @@ export function bytes(count: number | undefined): string {
 
 export function decibels(value: number | undefined): string {
   if (value === undefined) return DASH;
+  if (value <= NOTHING_LEFT) return "lost";
   return value >= EXACT ? "exact" : `${value.toFixed(1)} dB`;
 }
 
@@ -40,6 +41,7 @@ export function share(value: number | undefined): string {
 export function real(value: number | undefined): string {
   if (value === undefined) return DASH;
   if (value === 0) return "0";
+  if (!Number.isFinite(value)) return "∞";
   const size = Math.abs(value);
   return size >= 1e5 || size < 1e-4 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 }

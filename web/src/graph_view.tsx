@@ -260,7 +260,7 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
           </div>
         )}
         {drawing.boxes.length === 0 && (
-          <p class="empty">No network to draw: merged ranges belong to no model file.</p>
+          <p class="empty">{`No network to draw: ${report.data.before ? "the model has no nodes" : "ranges alone were given, without a model"}.`}</p>
         )}
       </div>
     </div>

@@ -1,7 +1,7 @@
 // The layers by what they lose: where along the network, and which most.
 import { useMemo, useState } from "preact/hooks";
 import { errorColor } from "./colors";
-import { EXACT, type Difference, type Report } from "./data";
+import type { Difference, Report } from "./data";
 import { DASH, decibels, real } from "./format";
 import { List } from "./list";
 import { NoisePlot } from "./plots";
@@ -77,7 +77,7 @@ export function Layers({ report, other, selected, theme, onSelect }: Props) {
 
 function LayerRow({ row, report, other }: { row: Difference; report: Report; other: Report | undefined }) {
   const drop = report.drop(row.name);
-  const added = drop === undefined ? DASH : drop < 0.05 ? "" : `−${drop.toFixed(1)}`;
+  const added = drop === undefined ? DASH : drop < 0.05 ? "" : `−${Math.min(drop, 999).toFixed(1)}`;
   const dB = row.signal_to_noise_db;
   return (
     <div
@@ -90,7 +90,7 @@ function LayerRow({ row, report, other }: { row: Difference; report: Report; oth
       />
       <span class="name">{row.name}</span>
       <span class="dim">{row.op}</span>
-      <span class="number">{dB >= EXACT ? "exact" : dB.toFixed(1)}</span>
+      <span class="number">{decibels(dB).replace(" dB", "")}</span>
       <span class="number dim">
         {other ? decibels(other.layer(row.name)?.signal_to_noise_db).replace(" dB", "") : added}
       </span>

@@ -1,6 +1,7 @@
 // Draws the network on a canvas: only what is in view, and less detail from far away, so that 5,000 nodes move smoothly.
 import { cssColor, type Kind } from "./colors";
-import type { Report } from "./data";
+import { EXACT, type Report } from "./data";
+import { decibels } from "./format";
 import { NODE_HEIGHT, NODE_WIDTH, type Drawing, type Edge } from "./layout";
 
 export interface View {
@@ -196,10 +197,10 @@ export class Painter {
     context.textAlign = "left";
     const dB = this.report.noise(node);
     context.fillText(fitted(node.op, dB === undefined ? 21 : 14), left + 9, middle - 7);
-    if (dB !== undefined && dB < 200) {
+    if (dB !== undefined && dB < EXACT) {
       context.textAlign = "right";
       context.font = "11px system-ui, sans-serif";
-      context.fillText(`${dB.toFixed(1)} dB`, left + NODE_WIDTH - 9, middle - 7);
+      context.fillText(decibels(dB), left + NODE_WIDTH - 9, middle - 7);
       context.textAlign = "left";
     }
     context.font = "10.5px system-ui, sans-serif";

@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { cssColor } from "./colors";
 import type { Difference, Histogram } from "./data";
-import { real } from "./format";
+import { decibels, real } from "./format";
 
 function usePlot(make: (width: number) => uPlot | undefined, inputs: unknown[]) {
   const place = useRef<HTMLDivElement>(null);
@@ -195,7 +195,7 @@ export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps
     (width) => {
       if (layers.length === 0) return undefined;
       const shown = (value: number | undefined): number | null =>
-        value === undefined ? null : Math.min(value, 100);
+        value === undefined ? null : Math.max(-20, Math.min(value, 100));
       const second = new Map(other?.map((layer) => [layer.name, layer.signal_to_noise_db]));
       const series: uPlot.Series[] = [
         {},
@@ -240,7 +240,7 @@ export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps
             ],
             setCursor: [
               (one) =>
-                tell(one, (i) => `${layers[i]?.name ?? ""}: ${layers[i]?.signal_to_noise_db.toFixed(1)} dB`),
+                tell(one, (i) => `${layers[i]?.name ?? ""}: ${decibels(layers[i]?.signal_to_noise_db)}`),
             ],
           },
         },
