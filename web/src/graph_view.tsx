@@ -29,7 +29,9 @@ function startView(drawing: Drawing, width: number, height: number): View {
 }
 
 export function GraphView({ report, selected, matches, theme, onSelect }: Props) {
-  const [mode, setMode] = useState<ColorMode>(report.data.command === "compare" ? "error" : "format");
+  const [mode, setMode] = useState<ColorMode>(
+    report.data.command === "compare" && report.layers.length > 0 ? "error" : "format",
+  );
   const [only, setOnly] = useState<string>();
   const [tip, setTip] = useState<{ x: number; y: number; node: number }>();
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -190,6 +192,10 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
             <button
               key={one}
               aria-pressed={mode === one}
+              disabled={one === "error" && report.layers.length === 0}
+              title={
+                one === "error" && report.layers.length === 0 ? "Needs samples to compare both models on" : ""
+              }
               onClick={() => {
                 setMode(one);
                 setOnly(undefined);

@@ -2,8 +2,8 @@
 import { render } from "preact";
 import { App } from "./app";
 import { parse } from "./data";
-import "./views.css";
 import "./style.css";
+import "./views.css";
 
 const place = document.getElementById("app")!;
 try {

@@ -16,6 +16,7 @@ export interface Highlight {
   faded: (box: number) => boolean;
 }
 
+const MOST_LETTERS = 60; // that a node could hold
 const MAP_WIDTH = 26; // of the overview at the right edge
 
 export class Painter {
@@ -23,6 +24,7 @@ export class Painter {
   private readonly context: CanvasRenderingContext2D;
   private map: HTMLCanvasElement | undefined;
   private colors = new Map<string, string>();
+  private texts = new Map<string, string>();
   private width = 0;
   private height = 0;
 
@@ -191,12 +193,12 @@ export class Painter {
     context.font = "600 12px system-ui, sans-serif";
     if (!node) {
       context.textAlign = "center";
-      context.fillText(fitted(box.label, 22), box.x, middle);
+      context.fillText(this.fitted(box.label, NODE_WIDTH - 24), box.x, middle);
       return;
     }
     context.textAlign = "left";
     const dB = this.report.noise(node);
-    context.fillText(fitted(node.op, dB === undefined ? 21 : 14), left + 9, middle - 7);
+    context.fillText(this.fitted(node.op, NODE_WIDTH - (dB === undefined ? 18 : 68)), left + 9, middle - 7);
     if (dB !== undefined && dB < EXACT) {
       context.textAlign = "right";
       context.font = "11px system-ui, sans-serif";
@@ -206,8 +208,29 @@ export class Painter {
     context.font = "10.5px system-ui, sans-serif";
     const alpha = context.globalAlpha;
     context.globalAlpha = alpha * 0.85;
-    context.fillText(fitted(node.name || node.out[0] || "", 27, true), left + 9, middle + 8);
+    context.fillText(
+      this.fitted(node.name || node.out[0] || "", NODE_WIDTH - 18, true),
+      left + 9,
+      middle + 8,
+    );
     context.globalAlpha = alpha;
+  }
+
+  // As much of a text as a width holds, in the font that is set: its start, or its end, which tells more of a long path.
+  private fitted(text: string, width: number, end = false): string {
+    const key = `${width}${text}`;
+    let short = this.texts.get(key);
+    if (short === undefined) {
+      short = text;
+      for (
+        let length = Math.min(text.length - 1, MOST_LETTERS);
+        length > 0 && this.context.measureText(short).width > width;
+        length -= 1
+      )
+        short = end ? `…${text.slice(text.length - length)}` : `${text.slice(0, length)}…`;
+      this.texts.set(key, short);
+    }
+    return short;
   }
 
   // The whole network in one narrow strip, with what is in view.
@@ -247,10 +270,4 @@ export class Painter {
       context.fillRect(left, drawing.boxes[highlight.selected]!.y * scaleY - 1.5, MAP_WIDTH, 3);
     }
   }
-}
-
-// The start of a text, or its end, which tells more of a long path.
-export function fitted(text: string, length: number, end = false): string {
-  if (text.length <= length) return text;
-  return end ? `…${text.slice(text.length - length + 1)}` : `${text.slice(0, length - 1)}…`;
 }
