@@ -141,7 +141,7 @@ check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests,
 	@ANYBIT_ALL_HEADERS=1 ANYBIT_ALL_SESSIONS=1 scripts/test $(JOBS)
 	@scripts/sanitize asan all $(JOBS)
 	@scripts/sanitize tsan all $(JOBS)
-	@$(MAKE) --no-print-directory test-exhaustive test-arm test-large lint
+	@$(MAKE) --no-print-directory test-exhaustive test-arm test-large wheel lint
 
 fuzz:  ## Fuzz every entry point for FUZZ_SECONDS each (default 60)
 	@scripts/setup build fuzz python
