@@ -60,8 +60,10 @@ void add_calibration(nb::module_& module) {
         return one.name + ": " + std::to_string(one.min) + " to " + std::to_string(one.max);
       });
   nb::class_<Ranges>(module, "Ranges")
-      .def("save", [](const Ranges& ranges,
-                      const std::string& path) { take(released([&] { return ranges.save(path); })); })
+      .def("save",
+           [](const Ranges& ranges, const std::string& path) {
+             take_of_file(released([&] { return ranges.save(path); }), path);
+           })
       .def("merged", [](const Ranges& ranges, const Ranges& other) { return take(ranges.merged(other)); })
       .def("check_belongs",
            [](const Ranges& ranges, const Model& model) {
@@ -72,8 +74,9 @@ void add_calibration(nb::module_& module) {
       .def_prop_ro("tensors", &Ranges::tensors)
       .def("range", range_of, nb::arg("tensor"), nb::arg("observer"), nb::arg("levels"), nb::arg("symmetric"),
            nb::arg("percentile"));
-  module.def("load_ranges",
-             [](const std::string& path) { return take(released([&] { return Ranges::load(path); })); });
+  module.def("load_ranges", [](const std::string& path) {
+    return take_of_file(released([&] { return Ranges::load(path); }), path);
+  });
   module.def("calibrate", calibrated, nb::arg("model"), nb::arg("source"), nb::arg("progress").none(),
              nb::arg("threads"), nb::arg("max_memory"), nb::arg("bins"), nb::arg("momentum"),
              nb::arg("allow_nan"));

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -19,6 +20,15 @@ template <class T>
 T take(Result<T> result) {
   if (!result.ok()) raise(result.error());
   if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
+
+// The same; an error of a file names it, as on the command line.
+template <class T>
+T take_of_file(Result<T> result, const std::string& path) {
+  if (result.ok()) return take(std::move(result));
+  Error error = std::move(result).error();
+  if (error.text().find(path) != std::string::npos) raise(error);
+  raise(std::move(error).within(path));
 }
 
 // Calls `work` while other threads of Python run.

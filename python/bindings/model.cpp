@@ -27,7 +27,7 @@ SaveOptions::External external_named(const std::string& name) {
 Model load(const std::string& path, bool linked_data) {
   LoadOptions options;
   options.allow_linked_data = linked_data;
-  return take(released([&] { return Model::load(path, options); }));
+  return take_of_file(released([&] { return Model::load(path, options); }), path);
 }
 
 Model from_bytes(nb::handle bytes) {
@@ -39,7 +39,7 @@ Model from_bytes(nb::handle bytes) {
 void save(const Model& model, const std::string& path, const std::string& external_data,
           std::int64_t threshold) {
   const SaveOptions options{external_named(external_data), threshold};
-  take(released([&] { return model.save(path, options); }));
+  take_of_file(released([&] { return model.save(path, options); }), path);
 }
 
 nb::bytes to_bytes(const Model& model) {

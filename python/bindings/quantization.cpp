@@ -104,7 +104,8 @@ void add_quantization(nb::module_& module) {
   module.def("recipe_from_text", [](const std::string& text, const std::string& name) {
     return take(Recipe::from_text(text, name));
   });
-  module.def("recipe_from_file", [](const std::string& path) { return take(Recipe::from_file(path)); });
+  module.def("recipe_from_file",
+             [](const std::string& path) { return take_of_file(Recipe::from_file(path), path); });
   module.def("presets", presets);
   module.def("targets", targets);
   module.def("target_recipe", [](const std::string& target) { return take(target_recipe(target)); });

@@ -1,6 +1,7 @@
 """Models from Python: where they may come from, what they tell, where they go."""
 
 import pickle
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -65,12 +66,12 @@ def test_what_is_no_model_is_refused(given):
         anybit.load(given)
 
 
-def test_errors_say_what_the_command_line_says(tool, tmp_path):
-    import subprocess
-
+@pytest.mark.parametrize("content", [b"\x08\x09garbage" * 10, b"", None], ids=["garbage", "empty", "no file"])
+def test_errors_say_what_the_command_line_says(content, tool, tmp_path):
     path = tmp_path / "broken.onnx"
-    path.write_bytes(b"\x08\x09garbage" * 10)
+    if content is not None:
+        path.write_bytes(content)
     said = subprocess.run([tool("anybit"), "inspect", path], capture_output=True, text=True).stderr
     with pytest.raises(anybit.Error) as raised:
         anybit.load(path)
-    assert said.removeprefix("anybit: ").strip() == str(raised.value) or str(raised.value) in said
+    assert said == f"anybit: {raised.value}\n"
