@@ -15,13 +15,14 @@ namespace anybit {
 
 // Sums over all samples.
 struct Difference {
-  std::string name;            // of the value in the reference
-  std::string op;              // that makes it; empty for outputs
-  std::int64_t count = 0;      // elements
-  double signal_to_noise = 0;  // dB; 200 if there is no difference
-  double cosine = 1;           // between all the values
-  double largest_error = 0;    // of any element
-  double largest_value = 0;    // in the reference
+  std::string name;        // of the value in the reference
+  std::string op;          // that makes it; empty for outputs
+  std::int64_t count = 0;  // elements
+  double signal_to_noise =
+      0;                     // dB; 200 if there is no difference, -Inf if one has NaN where the other has not
+  double cosine = 1;         // between all the values
+  double largest_error = 0;  // of any element
+  double largest_value = 0;  // in the reference
 };
 
 struct Comparison {

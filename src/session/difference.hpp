@@ -18,6 +18,7 @@ class DifferenceSums {
   std::int64_t count_ = 0;
   double reference_ = 0, other_ = 0, product_ = 0, noise_ = 0;  // sums of squares and of products
   double largest_error_ = 0, largest_value_ = 0;
+  bool broken_ = false;  // a NaN or an infinity that the other does not have
 };
 
 }  // namespace anybit
