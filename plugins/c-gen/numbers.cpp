@@ -196,6 +196,13 @@ std::string store(Node& node, const Value& value, std::string_view pointer, std:
   return fmt::format("{}[{}] = {};", pointer, index, code);
 }
 
+std::string within(Node& node, std::string_view number, std::int64_t low, std::int64_t high) {
+  node.helper("within", R"(static int32_t within(int64_t number, int32_t low, int32_t high) {
+  return number < low ? low : number > high ? high : (int32_t)number;
+})");
+  return fmt::format("within({}, {}, {})", number, low, high);
+}
+
 std::string number(const Value& value, double real) {
   if (!is_real(value)) return literal(static_cast<std::int64_t>(real));
   return value.type == Element::float64 ? literal(real) : literal(static_cast<float>(real));

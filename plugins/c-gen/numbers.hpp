@@ -35,6 +35,9 @@ std::string load(Node& node, const Value& value, std::string_view pointer, std::
 std::string store(Node& node, const Value& value, std::string_view pointer, std::string_view index,
                   std::string_view number, const Encoding& how = {});
 
+// A whole number kept inside low … high: what comes from outside must not lead beside a tensor.
+std::string within(Node& node, std::string_view number, std::int64_t low, std::int64_t high);
+
 // A number of that type in C.
 std::string number(const Value& value, double real);
 // Infinity, or the largest number; with a minus, or the lowest.

@@ -140,3 +140,11 @@ def test_an_index_beyond_the_axis_is_taken_for_its_end(tmp_path):
     generating.generate(model, tmp_path / "beyond.c")
     got, = generating.compile_all(["beyond"], tmp_path)["beyond"].run([x, indices], [x])
     np.testing.assert_array_equal(got, [0, 0, 4, 4, 4])
+
+
+def test_a_length_beyond_the_sequence_is_taken_for_all_of_it(tmp_path):
+    x, lengths = np.arange(8, dtype=np.float32).reshape(2, 4), np.array([2**40, -3])
+    model = model_of("ReverseSequence", [x, lengths], time_axis=1, batch_axis=0)
+    generating.generate(model, tmp_path / "long.c")
+    got, = generating.compile_all(["long"], tmp_path)["long"].run([x, lengths], [x])
+    np.testing.assert_array_equal(got, [[3, 2, 1, 0], [4, 5, 6, 7]])

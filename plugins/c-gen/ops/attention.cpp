@@ -177,8 +177,9 @@ void emit_rotary(Node& node) {
   const Heads heads = heads_of(node, x.dims, "num_heads");
   std::int64_t turned = node.integer("rotary_embedding_dim", 0);
   if (turned == 0) turned = heads.size;
-  const std::string row = node.has(3) ? fmt::format("{}[b * {} + i]", node.x(3), heads.positions)
-                                      : fmt::format("(b * {} + i)", heads.positions);
+  std::string row = fmt::format("(b * {} + i)", heads.positions);
+  if (node.has(3))
+    row = within(node, fmt::format("{}[b * {} + i]", node.x(3), heads.positions), 0, node.in(1).dims[0] - 1);
   const bool interleaved = node.flag("interleaved");
   node.loop("b", heads.batch);
   node.loop("h", heads.heads);

@@ -234,7 +234,8 @@ void emit_reverse_sequence(Node& node) {
                      inner = in.product(2, in.rank());
   node.loop("b", batch);
   node.loop("t", times);
-  node.line("const int32_t from = t < {0}[b] ? (int32_t){0}[b] - 1 - t : t;", node.x(1));
+  node.line("const int32_t length = {};", within(node, node.x(1) + "[b]", 0, times));
+  node.line("const int32_t from = t < length ? length - 1 - t : t;");
   node.loop("i", inner);
   const std::int64_t step = time_first ? batch * inner : inner, sample = time_first ? inner : times * inner;
   node.line("{0}[b * {1} + t * {2} + i] = {3}[b * {1} + from * {2} + i];", node.y(), sample, step, node.x(0));

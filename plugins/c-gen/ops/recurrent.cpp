@@ -157,7 +157,7 @@ void Recurrent::run(void (*finish)(Recurrent&)) {
   for (direction = 0; direction < directions; ++direction) {
     const bool backward = which == "reverse" || direction == 1;
     const std::string length =
-        node.has(kLengths) ? fmt::format("{}[b]", node.x(kLengths)) : std::to_string(steps);
+        node.has(kLengths) ? within(node, node.x(kLengths) + "[b]", 0, steps) : std::to_string(steps);
     const auto y_at = [&](std::string_view t) {
       return batch_first
                  ? fmt::format("((b * {} + {}) * {} + {}) * {}", steps, t, directions, direction, hidden)
