@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
-        bench-accuracy bench-presets bench-quantize bench-packed lint format check-all fuzz \
+        bench-accuracy bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -110,6 +110,12 @@ bench-packed:  ## Products by packed weights, beside float32 and ONNX Runtime's 
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_packed.py $(BENCH)
+
+bench-codegen:  ## Generated C beside the runtime on one thread
+	@scripts/setup build test python models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen executor_library codegen_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_codegen.py $(BENCH)
 
 bench-accuracy:  ## What quantization costs in accuracy, beside ONNX Runtime's tools (minutes)
 	@scripts/setup build test accuracy python models large-models data

@@ -18,16 +18,14 @@ constexpr std::string_view kBody = R"(  for (int32_t n = 0; n < $batch; ++n) {
         const int32_t first0 = o0 * $d3 - $d5, first1 = o1 * $h3 - $h5, first2 = o2 * $v3 - $v5;
         const $W *weight = $w + o * ($channels * $d2 * $h2 * $v2);
         $A sum = 0;
-        for (int32_t c = 0; c < $channels; ++c)
         for (int32_t k0 = 0; k0 < $d2; ++k0)
-        for (int32_t k1 = 0; k1 < $h2; ++k1, weight += $v2) {
-          const int32_t i0 = first0 + k0 * $d4, i1 = first1 + k1 * $h4;
-          const $X *row = group + ((c * $d0 + i0) * $h0 + i1) * $v0;
-          if (i0 < 0 || i0 >= $d0 || i1 < 0 || i1 >= $h0) continue;
-          for (int32_t k2 = 0; k2 < $v2; ++k2) {
-            const int32_t i2 = first2 + k2 * $v4;
-            if (i2 >= 0 && i2 < $v0) sum += (row[i2] - $zero_x) * (weight[k2] - $zero_w);
-          }
+        for (int32_t k1 = 0; k1 < $h2; ++k1)
+        for (int32_t k2 = 0; k2 < $v2; ++k2, ++weight) {
+          const int32_t i0 = first0 + k0 * $d4, i1 = first1 + k1 * $h4, i2 = first2 + k2 * $v4;
+          if (i0 < 0 || i0 >= $d0 || i1 < 0 || i1 >= $h0 || i2 < 0 || i2 >= $v0) continue;
+          const $X *point = group + (i0 * $h0 + i1) * $v0 + i2;
+          for (int32_t c = 0; c < $channels; ++c)
+            sum += (point[c * ($d0 * $h0 * $v0)] - $zero_x) * (weight[c * ($d2 * $h2 * $v2)] - $zero_w);
         }
         $y[(((n * $groups * $outputs + o) * $d1 + o0) * $h1 + o1) * $v1 + o2] = $done;
       }
