@@ -40,7 +40,7 @@ void need_to_code(Node& node) {
   // floats are in the floats' order, so that the sum is clamped as an integer. Nothing here is a branch or
   // may trap: loops of it become vector code.
   node.helper("to_code",
-              R"(static inline int32_t to_code(float real, int32_t low, int32_t high, int32_t zero) {
+              R"(INLINE int32_t to_code(float real, int32_t low, int32_t high, int32_t zero) {
   union { float real; int32_t bits; } sum;
   int32_t bits;
   sum.real = real + 12582912.0f;
@@ -54,7 +54,7 @@ void need_to_code(Node& node) {
 std::string need_any_to_code(Node& node) {
   need_to_code(node);
   node.helper("any_to_code",
-              R"(static inline int32_t any_to_code(float real, int32_t low, int32_t high, int32_t zero) {
+              R"(INLINE int32_t any_to_code(float real, int32_t low, int32_t high, int32_t zero) {
   const int32_t code = to_code(real, low, high, zero);
   union { float real; int32_t bits; } given;
   given.real = real;

@@ -95,7 +95,10 @@ std::string source_of(const Unit& unit, const std::string& stem) {
   // Functions that many nodes call: copies of them in each would only take the compiler's time.
   text +=
       "#if defined(__GNUC__)\n#define ALONE __attribute__((noinline, unused))\n"
-      "#define ALIGNED(bytes) __attribute__((aligned(bytes)))\n#else\n#define ALONE\n#define ALIGNED(bytes)\n"
+      "#define INLINE __attribute__((unused)) static inline\n"
+      "#define ALIGNED(bytes) __attribute__((aligned(bytes)))\n#else\n#define ALONE\n#define INLINE static "
+      "inline\n"
+      "#define ALIGNED(bytes)\n"
       "#endif\n\n";
   if (unit.arena_bytes() > 0)
     text += fmt::format(

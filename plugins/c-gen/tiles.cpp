@@ -16,13 +16,13 @@ typedef shorts loose_shorts __attribute__((aligned(1), may_alias));
 typedef int32_t loose_pair __attribute__((aligned(1), may_alias));
 /* Else each use would be a load. */
 #define IN_REGISTERS(a, b) __asm__("" : "+x"(a), "+x"(b))
-static inline ints pair_at(const int16_t *from) {
+INLINE ints pair_at(const int16_t *from) {
   const int32_t p = *(const loose_pair *)(const void *)from;
   const ints all = {p, p, p, p, p, p, p, p};
   return all;
 }
-static inline ints products(shorts x, ints pair) { return __builtin_ia32_pmaddwd256(x, (shorts)pair); }
-static inline shorts shorts_at(const int16_t *from) { return *(const loose_shorts *)(const void *)from; }
+INLINE ints products(shorts x, ints pair) { return __builtin_ia32_pmaddwd256(x, (shorts)pair); }
+INLINE shorts shorts_at(const int16_t *from) { return *(const loose_shorts *)(const void *)from; }
 typedef float reals __attribute__((vector_size(32)));
 typedef int16_t eight __attribute__((vector_size(16)));
 typedef int32_t four __attribute__((vector_size(16)));
@@ -31,13 +31,13 @@ typedef four loose_four __attribute__((aligned(1), may_alias));
 typedef reals loose_reals __attribute__((aligned(1), may_alias));
 typedef union { shorts all; eight half[2]; } halves;
 /* As to_code, but for the upper clamp, and the zero point less 0x4B400000: packing saturates. */
-static inline ints to_wide_code(ints sum, ints bias, reals factor, ints zero) {
+INLINE ints to_wide_code(ints sum, ints bias, reals factor, ints zero) {
   const reals least = {-8388608, -8388608, -8388608, -8388608, -8388608, -8388608, -8388608, -8388608};
   const reals real = __builtin_ia32_maxps256(__builtin_convertvector(sum + bias, reals) * factor, least);
   return (ints)(real + 12582912.0f) + zero;
 }
-static inline ints ints_at(const int32_t *from) { return *(const loose_ints *)(const void *)from; }
-static inline void keep_sums(int32_t *to, ints low, ints high) {
+INLINE ints ints_at(const int32_t *from) { return *(const loose_ints *)(const void *)from; }
+INLINE void keep_sums(int32_t *to, ints low, ints high) {
   *(loose_ints *)(void *)to = low;
   *(loose_ints *)(void *)(to + 8) = high;
 }
@@ -94,7 +94,7 @@ std::string tile_text(const std::string& name, std::string_view type, bool steps
 
 // Two lines of numbers become one of pairs.
 constexpr std::string_view kInterleave = R"(#if defined(VECTORS)
-static inline void pair_eight(int16_t *to, eight even, eight odd) {
+INLINE void pair_eight(int16_t *to, eight even, eight odd) {
 #if defined(__clang__) || __GNUC__ >= 12
   *(loose_eight *)(void *)to = __builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11);
   *(loose_eight *)(void *)(to + 8) = __builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15);
@@ -106,7 +106,7 @@ static inline void pair_eight(int16_t *to, eight even, eight odd) {
 #endif)";
 
 constexpr std::string_view kPairShorts =
-    R"(static inline void pair_shorts(int16_t *to, const int16_t *even, const int16_t *odd, int32_t count) {
+    R"(INLINE void pair_shorts(int16_t *to, const int16_t *even, const int16_t *odd, int32_t count) {
   int32_t j = 0;
 #if defined(VECTORS)
   for (; j + 8 <= count; j += 8)
@@ -119,7 +119,7 @@ constexpr std::string_view kPairShorts =
 })";
 
 constexpr std::string_view kPairBytes =
-    R"(static inline void pair_bytes_$S(int16_t *to, const $T *even, const $T *odd, int32_t count, int16_t zero) {
+    R"(INLINE void pair_bytes_$S(int16_t *to, const $T *even, const $T *odd, int32_t count, int16_t zero) {
   int32_t j = 0;
 #if defined(VECTORS)
   for (; j + 8 <= count; j += 8)
@@ -135,7 +135,7 @@ constexpr std::string_view kPairBytes =
 constexpr std::string_view kWide = R"(#if defined(VECTORS)
 typedef $T bytes_$S __attribute__((vector_size(16)));
 typedef bytes_$S loose_bytes_$S __attribute__((aligned(1), may_alias));
-static inline shorts shorts_of_$S(const $T *from) {
+INLINE shorts shorts_of_$S(const $T *from) {
   return __builtin_convertvector(*(const loose_bytes_$S *)(const void *)from, shorts);
 }
 #endif)";
@@ -146,7 +146,7 @@ constexpr std::string_view kLine =
 typedef $T octet_$S __attribute__((vector_size(8)));
 typedef octet_$S loose_octet_$S __attribute__((aligned(1), may_alias));
 #endif
-static inline void line_$S(const $T *restrict from, int16_t *restrict to, int32_t count, int16_t zero) {
+INLINE void line_$S(const $T *restrict from, int16_t *restrict to, int32_t count, int16_t zero) {
 #if defined(VECTORS)
   if (count >= 8) {
     for (int32_t i = 0;; i = i + 16 < count ? i + 8 : count - 8) {
@@ -173,7 +173,7 @@ constexpr std::string_view kWiden =
 
 // 16 sums with the same bias and factor, or (`by_column`) with one each.
 constexpr std::string_view kCodes =
-    R"(static inline void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
+    R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
                             int32_t by_column, int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
 #if defined(VECTORS)
   const int32_t less = zero - 0x4B400000;
