@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm bench bench-io bench-formats bench-gemm bench-conv \
+.PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
         bench-accuracy bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz \
         install web wheel clean
 
@@ -72,6 +72,12 @@ test-arm:  ## Cross-compile the codecs for 64-bit ARM and test them under qemu
 	@cmake --preset arm
 	@cmake --build --preset arm -j $(JOBS)
 	ctest --preset arm -j $(JOBS) -R '^(formats|kernels)[.]'  # base tests signals and seccomp, which qemu-user has not
+
+test-scalar:  ## Test the codecs and kernels as a CPU without vectors runs them
+	@scripts/setup build test
+	@cmake --preset scalar
+	@cmake --build --preset scalar -j $(JOBS)
+	ctest --preset scalar -j $(JOBS) -R '^(formats|kernels)[.]'
 
 bench-io:  ## Load and save real models, beside the onnx Python package
 	@scripts/setup build bench python models
@@ -147,7 +153,7 @@ check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests,
 	@ANYBIT_ALL_HEADERS=1 ANYBIT_ALL_SESSIONS=1 scripts/test $(JOBS)
 	@scripts/sanitize asan all $(JOBS)
 	@scripts/sanitize tsan all $(JOBS)
-	@$(MAKE) --no-print-directory test-exhaustive test-arm test-large wheel lint
+	@$(MAKE) --no-print-directory test-exhaustive test-arm test-scalar test-large wheel lint
 
 fuzz:  ## Fuzz every entry point for FUZZ_SECONDS each (default 60)
 	@scripts/setup build fuzz python
@@ -164,4 +170,4 @@ wheel:  ## Build the Python package as a wheel, into build/wheel
 	.venv/bin/python -m pip wheel . -w build/wheel --no-build-isolation --no-deps --config-settings=build-dir=build/wheel/tree
 
 clean:  ## Remove what was built; fetched models and .venv stay
-	rm -rf build/release build/dev build/asan build/tsan build/fuzz build/arm build/lint build/logs build/wheel
+	rm -rf build/release build/dev build/asan build/tsan build/fuzz build/arm build/scalar build/lint build/logs build/wheel

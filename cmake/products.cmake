@@ -16,15 +16,23 @@ set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${P
 
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
 include(cli_commands)
-add_executable(anybit_cli ${cli_sources})
+# Header libraries take most of the program's build time: each file gets those that it needs, compiled once.
+set(cli_text ${cli_sources})
+list(FILTER cli_text EXCLUDE REGEX "/(main|[a-z_]*(_commands?|options|inputs))\\.cpp$")
+list(REMOVE_ITEM cli_sources ${cli_text})
+add_library(anybit_cli_text OBJECT ${cli_text})
+add_executable(anybit_cli ${cli_sources} $<TARGET_OBJECTS:anybit_cli_text>)
+foreach(target anybit_cli anybit_cli_text)
+  # Parsing options and printing tables is over in a millisecond either way, and compiles in half the time.
+  target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-O0>)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cli)
+  target_link_libraries(${target} PRIVATE anybit fmt::fmt nlohmann_json::nlohmann_json)
+endforeach()
+target_precompile_headers(anybit_cli PRIVATE <CLI/CLI.hpp> <fmt/format.h> <nlohmann/json.hpp>)
+target_precompile_headers(anybit_cli_text PRIVATE <fmt/format.h> <nlohmann/json.hpp>)
+target_link_libraries(anybit_cli PRIVATE CLI11::CLI11)
 set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit EXPORT_NAME program BUILD_RPATH "\$ORIGIN/../lib"
                                             INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-# Parsing options and printing tables is over in a millisecond either way, and compiles in half the time.
-target_compile_options(anybit_cli PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-O0>)
-target_include_directories(anybit_cli PRIVATE ${PROJECT_SOURCE_DIR}/cli)
-# The two header libraries take most of the program's build time: compiled once.
-target_precompile_headers(anybit_cli PRIVATE <CLI/CLI.hpp> <fmt/format.h> <nlohmann/json.hpp>)
-target_link_libraries(anybit_cli PRIVATE anybit fmt::fmt CLI11::CLI11 nlohmann_json::nlohmann_json)
 
 include(plugins)
 include(install)
