@@ -87,11 +87,14 @@ std::string source_of(const Unit& unit, const std::string& stem) {
   text +=
       "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
       "#pragma GCC optimize(\"fp-contract=off\", \"no-tree-loop-distribute-patterns\")\n#endif\n\n";
-  // gcc 12 mixes up addresses in the arena where it knows them inside a step's loops (-O2, ipa-cp with
-  // ivopts: y[i] = c[i] ? a[i] : b[i] read from neither): a step is compiled without knowing its callers.
+  // Values of several types follow each other in the arena: a step is compiled without knowing its callers,
+  // so that none is taken for independent of the next by its type. gcc 12 also mixes up addresses that it
+  // knows
+  // (-O2, ipa-cp with ivopts: y[i] = c[i] ? a[i] : b[i] read from neither).
   text +=
-      "#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 8\n"
-      "#define STEP static __attribute__((noipa))\n#else\n#define STEP static\n#endif\n\n";
+      "#if defined(__clang__)\n#define STEP static __attribute__((noinline))\n"
+      "#elif defined(__GNUC__) && __GNUC__ >= 8\n#define STEP static __attribute__((noipa))\n"
+      "#else\n#define STEP static\n#endif\n\n";
   // Functions that many nodes call: copies of them in each would only take the compiler's time.
   text +=
       "#if defined(__GNUC__)\n#define ALONE __attribute__((noinline, unused))\n"
