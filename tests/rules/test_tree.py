@@ -34,6 +34,12 @@ def test_no_path_of_one_machine_is_written_down():
     assert lines_matching(MACHINE_PATH) == []
 
 
+def test_no_two_test_files_have_the_same_name():
+    # pytest imports them by it.
+    names = [path.rsplit("/", 1)[-1] for path in tracked() if re.search(r"/test_\w+\.py$", path)]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_long_files_have_a_reason():
     long = {path for path in tracked() if text_of(path) and text_of(path).count("\n") > LONGEST}
     assert long <= set(LONG_FILES), f"over {LONGEST} lines; split them or give a reason: {sorted(long - set(LONG_FILES))}"
