@@ -14,6 +14,10 @@ constexpr std::string_view kDefaultRecipe = "int8";
 // Ranges are saved after so many runs: a device that is switched off loses no more than these.
 constexpr std::int64_t kSaveEvery = 16;
 
+Result<std::string> generator_hash(const std::string& generator, const CodegenOptions& options) {
+  return file_hash(TRY(codegen::Plugin::find(generator, options.folders))->library());
+}
+
 }  // namespace
 
 // What an earlier session made, as far as it is still what this one would make.
@@ -31,10 +35,11 @@ Result<void> DeviceSession::adopt(const std::string& generator, anybit_preferenc
   const bool named = generated_path_.empty() || record->generated == generated_path_;
   if (generator.empty() || record->generator != generator || record->preference != preference || !named)
     return {};
-  const auto code = file_hash(record->generated);
+  const CodegenOptions options = codegen_options(preference);
+  const auto library = generator_hash(generator, options), code = file_hash(record->generated);
+  if (!library.ok() || *library != record->generator_hash) return {};
   if (!code.ok() || *code != record->generated_hash) return {};
-  auto generated =
-      GeneratedModel::load(quantized_->model, generator, record->generated, codegen_options(preference));
+  auto generated = GeneratedModel::load(quantized_->model, generator, record->generated, options);
   if (generated.ok()) generated_ = std::move(generated).value();
   return {};
 }
@@ -50,6 +55,7 @@ Result<void> DeviceSession::note_compiled() {
   record.quantized_hash = TRY(content_hash(quantized_->model));
   if (generated_) {
     record.generator = generated_->generator();
+    record.generator_hash = TRY(generator_hash(record.generator, codegen_options(generated_->preference())));
     record.preference = generated_->preference();
     record.generated = generated_->path();
     record.generated_hash = TRY(file_hash(record.generated));

@@ -15,7 +15,7 @@ struct DeviceRecord {
   std::string model;    // hash of the float model's content
   std::string recipe;
   std::string quantized, quantized_hash;  // path; hash of the quantized model's content
-  std::string generator;                  // empty: no code was generated
+  std::string generator, generator_hash;  // name, empty if no code was generated; SHA-256 of its library
   std::int32_t preference = 0;
   std::string generated, generated_hash;  // path; SHA-256 of the file
 

@@ -198,6 +198,10 @@ def test_auto_compilation_generates_code_and_finds_it_again(program, model, made
     before = written.stat().st_mtime_ns
     assert steps(program, model, "auto:2:abc-gen", GENERATORS=folder)[0][0][1:] == (GENERATED, 2, -4)
     assert written.stat().st_mtime_ns == before
+    with open(folder / "libabc-gen.so", "ab") as library:
+        library.write(b"of a newer version")
+    assert steps(program, model, "auto:2:abc-gen", GENERATORS=folder)[0][0][1:3] == (GENERATED, 2)
+    assert written.stat().st_mtime_ns != before
     written.write_text("abc of somebody else")
     rows, _ = steps(program, model, "auto:2:abc-gen", "auto:2:abc-gen", GENERATORS=folder)
     assert [row[1] for row in rows] == [GENERATED, GENERATED] and "else" not in written.read_text()
