@@ -25,7 +25,8 @@ const std::string kName = "model";  // of the C that is compiled
 class Workshop {
  public:
   explicit Workshop(const fs::path& beside) {
-    std::string path = (beside / "so-gen-XXXXXX").string();
+    // mkdtemp puts letters of its own in the place of the six.
+    std::string path = (beside / "so-gen-").string() + std::string(6, 'X');
     if (!mkdtemp(path.data()))
       throw std::runtime_error(fmt::format("no folder to work in: {}", std::strerror(errno)));
     path_ = path;

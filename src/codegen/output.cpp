@@ -56,7 +56,8 @@ Result<Output> Output::make(const std::string& path, std::string_view extension,
                      : whole.stem().string();
   output.kept_ = std::move(kept);
   TRY(output.check_target(output.name_));
-  std::string stage = output.folder_ + "/.anybit-XXXXXX";
+  // mkdtemp puts letters of its own in the place of the six.
+  std::string stage = output.folder_ + "/.anybit-" + std::string(6, 'X');
   if (!mkdtemp(stage.data())) return system_error("cannot write", path, errno);
   output.stage_ = std::move(stage);
   return output;

@@ -12,20 +12,10 @@ using ops::testing::attribute;
 using ops::testing::floats;
 using ops::testing::int64s;
 using ops::testing::node;
+using ops::testing::stored;
 using ops::testing::value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class T>
-graph::Tensor tensor(std::string name, graph::ElementType type, std::vector<std::int64_t> dims,
-                     std::vector<T> values) {
-  graph::Tensor result;
-  result.name = graph::Text(std::move(name));
-  result.element = static_cast<std::int32_t>(type);
-  result.dims = std::move(dims);
-  result.data = Bytes::own(std::move(values));
-  return result;
-}
 
 std::vector<std::string> ops_of(const anybit_graph& graph) {
   std::vector<std::string> names;
@@ -95,13 +85,13 @@ graph::Model quantized() {
   graph.inputs = {value("x", {"1", "1", "4", "4"}, ops::ElementType::uint8)};
   graph.outputs = {value("y", {"1", "2", "4", "4"}, ops::ElementType::uint8)};
   graph.initializers = {
-      tensor<float>("x_scale", ops::ElementType::float32, {}, {0.5F}),
-      tensor<std::uint8_t>("x_zero", ops::ElementType::uint8, {}, {128}),
-      tensor<std::int8_t>("w", ops::ElementType::int8, {2, 1, 1, 1}, {3, -4}),
-      tensor<float>("w_scale", ops::ElementType::float32, {2}, {0.25F, 0.125F}),
-      tensor<std::int8_t>("w_zero", ops::ElementType::int8, {2}, {0, 0}),
-      tensor<float>("y_scale", ops::ElementType::float32, {}, {2.0F}),
-      tensor<std::uint8_t>("y_zero", ops::ElementType::uint8, {}, {7}),
+      stored<float>("x_scale", ops::ElementType::float32, {}, {0.5F}),
+      stored<std::uint8_t>("x_zero", ops::ElementType::uint8, {}, {128}),
+      stored<std::int8_t>("w", ops::ElementType::int8, {2, 1, 1, 1}, {3, -4}),
+      stored<float>("w_scale", ops::ElementType::float32, {2}, {0.25F, 0.125F}),
+      stored<std::int8_t>("w_zero", ops::ElementType::int8, {2}, {0, 0}),
+      stored<float>("y_scale", ops::ElementType::float32, {}, {2.0F}),
+      stored<std::uint8_t>("y_zero", ops::ElementType::uint8, {}, {7}),
   };
   graph.nodes = {
       node("DequantizeLinear", {"x", "x_scale", "x_zero"}, {"xr"}),
@@ -137,8 +127,8 @@ TEST(FusedView, LeavesWeightsAsTheyAreStored) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "4"})};
   graph.outputs = {value("y", {"1", "2"})};
-  graph.initializers = {tensor<std::uint8_t>("w", ops::ElementType::int4, {4, 2}, {0x21, 0x43, 0x65, 0x87}),
-                        tensor<float>("s", ops::ElementType::float32, {}, {0.5F})};
+  graph.initializers = {stored<std::uint8_t>("w", ops::ElementType::int4, {4, 2}, {0x21, 0x43, 0x65, 0x87}),
+                        stored<float>("s", ops::ElementType::float32, {}, {0.5F})};
   graph.nodes = {node("DequantizeLinear", {"w", "s"}, {"wr"}), node("MatMul", {"x", "wr"}, {"y"})};
   const graph::Model model = ops::testing::model(std::move(graph));
   const auto made = fused_view({model, "", ""}, {});

@@ -16,19 +16,10 @@ namespace {
 
 using ops::testing::attribute;
 using ops::testing::node;
+using ops::testing::stored;
 using ops::testing::value;
 
 constexpr unsigned kSeed = 7;
-
-graph::Tensor stored(std::string name, graph::ElementType type, std::vector<std::int64_t> dims,
-                     std::vector<std::byte> bytes) {
-  graph::Tensor tensor;
-  tensor.name = graph::Text(std::move(name));
-  tensor.element = static_cast<std::int32_t>(type);
-  tensor.dims = std::move(dims);
-  tensor.data = Bytes::own(std::move(bytes));
-  return tensor;
-}
 
 // y = x + Decode(packed random numbers [6, 40]), coded under other dimensions.
 graph::Model model_with(const kernels::TensorCodec& codec, const formats::Use& use, ThreadPool& pool) {

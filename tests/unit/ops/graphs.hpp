@@ -53,13 +53,21 @@ inline graph::ValueInfo value(std::string name, std::vector<std::string> dims,
   return info;
 }
 
-inline graph::Tensor int64s(std::string name, std::vector<std::int64_t> values) {
+// `values` as they lie in memory.
+template <class T>
+graph::Tensor stored(std::string name, ElementType type, std::vector<std::int64_t> dims,
+                     std::vector<T> values) {
   graph::Tensor tensor;
   tensor.name = graph::Text(std::move(name));
-  tensor.element = static_cast<std::int32_t>(ElementType::int64);
-  tensor.dims = {std::ssize(values)};
+  tensor.element = static_cast<std::int32_t>(type);
+  tensor.dims = std::move(dims);
   tensor.data = Bytes::own(std::move(values));
   return tensor;
+}
+
+inline graph::Tensor int64s(std::string name, std::vector<std::int64_t> values) {
+  const std::int64_t count = std::ssize(values);
+  return stored(std::move(name), ElementType::int64, {count}, std::move(values));
 }
 
 inline graph::Tensor floats(std::string name, std::vector<std::int64_t> dims) {
