@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "anybit/export.hpp"
 
@@ -34,42 +34,82 @@ enum class Code : std::int32_t {
 // "invalid_model", as the Python exceptions and `--json` spell it.
 ANYBIT_API std::string_view name_of(Code code);
 
-struct Error {
+struct ANYBIT_API Error {
   Code code = Code::invalid_argument;
   std::string message;  // what was wrong
   std::string place;    // where: "node '/conv1'", "initializer 'w'", "byte 1234"; may be empty
   std::string hint;     // what would be right; may be empty
 
+  // Compiled once, since every Result has one.
+  Error();
+  Error(Code code, std::string message, std::string place = {}, std::string hint = {});
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error();
+
   // "place: message", then the hint on a line of its own.
-  ANYBIT_API std::string text() const;
+  std::string text() const;
   // The same error seen from further out: `outer` goes before the place.
-  ANYBIT_API Error within(std::string_view outer) &&;
+  Error within(std::string_view outer) &&;
 };
 
+// A union of its own, since std::variant takes several times as long to compile, and nearly every function
+// returns one of these.
 template <class T>
 class [[nodiscard]] Result {
  public:
   template <class U = T>
   requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Error> &&
            !std::is_same_v<std::remove_cvref_t<U>, Result>) Result(U&& value)
-      : state_(std::in_place_index<0>, std::forward<U>(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+      : value_(std::forward<U>(value)), ok_(true) {}
+  Result(Error error) : error_(std::move(error)), ok_(false) {}
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_(other.ok_) {
+    if (ok_) {
+      std::construct_at(std::addressof(value_), std::move(other.value_));
+    } else {
+      std::construct_at(&error_, std::move(other.error_));
+    }
+  }
+  Result(const Result& other) requires(std::is_copy_constructible_v<T>) : ok_(other.ok_) {
+    if (ok_) {
+      std::construct_at(std::addressof(value_), other.value_);
+    } else {
+      std::construct_at(&error_, other.error_);
+    }
+  }
+  Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    std::destroy_at(this);
+    return *std::construct_at(this, std::move(other));
+  }
+  ~Result() {
+    if (ok_) {
+      std::destroy_at(std::addressof(value_));
+    } else {
+      std::destroy_at(&error_);
+    }
+  }
 
-  bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-  T& value() & { return *std::get_if<0>(&state_); }
-  const T& value() const& { return *std::get_if<0>(&state_); }
-  T&& value() && { return std::move(*std::get_if<0>(&state_)); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  bool ok() const { return ok_; }
+  explicit operator bool() const { return ok_; }
+  T& value() & { return value_; }
+  const T& value() const& { return value_; }
+  T&& value() && { return std::move(value_); }
+  T& operator*() & { return value_; }
+  const T& operator*() const& { return value_; }
+  T&& operator*() && { return std::move(value_); }
+  T* operator->() { return std::addressof(value_); }
+  const T* operator->() const { return std::addressof(value_); }
+  const Error& error() const& { return error_; }
+  Error&& error() && { return std::move(error_); }
 
  private:
-  std::variant<T, Error> state_;
+  union {
+    T value_;
+    Error error_;
+  };
+  bool ok_;
 };
 
 template <>

@@ -7,17 +7,9 @@
 
 namespace anybit {
 
-inline Error error_at(Code code, std::string place, std::string message, std::string hint = {}) {
-  return Error{code, std::move(message), std::move(place), std::move(hint)};
-}
-
-inline Error invalid_model(std::string place, std::string message, std::string hint = {}) {
-  return error_at(Code::invalid_model, std::move(place), std::move(message), std::move(hint));
-}
-
-inline Error invalid_argument(std::string message, std::string hint = {}) {
-  return error_at(Code::invalid_argument, {}, std::move(message), std::move(hint));
-}
+Error error_at(Code code, std::string place, std::string message, std::string hint = {});
+Error invalid_model(std::string place, std::string message, std::string hint = {});
+Error invalid_argument(std::string message, std::string hint = {});
 
 // A name from a model or a command line, fit for a message: control characters as \x1b, cut when it is very
 // long.

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/value.hpp"
 
 namespace anybit {
 
@@ -37,6 +38,22 @@ std::string_view name_of(Code code) {
       return "invalid_data";
   }
   return "unknown";
+}
+
+ANYBIT_DEFINE_VALUE(Error);
+Error::Error(Code code, std::string message, std::string place, std::string hint)
+    : code(code), message(std::move(message)), place(std::move(place)), hint(std::move(hint)) {}
+
+Error error_at(Code code, std::string place, std::string message, std::string hint) {
+  return {code, std::move(message), std::move(place), std::move(hint)};
+}
+
+Error invalid_model(std::string place, std::string message, std::string hint) {
+  return {Code::invalid_model, std::move(message), std::move(place), std::move(hint)};
+}
+
+Error invalid_argument(std::string message, std::string hint) {
+  return {Code::invalid_argument, std::move(message), {}, std::move(hint)};
 }
 
 std::string Error::text() const {

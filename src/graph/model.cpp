@@ -6,6 +6,20 @@
 
 namespace anybit::graph {
 
+ANYBIT_DEFINE_VALUE(Attribute);
+ANYBIT_DEFINE_VALUE(Node);
+ANYBIT_DEFINE_VALUE(ValueInfo);
+ANYBIT_DEFINE_VALUE(Graph);
+ANYBIT_DEFINE_VALUE(Function);
+ANYBIT_DEFINE_VALUE(Model);
+
+Attribute::Value::Value() = default;
+Attribute::Value::Value(const Value&) = default;
+Attribute::Value::Value(Value&&) noexcept = default;
+Attribute::Value& Attribute::Value::operator=(const Value&) = default;
+Attribute::Value& Attribute::Value::operator=(Value&&) noexcept = default;
+Attribute::Value::~Value() = default;
+
 GraphBox::GraphBox() : graph_(std::make_unique<Graph>()) {}
 GraphBox::GraphBox(Graph graph) : graph_(std::make_unique<Graph>(std::move(graph))) {}
 GraphBox::GraphBox(const GraphBox& other)

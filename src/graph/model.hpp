@@ -13,6 +13,7 @@
 #include "graph/tensor.hpp"
 #include "graph/text.hpp"
 #include "graph/type.hpp"
+#include "base/value.hpp"
 
 namespace anybit::graph {
 
@@ -55,13 +56,19 @@ enum class AttributeKind : std::int32_t {
   types = 14,
 };
 
+// In the order of ONNX's fields f, i, s, t, g, sparse_tensor, tp, floats, ints, … monostate: nothing is set
+// (a reference to a function's attribute, or an empty list of a kind that only `kind` tells).
+using AnyAttributeValue =
+    std::variant<std::monostate, float, std::int64_t, std::string, Tensor, GraphBox, SparseTensor, Type,
+                 std::vector<float>, std::vector<std::int64_t>, std::vector<std::string>, std::vector<Tensor>,
+                 std::vector<GraphBox>, std::vector<SparseTensor>, std::vector<Type>>;
+
 struct Attribute {
-  // In the order of ONNX's fields f, i, s, t, g, sparse_tensor, tp, floats, ints, … monostate: nothing is set
-  // (a reference to a function's attribute, or an empty list of a kind that only `kind` tells).
-  using Value =
-      std::variant<std::monostate, float, std::int64_t, std::string, Tensor, GraphBox, SparseTensor, Type,
-                   std::vector<float>, std::vector<std::int64_t>, std::vector<std::string>,
-                   std::vector<Tensor>, std::vector<GraphBox>, std::vector<SparseTensor>, std::vector<Type>>;
+  struct Value : AnyAttributeValue {
+    using AnyAttributeValue::AnyAttributeValue;
+    ANYBIT_VALUE(Value);
+  };
+  ANYBIT_VALUE(Attribute);
   Text name, reference, doc;         // reference: ref_attr_name, inside functions
   std::optional<std::int32_t> kind;  // absent in files older than IR 4; AttributeKind's numbers
   Value value;
@@ -71,6 +78,7 @@ struct Attribute {
 };
 
 struct Node {
+  ANYBIT_VALUE(Node);
   Text name, op_type, domain, overload, doc;
   std::vector<std::string> inputs, outputs;  // an empty name: an optional one left out
   std::vector<Attribute> attributes;
@@ -82,6 +90,7 @@ struct Node {
 };
 
 struct ValueInfo {
+  ANYBIT_VALUE(ValueInfo);
   Text name, doc;
   std::optional<Type> type;
   std::vector<Property> metadata;
@@ -95,6 +104,7 @@ struct QuantizationAnnotation {
 };
 
 struct Graph {
+  ANYBIT_VALUE(Graph);
   Text name, doc;
   std::vector<Node> nodes;  // sorted: what a node uses stands before it (checked by the verifier)
   std::vector<Tensor> initializers;
@@ -112,6 +122,7 @@ struct OpsetImport {
 };
 
 struct Function {
+  ANYBIT_VALUE(Function);
   Text name, domain, overload, doc;
   std::vector<std::string> inputs, outputs, attributes;
   std::vector<Attribute> default_attributes;
@@ -129,6 +140,7 @@ struct TrainingInfo {
 };
 
 struct Model {
+  ANYBIT_VALUE(Model);
   std::optional<std::int64_t> ir_version, model_version;
   Text producer, producer_version, domain, doc;
   std::vector<OpsetImport> opsets;

@@ -14,6 +14,7 @@
 #include "base/bytes.hpp"
 #include "graph/element_type.hpp"
 #include "graph/text.hpp"
+#include "base/value.hpp"
 
 namespace anybit::graph {
 
@@ -25,6 +26,7 @@ static_assert(std::endian::native == std::endian::little,
 enum class Storage { raw, typed, external };
 
 struct Tensor {
+  ANYBIT_VALUE(Tensor);
   Text name, doc;
   std::optional<std::int32_t> element;  // ONNX's number, kept even if unknown (the verifier refuses it)
   std::vector<std::int64_t> dims;
@@ -45,19 +47,16 @@ struct Tensor {
 // An optional tensor that takes a pointer's room: an attribute has room for a sparse tensor, and few are one.
 class TensorBox {
  public:
-  TensorBox() = default;
-  TensorBox(Tensor tensor) : tensor_(std::make_unique<Tensor>(std::move(tensor))) {}
-  TensorBox(const TensorBox& other)
-      : tensor_(other.tensor_ ? std::make_unique<Tensor>(*other.tensor_) : nullptr) {}
-  TensorBox(TensorBox&&) noexcept = default;
-  TensorBox& operator=(TensorBox other) noexcept {
-    tensor_ = std::move(other.tensor_);
-    return *this;
-  }
+  TensorBox();
+  TensorBox(Tensor tensor);
+  TensorBox(const TensorBox& other);
+  TensorBox(TensorBox&&) noexcept;
+  TensorBox& operator=(TensorBox other) noexcept;
+  ~TensorBox();
   explicit operator bool() const { return tensor_ != nullptr; }
   bool has_value() const { return tensor_ != nullptr; }
-  Tensor& emplace() { return *(tensor_ = std::make_unique<Tensor>()); }
-  void reset() { tensor_.reset(); }
+  Tensor& emplace();
+  void reset();
   const Tensor& operator*() const { return *tensor_; }
   Tensor& operator*() { return *tensor_; }
   const Tensor* operator->() const { return tensor_.get(); }
@@ -68,6 +67,7 @@ class TensorBox {
 };
 
 struct SparseTensor {
+  ANYBIT_VALUE(SparseTensor);
   TensorBox values, indices;
   std::vector<std::int64_t> dims;
   Extra extra;

@@ -48,6 +48,9 @@ struct Spell {
 
 }  // namespace
 
+ANYBIT_DEFINE_VALUE(Type);
+Type::Type(Kind kind) : kind(std::move(kind)) {}
+
 TypeBox::TypeBox(Type type) : type_(std::make_unique<Type>(std::move(type))) {}
 TypeBox::TypeBox(const TypeBox& other)
     : type_(other.type_ ? std::make_unique<Type>(*other.type_) : nullptr) {}

@@ -10,6 +10,7 @@
 
 #include "graph/element_type.hpp"
 #include "graph/text.hpp"
+#include "base/value.hpp"
 
 namespace anybit::graph {
 
@@ -72,8 +73,12 @@ struct OpaqueType {
 };
 
 struct Type {
-  std::variant<std::monostate, TensorType, SparseTensorType, SequenceType, OptionalType, MapType, OpaqueType>
-      kind;
+  using Kind = std::variant<std::monostate, TensorType, SparseTensorType, SequenceType, OptionalType, MapType,
+                            OpaqueType>;
+  ANYBIT_VALUE(Type);
+  explicit Type(Kind kind);
+
+  Kind kind;
   Text denotation;
   Extra extra;
 

@@ -16,7 +16,7 @@ constexpr std::array kKinds = {Kind::undefined, Kind::real,           Kind::inte
                                Kind::tensor,    Kind::graph,          Kind::sparse_tensor, Kind::type,
                                Kind::reals,     Kind::integers,       Kind::strings,       Kind::tensors,
                                Kind::graphs,    Kind::sparse_tensors, Kind::types};
-static_assert(kKinds.size() == std::variant_size_v<Attribute::Value>);
+static_assert(kKinds.size() == std::variant_size_v<AnyAttributeValue>);
 
 constexpr std::array<std::string_view, 15> kNames = {
     "undefined", "float",   "int",    "string",        "tensor",         "graph", "floats", "ints",

@@ -170,12 +170,12 @@ std::size_t knowledge(const Type& type) {
   return 2 + static_cast<std::size_t>(known);
 }
 
-Type type_of(const Tensor& tensor) { return {dense(tensor.element, tensor.dims), {}, {}}; }
+Type type_of(const Tensor& tensor) { return Type(dense(tensor.element, tensor.dims)); }
 
 Type type_of(const SparseTensor& tensor) {
   SparseTensorType type;
   static_cast<TensorType&>(type) = dense(tensor.values ? tensor.values->element : std::nullopt, tensor.dims);
-  return {type, {}, {}};
+  return Type(type);
 }
 
 }  // namespace anybit::graph::verifier

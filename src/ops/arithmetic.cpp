@@ -40,7 +40,7 @@ Result<void> run(Frame& frame) {
   return run_pairs(frame, 0, 1, type, row);
 }
 
-Descriptor arithmetic(std::string_view name, Infer infer, Run run) {
+constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run) {
   return {.name = name,
           .domain = "",
           .since = {1, 6, 7, 13, 14},

@@ -73,7 +73,7 @@ Result<void> run_not(Frame& frame) {
   return {};
 }
 
-Descriptor bits(std::string_view name, Run run) {
+constexpr Descriptor bits(std::string_view name, Run run) {
   return {.name = name, .domain = "", .since = {18}, .infer = infer, .run = run, .required = 2};
 }
 

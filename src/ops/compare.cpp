@@ -89,10 +89,10 @@ Result<void> run_not(Frame& frame) {
   return {};
 }
 
-Descriptor pairs(std::string_view name, std::vector<std::int16_t> since, Infer infer, Run run) {
+constexpr Descriptor pairs(std::string_view name, Versions since, Infer infer, Run run) {
   return {.name = name,
           .domain = "",
-          .since = std::move(since),
+          .since = since,
           .infer = infer,
           .run = run,
           .required = 2,

@@ -102,10 +102,10 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-Descriptor dequantize(std::string_view domain, std::vector<std::int16_t> since) {
+constexpr Descriptor dequantize(std::string_view domain, Versions since) {
   return {.name = "DequantizeLinear",
           .domain = domain,
-          .since = std::move(since),
+          .since = since,
           .infer = infer,
           .quantized = {{.input = 0, .scale = 1, .zero_point = 2}},
           .run = run,

@@ -7,6 +7,8 @@
 
 namespace anybit::ops {
 
+ANYBIT_DEFINE_VALUE(Dim);
+
 Dim Dim::named(std::string name) {
   Dim dim;
   dim.symbol = std::move(name);

@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "base/value.hpp"
+
 namespace anybit::ops {
 
 struct Dim {
   std::optional<std::int64_t> size;  // nothing: not known before the model runs
   std::string symbol;                // what the model calls an unknown one; may be empty
 
-  Dim() = default;
+  ANYBIT_VALUE(Dim);
   Dim(std::int64_t known) : size(known) {}
   Dim(std::optional<std::int64_t> maybe) : size(maybe) {}
   static Dim named(std::string name);

@@ -40,15 +40,15 @@ Result<void> run_erf(Frame& frame) {
   return {};
 }
 
-Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run,
-                    Traits traits = of_each_element({}, true)) {
+constexpr Descriptor function(std::string_view name, Versions since, Run run,
+                              Traits traits = of_each_element({}, true)) {
   return {.name = name,
           .domain = "",
-          .since = std::move(since),
+          .since = since,
           .infer = infer_same,
           .run = run,
           .layouts = Layouts::each,
-          .traits = std::move(traits)};
+          .traits = traits};
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ Result<void> run(Frame& frame) {
 }
 
 template <UseOf use_of>
-Descriptor descriptor(std::string_view name, std::string_view domain) {
+constexpr Descriptor descriptor(std::string_view name, std::string_view domain) {
   return {.name = name,
           .domain = domain,
           .since = {1},

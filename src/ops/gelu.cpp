@@ -66,8 +66,8 @@ Result<void> run_biased(Frame& frame, Map map, Exact exact) {
 Result<void> run_fast_gelu(Frame& frame) { return run_biased(frame, Map::tanh_gelu, tanh_gelu); }
 Result<void> run_bias_gelu(Frame& frame) { return run_biased(frame, Map::gelu, exact_gelu); }
 
-Descriptor gelu(std::string_view name, std::string_view domain, std::int16_t since, Run run,
-                Traits traits = of_each_element(), std::size_t required = 1) {
+constexpr Descriptor gelu(std::string_view name, std::string_view domain, std::int16_t since, Run run,
+                          Traits traits = of_each_element(), std::size_t required = 1) {
   return {.name = name,
           .domain = domain,
           .since = {since},
@@ -75,7 +75,7 @@ Descriptor gelu(std::string_view name, std::string_view domain, std::int16_t sin
           .run = run,
           .required = required,
           .layouts = Layouts::each,
-          .traits = std::move(traits)};
+          .traits = traits};
 }
 
 }  // namespace

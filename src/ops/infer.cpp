@@ -375,6 +375,11 @@ Result<InferOptions> checked(const graph::Model& model, const InferOptions& opti
 
 }  // namespace
 
+Inference::Inference() = default;
+Inference::Inference(Inference&&) noexcept = default;
+Inference& Inference::operator=(Inference&&) noexcept = default;
+Inference::~Inference() = default;
+
 Result<Inference> infer(const graph::Model& model, const InferOptions& options) {
   const InferOptions fixed = TRY(checked(model, options));
   Inference result;

@@ -34,9 +34,10 @@ struct NodeFacts {
 
 // Its values point to each other, and into the model: it moves, but is not copied.
 struct Inference {
-  Inference() = default;
-  Inference(Inference&&) = default;
-  Inference& operator=(Inference&&) = default;
+  Inference();
+  Inference(Inference&&) noexcept;
+  Inference& operator=(Inference&&) noexcept;
+  ~Inference();
 
   std::vector<GraphFacts> graphs;  // the model's first; those inside nodes in the order of the nodes
   std::deque<NodeFacts> nodes;     // a node stands before those of its own graphs

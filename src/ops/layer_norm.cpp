@@ -123,10 +123,10 @@ Result<void> run(Frame& frame) {
   return wide ? run_in<double, Centered>(frame, axis) : run_in<float, Centered>(frame, axis);
 }
 
-Descriptor layer(std::string_view name, std::string_view domain, std::vector<std::int16_t> since, Run run) {
+constexpr Descriptor layer(std::string_view name, std::string_view domain, Versions since, Run run) {
   return {.name = name,
           .domain = domain,
-          .since = std::move(since),
+          .since = since,
           .infer = infer,
           .run = run,
           .required = 2,

@@ -199,7 +199,7 @@ Result<void> run_one_hot(Frame& frame) {
   return done;
 }
 
-Descriptor feature(std::string_view name, Infer infer, Run run, std::size_t required = 1) {
+constexpr Descriptor feature(std::string_view name, Infer infer, Run run, std::size_t required = 1) {
   return {
       .name = name, .domain = "ai.onnx.ml", .since = {1}, .infer = infer, .run = run, .required = required};
 }

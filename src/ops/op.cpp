@@ -45,6 +45,8 @@ std::optional<std::vector<Dim>> contents(const graph::Tensor& constant, std::siz
 
 }  // namespace
 
+ANYBIT_DEFINE_VALUE(Value);
+
 Value tensor(ElementType type, std::optional<Shape> shape) {
   Value value;
   value.type = type;

@@ -11,6 +11,7 @@
 #include "anybit/result.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "base/value.hpp"
 #include "graph/model.hpp"
 #include "ops/attributes.hpp"
 #include "ops/dim.hpp"
@@ -22,6 +23,7 @@ using graph::ElementType;
 
 // What is known of a value before the model runs.
 struct Value {
+  ANYBIT_VALUE(Value);
   ElementType type = ElementType::undefined;  // undefined: not known, or not a tensor
   std::optional<Shape> shape;                 // nothing: not even the rank is known
   // The contents, row by row, of a small tensor of whole numbers (or booleans): shapes that a model computes

@@ -61,7 +61,7 @@ Result<void> run(Frame& frame) {
 }
 
 template <Function kFunction>
-Descriptor activation(std::string_view name) {
+constexpr Descriptor activation(std::string_view name) {
   return {
       .name = name,
       .domain = kMicrosoft,

@@ -49,7 +49,7 @@ Result<void> run(Frame& frame, bool sum) {
 Result<void> run_add(Frame& frame) { return run(frame, true); }
 Result<void> run_mul(Frame& frame) { return run(frame, false); }
 
-Descriptor qlinear(std::string_view name, Run run) {
+constexpr Descriptor qlinear(std::string_view name, Run run) {
   return {.name = name,
           .domain = kMicrosoft,
           .since = {1},

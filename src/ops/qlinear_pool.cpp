@@ -133,7 +133,7 @@ Result<void> run_global(Frame& frame) {
   return pool_octets(frame, x, TRY(global_sizes(x)), global_dims(x.dims()));
 }
 
-std::vector<QuantizedTensor> tensors() {
+constexpr QuantizedTensors tensors() {
   return {{.input = 0, .scale = 1, .zero_point = 2}, {.output = 0, .scale = 3, .zero_point = 4}};
 }
 

@@ -145,10 +145,10 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-Descriptor quantize(std::string_view domain, std::vector<std::int16_t> since) {
+constexpr Descriptor quantize(std::string_view domain, Versions since) {
   return {.name = "QuantizeLinear",
           .domain = domain,
-          .since = std::move(since),
+          .since = since,
           .infer = infer,
           .quantized = {{.output = 0, .scale = 1, .zero_point = 2}},
           .run = run,

@@ -132,7 +132,8 @@ Result<void> run_multinomial(Frame& frame) {
   return {};
 }
 
-Descriptor random(std::string_view name, std::int16_t since, Infer infer, Run run, std::size_t required) {
+constexpr Descriptor random(std::string_view name, std::int16_t since, Infer infer, Run run,
+                            std::size_t required) {
   return {.name = name,
           .domain = "",
           .since = {since, 22},

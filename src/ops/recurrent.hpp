@@ -15,7 +15,7 @@ Result<Values> infer_recurrent(const Call& call);
 Dim recurrent_macs(const Call& call, std::int64_t gates);
 
 // Only the two matrices of weights are quantized.
-inline Traits recurrent_traits() {
+constexpr Traits recurrent_traits() {
   return {.role = Traits::Role::compute, .data = {}, .weights = {{1, second_axis}, {2, second_axis}}};
 }
 

@@ -301,16 +301,16 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-Descriptor reduction(std::string_view name, std::vector<std::int16_t> since, Run run,
-                     Traits traits = computes_sensitive(), Infer rule = infer) {
+constexpr Descriptor reduction(std::string_view name, Versions since, Run run,
+                               Traits traits = computes_sensitive(), Infer rule = infer) {
   const std::int16_t axes_are_an_input = name == "ReduceSum" ? 13 : 18;
   return {.name = name,
           .domain = "",
-          .since = std::move(since),
+          .since = since,
           .infer = rule,
           .run = run,
           .raise = {{axes_are_an_input, raise_axes_to_input}},
-          .traits = std::move(traits)};
+          .traits = traits};
 }
 
 }  // namespace

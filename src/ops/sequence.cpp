@@ -90,7 +90,7 @@ Result<void> run_length(Frame& frame) {
   return {};
 }
 
-Descriptor about(std::string_view name, Infer infer, Run run, std::size_t required) {
+constexpr Descriptor about(std::string_view name, Infer infer, Run run, std::size_t required) {
   return {.name = name, .domain = "", .since = {11}, .infer = infer, .run = run, .required = required};
 }
 

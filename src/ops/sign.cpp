@@ -54,15 +54,15 @@ Result<void> run_round(Frame& frame) {
   return run_map(frame, Map::round, [](double x, double, double) { return std::nearbyint(x); });
 }
 
-Descriptor function(std::string_view name, std::vector<std::int16_t> since, Run run,
-                    Traits traits = of_each_element()) {
+constexpr Descriptor function(std::string_view name, Versions since, Run run,
+                              Traits traits = of_each_element()) {
   return {.name = name,
           .domain = "",
-          .since = std::move(since),
+          .since = since,
           .infer = infer_same,
           .run = run,
           .layouts = Layouts::each,
-          .traits = std::move(traits)};
+          .traits = traits};
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ Result<void> run_mel(Frame& frame) {
   return {};
 }
 
-Descriptor window(std::string_view name, Run run) {
+constexpr Descriptor window(std::string_view name, Run run) {
   return {.name = name, .domain = "", .since = {17}, .infer = infer_window, .run = run};
 }
 

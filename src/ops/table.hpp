@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "anybit/result.hpp"
+#include "ops/short_list.hpp"
 #include "ops/traits.hpp"
 
 namespace anybit::ops {
@@ -47,26 +48,30 @@ struct QuantizedTensor {
   int scale_output = -1;  // a scale that the operator itself finds, when it runs
 };
 
+using QuantizedTensors = ShortList<QuantizedTensor, 4>;
+
 // How a node of the version before becomes one of version `to`, when that takes more than a new number.
 struct Raise {
-  std::int16_t to;
-  Result<void> (*edit)(Raising& raising);
+  std::int16_t to = 0;
+  Result<void> (*edit)(Raising& raising) = nullptr;
 };
+
+using Versions = ShortList<std::int16_t, 12>;
 
 struct Descriptor {
   std::string_view name;
-  std::string_view domain;          // "" is ONNX's own
-  std::vector<std::int16_t> since;  // the opset versions that changed it
+  std::string_view domain;  // "" is ONNX's own
+  Versions since;           // the opset versions that changed it
   Infer infer = nullptr;
   Macs macs = nullptr;
-  std::vector<QuantizedTensor> quantized = {};
+  QuantizedTensors quantized = {};
   Run run = nullptr;  // nothing: it can be told about, but not run
   Prepare prepare = nullptr;
   std::size_t required = 1;  // inputs that must be there
   bool pure = true;          // the same inputs give the same outputs: constants are computed ahead
   Layouts layouts = Layouts::plain;
-  std::vector<Raise> raise = {};  // in the order of their versions
-  Traits traits = {};             // of quantization
+  ShortList<Raise, 4> raise = {};  // in the order of their versions
+  Traits traits = {};              // of quantization
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

@@ -111,7 +111,7 @@ Result<void> run_momentum(Frame& frame) {
   });
 }
 
-Descriptor trainer(std::string_view name, Run run) {
+constexpr Descriptor trainer(std::string_view name, Run run) {
   return {.name = name,
           .domain = "ai.onnx.preview.training",
           .since = {1},

@@ -6,15 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "graph/model.hpp"
+#include "ops/short_list.hpp"
 
 namespace anybit::ops {
 
 // Where the output channels lie in a weight of this rank; -1: it has none.
 using ChannelAxis = std::int64_t (*)(const graph::Node& node, std::size_t rank);
+
+// Numbers of inputs.
+using Inputs = ShortList<int, 4>;
 
 struct Traits {
   enum class Role : std::uint8_t {
@@ -35,11 +37,11 @@ struct Traits {
   // Inputs whose values may be quantized while the model runs; {-1}: all of them. None at all: only the
   // weights are quantized, and what the operator makes stays in float (LSTM). Otherwise its first output is
   // quantized, and if it moves values, every output of its input's type.
-  std::vector<int> data = {0};
-  std::vector<Weight> weights = {};  // inputs that are weights if they are constant; data or not otherwise
-  int bias = -1;                     // added to the sums: an integer of the input's times the weight's scale
-  std::optional<Range> range = {};   // of the output, whatever goes in
-  bool clamps = false;               // only cuts values off: one with what makes its input (Relu, Clip)
+  Inputs data = {0};
+  ShortList<Weight, 4> weights = {};  // inputs that are weights if they are constant; data or not otherwise
+  int bias = -1;                      // added to the sums: an integer of the input's times the weight's scale
+  std::optional<Range> range = {};    // of the output, whatever goes in
+  bool clamps = false;                // only cuts values off: one with what makes its input (Relu, Clip)
   // Element by element, though of several inputs, or with parameters beside the data: Add, Min, PRelu. Where
   // the others are single numbers, it is a function of each element.
   bool by_element = false;
@@ -57,16 +59,12 @@ struct Traits {
   }
 };
 
-inline Traits computes(std::vector<int> data = {0}) {
-  return {.role = Traits::Role::compute, .data = std::move(data)};
+constexpr Traits computes(Inputs data = {0}) { return {.role = Traits::Role::compute, .data = data}; }
+constexpr Traits computes_sensitive(Inputs data = {0}) {
+  return {.role = Traits::Role::compute, .data = data, .sensitive = true};
 }
-inline Traits computes_sensitive(std::vector<int> data = {0}) {
-  return {.role = Traits::Role::compute, .data = std::move(data), .sensitive = true};
-}
-inline Traits moves(std::vector<int> data = {0}) {
-  return {.role = Traits::Role::move, .data = std::move(data)};
-}
-inline Traits of_each_element(std::optional<Traits::Range> range = {}, bool sensitive = false) {
+constexpr Traits moves(Inputs data = {0}) { return {.role = Traits::Role::move, .data = data}; }
+constexpr Traits of_each_element(std::optional<Traits::Range> range = {}, bool sensitive = false) {
   return {.role = Traits::Role::element, .range = range, .by_element = true, .sensitive = sensitive};
 }
 

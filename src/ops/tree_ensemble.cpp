@@ -174,13 +174,9 @@ Result<void> run_classifier(Frame& frame) {
   return {};
 }
 
-Descriptor trees(std::string_view name, std::vector<std::int16_t> since, Infer infer, Run run) {
-  return {.name = name,
-          .domain = "ai.onnx.ml",
-          .since = std::move(since),
-          .infer = infer,
-          .run = run,
-          .prepare = prepare};
+constexpr Descriptor trees(std::string_view name, Versions since, Infer infer, Run run) {
+  return {
+      .name = name, .domain = "ai.onnx.ml", .since = since, .infer = infer, .run = run, .prepare = prepare};
 }
 
 }  // namespace

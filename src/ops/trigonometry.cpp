@@ -15,15 +15,15 @@ Result<void> run(Frame& frame) {
   return run_exact(frame, [](double x, double, double) { return kFunction(x); });
 }
 
-Descriptor function(std::string_view name, std::int16_t since, Run run,
-                    Traits traits = of_each_element({}, true)) {
+constexpr Descriptor function(std::string_view name, std::int16_t since, Run run,
+                              Traits traits = of_each_element({}, true)) {
   return {.name = name,
           .domain = "",
           .since = {since, 22},
           .infer = infer_same,
           .run = run,
           .layouts = Layouts::each,
-          .traits = std::move(traits)};
+          .traits = traits};
 }
 
 }  // namespace

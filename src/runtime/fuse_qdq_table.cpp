@@ -83,7 +83,7 @@ class Origins {
   // only where an attribute said so.
   std::optional<Origin> of_inputs(const Step& step) {
     const ops::Traits& traits = step.descriptor->traits;
-    const bool several = traits.data != std::vector<int>{0};
+    const bool several = traits.data != ops::Inputs{0};
     if (several && step.version < 7) return std::nullopt;
     std::optional<Origin> all;
     std::size_t rank = 0;

@@ -15,7 +15,7 @@ inline Type tensor_type(ElementType element, const std::vector<std::int64_t>& di
   type.element = static_cast<std::int32_t>(element);
   type.shape.emplace();
   for (std::int64_t dim : dims) type.shape->dims.push_back({dim, {}, {}});
-  return {type, {}, {}};
+  return Type(type);
 }
 
 inline ValueInfo value(const std::string& name, std::optional<Type> type = {}) {

@@ -175,7 +175,7 @@ TEST(VerifyGraph, StatementsAboutOneValueAgree) {
   expect_invalid(model, "graph 'main' > value_info 'x'", "float32[1, 2, 1]");
   model.graph->value_info = {value("x", tensor_type(ElementType::int8, {1, 2}))};
   expect_invalid(model, "graph 'main' > value_info 'x'", "int8[1, 2]");
-  model.graph->value_info = {value("x", Type{SequenceType{}, {}, {}})};
+  model.graph->value_info = {value("x", Type(SequenceType{}))};
   expect_invalid(model, "graph 'main' > value_info 'x'", "seq(");
   model.graph->value_info = {value("x", Type{}), value("y", tensor_type(ElementType::undefined, {1, 2}))};
   expect_sound(model);

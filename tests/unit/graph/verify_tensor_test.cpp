@@ -195,7 +195,7 @@ Type map_of(ElementType key) {
   MapType map;
   map.key = static_cast<std::int32_t>(key);
   map.value = tensor_type(ElementType::float32, {1});
-  return {map, {}, {}};
+  return Type(map);
 }
 
 TEST(VerifyType, TheElementTypeExists) {
@@ -224,21 +224,21 @@ TEST(VerifyType, MapsHaveIntegersOrStringsAsKeys) {
 
 TEST(VerifyType, InnerTypesAreChecked) {
   const Type bad = tensor_type(ElementType::int8, {-5});
-  expect_invalid(with(Type{SequenceType{bad, {}}, {}, {}}), kType, "dimension 0 is -5");
-  expect_invalid(with(Type{OptionalType{bad, {}}, {}, {}}), kType, "dimension 0 is -5");
+  expect_invalid(with(Type(SequenceType{bad, {}})), kType, "dimension 0 is -5");
+  expect_invalid(with(Type(OptionalType{bad, {}})), kType, "dimension 0 is -5");
   MapType map;
   map.key = static_cast<std::int32_t>(ElementType::int64);
   map.value = bad;
-  expect_invalid(with(Type{map, {}, {}}), kType, "dimension 0 is -5");
+  expect_invalid(with(Type(map)), kType, "dimension 0 is -5");
   SparseTensorType sparse;
   sparse.element = 77;
-  expect_invalid(with(Type{sparse, {}, {}}), kType, "element type 77");
+  expect_invalid(with(Type(sparse)), kType, "element type 77");
 }
 
 TEST(VerifyType, TypesInTypesAreLimited) {
   const auto nested = [](int count) {
     Type type = tensor_type(ElementType::int8, {});
-    for (int i = 1; i < count; ++i) type = Type{SequenceType{std::move(type), {}}, {}, {}};
+    for (int i = 1; i < count; ++i) type = Type(SequenceType{std::move(type), {}});
     return type;
   };
   expect_sound(with(nested(64)));

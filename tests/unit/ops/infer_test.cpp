@@ -77,7 +77,7 @@ graph::Graph branch(std::int64_t columns) {
   graph::Graph graph;
   graph.initializers = {floats("w", {4, columns})};
   graph.nodes = {node("MatMul", {"x", "w"}, {"out"})};
-  graph.outputs = {graph::ValueInfo{graph::Text("out"), {}, {}, {}, {}}};
+  graph.outputs.emplace_back().name = "out";
   return graph;
 }
 
@@ -124,7 +124,7 @@ TEST(Inference, MultipliesTheWorkOfALoop) {
   body.nodes = {node("Identity", {"go"}, {"go_on"}), node("MatMul", {"state", "w"}, {"next"}),
                 node("ReduceSum", {"next"}, {"sum"}, {attribute("keepdims", std::int64_t{0})})};
   for (const char* name : {"go_on", "next", "sum"}) {
-    body.outputs.push_back(graph::ValueInfo{graph::Text(name), {}, {}, {}, {}});
+    body.outputs.emplace_back().name = name;
   }
   graph::Graph graph;
   graph.inputs = {value("x", {"3", "4"})};

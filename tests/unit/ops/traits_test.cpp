@@ -48,7 +48,7 @@ TEST(Traits, SpeakOfInputsThatExist) {
 TEST(Traits, AFunctionOfEachElementHasOneInputOfDataAndNoWeights) {
   for (const Descriptor* one : table()) {
     if (one->traits.role != Role::element) continue;
-    EXPECT_EQ(one->traits.data, std::vector<int>{0}) << one->name;
+    EXPECT_EQ(one->traits.data, Inputs{0}) << one->name;
     EXPECT_TRUE(one->traits.weights.empty()) << one->name;
     EXPECT_TRUE(one->traits.by_element) << one->name;
     EXPECT_EQ(one->required, 1u) << one->name;
