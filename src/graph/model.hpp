@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/mapped_file.hpp"
+#include "base/value.hpp"
 #include "graph/tensor.hpp"
 #include "graph/text.hpp"
 #include "graph/type.hpp"
-#include "base/value.hpp"
 
 namespace anybit::graph {
 

@@ -12,9 +12,9 @@
 
 #include "anybit/result.hpp"
 #include "base/bytes.hpp"
+#include "base/value.hpp"
 #include "graph/element_type.hpp"
 #include "graph/text.hpp"
-#include "base/value.hpp"
 
 namespace anybit::graph {
 

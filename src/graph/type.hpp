@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/value.hpp"
 #include "graph/element_type.hpp"
 #include "graph/text.hpp"
-#include "base/value.hpp"
 
 namespace anybit::graph {
 
