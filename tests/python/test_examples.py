@@ -1,16 +1,14 @@
-"""The examples in the package's docstrings, and in the documents about Python, give what they show."""
+"""The examples in the package's docstrings give what they show."""
 
 import doctest
 import importlib
 import inspect
 import pkgutil
-import re
 
 import numpy as np
 import pytest
 
 import anybit
-from packaged import ROOT
 
 MODULES = ["anybit"] + [f"anybit.{one.name}" for one in pkgutil.iter_modules(anybit.__path__)
                         if one.name not in ("_anybit", "__main__")]
@@ -32,16 +30,3 @@ def test_the_examples_of_a_module_give_what_they_show(module, names):
                                   or inspect.isfunction(getattr(anybit, name))])
 def test_everything_public_says_what_it_is(name):
     assert getattr(anybit, name).__doc__
-
-
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md"])
-def test_the_python_examples_of_a_document_run_from_the_root_of_the_repository(document, monkeypatch, tmp_path):
-    text = (ROOT / document).read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert blocks
-    for folder in ("examples", "build"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    monkeypatch.chdir(tmp_path)
-    space = {}
-    for block in blocks:
-        exec(compile(block, document, "exec"), space)

@@ -1,0 +1,104 @@
+"""The examples of a document, and whether a program's output is what a document shows.
+
+An example is a fenced block with a language. `<!-- not run: reason -->` before it keeps it from being run, and
+`<!-- numbers vary: reason -->` says that only the words of its output are compared.
+"""
+
+import re
+from dataclasses import dataclass
+
+LANGUAGES = {"sh", "console", "python", "output", "yaml", "json", "c", "text"}
+NOTE = re.compile(r"<!-- (not run|numbers vary):\s*(.*?)\s*-->$")
+FENCE = re.compile(r"```(\w*)$")
+COMMAND = re.compile(r" {4}(\$|anybit|build/release/bin/anybit|make|cmake|gcc|pip|python|CC=\w+) ")
+NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+CLOSE = 0.02
+
+
+class Bad(Exception):
+    """A document that breaks the rules for examples, or an example that does not give what it shows."""
+
+
+@dataclass
+class Block:
+    language: str
+    text: str
+    line: int  # of its first line of text
+    not_run: str | None = None
+    numbers_vary: str | None = None
+
+
+@dataclass
+class Step:
+    """A command of a transcript, and the lines shown after it."""
+    command: str
+    shown: list[str]
+
+
+def blocks_of(document: str) -> list[Block]:
+    found, notes, lines = [], {}, enumerate(document.splitlines(), 1)
+    for number, line in lines:
+        if note := NOTE.match(line):
+            if not note[2]:
+                raise Bad(f"line {number}: '{note[1]}' without a reason")
+            notes[note[1]] = note[2]
+            continue
+        if fence := FENCE.match(line):
+            if fence[1] not in LANGUAGES:
+                raise Bad(f"line {number}: a block of language '{fence[1]}', which is none of {sorted(LANGUAGES)}")
+            text = []
+            for _, inner in lines:
+                if inner == "```":
+                    break
+                text.append(inner + "\n")
+            else:
+                raise Bad(f"line {number}: a block without an end")
+            found.append(Block(fence[1], "".join(text), number + 1, notes.get("not run"), notes.get("numbers vary")))
+        elif COMMAND.match(line):
+            raise Bad(f"line {number}: an indented command is not run: put it between ```sh and ```")
+        if line and notes:
+            if not fence:
+                raise Bad(f"line {number}: {sorted(notes)} belongs to no example")
+            notes = {}
+    return found
+
+
+def steps_of(transcript: str) -> list[Step]:
+    """The commands after `$`, each with what it shows; a command goes on after a backslash."""
+    steps = []
+    for line in transcript.splitlines():
+        if line.startswith("$ "):
+            steps.append(Step(line[2:], []))
+        elif not steps:
+            raise Bad(f"a transcript begins with a command, not with '{line}'")
+        elif steps[-1].command.endswith("\\") and not steps[-1].shown:
+            steps[-1].command += "\n" + line
+        else:
+            steps[-1].shown.append(line)
+    return steps
+
+
+def alike(shown: str, given: str, numbers_vary: bool) -> bool:
+    """The same words; and numbers that differ by no more than another CPU's rounding may bring."""
+    def words(line):
+        return " ".join(NUMBER.sub("#", line).split())
+
+    def numbers(line):
+        return [float(text.replace(",", "").replace("−", "-")) for text in NUMBER.findall(line)]
+    return words(shown) == words(given) and (numbers_vary or all(
+        abs(a - b) <= CLOSE * max(abs(a), abs(b)) for a, b in zip(numbers(shown), numbers(given), strict=True)))
+
+
+def missing(shown: list[str], given: list[str], numbers_vary: bool) -> str | None:
+    """The first line shown that was not given in its place; … alone on a line stands for any lines."""
+    place, gap = 0, False
+    for line in shown:
+        if line.strip() == "…":
+            gap = True
+            continue
+        last = len(given) if gap else min(place + 1, len(given))
+        at = next((i for i in range(place, last) if alike(line, given[i], numbers_vary)), None)
+        if at is None:
+            return line
+        place, gap = at + 1, False
+    return None if gap or place == len(given) else f"nothing more, before '{given[place]}'"

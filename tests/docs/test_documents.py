@@ -1,0 +1,133 @@
+"""Every example of README.md and docs/ runs, and gives what it shows."""
+
+import os
+import sys
+
+import pytest
+
+from blocks import Bad, blocks_of, missing, steps_of
+from running import ROOT, Runner, furnish
+
+sys.path.insert(0, str(ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "python"))
+DOCUMENTS = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+
+
+@pytest.fixture
+def runner(build, tmp_path):
+    furnish(tmp_path, build)
+    return Runner(build, tmp_path)
+
+
+def examples(document):
+    return [block for block in blocks_of((ROOT / document).read_text()) if not block.not_run and block.language != "text"]
+
+
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if examples(document)])
+def test_the_examples_of_a_document_run(document, runner):
+    runner.document((ROOT / document).read_text(), document)
+
+
+def test_what_is_not_run_says_why(capsys):
+    kept = [f"{document}, line {block.line}: {block.not_run}" for document in DOCUMENTS
+            for block in blocks_of((ROOT / document).read_text()) if block.not_run]
+    with capsys.disabled():
+        print("", "examples that are not run:", *kept, sep="\n  ")
+
+
+DOCUMENT = """
+Text, and formulas that are no example:
+
+    q = round(x / scale)
+
+```sh
+anybit version
+```
+<!-- not run: takes a day -->
+
+```sh
+false
+```
+<!-- numbers vary: times -->
+```console
+$ echo one 0.5 ms; echo two
+one 0.7 ms
+…
+$ printf '%s\\n' \\
+    a b
+a
+b
+```
+"""
+
+
+def test_blocks_have_their_language_line_and_notes():
+    first, second, third = blocks_of(DOCUMENT)
+    assert (first.language, first.text, first.line, first.not_run) == ("sh", "anybit version\n", 7, None)
+    assert (second.text, second.not_run, second.numbers_vary) == ("false\n", "takes a day", None)
+    assert (third.language, third.not_run, third.numbers_vary) == ("console", None, "times")
+    assert [(step.command, step.shown) for step in steps_of(third.text)] == [
+        ("echo one 0.5 ms; echo two", ["one 0.7 ms", "…"]), ("printf '%s\\n' \\\n    a b", ["a", "b"])]
+
+
+@pytest.mark.parametrize("text, complaint", [
+    ("<!-- not run: -->\n```sh\nfalse\n```\n", "without a reason"),
+    ("<!-- not run: because -->\n\nText.\n", "belongs to no example"),
+    ("```\nanybit\n```\n", "language ''"),
+    ("```sh\nanybit\n", "without an end"),
+    ("    anybit formats\n", "indented command"),
+    ("    $ ls\n", "indented command"),
+])
+def test_a_document_that_breaks_the_rules_is_refused(text, complaint):
+    with pytest.raises(Bad, match=complaint):
+        blocks_of(text)
+
+
+@pytest.mark.parametrize("text", [
+    "```sh\nfalse\necho later\n```",
+    "```sh\nfalse | cat\n```",
+    "```sh\nanybit inspect nothing.onnx\n```",
+    "```console\n$ echo one\ntwo\n```",
+    "```console\n$ echo one; echo two\none\n```",
+    "```console\n$ echo one\none\ntwo\n```",
+    "```console\n$ echo 1.00 s\n2.00 s\n```",
+    "```console\n$ exit 3\n```",
+    "```python\nassert 1 == 2\n```",
+    "```python\nprint('one')\n```\n```output\ntwo\n```",
+    "```yaml\nglobal: in8\n```",
+    "```yaml\nname: {nowhere: float}\n```",
+    "```yaml\ntarget: ethos-u55-129\n```",
+    "```json\n{'a': 1}\n```",
+    "```c\nanybit_run(sessions);\n```",
+    "```c\nanybit_run(session, 1);\n```",
+    "```c\nint main(void) { return 1; }\n```",
+    "```sh\necho 'void net_run(float *out0);' > net.h\n```\n```c\nvoid net_run(const float *in0, float *out0);\n```",
+])
+def test_an_example_that_does_not_hold_fails(text, runner):
+    with pytest.raises(Bad, match="made up, line"):
+        runner.document(text, "made up")
+
+
+def test_examples_of_every_language_pass_and_share_a_folder(runner):
+    runner.document(DOCUMENT.replace("anybit version", "anybit --version > version.txt"), "made up")
+    runner.document("\n".join([
+        "```python\nfrom pathlib import Path\nfound = Path('version.txt').read_text()\n```",
+        "```python\nprint(len(found.split()) > 0)\n```\n```output\nTrue\n```",
+        "```yaml\nglobal: {weights: int4 sym block 32}\n```", "```json\n[1, 2]\n```",
+        "```c\nfor (int i = 0; i < runs; ++i) anybit_run(session);\n```",
+        "```c\n#include <stdio.h>\nint main(void) { puts(\"hello\"); return 0; }\n```\n```output\nhello\n```"]), "made up")
+
+
+@pytest.mark.parametrize("shown, vary, fits", [
+    (["a 1.00", "b 5"], False, True),
+    (["a   1.01", "b 5"], False, True),  # another CPU's rounding
+    (["a 1.10", "b 5"], False, False),
+    (["a 1.10", "b 5"], True, True),
+    (["b 5"], True, False),
+    (["…", "b 5"], False, True),
+    (["a 1.00", "…"], False, True),
+    (["…", "c 5"], False, False),
+    (["b 5", "…"], False, False),
+    (["a 1.00", "b"], True, False),
+])
+def test_shown_output_is_compared_line_by_line(shown, vary, fits):
+    assert (missing(shown, ["a 1.00", "b 5"], vary) is None) == fits
