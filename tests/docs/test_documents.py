@@ -18,6 +18,14 @@ def runner(build, tmp_path):
     return Runner(build, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def shared(build, tmp_path_factory):
+    """One folder for the examples below, which are no document's."""
+    folder = tmp_path_factory.mktemp("shared")
+    furnish(folder, build)
+    return Runner(build, folder)
+
+
 def examples(document):
     return [block for block in blocks_of((ROOT / document).read_text()) if not block.not_run and block.language != "text"]
 
@@ -102,14 +110,14 @@ def test_a_document_that_breaks_the_rules_is_refused(text, complaint):
     "```c\nint main(void) { return 1; }\n```",
     "```sh\necho 'void net_run(float *out0);' > net.h\n```\n```c\nvoid net_run(const float *in0, float *out0);\n```",
 ])
-def test_an_example_that_does_not_hold_fails(text, runner):
+def test_an_example_that_does_not_hold_fails(text, shared):
     with pytest.raises(Bad, match="made up, line"):
-        runner.document(text, "made up")
+        shared.document(text, "made up")
 
 
-def test_examples_of_every_language_pass_and_share_a_folder(runner):
-    runner.document(DOCUMENT.replace("anybit version", "anybit --version > version.txt"), "made up")
-    runner.document("\n".join([
+def test_examples_of_every_language_pass_and_share_a_folder(shared):
+    shared.document(DOCUMENT.replace("anybit version", "anybit --version > version.txt"), "made up")
+    shared.document("\n".join([
         "```python\nfrom pathlib import Path\nfound = Path('version.txt').read_text()\n```",
         "```python\nprint(len(found.split()) > 0)\n```\n```output\nTrue\n```",
         "```yaml\nglobal: {weights: int4 sym block 32}\n```", "```json\n[1, 2]\n```",
