@@ -15,11 +15,9 @@
 namespace anybit {
 namespace {
 
-using Body = std::function<void(std::int64_t, std::int64_t)>;
-
 struct Job {
   std::int64_t count, chunk, chunks;
-  const Body& body;
+  const ChunkBody& body;
   std::atomic<std::int64_t> next = 0;
   // Changed under the pool's mutex.
   std::atomic<int> helpers = 0;
@@ -51,7 +49,7 @@ void look_around(const Condition& condition) {
 
 thread_local bool inside_body = false;
 
-void do_chunk(std::int64_t index, std::int64_t count, std::int64_t chunk, const Body& body) {
+void do_chunk(std::int64_t index, std::int64_t count, std::int64_t chunk, const ChunkBody& body) {
   const std::int64_t begin = index * chunk;
   body(begin, begin + std::min(chunk, count - begin));
 }
@@ -128,7 +126,7 @@ ThreadPool::~ThreadPool() {
 
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
-void ThreadPool::run(std::int64_t count, std::int64_t chunk, const Body& body) {
+void ThreadPool::run(std::int64_t count, std::int64_t chunk, const ChunkBody& body) {
   if (count <= 0) return;
   chunk = std::clamp<std::int64_t>(chunk, 1, count);
   const std::int64_t chunks = count / chunk + (count % chunk != 0);

@@ -3,10 +3,26 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <type_traits>
 
 namespace anybit {
+
+// A callable body(begin, end), seen for the time of one call: it is not copied, and nothing comes from the
+// heap.
+class ChunkBody {
+ public:
+  template <class Body>
+  requires(std::is_invocable_v<Body&, std::int64_t, std::int64_t>) ChunkBody(const Body& body)
+      : body_(std::addressof(body)), call_([](const void* of, std::int64_t begin, std::int64_t end) {
+          (*static_cast<const Body*>(of))(begin, end);
+        }) {}
+  void operator()(std::int64_t begin, std::int64_t end) const { call_(body_, begin, end); }
+
+ private:
+  const void* body_;
+  void (*call_)(const void*, std::int64_t, std::int64_t);
+};
 
 class ThreadPool {
  public:
@@ -22,8 +38,7 @@ class ThreadPool {
   // returns when all are done. The caller works too. Called from inside a body, it runs the chunks on that
   // thread. The first exception thrown by a body is rethrown here, after all chunks that had started have
   // ended.
-  void run(std::int64_t count, std::int64_t chunk,
-           const std::function<void(std::int64_t, std::int64_t)>& body);
+  void run(std::int64_t count, std::int64_t chunk, const ChunkBody& body);
 
  private:
   struct State;

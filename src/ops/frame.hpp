@@ -123,9 +123,7 @@ std::int64_t part_size(std::int64_t count, double cost);
 // Calls body(first, last) for parts of [0, count) on the threads.
 template <class Body>
 void parallel(const Frame& frame, std::int64_t count, double cost, const Body& body) {
-  // One captured reference fits into the function object: nothing is taken from the heap.
-  frame.pool().run(count, part_size(count, cost),
-                   [&body](std::int64_t first, std::int64_t last) { body(first, last); });
+  frame.pool().run(count, part_size(count, cost), body);
 }
 
 }  // namespace anybit::ops
