@@ -34,11 +34,11 @@ def furnish(folder: Path, build: Path) -> None:
     digits = folder / "examples" / "digits"
     for name in ("model.onnx", "digits.onnx"):
         shutil.copy(digits / "digits.onnx", folder / name)
-    for name, file, count in (("samples", "calibration_images.npy", 100), ("test", "test_images.npy", 500)):
+    shutil.copy(digits / "test_labels.npy", folder / "labels.npy")
+    for name, file in (("samples", "calibration_images.npy"), ("test", "test_images.npy")):
         (folder / name).mkdir()
-        pixels = np.load(digits / file)[:count]
-        np.save(folder / name / "image.npy", (pixels.astype(np.float32) / 255 - np.float32(0.1307)) / np.float32(0.3081))
-    np.save(folder / "labels.npy", np.load(digits / "test_labels.npy")[:500])
+        pixels = np.load(digits / file).astype(np.float32)
+        np.save(folder / name / "image.npy", (pixels / 255 - np.float32(0.1307)) / np.float32(0.3081))
     np.save(folder / "w.npy", np.random.default_rng(0).normal(0, 0.05, (256, 512)).astype(np.float32))
 
 
