@@ -11,8 +11,9 @@ LANGUAGES = {"sh", "console", "python", "output", "yaml", "json", "c", "text"}
 NOTE = re.compile(r"<!-- (not run|numbers vary):\s*(.*?)\s*-->$")
 FENCE = re.compile(r"```(\w*)$")
 COMMAND = re.compile(r" {4}(\$|anybit|build/release/bin/anybit|make|cmake|gcc|pip|python|CC=\w+) ")
-NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
-CLOSE = 0.02
+NUMBER = re.compile(r"(?<![\w.])([-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)( %)?")
+CLOSE = 0.02  # of a number
+CLOSE_PERCENT = 0.3  # of 100: six images in 2,000
 
 
 class Bad(Exception):
@@ -81,12 +82,13 @@ def steps_of(transcript: str) -> list[Step]:
 def alike(shown: str, given: str, numbers_vary: bool) -> bool:
     """The same words; and numbers that differ by no more than another CPU's rounding may bring."""
     def words(line):
-        return " ".join(NUMBER.sub("#", line).split())
+        return " ".join(NUMBER.sub(r"#\2", line).split())
 
-    def numbers(line):
-        return [float(text.replace(",", "").replace("−", "-")) for text in NUMBER.findall(line)]
-    return words(shown) == words(given) and (numbers_vary or all(
-        abs(a - b) <= CLOSE * max(abs(a), abs(b)) for a, b in zip(numbers(shown), numbers(given), strict=True)))
+    def close(one, other):
+        a, b = (float(found[0].replace(",", "").replace("−", "-")) for found in (one, other))
+        return abs(a - b) <= min(CLOSE * max(abs(a), abs(b)), CLOSE_PERCENT if one[1] else float("inf"))
+    return words(shown) == words(given) and (
+        numbers_vary or all(map(close, NUMBER.findall(shown), NUMBER.findall(given))))
 
 
 def missing(shown: list[str], given: list[str], numbers_vary: bool) -> str | None:

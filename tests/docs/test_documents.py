@@ -151,3 +151,9 @@ def test_examples_of_every_language_pass_and_share_a_folder(shared):
 ])
 def test_shown_output_is_compared_line_by_line(shown, vary, fits):
     assert (missing(shown, ["a 1.00", "b 5"], vary) is None) == fits
+
+
+@pytest.mark.parametrize("shown, fits", [("top-1 99.50 %", True), ("top-1 99.40 %", True), ("top-1 98.95 %", False),
+                                         ("top-1 99.50", False)])
+def test_percents_are_compared_more_closely(shown, fits):
+    assert (missing([shown], ["top-1 99.50 %"], numbers_vary=False) is None) == fits
