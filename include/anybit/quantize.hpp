@@ -68,8 +68,9 @@ struct QuantizeOptions {
   std::string target = "generic";
   // Integers are QuantizeLinear and DequantizeLinear around operators, formats that are types of ONNX go
   // through Cast. What ONNX lacks is, by "portable", functions that the model carries, so that any runtime
-  // runs it; by "packed", operators that anybit alone has; by "qdq", an error. "qoperator": as qdq, with
-  // QLinearConv and the like where it can be.
+  // runs it; by "packed", operators that anybit alone has; by "qdq", an error, but for weights that an ONNX
+  // type times scales can hold, which are DequantizeLinear. "qoperator": as qdq, with QLinearConv and the
+  // like where it can be.
   std::string emit = "portable";
   int threads = 0;                 // 0: one for each core
   std::int64_t max_memory = 0;     // bytes for values while samples run; 0: no limit

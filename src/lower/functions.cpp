@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "lower/linear.hpp"
 #include "portable/to_operators.hpp"
 
 namespace anybit::lower {
@@ -18,12 +19,22 @@ graph::OpsetImport import_of(const char* domain, std::int64_t version) {
   return import;
 }
 
+Result<void> refuse(std::string_view op, const formats::Use& use) {
+  if (op != "Decode" && TRY(linear_type(use)).type != graph::ElementType::undefined)
+    return error_at(Code::unsupported, {},
+                    fmt::format("ONNX has no operator for values in {}: their scales are found while the "
+                                "model runs",
+                                use.format),
+                    "weights alone (the recipes that end in -weights), or --emit portable");
+  return error_at(Code::unsupported, {}, fmt::format("ONNX has no type for {}", use.format),
+                  "--emit portable writes it as a function of ONNX's operators, --emit packed as an operator "
+                  "of anybit's own");
+}
+
 }  // namespace
 
 Result<void> Functions::set_operator(graph::Node& node, std::string_view op, const formats::Use& use) {
-  if (mode_ == Mode::refused)
-    return error_at(Code::unsupported, {}, fmt::format("ONNX has no type for {}", use.format),
-                    "--emit portable writes it as a function of ONNX's operators");
+  if (mode_ == Mode::refused) return refuse(op, use);
   node.domain = graph::Text(kDomain);
   if (std::ranges::none_of(model_.opsets,
                            [](const graph::OpsetImport& one) { return one.domain.str() == kDomain; }))

@@ -29,6 +29,21 @@ Codes codes_of(ElementType type) {
   }
 }
 
+std::int64_t opset_of(ElementType type, bool by_channel, bool by_block) {
+  const graph::ElementTypeInfo* info = graph::find(type);
+  if (info->bits == 2) return 25;
+  if (type == ElementType::float4e2m1) return 23;
+  if (info->bits != 8 || by_block) return 21;
+  if (codes_of(type).bits == 0) return 19;  // a float
+  return by_channel ? 13 : 10;
+}
+
+Places::Places(std::span<const std::int64_t> dims, std::int64_t axis, std::int64_t block_size)
+    : length(dims[static_cast<std::size_t>(axis)]), block(block_size), single(false) {
+  for (const std::int64_t dim : dims.subspan(static_cast<std::size_t>(axis) + 1)) inner *= dim;
+  if (block > 0) blocks = (length + block - 1) / block;
+}
+
 namespace {
 
 graph::Tensor named(ElementType type, std::vector<std::int64_t> dims, std::string name) {
@@ -62,7 +77,7 @@ Bytes pack(std::vector<std::uint8_t> codes, int bits) {
 graph::Tensor code_tensor(ElementType type, const std::vector<std::int64_t>& dims,
                           const std::vector<std::int32_t>& codes, std::string name) {
   graph::Tensor tensor = named(type, dims, std::move(name));
-  const int bits = codes_of(type).bits;
+  const int bits = graph::find(type)->bits;
   if (bits == 32) tensor.data = Bytes::own(codes);
   if (bits == 16) tensor.data = narrowed<std::uint16_t>(codes);
   if (bits > 8) return tensor;

@@ -34,6 +34,7 @@ struct Constant {
   std::vector<Place> places;
   graph::Tensor codes;
   Parameters parameters;
+  std::vector<std::int64_t> dims = {};  // those that it gets, if its codes lie in others
 };
 
 // A product of weights with a value that is quantized while the model runs.

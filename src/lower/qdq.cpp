@@ -42,12 +42,14 @@ class Writer {
 
  private:
   struct Stored {
-    std::string scale, zero_point;
+    std::string scale, zero_point;  // no zero point: all are zero
   };
   // Constants with the parameters, one pair for each distinct set that a value has.
   Stored store(const Parameters& parameters, const std::string& value) {
-    Stored stored{names_.fresh(value + "_scale"), names_.fresh(value + "_zero_point")};
+    Stored stored{names_.fresh(value + "_scale"), {}};
     graph_.initializers.push_back(scale_tensor(parameters, stored.scale));
+    if (parameters.zero_points.empty()) return stored;
+    stored.zero_point = names_.fresh(value + "_zero_point");
     graph_.initializers.push_back(zero_point_tensor(parameters, stored.zero_point));
     return stored;
   }
@@ -57,7 +59,8 @@ class Writer {
     Node node;
     node.op_type = graph::Text(op);
     node.name = graph::Text(names_.fresh(about + "_" + op));
-    node.inputs = {std::move(input), stored.scale, stored.zero_point};
+    node.inputs = {std::move(input), stored.scale};
+    if (!stored.zero_point.empty()) node.inputs.push_back(stored.zero_point);
     node.outputs = {std::move(output)};
     const auto set = [&](const char* name, std::int64_t value) {
       node.attributes.push_back(ops::attribute(name, value, graph::AttributeKind::integer));
@@ -270,13 +273,32 @@ class Writer {
     graph_.initializers.push_back(one.codes);
     graph_.initializers.back().name = graph::Text(codes);
     const Stored stored = store(one.parameters, one.name);
-    const std::string name = names_.fresh(one.name + "_DequantizeLinear_Output");
+    std::string name = names_.fresh(one.name + "_DequantizeLinear_Output");
+    std::vector<Node> nodes{linear("DequantizeLinear", one.name, codes, stored, name, one.parameters)};
+    if (!one.dims.empty()) {
+      nodes.push_back(reshape(one.name, name, one.dims));
+      name = nodes.back().outputs[0];
+    }
     int first = one.places.front().node;
     for (const Place& place : one.places) {
       set_input(place, name);
       first = std::min(first, place.node);
     }
-    before_[first].push_back(linear("DequantizeLinear", one.name, codes, stored, name, one.parameters));
+    std::ranges::move(nodes, std::back_inserter(before_[first]));
+  }
+
+  Node reshape(const std::string& about, std::string input, const std::vector<std::int64_t>& dims) {
+    graph::Tensor& shape = graph_.initializers.emplace_back();
+    shape.name = graph::Text(names_.fresh(about + "_shape"));
+    shape.element = static_cast<std::int32_t>(graph::ElementType::int64);
+    shape.dims = {std::ssize(dims)};
+    shape.data = Bytes::own(dims);
+    Node node;
+    node.op_type = graph::Text("Reshape");
+    node.name = graph::Text(names_.fresh(about + "_Reshape"));
+    node.inputs = {std::move(input), shape.name.str()};
+    node.outputs = {names_.fresh(about + "_Reshape_Output")};
+    return node;
   }
 
   Result<void> write_inner() {

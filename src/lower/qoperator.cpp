@@ -45,7 +45,7 @@ class Rewriter {
   std::optional<Coded> behind(const std::string& value) const {
     const int producer = index_.producer(value);
     if (producer < 0 || node(producer).op_type.str() != "DequantizeLinear" ||
-        node(producer).inputs.size() < 3)
+        node(producer).inputs.size() < 3 || node(producer).attribute("block_size"))
       return std::nullopt;
     const Node& one = node(producer);
     return Coded{one.inputs[0], one.inputs[1], one.inputs[2], producer};

@@ -55,6 +55,27 @@ Result<kernels::Spread<float>> coded_addend(const Frame& frame, const Products& 
   return kernels::Spread<float>{addend.data<float>(), over.row_stride, over.column_stride};
 }
 
+Result<void> multiply(Frame& frame, const PackedRight& weight) {
+  const Array& a = frame.in(0);
+  if (a.type() != ElementType::float32) return wrong_type(frame, 0);
+  Products products = TRY(Products::of(TRY(Operand::of(a.dims(), true)),
+                                       TRY(Operand::of(weight.dims, false, frame.flag("transB")))));
+  products.fold();
+  Array& out = *TRY(frame.out(0, a.type(), products.out));
+  kernels::FloatProduct product{.m = products.m,
+                                .n = products.n,
+                                .k = products.k,
+                                .a = {a.data<float>(), products.a_row, products.a_column},
+                                .b = weight.matrix.get(),
+                                .c = out.mutable_data<float>(),
+                                .c_stride = products.n};
+  product.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
+  product.epilogue.beta = static_cast<float>(frame.real("beta", 1));
+  product.epilogue.addend = TRY(coded_addend(frame, products));
+  kernels::gemm(product, frame.pool());
+  return {};
+}
+
 bool binary_tensor(const kernels::TensorCodec& codec) {
   return bipolar(codec) && codec.grouping().granularity == formats::Granularity::tensor &&
          codec.rounding() != formats::Rounding::stochastic;

@@ -11,6 +11,15 @@ namespace anybit::ops {
 Result<Values> infer_coded_product(const Call& call);
 Dim macs_of_coded_product(const Call& call, std::span<const Value> outputs);
 
+// A weight that is multiplied by as it lies packed.
+struct PackedRight : Prepared {
+  std::unique_ptr<const kernels::FloatRight> matrix;
+  Dims dims;  // two, of the weight as the file has it
+  std::int64_t bytes() const override { return matrix->bytes(); }
+};
+// Output 0 is input 0 times the weight, with the addend.
+Result<void> multiply(Frame& frame, const PackedRight& weight);
+
 // The inputs of Decode; none if one of them is no constant.
 std::span<const Array* const> constant_codes(const Setup& setup);
 std::vector<const Array*> codes_in(const Frame& frame);

@@ -9,12 +9,6 @@
 namespace anybit::ops {
 namespace {
 
-struct Weight : Prepared {
-  std::unique_ptr<const kernels::FloatRight> matrix;
-  Dims dims;
-  std::int64_t bytes() const override { return matrix->bytes(); }
-};
-
 // Weights that are not finite, and the like, are decoded here.
 std::unique_ptr<const kernels::FloatRight> decoded(const CodedWeight& weight, bool transposed,
                                                    ThreadPool& pool) {
@@ -26,13 +20,13 @@ std::unique_ptr<const kernels::FloatRight> decoded(const CodedWeight& weight, bo
                                                        transposed ? rows : columns);
 }
 
-Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
-                                                std::span<const Array* const> stored) {
+Result<std::shared_ptr<const PackedRight>> weight_of(const Attributes& node,
+                                                     std::span<const Array* const> stored) {
   const CodedWeight coded = TRY(CodedWeight::of(node, nullptr, stored));
   if (coded.dims.size() != 2 || coded.dims != coded.codec.grouping().dims)
     return wrong(fmt::format("a weight of dimensions [{}]", fmt::join(coded.dims, ", ")),
                  "a matrix, coded as such");
-  auto weight = std::make_shared<Weight>();
+  auto weight = std::make_shared<PackedRight>();
   weight->dims = Dims(std::span(coded.dims));
   const bool transposed = node.flag("transB");
   ThreadPool pool(1);
@@ -40,29 +34,12 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   weight->matrix =
       kernels::packed_weights({coded.codec, coded.codes, coded.parameters, transposed, rounded}, pool);
   if (!weight->matrix) weight->matrix = decoded(coded, transposed, pool);
-  return std::shared_ptr<const Weight>(std::move(weight));
+  return std::shared_ptr<const PackedRight>(std::move(weight));
 }
 
 Result<void> run(Frame& frame) {
-  const Array& a = frame.in(0);
-  if (a.type() != ElementType::float32) return wrong_type(frame, 0);
-  const std::shared_ptr<const Weight> weight = TRY(coded_weight<Weight>(frame, weight_of));
-  Products products = TRY(Products::of(TRY(Operand::of(a.dims(), true)),
-                                       TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
-  products.fold();
-  Array& out = *TRY(frame.out(0, a.type(), products.out));
-  kernels::FloatProduct product{.m = products.m,
-                                .n = products.n,
-                                .k = products.k,
-                                .a = {a.data<float>(), products.a_row, products.a_column},
-                                .b = weight->matrix.get(),
-                                .c = out.mutable_data<float>(),
-                                .c_stride = products.n};
-  product.epilogue.alpha = static_cast<float>(frame.real("alpha", 1));
-  product.epilogue.beta = static_cast<float>(frame.real("beta", 1));
-  product.epilogue.addend = TRY(coded_addend(frame, products));
-  kernels::gemm(product, frame.pool());
-  return {};
+  const auto weight = TRY(coded_weight<PackedRight>(frame, weight_of));
+  return multiply(frame, *weight);
 }
 
 }  // namespace
@@ -74,7 +51,7 @@ std::span<const Descriptor> decode_matmul_descriptors() {
                                     .infer = infer_coded_product,
                                     .macs = macs_of_coded_product,
                                     .run = run,
-                                    .prepare = prepare_coded<Weight, weight_of>,
+                                    .prepare = prepare_coded<PackedRight, weight_of>,
                                     .required = 1}};
   return all;
 }

@@ -5,8 +5,10 @@
 #include "base/try.hpp"
 #include "graph/attribute.hpp"
 #include "graph/index.hpp"
+#include "lower/parameters.hpp"
 #include "ops/array.hpp"
 #include "ops/coded.hpp"
+#include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
 #include "passes/edit.hpp"
 
@@ -17,6 +19,7 @@ using graph::ElementType;
 using graph::Graph;
 using graph::Node;
 using graph::Tensor;
+using lower::Places;
 using ops::Array;
 using passes::is;
 
@@ -41,30 +44,13 @@ std::optional<std::int64_t> code_at(const Array& array, std::int64_t i) {
   }
 }
 
-// Which scale belongs to an element: one for all, one for each index of the axis, or one for each block.
-struct Places {
-  std::int64_t length = 1, inner = 1, block = 0, blocks = 1;
-  bool single = true;
-
-  std::int64_t of(std::int64_t i) const {
-    if (single) return 0;
-    const std::int64_t index = i / inner % length;
-    return block == 0 ? index : (i / inner / length * blocks + index / block) * inner + i % inner;
-  }
-};
-
 std::optional<Places> places_of(const Node& node, const Tensor& codes, const Array& scale) {
-  Places places;
-  places.single = scale.count() == 1;
-  if (places.single) return places;
+  if (scale.count() == 1) return Places();
   const auto rank = static_cast<std::int64_t>(codes.dims.size());
   std::int64_t axis = graph::attribute_or<std::int64_t>(node, "axis", 1);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) return std::nullopt;
-  places.length = codes.dims[static_cast<std::size_t>(axis)];
-  for (std::int64_t k = axis + 1; k < rank; ++k) places.inner *= codes.dims[static_cast<std::size_t>(k)];
-  places.block = graph::attribute_or<std::int64_t>(node, "block_size", 0);
-  if (places.block > 0) places.blocks = (places.length + places.block - 1) / places.block;
+  if (axis < 0 || axis >= rank || codes.dims[static_cast<std::size_t>(axis)] == 0) return std::nullopt;
+  const Places places(codes.dims, axis, graph::attribute_or<std::int64_t>(node, "block_size", 0));
   const std::int64_t wanted =
       places.block == 0 ? places.length : codes.count() / places.length * places.blocks;
   return scale.count() == wanted ? std::optional(places) : std::nullopt;
@@ -91,10 +77,15 @@ Result<std::optional<Tensor>> decoded(const Node& node, const graph::Index& inde
   const Array zero = zeros ? TRY(Array::from(*zeros, memory)) : Array();
   const auto places = places_of(node, *codes, scale);
   if (!places || (zeros && zero.count() != scale.count())) return none;
+  const float* small_floats = ops::small_float_values(code.type());
   std::vector<float> values;
   values.reserve(static_cast<std::size_t>(code.count()));
   for (std::int64_t i = 0; i < code.count(); ++i) {
     const std::int64_t at = places->of(i);
+    if (small_floats) {
+      values.push_back(small_floats[code.data<std::uint8_t>()[i]] * scale.data<float>()[at]);
+      continue;
+    }
     const auto value = code_at(code, i), offset = zeros ? code_at(zero, at) : std::optional<std::int64_t>(0);
     if (!value || !offset) return none;
     values.push_back(static_cast<float>(*value - *offset) * scale.data<float>()[at]);

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "calibrate/histogram.hpp"
+#include "lower/linear.hpp"
 #include "quantize/code_constant.hpp"
 #include "quantize/parameters.hpp"
 
@@ -32,14 +33,18 @@ std::int64_t bytes_of(const graph::Tensor& tensor) { return static_cast<std::int
 std::int64_t bytes_of(const Parameters& parameters) {
   const int bits = lower::codes_of(parameters.type).bits;
   const auto count = static_cast<std::int64_t>(parameters.scales.size());
-  return count * 4 + (count * bits + 7) / 8;
+  return count * 4 + (std::ssize(parameters.zero_points) * bits + 7) / 8;
 }
 
 class Planner {
  public:
   Planner(const std::map<std::string, const Statistics*>& statistics, ThreadPool& pool,
-          QuantizationReport& report, bool histograms)
-      : statistics_(statistics), pool_(pool), report_(report), histograms_(histograms) {}
+          QuantizationReport& report, const Settings& settings)
+      : statistics_(statistics),
+        pool_(pool),
+        report_(report),
+        histograms_(settings.histograms),
+        only_standard_(settings.functions == lower::Functions::Mode::refused) {}
 
   Result<lower::GraphPlan> plan(const GraphNotes& notes) {
     lower::GraphPlan plan;
@@ -181,10 +186,28 @@ class Planner {
   Result<void> add_coded_constants(const GraphNotes& notes, lower::GraphPlan& plan) {
     for (const CodedConstantNote& note : notes.coded_constants) {
       CodedWeight made = TRY(code_constant(note, pool_.threads()));
+      if (only_standard_ && TRY(lower::linear_type(note.use)).type != graph::ElementType::undefined) {
+        TRY(add_linear(note, made, plan));
+        continue;
+      }
       add_weight(note.name, formats::to_string(note.use), *note.tensor, made.bytes, made.signal_to_noise);
       made.constant.compute = note.compute;
       plan.coded_constants.push_back(std::move(made.constant));
     }
+    return {};
+  }
+
+  // In codes of an ONNX type.
+  Result<void> add_linear(const CodedConstantNote& note, const CodedWeight& made, lower::GraphPlan& plan) {
+    auto linear = lower::to_linear(made.constant, pool_);
+    if (!linear.ok()) return std::move(linear).error().within(note.name);
+    add_weight(note.name, formats::to_string(note.use), *note.tensor,
+               bytes_of(linear->codes) + bytes_of(linear->parameters), made.signal_to_noise);
+    if (note.compute == "int8")
+      report_.remarks.push_back(fmt::format(
+          "{}: compute: int8 is for weights that stay packed; DequantizeLinear makes floats of them",
+          note.name));
+    plan.constants.push_back(std::move(*linear));
     return {};
   }
 
@@ -250,7 +273,7 @@ class Planner {
   const std::map<std::string, const Statistics*>& statistics_;
   ThreadPool& pool_;
   QuantizationReport& report_;
-  bool histograms_;
+  const bool histograms_, only_standard_;
 };
 
 }  // namespace
@@ -264,11 +287,11 @@ std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins)
 }
 
 Result<lower::GraphPlan> make_plan(const Annotation& annotation, const std::vector<Statistics>& statistics,
-                                   ThreadPool& pool, QuantizationReport& report, bool histograms) {
+                                   ThreadPool& pool, QuantizationReport& report, const Settings& settings) {
   std::map<std::string, const Statistics*> by_name;
   const std::vector<calibrate::Watched> names = watched(annotation);
   for (std::size_t i = 0; i < names.size(); ++i) by_name[names[i].name] = &statistics[i];
-  return Planner(by_name, pool, report, histograms).plan(annotation.graph);
+  return Planner(by_name, pool, report, settings).plan(annotation.graph);
 }
 
 }  // namespace anybit::quantizing

@@ -11,10 +11,10 @@ namespace anybit::quantizing {
 // What has to be seen while samples run: one entry for each value, at any depth. `bins`: of all of them.
 std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins = false);
 
-// `statistics` in the order of watched(). The report gets tensors, weights and remarks; histograms if asked
-// for.
+// `statistics` in the order of watched(). The report gets tensors, weights and remarks; histograms if the
+// settings ask for them.
 Result<lower::GraphPlan> make_plan(const Annotation& annotation,
                                    const std::vector<calibrate::Statistics>& statistics, ThreadPool& pool,
-                                   QuantizationReport& report, bool histograms = false);
+                                   QuantizationReport& report, const Settings& settings);
 
 }  // namespace anybit::quantizing

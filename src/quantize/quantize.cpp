@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "graph/verify.hpp"
+#include "lower/linear.hpp"
 #include "lower/qdq.hpp"
 #include "lower/qoperator.hpp"
 #include "lower/standard.hpp"
@@ -80,13 +81,10 @@ std::int64_t constant_bytes(const Graph& graph) {
   return bytes;
 }
 
-// The opset that a format and a granularity came with (QuantizeLinear-10, -13, -21, -25).
 std::int64_t opset_for(const Spec& spec) {
   if (spec.is_float()) return 1;
-  const int bits = lower::codes_of(spec.element()).bits;
-  if (bits == 2) return 25;
-  if (bits != 8 || spec.granularity == Granularity::block) return 21;
-  return spec.granularity == Granularity::channel ? 13 : 10;
+  return lower::opset_of(spec.element(), spec.granularity == Granularity::channel,
+                         spec.granularity == Granularity::block);
 }
 
 // The IR version that came with an opset: older ones do not have its types.
@@ -110,20 +108,25 @@ std::int64_t opset_for(const GraphNotes& notes) {
   return opset;
 }
 
-// What Cast needs to know the types, and what the functions need that the model will carry.
-Result<std::int64_t> opset_for_coded(const GraphNotes& notes, bool portable) {
+// What Cast needs to know the types, what the functions need that the model will carry, and what
+// DequantizeLinear needs where there are none.
+Result<std::int64_t> opset_for_coded(const GraphNotes& notes, lower::Functions::Mode mode) {
   std::int64_t opset = 1;
   const auto add = [&](const formats::Use& use, auto function) -> Result<void> {
     const lower::StandardType standard = lower::standard_type(use);
     const bool is_standard = standard.type != graph::ElementType::undefined;
     if (is_standard) opset = std::max(opset, standard.opset);
-    if (is_standard || !portable) return {};
+    if (is_standard || mode != lower::Functions::Mode::carried) return {};
     opset = std::max(opset, TRY(function(use)).opsets.front().version.value_or(1));
     return {};
   };
   for (const CodedValueNote& one : notes.coded_values) TRY(add(one.use, portable::quantize_dequantize));
-  for (const CodedConstantNote& one : notes.coded_constants) TRY(add(one.use, portable::decode));
-  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for_coded(one, portable)));
+  for (const CodedConstantNote& one : notes.coded_constants) {
+    TRY(add(one.use, portable::decode));
+    if (mode == lower::Functions::Mode::refused)
+      opset = std::max(opset, TRY(lower::linear_type(one.use)).opset);
+  }
+  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for_coded(one, mode)));
   return opset;
 }
 
@@ -192,8 +195,7 @@ class Quantizer {
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     report_.calibrate_seconds = watch_.lap();
-    const lower::GraphPlan plan =
-        TRY(make_plan(annotation, statistics, pool_, report_, settings_.histograms));
+    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
     Model result = *model_;
     TRY(write(result, plan));
     if (!plan.coded_values.empty() && plan.coded_values.front().use.format != "binary")
@@ -230,8 +232,7 @@ class Quantizer {
   Result<Annotation> annotate() {
     Annotation annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
     std::int64_t needed = opset_for(annotation.graph);
-    needed = std::max(needed, TRY(opset_for_coded(annotation.graph,
-                                                  settings_.functions == lower::Functions::Mode::carried)));
+    needed = std::max(needed, TRY(opset_for_coded(annotation.graph, settings_.functions)));
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
     passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
     *model_ = std::move(raised.model);

@@ -13,17 +13,19 @@ const Step& step_at(const Program& program, int index) {
 
 }  // namespace
 
-int decode_of_product(const Program& program, const Edit& edit, const Step& product) {
+int decode_of_product(const Program& program, const Edit& edit, const Step& product, std::string_view op,
+                      std::string_view domain) {
   if (!is(product, "MatMul") && !is(product, "Gemm")) return -1;
   if (graph::attribute_or(*product.node, "transA", std::int64_t{0}) != 0) return -1;
-  return decode_of_weight(program, edit, product);
+  return decode_of_weight(program, edit, product, op, domain);
 }
 
-int decode_of_weight(const Program& program, const Edit& edit, const Step& step) {
+int decode_of_weight(const Program& program, const Edit& edit, const Step& step, std::string_view op,
+                     std::string_view domain) {
   const int index = edit.producer(step.inputs[1]);
   if (index < 0 || edit.only_consumer(step.inputs[1]) < 0) return -1;
   const Step& decode = step_at(program, index);
-  if (!is(decode, "Decode", ops::kAnybit)) return -1;
+  if (!is(decode, op, domain)) return -1;
   for (const int slot : decode.inputs) {
     if (!edit.constant(slot)) return -1;
   }

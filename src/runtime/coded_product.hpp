@@ -8,10 +8,13 @@
 
 namespace anybit::runtime {
 
-// The step of the Decode of constants that a MatMul or Gemm alone multiplies by; -1 if there is none.
-int decode_of_product(const Program& program, const Edit& edit, const Step& product);
+// The step of the Decode of constants (or of another such operator) that a MatMul or Gemm alone multiplies
+// by; -1 if there is none.
+int decode_of_product(const Program& program, const Edit& edit, const Step& product,
+                      std::string_view op = "Decode", std::string_view domain = ops::kAnybit);
 // The same for any node whose input 1 it is.
-int decode_of_weight(const Program& program, const Edit& edit, const Step& step);
+int decode_of_weight(const Program& program, const Edit& edit, const Step& step,
+                     std::string_view op = "Decode", std::string_view domain = ops::kAnybit);
 // The codec of a Decode; nothing if it cannot be, or if the tensor was not coded under its own dimensions.
 std::optional<kernels::TensorCodec> coded_matrix(const Step& decode);
 // The same for a tensor that may have been coded under other dimensions.

@@ -1,6 +1,10 @@
 // Decode of constants → MatMul or Gemm becomes DecodeMatMul, which multiplies by the packed weight: memory is
-// what the product of a few rows waits for. Weights that the caches hold anyway are decoded once, when the
-// model is loaded.
+// what the product of a few rows waits for. DequantizeLinear of blocks → MatMul or Gemm becomes
+// DequantizeMatMul, for the same reason. Weights that the caches hold anyway are decoded once, when the model
+// is loaded.
+#include <algorithm>
+
+#include "graph/attribute.hpp"
 #include "kernels/packed_weights.hpp"
 #include "runtime/coded_product.hpp"
 #include "runtime/table.hpp"
@@ -18,14 +22,43 @@ int packed_weight(const Program& program, const Edit& edit, const Step& product)
   return codec && codec->count() >= kLargeWeight && kernels::packs(*codec, transposed(product)) ? index : -1;
 }
 
+constexpr ops::ElementType kPacked[] = {ops::ElementType::int4,       ops::ElementType::uint4,
+                                        ops::ElementType::int8,       ops::ElementType::uint8,
+                                        ops::ElementType::float4e2m1, ops::ElementType::float8e4m3fn,
+                                        ops::ElementType::float8e5m2};
+
+// The same for a DequantizeLinear: of a matrix, in blocks along the axis that is summed over.
+int blocked_weight(const Program& program, const Edit& edit, const Step& product) {
+  const int index = decode_of_product(program, edit, product, "DequantizeLinear", "");
+  if (index < 0) return -1;
+  const Step& step = program.steps[static_cast<std::size_t>(index)];
+  const ops::Array &codes = *edit.constant(step.inputs[0]), &scales = *edit.constant(step.inputs[1]);
+  const auto asked = [&](const char* name, std::int64_t otherwise) {
+    return graph::attribute_or(*step.node, name, otherwise);
+  };
+  const std::int64_t axis = asked("axis", 1), depth = transposed(product) ? 1 : 0;
+  const bool fits = codes.rank() == 2 && codes.count() >= kLargeWeight &&
+                    std::ranges::find(kPacked, codes.type()) != std::end(kPacked) &&
+                    scales.type() == ops::ElementType::float32 && scales.rank() == 2 &&
+                    asked("block_size", 0) >= kernels::kGroupRows && (axis < 0 ? axis + 2 : axis) == depth &&
+                    asked("output_dtype", 0) <= 1;  // left out, or float32
+  return fits ? index : -1;
+}
+
 Result<void> run(Program& program, const Resources&) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& product = program.steps[i];
-    const int index = edit.removed(i) ? -1 : packed_weight(program, edit, product);
-    if (index < 0) continue;
-    TRY(replace_product(program, edit, i, index, product.inputs[0],
-                        coded_product(program, product, index, "DecodeMatMul")));
+    if (edit.removed(i)) continue;
+    if (const int index = packed_weight(program, edit, product); index >= 0) {
+      TRY(replace_product(program, edit, i, index, product.inputs[0],
+                          coded_product(program, product, index, "DecodeMatMul")));
+    } else if (const int blocked = blocked_weight(program, edit, product); blocked >= 0) {
+      graph::Node node = coded_product(program, product, blocked, "DequantizeMatMul");
+      const auto& dims = edit.constant(program.steps[static_cast<std::size_t>(blocked)].inputs[0])->dims();
+      set_attribute(node, "dims", std::vector<std::int64_t>(dims.begin(), dims.end()));
+      TRY(replace_product(program, edit, i, blocked, product.inputs[0], std::move(node)));
+    }
   }
   edit.done();
   return {};

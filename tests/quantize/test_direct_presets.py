@@ -105,13 +105,6 @@ def test_binary_layers_multiply_signs_and_give_the_same(tool, tmp_path, emit):
         np.testing.assert_allclose(ours, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
 
 
-def test_a_format_without_an_onnx_type_is_refused_by_qdq(tool, tmp_path):
-    told = run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", "mxfp4", "--emit", "qdq",
-                    code="error").stderr
-    assert "no type for mxfp4_e2m1" in told and "--emit portable" in told
-    assert not (tmp_path / "q.onnx").exists()
-
-
 def test_a_function_that_was_changed_is_run_as_it_is_written(tool, tmp_path):
     run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", "mxint8-weights")
     model = onnx.load(tmp_path / "q.onnx")

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from executing import Executor
+from executing import Executor, ExecutorError
 
 ANYBIT = "ai.anybit"
 DEPTH, WIDTH = 1024, 1040  # large enough to be worth it
@@ -148,3 +148,69 @@ def test_a_scale_that_is_not_a_number_reaches_the_result():
     model.graph.initializer[1].CopyFrom(numpy_helper.from_array(exponents, model.graph.initializer[1].name))
     result = Executor(model).run({"x": np.ones((1, DEPTH), np.float32)})[0]
     assert np.isnan(result[0, 3]) and np.isfinite(np.delete(result, 3, axis=1)).all()
+
+
+def blocked(kind, op, transposed, zeros, block=32, depth=DEPTH, width=WIDTH):
+    """A product by what DequantizeLinear makes of blocks."""
+    rng = np.random.default_rng(9)
+    axis = 1 if transposed else 0
+    dims, grid = ([width, depth], [width, -(-depth // block)]) if transposed else ([depth, width], [-(-depth // block), width])
+    kinds = {"int4": TensorProto.INT4, "uint4": TensorProto.UINT4, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8,
+             "e2m1": TensorProto.FLOAT4E2M1, "e4m3": TensorProto.FLOAT8E4M3FN, "e5m2": TensorProto.FLOAT8E5M2}
+    bits = 4 if kind in ("int4", "uint4", "e2m1") else 8
+
+    def codes(name, shape):
+        count = int(np.prod(shape)) * bits // 8
+        # 0x7F and the like are no numbers in the floats.
+        raw = rng.integers(0, 256, count).astype(np.uint8) & (0xB7 if kind in ("e4m3", "e5m2") else 0xFF)
+        return helper.make_tensor(name, kinds[kind], shape, raw.tobytes(), raw=True)
+
+    constants = [codes("codes", dims), numpy_helper.from_array(rng.random(grid).astype(np.float32) + 0.1, "scale")]
+    if zeros:
+        constants.append(codes("zero", grid))
+    about = dict(transB=int(transposed), alpha=0.5) if op == "Gemm" else {}
+    nodes = [helper.make_node("DequantizeLinear", [one.name for one in constants], ["w"], axis=axis - 2, block_size=block),
+             helper.make_node(op, ["x", "w"], ["y"], **about)]
+    graph = helper.make_graph(nodes, "blocked", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["m", depth])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
+
+
+@pytest.mark.parametrize("kind, zeros", [("int4", False), ("int4", True), ("uint4", True), ("int8", False), ("int8", True),
+                                         ("uint8", True), ("e2m1", False), ("e4m3", False), ("e5m2", False)])
+@pytest.mark.parametrize("op, transposed", [("MatMul", False), ("Gemm", False), ("Gemm", True)])
+def test_a_product_by_dequantized_blocks_is_that_by_the_floats(kind, zeros, op, transposed):
+    model = blocked(kind, op, transposed, zeros)
+    packed, decoded = Executor(model), Executor(model, fuse=False)
+    assert packed.steps() == ["ai.anybit:DequantizeMatMul"]
+    assert [step.split(":")[-1] for step in decoded.steps()] == [op]
+    for rows in (1, 3, 20):
+        x = np.random.default_rng(rows).standard_normal((rows, DEPTH)).astype(np.float32)
+        np.testing.assert_array_equal(packed.run({"x": x})[0], decoded.run({"x": x})[0])
+
+
+def test_a_last_block_that_is_short_is_multiplied_as_well():
+    model = blocked("int4", "MatMul", False, True, block=48, depth=1030)
+    x = np.random.default_rng(1).standard_normal((2, 1030)).astype(np.float32)
+    packed = Executor(model)
+    assert packed.steps() == ["ai.anybit:DequantizeMatMul"]
+    np.testing.assert_array_equal(packed.run({"x": x})[0], Executor(model, fuse=False).run({"x": x})[0])
+
+
+def test_blocks_with_codes_that_are_no_numbers_give_what_the_floats_give():
+    model = blocked("e4m3", "MatMul", False, False)
+    raw = bytearray(model.graph.initializer[0].raw_data)
+    raw[5] = 0x7F
+    model.graph.initializer[0].raw_data = bytes(raw)
+    x = np.random.default_rng(1).standard_normal((2, DEPTH)).astype(np.float32)
+    y, = Executor(model).run({"x": x})
+    assert np.isnan(y[:, 5]).all()
+    np.testing.assert_array_equal(y, Executor(model, fuse=False).run({"x": x})[0])
+
+
+def test_scales_that_do_not_fit_their_blocks_are_refused():
+    model = blocked("int8", "MatMul", False, False)
+    scale = model.graph.initializer[1]
+    scale.CopyFrom(numpy_helper.from_array(np.ones((DEPTH // 32 - 1, WIDTH), np.float32), "scale"))
+    with pytest.raises(ExecutorError, match="scales"):
+        Executor(model).run({"x": np.zeros((1, DEPTH), np.float32)})
