@@ -156,6 +156,15 @@ void FixedCodec::decode(std::span<const Code16> codes, ConstWords words, float* 
   }
 }
 
+std::optional<Scaled> FixedCodec::scaled(ConstWords words) const {
+  if (frac_) return Scaled{};  // all groups have it, and so the values
+  return Scaled{static_cast<float>(wide_power_of_two(-frac(words)))};
+}
+
+void FixedCodec::set_neutral(Words words) const {
+  if (!frac_) words[0] = 0;
+}
+
 Range FixedCodec::range(ConstWords words) const {
   const double step = wide_power_of_two(-frac(words));
   return {static_cast<float>(layout_.lowest() * step), static_cast<float>(layout_.highest() * step)};

@@ -12,7 +12,8 @@ from quantizing import Executor, in_onnxruntime, run_tool
 # Recipe, the type of its codes, the opset that has it.
 FORMATS = {"mxint8-weights": ("int8", 21), "mxfp8-weights": ("float8e4m3fn", 21), "mxfp8-e5m2-weights": ("float8e5m2", 21),
            "mxfp4-weights": ("float4e2m1", 23), "nvfp4-weights": ("float4e2m1", 23), "bfp16-weights": ("int8", 21),
-           "block-fp8-weights": ("int8", 21), "ternary-weights": ("int2", 25), "binary-weights": ("int2", 25),
+           "block-fp8-weights": ("int8", 21), "fixed8-weights": ("int8", 17),
+           "ternary-weights": ("int2", 25), "binary-weights": ("int2", 25),
            "global: {weights: {format: block_fp, width: 4, block_size: 16}}": ("int4", 21),
            "global: {weights: {format: block_fp, width: 12, block_size: 16}}": ("int16", 21),
            "global: {weights: fixed width 6 frac 4}": ("int8", 17),
@@ -152,13 +153,14 @@ def test_very_small_and_zero_weights_keep_their_values(tool, tmp_path):
             np.testing.assert_array_equal(one, other)
 
 
-def test_weights_in_blocks_beside_integer_activations(tool, tmp_path):
+@pytest.mark.parametrize("weights", ["mxint8", "int8 sym block 16"])
+def test_weights_in_blocks_beside_integer_activations(tool, tmp_path, weights):
     layers(tmp_path / "layers.onnx")
     np.save(tmp_path / "x.npy", np.random.default_rng(6).standard_normal((2, 5, 6, 6)).astype(np.float32))
-    recipe = "global: {weights: mxint8, activations: int8 asym}"
     outputs = []
     for emit in ("portable", "qdq", "qoperator"):
-        path, _ = quantize(tool, tmp_path, recipe, emit, "--calib", tmp_path / "x.npy")
+        path, _ = quantize(tool, tmp_path, f"global: {{weights: {weights}, activations: int8 asym}}", emit, "--calib",
+                           tmp_path / "x.npy")
         outputs.append(Executor(str(path)).run({"x": np.load(tmp_path / "x.npy")})[0])
     np.testing.assert_array_equal(outputs[0], outputs[1])
     np.testing.assert_array_equal(outputs[0], outputs[2])
