@@ -87,7 +87,7 @@ std::optional<Affine> normalization(const Node& node, const Constants& constants
 
 bool may_change(const Node& node, const Constants& constants, const graph::Index& index,
                 const PassOptions& options) {
-  const Tensor* weights = options.keeps(node) ? nullptr : constants.find(input(node, 1));
+  const Tensor* weights = constants.find(input(node, 1));
   return weights && (index.uses(node.inputs[1]).size() <= 1 ||
                      static_cast<std::int64_t>(weights->data.size()) <= options.growth);
 }

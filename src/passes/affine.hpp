@@ -34,7 +34,7 @@ struct Linear {
   bool put_before(const Affine& affine);
 };
 
-// No rule names the node, and its constant weights are its own, or small enough to have them twice.
+// The node's constant weights are its own, or small enough to have them twice.
 bool may_change(const graph::Node& node, const Constants& constants, const graph::Index& index,
                 const PassOptions& options);
 // Nothing if the node is no such operator, or has no such weights.

@@ -1,6 +1,6 @@
 // BatchNormalization goes into the weights of the Conv, ConvTranspose, Gemm or MatMul before it: w' = w·γ/σ,
 // b' = (b − μ)·γ/σ + β; or into those of the one after it, where that is exact: nothing is padded. Left alone
-// when a rule names the normalization, when a number would overflow, and when large weights are shared.
+// when a rule names the normalization alone, when a number would overflow, and when large weights are shared.
 #include <algorithm>
 
 #include "passes/affine.hpp"
@@ -37,7 +37,6 @@ class BatchNormFolder {
     std::vector<bool> removed(graph.nodes.size());
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      if (options_.keeps(node)) continue;
       const auto affine = normalization(node, constants_, index, opset_);
       if (!affine) continue;
       const int before = index.producer(node.inputs[0]);
@@ -57,7 +56,8 @@ class BatchNormFolder {
   bool fold(Graph& graph, std::size_t into, std::size_t norm, const Affine& affine, const graph::Index& index,
             bool norm_is_last) {
     Node& node = graph.nodes[into];
-    if (!may_change(node, constants_, index, options_)) return false;
+    if (!options_.joins(graph.nodes[norm], node) || !may_change(node, constants_, index, options_))
+      return false;
     auto linear = linear_of(node, constants_);
     if (!linear) return false;
     const bool convolves = linear->kind == Linear::Kind::conv || linear->kind == Linear::Kind::conv_transpose;

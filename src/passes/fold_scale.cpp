@@ -55,7 +55,7 @@ class ScaleFolder {
       const int next = node.outputs.empty() ? -1 : index.only_user(node.outputs[0]);
       if (next < 0 || is(node, "MatMul")) continue;
       const Node& after = graph.nodes[static_cast<std::size_t>(next)];
-      if (options_.keeps(after) || after.outputs.size() != 1 ||
+      if (!options_.joins(after, node) || after.outputs.size() != 1 ||
           !may_change(node, constants_, index, options_))
         continue;
       auto linear = linear_of(node, constants_);

@@ -2,7 +2,9 @@
 // says what one does; the table, in the order in which they run, is made from the files beside this.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,14 +17,27 @@
 namespace anybit::passes {
 
 struct PassOptions {
-  std::set<std::string, std::less<>> keep;  // names of nodes that stay as they are: a rule names them
+  std::set<std::string, std::less<>> keep;  // names of nodes that stay as they are
+  // Which rules of a recipe name a node, by its name: such nodes stay, so that the rules find them.
+  std::map<std::string, std::set<std::size_t>, std::less<>> rules;
   // Bytes by which a constant may be larger than the constants that it replaces.
   std::int64_t growth = std::int64_t{1} << 20;
   // Constants that a Cast makes larger stay as they are stored, unless they are small.
   bool keep_narrow = false;
 
   bool keeps(const graph::Node& node) const {
-    return !node.name.empty() && keep.find(node.name.str()) != keep.end();
+    return !node.name.empty() && (keep.contains(node.name.str()) || rules.contains(node.name.str()));
+  }
+
+  // Whether a node may vanish into the weights of a product: not if a rule names it that does not name the
+  // product, too, as the rule for a whole module does.
+  bool joins(const graph::Node& node, const graph::Node& product) const {
+    if (keep.contains(node.name.str()) || keep.contains(product.name.str())) return false;
+    const auto its = rules.find(node.name.str()), products = rules.find(product.name.str());
+    // A MatMul would become a Gemm: a rule for the type would not find it.
+    if (products != rules.end() && product.op_type == "MatMul") return false;
+    if (its == rules.end()) return true;
+    return products != rules.end() && std::ranges::includes(products->second, its->second);
   }
 };
 

@@ -106,6 +106,14 @@ bool is_without_weights(std::string_view type) {
   return found;
 }
 
+// Under the name that ONNX has for the operator, or another.
+bool is_for(const Rule& rule, std::string_view op) {
+  return rule.kind == Rule::Kind::type &&
+         (rule.pattern == op || std::ranges::any_of(kAliases, [&](const Alias& alias) {
+            return alias.name == rule.pattern && alias.op == op;
+          }));
+}
+
 Result<void> check_type(const Rule& rule) {
   if (is_never_quantized(rule.pattern) && !is_float(rule.scheme))
     return error_at(Code::unsupported, rule.place, fmt::format("{} cannot be quantized", shown(rule.pattern)),
@@ -169,6 +177,11 @@ struct Matcher::State {
     }
     return false;
   }
+
+  bool names(std::size_t i, const std::string& name) const {
+    const Rule::Kind kind = rules[i].kind;
+    return (kind == Rule::Kind::name || kind == Rule::Kind::regex) && holds(i, Subject{name, {}});
+  }
 };
 
 Matcher::Matcher(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -215,10 +228,8 @@ const Scheme* Matcher::io() const {
 }
 
 bool Matcher::named(const std::string& name) const {
-  const Subject subject{name, {}};
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
-    const Rule::Kind kind = state_->rules[i].kind;
-    if ((kind == Rule::Kind::name || kind == Rule::Kind::regex) && state_->holds(i, subject)) return true;
+    if (state_->names(i, name)) return true;
   }
   return false;
 }
@@ -226,12 +237,15 @@ bool Matcher::named(const std::string& name) const {
 bool Matcher::covers_all() const { return std::ranges::any_of(state_->rules, &Rule::every); }
 
 bool Matcher::by_type(const std::string& op) const {
-  return std::ranges::any_of(state_->rules, [&](const Rule& rule) {
-    return rule.kind == Rule::Kind::type &&
-           (rule.pattern == op || std::ranges::any_of(kAliases, [&](const Alias& alias) {
-              return alias.name == rule.pattern && alias.op == op;
-            }));
-  });
+  return std::ranges::any_of(state_->rules, [&](const Rule& rule) { return is_for(rule, op); });
+}
+
+std::set<std::size_t> Matcher::naming(const graph::Node& node) const {
+  std::set<std::size_t> rules;
+  for (std::size_t i = 0; i < state_->rules.size(); ++i) {
+    if (state_->names(i, node.name.str()) || is_for(state_->rules[i], node.op_type.str())) rules.insert(i);
+  }
+  return rules;
 }
 
 Result<std::vector<std::string>> Matcher::unused() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class Matcher {
   bool covers_all() const;
   // True if a rule is for this operator, under the name that ONNX has for it or another.
   bool by_type(const std::string& op) const;
+  // The rules that do either.
+  std::set<std::size_t> naming(const graph::Node& node) const;
 
   // Rules that held for no node: an error for names and expressions; lines for the report for types.
   Result<std::vector<std::string>> unused() const;

@@ -220,8 +220,8 @@ class Quantizer {
     passes::PrepareOptions options;
     const Matcher matcher = TRY(Matcher::make(recipe_));
     each_node(*model_->graph, [&](const Node& node) {
-      if (matcher.named(node.name.str()) || matcher.by_type(node.op_type.str()))
-        options.keep.insert(node.name.str());
+      if (std::set<std::size_t> rules = matcher.naming(node); !rules.empty())
+        options.rules.emplace(node.name.str(), std::move(rules));
     });
     if (!settings_.prepare) return {};
     TRY(passes::prepare(*model_, options));

@@ -144,6 +144,23 @@ def test_batch_norm_is_folded_first_unless_a_rule_names_it(tool, tmp_path):
     assert "BatchNormalization" in ops(onnx.load(tmp_path / "net.q.onnx"))
 
 
+@pytest.mark.parametrize("rule", ["name: {module: int16x8}", "type: {Conv: int16x8}", "name: {module/conv: int8}"])
+def test_batch_norm_is_folded_into_a_product_that_a_rule_names_alone_or_with_it(tool, tmp_path, rule):
+    helper = onnx.helper
+    constants = [numpy_helper.from_array(np.random.default_rng(4).uniform(0.5, 2, shape).astype(np.float32), name)
+                 for name, shape in {"w": (4, 3, 3, 3), "g": (4,), "b": (4,), "m": (4,), "v": (4,)}.items()]
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["c"], name="module/conv"),
+         helper.make_node("BatchNormalization", ["c", "g", "b", "m", "v"], ["y"], name="module/norm")], "g",
+        [helper.make_tensor_value_info("x", 1, [1, 3, 16, 16])], [helper.make_tensor_value_info("y", 1, None)], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    samples(tmp_path / "calib")
+    (tmp_path / "rule.yaml").write_text(f"global: float\n{rule}\n")
+    quantize(tool, tmp_path, "--recipe", tmp_path / "rule.yaml")
+    nodes = ops(onnx.load(tmp_path / "net.q.onnx"))
+    assert "Conv" in nodes and "BatchNormalization" not in nodes
+
+
 def test_a_branch_that_no_sample_entered_stays_in_float_and_is_named(tool, tmp_path):
     rng = np.random.default_rng(5)
     helper = onnx.helper
@@ -217,7 +234,7 @@ def test_evaluation_tells_the_noise_of_every_layer(tool, files):
 
 def test_a_target_leaves_to_the_cpu_what_it_does_not_run(tool, files):
     folder, _ = files
-    report = report_of(quantize(tool, folder, "-maccel=NNPA", "--json"))
+    report = report_of(quantize(tool, folder, "-maccel=NNPA", "-march=arch15", "--json"))
     assert report == {**report_of(quantize(tool, folder, "--target", "nnpa", "--json")), "seconds": report["seconds"]}
     outcome = {one["name"]: (one["outcome"], one["reason"]) for one in report["nodes"]}
     assert outcome["head/matmul"][0] == "dynamic" and outcome["head/gemm"][0] == "dynamic"
