@@ -7,6 +7,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import helper
+from onnxruntime.quantization import CalibrationDataReader
 
 import anybit
 from packaged import ROOT, model_of, product, two_inputs
@@ -23,6 +24,10 @@ class Reader:
     def get_next(self):
         image = next(self.items, None)
         return None if image is None else {"image": image[None]}
+
+
+class DerivedReader(Reader, CalibrationDataReader):
+    """The same from ONNX Runtime's base class, which has a length that only raises."""
 
 
 class Tensor:
@@ -58,6 +63,7 @@ SOURCES = {
     "tuples": lambda x: ((one[None],) for one in x),
     "batches through DLPack": Batches,
     "a reader with get_next": Reader,
+    "a reader of ONNX Runtime's class": DerivedReader,
     "the same buffer over and over": lambda x: overwritten(x),
 }
 
