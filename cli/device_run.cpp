@@ -32,7 +32,7 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
       ->group(group);
   app.add_option("--qpath", options.qpath, "Where the quantized model goes [MODEL with .q.onnx]")
       ->group(group);
-  app.add_option("--minmax-run,--minmax_run", options.minmax_run,
+  app.add_option("--minmax-run,--minmax_run,--minmax_runs", options.minmax_run,
                  "Runs of the float model to gather ranges from, if the type needs them")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()

@@ -31,6 +31,7 @@ struct Options {
   bool weight_only = false, no_prepare = false;
   std::uint64_t seed = 0;
   std::vector<std::string> op_types, exclude;
+  std::vector<std::string> machine;  // what stands behind -m: accel=NNPA
   bool in_place = false, evaluate = false, json = false, verbose = false;
 };
 
@@ -82,6 +83,39 @@ bool is_file(const std::string& recipe) {
          recipe.ends_with(".json");
 }
 
+// onnx-mlir's -maccel=NNPA -march=arch15, where the second is the machine that has the first.
+Result<void> read_machine(Options& options) {
+  for (const std::string& word : options.machine) {
+    if (word == "accel=NNPA") {
+      options.quantize.target = "nnpa";
+    } else if (word != "arch=arch15" && word != "arch=z17") {
+      return Error{
+          Code::invalid_argument, "unknown option -m" + word, {}, "-maccel=NNPA, -march=arch15, or --target"};
+    }
+  }
+  return {};
+}
+
+// Options of which one would be left out in silence.
+Result<void> check_together(const Options& options) {
+  const auto refused = [](std::string what, std::string hint) {
+    return Error{Code::invalid_argument, std::move(what), {}, std::move(hint)};
+  };
+  if (!options.dynamic.empty() && !options.recipe.empty())
+    return refused("--dynamic and --recipe both say what becomes of the model",
+                   "one of them; in a recipe: activations: uint8 asym dynamic");
+  if (!options.dynamic.empty() && options.weight_only)
+    return refused("--dynamic quantizes activations, --weight-only leaves them in float", "one of them");
+  if (!is_file(options.recipe)) return {};
+  if (!options.op_types.empty())
+    return refused("--op-types is for presets; a file has rules of its own",
+                   "global: float and type: {Conv: int8} in the file");
+  if (options.weight_only)
+    return refused("--weight-only is for presets; a file has rules of its own",
+                   "activations: float in the file");
+  return {};
+}
+
 Result<Recipe> base_recipe(const Options& options) {
   if (options.dynamic.empty() && is_file(options.recipe)) {
     auto recipe = Recipe::from_file(options.recipe);
@@ -101,8 +135,18 @@ Result<Recipe> base_recipe(const Options& options) {
 
 // A word is a type if an operator has that name, and a name otherwise.
 Result<Recipe> recipe_of(const Options& options) {
+  if (auto checked = check_together(options); !checked.ok()) return std::move(checked).error();
   auto recipe = base_recipe(options);
   if (!recipe.ok()) return recipe;
+  if (options.weight_only) {
+    auto next = options.op_types.empty() ? recipe->with("global", "", "{activations: float}") : recipe;
+    for (const std::string& type : split(options.op_types)) {
+      if (next.ok()) next = next->with("type", type, "{activations: float}");
+      if (next.ok() && type == "MatMul") next = next->with("type", "Gemm", "{activations: float}");
+    }
+    if (!next.ok()) return next;
+    recipe = std::move(next);
+  }
   for (const std::string& word : split(options.exclude)) {
     auto next = recipe->with(is_operator(word) ? "type" : "name", word, "float");
     if (!next.ok()) return next;
@@ -161,7 +205,8 @@ ReportInput::File reported(const Model& model, const std::string& path, std::int
   return {&model, path, bytes, milliseconds(model, options.samples, options.quantize.threads)};
 }
 
-Result<void> run(const Options& options) {
+Result<void> run(Options& options) {
+  if (auto read = read_machine(options); !read.ok()) return read;
   if (auto checked = check_output(options); !checked.ok()) return checked;
   if (auto checked = check_report(options.report, {options.model, options.output, options.ranges});
       !checked.ok())
@@ -225,11 +270,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       "own types), qoperator (QLinearConv, …) [portable]");
   app.add_option("--target", options->quantize.target,
                  "What it is for: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
-  app.add_option("-m,--maccel", "-maccel=NNPA is --target nnpa")
-      ->each([options](const std::string& value) {
-        if (value == "accel=NNPA") options->quantize.target = "nnpa";
-      })
-      ->group("");
+  app.add_option("-m", options->machine, "-maccel=NNPA is --target nnpa")->allow_extra_args(false)->group("");
   app.add_flag("--no-prepare", options->no_prepare, "Quantize the graph as it is: fold nothing before");
   app.add_flag("--requantize", options->quantize.requantize, "Quantize a model that is quantized already");
   app.add_flag("--allow-nan", options->quantize.allow_nan,

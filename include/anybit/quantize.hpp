@@ -33,8 +33,8 @@ class Recipe {
   ANYBIT_API static Result<Recipe> from_text(const std::string& text, const std::string& name) noexcept;
   ANYBIT_API static Result<Recipe> from_file(const std::string& path) noexcept;
 
-  // The same with another rule, which comes last. `kind`: "type", "name" or "regex"; `scheme`: "float", the
-  // name of a preset, or parts: "{weights: int4 sym channel}".
+  // The same with another rule, which comes last. `kind`: "global" (whose pattern is empty), "type", "name"
+  // or "regex"; `scheme`: "float", the name of a preset, or parts: "{weights: int4 sym channel}".
   ANYBIT_API Result<Recipe> with(const std::string& kind, const std::string& pattern,
                                  const std::string& scheme) const noexcept;
 

@@ -181,7 +181,7 @@ Result<Recipe> read_recipe(const std::string& text, std::string name) {
 }
 
 Result<Rule> read_rule(const std::string& kind, const std::string& pattern, const std::string& scheme) {
-  for (const Rule::Kind one : {Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name}) {
+  for (const Rule::Kind one : {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name}) {
     if (kind != name_of(one)) continue;
     try {
       return Rule{one, pattern, TRY(scheme_of(YAML::Load(scheme))), {}};
@@ -189,7 +189,7 @@ Result<Rule> read_rule(const std::string& kind, const std::string& pattern, cons
       return error_at(Code::malformed, {}, thrown.msg);
     }
   }
-  return invalid_argument(fmt::format("no rule of kind '{}'", shown(kind)), "type, name or regex");
+  return invalid_argument(fmt::format("no rule of kind '{}'", shown(kind)), "global, type, name or regex");
 }
 
 }  // namespace anybit::quantizing

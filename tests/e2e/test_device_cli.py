@@ -44,7 +44,7 @@ def test_values_that_are_made_up_are_said_to_be(anybit, model, tmp_path):
     assert "Ranges  of 4 runs on random values" in said and "random: no file was given" in said
     assert (tmp_path / "digits.q.onnx").is_file()
     first = (tmp_path / "digits.q.onnx").read_bytes()
-    anybit("run", model, "--quantize", "uint8", "--minmax_run", 4)
+    anybit("run", model, "--quantize", "uint8", "--minmax_runs", 4)  # onert_run has had both spellings
     assert (tmp_path / "digits.q.onnx").read_bytes() == first  # one call leaves nothing to the next
     assert "random" not in anybit("run", model, "--quantize", "uint8", "--input", picture()).stdout
 

@@ -57,6 +57,19 @@ def test_a_recipe_with_a_mistake(tool, folder, recipe, said):
     assert said in quantize(tool, folder, "--calib", folder / "calib", "--recipe", folder / "recipe.yaml")
 
 
+@pytest.mark.parametrize("arguments, said", [
+    (["--recipe", "w4", "--dynamic"], "--recipe"),
+    (["--weight-only", "--dynamic"], "--weight-only"),
+    (["--recipe", "recipe.yaml", "--op-types", "Conv"], "type: {Conv: int8}"),
+    (["--recipe", "recipe.yaml", "--weight-only"], "activations: float"),
+    (["--recipe", "recipe.yaml", "-maccel=NPU"], "-maccel=NNPA"),
+])
+def test_options_of_which_one_would_be_left_out_in_silence(tool, folder, monkeypatch, arguments, said):
+    (folder / "recipe.yaml").write_text("global: w8")
+    monkeypatch.chdir(folder)
+    assert said in quantize(tool, folder, *arguments)
+
+
 def test_an_operator_that_cannot_be_quantized(tool, folder):
     assert "Shape cannot be quantized" in quantize(tool, folder, "--dynamic", "--op-types", "MatMul,Shape")
 

@@ -60,3 +60,12 @@ def test_weights_alone(tool, files, recipe, least, smaller):
     before = sum(one["bytes_before"] for one in report["weights"])
     assert before / sum(one["bytes_after"] for one in report["weights"]) > smaller
     assert "QuantizeLinear" not in ops(onnx.load(folder / "net.q.onnx"))
+
+
+@pytest.mark.parametrize("more, weights", [([], 5), (["--op-types", "Conv"], 3), (["--op-types", "MatMul"], 2)])
+def test_weight_only_leaves_the_activations_of_any_preset_in_float(tool, files, more, weights):
+    folder, feeds = files
+    report = report_of(quantize(tool, folder, "--recipe", "int8x4", "--weight-only", *more, "--json"))
+    check(folder, feeds, 10)
+    assert [one["outcome"] for one in report["nodes"]].count("weights only") == weights
+    assert "QuantizeLinear" not in ops(onnx.load(folder / "net.q.onnx"))
