@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view kParts[] = {"data_in", "weight", "bias", "data_out"};
 
 bool is_none(const YAML::Node& node) {
-  return node.IsNull() || (node.IsScalar() && (node.Scalar() == "None" || node.Scalar() == "null"));
+  return node.IsNull() ||
+         (node.IsScalar() && (node.Scalar() == "None" || node.Scalar() == "null" || node.Scalar() == "NA"));
 }
 
 Result<std::string> word(const YAML::Node& node, std::string_view what) {
@@ -45,6 +46,7 @@ std::string parameter_name(const std::string& name) {
 Result<std::string> parameter(const formats::Descriptor& format, const std::string& name,
                               const YAML::Node& value) {
   if (is_none(value)) return std::string();
+  if (name == "skip_first_dim") return std::string();  // blocks lie in rows, whatever comes before them
   if (name == "block_size") return " block_size=" + TRY(block_size(value));
   const std::string text = TRY(word(value, name));
   if (name == "scaling_factor") return std::string(text == "true" ? " scale=mean" : " scale=none");
@@ -85,13 +87,15 @@ Result<Scheme> scheme_of_config(const YAML::Node& config) {
   if (!config.IsMap() || !name)
     return at(config, invalid_argument("a config names its scheme", "{\"name\": \"integer\", …}"));
   if (is_none(name)) return Scheme{Spec{}, Spec{}, Spec{}, Spec{}};
+  if (config["bypass"] && TRY(word(config["bypass"], "bypass")) == "true")
+    return Scheme{Spec{}, Spec{}, Spec{}, Spec{}};
   auto found = formats::find(TRY(word(name, "name")));
   if (!found.ok()) return at(name, std::move(found).error());
   const formats::Descriptor& format = **found;
   Words words[std::size(kParts)];
   for (const auto& pair : config) {
     const std::string key = TRY(word(pair.first, "a key"));
-    if (key == "name") continue;
+    if (key == "name" || key == "bypass" || key == "is_ptq") continue;
     const auto part = std::ranges::find_if(kParts, [&](std::string_view one) {
       return key.size() > one.size() && key.starts_with(one) && key[one.size()] == '_';
     });
@@ -138,7 +142,7 @@ Result<std::vector<Rule>> read_mase(const YAML::Node& root) {
   std::vector<Rule> rules;
   for (const auto& pair : root) {
     const std::string key = TRY(word(pair.first, "a key"));
-    if (key == "by") continue;
+    if (key == "by" || key == "report") continue;
     const bool is_default = key == "default";
     Rule rule{is_default ? Rule::Kind::global : kind, is_default ? "" : key,
               TRY(scheme_of_entry(pair.second)), line_of(pair.first)};

@@ -191,6 +191,20 @@ def test_dictionaries_of_other_tools_are_read_as_they_stand(tool, tmp_path, dict
     assert {one["type"] for one in told["quantized"]} <= types and told["quantized"]
 
 
+def test_what_mase_says_beside_the_numbers_is_understood(tool, tmp_path):
+    blocks = {"name": "block_fp", "is_ptq": True, "bypass": False}
+    for part in ("data_in", "weight"):
+        blocks.update({f"{part}_width": 8, f"{part}_exponent_width": 8, f"{part}_exponent_bias": "NA",
+                       f"{part}_block_size": [1, 16], f"{part}_skip_first_dim": True})
+    dictionary = {"by": "type", "report": True, "default": {"config": {"name": None}}, "linear": {"config": blocks},
+                  "conv2d": {"config": {**blocks, "bypass": True}}}
+    (tmp_path / "recipe").write_text(repr(dictionary))
+    onnx.save(net(), tmp_path / "net.onnx")
+    run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe")
+    told = json.loads(run_tool(tool, "inspect", tmp_path / "q.onnx", "--json").stdout)
+    assert sum(one["elements"] for one in told["quantized"] if one["role"] == "weight") == 10 * 8 + 10 * 6  # no Conv's
+
+
 def test_a_typo_in_a_dictionary_is_told_with_the_right_spelling(tool, tmp_path):
     config = {**MASE["linear"]["config"], "weight_frac_wdth": 4}
     (tmp_path / "recipe").write_text(repr({**MASE, "linear": {"config": config}}))
