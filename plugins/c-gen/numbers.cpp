@@ -87,7 +87,9 @@ constexpr std::string_view kWriteSmall =
 })";
 
 constexpr std::string_view kReadPower = R"(static float power_to_float(uint8_t code) {
-  return code == 255 ? NAN : ldexpf(1, code - 127);
+  union { uint32_t bits; float number; } v;
+  v.bits = code == 255 ? 0x7FC00000u : code == 0 ? 0x400000u : (uint32_t)code << 23;
+  return v.number;
 })";
 
 constexpr std::string_view kWritePower =

@@ -87,6 +87,12 @@ Range BlockLogCodec::range(ConstWords words) const {
   return {-largest, largest};
 }
 
+std::optional<Scaled> BlockLogCodec::scaled(ConstWords words) const {
+  return Scaled{std::ldexp(1.0f, -exponent_in(words[0]))};
+}
+
+void BlockLogCodec::set_neutral(Words words) const { words[0] = word_of(0); }
+
 std::span<const Descriptor> block_log_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_log",

@@ -73,6 +73,12 @@ Range BlockMinifloatCodec::range(ConstWords words) const {
   return {-largest, largest};
 }
 
+std::optional<Scaled> BlockMinifloatCodec::scaled(ConstWords words) const {
+  return Scaled{std::ldexp(1.0f, neutral_bias() - exponent_in(words[0]))};
+}
+
+void BlockMinifloatCodec::set_neutral(Words words) const { words[0] = word_of(neutral_bias()); }
+
 std::span<const Descriptor> block_minifloat_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_minifloat",

@@ -5,6 +5,8 @@
 // finite one.
 #pragma once
 
+#include <algorithm>
+
 #include "formats/codec.hpp"
 #include "formats/minifloat.hpp"
 
@@ -30,9 +32,14 @@ class BlockMinifloatCodec final : public Codec {
   void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   Range range(ConstWords words) const override;
+  std::optional<Scaled> scaled(ConstWords words) const override;
+  void set_neutral(Words words) const override;
   bool local() const override { return true; }
 
  private:
+  // The lowest one from 0 on at which float32 has all values.
+  int neutral_bias() const { return std::max(0, (1 << exponent_bits_) - 128); }
+
   int exponent_bits_, mantissa_bits_, bias_width_;
 };
 

@@ -48,6 +48,10 @@ struct Properties {
 // What a group's words do to the values of codes.
 struct Scaled {
   float factor = 1, zero = 0;
+  // The same in all groups of a tensor; the factor is the product of this and a number of few bits, rounded.
+  float unit = 1;
+  // One bit for each pair of neighbours in the group, 32 to a word: the factor of those with 1 is half of it.
+  ConstWords halved = {};
 };
 
 struct Range {

@@ -80,7 +80,9 @@ void Nvfp4Codec::encode(std::span<const float> values, ConstWords words, Draw dr
   }
 }
 
-std::optional<Scaled> Nvfp4Codec::scaled(ConstWords words) const { return Scaled{step(words)}; }
+std::optional<Scaled> Nvfp4Codec::scaled(ConstWords words) const {
+  return Scaled{.factor = step(words), .unit = float_of(words[0])};
+}
 
 void Nvfp4Codec::set_neutral(Words words) const {
   words[0] = bits_of(1.0f);

@@ -105,6 +105,15 @@ Range SharedMicroCodec::range(ConstWords words) const {
   return {-largest, largest};
 }
 
+std::optional<Scaled> SharedMicroCodec::scaled(ConstWords words) const {
+  return Scaled{.factor = std::ldexp(1.0f, exponent_in(words[0])), .halved = words.subspan(1)};
+}
+
+void SharedMicroCodec::set_neutral(Words words) const {
+  words[0] = word_of(0);
+  std::fill(words.begin() + 1, words.end(), 0u);
+}
+
 std::span<const Descriptor> shared_micro_descriptors() {
   static const Descriptor all[] = {
       named("mx9", 7, "shared microexponents: sign and 7 bits, 9 bits a value in all"),

@@ -58,7 +58,8 @@ bool packs(const TensorCodec& codec, bool transposed) {
   if (grouping.dims.size() != 2 || codec.bits() > 8 || codec.count() == 0) return false;
   std::vector<std::uint32_t> words(codec.stride());
   codec.codec().set_neutral(words);
-  if (!codec.codec().scaled(words)) return false;
+  const auto scaled = codec.codec().scaled(words);
+  if (!scaled || !scaled->halved.empty()) return false;
   return CodeMatrix::has_kind(table_of(codec)) && grouping.box[depth_axis(transposed)] >= kGroupRows;
 }
 

@@ -1,10 +1,12 @@
-// For code generators: a Decode of constants becomes a TableDecode, whose table, factors and zeros say
-// everything about the number format. Formats that are not of that kind, and those of more than 8 bits,
-// become floats.
+// For code generators: a Decode of constants becomes a TableDecode, whose inputs say everything about the
+// number format in as few bits as the format has. Weights for which that is not so become floats.
 #include <algorithm>
+#include <cstring>
 
 #include "ops/coded.hpp"
+#include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
+#include "ops/table_decode.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
@@ -13,49 +15,134 @@ namespace {
 
 using ops::Array;
 using ops::ElementType;
+using Floats = std::vector<float>;
 
-struct Tables {
-  Array table, factors, zeros;
-  bool has_zeros = false;
-};
+Result<Array> array_of(const Floats& numbers, const ops::Dims& dims, ops::Memory& memory) {
+  Array made = TRY(Array::make(memory, ElementType::float32, dims));
+  std::ranges::copy(numbers, made.mutable_data<float>());
+  return made;
+}
+
+bool same_bits(const Floats& a, const float* b) {
+  return std::memcmp(a.data(), b, a.size() * sizeof(float)) == 0;
+}
+
+// The numbers in that type, if it holds every one of them, times `unit`.
+Result<std::optional<Array>> in_type(const Floats& numbers, float unit, ElementType type,
+                                     const ops::Dims& dims, ops::Memory& memory) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  Floats values = numbers;
+  for (float& one : values) one /= unit;
+  Array made = TRY(Array::make(memory, type, dims));
+  auto* bytes = reinterpret_cast<std::byte*>(values.data());
+  ops::convert(ElementType::float32, bytes, type, made.mutable_bytes(), count,
+               {.saturate = true, .e8m0_round = ops::ConvertOptions::Round::nearest});
+  ops::convert(type, made.bytes(), ElementType::float32, bytes, count);
+  for (float& one : values) one *= unit;
+  return same_bits(numbers, values.data()) ? std::optional(std::move(made)) : std::nullopt;
+}
+
+bool all_the_same(const Floats& numbers) {
+  return std::ranges::all_of(numbers, [&](float one) { return one == numbers[0]; });
+}
+
+// One number if all are the same; else in the first type that holds all.
+Result<Array> narrowest(const Floats& numbers, std::initializer_list<ElementType> types,
+                        const ops::Dims& dims, ops::Memory& memory) {
+  if (all_the_same(numbers)) return array_of({numbers[0]}, {1}, memory);
+  for (const ElementType type : types) {
+    if (auto made = TRY(in_type(numbers, 1, type, dims, memory))) return *std::move(made);
+  }
+  return array_of(numbers, dims, memory);
+}
 
 // The values of all codes in a group with these words.
-Result<Array> table_of(const kernels::TensorCodec& codec, formats::ConstWords words, ops::Memory& memory) {
-  const std::int64_t count = std::int64_t{1} << codec.bits();
-  std::vector<formats::Code16> codes(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<formats::Code16>(i);
-  Array table = TRY(Array::make(memory, ElementType::float32, {count}));
-  codec.codec().decode(codes, words, table.mutable_data<float>());
-  return table;
+Floats values_of(const kernels::TensorCodec& codec, formats::ConstWords words) {
+  Floats values(std::size_t{1} << codec.bits());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto code = static_cast<formats::Code16>(i);
+    codec.codec().decode(std::span(&code, 1), words, &values[i]);  // a group has fewer values than all codes
+  }
+  return values;
 }
 
-// Nothing if the format is neither a table times a factor, nor a table for the whole tensor.
-Result<std::optional<Tables>> tables_of(const ops::CodedWeight& weight, ops::Memory& memory) {
+// Two numbers for each line of 2^low_bits codes, the first value and the step to the next, if all codes that
+// are used lie on such lines.
+std::optional<Floats> lines_of(const Floats& values, const std::vector<bool>& used, int low_bits) {
+  const std::size_t length = std::size_t{1} << low_bits;
+  Floats lines;
+  for (std::size_t first = 0; first < values.size(); first += length) {
+    const float begin = values[first], step = values[first + 1] - begin;
+    for (std::size_t i = 0; i < length; ++i) {
+      const float value = begin + static_cast<float>(i) * step;
+      if (used[first + i] && std::memcmp(&value, &values[first + i], sizeof value) != 0) return std::nullopt;
+    }
+    lines.insert(lines.end(), {begin, step});
+  }
+  return lines;
+}
+
+struct Tables {
+  Floats table = {};  // one, or one for each group
+  int low_bits = 0;
+  Floats factors = {}, zeros = {};  // one for each group
+  float unit = 1;
+  std::vector<std::uint8_t> halved = {};
+};
+
+constexpr int kTableBits = 8;  // of codes that are looked up, unless two lines have the same numbers
+
+// Whole numbers, with or without a sign, lie on two lines; floats of many bits on one for each exponent.
+void shorten(Tables& tables, const ops::CodedWeight& weight, ThreadPool& pool) {
+  std::vector<formats::Code16> codes(static_cast<std::size_t>(weight.codec.count()));
+  weight.codec.unpack(weight.codes, codes.data(), pool);
+  std::vector<bool> used(tables.table.size());
+  for (const formats::Code16 code : codes) used[code] = true;
+  const int bits = weight.codec.bits(), least = bits > kTableBits ? 2 : bits - 1;
+  for (int low_bits = bits - 1; low_bits >= least; --low_bits) {
+    auto lines = lines_of(tables.table, used, low_bits);
+    if (!lines) continue;
+    tables.table = *std::move(lines);
+    tables.low_bits = low_bits;
+    return;
+  }
+}
+
+void add_halved(Tables& tables, formats::ConstWords bits, std::int64_t group_size) {
+  for (std::int64_t i = 0; i < (group_size + 15) / 16; ++i)
+    tables.halved.push_back(
+        static_cast<std::uint8_t>(bits[static_cast<std::size_t>(i / 4)] >> (8 * (i % 4))));
+}
+
+// Nothing if groups need tables of their own, and those would have more numbers than the weight.
+std::optional<Tables> tables_of(const ops::CodedWeight& weight, ThreadPool& pool) {
   const kernels::TensorCodec& codec = weight.codec;
-  if (codec.bits() > 8) return std::optional<Tables>();
+  const std::int64_t most = std::max<std::int64_t>(256, codec.count());
   Tables tables;
-  const ops::Dims grid{std::span(codec.grouping().grid)};
-  tables.factors = TRY(Array::make(memory, ElementType::float32, grid));
-  tables.zeros = TRY(Array::make(memory, ElementType::float32, grid));
-  const auto words_of = [&](std::int64_t group) {
-    return std::span(weight.parameters)
-        .subspan(static_cast<std::size_t>(group) * codec.stride(), codec.stride());
-  };
   std::vector<std::uint32_t> neutral(codec.stride());
   codec.codec().set_neutral(neutral);
-  const bool single = codec.grouping().groups() == 1 && codec.codec().independent();
   for (std::int64_t group = 0; group < codec.grouping().groups(); ++group) {
-    const auto scaled = single ? formats::Scaled{} : codec.codec().scaled(words_of(group));
-    if (!scaled) return std::optional<Tables>();
-    tables.factors.mutable_data<float>()[group] = scaled->factor;
-    tables.zeros.mutable_data<float>()[group] = scaled->zero;
-    tables.has_zeros = tables.has_zeros || scaled->zero != 0;
+    const auto words = std::span(weight.parameters)
+                           .subspan(static_cast<std::size_t>(group) * codec.stride(), codec.stride());
+    const auto scaled = codec.codec().scaled(words);
+    if (!scaled) {
+      const Floats own = values_of(codec, words);
+      tables.table.insert(tables.table.end(), own.begin(), own.end());
+      if (std::ssize(tables.table) > most) return std::nullopt;
+    }
+    const formats::Scaled about = scaled.value_or(formats::Scaled());
+    tables.factors.push_back(about.factor);
+    tables.zeros.push_back(about.zero);
+    tables.unit = about.unit;
+    if (!about.halved.empty()) add_halved(tables, about.halved, codec.grouping().size());
   }
-  tables.table = TRY(table_of(codec, single ? words_of(0) : formats::ConstWords(neutral), memory));
-  return std::optional(std::move(tables));
+  if (tables.table.empty()) tables.table = values_of(codec, neutral);
+  const bool one_table = tables.table.size() == std::size_t{1} << codec.bits();
+  if (one_table && codec.bits() > 4) shorten(tables, weight, pool);
+  return tables;
 }
 
-graph::Node table_decode(const Step& decode, const kernels::TensorCodec& codec) {
+graph::Node table_decode(const Step& decode, const kernels::TensorCodec& codec, int low_bits, float unit) {
   graph::Node node = *decode.node;
   node.op_type = graph::Text("TableDecode");
   node.attributes.clear();
@@ -65,17 +152,73 @@ graph::Node table_decode(const Step& decode, const kernels::TensorCodec& codec) 
   set_attribute(node, "box", grouping.box);
   set_attribute(node, "pack_axis", grouping.pack_axis);
   set_attribute(node, "bits", std::int64_t{codec.bits()});
+  if (low_bits > 0) set_attribute(node, "low_bits", std::int64_t{low_bits});
+  if (unit != 1) set_attribute(node, "unit", unit);
   return node;
 }
 
-// The output of a Decode becomes a constant.
-Result<void> decode_now(Program& program, const Step& decode, const ops::CodedWeight& weight,
-                        const Resources& resources) {
+// Inputs of the node behind the codes; one without a type is left out. The unit stays where it is needed.
+Result<std::vector<Array>> inputs_of(Tables& tables, const kernels::TensorCodec& codec, ops::Memory& memory) {
+  using enum ElementType;
+  const ops::Dims grid{std::span(codec.grouping().grid)};
+  std::vector<Array> inputs(4);
+  inputs[0] = TRY(array_of(tables.table, {static_cast<std::int64_t>(tables.table.size())}, memory));
+  std::optional<Array> few;
+  if (tables.unit != 1) few = TRY(in_type(tables.factors, tables.unit, float8e4m3fn, grid, memory));
+  if (!few) tables.unit = 1;
+  inputs[1] =
+      few ? *std::move(few) : TRY(narrowest(tables.factors, {float8e8m0, float16, bfloat16}, grid, memory));
+  if (!all_the_same(tables.zeros) || tables.zeros[0] != 0)
+    inputs[2] = TRY(narrowest(tables.zeros, {uint8}, grid, memory));
+  if (!tables.halved.empty()) {
+    inputs[3] = TRY(Array::make(memory, uint8, {static_cast<std::int64_t>(tables.halved.size())}));
+    std::ranges::copy(tables.halved, inputs[3].mutable_data<std::uint8_t>());
+  }
+  return inputs;
+}
+
+// Does the node give these values, and is it smaller than they are?
+bool serves(const graph::Node& node, const Array& codes, const std::vector<Array>& inputs,
+            const Array& values) {
+  std::vector<const Array*> all{&codes};
+  std::size_t bytes = codes.byte_count();
+  for (const Array& one : inputs) {
+    all.push_back(one.type() == ElementType::undefined ? nullptr : &one);
+    if (all.back()) bytes += one.byte_count();
+  }
+  // A table is there once for all weights of a format, if groups have none of their own.
+  const bool small = bytes < values.byte_count() || inputs[0].count() <= 256;
+  Floats made(static_cast<std::size_t>(values.count()));
+  return small && ops::table_decode(ops::NodeAttributes(node), all, made.data()).ok() &&
+         same_bits(made, values.data<float>());
+}
+
+Result<Array> decoded(const ops::CodedWeight& weight, const Resources& resources) {
   Array values = TRY(Array::make(*resources.memory, ElementType::float32, ops::Dims(std::span(weight.dims))));
   weight.codec.decode_packed(weight.codes, weight.parameters, values.mutable_data<float>(), resources.pool);
+  return values;
+}
+
+Result<void> replace(Program& program, Edit& edit, std::size_t step, const ops::CodedWeight& weight,
+                     const Resources& resources) {
+  const Step& decode = program.steps[step];
+  Array values = TRY(decoded(weight, resources));
+  auto tables = values.count() > 0 ? tables_of(weight, resources.pool) : std::nullopt;
+  if (tables) {
+    std::vector<Array> made = TRY(inputs_of(*tables, weight.codec, *resources.memory));
+    graph::Node node = table_decode(decode, weight.codec, tables->low_bits, tables->unit);
+    if (serves(node, *edit.constant(decode.inputs[0]), made, values)) {
+      std::vector<int> inputs{decode.inputs[0]};
+      for (Array& one : made)
+        inputs.push_back(one.type() == ElementType::undefined ? -1 : edit.add_constant(std::move(one)));
+      while (inputs.back() < 0) inputs.pop_back();
+      return edit.replace(step, std::move(node), std::move(inputs));
+    }
+  }
   Slot& slot = program.slots[static_cast<std::size_t>(decode.outputs[0])];
   slot.is_constant = true;
   slot.value = std::move(values);
+  edit.remove(step);
   return {};
 }
 
@@ -89,16 +232,7 @@ Result<void> run(Program& program, const Resources& resources) {
     if (stored.empty() || std::ranges::count(stored, nullptr) > 0) continue;
     auto weight = ops::CodedWeight::of(ops::NodeAttributes(*decode.node), nullptr, stored);
     if (!weight.ok()) return std::move(weight).error().within(decode.place);
-    auto tables = TRY(tables_of(*weight, *resources.memory));
-    if (!tables) {
-      TRY(decode_now(program, decode, *weight, resources));
-      edit.remove(i);
-      continue;
-    }
-    std::vector<int> inputs{decode.inputs[0], edit.add_constant(std::move(tables->table)),
-                            edit.add_constant(std::move(tables->factors))};
-    if (tables->has_zeros) inputs.push_back(edit.add_constant(std::move(tables->zeros)));
-    TRY(edit.replace(i, table_decode(decode, weight->codec), std::move(inputs)));
+    TRY(replace(program, edit, i, *weight, resources));
   }
   edit.done();
   return {};

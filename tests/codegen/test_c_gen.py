@@ -1,5 +1,6 @@
 """c-gen: integer operators and small nets as C, with the bits of the runtime, for every preference."""
 import ctypes
+import json
 import re
 import subprocess
 import sys
@@ -286,6 +287,62 @@ def test_packed_weights_stay_packed(anybit, digits, tmp_path):
         right = Executor(model, threads=1).run({"image": images[1]})[0]
         made = programs[name].run([images[1]], [right])[0]
         assert np.abs(made - right).max() <= 1e-4 * np.abs(right).max(), name
+
+
+def stored_bytes(model):
+    return sum(len(tensor.raw_data) for tensor in model.graph.initializer)
+
+
+def weight_only_recipes(anybit):
+    names = [one["name"] for one in json.loads(anybit("recipes", "--json").stdout)]
+    return [name for name in names if name.endswith("-weights") or name in ("w16", "w8", "w4", "w2")]
+
+
+def test_weights_take_their_packed_width_in_every_weight_only_recipe(anybit, digits, tmp_path):
+    real, _, images = digits
+    onnx.save(real, tmp_path / "float.onnx")
+    models = {}
+    for recipe in weight_only_recipes(anybit):
+        name = recipe.replace("-", "_")
+        anybit("quantize", tmp_path / "float.onnx", "-o", tmp_path / "net.onnx", "--recipe", recipe)
+        models[name] = onnx.load(tmp_path / "net.onnx")
+        generate(models[name], tmp_path / f"{name}.c", MEMORY)
+        bytes_held = number_of((tmp_path / f"{name}.h").read_text(), "CONSTANT_BYTES")
+        assert bytes_held < 1.02 * stored_bytes(models[name]) + 2300, f"{recipe}: beside two tables, what the file holds"
+    assert len(models) > 25
+    programs = compiled(list(models), tmp_path)
+    for name, model in models.items():
+        right = Executor(model, threads=1).run({"image": images[1]})[0]
+        made = programs[name].run([images[1]], [right])[0]
+        assert np.abs(made - right).max() <= 1e-4 * np.abs(right).max(), name
+
+
+# Formats that no recipe has a name for: more than 8 bits, zero points, blocks of other sizes.
+WIDE = ["int12 channel", "uint11 channel symmetric false", "uint5 channel symmetric false", "block_fp width 12", "block_minifloat width 12 exponent_width 5",
+        "minifloat width 12 exponent_width 5", "fixed width 14 frac 9", "mx6 block_size 24", "binary_residual channel levels 3"]
+
+
+def test_packed_weights_decode_to_the_runtimes_bits(anybit, tmp_path):
+    """Multiplied with ones on the diagonal, a matrix comes out as it was decoded. Blocks at its end are short."""
+    random = np.random.default_rng(SEED)
+    diagonal, w = np.eye(40, dtype=np.float32), random.normal(size=(40, 26)).astype(np.float32)
+    onnx.save(model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": diagonal}, {"w": w}), tmp_path / "float.onnx")
+    models = {}
+    for recipe in weight_only_recipes(anybit) + WIDE:
+        name = re.sub(r"\W", "_", recipe)
+        if recipe in WIDE:
+            (tmp_path / "recipe.yaml").write_text(f"global: {{weights: {recipe}}}")
+        anybit("quantize", tmp_path / "float.onnx", "-o", tmp_path / "net.onnx", "--recipe",
+               tmp_path / "recipe.yaml" if recipe in WIDE else recipe)
+        models[name] = onnx.load(tmp_path / "net.onnx")
+        generate(models[name], tmp_path / f"{name}.c")
+        bytes_held = number_of((tmp_path / f"{name}.h").read_text(), "CONSTANT_BYTES")
+        assert bytes_held < 1.02 * stored_bytes(models[name]) + 2300
+    programs = compiled(list(models), tmp_path)
+    for name, model in models.items():
+        right = Executor(model, threads=1).run({"x": diagonal})[0]
+        np.testing.assert_array_equal(programs[name].run([diagonal], [right])[0], right, err_msg=name)
+        assert 0 < np.abs(right - w).mean() < 1, name
 
 
 @pytest.mark.parametrize("which", ["DequantizeLinear", "Gemm", "MatMulNBits"])

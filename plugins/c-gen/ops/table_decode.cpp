@@ -1,15 +1,27 @@
 // TableDecode of ai.anybit: packed codes become real numbers.
+#include <numeric>
+
+#include "constants.hpp"
+#include "numbers.hpp"
 #include "table_codes.hpp"
 
 namespace anybit::cgen {
 namespace {
 
+enum Input : std::size_t { kCodes, kTable, kFactors, kZeros, kHalved };
+
 struct Layout {
   Dims coded, box;
-  std::int64_t bits;
+  std::int64_t bits, low_bits;
   std::size_t axis;  // that rows of codes run along
 
   std::int64_t row_bytes() const { return (coded[axis] * bits + 7) / 8; }
+  // Bytes that a code may lie in.
+  std::int64_t code_bytes() const { return (8 - std::gcd(bits, std::int64_t{8}) + bits + 7) / 8; }
+  std::int64_t table_size() const {
+    return low_bits == 0 ? std::int64_t{1} << bits : std::int64_t{2} << (bits - low_bits);
+  }
+  std::int64_t grid(std::size_t d) const { return (coded[d] + box[d] - 1) / box[d]; }
 };
 
 Layout layout_of(const Node& node) {
@@ -17,19 +29,21 @@ Layout layout_of(const Node& node) {
   layout.coded = node.integers("coded").value_or(node.integers("dims").value_or(Dims()));
   layout.box = node.integers("box").value_or(layout.coded);
   layout.bits = node.integer("bits", 0);
+  layout.low_bits = node.integer("low_bits", 0);
   layout.axis = static_cast<std::size_t>(node.integer("pack_axis", 0));
   const bool fits = !layout.coded.empty() && layout.box.size() == layout.coded.size() &&
-                    layout.axis < layout.coded.size() && layout.bits >= 1 && layout.bits <= 8;
-  if (!fits || !node.constant(0)) node.refuse("codes that are not constant, or whose layout is not told");
+                    layout.axis < layout.coded.size() && layout.bits >= 1 && layout.bits <= 16;
+  if (!fits || !node.constant(kCodes))
+    node.refuse("codes that are not constant, or whose layout is not told");
   return layout;
 }
 
-// Codes that cross bytes are read with the byte behind them: the last one has one, too.
+// Codes that cross bytes are read with the bytes behind them: the last one has some, too.
 std::string codes_of(Node& node, const Layout& layout) {
-  if (8 % layout.bits == 0) return node.packed(0);
-  const anybit_value& view = *node.in(0).view;
+  if (8 % layout.bits == 0) return node.packed(kCodes);
+  const anybit_value& view = *node.in(kCodes).view;
   std::string bytes(static_cast<const char*>(view.data), view.bytes);
-  bytes += '\0';
+  bytes.append(static_cast<std::size_t>(layout.code_bytes() - 1), '\0');
   return node.array(Element::uint8, bytes.data(), static_cast<std::int64_t>(bytes.size()));
 }
 
@@ -40,29 +54,92 @@ std::string sum_of(const std::vector<std::string>& terms) {
   return text.empty() ? "0" : text;
 }
 
-// The element at these indices (names of variables, one for each axis of `coded`).
-std::string element(Node& node, const Layout& layout, const std::vector<std::string>& indices) {
-  std::vector<std::string> rows, groups;
-  std::int64_t row_stride = 1, group_stride = 1;
+// The code at these indices.
+std::string code_at(Node& node, const Layout& layout, const std::vector<std::string>& indices) {
+  std::vector<std::string> rows;
+  std::int64_t stride = 1;
   for (std::size_t d = layout.coded.size(); d-- > 0;) {
-    if (d != layout.axis) {
-      if (layout.coded[d] != 1) rows.push_back(fmt::format("{} * {}", indices[d], row_stride));
-      row_stride *= layout.coded[d];
-    }
-    const std::int64_t grid = (layout.coded[d] + layout.box[d] - 1) / layout.box[d];
-    if (grid != 1) groups.push_back(fmt::format("{} / {} * {}", indices[d], layout.box[d], group_stride));
-    group_stride *= grid;
+    if (d == layout.axis) continue;
+    if (layout.coded[d] != 1) rows.push_back(fmt::format("{} * {}", indices[d], stride));
+    stride *= layout.coded[d];
   }
   const std::string codes = codes_of(node, layout),
                     bit = fmt::format("{} * {}", indices[layout.axis], layout.bits);
   const std::string byte = fmt::format("({}) * {} + ({} >> 3)", sum_of(rows), layout.row_bytes(), bit);
-  const std::string bytes = 8 % layout.bits == 0 ? fmt::format("{}[{}]", codes, byte)
-                                                 : fmt::format("({0}[{1}] | {0}[{1} + 1] << 8)", codes, byte);
-  const std::string number =
-      fmt::format("{}[{} >> ({} & 7) & {}]", node.x(1), bytes, bit, (1 << layout.bits) - 1);
-  const std::string group = sum_of(groups);
-  const std::string less = node.has(3) ? fmt::format("({} - {}[{}])", number, node.x(3), group) : number;
-  return fmt::format("{} * {}[{}]", less, node.x(2), group);
+  std::string bytes = fmt::format("{}[{}]", codes, byte);
+  for (std::int64_t i = 1; i < layout.code_bytes(); ++i)
+    bytes += fmt::format(" | {}[{} + {}] << {}", codes, byte, i, 8 * i);
+  return fmt::format("({}) >> ({} & 7) & {}", bytes, bit, (1 << layout.bits) - 1);
+}
+
+std::string group_at(const Layout& layout, const std::vector<std::string>& indices) {
+  std::vector<std::string> groups;
+  std::int64_t stride = 1;
+  for (std::size_t d = layout.coded.size(); d-- > 0;) {
+    if (layout.grid(d) != 1) groups.push_back(fmt::format("{} / {} * {}", indices[d], layout.box[d], stride));
+    stride *= layout.grid(d);
+  }
+  return sum_of(groups);
+}
+
+// The number of an element within its group, row by row. The last box along an axis may be short.
+std::string number_in_group(const Layout& layout, const std::vector<std::string>& indices) {
+  std::vector<std::string> terms;
+  std::string size;
+  for (std::size_t d = layout.coded.size(); d-- > 0;) {
+    const std::int64_t box = layout.box[d], rest = layout.coded[d] % box;
+    if (box == 1) continue;
+    terms.push_back(fmt::format("{} % {}{}", indices[d], box, size));
+    size += rest == 0 ? fmt::format(" * {}", box)
+                      : fmt::format(" * ({} < {} ? {} : {})", indices[d], layout.coded[d] - rest, box, rest);
+  }
+  return sum_of(terms);
+}
+
+std::string factor_at(Node& node, const Layout& layout, const std::string& group,
+                      const std::vector<std::string>& indices) {
+  const Value& factors = node.in(kFactors);
+  const std::string place = factors.count() == 1 ? "0" : group;
+  const float unit = node.real("unit", 1);
+  std::string factor;
+  if (factors.type == Element::float8_e4m3fn) {  // a table is faster
+    std::vector<float> all;
+    for (std::uint32_t code = 0; code < 256; ++code) all.push_back(real_of(factors.type, code));
+    factor = fmt::format("{}[{}[{}]]", node.floats(all), node.x(kFactors), place);
+  } else {
+    factor = load(node, factors, node.x(kFactors), place);
+  }
+  if (unit != 1) factor = fmt::format("({} * {})", factor, literal(unit));
+  if (!node.has(kHalved)) return factor;
+  std::int64_t size = 1;
+  for (const std::int64_t one : layout.box) size *= one;
+  node.helper("halved", R"(INLINE float halved(const uint8_t *bits, int32_t number) {
+  return bits[number >> 4] >> (number >> 1 & 7) & 1 ? 0.5f : 1;
+})");
+  return fmt::format("(halved({} + ({}) * {}, {}) * {})", node.x(kHalved), group, (size + 15) / 16,
+                     number_in_group(layout, indices), factor);
+}
+
+// The element at these indices (names of variables, one for each axis of `coded`).
+std::string element(Node& node, const Layout& layout, const std::vector<std::string>& indices) {
+  const std::string code = code_at(node, layout, indices), group = group_at(layout, indices);
+  std::string table = node.x(kTable);
+  if (node.in(kTable).count() != layout.table_size())
+    table = fmt::format("({} + ({}) * {})", table, group, layout.table_size());
+  std::string number = fmt::format("{}[{}]", table, code);
+  if (layout.low_bits > 0) {
+    node.helper("on_line", R"(INLINE float on_line(const float *lines, int32_t code, int32_t low_bits) {
+  const float *line = lines + (code >> low_bits) * 2;
+  return line[0] + (float)(code & ((1 << low_bits) - 1)) * line[1];
+})");
+    number = fmt::format("on_line({}, {}, {})", table, code, layout.low_bits);
+  }
+  if (node.has(kZeros)) {
+    const Value& zeros = node.in(kZeros);
+    number = fmt::format("({} - (float){})", number,
+                         load(node, zeros, node.x(kZeros), zeros.count() == 1 ? "0" : group));
+  }
+  return fmt::format("{} * {}", number, factor_at(node, layout, group, indices));
 }
 
 void table_decode(Node& node) {
