@@ -5,6 +5,7 @@
 #include "nest.hpp"
 #include "numbers.hpp"
 #include "packed.hpp"
+#include "product.hpp"
 #include "table_codes.hpp"
 
 namespace anybit::cgen {
@@ -52,31 +53,51 @@ struct Sizes {
   std::int64_t m, n, k;
 };
 
+// The factors and the result as floats, and how a row of B becomes some.
+struct Matrices {
+  std::string a, y;
+  std::optional<std::string> decode;  // a function; none: its elements are of a type that C has not
+  std::string first, alpha;           // the addend of element (i, j); what products are multiplied with
+
+  void emit_row(Node& node, std::string_view row, std::int64_t count, const std::string& to) const {
+    if (decode) return node.line("{}({}, {});", *decode, row, to);
+    node.line("for (int32_t p = 0; p < {}; ++p) {}[p] = {};", count, to,
+              load(node, node.in(1), node.x(1), fmt::format("{} * {} + p", row, count)));
+  }
+};
+
 // Rows of B as it is multiplied: each adds to all columns of the result.
-void emit_by_depth(Node& node, const Sizes& s, const std::string& decode, const std::string& first,
-                   const std::string& alpha) {
-  const std::string line = node.scratch("float", s.n), x = node.x(0), y = node.y();
+void emit_by_depth(Node& node, const Sizes& s, const Matrices& all) {
+  const std::string line = node.scratch("float", s.n);
   node.line("for (int32_t i = 0; i < {}; ++i)", s.m);
-  node.line("  for (int32_t j = 0; j < {}; ++j) {}[i * {} + j] = {};", s.n, y, s.n, first);
+  node.line("  for (int32_t j = 0; j < {}; ++j) {}[i * {} + j] = {};", s.n, all.y, s.n, all.first);
   node.loop("k", s.k);
-  node.line("{}(k, {});", decode, line);
+  all.emit_row(node, "k", s.n, line);
   node.loop("i", s.m);
-  node.line("const float a = {}{}[i * {} + k];", alpha, x, s.k);
-  node.line("for (int32_t j = 0; j < {0}; ++j) {1}[i * {0} + j] += a * {2}[j];", s.n, y, line);
+  node.line("const float a = {}{}[i * {} + k];", all.alpha, all.a, s.k);
+  node.line("for (int32_t j = 0; j < {0}; ++j) {1}[i * {0} + j] += a * {2}[j];", s.n, all.y, line);
   node.end();
   node.end();
 }
 
 // Rows of B are columns of the product: each gives one column of the result.
-void emit_by_column(Node& node, const Sizes& s, const std::string& decode, const std::string& first,
-                    const std::string& alpha) {
+void emit_by_column(Node& node, const Sizes& s, const Matrices& all) {
   need_dot(node);
   const std::string line = node.scratch("float", s.k);
   node.loop("j", s.n);
-  node.line("{}(j, {});", decode, line);
-  node.line("for (int32_t i = 0; i < {}; ++i) {}[i * {} + j] = {}dot({} + i * {}, {}, {}) + {};", s.m,
-            node.y(), s.n, alpha, node.x(0), s.k, line, s.k, first);
+  all.emit_row(node, "j", s.k, line);
+  node.line("for (int32_t i = 0; i < {}; ++i) {}[i * {} + j] = {}dot({} + i * {}, {}, {}) + {};", s.m, all.y,
+            s.n, all.alpha, all.a, s.k, line, s.k, all.first);
   node.end();
+}
+
+// The addend of Gemm.
+std::string addend(Node& node) {
+  const float beta = node.real("beta", 1);
+  if (!node.has(2) || beta == 0) return "0";
+  const Dims strides = spread_strides(node.in(2).dims, node.out().dims);
+  const std::string place = fmt::format("i * {} + j * {}", strides[0], strides[1]);
+  return (beta == 1 ? "" : literal(beta) + " * ") + load(node, node.in(2), node.x(2), place);
 }
 
 }  // namespace
@@ -93,20 +114,19 @@ bool emit_row_decoder(Node& decode) {
 
 bool emit_coded_product(Node& node) {
   const Value &a = node.in(0), &b = node.in(1), &out = node.out();
-  const bool fits = b.rank() == 2 && a.rank() >= 1 && out.type == Element::float32 && !node.flag("transA");
-  const auto decode = fits ? node.row_decoder(1) : std::nullopt;
-  if (!decode) return false;
+  const bool small = out.info().kind == Kind::small_real && b.type == out.type;
+  const bool fits = b.rank() == 2 && a.rank() >= 1 && !node.flag("transA");
+  if (!fits || (!small && out.type != Element::float32)) return false;
+  const auto decode = small ? std::nullopt : node.row_decoder(1);
+  if (!small && !decode) return false;
   const bool turned = node.flag("transB");
   const Sizes s{a.count() / a.dims.back(), b.dims[turned ? 0 : 1], a.dims.back()};
-  const float alpha = node.real("alpha", 1), beta = node.real("beta", 1);
-  std::string first = "0";
-  if (node.has(2) && beta != 0) {
-    const Dims strides = spread_strides(node.in(2).dims, out.dims);
-    first = fmt::format("{}{}[i * {} + j * {}]", beta == 1 ? "" : literal(beta) + " * ", node.x(2),
-                        strides[0], strides[1]);
-  }
-  (turned ? emit_by_column : emit_by_depth)(node, s, *decode, first,
-                                            alpha == 1 ? "" : literal(alpha) + " * ");
+  const float alpha = node.real("alpha", 1);
+  const Computing to = computing(node);
+  const Matrices all{computed_input(node, 0), to.y, decode, addend(node),
+                     alpha == 1 ? "" : literal(alpha) + " * "};
+  (turned ? emit_by_column : emit_by_depth)(node, s, all);
+  to.keep(node);
   return true;
 }
 

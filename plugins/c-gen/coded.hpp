@@ -12,7 +12,8 @@ bool emit_row_decoder(Node& decode);
 // float dot(const float *a, const float *b, int32_t count)
 void need_dot(Node& node);
 
-// MatMul and Gemm whose second factor is made from packed constants; false if it is not.
+// MatMul and Gemm whose second factor is made from packed constants, or is of a type that C has not; false if
+// it is neither.
 bool emit_coded_product(Node& node);
 
 }  // namespace anybit::cgen

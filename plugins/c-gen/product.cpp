@@ -30,6 +30,28 @@ std::string add_products(Node& node, const Value& value) {
   return name;
 }
 
+std::string computed_input(Node& node, std::size_t i) {
+  const Value& value = node.in(i);
+  if (value.info().kind != Kind::small_real) return node.x(i);
+  const std::string copy = node.scratch("float", value.count());
+  node.line("for (int32_t i = 0; i < {}; ++i) {}[i] = {};", value.count(), copy,
+            load(node, value, node.x(i), "i"));
+  return copy;
+}
+
+Computing computing(Node& node) {
+  const Value& out = node.out();
+  return {out.info().kind == Kind::small_real ? node.scratch("float", out.count()) : node.y()};
+}
+
+void Computing::keep(Node& node) const {
+  const Value& out = node.out();
+  if (out.info().kind != Kind::small_real) return;
+  node.loop("i", out.count());
+  node.line("{}", store(node, out, node.y(), "i", y + "[i]"));
+  node.end();
+}
+
 std::string transposed(Node& node, const Value& value, std::int64_t rows, std::int64_t columns) {
   const auto size = static_cast<std::size_t>(value.info().bytes);
   const auto* from = static_cast<const char*>(value.view->data);

@@ -15,7 +15,7 @@ struct Convolution {
 };
 
 Convolution convolution_of(const Node& node, const Value& x, const Value& w, const Value& y) {
-  if (x.info().kind != Kind::real) node.refuse("its input is {}", x.info().name);
+  if (!is_real(x)) node.refuse("its input is {}", x.info().name);
   if (x.rank() < 3 || x.rank() != w.rank())
     node.refuse("the input has {} dimensions, the weight {}", x.rank(), w.rank());
   const std::int64_t groups = node.integer("group", 1);
@@ -100,17 +100,25 @@ bool is_pointwise(const Window& window) {
 void emit_conv(Node& node) {
   const Value &x = node.in(0), &w = node.in(1), &y = node.out();
   const Convolution c = convolution_of(node, x, w, y);
-  const std::string_view type = x.c();
+  const std::string_view type = computed(x);
+  const bool small = x.info().kind == Kind::small_real;
+  const std::string inputs = computed_input(node, 0);
+  const std::string sums = small ? node.scratch("float", c.output) : "",
+                    kernels = small ? node.scratch("float", c.in * c.kernel) : "";
   const std::string activation = fused_activation(node, x);
   if (node.has(3) && node.in(3).count() != y.count()) node.refuse("the sum's inputs have different shapes");
   node.loop("n", c.batch);
   node.loop("c", c.groups * c.out);
   const std::string group = c.groups == 1 ? "" : fmt::format(" + c / {} * {}", c.out, c.in * c.input);
-  node.line("{} *out = {} + (n * {} + c) * {};", type, node.y(), c.groups * c.out, c.output);
-  node.line("const {} *in = {} + n * {}{};", type, node.x(0), c.groups * c.in * c.input, group);
-  const std::string first = node.has(2) ? fmt::format("{}[c]", node.x(2)) : "0";
+  const std::string at = fmt::format("(n * {} + c) * {}", c.groups * c.out, c.output);
+  node.line("{} *out = {};", type, small ? sums : fmt::format("{} + {}", node.y(), at));
+  node.line("const {} *in = {} + n * {}{};", type, inputs, c.groups * c.in * c.input, group);
+  const std::string first = node.has(2) ? load(node, node.in(2), node.x(2), "c") : "0";
   node.line("for (int32_t j = 0; j < {}; ++j) out[j] = {};", c.output, first);
-  const std::string weights = fmt::format("({} + c * {})", node.x(1), c.in * c.kernel);
+  const std::string weights = small ? kernels : fmt::format("({} + c * {})", node.x(1), c.in * c.kernel);
+  if (small)
+    node.line("for (int32_t k = 0; k < {}; ++k) {}[k] = {};", c.in * c.kernel, kernels,
+              load(node, w, node.x(1), fmt::format("c * {} + k", c.in * c.kernel)));
   if (is_pointwise(c.window)) {
     const std::string add = add_products(node, x);
     const std::int64_t parts = c.output / kPart, rest = c.output % kPart;
@@ -129,10 +137,14 @@ void emit_conv(Node& node) {
   if (node.has(3) || !activation.empty()) {
     node.loop("j", c.output);
     std::string sum = "out[j]";
-    if (node.has(3))
-      sum += fmt::format(" + {}[(n * {} + c) * {} + j]", node.x(3), c.groups * c.out, c.output);
+    if (node.has(3)) sum += " + " + load(node, node.in(3), node.x(3), at + " + j");
     node.line("const {} x = {};", type, sum);
     node.line("out[j] = {};", activation.empty() ? "x" : activation);
+    node.end();
+  }
+  if (small) {
+    node.loop("j", c.output);
+    node.line("{}", store(node, y, node.y(), at + " + j", "out[j]"));
     node.end();
   }
   node.end();
@@ -155,9 +167,11 @@ void emit_transposed(Node& node) {
     const std::int64_t surplus = std::max<std::int64_t>(0, whole - axis.output);
     axis.before = padding == "SAME_UPPER" ? surplus / 2 : surplus - surplus / 2;
   }
+  const std::string weights = computed_input(node, 1);
+  const Computing to_sum = computing(node);
   node.loop("i", y.count());
-  node.line("{}[i] = {};", node.y(),
-            node.has(2) ? fmt::format("{}[i / {} % {}]", node.x(2), c.output, y.dims[1]) : "0");
+  const std::string channel_of = fmt::format("i / {} % {}", c.output, y.dims[1]);
+  node.line("{}[i] = {};", to_sum.y, node.has(2) ? load(node, node.in(2), node.x(2), channel_of) : "0");
   node.end();
   node.loop("n", c.batch);
   node.loop("i", c.groups * c.in);
@@ -167,7 +181,8 @@ void emit_transposed(Node& node) {
     node.loop(fmt::format("p{}", a), window[a].input);
     from = fmt::format("({}) * {} + p{}", from, window[a].input, a);
   }
-  node.line("const {} x = {}[(n * {} + i) * {} + {}];", x.c(), node.x(0), x.dims[1], c.input, from);
+  const std::string place = fmt::format("(n * {} + i) * {} + {}", x.dims[1], c.input, from);
+  node.line("const {} x = {};", computed(x), load(node, x, node.x(0), place));
   for (std::size_t a = 0; a < window.size(); ++a) {
     node.loop(fmt::format("k{}", a), window[a].kernel);
     node.line("const int32_t o{0} = p{0} * {1} + k{0} * {2} - {3};", a, window[a].stride, window[a].dilation,
@@ -177,9 +192,10 @@ void emit_transposed(Node& node) {
     tap = fmt::format("({}) * {} + k{}", tap, window[a].kernel, a);
   }
   const std::string channel = c.groups == 1 ? "c" : fmt::format("i / {} * {} + c", c.in, c.out);
-  node.line("{}[(n * {} + {}) * {} + {}] += x * {}[(i * {} + c) * {} + {}];", node.y(), y.dims[1], channel,
-            c.output, to, node.x(1), c.out, c.kernel, tap);
+  node.line("{}[(n * {} + {}) * {} + {}] += x * {}[(i * {} + c) * {} + {}];", to_sum.y, y.dims[1], channel,
+            c.output, to, weights, c.out, c.kernel, tap);
   for (std::size_t a = 0; a < 2 * window.size() + 3; ++a) node.end();
+  to_sum.keep(node);
 }
 
 // Blocks of a picture, each a column, added up where they overlap: [batch, channels · block, columns].
