@@ -11,6 +11,7 @@ namespace anybit::cgen {
 namespace {
 
 constexpr std::int64_t kBlockBytes = 32 << 10;  // of gathered pixels: what the first cache holds
+constexpr std::int64_t kWideBytes = 128 << 10;  // of weights: of more, the second cache would lose too much
 
 // The input less its zero point, with its padding.
 constexpr std::string_view kPad =
@@ -163,37 +164,70 @@ std::string gathering(Node& node, const IntegerConv& conv, const Cut& cut, const
                      block, node.int32s(sizes));
 }
 
+// The weights less their zero points, as they are multiplied: 16-bit numbers.
+std::string widened_weights(Node& node, const IntegerConv& conv, std::int64_t depth) {
+  const auto codes = node.integers_in(conv.w, "the weights");
+  std::vector<std::int16_t> wide(static_cast<std::size_t>(conv.groups * conv.outputs * depth));
+  for (std::int64_t o = 0; o < conv.groups * conv.outputs; ++o) {
+    const std::int32_t zero = conv.w_zero[static_cast<std::size_t>(o)];
+    for (std::int64_t k = 0; k < conv.depth(); ++k)
+      wide[static_cast<std::size_t>(o * depth + k)] =
+          static_cast<std::int16_t>(codes[static_cast<std::size_t>(o * conv.depth() + k)] - zero);
+  }
+  return node.array(Element::int16, wide.data(), static_cast<std::int64_t>(wide.size()));
+}
+
+// Opens a loop over rows of weights, up to six at a time: the first is `o` of its group and `channel` of all,
+// there are `filled`, and `rows` points to them. Where speed counts, they are shared out evenly, and
+// constants of 16 bits unless that makes too many bytes; else they are widened here.
+void open_rows(Node& node, const IntegerConv& conv, std::int64_t depth) {
+  const std::string channel =
+      conv.groups == 1 ? "o" : fmt::format("g % {} * {} + o", conv.groups, conv.outputs);
+  if (node.fast()) {
+    const std::int64_t blocks = (conv.outputs + kTileRows - 1) / kTileRows;
+    node.loop("b", blocks);
+    node.line("const int32_t o = b * {0} / {1}, filled = (b + 1) * {0} / {1} - o, channel = {2};",
+              conv.outputs, blocks, channel);
+  } else {
+    node.open("for (int32_t o = 0; o < {}; o += {})", conv.outputs, kTileRows);
+    node.line("const int32_t filled = {0} - o < {1} ? {0} - o : {1}, channel = {2};", conv.outputs, kTileRows,
+              channel);
+  }
+  if (node.fast() && conv.groups * conv.outputs * depth * 2 <= kWideBytes) {
+    node.line("const int16_t *rows = {} + channel * {};", widened_weights(node, conv, depth), depth);
+    return;
+  }
+  const std::string rows = node.scratch("int16_t", kTileRows * depth);
+  node.line("int16_t *rows = {};", rows);
+  node.line("{}({} + channel * {}, rows, filled, {}, {}, {}, {} + channel, 1);",
+            need_widen(node, node.in(conv.w)), node.x(conv.w), conv.depth(), kTileRows, conv.depth(), depth,
+            node.int32s(conv.w_zero));
+}
+
 }  // namespace
 
 void emit_tiled_conv(Node& node, const IntegerConv& conv) {
-  const Value &w = node.in(conv.w), &y = node.out();
+  const Value& y = node.out();
   const Cut cut = as_it_is(conv) ? cut_of(1, conv.outputs_of_plane())
                                  : cut_of(conv.space[1].output, conv.space[2].output);
   need_tile(node);
-  const std::string widen = need_widen(node, w), finish = need_finish(node, y, cut.chunk);
+  const std::string finish = need_finish(node, y, cut.chunk);
   const std::int64_t depth = tile_depth(conv.depth()), pixels = conv.outputs_of_plane();
   const std::int64_t fitting = kBlockBytes / (2 * depth) / kTileColumns;
   const std::int64_t tiles =
       std::clamp<std::int64_t>(fitting, 1, (cut.count() + cut.in_tile() - 1) / cut.in_tile());
   const std::int64_t block = tiles * kTileColumns, chunks = tiles * cut.in_tile();
   const std::string pairs = node.scratch("int16_t", depth * block);
-  const std::string rows = node.scratch("int16_t", kTileRows * depth);
-  const std::string zeros = node.int32s(conv.w_zero), weights = node.x(conv.w), out = node.y();
+  const std::string out = node.y();
   node.loop("g", conv.batch * conv.groups);
-  const std::string channel =
-      conv.groups == 1 ? "o" : fmt::format("g % {} * {} + o", conv.groups, conv.outputs);
   const std::string gather = gathering(node, conv, cut, pairs, block);
   node.open("for (int32_t first = 0; first < {}; first += {})", cut.count(), chunks);
   emit_places(node, conv, cut, chunks);
   node.line("{}", gather);
-  node.open("for (int32_t o = 0; o < {}; o += {})", conv.outputs, kTileRows);
-  node.line("const int32_t filled = {0} - o < {1} ? {0} - o : {1}, channel = {2};", conv.outputs, kTileRows,
-            channel);
-  node.line("{}({} + channel * {}, {}, filled, {}, {}, {}, {} + channel, 1);", widen, weights, conv.depth(),
-            rows, kTileRows, conv.depth(), depth, zeros);
+  open_rows(node, conv, depth);
   node.open("for (int32_t t = 0; t < tiles; ++t)");
   node.line("int32_t sums[{}];", kTileRows * kTileColumns);
-  node.line("tile({} + {} * t, {}, {}, filled, {}, sums);", pairs, 2 * kTileColumns, 2 * block, rows, depth);
+  node.line("tile({} + {} * t, {}, rows, filled, {}, sums);", pairs, 2 * kTileColumns, 2 * block, depth);
   const std::string bias = conv.quantized ? node.int32s(conv.bias) + " + channel + r" : "(const int32_t *)0";
   const std::string factor =
       conv.quantized ? node.floats(conv.factors) + " + channel + r" : "(const float *)0";

@@ -60,10 +60,11 @@ std::string vector_rows(std::int64_t rows, std::string_view step, std::string_vi
   return text;
 }
 
-// As many rows as are wanted, or the next number for which there is a loop.
-std::string all_vector_rows(std::string_view step, std::string_view at) {
+// As many rows as are wanted, or the next number for which there is a loop: `all` have one of their own.
+std::string all_vector_rows(std::string_view step, std::string_view at, bool all) {
   std::string text;
-  for (const std::int64_t rows : {1, 2, 4})
+  for (const std::int64_t rows :
+       all ? std::vector<std::int64_t>{1, 2, 3, 4, 5} : std::vector<std::int64_t>{1, 2, 4})
     text += fmt::format("  if (rows <= {}) {{\n{}    return;\n  }}\n", rows, vector_rows(rows, step, at));
   return text + fmt::format("  {{\n{}  }}\n", vector_rows(kTileRows, step, at));
 }
@@ -83,12 +84,13 @@ $fast#else
 #endif
 })";
 
-std::string tile_text(const std::string& name, std::string_view type, bool steps, std::string_view at) {
+std::string tile_text(const Node& node, const std::string& name, std::string_view type, bool steps,
+                      std::string_view at) {
   const std::string step = steps ? "step" : "32";
   return filled(kTile, {{"name", name},
                         {"T", std::string(type)},
                         {"parameter", steps ? " int32_t step," : ""},
-                        {"fast", all_vector_rows(step, at)},
+                        {"fast", all_vector_rows(step, at, node.fast())},
                         {"step", step}});
 }
 
@@ -205,7 +207,7 @@ constexpr std::string_view kCodes =
 
 // Codes of `count` pixels of one channel, each the sum of products of numbers that lie `offsets` from it.
 constexpr std::string_view kTaps =
-    R"(ALONE static void taps_$S(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
+    R"($how void taps_$S(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
                           int32_t pairs, int32_t count, int32_t bias, float factor, int32_t low, int32_t high,
                           int32_t zero, $T *restrict codes) {
 #if defined(VECTORS)
@@ -250,7 +252,7 @@ constexpr std::string_view kPairHalves = R"(#if defined(VECTORS) && (defined(__c
 
 // Sums of a tile's row, which go to chunks of the output.
 constexpr std::string_view kFinish =
-    R"(ALONE static void finish_$S_$C(const int32_t *restrict sums, const int32_t *bias, const float *factor, int32_t low,
+    R"($how void finish_$S_$C(const int32_t *restrict sums, const int32_t *bias, const float *factor, int32_t low,
                                int32_t high, int32_t zero, $T *restrict y, const int32_t *places, int32_t width) {
   $T codes[16];
   $codes;
@@ -272,7 +274,7 @@ Names names(const Value& value) {
 
 void need_tile(Node& node) {
   need_vectors(node);
-  node.helper("tile", tile_text("tile", "int16_t", true, "shorts_at"));
+  node.helper("tile", tile_text(node, "tile", "int16_t", true, "shorts_at"));
 }
 
 std::string need_byte_tile(Node& node, const Value& right) {
@@ -280,7 +282,7 @@ std::string need_byte_tile(Node& node, const Value& right) {
   const std::string at = fmt::format("shorts_of_{}", short_name(right));
   node.helper(at, filled(kWide, names(right)));
   const std::string name = fmt::format("tile_{}", short_name(right));
-  node.helper(name, tile_text(name, right.c(), false, at));
+  node.helper(name, tile_text(node, name, right.c(), false, at));
   return name;
 }
 
@@ -317,6 +319,9 @@ Names code_names(const Value& out) {
   return all;
 }
 
+// Where speed counts, callers have copies of a function, in which sizes are numbers.
+std::string_view own_copies(const Node& node) { return node.fast() ? "INLINE" : "ALONE static"; }
+
 }  // namespace
 
 void need_vectors(Node& node) { node.helper("vectors", kVectors); }
@@ -326,7 +331,9 @@ std::string need_taps(Node& node, const Value& out) {
   need_vectors(node);
   node.helper("pair_halves", kPairHalves);
   const std::string name = fmt::format("taps_{}", short_name(out));
-  node.helper(name, filled(kTaps, code_names(out)));
+  Names all = code_names(out);
+  all.push_back({"how", std::string(own_copies(node))});
+  node.helper(name, filled(kTaps, all));
   return name;
 }
 
@@ -349,6 +356,7 @@ std::string need_finish(Node& node, const Value& out, std::int64_t chunk) {
   Names all = names(out);
   all.push_back({"codes", codes});
   all.push_back({"C", fmt::format("{}", chunk)});
+  all.push_back({"how", std::string(own_copies(node))});
   node.helper(name, filled(kFinish, all));
   return name;
 }

@@ -150,12 +150,12 @@ def test_integer_operators_have_the_runtimes_bits(tmp_path):
             nodes, feeds, constants = make(np.random.default_rng([SEED, len(kind), number]), number)
             model = model_of(nodes, feeds, constants)
             expected = Executor(model, threads=1).run(feeds)
-            for preference in (DEFAULT, [MEMORY, COMPILE_TIME][number % 2]):
+            for preference in (DEFAULT, PERFORMANCE, [MEMORY, COMPILE_TIME][number % 2]):
                 name = f"{kind}_{number}_{preference}"
                 generate(model, tmp_path / f"{name}.c", preference)
                 wanted[name], inputs[name] = expected, list(feeds.values())
     # What is written by hand for AVX2, and the same without.
-    fast = [name for i, name in enumerate(wanted) if name.endswith("0") and i % 3]
+    fast = [name for i, name in enumerate(wanted) if name.endswith(("0", "1")) and i % 4]
     programs = compiled(fast, tmp_path, "-mavx2", "-mfma")
     programs |= compiled([name for name in wanted if name not in fast], tmp_path)
     for name, expected in wanted.items():
@@ -196,8 +196,10 @@ def test_nets_are_exact_in_int8_and_close_in_float(net, request, tmp_path):
     for preference in range(4):
         generate(whole, tmp_path / f"int8_{preference}.c", preference)
     generate(real, tmp_path / "float_0.c")
+    widened = {preference: "static const int16_t" in (tmp_path / f"int8_{preference}.c").read_text() for preference in range(4)}
+    assert widened == {DEFAULT: False, PERFORMANCE: True, MEMORY: False, COMPILE_TIME: False}
     plain = ["int8_2", "int8_3"] if net == "digits" else ["int8_2"]
-    programs = compiled(["int8_0", "float_0"], tmp_path, "-mavx2", "-mfma", "-O1") | compiled(plain, tmp_path, "-O1")
+    programs = compiled(["int8_0", "int8_1", "float_0"], tmp_path, "-mavx2", "-mfma", "-O1") | compiled(plain, tmp_path, "-O1")
     for image in images[:3]:
         expected = {kind: executor.run({"image": image}) for kind, executor in executors.items()}
         for name, program in programs.items():
