@@ -38,10 +38,9 @@ function(anybit_folder name)
     # With -O1, g++ 12 sees variants freed that are on the stack.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> -Wno-free-nonheap-object)
   endif()
-  # Headers that take long are compiled once: a folder's own, or those of ops or graph for what is above them. In <>, no
-  # path of this checkout gets into what is compiled, and ccache serves another checkout from it.
+  # Headers that take long are compiled once: a folder's own, or those of ops or graph for what is above them.
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/precompiled.hpp)
-    target_precompile_headers(${target} PRIVATE <${name}/precompiled.hpp>)
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${name}/precompiled.hpp)
   elseif(TARGET anybit_ops)
     target_precompile_headers(${target} REUSE_FROM anybit_ops)
   elseif(TARGET anybit_graph)
