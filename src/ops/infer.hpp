@@ -35,8 +35,8 @@ struct NodeFacts {
 // Its values point to each other, and into the model: it moves, but is not copied.
 struct Inference {
   Inference();
-  Inference(Inference&&) noexcept;
-  Inference& operator=(Inference&&) noexcept;
+  Inference(Inference&&);  // a deque takes memory when it is moved
+  Inference& operator=(Inference&&);
   ~Inference();
 
   std::vector<GraphFacts> graphs;  // the model's first; those inside nodes in the order of the nodes

@@ -122,10 +122,10 @@ def test_the_library_exports_the_calls_of_the_header_and_those_are_the_recorded_
 
 def test_all_else_that_the_library_exports_is_declared_in_a_public_header(build):
     text = "\n".join(path.read_text() for path in sorted((ROOT / "include" / "anybit").glob("*.hpp")))
-    public = set(re.findall(r"\b(\w+)\(", text))
+    public = set(re.findall(r"\b(operator=|\w+)\(", text))
     for name in exported(build):
         if name.startswith("anybit_"):
             continue
-        found = re.match(r"anybit::(?:\w+::)*(~?\w+)(?:\[abi:\w+\])?\(", name)
+        found = re.match(r"anybit::(?:\w+::)*(~?\w+|operator=)(?:\[abi:\w+\])?\(", name)
         assert found, name
         assert found[1].lstrip("~") in public, name
