@@ -79,7 +79,8 @@ class [[nodiscard]] Result {
       std::construct_at(&error_, other.error_);
     }
   }
-  Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+  // Only where a move cannot fail: one that did would leave neither a value nor an error here.
+  Result& operator=(Result other) noexcept requires(std::is_nothrow_move_constructible_v<T>) {
     std::destroy_at(this);
     return *std::construct_at(this, std::move(other));
   }

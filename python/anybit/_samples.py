@@ -84,7 +84,7 @@ def _readings(reader: Any) -> Iterator[Any]:
 def _length(given: Any, limit: Optional[int]) -> Optional[int]:
     try:
         count: Optional[int] = len(given)
-    except (TypeError, NotImplementedError):  # ONNX Runtime's base class of readers raises the second
+    except (TypeError, NotImplementedError):  # no length, or one that a reader for ONNX Runtime inherits but cannot tell
         count = None
     if count is None or limit is None:
         return count if limit is None else None

@@ -156,11 +156,11 @@ Parameters parameters_of(const ops::CodedWeight& weight, const Mapping& mapping)
   Parameters parameters = layout_of(weight.codec.grouping());
   parameters.type = mapping.type;
   const std::size_t stride = weight.codec.stride();
+  std::vector<std::uint32_t> neutral(stride);
+  weight.codec.codec().set_neutral(neutral);
   bool shifted = false;
   // A tensor without values has no groups, but it has a scale.
   for (std::int64_t group = 0; group < std::max<std::int64_t>(weight.codec.grouping().groups(), 1); ++group) {
-    std::vector<std::uint32_t> neutral(stride);
-    weight.codec.codec().set_neutral(neutral);
     const auto words =
         weight.codec.count() == 0
             ? formats::ConstWords(neutral)

@@ -17,9 +17,6 @@ struct PackedRight : Prepared {
   Dims dims;  // two, of the weight as the file has it
   std::int64_t bytes() const override { return matrix->bytes(); }
 };
-// Output 0 is input 0 times the weight, with the addend.
-Result<void> multiply(Frame& frame, const PackedRight& weight);
-
 // The inputs of Decode; none if one of them is no constant.
 std::span<const Array* const> constant_codes(const Setup& setup);
 std::vector<const Array*> codes_in(const Frame& frame);
@@ -42,6 +39,16 @@ Result<std::shared_ptr<const Prepared>> prepare_coded(const Setup& setup) {
   const auto stored = constant_codes(setup);
   if (stored.empty()) return std::shared_ptr<const Prepared>();
   return std::shared_ptr<const Prepared>(TRY(make(setup, stored)));
+}
+
+// Output 0 is input 0 times the weight, with the addend.
+Result<void> multiply(Frame& frame, const PackedRight& weight);
+// Descriptor::run of an operator whose weight `make` makes.
+template <Result<std::shared_ptr<const PackedRight>> (*make)(const Attributes&,
+                                                             std::span<const Array* const>)>
+Result<void> multiply_coded(Frame& frame) {
+  const auto weight = TRY(coded_weight<PackedRight>(frame, make));
+  return multiply(frame, *weight);
 }
 
 // Whether a format is ±1, to the nearest, under one scale.

@@ -37,11 +37,6 @@ Result<std::shared_ptr<const PackedRight>> weight_of(const Attributes& node,
   return std::shared_ptr<const PackedRight>(std::move(weight));
 }
 
-Result<void> run(Frame& frame) {
-  const auto weight = TRY(coded_weight<PackedRight>(frame, weight_of));
-  return multiply(frame, *weight);
-}
-
 }  // namespace
 
 std::span<const Descriptor> decode_matmul_descriptors() {
@@ -50,7 +45,7 @@ std::span<const Descriptor> decode_matmul_descriptors() {
                                     .since = {1},
                                     .infer = infer_coded_product,
                                     .macs = macs_of_coded_product,
-                                    .run = run,
+                                    .run = multiply_coded<weight_of>,
                                     .prepare = prepare_coded<PackedRight, weight_of>,
                                     .required = 1}};
   return all;

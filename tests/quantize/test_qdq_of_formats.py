@@ -177,6 +177,20 @@ def test_the_weights_are_taken_back_by_requantize(tool, tmp_path, recipe):
     assert all("block_size" not in [one.name for one in node.attribute] for node in dequantizers(model))
 
 
+def test_a_blocked_axis_without_values_is_left_as_it_is_by_requantize(tool, tmp_path):
+    constants = [helper.make_tensor("codes", TensorProto.INT8, [0, 4], b"", raw=True),
+                 helper.make_tensor("scales", TensorProto.FLOAT, [0, 4], b"", raw=True),
+                 numpy_helper.from_array(np.eye(4, dtype=np.float32), "v")]
+    nodes = [helper.make_node("DequantizeLinear", ["codes", "scales"], ["w"], axis=0, block_size=2),
+             helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("MatMul", ["h", "v"], ["y"])]
+    graph = helper.make_graph(nodes, "empty", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 0])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 4])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "empty.onnx")
+    run_tool(tool, "quantize", tmp_path / "empty.onnx", "-o", tmp_path / "w8.onnx", "--recipe", "w8", "--requantize")
+    output = Executor(str(tmp_path / "w8.onnx")).run({"x": np.zeros((3, 0), np.float32)})[0]
+    np.testing.assert_array_equal(output, np.zeros((3, 4), np.float32))
+
+
 def test_compute_int8_is_told_to_be_of_no_use_there(tool, tmp_path):
     layers(tmp_path / "layers.onnx")
     _, done = quantize(tool, tmp_path, "global: {weights: mxint8, compute: int8}", "qdq")

@@ -123,17 +123,21 @@ def test_older_models_are_raised_to_what_channels_need(tool, tmp_path, opset, ir
                     in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0]) > 20
 
 
-def test_batch_norm_is_folded_first_unless_a_rule_names_it(tool, tmp_path):
-    rng = np.random.default_rng(3)
+def save_conv_and_norm(path, module=""):
+    """A Conv and the BatchNormalization behind it, whose names begin with the module's."""
+    rng, helper = np.random.default_rng(3), onnx.helper
     arrays = {"w": rng.standard_normal((4, 3, 3, 3)), "g": rng.uniform(0.5, 2, 4), "b": rng.standard_normal(4),
               "m": rng.standard_normal(4), "v": rng.uniform(0.5, 2, 4)}
     constants = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in arrays.items()]
-    helper = onnx.helper
     graph = helper.make_graph(
-        [helper.make_node("Conv", ["x", "w"], ["c"], name="conv"),
-         helper.make_node("BatchNormalization", ["c", "g", "b", "m", "v"], ["y"], name="norm")], "g",
+        [helper.make_node("Conv", ["x", "w"], ["c"], name=module + "conv"),
+         helper.make_node("BatchNormalization", ["c", "g", "b", "m", "v"], ["y"], name=module + "norm")], "g",
         [helper.make_tensor_value_info("x", 1, [1, 3, 16, 16])], [helper.make_tensor_value_info("y", 1, None)], constants)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_batch_norm_is_folded_first_unless_a_rule_names_it(tool, tmp_path):
+    save_conv_and_norm(tmp_path / "net.onnx")
     samples(tmp_path / "calib")
     quantize(tool, tmp_path)
     assert "BatchNormalization" not in ops(onnx.load(tmp_path / "net.q.onnx"))
@@ -146,14 +150,7 @@ def test_batch_norm_is_folded_first_unless_a_rule_names_it(tool, tmp_path):
 
 @pytest.mark.parametrize("rule", ["name: {module: int16x8}", "type: {Conv: int16x8}", "name: {module/conv: int8}"])
 def test_batch_norm_is_folded_into_a_product_that_a_rule_names_alone_or_with_it(tool, tmp_path, rule):
-    helper = onnx.helper
-    constants = [numpy_helper.from_array(np.random.default_rng(4).uniform(0.5, 2, shape).astype(np.float32), name)
-                 for name, shape in {"w": (4, 3, 3, 3), "g": (4,), "b": (4,), "m": (4,), "v": (4,)}.items()]
-    graph = helper.make_graph(
-        [helper.make_node("Conv", ["x", "w"], ["c"], name="module/conv"),
-         helper.make_node("BatchNormalization", ["c", "g", "b", "m", "v"], ["y"], name="module/norm")], "g",
-        [helper.make_tensor_value_info("x", 1, [1, 3, 16, 16])], [helper.make_tensor_value_info("y", 1, None)], constants)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    save_conv_and_norm(tmp_path / "net.onnx", "module/")
     samples(tmp_path / "calib")
     (tmp_path / "rule.yaml").write_text(f"global: float\n{rule}\n")
     quantize(tool, tmp_path, "--recipe", tmp_path / "rule.yaml")
