@@ -14,15 +14,6 @@ namespace {
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-std::optional<CodeStorage> as_nibbles(std::span<const float> table) {
-  CodeStorage storage;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if ((std::bit_cast<std::uint32_t>(table[i]) & 0xFFFF) != 0) return std::nullopt;
-    storage.stored.push_back(static_cast<std::uint8_t>(i));
-  }
-  return table.size() <= 16 ? std::optional(storage) : std::nullopt;
-}
-
 bool is_power_of_two(float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7FFFFF) == 0 && x > 0; }
 
 // Whole multiples of the smallest value.
@@ -56,9 +47,16 @@ std::optional<CodeStorage> as_minifloats(std::span<const float> table, CodeKind 
   return storage;
 }
 
+// Sixteen codes at most, each of which stands for a whole number.
+bool are_nibbles(std::span<const float> table, const CodeStorage& storage) {
+  return table.size() <= 16 && storage.kind == CodeKind::int8;
+}
+
 std::optional<CodeStorage> storage_for(std::span<const float> table) {
-  if (auto one = as_nibbles(table)) return one;
-  if (auto one = as_integers(table)) return one;
+  if (auto one = as_integers(table)) {
+    if (are_nibbles(table, *one)) one->kind = CodeKind::nibbles;
+    return one;
+  }
   if (auto one = as_minifloats(table, CodeKind::e4m3)) return one;
   return as_minifloats(table, CodeKind::e5m2);
 }
@@ -84,27 +82,31 @@ bool uses_nan(const CodeMatrix& from) {
 // Is every weight finite, and the unit no reason for rounding?
 bool fits(const CodeMatrix& from, std::span<const float> table, const CodeStorage& storage) {
   const float unit = storage.unit;
-  if (from.zeros && unit != 1) return false;
   float largest = 0;
   for (const float x : table) largest = std::max(largest, std::fabs(x));
   for (std::int64_t i = 0; i < from.n * from.blocks(); ++i) {
     const float factor = from.factors[i], zero = from.zeros ? std::fabs(from.zeros[i]) : 0.0f;
     if (!std::isfinite((largest + zero) * factor) || !std::isfinite(factor * unit)) return false;
-    if (factor * unit / unit != factor) return false;
+    if (factor * unit / unit != factor || zero / unit * unit != zero) return false;
   }
   return true;
 }
 
-// Where the code of row `row` (0 … 7) and column `column` (0 … 15) of a group lies: vectors of nibbles are
-// taken apart byte by byte, and every 16 bytes hold four columns.
+// Where the code of row `row` (0 … 7) and column `column` (0 … 15) of a group lies.
 struct Place {
   std::int64_t byte;
   int shift;
 };
 Place place_in_group(CodeKind kind, std::int64_t row, std::int64_t column) {
-  if (kind != CodeKind::nibbles) return {row * kPanel + column, 0};
-  const std::int64_t half = row % 4;
-  return {column / 4 * 16 + half / 2 * 8 + column % 4 * 2 + half % 2, row < 4 ? 0 : 4};
+  switch (kind) {
+    case CodeKind::nibbles:
+      return {row % 4 * kPanel + column, row < 4 ? 0 : 4};
+    case CodeKind::e4m3:
+    case CodeKind::e5m2:
+      return {(row / 2 * kPanel + column) * 2 + row % 2, 0};
+    default:
+      return {row * kPanel + column, 0};
+  }
 }
 
 }  // namespace
@@ -149,11 +151,9 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
   const std::int64_t last = from.k - (blocks - 1) * from.block;
   view_.block_groups = (from.block + kGroupRows - 1) / kGroupRows;
   view_.groups = (blocks - 1) * view_.block_groups + (last + kGroupRows - 1) / kGroupRows;
-  for (std::size_t i = 0; kind == CodeKind::nibbles && i < from.table.size(); ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(from.table[i]);
-    view_.low[i] = static_cast<std::uint8_t>(bits >> 16);
-    view_.high[i] = static_cast<std::uint8_t>(bits >> 24);
-  }
+  const bool looked_up = kind == CodeKind::nibbles;
+  for (std::size_t i = 0; looked_up && i < stored.size(); ++i)
+    view_.table[i] = static_cast<std::int8_t>(stored[i]);
   codes_ = zeroed_bytes(panels * view_.groups * view_.group_bytes());
   factors_ = zeroed_bytes(panels * blocks * kPanel * 4);
   if (from.zeros) zeros_ = zeroed_bytes(panels * blocks * kPanel * 4);
@@ -166,14 +166,15 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
     for (std::int64_t b = 0; b < blocks; ++b) {
       const std::int64_t to = (c / kPanel * blocks + b) * kPanel + c % kPanel;
       factors[to] = from.factors[c * blocks + b] * unit;
-      if (zeros) zeros[to] = from.zeros[c * blocks + b];
+      if (zeros) zeros[to] = from.zeros[c * blocks + b] / unit;
       const std::int64_t first = b * from.block, end = std::min(first + from.block, from.k);
       std::uint8_t* group =
           codes + (c / kPanel * view_.groups + b * view_.block_groups) * view_.group_bytes();
       for (std::int64_t k = first; k < end; ++k) {
         const auto [byte, shift] = place_in_group(kind, (k - first) % kGroupRows, c % kPanel);
         std::uint8_t& place = group[(k - first) / kGroupRows * view_.group_bytes() + byte];
-        place = static_cast<std::uint8_t>(place | stored[column[at(k)]] << shift);
+        const std::uint8_t code = column[at(k)];
+        place = static_cast<std::uint8_t>(place | (looked_up ? code : stored[code]) << shift);
       }
     }
   }

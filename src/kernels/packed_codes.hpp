@@ -28,7 +28,7 @@ struct CodeMatrix {
   static bool has_kind(std::span<const float> table);
 };
 
-// How codes are kept: as nibbles with a table of 16 floats, whose lower halves are zero, or as bytes.
+// How codes are kept: as nibbles with a table of 16 whole numbers, or as bytes.
 enum class CodeKind : std::uint8_t { nibbles, int8, uint8, e4m3, e5m2 };
 
 // How the codes of a format are kept: `stored` has what each becomes, and a weight is what that stands for
@@ -48,7 +48,7 @@ struct CodeView {
   CodeKind kind = CodeKind::nibbles;
   std::int64_t k = 0, n = 0, block = 0, blocks = 0;
   std::int64_t block_groups = 0, groups = 0;         // of a full block, of a column
-  std::uint8_t low[16] = {}, high[16] = {};          // nibbles: the third and the fourth byte of each float
+  std::int8_t table[16] = {};                        // nibbles: what each is
   const std::uint8_t* codes = nullptr;               // [panel][group][128 codes]
   const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
 

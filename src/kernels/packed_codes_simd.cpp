@@ -8,7 +8,7 @@
 #include "hwy/foreach_target.h"
 #include "kernels/gemm_finish-inl.h"
 
-// What lies behind a pointer is read again after this: in registers it would drive the sums out.
+// The compiler forgets what lies behind a pointer, and reads it from memory.
 #undef ANYBIT_FORGET
 #if defined(__GNUC__)
 #define ANYBIT_FORGET(pointer) asm volatile("" : "+r"(pointer))
@@ -20,129 +20,92 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Each kind of codes tells how rows come out of a group: Take() has what four rows of a vector of columns
-// share, Row() gives one of them, Rows() for all columns.
-#if HWY_TARGET == HWY_SCALAR
-class Nibbles {
- public:
-  static constexpr std::int64_t kBytes = 64;  // of a group
-  struct Half {
-    const std::uint8_t* at;
-    int shift;
-  };
-  explicit Nibbles(const CodeView& view) : view_(view) {}
-  HWY_INLINE Half Take(const std::uint8_t* group, int column, int half) const {
-    return {group + column / 4 * 16 + column % 4 * 2, half * 4};
-  }
-  HWY_INLINE VF Row(const Half& half, int t) const {
-    const int code = half.at[t / 2 * 8 + t % 2] >> half.shift & 15;
-    const auto bits = static_cast<std::uint32_t>(view_.high[code] << 8 | view_.low[code]) << 16;
-    return hn::BitCast(DF(), hn::Set(hn::RebindToUnsigned<DF>(), bits));
-  }
-
- private:
-  const CodeView& view_;
-};
-#else
-class Nibbles {
-  using DB = hn::Repartition<std::uint8_t, DF>;
-  using DS = hn::Repartition<std::uint16_t, DF>;
-  using DW = hn::RebindToUnsigned<DF>;
-
- public:
-  static constexpr std::int64_t kBytes = 64;  // of a group
-  struct Half {
-    HWY_INLINE Half() {}  // g++ compiles a constructor that nobody wrote for no target, and refuses it on ARM
-    HWY_INLINE Half(hn::Vec<DW> a, hn::Vec<DW> b) : first(a), second(b) {}
-    hn::Vec<DW> first, second;  // the upper halves of two floats in each lane
-  };
-  explicit Nibbles(const CodeView& view) : view_(view) {}
-
-  HWY_INLINE Half Take(const std::uint8_t* HWY_RESTRICT group, int vector, int half) const {
-    const DB d;
-    auto index = hn::LoadU(d, group + vector * kLanes * 4);
-    if (half == 1) index = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(DS(), index)));
-    index = hn::And(index, hn::Set(d, 15));
-    const auto low = hn::TableLookupBytes(hn::LoadDup128(d, view_.low), index);
-    const auto high = hn::TableLookupBytes(hn::LoadDup128(d, view_.high), index);
-    return {hn::BitCast(DW(), hn::InterleaveLower(d, low, high)),
-            hn::BitCast(DW(), hn::InterleaveUpper(d, low, high))};
-  }
-  HWY_INLINE VF Row(const Half& half, int t) const {
-    const auto pair = t < 2 ? half.first : half.second;
-    if (t % 2 == 0) return hn::BitCast(DF(), hn::ShiftLeft<16>(pair));
-    return hn::BitCast(DF(), hn::And(pair, hn::Set(DW(), 0xFFFF0000u)));
-  }
-
- private:
-  const CodeView& view_;
-};
-#endif
-
-// Bytes lie as the matrix does.
-class Bytes {
- public:
-  static constexpr std::int64_t kBytes = 128;
-  struct Half {
-    const std::uint8_t* at;
-  };
-  explicit Bytes(const CodeView&) {}
-  HWY_INLINE Half Take(const std::uint8_t* group, int vector, int half) const {
-    return {group + half * 4 * kPanel + vector * kLanes};
-  }
-};
-
+// Each kind of codes tells how a group becomes elements, [8 rows][16 columns]: Decode() gives where they are,
+// which may be the codes themselves, and Load() makes floats of them. A conversion that reads memory takes
+// half the time of one that reads a register, whose upper half it has to move first.
 template <class T>
-class Integers : public Bytes {
+class Integers {
  public:
-  using Bytes::Bytes;
-  HWY_INLINE VF Row(const Half& half, int t) const {
-    const auto* from = reinterpret_cast<const T*>(half.at + t * kPanel);
+  using Element = T;
+  static constexpr std::int64_t kBytes = 128;  // of a group
+  explicit Integers(const CodeView&) {}
+  HWY_INLINE const T* Decode(const std::uint8_t* group, T*) const {
+    return reinterpret_cast<const T*>(group);
+  }
+  static HWY_INLINE VF Load(const T* from) {
     return hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<T, DF>(), from)));
   }
 };
 
-// A float8 is a float16 whose lower bits are zero; e4m3 has one bit of the exponent less, and 256 times the
-// value then.
-template <bool E4m3>
-class Minifloats : public Bytes {
+// Two rows in each byte: the first four of a group, and the last.
+class Nibbles : public Integers<std::int8_t> {
  public:
-  using Bytes::Bytes;
-  template <class D16>
-  static HWY_INLINE hn::Vec<D16> Bits(D16 d, const std::uint8_t* from) {
-    const auto bits = hn::ShiftLeft<8>(hn::PromoteTo(d, hn::LoadU(hn::Rebind<std::uint8_t, D16>(), from)));
-    if (!E4m3) return bits;
-    const auto apart = hn::ShiftRight<1>(hn::BitCast(hn::RebindToSigned<D16>(), bits));
-    return hn::And(hn::BitCast(d, apart), hn::Set(d, 0xBFFF));
+  static constexpr std::int64_t kBytes = 64;
+  explicit Nibbles(const CodeView& view) : Integers(view), table_(view.table) {}
+#if HWY_TARGET == HWY_SCALAR
+  const std::int8_t* Decode(const std::uint8_t* group, std::int8_t* to) const {
+    for (std::int64_t i = 0; i < kBytes; ++i) {
+      to[i] = table_[group[i] & 15];
+      to[kBytes + i] = table_[group[i] >> 4];
+    }
+    return to;
   }
-  HWY_INLINE VF Row(const Half& half, int t) const {
-    const hn::Rebind<std::uint16_t, DF> d;
-    const auto bits = Bits(d, half.at + t * kPanel);
-    return hn::PromoteTo(DF(), hn::BitCast(hn::Rebind<hwy::float16_t, DF>(), bits));
-  }
-#if HWY_TARGET == HWY_AVX2
-  HWY_INLINE void Rows(const Half (&halves)[kVectors], int t, VF (&w)[kVectors]) const {
-    const hn::Full256<std::uint16_t> d;
-    const hn::Half<decltype(d)> half;
-    const hn::Rebind<hwy::float16_t, DF> real;
-    const auto bits = Bits(d, halves[0].at + t * kPanel);
-    w[0] = hn::PromoteTo(DF(), hn::BitCast(real, hn::LowerHalf(half, bits)));
-    w[1] = hn::PromoteTo(DF(), hn::BitCast(real, hn::UpperHalf(half, bits)));
+#else
+  HWY_INLINE const std::int8_t* Decode(const std::uint8_t* HWY_RESTRICT group,
+                                       std::int8_t* HWY_RESTRICT to) const {
+    const hn::CappedTag<std::int8_t, kBytes> d;
+    const hn::Repartition<std::uint16_t, decltype(d)> wide;
+    const auto table = hn::LoadDup128(d, table_), mask = hn::Set(d, 15);
+    HWY_UNROLL(4)
+    for (std::size_t i = 0; i < kBytes; i += hn::MaxLanes(d)) {
+      const auto codes = hn::LoadU(d, reinterpret_cast<const std::int8_t*>(group) + i);
+      const auto upper = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(wide, codes)));
+      hn::Store(hn::TableLookupBytes(table, hn::And(codes, mask)), d, to + i);
+      hn::Store(hn::TableLookupBytes(table, hn::And(upper, mask)), d, to + kBytes + i);
+    }
+    return to;
   }
 #endif
+
+ private:
+  const std::int8_t* table_;
 };
 
-// One row of all columns.
-template <class Codes>
-HWY_INLINE void RowsOf(const Codes& codes, const typename Codes::Half (&halves)[kVectors], int t,
-                       VF (&w)[kVectors]) {
-  if constexpr (requires { codes.Rows(halves, t, w); }) {
-    codes.Rows(halves, t, w);
-  } else {
+// A float8 is a float16 whose lower bits are zero; e4m3 has one bit of the exponent less, and 256 times the
+// value then. The bytes of two rows lie side by side.
+template <bool E4m3>
+class Minifloats {
+ public:
+  using Element = hwy::float16_t;
+  static constexpr std::int64_t kBytes = 128;
+  explicit Minifloats(const CodeView&) {}
+  HWY_INLINE const Element* Decode(const std::uint8_t* HWY_RESTRICT group, Element* HWY_RESTRICT to) const {
+    const hn::CappedTag<std::uint16_t, kPanel> d;
+    auto* bits = reinterpret_cast<std::uint16_t*>(to);
     HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) w[v] = codes.Row(halves[v], t);
+    for (std::size_t pair = 0; pair < kGroupRows / 2; ++pair) {
+      HWY_UNROLL(4)
+      for (std::size_t i = 0; i < kPanel; i += hn::MaxLanes(d)) {
+        const auto* from = reinterpret_cast<const std::uint16_t*>(group) + pair * kPanel + i;
+        const auto codes = hn::LoadU(d, from);
+        hn::Store(Spread(d, hn::ShiftLeft<8>(codes)), d, bits + 2 * pair * kPanel + i);
+        hn::Store(Spread(d, hn::And(codes, hn::Set(d, 0xFF00))), d, bits + (2 * pair + 1) * kPanel + i);
+      }
+    }
+    return to;
   }
-}
+  static HWY_INLINE VF Load(const Element* from) {
+    return hn::PromoteTo(DF(), hn::LoadU(hn::Rebind<Element, DF>(), from));
+  }
+
+ private:
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Spread(D d, hn::Vec<D> bits) {
+    if (!E4m3) return bits;
+    const auto apart = hn::ShiftRight<1>(hn::BitCast(hn::RebindToSigned<D>(), bits));
+    return hn::And(hn::BitCast(d, apart), hn::Set(d, 0xBFFF));
+  }
+};
 
 constexpr std::int64_t kAhead = 16;  // groups that are fetched ahead
 
@@ -180,41 +143,46 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
       }
     }
   };
+  HWY_ALIGN typename Codes::Element buffer[Panels][kGroupRows * kPanel];
   for (std::int64_t b = 0; b < view.blocks; ++b) {
     if (kScale == Scale::unit) change_unit(b);
-    const std::int64_t scale = (panel * view.blocks + b) * kPanel;
-    const float* HWY_RESTRICT factors = view.factors + scale;
-    const float* HWY_RESTRICT zeros = view.zeros + (kScale == Scale::zero ? scale : 0);
+    VF factor[Panels][kVectors], zero[Panels][kVectors];
+    HWY_UNROLL(4)
+    for (int p = 0; p < Panels; ++p) {
+      const std::int64_t scale = ((panel + p) * view.blocks + b) * kPanel;
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) {
+        if (kScale != Scale::unit) factor[p][v] = hn::LoadU(d, view.factors + scale + v * kLanes);
+        if (kScale == Scale::zero) zero[p][v] = hn::LoadU(d, view.zeros + scale + v * kLanes);
+      }
+    }
     const std::int64_t first = b * view.block_groups, last = std::min(first + view.block_groups, view.groups);
     for (std::int64_t g = first; g < last; ++g) {
       const float* HWY_RESTRICT x = a + g * kGroupRows;
+      const typename Codes::Element* elements[Panels];
       HWY_UNROLL(4)
       for (int p = 0; p < Panels; ++p) {
+        const std::uint8_t* group = at + p * panel_bytes + g * Codes::kBytes;
         for (std::int64_t line = 0; line < Codes::kBytes; line += 64)
-          __builtin_prefetch(at + p * panel_bytes + (g + kAhead) * Codes::kBytes + line);
+          __builtin_prefetch(group + kAhead * Codes::kBytes + line);
+        elements[p] = codes.Decode(group, buffer[p]);
+        ANYBIT_FORGET(elements[p]);
       }
       HWY_UNROLL(8)
-      for (int i = 0; i < 2 * Panels; ++i) {
-        const int half = i / Panels, p = i % Panels;
-        typename Codes::Half halves[kVectors];
-        ANYBIT_FORGET(factors);
+      for (int t = 0; t < kGroupRows; ++t) {
+        VF left[Rows];
         HWY_UNROLL(4)
-        for (int v = 0; v < kVectors; ++v)
-          halves[v] = codes.Take(at + p * panel_bytes + g * Codes::kBytes, v, half);
+        for (int r = 0; r < Rows; ++r) left[r] = hn::Set(d, x[r * stride + t]);
         HWY_UNROLL(4)
-        for (int t = 0; t < 4; ++t) {
-          VF left[Rows], w[kVectors];
-          HWY_UNROLL(4)
-          for (int r = 0; r < Rows; ++r) left[r] = hn::Set(d, x[r * stride + half * 4 + t]);
-          RowsOf(codes, halves, t, w);
+        for (int p = 0; p < Panels; ++p) {
           HWY_UNROLL(4)
           for (int v = 0; v < kVectors; ++v) {
-            const std::int64_t column = p * view.blocks * kPanel + v * kLanes;
-            if (kScale == Scale::zero) w[v] = hn::Sub(w[v], hn::LoadU(d, zeros + column));
-            if (kScale != Scale::unit) w[v] = hn::Mul(w[v], hn::LoadU(d, factors + column));
+            VF w = Codes::Load(elements[p] + t * kPanel + v * kLanes);
+            if (kScale == Scale::zero) w = hn::Sub(w, zero[p][v]);
+            if (kScale != Scale::unit) w = hn::Mul(w, factor[p][v]);
             HWY_UNROLL(4)
             for (int r = 0; r < Rows; ++r) {
-              sum[p][r][v] = hn::MulAdd(left[r], w[v], sum[p][r][v]);
+              sum[p][r][v] = hn::MulAdd(left[r], w, sum[p][r][v]);
               ANYBIT_PIN(sum[p][r][v]);
             }
           }
@@ -266,7 +234,9 @@ void FewRows(const CodeView& view, const FloatProduct& product, const float* a, 
 template <class Codes, Scale kScale>
 void ByRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
             ThreadPool& pool) {
-  if (product.m == 1) return FewRows<Codes, kScale, 1, 2>(view, product, a, stride, pool);
+  // As many panels as leave their factors in registers: sums of one row wait for each other.
+  constexpr int kPanels = kScale == Scale::unit ? 4 : kScale == Scale::factor ? 3 : 2;
+  if (product.m == 1) return FewRows<Codes, kScale, 1, kPanels>(view, product, a, stride, pool);
   if (product.m == 2) return FewRows<Codes, kScale, 2, 1>(view, product, a, stride, pool);
   return FewRows<Codes, kScale, 3, 1>(view, product, a, stride, pool);
 }
@@ -278,19 +248,16 @@ void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, s
   const DF d;
   const Codes codes(view);
   const std::int64_t scale = (panel * view.blocks + block) * kPanel;
-  const std::uint8_t* at = view.codes + (panel * view.groups + group) * Codes::kBytes;
+  HWY_ALIGN typename Codes::Element buffer[kGroupRows * kPanel];
+  const auto* elements = codes.Decode(view.codes + (panel * view.groups + group) * Codes::kBytes, buffer);
   HWY_UNROLL(4)
   for (int v = 0; v < kVectors; ++v) {
     const VF factor = hn::LoadU(d, view.factors + scale + v * kLanes);
-    HWY_UNROLL(2)
-    for (int half = 0; half < 2; ++half) {
-      const auto rows = codes.Take(at, v, half);
-      HWY_UNROLL(4)
-      for (int t = 0; t < 4; ++t) {
-        VF w = codes.Row(rows, t);
-        if (kScale == Scale::zero) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
-        hn::StoreU(hn::Mul(w, factor), d, to + (half * 4 + t) * kPanel + v * kLanes);
-      }
+    HWY_UNROLL(8)
+    for (int t = 0; t < kGroupRows; ++t) {
+      VF w = Codes::Load(elements + t * kPanel + v * kLanes);
+      if (kScale == Scale::zero) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
+      hn::StoreU(hn::Mul(w, factor), d, to + t * kPanel + v * kLanes);
     }
   }
 }

@@ -85,7 +85,7 @@ RoundedCodes::RoundedCodes(const CodeMatrix& from, const CodeStorage& storage)
     for (std::int64_t b = 0; b < blocks; ++b) {
       const std::int64_t to = (c / kPanel * blocks + b) * kPanel + c % kPanel;
       factors[to] = from.factors[c * blocks + b] * storage.unit;
-      if (zeros) zeros[to] = from.zeros[c * blocks + b];
+      if (zeros) zeros[to] = from.zeros[c * blocks + b] / storage.unit;
     }
     std::uint8_t* group = codes + c / kPanel * view_.groups * view_.group_bytes();
     for (const Run& run : runs_) {
