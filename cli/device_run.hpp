@@ -28,10 +28,10 @@ void add_device_options(CLI::App& app, DeviceOptions& options);
 class DeviceRun {
  public:
   // Loads the model and does what is asked for: all but the runs. `draw`: the inputs of the runs that gather
-  // ranges, by number. `inputs`: those of all other runs; they must stay where they are.
+  // ranges, by number. `given`: those of all other runs; they must stay where they are.
   using Draw = std::function<Result<Inputs>(int)>;
   static Result<DeviceRun> start(const std::string& model, int threads, const DeviceOptions& options,
-                                 const Inputs& inputs, const Draw& draw);
+                                 const Inputs& given, const Draw& draw);
 
   // Paths of what was made; empty: nothing.
   std::string quantized() const;

@@ -2,7 +2,7 @@
 // once for each type, in that type's file, since having them in every file took a quarter of a build.
 #pragma once
 
-// In the type's definition.
+// In the type's definition, whose name cannot stand in parentheses: NOLINTBEGIN(bugprone-macro-parentheses)
 #define ANYBIT_VALUE(Name)          \
   Name();                           \
   Name(const Name&);                \
@@ -19,3 +19,4 @@
   Name& Name::operator=(const Name&) = default;     \
   Name& Name::operator=(Name&&) noexcept = default; \
   Name::~Name() = default
+// NOLINTEND(bugprone-macro-parentheses)

@@ -60,7 +60,7 @@ class Renamer {
     if (!function) return;
     node.op_type = function->name;
     node.domain = graph::Text(std::string(kPlain));
-    used_.emplace(function->name.str(), *std::move(function));
+    used_.emplace(node.op_type.str(), *std::move(function));
   }
 
   // The function that the node calls, or could call.

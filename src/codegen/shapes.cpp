@@ -119,7 +119,9 @@ ops::Body ShapeWalker::walk(const Program& program, const Values& inputs, const 
   }
   for (std::size_t i = 0; i < program.inputs.size() && i < inputs.size(); ++i)
     values[at(program.inputs[i])] = inputs[i];
-  for (const Program::Capture& one : program.captures) values[at(one.inner)] = (*outer)[at(one.outer)];
+  if (outer) {
+    for (const Program::Capture& one : program.captures) values[at(one.inner)] = (*outer)[at(one.outer)];
+  }
   ops::Body body;
   body.first_problem = problems.size();
   for (const Step& step : program.steps) infer(step, values);

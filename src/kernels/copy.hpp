@@ -33,7 +33,7 @@ class StridedCopy {
   void choose_inner();
   void cut();
   template <class T>
-  void part(const T* from, T* to, std::int64_t rows, std::int64_t columns) const;
+  void part(const T* from, T* to, std::int64_t row_count, std::int64_t column_count) const;
   CopyAxis rows() const { return axes_[rank_ - 2]; }
   CopyAxis columns() const { return axes_[rank_ - 1]; }
 

@@ -37,7 +37,7 @@ std::byte* gemm_scratch(std::int64_t bytes) {
     memory = aligned_bytes(bytes);
     size = bytes;
   }
-  return memory.get();
+  return memory.get();  // NOLINT(clang-analyzer-cplusplus.NewDelete): it does not see the move above
 }
 
 }  // namespace anybit::kernels

@@ -67,7 +67,7 @@ void resize_rows(const Taps<float>& rows, const Taps<float>& columns, const floa
                  std::int64_t begin, std::int64_t end, float* scratch) {
   const std::int64_t width = columns.out, taps = rows.taps;
   std::int64_t have_first = 0, have_last = 0;  // the input's rows that lie in `scratch`, row r at r % taps
-  float turned[16];
+  float turned[16] = {};
   for (std::int64_t y = begin; y < end; ++y) {
     const std::int64_t first = rows.first[static_cast<std::size_t>(y)];
     for (std::int64_t r = first; r < first + taps; ++r) {

@@ -35,7 +35,7 @@ Bytes turned(const Bytes& codes, std::int64_t count, std::int64_t rows, std::int
 }
 
 std::string DynamicWriter::constant(Tensor tensor, const std::string& name) {
-  const std::string fresh = names_.fresh(name);
+  std::string fresh = names_.fresh(name);
   tensor.name = graph::Text(fresh);
   graph_.initializers.push_back(std::move(tensor));
   return fresh;

@@ -110,7 +110,7 @@ class Writer {
       }
       return change(raw, value);
     }
-    const std::string name = change(value, names_.fresh(fmt::format("{}_{}_Output", value, op)));
+    std::string name = change(value, names_.fresh(fmt::format("{}_{}_Output", value, op)));
     for (const graph::Index::Use& use : index_.uses(value)) {
       if (use.node >= 0 && use.input >= 0) set_input({use.node, use.input}, name);
     }
@@ -183,7 +183,7 @@ class Writer {
   // A constant of one number.
   std::string number(float value) {
     graph::Tensor tensor;
-    const std::string name = names_.fresh("number");
+    std::string name = names_.fresh("number");
     tensor.name = graph::Text(name);
     tensor.element = static_cast<std::int32_t>(graph::ElementType::float32);
     tensor.data = Bytes::own(std::vector<float>{value});

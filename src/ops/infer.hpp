@@ -35,8 +35,9 @@ struct NodeFacts {
 // Its values point to each other, and into the model: it moves, but is not copied.
 struct Inference {
   Inference();
-  Inference(Inference&&);  // a deque takes memory when it is moved
-  Inference& operator=(Inference&&);
+  // A deque takes memory when it is moved.
+  Inference(Inference&&);             // NOLINT(performance-noexcept-move-constructor)
+  Inference& operator=(Inference&&);  // NOLINT(performance-noexcept-move-constructor)
   ~Inference();
 
   std::vector<GraphFacts> graphs;  // the model's first; those inside nodes in the order of the nodes
