@@ -67,7 +67,7 @@ class DepthwiseLanes {
   // The weights from `first` and the slot are those of the channels that interleaving puts first; the others'
   // are 8 slots on.
   template <int kOutputs>
-  HWY_INLINE void Vector(const DepthwiseTerms& terms, const X* const* taps, std::int64_t step, std::int64_t c,
+  HWY_NOINLINE void Vector(const DepthwiseTerms& terms, const X* const* taps, std::int64_t step, std::int64_t c,
                          std::int64_t first, std::int64_t slot, Y* to, std::int64_t to_step) const {
     const DI d;
     const DH dh;
@@ -197,9 +197,9 @@ class DepthwiseTaps {
     return first >= 0 && first + (axis_.kernel - 1) * axis_.dilation < axis_.input;
   }
 
-  HWY_INLINE const X* const* At(std::int64_t ow) {
+  // `whole`: all that is read from the taps lies inside.
+  HWY_INLINE const X* const* At(std::int64_t ow, bool whole) {
     const std::int64_t taps = lines_.count * axis_.kernel;
-    const bool whole = Whole(ow) && sizes_.in_channels >= kDepthwiseBlock;
     if (whole && last_ >= 0) {
       const std::int64_t step = (ow - last_) * Step();
       for (std::int64_t t = 0; t < taps; ++t) taps_[t] += step;
@@ -237,6 +237,7 @@ HWY_INLINE void DepthwiseRowsAs(const DepthwiseWhole& work, std::int64_t first, 
   const ConvSizes& sizes = work.sizes;
   const DepthwiseBlocks blocks{sizes.out_channels};
   const std::int64_t width = sizes.window[2].output, channels = sizes.out_channels;
+  const std::int64_t together = sizes.window[2].stride == 1 ? blocks.outputs() : 1;  // outputs in a block
   const std::int64_t weights = blocks.slots() * (kernel_size(sizes.window) + 1);
   std::byte* scratch = gemm_scratch(blocks.slots() * 5 + weights * 2);
   auto* bias = reinterpret_cast<std::int32_t*>(scratch);
@@ -252,23 +253,29 @@ HWY_INLINE void DepthwiseRowsAs(const DepthwiseWhole& work, std::int64_t first, 
       terms = TermsOf(work, lines.line, lines.count, some_weights, bias);
     taps.NextRow();
     for (std::int64_t ow = 0; ow < width;) {
-      const bool two = channels >= kDepthwiseBlock && ow + 1 < width && taps.Whole(ow) && taps.Whole(ow + 1);
-      const X* const* from = taps.At(ow);
+      const auto whole = [&](std::int64_t count) {
+        return ow + count <= width && taps.Whole(ow) && taps.Whole(ow + count - 1);
+      };
+      const bool few = channels < kDepthwiseBlock, one = whole(together) && (!few || together > 1);
+      const bool two = one && whole(2 * together);
+      const X* const* from = taps.At(ow, one);
       Y* to = static_cast<Y*>(work.y) + (row * width + ow) * channels;
-      if (channels < kDepthwiseBlock) {
+      if (few && !one) {
         Y all[kDepthwiseBlock];
         lanes.template Block<1>(terms, from, 0, 0, 0, all, 0);
         std::copy_n(all, channels, to);
+        ++ow;
+        continue;
       }
-      for (std::int64_t b = 0; b < blocks.count() && channels >= kDepthwiseBlock; ++b) {
+      for (std::int64_t b = 0; b < blocks.count(); ++b) {
         const std::int64_t c = blocks.start(b);
         if (two) {
-          lanes.template Block<2>(terms, from, taps.Step(), c, b, to + c, channels);
+          lanes.template Block<2>(terms, from, together * taps.Step(), c, b, to + c, together * channels);
         } else {
           lanes.template Block<1>(terms, from, 0, c, b, to + c, 0);
         }
       }
-      ow += two ? 2 : 1;
+      ow += two ? 2 * together : together;
     }
   }
 }

@@ -25,8 +25,13 @@ struct DepthwiseBlocks {
     const std::int64_t four = place / 4;
     return (four == 1 ? 2 : four == 2 ? 1 : four) * 4 + place % 4;
   }
+  // Outputs beside each other that make one block: few channels repeat themselves in it.
+  std::int64_t outputs() const { return channels < kBlock && kBlock % channels == 0 ? kBlock / channels : 1; }
   // May be beyond the last channel if there are fewer than 16.
-  std::int64_t channel(std::int64_t slot) const { return start(slot / kBlock) + turned(slot % kBlock); }
+  std::int64_t channel(std::int64_t slot) const {
+    const std::int64_t place = turned(slot % kBlock);
+    return start(slot / kBlock) + (outputs() > 1 ? place % channels : place);
+  }
   std::int64_t slot(std::int64_t channel) const {
     const std::int64_t block = channel / kBlock;
     return block * kBlock + turned(channel - start(block));

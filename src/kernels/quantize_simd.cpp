@@ -55,20 +55,38 @@ class Rounding {
         high_(hn::ConvertTo(DF(), hn::Sub(hn::Set(DI(), std::numeric_limits<Q>::max()), zero_point))),
         less_(hn::Sub(hn::Set(DI(), 0x4B400000), zero_point)) {}
 
-  HWY_INLINE VF Clamp(VF x) const {
-    return hn::Min(hn::Max(hn::IfThenElseZero(hn::Eq(x, x), x), low_), high_);
-  }
+  HWY_INLINE VF Clamp(VF x) const { return ClampNumber(hn::IfThenElseZero(hn::Eq(x, x), x)); }
+  HWY_INLINE VF ClampNumber(VF x) const { return hn::Min(hn::Max(x, low_), high_); }
   // The bounds are whole numbers: clamping before rounding gives the same. Adding 1.5·2²³ rounds half to
   // even, and leaves the whole number in the low bits.
   static HWY_INLINE VF Whole(VF clamped) { return hn::Add(clamped, hn::Set(DF(), kMagic)); }
   HWY_INLINE void Store(VF whole, Q* out, std::size_t n) const {
-    StoreSome(hn::DemoteTo(DQ<Q>(), hn::Sub(hn::BitCast(DI(), whole), less_)), DQ<Q>(), out, n);
+    StoreSome(hn::DemoteTo(DQ<Q>(), Code(whole)), DQ<Q>(), out, n);
+  }
+  HWY_INLINE void StoreFours(const VF (&whole)[4], Q* out) const {
+#if HWY_TARGET == HWY_AVX2
+    // Two vectors become one of 16 bytes, whose second and third four are exchanged.
+    const hn::Repartition<std::int16_t, DI> wide;
+    const hn::Rebind<Q, decltype(wide)> narrow;
+    HWY_ALIGN static constexpr Q kOrder[16] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15};
+    HWY_UNROLL(2)
+    for (int k = 0; k < 2; ++k) {
+      const auto both = hn::ReorderDemote2To(wide, Code(whole[2 * k]), Code(whole[2 * k + 1]));
+      const auto bytes = hn::TableLookupBytes(hn::DemoteTo(narrow, both), hn::Load(narrow, kOrder));
+      hn::StoreU(bytes, narrow, out + 16 * k);
+    }
+#else
+    const std::size_t lanes = hn::Lanes(DF());
+    for (std::size_t k = 0; k < 4; ++k) Store(whole[k], out + k * lanes, lanes);
+#endif
   }
   HWY_INLINE void operator()(VF x, Q* out, std::size_t n) const { Store(Whole(Clamp(x)), out, n); }
 
   static constexpr float kMagic = 12582912.0f;
 
  private:
+  HWY_INLINE VI Code(VF whole) const { return hn::Sub(hn::BitCast(DI(), whole), less_); }
+
   VF low_, high_;
   VI less_;
 };
@@ -116,8 +134,7 @@ HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t z
         whole[k] = rounding.Whole(rounding.Clamp(quotient));
       }
     }
-    HWY_UNROLL(4)
-    for (std::size_t k = 0; k < kFour; ++k) rounding.Store(whole[k], out + i + k * lanes, lanes);
+    rounding.StoreFours(whole, out + i);
   }
   return i;
 }
@@ -155,11 +172,24 @@ HWY_INLINE void PairRun(const Q* a, std::size_t a_step, const Q* b, std::size_t 
   const Rounding<Q> rounding(hn::Set(di, by.zero_point));
   const VI a_zero = hn::Set(di, by.a_zero), b_zero = hn::Set(di, by.b_zero);
   const VI a_first = hn::Set(di, *a), b_first = hn::Set(di, *b);
-  Runs(n, [&](std::size_t i, std::size_t m) HWY_ATTR {
+  const std::size_t lanes = hn::Lanes(d);
+  const auto result = [&](std::size_t i, std::size_t m) HWY_ATTR {
     const VI x = a_step ? LoadWhole(a + i, m) : a_first;
     const VI y = b_step ? LoadWhole(b + i, m) : b_first;
-    rounding(f(hn::ConvertTo(d, hn::Sub(x, a_zero)), hn::ConvertTo(d, hn::Sub(y, b_zero))), out + i, m);
-  });
+    return f(hn::ConvertTo(d, hn::Sub(x, a_zero)), hn::ConvertTo(d, hn::Sub(y, b_zero)));
+  };
+  std::size_t done = 0;
+  // Products with factors like these are numbers, and so are their sums.
+  const bool numbers = std::fabs(by.a_factor) < 1e30f && std::fabs(by.b_factor) < 1e30f;
+  for (; numbers && done + 4 * lanes <= n; done += 4 * lanes) {
+    VF whole[4];
+    HWY_UNROLL(4)
+    for (std::size_t k = 0; k < 4; ++k)
+      whole[k] = rounding.Whole(rounding.ClampNumber(result(done + k * lanes, lanes)));
+    rounding.StoreFours(whole, out + done);
+  }
+  Runs(n - done,
+       [&](std::size_t i, std::size_t m) HWY_ATTR { rounding(result(done + i, m), out + done + i, m); });
 }
 
 template <class Q>

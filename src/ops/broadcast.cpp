@@ -9,9 +9,9 @@
 namespace anybit::ops {
 namespace {
 
-constexpr std::int64_t kLanes = 8;      // of Layout::blocked8
-constexpr std::int64_t kShortRow = 64;  // rows below it are stretched into a tile of this many elements:
-constexpr std::int64_t kTile = 512;
+constexpr std::int64_t kLanes = 8;       // of Layout::blocked8
+constexpr std::int64_t kShortRow = 512;  // bytes: rows below it are stretched into a tile of so many:
+constexpr std::int64_t kTile = 4096;
 
 // The dims under which an array of a layout lies in memory row by row.
 Dims lying(const Dims& dims, Layout layout) {
@@ -96,7 +96,7 @@ struct Work {
 void tile(Work& work) {
   Loops& loops = work.loops;
   const std::size_t rank = loops.dims.size();
-  if (rank < 2 || loops.dims[rank - 1] >= kShortRow || work.a_size > 8) return;
+  if (rank < 2 || loops.dims[rank - 1] >= kShortRow / work.a_size || work.a_size > 8) return;
   const std::int64_t few = loops.dims[rank - 1];
   const auto repeats = [&](std::size_t k) {
     return loops.strides[k][rank - 2] == 0 && loops.strides[k][rank - 1] == 1;
@@ -119,11 +119,11 @@ void tile(Work& work) {
 
 void tiled_row(const Work& work, const std::array<std::int64_t, Loops::kMost>& offsets, std::int64_t out,
                std::int64_t n) {
-  alignas(64) std::byte buffer[(kTile + 2 * kShortRow) * 8];
+  alignas(64) std::byte buffer[kTile + 2 * kShortRow];
   const std::int64_t size = work.a_size, period = work.period;
   const std::byte* few = (work.tiled == 0 ? work.a : work.b) + offsets[work.tiled] * size;
   const std::int64_t phase = (out % work.loops.dims.back()) % period;
-  const std::int64_t chunk = kTile / period * period;
+  const std::int64_t chunk = kTile / size / period * period;
   const std::int64_t filled = std::min(n + phase, chunk + phase);
   for (std::int64_t i = 0; i < filled; i += period) {
     std::memcpy(buffer + i * size, few, static_cast<std::size_t>(period * size));
