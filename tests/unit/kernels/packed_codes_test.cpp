@@ -197,15 +197,53 @@ TEST(PackedCodes, WeightsThatAreNotFiniteAreNotTaken) {
   EXPECT_FALSE(PackedCodes::make(matrix));
 }
 
+constexpr std::int64_t kRows = 100, kColumns = 40;
+
+// Of a weight that is coded along the axis that is summed over.
+Result<TensorCodec> codec_of(std::string_view format, formats::Values parameters, bool transposed) {
+  TensorOptions options;
+  options.parameters = std::move(parameters);
+  const bool blocks = formats::find(format).value()->granularity == formats::Granularity::block;
+  if (blocks) options.grouping.axis = transposed ? 1 : 0;
+  return TensorCodec::make(
+      format, transposed ? formats::Dims{kColumns, kRows} : formats::Dims{kRows, kColumns}, options);
+}
+
+// The product by packed weights is that by the decoded ones.
+void check_format(const TensorCodec& codec, bool transposed) {
+  ThreadPool pool(2);
+  std::mt19937 random(kSeed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(at(kRows * kColumns)), decoded(values.size()), a(at(2 * kRows));
+  for (float& x : values) x = normal(random);
+  for (float& x : a) x = normal(random);
+  std::vector<std::uint8_t> codes(at(codec.packed_bytes()));
+  const auto parameters = codec.choose_and_pack(values, codes.data(), pool);
+  codec.decode_packed(codes.data(), parameters, decoded.data(), pool);
+  const auto packed = packed_weights({codec, codes.data(), parameters, transposed}, pool);
+  ASSERT_TRUE(packed);
+  std::vector<float> got(at(2 * kColumns)), wanted(got.size());
+  const PlainFloats plain({decoded.data(), transposed ? 1 : kColumns, transposed ? kRows : 1}, kColumns);
+  FloatProduct product{.m = 2,
+                       .n = kColumns,
+                       .k = kRows,
+                       .a = {a.data(), kRows, 1},
+                       .b = packed.get(),
+                       .c = got.data(),
+                       .c_stride = kColumns};
+  gemm(product, pool);
+  product.b = &plain;
+  product.c = wanted.data();
+  gemm(product, pool);
+  EXPECT_EQ(got, wanted);
+}
+
 struct Format {
   std::string_view name;
   bool packs;
 };
 
-// Formats on weights, coded along the axis that is summed over: the result is that of the decoded weights.
 TEST(PackedWeights, EveryFormatThatPacksGivesTheProductsOfItsDecodedWeights) {
-  constexpr std::int64_t kRows = 100, kColumns = 40;
-  ThreadPool pool(2);
   for (const Format& format : {Format{"mxfp4_e2m1", true},
                                {"mxint8", true},
                                {"mxfp8_e4m3", true},
@@ -225,40 +263,35 @@ TEST(PackedWeights, EveryFormatThatPacksGivesTheProductsOfItsDecodedWeights) {
                                {"int16", false},
                                {"log", false}}) {
     for (const bool transposed : {false, true}) {
-      const formats::Dims dims = transposed ? formats::Dims{kColumns, kRows} : formats::Dims{kRows, kColumns};
-      TensorOptions options;
-      const bool blocks = formats::find(format.name).value()->granularity == formats::Granularity::block;
-      if (blocks) options.grouping.axis = transposed ? 1 : 0;
-      const auto codec = TensorCodec::make(format.name, dims, options);
-      ASSERT_TRUE(codec.ok()) << format.name;
-      ASSERT_EQ(packs(*codec, transposed), format.packs) << format.name;
-      if (!format.packs) continue;
-      std::mt19937 random(kSeed);
-      std::normal_distribution<float> normal;
-      std::vector<float> values(at(kRows * kColumns)), decoded(values.size()), a(at(2 * kRows));
-      for (float& x : values) x = normal(random);
-      for (float& x : a) x = normal(random);
-      std::vector<std::uint8_t> codes(at(codec->packed_bytes()));
-      const auto parameters = codec->choose_and_pack(values, codes.data(), pool);
-      codec->decode_packed(codes.data(), parameters, decoded.data(), pool);
-      const auto packed = packed_weights({*codec, codes.data(), parameters, transposed}, pool);
-      ASSERT_TRUE(packed) << format.name;
-      std::vector<float> got(at(2 * kColumns)), wanted(got.size());
-      const PlainFloats plain({decoded.data(), transposed ? 1 : kColumns, transposed ? kRows : 1}, kColumns);
-      FloatProduct product{.m = 2,
-                           .n = kColumns,
-                           .k = kRows,
-                           .a = {a.data(), kRows, 1},
-                           .b = packed.get(),
-                           .c = got.data(),
-                           .c_stride = kColumns};
-      gemm(product, pool);
-      product.b = &plain;
-      product.c = wanted.data();
-      gemm(product, pool);
-      EXPECT_EQ(got, wanted) << format.name << (transposed ? ", transposed" : "");
+      SCOPED_TRACE(::testing::Message() << format.name << (transposed ? ", transposed" : ""));
+      const auto codec = codec_of(format.name, {}, transposed);
+      ASSERT_TRUE(codec.ok());
+      ASSERT_EQ(packs(*codec, transposed), format.packs);
+      if (format.packs) check_format(*codec, transposed);
     }
   }
+}
+
+TEST(PackedWeights, SoDoFormatsOfEveryWidth) {
+  int checked = 0;
+  for (const std::string_view name :
+       {"block_minifloat", "block_log", "block_fp", "log", "fixed", "minifloat_ieee", "minifloat_denorm"}) {
+    for (int width = 2; width <= 8; ++width) {
+      for (int exponent = 1; exponent < width; ++exponent) {
+        SCOPED_TRACE(::testing::Message() << name << " width=" << width << " exponent_width=" << exponent);
+        formats::Values parameters{{"width", std::int64_t{width}}};
+        const bool floats = name.find("minifloat") != std::string_view::npos;
+        if (floats) parameters.emplace("exponent_width", std::int64_t{exponent});
+        const auto codec = codec_of(name, parameters, false);
+        if (codec.ok() && packs(*codec, false)) {
+          check_format(*codec, false);
+          ++checked;
+        }
+        if (!floats) break;
+      }
+    }
+  }
+  EXPECT_GT(checked, 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PackedCodesOnEveryTarget,
