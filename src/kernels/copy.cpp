@@ -143,6 +143,7 @@ void StridedCopy::run(const T* from, T* to, std::int64_t first, std::int64_t las
   }
 }
 
+// A type cannot stand in parentheses: NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define ANYBIT_COPY(T) template void StridedCopy::run<T>(const T*, T*, std::int64_t, std::int64_t) const
 ANYBIT_COPY(std::uint8_t);
 ANYBIT_COPY(std::uint16_t);

@@ -3,15 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/nan.hpp"
+
 namespace anybit::kernels {
 namespace {
 
 constexpr std::int64_t kTile = 64;  // sums in flight
-
-template <class T>
-bool is_no_number(T value) {
-  return value != value;  // NOLINT(misc-redundant-expression)
-}
 
 // The kernel's places that lie inside the input with its padding: what goes beyond, by ceil_mode, never
 // counts.
@@ -110,7 +107,7 @@ std::int64_t pool_count(const Window& window, bool include_padding, std::int64_t
 
 template <class T>
 void max_pool(const PoolSizes& sizes, const T* x, std::int64_t first, std::int64_t last, T* y) {
-  const auto add = [](T& most, T value) { most = value > most || is_no_number(value) ? value : most; };
+  const auto add = [](T& most, T value) { most = value > most || is_nan(value) ? value : most; };
   pool(sizes, x, first, last, y, lowest<T>(), add,
        [](T most, std::int64_t, std::int64_t, std::int64_t) { return most; });
 }
@@ -194,7 +191,7 @@ void most_over(const T* x, std::int64_t space, std::int64_t lanes, T* y) {
   for (std::int64_t s = 0; s < space; ++s) {
     for (std::int64_t i = 0; i < lanes; ++i) {
       const T value = x[s * lanes + i];
-      y[i] = value > y[i] || is_no_number(value) ? value : y[i];
+      y[i] = value > y[i] || is_nan(value) ? value : y[i];
     }
   }
 }

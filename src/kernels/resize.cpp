@@ -101,9 +101,11 @@ void repeat_row(const T* row, std::int64_t count, std::int64_t times, T* out) {
   }
 }
 
+// A type cannot stand in parentheses: NOLINTBEGIN(bugprone-macro-parentheses)
 #define ANYBIT_PICK(T)                                                 \
   template void pick_row(const T*, std::span<const std::int64_t>, T*); \
   template void repeat_row(const T*, std::int64_t, std::int64_t, T*)
+// NOLINTEND(bugprone-macro-parentheses)
 ANYBIT_PICK(std::uint8_t);
 ANYBIT_PICK(std::uint16_t);
 ANYBIT_PICK(std::uint32_t);

@@ -125,11 +125,13 @@ HWY_INLINE void Any(const T* from, std::int64_t from_stride, T* to, std::int64_t
 
 #endif
 
+// A type cannot stand in parentheses: NOLINTBEGIN(bugprone-macro-parentheses)
 #define ANYBIT_TRANSPOSE(NAME, T)                                                                      \
   void NAME(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t rows, \
             std::int64_t columns) {                                                                    \
     Any(from, from_stride, to, to_stride, rows, columns);                                              \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 ANYBIT_TRANSPOSE(Transpose8, std::uint8_t)
 ANYBIT_TRANSPOSE(Transpose16, std::uint16_t)
 ANYBIT_TRANSPOSE(Transpose32, std::uint32_t)
@@ -150,6 +152,7 @@ HWY_EXPORT(Transpose32);
 HWY_EXPORT(Transpose64);
 
 // A specialisation does not take the compiler's word for what is hidden.
+// A type cannot stand in parentheses: NOLINTBEGIN(bugprone-macro-parentheses)
 #define ANYBIT_TRANSPOSE(NAME, T)                                                                         \
   template <>                                                                                             \
   __attribute__((visibility("hidden"))) void transpose<T>(const T* from, std::int64_t from_stride, T* to, \
@@ -157,6 +160,7 @@ HWY_EXPORT(Transpose64);
                                                           std::int64_t columns) {                         \
     HWY_DYNAMIC_DISPATCH(NAME)(from, from_stride, to, to_stride, rows, columns);                          \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 ANYBIT_TRANSPOSE(Transpose8, std::uint8_t)
 ANYBIT_TRANSPOSE(Transpose16, std::uint16_t)
 ANYBIT_TRANSPOSE(Transpose32, std::uint32_t)

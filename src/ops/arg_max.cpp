@@ -1,5 +1,6 @@
 // ArgMax and ArgMin: where along an axis the largest or smallest element is. ONNX: -1 … -13
 // (select_last_index since 12).
+#include "base/nan.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -22,8 +23,8 @@ Result<Values> infer(const Call& call) {
 template <bool Largest, class T>
 bool beats(T x, T best, bool ties_win) {
   if constexpr (std::is_floating_point_v<T>) {
-    if (best != best) return false;
-    if (x != x) return true;
+    if (is_nan(best)) return false;
+    if (is_nan(x)) return true;
   }
   return (Largest ? x > best : x < best) || (ties_win && x == best);
 }

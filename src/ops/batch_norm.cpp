@@ -32,10 +32,10 @@ Sizes sizes_of(const Frame& frame) {
 // Mean and variance of a channel over all samples.
 template <class C>
 kernels::Moments channel_moments(const C* x, const Sizes& sizes, std::int64_t channel) {
-  const auto [batch, channels, inner] = sizes;
+  const std::int64_t batch = sizes.batch, inner = sizes.inner;
   const auto count = static_cast<double>(batch * inner);
   double mean = 0, variance = 0;
-  const auto row = [&](std::int64_t b) { return x + (b * channels + channel) * inner; };
+  const auto row = [&](std::int64_t b) { return x + (b * sizes.channels + channel) * inner; };
   for (std::int64_t b = 0; b < batch; ++b) mean += row_sum(kernels::Summand::value, row(b), inner);
   mean /= count;
   for (std::int64_t b = 0; b < batch; ++b) variance += row_deviation(row(b), inner, mean);
@@ -87,8 +87,8 @@ Result<void> run_in(Frame& frame) {
   Array* y = TRY(frame.out_over(0, 0, x.type(), x.dims()));
   auto to = TRY(RealOutput<C>::make(frame, y));
   const double epsilon = frame.real("epsilon", 1e-5);
-  const auto [batch, channels, inner] = sizes;
-  parallel(frame, batch * channels, 0.3 * static_cast<double>(inner) + 10,
+  const std::int64_t channels = sizes.channels, inner = sizes.inner;
+  parallel(frame, sizes.batch * channels, 0.3 * static_cast<double>(inner) + 10,
            [&](std::int64_t first, std::int64_t last) {
              for (std::int64_t r = first; r < last; ++r) {
                const auto c = static_cast<std::size_t>(r % channels);

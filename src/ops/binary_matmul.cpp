@@ -10,7 +10,7 @@ namespace anybit::ops {
 namespace {
 
 struct Weight : Prepared {
-  Weight(kernels::PackedSigns all, Dims of) : signs(std::move(all)), dims(of) {}
+  Weight(kernels::PackedSigns all, const Dims& of) : signs(std::move(all)), dims(of) {}
   kernels::PackedSigns signs;
   std::vector<float> factors;  // by column
   Dims dims;

@@ -59,8 +59,8 @@ void do_row(const Frame& frame, const Deformed& deformed, std::int64_t row, std:
     for (std::int64_t c = 0; c < sizes.in_channels; ++c) {
       for (std::int64_t k = 0; k < taps; ++k) {
         const std::int64_t tap = c / channels_each * taps + k;
-        const Real y = static_cast<Real>(start_of(h, oh) + k / w.kernel * h.dilation) +
-                       static_cast<Real>(offset[2 * tap * space + place]);
+        const std::int64_t line = start_of(h, oh) + k / w.kernel * h.dilation;
+        const Real y = static_cast<Real>(line) + static_cast<Real>(offset[2 * tap * space + place]);
         const Real column = static_cast<Real>(start_of(w, ow) + k % w.kernel * w.dilation) +
                             static_cast<Real>(offset[(2 * tap + 1) * space + place]);
         Real value = sample(x + c * in_space, h.input, w.input, y, column);

@@ -123,7 +123,7 @@ Result<void> run_fused(Frame& frame) {
   const std::string_view name = frame.text("activation", "");
   const auto alpha = static_cast<float>(frame.real("activation_alpha", 0.01));
   if (frame.in(0).type() != ElementType::float32) return wrong_type(frame, 0);
-  if (name != "" && name != "Relu" && name != "LeakyRelu" && name != "Tanh" && name != "Sigmoid") {
+  if (!name.empty() && name != "Relu" && name != "LeakyRelu" && name != "Tanh" && name != "Sigmoid") {
     return wrong(fmt::format("activation '{}' is not known to FusedGemm", name),
                  "Relu, LeakyRelu, Tanh or Sigmoid");
   }

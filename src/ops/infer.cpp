@@ -376,8 +376,8 @@ Result<InferOptions> checked(const graph::Model& model, const InferOptions& opti
 }  // namespace
 
 Inference::Inference() = default;
-Inference::Inference(Inference&&) = default;
-Inference& Inference::operator=(Inference&&) = default;
+Inference::Inference(Inference&&) = default;             // NOLINT(performance-noexcept-move-constructor)
+Inference& Inference::operator=(Inference&&) = default;  // NOLINT(performance-noexcept-move-constructor)
 Inference::~Inference() = default;
 
 Result<Inference> infer(const graph::Model& model, const InferOptions& options) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/nan.hpp"
 #include "kernels/pairs.hpp"
 #include "ops/broadcast.hpp"
 
@@ -62,13 +63,13 @@ struct DividePair {
 struct LargerPair {
   template <class T>
   T operator()(T a, T b) const {
-    return a != a ? a : b != b ? b : a < b ? b : a;
+    return is_nan(a) ? a : is_nan(b) ? b : a < b ? b : a;
   }
 };
 struct SmallerPair {
   template <class T>
   T operator()(T a, T b) const {
-    return a != a ? a : b != b ? b : b < a ? b : a;
+    return is_nan(a) ? a : is_nan(b) ? b : b < a ? b : a;
   }
 };
 

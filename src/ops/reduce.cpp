@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/nan.hpp"
 #include "kernels/reduce.hpp"
 #include "ops/fold.hpp"
 #include "ops/frame.hpp"
@@ -147,8 +148,8 @@ struct Extreme {
   static void add(Held& held, T x) {
     const auto v = static_cast<Held>(x);
     if constexpr (kIsReal<T>) {
-      if (held != held) return;  // NaN stays
-      if (v != v) held = v;
+      if (is_nan(held)) return;  // it stays
+      if (is_nan(v)) held = v;
     }
     if (Largest ? v > held : v < held) held = v;
   }

@@ -1,6 +1,7 @@
 // What Scatter* and TensorScatter do with an element that is there already.
 #pragma once
 
+#include "base/nan.hpp"
 #include "ops/move.hpp"
 
 namespace anybit::ops {
@@ -53,9 +54,9 @@ Result<void> for_reduction(const Frame& frame, Reduction reduction, const Body& 
       case Reduction::mul:
         return with([](C a, C b) { return multiplied(a, b); });
       case Reduction::min:
-        return with([](C a, C b) { return b < a || b != b ? b : a; });
+        return with([](C a, C b) { return b < a || is_nan(b) ? b : a; });
       default:
-        return with([](C a, C b) { return b > a || b != b ? b : a; });
+        return with([](C a, C b) { return b > a || is_nan(b) ? b : a; });
     }
   };
   return for_number(type, reduce) ? Result<void>() : wrong_type(frame, 0);

@@ -2,6 +2,7 @@
 // along one axis.
 #include <cmath>
 
+#include "base/nan.hpp"
 #include "kernels/softmax.hpp"
 #include "ops/frame.hpp"
 #include "ops/raise.hpp"
@@ -34,7 +35,7 @@ void softmax(const T* x, std::int64_t n, std::int64_t stride, T* y) {
   C largest = at(0);
   std::int64_t where = 0;
   for (std::int64_t i = 1; i < n; ++i) {
-    if (at(i) > largest || at(i) != at(i)) largest = at(i), where = i;
+    if (at(i) > largest || is_nan(at(i))) largest = at(i), where = i;
   }
   if constexpr (What == Kind::hard) {
     for (std::int64_t i = 0; i < n; ++i) y[i * stride] = T(C(i == where ? 1 : 0));
@@ -50,7 +51,7 @@ void softmax(const T* x, std::int64_t n, std::int64_t stride, T* y) {
 
 template <Kind What>
 void softmax_floats(Frame& frame, const Axes& axes, const float* x, float* y) {
-  const auto [outer, n, inner] = axes;
+  const std::int64_t outer = axes.outer, n = axes.n, inner = axes.inner;
   const auto size = static_cast<std::size_t>(n);
   const double cost = 1.5 * static_cast<double>(n);
   if (inner == 1) {
@@ -82,7 +83,7 @@ Result<void> run(Frame& frame) {
     softmax_floats<What>(frame, axes, x.data<float>(), y->mutable_data<float>());
     return {};
   }
-  const auto [outer, n, inner] = axes;
+  const std::int64_t outer = axes.outer, n = axes.n, inner = axes.inner;
   const bool known = for_real(x.type(), [&]<class T>(T) {
     T* to = y->mutable_data<T>();
     parallel(frame, outer * inner, 20 * static_cast<double>(n), [&](std::int64_t first, std::int64_t last) {

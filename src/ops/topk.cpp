@@ -2,6 +2,7 @@
 // every number. ONNX: TopK-1 (k an attribute), -10, -11 (largest, sorted), -24.
 #include <algorithm>
 
+#include "base/nan.hpp"
 #include "ops/frame.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -25,7 +26,7 @@ Result<Values> infer_top_k(const Call& call) {
 
 template <class C>
 bool above(C a, C b) {
-  return a > b || (a != a && b == b);
+  return a > b || (is_nan(a) && !is_nan(b));
 }
 
 // Places of the k first in order, to the front of `order`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/nan.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -45,7 +46,7 @@ struct Slices {
       const Computed<T> x(a), y(b);
       if (x < y) return -1;
       if (y < x) return 1;
-      return static_cast<int>(x != x) - static_cast<int>(y != y);
+      return static_cast<int>(is_nan(x)) - static_cast<int>(is_nan(y));
     }
   }
 };
