@@ -67,8 +67,9 @@ class DepthwiseLanes {
   // The weights from `first` and the slot are those of the channels that interleaving puts first; the others'
   // are 8 slots on.
   template <int kOutputs>
-  HWY_NOINLINE void Vector(const DepthwiseTerms& terms, const X* const* taps, std::int64_t step, std::int64_t c,
-                         std::int64_t first, std::int64_t slot, Y* to, std::int64_t to_step) const {
+  HWY_NOINLINE void Vector(const DepthwiseTerms& terms, const X* const* taps, std::int64_t step,
+                           std::int64_t c, std::int64_t first, std::int64_t slot, Y* to,
+                           std::int64_t to_step) const {
     const DI d;
     const DH dh;
     const hn::Rebind<X, DH> narrow;

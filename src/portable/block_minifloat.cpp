@@ -12,7 +12,6 @@ namespace anybit::portable {
 namespace {
 
 using formats::BlockMinifloatCodec;
-using formats::MinifloatLayout;
 
 Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
   const auto& codec = dynamic_cast<const BlockMinifloatCodec&>(setup.codec);

@@ -98,7 +98,8 @@ Value integers(const Value& codes, int bits, bool is_signed) {
     return look_up(table, codes);
   }
   const Value number = to_double(codes);
-  return to_single(is_signed ? where(at_least(number, count / 2), number - count, number) : number);
+  const int half = count / 2;
+  return to_single(is_signed ? where(at_least(number, half), number - count, number) : number);
 }
 
 Value signed_magnitudes(const Value& codes, int bits) {

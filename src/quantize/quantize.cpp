@@ -146,7 +146,7 @@ bool anything(const GraphNotes& notes) {
 }
 
 const Graph& inner_graph(const Graph& graph, const GraphNotes& notes) {
-  const Graph* found = nullptr;
+  const Graph* found = &graph;
   std::size_t at = 0;
   graph::each_graph(graph.nodes[static_cast<std::size_t>(notes.node)], [&](const Graph& one) {
     if (at++ == notes.which) found = &one;

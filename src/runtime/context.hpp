@@ -39,12 +39,12 @@ class Context {
   Result<void> show(const Shown& shown, std::size_t step);
   Result<void> find_plan();
   void make_plan();
-  void release(int slot);
+  void release(int index);
   void clear();
   // The value of a slot in plain layout.
-  Result<const ops::Datum*> plain(int slot);
+  Result<const ops::Datum*> plain(int index);
   // The same for the step that runs; a copy that it needs gets a place in the plan.
-  Result<const ops::Datum*> plain_for(int slot, std::size_t step);
+  Result<const ops::Datum*> plain_for(int index, std::size_t step);
   Result<std::span<const ops::Datum>> call(const Step& step, std::string_view attribute,
                                            std::span<const ops::Datum> inputs);
 

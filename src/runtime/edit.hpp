@@ -39,8 +39,8 @@ class Edit {
   void done();
 
  private:
-  void attach(std::size_t step);
-  void detach(std::size_t step);
+  void attach(std::size_t index);
+  void detach(std::size_t index);
 
   Program& program_;
   std::vector<int> producer_;

@@ -1,7 +1,7 @@
 // For code generators: a Decode of constants becomes a TableDecode, whose inputs say everything about the
 // number format in as few bits as the format has. Weights for which that is not so become floats.
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 #include "ops/coded.hpp"
 #include "ops/convert.hpp"
@@ -23,8 +23,10 @@ Result<Array> array_of(const Floats& numbers, const ops::Dims& dims, ops::Memory
   return made;
 }
 
+std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+
 bool same_bits(const Floats& a, const float* b) {
-  return std::memcmp(a.data(), b, a.size() * sizeof(float)) == 0;
+  return std::ranges::equal(a, std::span(b, a.size()), {}, bits_of, bits_of);
 }
 
 // The numbers in that type, if it holds every one of them, times `unit`.
@@ -75,7 +77,7 @@ std::optional<Floats> lines_of(const Floats& values, const std::vector<bool>& us
     const float begin = values[first], step = values[first + 1] - begin;
     for (std::size_t i = 0; i < length; ++i) {
       const float value = begin + static_cast<float>(i) * step;
-      if (used[first + i] && std::memcmp(&value, &values[first + i], sizeof value) != 0) return std::nullopt;
+      if (used[first + i] && bits_of(value) != bits_of(values[first + i])) return std::nullopt;
     }
     lines.insert(lines.end(), {begin, step});
   }

@@ -71,14 +71,13 @@ Result<void> DeviceSession::quantize() {
   auto all = gathered->all();
   QuantizeOptions options;
   options.threads = threads_;
-  std::optional<Ranges> known;
-  if (all.ok()) {
-    known = RangesAccess::make(std::move(all).value());
-    options.ranges = &*known;
-  }
-  auto result = known ? anybit::quantize(*model_, *recipe_, nullptr, options)
-                      : quantized_without(*model_, *recipe_, all.error(), options);
-  Model made = TRY(std::move(result)).model;
+  const auto quantized = [&]() -> Result<Quantization> {
+    if (!all.ok()) return quantized_without(*model_, *recipe_, all.error(), options);
+    const Ranges known = RangesAccess::make(std::move(all).value());
+    options.ranges = &known;
+    return anybit::quantize(*model_, *recipe_, nullptr, options);
+  };
+  Model made = TRY(quantized()).model;
   if (!path.empty()) {
     auto saved = made.save(path);
     if (!saved.ok()) return std::move(saved).error().within(path);

@@ -29,6 +29,7 @@ class FolderLock {
   }
   FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   ~FolderLock() {
+    // Not of a Result that holds an error. NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 

@@ -61,7 +61,7 @@ class DeviceSession {
   Result<void> set_plugin_folder(const std::string& folder);
   void set_generated_path(std::string path) { generated_path_ = std::move(path); }
   Result<void> codegen(const std::string& generator, anybit_preference preference);
-  Result<void> set_backends(const std::string& names);
+  Result<void> set_backends(const std::string& text);
   const char* generated_path() const { return generated_ ? generated_->path().c_str() : nullptr; }
 
   // device_auto.cpp; `generator` is empty if no code is wanted.

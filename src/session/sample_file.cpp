@@ -68,7 +68,7 @@ Result<void> SampleFile::add(const Port& port, Array array) {
 
 Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<Port>& inputs,
                                     const SampleOptions& options) {
-  const auto opened = [&]() -> Result<SampleFile> {
+  auto opened = [&]() -> Result<SampleFile> {
     SampleFile file;
     file.path_ = path;
     const std::string ending = fs::path(path).extension().string();

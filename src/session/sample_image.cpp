@@ -98,8 +98,8 @@ std::vector<Tent> tents(std::int64_t from, std::int64_t to) {
   std::vector<Tent> result;
   for (std::int64_t i = 0; i < to; ++i) {
     const double center = (static_cast<double>(i) + 0.5) * scale;
-    const auto begin = std::max<std::int64_t>(0, static_cast<std::int64_t>(center - reach + 0.5));
-    const auto end = std::min(from, static_cast<std::int64_t>(center + reach + 0.5));
+    const auto begin = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(center - reach + 0.5)));
+    const auto end = std::min(from, static_cast<std::int64_t>(std::floor(center + reach + 0.5)));
     Tent tent{begin, {}};
     double sum = 0;
     for (std::int64_t k = begin; k < end; ++k) {
@@ -203,8 +203,9 @@ Result<Value> read_image(const std::string& path, const Port& port, const Sample
   const Form form = TRY(form_of(port, options));
   Picture picture = TRY(decode(path, form.channels));
   if (picture.height < 1 || picture.width < 1) return error_at(Code::malformed, path, "the picture is empty");
-  picture = resized(std::move(picture), form.height > 0 ? form.height : picture.height,
-                    form.width > 0 ? form.width : picture.width);
+  const std::int64_t height = form.height > 0 ? form.height : picture.height;
+  const std::int64_t width = form.width > 0 ? form.width : picture.width;
+  picture = resized(std::move(picture), height, width);
   std::vector<std::int64_t> dims(form.rank, 1);
   dims[form.channel_axis] = picture.channels;
   dims[form.height_axis] = picture.height;

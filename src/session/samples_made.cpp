@@ -34,7 +34,7 @@ Result<void> check_complete(const std::vector<Port>& inputs, const std::map<std:
 class Batch {
  public:
   // `whole`: an input whose batch is open takes the array as one sample.
-  static Result<Batch> make(const std::vector<Port>& inputs, std::map<std::string, Value> values,
+  static Result<Batch> make(const std::vector<Port>& inputs, std::map<std::string, Value>&& values,
                             bool whole) {
     TRY(check_complete(inputs, values));
     Batch batch;
