@@ -74,8 +74,9 @@ Result<void> DeviceSession::quantize() {
   const auto quantized = [&]() -> Result<Quantization> {
     if (!all.ok()) return quantized_without(*model_, *recipe_, all.error(), options);
     const Ranges known = RangesAccess::make(std::move(all).value());
-    options.ranges = &known;
-    return anybit::quantize(*model_, *recipe_, nullptr, options);
+    QuantizeOptions with = options;
+    with.ranges = &known;
+    return anybit::quantize(*model_, *recipe_, nullptr, with);
   };
   Model made = TRY(quantized()).model;
   if (!path.empty()) {
