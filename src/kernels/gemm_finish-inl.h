@@ -14,7 +14,10 @@ namespace HWY_NAMESPACE {
 
 using VF = hn::Vec<DF>;
 
-// A tile of C from its sums, which lie in rows of 16: scaled, added to, clamped.
+// Tiles have as many rows as registers allow; kernels for a few rows have theirs.
+inline constexpr int kMostRows = kTileRows > 4 ? kTileRows : 4;
+
+// At most kMostRows of C from their sums, which lie in rows of 16: scaled, added to, clamped.
 HWY_INLINE void FinishTile(const FloatProduct& product, const float* sums, std::int64_t row, int rows,
                            std::int64_t panel) {
   const DF d;
@@ -22,7 +25,7 @@ HWY_INLINE void FinishTile(const FloatProduct& product, const float* sums, std::
   const std::int64_t column = panel * kPanel, columns = std::min(kPanel, product.n - column);
   const VF alpha = hn::Set(d, e.alpha), beta = hn::Set(d, e.beta);
   const VF low = hn::Set(d, e.low), high = hn::Set(d, e.high);
-  HWY_ALIGN float tail[kTileRows * kPanel];
+  HWY_ALIGN float tail[kMostRows * kPanel];
   float* to = product.c + row * product.c_stride + column;
   float* at = columns == kPanel ? to : tail;
   const std::int64_t stride = columns == kPanel ? product.c_stride : kPanel;

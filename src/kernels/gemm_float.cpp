@@ -162,6 +162,7 @@ class FloatMath {
 // A few rows by a packed matrix, which is read once, in order: memory is what takes time.
 template <int Rows, int Panels>
 void FewRows(const FloatProduct& product, ThreadPool& pool) {
+  static_assert(Rows <= kMostRows);
   struct Job {
     const FloatProduct& product;
     std::int64_t panels;

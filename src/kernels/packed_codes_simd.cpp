@@ -206,6 +206,7 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
 template <class Codes, Scale kScale, int Rows, int Panels>
 void FewRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
              ThreadPool& pool) {
+  static_assert(Rows <= kMostRows);
   struct Job {
     const CodeView& view;
     const FloatProduct& product;
