@@ -12,6 +12,8 @@ import pytest
 from packaged import ROOT
 
 PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 import sys
 import numpy as np
 import anybit
