@@ -82,13 +82,12 @@ def _readings(reader: Any) -> Iterator[Any]:
 
 
 def _length(given: Any, limit: Optional[int]) -> Optional[int]:
+    """None if it cannot be told beforehand: only the bar of the progress asks, so whatever a length raises stops nothing."""
     try:
-        count: Optional[int] = len(given)
-    except (TypeError, NotImplementedError):  # no length, or one that a reader for ONNX Runtime inherits but cannot tell
-        count = None
-    if count is None or limit is None:
-        return count if limit is None else None
-    return min(count, limit)
+        count = len(given)
+    except Exception:  # generators have none, and what readers for ONNX Runtime inherit only raises
+        return None
+    return count if limit is None else min(count, limit)
 
 
 def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Sequence[float] = (),

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "kernels/gemm_blocks-inl.h"
+#include "kernels/store_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -249,16 +250,11 @@ class WholeFinish {
     if constexpr (sizeof(T) == 1) {
       const VI bias0 = hn::LoadU(d, bias), bias1 = hn::LoadU(d, bias + kLanes);
       const auto scale0 = hn::LoadU(df, scale), scale1 = hn::LoadU(df, scale + kLanes);
-      const hn::Rebind<T, DH> narrow;
-      // Two vectors become one of 16 bytes, whose second and third four are exchanged.
-      HWY_ALIGN static constexpr T kOrder[16] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15};
-      const auto order = hn::Load(narrow, kOrder);
       for (int r = 0; r < rows; ++r) {
         const std::int32_t* of_row = sums + r * kPanel;
         const VI one = Code(hn::Add(hn::Load(d, of_row), bias0), scale0);
         const VI two = Code(hn::Add(hn::Load(d, of_row + kLanes), bias1), scale1);
-        const auto bytes = hn::DemoteTo(narrow, hn::ReorderDemote2To(DH(), one, two));
-        hn::StoreU(hn::TableLookupBytes(bytes, order), narrow, to + r * stride);
+        StoreBytes(d, one, two, to + r * stride);
       }
       return;
     }

@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/quantize_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/store_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -64,21 +65,8 @@ class Rounding {
     StoreSome(hn::DemoteTo(DQ<Q>(), Code(whole)), DQ<Q>(), out, n);
   }
   HWY_INLINE void StoreFours(const VF (&whole)[4], Q* out) const {
-#if HWY_TARGET == HWY_AVX2
-    // Two vectors become one of 16 bytes, whose second and third four are exchanged.
-    const hn::Repartition<std::int16_t, DI> wide;
-    const hn::Rebind<Q, decltype(wide)> narrow;
-    HWY_ALIGN static constexpr Q kOrder[16] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15};
-    HWY_UNROLL(2)
-    for (int k = 0; k < 2; ++k) {
-      const auto both = hn::ReorderDemote2To(wide, Code(whole[2 * k]), Code(whole[2 * k + 1]));
-      const auto bytes = hn::TableLookupBytes(hn::DemoteTo(narrow, both), hn::Load(narrow, kOrder));
-      hn::StoreU(bytes, narrow, out + 16 * k);
-    }
-#else
-    const std::size_t lanes = hn::Lanes(DF());
-    for (std::size_t k = 0; k < 4; ++k) Store(whole[k], out + k * lanes, lanes);
-#endif
+    StoreBytes(DI(), Code(whole[0]), Code(whole[1]), out);
+    StoreBytes(DI(), Code(whole[2]), Code(whole[3]), out + 2 * hn::Lanes(DF()));
   }
   HWY_INLINE void operator()(VF x, Q* out, std::size_t n) const { Store(Whole(Clamp(x)), out, n); }
 

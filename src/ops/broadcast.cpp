@@ -10,8 +10,8 @@ namespace anybit::ops {
 namespace {
 
 constexpr std::int64_t kLanes = 8;       // of Layout::blocked8
-constexpr std::int64_t kShortRow = 512;  // bytes: rows below it are stretched into a tile of so many:
-constexpr std::int64_t kTile = 4096;
+constexpr std::int64_t kShortRow = 512;  // bytes; shorter rows are repeated to fill a tile
+constexpr std::int64_t kTile = 4096;     // bytes
 
 // The dims under which an array of a layout lies in memory row by row.
 Dims lying(const Dims& dims, Layout layout) {
