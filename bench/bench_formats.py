@@ -1,4 +1,4 @@
-"""How fast formats are, beside memcpy of the same bytes and beside ml_dtypes' astype, all in one run.
+"""How fast formats are, beside memcpy of the same bytes and beside ml_dtypes' astype, all in one run, in turns.
 
 Prints a table of GB/s of float32, and of the share of memcpy measured next to it in the same process; writes it into
 docs/formats.md with --write.
@@ -33,7 +33,7 @@ PEERS = {
     "float16": np.float16,
 }
 JOBS = ("quantize", "pack", "unpack")
-REPETITIONS = 5
+ROUNDS = 5
 # 40 % of memcpy; all others 20 %.
 FAST = ("int8", "uint8", "fp8_e4m3", "fp8_e5m2", "fp8_e4m3fnuz", "fp8_e5m2fnuz", "fp6_", "fp4_", "mxfp", "mxint8")
 
@@ -46,42 +46,52 @@ def names(every):
 
 
 def measure(name, seconds):
-    """Best rates in bytes/s: ('memcpy',) and (job, threads)."""
+    """Rates in bytes/s of float32: ('memcpy',) and (job, threads)."""
     command = [
         PROGRAM,
         f"--benchmark_filter=^(memcpy|{name}/.*)",
         f"--benchmark_min_time={seconds}",
-        f"--benchmark_repetitions={REPETITIONS}",
         "--benchmark_enable_random_interleaving=true",  # what else the machine does then hits all of them alike
         "--benchmark_format=json",
     ]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rates = {}
     for row in json.loads(out)["benchmarks"]:
-        if row.get("run_type") == "aggregate" or "bytes_per_second" not in row:
-            continue
         parts = row["name"].split("/")
-        key = ("memcpy",) if parts[0] == "memcpy" else (parts[1], int(parts[2]))
-        rates[key] = max(rates.get(key, 0), row["bytes_per_second"])
+        rates[("memcpy",) if parts[0] == "memcpy" else (parts[1], int(parts[2]))] = row["bytes_per_second"]
     return rates
 
 
-def best_time(function, rounds):
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
+def timed(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
 
 
 def measure_peer(dtype, values):
     """Float32 to the peer's type, and back, in bytes/s of float32."""
     coded = values.astype(dtype)
     return {
-        "pack": values.nbytes / best_time(lambda: values.astype(dtype), 4),
-        "unpack": values.nbytes / best_time(lambda: coded.astype(np.float32), 4),
+        "pack": values.nbytes / timed(lambda: values.astype(dtype)),
+        "unpack": values.nbytes / timed(lambda: coded.astype(np.float32)),
     }
+
+
+def best(rounds):
+    return {key: max(one[key] for one in rounds) for key in rounds[0]}
+
+
+def measure_both(name, seconds, values):
+    """The best rates of the format and of its peer, measured in turns."""
+    dtype = PEERS.get(name)
+    if dtype is not None:
+        values = values * np.float32(ml_dtypes.finfo(dtype).max)  # as the program does for formats without a scale
+    ours, peers = [], []
+    for _ in range(ROUNDS):
+        ours.append(measure(name, seconds))
+        if dtype is not None:
+            peers.append(measure_peer(dtype, values))
+    return best(ours), best(peers) if peers else None
 
 
 def table(rows):
@@ -115,19 +125,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every width of the integers")
     parser.add_argument("--only", help="names that contain this")
-    parser.add_argument("--seconds", type=float, default=0.05, help="for each repetition")
+    parser.add_argument("--seconds", type=float, default=0.05, help="for each measurement")
     parser.add_argument("--write", action="store_true", help="put the table into docs/formats.md")
     arguments = parser.parse_args()
-    values = np.random.default_rng(1).normal(0, 0.05, 1 << 24).astype(np.float32)
+    values = np.random.default_rng(1).normal(0, 0.2, 1 << 24).clip(-1, 1).astype(np.float32)
     rows = []
     for name in names(arguments.all):
         if arguments.only and arguments.only not in name:
             continue
-        rows.append((name, measure(name, arguments.seconds), measure_peer(PEERS[name], values) if name in PEERS else None))
+        rows.append((name, *measure_both(name, arguments.seconds, values)))
         print(table(rows[-1:]).splitlines()[-1], flush=True)
     memcpy = max(rates[("memcpy",)] for _, rates, _ in rows)
     text = (
-        f"64 MB of float32, GB/s of float32, best of {REPETITIONS}; one thread unless said. memcpy: up to {memcpy / 1e9:.1f} GB/s; "
+        f"64 MB of float32, GB/s of float32, best of {ROUNDS}; one thread unless said. memcpy: up to {memcpy / 1e9:.1f} GB/s; "
         "each share is of the memcpy measured in the same process.\n\n" + table(rows)
     )
     print("\n" + text + "\n")

@@ -3,6 +3,7 @@
 // the table.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -17,15 +18,27 @@ using namespace anybit;
 constexpr std::int64_t kRows = 4096, kColumns = 4096;  // 64 MB of float32
 constexpr std::size_t kCount = kRows * kColumns;
 
-const std::vector<float>& values() {
-  static const std::vector<float> all = [] {
+// Between -1 and 1, as weights are spread.
+std::vector<float>& values() {
+  static std::vector<float> all = [] {
+    constexpr std::size_t kDrawn = 1 << 20;
     std::vector<float> x(kCount);
     std::mt19937 random(1);
-    std::normal_distribution<float> normal(0, 0.05f);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = i < 1 << 20 ? normal(random) : x[i - (1 << 20)];
+    std::normal_distribution<float> normal(0, 0.2f);
+    for (std::size_t i = 0; i < kDrawn; ++i) x[i] = std::clamp(normal(random), -1.0f, 1.0f);
+    for (std::size_t i = kDrawn; i < x.size(); ++i) x[i] = x[i - kDrawn];
     return x;
   }();
   return all;
+}
+
+// A format without a scale gets values that fill its range: what it does with zeros alone is not of interest.
+void spread_values(const kernels::TensorCodec& codec) {
+  static float spread = 1;
+  const float wanted = codec.stride() == 0 ? static_cast<float>(codec.codec().range({}).high) : 1;
+  if (wanted == spread) return;
+  for (float& x : values()) x = x / spread * wanted;
+  spread = wanted;
 }
 
 std::vector<float>& output() {
@@ -62,6 +75,7 @@ Result<Prepared*> prepared(const std::string& name) {
   all.clear();
   auto codec = kernels::TensorCodec::make(name, {kRows, kColumns});
   if (!codec.ok()) return codec.error();
+  spread_values(*codec);
   ThreadPool pool;
   Prepared one{*codec, codec->choose(values(), pool), {}};
   one.packed.resize(static_cast<std::size_t>(codec->packed_bytes()));
