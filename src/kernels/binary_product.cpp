@@ -159,16 +159,12 @@ HWY_INLINE void CountBytes(const std::uint8_t* HWY_RESTRICT tables, const std::u
 }
 
 // Of a vector of columns: the sums of even ones and of odd ones, 16 bits each.
-struct Halves {
-  hn::Vec<DH> even, odd;
-};
-
-HWY_INLINE void AddTo(std::int32_t* HWY_RESTRICT sums, const Halves& halves) {
+HWY_INLINE void AddTo(std::int32_t* HWY_RESTRICT sums, hn::Vec<DH> even, hn::Vec<DH> odd) {
   const DH d;
   const DW dw;
   const hn::Half<DH> half;
   alignas(32) std::uint16_t ordered[kLanes];
-  hn::StoreInterleaved2(halves.even, halves.odd, d, ordered);
+  hn::StoreInterleaved2(even, odd, d, ordered);
   constexpr std::int64_t kWords = kLanes / 4;
   for (std::int64_t i = 0; i < kLanes; i += kWords) {
     const auto more = hn::PromoteTo(dw, hn::LoadU(half, ordered + i));
@@ -180,7 +176,7 @@ template <std::int64_t kRows>
 HWY_INLINE void CountPanel(const std::uint8_t* HWY_RESTRICT tables, const std::uint8_t* HWY_RESTRICT panel,
                            std::int64_t steps, std::int32_t* HWY_RESTRICT sums, std::int64_t stride) {
   const DH d;
-  Halves halves[kRows][kVectors];
+  hn::Vec<DH> evens[kRows][kVectors], odds[kRows][kVectors];
   for (std::int64_t step = 0; step < steps; step += kByteSteps) {
     hn::Vec<DB> bytes[kRows][kVectors];
     CountBytes<kRows>(tables + step * kRows * kStep, panel + step * kWide, std::min(kByteSteps, steps - step),
@@ -189,14 +185,15 @@ HWY_INLINE void CountPanel(const std::uint8_t* HWY_RESTRICT tables, const std::u
       for (std::int64_t v = 0; v < kVectors; ++v) {
         const auto pairs = hn::BitCast(d, bytes[r][v]);
         const auto even = hn::And(pairs, hn::Set(d, 255)), odd = hn::ShiftRight<8>(pairs);
-        Halves& to = halves[r][v];
-        to.even = step == 0 ? even : hn::Add(to.even, even);
-        to.odd = step == 0 ? odd : hn::Add(to.odd, odd);
+        evens[r][v] = step == 0 ? even : hn::Add(evens[r][v], even);
+        odds[r][v] = step == 0 ? odd : hn::Add(odds[r][v], odd);
       }
     }
   }
   for (std::int64_t r = 0; r < kRows; ++r) {
-    for (std::int64_t v = 0; v < kVectors; ++v) AddTo(sums + r * stride + v * kLanes, halves[r][v]);
+    for (std::int64_t v = 0; v < kVectors; ++v) {
+      AddTo(sums + r * stride + v * kLanes, evens[r][v], odds[r][v]);
+    }
   }
 }
 #endif
