@@ -158,7 +158,7 @@ check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests,
 fuzz:  ## Fuzz every entry point for FUZZ_SECONDS each (default 60)
 	@scripts/setup build fuzz python
 	@cmake --preset fuzz
-	@cmake --build --preset fuzz -j $(JOBS)
+	@cmake --build --preset fuzz -j $(JOBS) --target fuzzers
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 install:  ## Install below PREFIX (default /usr/local)

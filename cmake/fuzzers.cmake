@@ -1,9 +1,13 @@
-# One program fuzz_NAME for each fuzz/NAME.cpp.
-file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*.cpp)
+# One program fuzz_NAME for each fuzz/FOLDER/NAME.cpp; it links src/FOLDER and what that depends on.
+add_custom_target(fuzzers)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*/*.cpp)
 foreach(source IN LISTS sources)
   get_filename_component(name ${source} NAME_WE)
+  get_filename_component(folder ${source} DIRECTORY)
+  get_filename_component(folder ${folder} NAME)
   add_executable(fuzz_${name} ${source})
   target_compile_options(fuzz_${name} PRIVATE ${ANYBIT_WARNINGS})
-  target_link_libraries(fuzz_${name} PRIVATE anybit_internal)
+  target_link_libraries(fuzz_${name} PRIVATE anybit_with_${folder})
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers fuzz_${name})
 endforeach()

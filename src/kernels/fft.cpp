@@ -8,9 +8,6 @@
 namespace anybit::kernels {
 namespace {
 
-// Larger prime factors go to Bluestein: a butterfly takes the square of its radix.
-constexpr std::int64_t kLargestRadix = 13;
-
 Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
 Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
 Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
@@ -31,6 +28,8 @@ Complex root(std::int64_t k, std::int64_t n) {
   return {static_cast<double>(c), static_cast<double>(-s)};
 }
 
+// Empty where there is a larger prime among them. Those go to Bluestein: a butterfly takes the square of its
+// radix.
 std::vector<std::int64_t> factors_of(std::int64_t n) {
   std::vector<std::int64_t> factors;
   for (const std::int64_t radix : {4, 2, 3, 5, 7, 11, 13}) {

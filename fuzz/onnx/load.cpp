@@ -1,21 +1,10 @@
 // Bytes → model → bytes → model: whatever loads must save, load again, and save to the same bytes. What does
 // not load must be an error that says where.
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
+#include "../require.hpp"
 #include "onnx/load.hpp"
 #include "onnx/save.hpp"
-
-namespace {
-
-void require(bool holds, const char* what, const std::string& details) {
-  if (holds) return;
-  std::fprintf(stderr, "%s: %s\n", what, details.c_str());
-  std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace anybit;
@@ -25,10 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     return 0;
   }
   const auto bytes = onnx::serialize(*first);
-  require(bytes.ok(), "a loaded model must save", bytes.ok() ? "" : bytes.error().text());
+  require(bytes, "a loaded model must save");
   const auto second = onnx::parse(Bytes::own(*bytes));
-  require(second.ok(), "a saved model must load", second.ok() ? "" : second.error().text());
+  require(second, "a saved model must load");
   const auto again = onnx::serialize(*second);
-  require(again.ok() && *again == *bytes, "a second save must give the same bytes", {});
+  require(again.ok() && *again == *bytes, "a second save must give the same bytes");
   return 0;
 }

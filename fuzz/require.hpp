@@ -1,0 +1,19 @@
+// What must hold of any input: otherwise the fuzzer stops and keeps it.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "anybit/result.hpp"
+
+inline void require(bool holds, const char* what, const std::string& details = {}) {
+  if (holds) return;
+  std::fprintf(stderr, "%s: %s\n", what, details.c_str());
+  std::abort();
+}
+
+template <class T>
+void require(const anybit::Result<T>& result, const char* what) {
+  require(result.ok(), what, result.ok() ? "" : result.error().text());
+}
