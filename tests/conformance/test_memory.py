@@ -1,0 +1,42 @@
+"""Most of onnx's backend cases under valgrind: no operator reads or writes memory that is not its own, or decides on values
+that nobody wrote. AddressSanitizer, which sees the stack too, goes over all of them in `make check-all`: a build of its own
+would take `make test` another ten minutes.
+"""
+import os
+import pathlib
+import subprocess
+
+import backend
+import onnx
+
+PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
+# Values are made up. What is neither a number of a network nor a flag is a shape, an index or an axis, and those must fit.
+NUMBERS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16, onnx.TensorProto.DOUBLE,
+           onnx.TensorProto.INT8, onnx.TensorProto.UINT8, onnx.TensorProto.BOOL}
+# Numbers that must be within bounds: scales, ratios, thresholds.
+BOUNDED = {"Resize", "Upsample", "Dropout", "NonMaxSuppression", "OneHot"}
+FEWEST = 900  # a mistake in the choice would leave too few
+
+
+def takes_any_numbers(case):
+    model = onnx.load(pathlib.Path(case.model_dir) / "model.onnx", load_external_data=False)
+    operators = {node.op_type for node in model.graph.node}
+    return not operators & BOUNDED and all(one.type.tensor_type.elem_type in NUMBERS for one in model.graph.input)
+
+
+def test_no_case_uses_memory_that_is_not_its_own():
+    excused = backend.exceptions()
+    models = [str(pathlib.Path(case.model_dir) / "model.onnx") for name, case in sorted(backend.cases().items())
+              if name not in excused and takes_any_numbers(case)]
+    assert len(models) >= FEWEST
+    command = ["valgrind", "--quiet", "--error-exitcode=99", PROGRAM, "bench", "--seconds", "0", "--threads", "1", *models]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:6000]
+
+
+def test_a_mistake_would_be_seen(tmp_path):
+    """A program that reads behind its memory ends with valgrind's code."""
+    source, program = tmp_path / "bad.c", tmp_path / "bad"
+    source.write_text("#include <stdlib.h>\nint main(int n, char** v) { (void)v; char* p = malloc(8); return p[8 * n] == 77; }\n")
+    subprocess.run(["cc", "-O0", "-o", program, source], check=True)
+    assert subprocess.run(["valgrind", "--quiet", "--error-exitcode=99", program], capture_output=True).returncode == 99
