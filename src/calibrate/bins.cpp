@@ -1,5 +1,6 @@
 #include "calibrate/bins.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -53,10 +54,13 @@ std::uint64_t Bins::count(std::uint16_t key) const {
   return found ? (*found)[key % kPerPage] : 0;
 }
 
-std::uint64_t Bins::total() const {
+std::uint64_t Bins::count_between(std::size_t first, std::size_t end) const {
   std::uint64_t sum = 0;
-  for (const auto& one : pages_) {
-    for (std::size_t k = 0; one && k < kPerPage; ++k) sum += (*one)[k];
+  for (std::size_t at = first; at < end;) {
+    const std::size_t until = std::min(end, (at / kPerPage + 1) * kPerPage);
+    const Page* found = page(at / kPerPage);
+    for (std::size_t key = at; found && key < until; ++key) sum += (*found)[key % kPerPage];
+    at = until;
   }
   return sum;
 }

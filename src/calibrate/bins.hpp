@@ -26,7 +26,8 @@ class Bins {
   void add(std::uint16_t key, std::uint64_t count);
   void merge(const Bins& other);
   std::uint64_t count(std::uint16_t key) const;
-  std::uint64_t total() const;
+  std::uint64_t count_between(std::size_t first, std::size_t end) const;  // of keys from first up to end
+  std::uint64_t total() const { return count_between(0, kPages * kPerPage); }
   bool empty() const { return total() == 0; }
   // null if it has none.
   const Page* page(std::size_t index) const { return pages_.empty() ? nullptr : pages_[index].get(); }

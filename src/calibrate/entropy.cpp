@@ -31,8 +31,7 @@ class Side {
       : first_(top_of(fine)), largest_(largest) {
     const std::uint16_t last = largest > 0 ? top_of(largest) : 0;
     if (last < first_ || largest <= 0) return;
-    std::uint64_t below = 0;
-    for (std::uint16_t top = 0; top < first_; ++top) below += statistics.bins.count(top | sign);
+    const std::uint64_t below = statistics.bins.count_between(sign, sign | first_);
     sums_.resize(std::size_t{last} - first_ + 2U);
     sums_[0] = added({}, below, static_cast<double>(lower_edge(first_)));
     for (std::uint16_t top = first_; top <= last; ++top) {

@@ -55,8 +55,7 @@ class Planner {
           fmt::format("{}: no sample entered its graph {}; it is left in float", notes.place, notes.which));
       return plan;
     }
-    std::vector<Parameters> clusters;
-    for (const Cluster& cluster : notes.clusters) clusters.push_back(TRY(choose(cluster)));
+    const std::vector<Parameters> clusters = TRY(choose_all(notes.clusters));
     for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, clusters));
     TRY(add_constants(notes, clusters, plan));
     for (const CodedValueNote& one : notes.coded_values)
@@ -79,12 +78,35 @@ class Planner {
     return !seen || seen->samples > 0;
   }
 
-  Result<Parameters> choose(const Cluster& cluster) {
+  // What a cluster gets, and what the report says of it.
+  struct Chosen {
+    Parameters parameters;
     QuantizationReport::Tensor row;
+  };
+
+  // Side by side: an observer may try a hundred ranges for each.
+  Result<std::vector<Parameters>> choose_all(const std::vector<Cluster>& clusters) {
+    std::vector<std::optional<Result<Chosen>>> chosen(clusters.size());
+    pool_.run(std::ssize(clusters), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+        chosen[i].emplace(choose(clusters[i]));
+    });
+    std::vector<Parameters> parameters;
+    for (std::optional<Result<Chosen>>& one : chosen) {
+      Chosen made = TRY(*std::move(one));
+      parameters.push_back(std::move(made.parameters));
+      report_.tensors.push_back(std::move(made.row));
+    }
+    return parameters;
+  }
+
+  Result<Chosen> choose(const Cluster& cluster) const {
+    Chosen result;
+    QuantizationReport::Tensor& row = result.row;
+    Parameters& parameters = result.parameters;
     row.name = cluster.values.front();
     row.spec = to_string(cluster.spec);
     row.values = cluster.values;
-    Parameters parameters;
     if (cluster.fixed) {
       parameters = from_fixed(*cluster.fixed, cluster.spec);
       row.fixed = true;
@@ -115,8 +137,7 @@ class Planner {
       row.grid_low = row.scale * static_cast<float>(codes.low - row.zero_point);
       row.grid_high = row.scale * static_cast<float>(codes.high - row.zero_point);
     }
-    report_.tensors.push_back(std::move(row));
-    return parameters;
+    return result;
   }
 
   Result<Statistics> merged(const Cluster& cluster) const {
