@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "base/error.hpp"
@@ -18,6 +18,14 @@ constexpr std::int64_t kKeep = 8 << 20;
 std::size_t rounded(std::size_t bytes) {
   const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 8);
   return (bytes + step - 1) / step * step;
+}
+
+// Not aligned_alloc: glibc asks there for room to align, so that a block just as large as a freed one does
+// not fit in its place, and a run that is not planned yet takes twice its memory.
+void* aligned_place(std::size_t bytes, void*& raw) {
+  std::size_t room = bytes + Block::kHead;
+  void* place = raw = ::operator new(room, std::nothrow);
+  return raw ? std::align(Block::kHead, bytes, place, room) : nullptr;
 }
 
 }  // namespace
@@ -74,9 +82,10 @@ Result<Block> Memory::take(std::int64_t bytes) {
     return beyond_limit(size);
   }
   if (!head) {
-    void* raw = std::aligned_alloc(64, capacity + Block::kHead);
-    if (!raw) return error_at(Code::out_of_memory, {}, fmt::format("no memory for {} bytes", capacity));
-    head = new (raw) Block::Head{.uses = 0, .capacity = capacity, .memory = nullptr};
+    void* raw = nullptr;
+    void* const place = aligned_place(capacity + Block::kHead, raw);
+    if (!place) return error_at(Code::out_of_memory, {}, fmt::format("no memory for {} bytes", capacity));
+    head = new (place) Block::Head{.uses = 0, .capacity = capacity, .raw = raw, .memory = nullptr};
   }
   head->uses.store(1, std::memory_order_relaxed);
   head->memory = shared_from_this();
@@ -101,8 +110,9 @@ void Memory::give_back(Block::Head* head) {
 }
 
 void Memory::release(Block::Head* head) {
+  void* const raw = head->raw;
   head->~Head();
-  std::free(head);
+  ::operator delete(raw);
 }
 
 void Memory::trim() {

@@ -43,6 +43,7 @@ class Block {
   struct Head {
     std::atomic<std::int64_t> uses;
     std::size_t capacity;
+    void* raw;                       // where what was taken begins
     std::shared_ptr<Memory> memory;  // lives as long as a block of it is in use
   };
   explicit Block(Head* head) : head_(head) {}

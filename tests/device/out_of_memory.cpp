@@ -61,11 +61,6 @@ void operator delete(void* memory) noexcept { given_back(memory); }
 void operator delete(void* memory, std::size_t) noexcept { given_back(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { given_back(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { given_back(memory); }
-extern "C" void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
-  void* const memory = taken(size, alignment);
-  if (memory) --live;  // free() is not ours
-  return memory;
-}
 
 namespace {
 

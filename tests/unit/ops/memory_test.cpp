@@ -1,0 +1,45 @@
+// Memory: what is taken, kept and given back.
+#include "ops/memory.hpp"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <memory>
+
+namespace anybit::ops {
+namespace {
+
+constexpr std::int64_t kLarge = 9 << 20;  // more than is kept: it goes back to the system's allocator at once
+
+TEST(Memory, BlocksAreAligned) {
+  const auto memory = Memory::make(0);
+  for (std::int64_t bytes = 1; bytes < 5000; bytes = bytes * 3 + 1) {
+    const Block block = *memory->take(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % 64, 0) << bytes;
+    EXPECT_GE(block.capacity(), static_cast<std::size_t>(bytes));
+  }
+}
+
+// Of glibc's own allocator: sanitizers keep what was freed apart.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Memory, ABlockTakesThePlaceOfOneThatWasFreed) {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // from the heap
+  const auto memory = Memory::make(0);
+  Block before = *memory->take(kLarge), block = *memory->take(kLarge), behind = *memory->take(kLarge);
+  const std::byte* place = block.data();
+  block = {};
+  block = *memory->take(kLarge);
+  EXPECT_EQ(block.data(), place);
+}
+#endif
+
+TEST(Memory, LimitsAreKept) {
+  const auto memory = Memory::make(kLarge);
+  const Block one = *memory->take(kLarge / 2);
+  const auto refused = memory->take(kLarge);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::limit_exceeded);
+}
+
+}  // namespace
+}  // namespace anybit::ops
