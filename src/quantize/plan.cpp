@@ -18,6 +18,23 @@ using lower::Parameters;
 
 bool needs_statistics(const Cluster& cluster) { return !cluster.fixed && !cluster.spec.dynamic; }
 
+// As if the recipe had excluded all of it.
+void leave(GraphNotes& notes) {
+  for (NodeNote& node : notes.nodes) {
+    node.outcome = Outcome::left;
+    node.reason = "no sample entered its graph";
+  }
+  notes.clusters.clear();
+  notes.values.clear();
+  notes.constants.clear();
+  notes.biases.clear();
+  notes.dynamic.clear();
+  notes.coded_values.clear();
+  notes.coded_constants.clear();
+  notes.half.clear();
+  for (GraphNotes& inner : notes.inner) leave(inner);
+}
+
 void gather_names(const GraphNotes& notes, std::map<std::string, bool>& names) {
   for (const Cluster& cluster : notes.clusters) {
     if (!needs_statistics(cluster)) continue;
@@ -36,10 +53,23 @@ std::int64_t bytes_of(const Parameters& parameters) {
   return count * 4 + (std::ssize(parameters.zero_points) * bits + 7) / 8;
 }
 
+using Seen = std::map<std::string, const Statistics*>;
+
+// Of a branch that no sample took, nothing is known: its nodes stay as they are.
+void leave_unentered(GraphNotes& notes, const Seen& seen, QuantizationReport& report) {
+  const auto sign = seen.find(notes.sign);
+  if (sign == seen.end() || sign->second->samples > 0) {
+    for (GraphNotes& inner : notes.inner) leave_unentered(inner, seen, report);
+    return;
+  }
+  report.remarks.push_back(
+      fmt::format("{}: no sample entered its graph {}; it is left in float", notes.place, notes.which));
+  leave(notes);
+}
+
 class Planner {
  public:
-  Planner(const std::map<std::string, const Statistics*>& statistics, ThreadPool& pool,
-          QuantizationReport& report, const Settings& settings)
+  Planner(const Seen& statistics, ThreadPool& pool, QuantizationReport& report, const Settings& settings)
       : statistics_(statistics),
         pool_(pool),
         report_(report),
@@ -50,11 +80,6 @@ class Planner {
     lower::GraphPlan plan;
     plan.node = notes.node;
     plan.which = notes.which;
-    if (!entered(notes)) {
-      report_.remarks.push_back(
-          fmt::format("{}: no sample entered its graph {}; it is left in float", notes.place, notes.which));
-      return plan;
-    }
     const std::vector<Parameters> clusters = TRY(choose_all(notes.clusters));
     for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, clusters));
     TRY(add_constants(notes, clusters, plan));
@@ -70,12 +95,6 @@ class Planner {
   const Statistics* find(const std::string& name) const {
     const auto found = statistics_.find(name);
     return found == statistics_.end() ? nullptr : found->second;
-  }
-
-  // Of a branch that no sample took, nothing is known.
-  bool entered(const GraphNotes& notes) const {
-    const Statistics* seen = notes.sign.empty() ? nullptr : find(notes.sign);
-    return !seen || seen->samples > 0;
   }
 
   // What a cluster gets, and what the report says of it.
@@ -291,7 +310,7 @@ class Planner {
   static constexpr double kLargest =
       2147483000;  // a little below 2^31, for the float that the scale is rounded to
 
-  const std::map<std::string, const Statistics*>& statistics_;
+  const Seen& statistics_;
   ThreadPool& pool_;
   QuantizationReport& report_;
   const bool histograms_, only_standard_;
@@ -307,11 +326,12 @@ std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins)
   return list;
 }
 
-Result<lower::GraphPlan> make_plan(const Annotation& annotation, const std::vector<Statistics>& statistics,
+Result<lower::GraphPlan> make_plan(Annotation& annotation, const std::vector<Statistics>& statistics,
                                    ThreadPool& pool, QuantizationReport& report, const Settings& settings) {
-  std::map<std::string, const Statistics*> by_name;
+  Seen by_name;
   const std::vector<calibrate::Watched> names = watched(annotation);
   for (std::size_t i = 0; i < names.size(); ++i) by_name[names[i].name] = &statistics[i];
+  leave_unentered(annotation.graph, by_name, report);
   return Planner(by_name, pool, report, settings).plan(annotation.graph);
 }
 

@@ -12,8 +12,8 @@ namespace anybit::quantizing {
 std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins = false);
 
 // `statistics` in the order of watched(). The report gets tensors, weights and remarks; histograms if the
-// settings ask for them.
-Result<lower::GraphPlan> make_plan(const Annotation& annotation,
+// settings ask for them. Notes of a graph that no sample entered are taken back.
+Result<lower::GraphPlan> make_plan(Annotation& annotation,
                                    const std::vector<calibrate::Statistics>& statistics, ThreadPool& pool,
                                    QuantizationReport& report, const Settings& settings);
 

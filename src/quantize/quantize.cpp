@@ -145,6 +145,23 @@ bool anything(const GraphNotes& notes) {
          std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
 }
 
+// Why the first few nodes are left in float, for a message.
+std::string reasons(const GraphNotes& notes) {
+  constexpr std::size_t kShown = 3;
+  std::string text;
+  std::size_t left = 0;
+  const std::function<void(const GraphNotes&)> add = [&](const GraphNotes& one) {
+    for (const NodeNote& node : one.nodes) {
+      if (node.reason.empty() || left++ >= kShown) continue;
+      text += fmt::format("{}'{}' ({}): {}", text.empty() ? "" : "; ", node.name, node.op, node.reason);
+    }
+    for (const GraphNotes& inner : one.inner) add(inner);
+  };
+  add(notes);
+  if (left > kShown) text += fmt::format("; and {} more", left - kShown);
+  return text;
+}
+
 const Graph& inner_graph(const Graph& graph, const GraphNotes& notes) {
   const Graph* found = &graph;
   std::size_t at = 0;
@@ -190,12 +207,15 @@ class Quantizer {
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     report_.remarks.insert(report_.remarks.end(), annotation.remarks.begin(), annotation.remarks.end());
-    report_nodes(annotation.graph, *model_->graph, report_);
-    if (!anything(annotation.graph)) return nothing();
+    if (!anything(annotation.graph)) {
+      return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
+                      reasons(annotation.graph));
+    }
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     report_.calibrate_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
+    report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
     TRY(write(result, plan));
     if (!plan.coded_values.empty() && plan.coded_values.front().use.format != "binary")
@@ -238,11 +258,6 @@ class Quantizer {
     *model_ = std::move(raised.model);
     report_.opset_after = needed;
     return quantizing::annotate(*model_, recipe_, settings_.target);
-  }
-
-  Error nothing() const {
-    return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
-                    "`-v` tells for each node why it is left in float");
   }
 
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {

@@ -103,6 +103,11 @@ def test_a_model_with_nothing_to_quantize(tool, tmp_path):
     assert "nothing to quantize" in quantize(tool, tmp_path, "--calib", tmp_path / "calib")
 
 
+def test_nothing_to_quantize_says_why(tool, folder):
+    said = quantize(tool, folder, "--calib", folder / "calib", "--exclude", "*")
+    assert "nothing to quantize" in said and "(Conv): the recipe leaves it in float" in said
+
+
 def test_weights_that_are_not_numbers_are_named(tool, folder):
     model = net()
     bad = onnx.numpy_helper.to_array(model.graph.initializer[0]).copy()

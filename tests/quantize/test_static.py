@@ -180,6 +180,9 @@ def test_a_branch_that_no_sample_entered_stays_in_float_and_is_named(tool, tmp_p
         np.save(folder / f"{i}.npy", np.abs(rng.standard_normal((2, 8))).astype(np.float32))
     report = report_of(quantize(tool, tmp_path, "--json"))
     assert any("choice" in remark and "no sample entered" in remark for remark in report["remarks"])
+    told = {one["name"]: one for one in report["nodes"]}
+    assert told["product_a"]["outcome"] == "quantized" and told["product_b"]["outcome"] == "float"
+    assert "no sample" in told["product_b"]["reason"]
     model = onnx.load(tmp_path / "net.q.onnx")
     branches = {one.name: one.g for node in model.graph.node if node.op_type == "If" for one in node.attribute}
     assert "QuantizeLinear" in [node.op_type for node in branches["then_branch"].node]
