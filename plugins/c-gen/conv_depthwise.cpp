@@ -1,6 +1,6 @@
 // Integer convolution of single channels. The padded input is split by the window's strides, so that each tap
 // of the window reads numbers in a row; whole planes are one loop, the columns between its rows being
-// computed for nothing.
+// computed for nothing. Channels whose sums may leave 32 bits, for their bias, are summed in 64.
 #include "integer_conv.hpp"
 #include "numbers.hpp"
 #include "tiles.hpp"
@@ -65,9 +65,23 @@ void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
   node.line("const int32_t o = g % {} * {} + m;", conv.groups, conv.outputs);
   node.line("for (int32_t k = 0; k < {0}; ++k) weights[k] = (int16_t)({1}[o * {0} + k] - {2}[o]);",
             conv.taps(), weights, zeros);
-  node.line("{}({}, {}, weights, {}, {}, {}[o], {}[o], {}, {});", make_codes, parts, node.int32s(offsets),
-            offsets.size() / 2, run, node.int32s(conv.bias), node.floats(conv.factors),
-            code_arguments(conv.y_zero, y.info()), codes);
+  const std::string bias = node.int32s(conv.bias), factors = node.floats(conv.factors),
+                    places = node.int32s(offsets), range = code_arguments(conv.y_zero, y.info());
+  if (conv.wide) {
+    node.line("const int32_t room = {};", INT32_MAX - conv.largest_sum);
+    node.open("if ({0}[o] > room || {0}[o] < -room)", bias);
+    node.loop("i", run);
+    node.line("int64_t sum = {}[o];", bias);
+    node.line("for (int32_t k = 0; k < {}; ++k) sum += {}[i + {}[k]] * weights[k];", conv.taps(), parts,
+              places);
+    node.line("{}[i] = ({})to_code((float)sum * {}[o], {});", codes, y.c(), factors, range);
+    node.end();
+    node.close();
+    node.open("else");
+  }
+  node.line("{}({}, {}, weights, {}, {}, {}[o], {}[o], {}, {});", make_codes, parts, places,
+            offsets.size() / 2, run, bias, factors, range, codes);
+  if (conv.wide) node.close();
   node.loop("r", h.output);
   node.loop("c", v.output);
   node.line("{}[((g * {} + m) * {} + r) * {} + c] = {}[r * {} + c];", out, conv.outputs, h.output, v.output,

@@ -17,7 +17,8 @@ struct IntegerConv {
   // By output channel.
   std::vector<std::int32_t> w_zero = {}, bias = {};
   std::vector<float> factors = {};
-  bool wide = false;  // sums may be beyond 32 bits
+  bool wide = false;             // sums may be beyond 32 bits
+  std::int64_t largest_sum = 0;  // of any channel, without its bias
 
   std::int64_t taps() const { return space[0].kernel * space[1].kernel * space[2].kernel; }
   std::int64_t depth() const { return channels * taps(); }

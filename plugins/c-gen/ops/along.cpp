@@ -69,6 +69,50 @@ void emit_cumulative(Node& node) {
   rows.close(node);
 }
 
+// e^x of numbers up to zero: 2^n · e^r. Adding 1.5 · 2^23 rounds to a whole number and leaves it in the
+// lowest bits. Other than a library's, compilers make vectors of it.
+constexpr std::string_view kExpBelow = R"(INLINE float exp_below(float x) {
+  const float least = x < -87 ? -87 : x, shifted = least * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;
+  const float r = (least - n * 0.693359375f) + n * 2.12194440e-4f;
+  const float fit = (((0.00138145964f * r + 0.00836871709f) * r + 0.0416683881f) * r + 0.166665206f) * r + 0.499999934f;
+  union { float real; uint32_t bits; } power;
+  power.real = shifted;
+  power.bits = (power.bits << 23) + 0x3F800000u;
+  return x < -87 ? 0 : (fit * (r * r) + (r + 1)) * power.real;
+})";
+
+// Eight maxima and sums side by side, for the same reason.
+constexpr std::string_view kSoftmax = R"(ALONE static void softmax(float *y, int32_t n) {
+  float most[8], sums[8], largest, sum = 0;
+  int32_t j = 0;
+  for (int32_t i = 0; i < 8; ++i) most[i] = -INFINITY, sums[i] = 0;
+  for (; j + 8 <= n; j += 8)
+    for (int32_t i = 0; i < 8; ++i) most[i] = y[j + i] > most[i] ? y[j + i] : most[i];
+  for (; j < n; ++j) most[0] = y[j] > most[0] ? y[j] : most[0];
+  largest = most[0];
+  for (int32_t i = 1; i < 8; ++i) largest = most[i] > largest ? most[i] : largest;
+  for (j = 0; j < n; ++j) y[j] = exp_below(y[j] - largest);
+  for (j = 0; j + 8 <= n; j += 8)
+    for (int32_t i = 0; i < 8; ++i) sums[i] += y[j + i];
+  for (; j < n; ++j) sums[0] += y[j];
+  for (int32_t i = 0; i < 8; ++i) sum += sums[i];
+  sum = 1 / sum;
+  for (j = 0; j < n; ++j) y[j] *= sum;
+})";
+
+// Rows of float32 that lie together.
+void emit_row_softmax(Node& node, const Rows& rows) {
+  node.helper("exp_below", kExpBelow);
+  node.helper("softmax", kSoftmax);
+  const std::string x = node.x(0), y = node.y();
+  if (x != y) {
+    node.loop("i", rows.outer * rows.n);
+    node.line("{}[i] = {}[i];", y, x);
+    node.end();
+  }
+  node.line("for (int32_t o = 0; o < {0}; ++o) softmax({1} + o * {2}, {2});", rows.outer, y, rows.n);
+}
+
 // Before version 13 the tensor is a matrix, split before the axis.
 Rows softmax_rows(const Node& node) {
   const Value& in = node.in(0);
@@ -82,6 +126,10 @@ void emit_softmax(Node& node) {
   const Value& in = node.in(0);
   const Rows rows = softmax_rows(node);
   if (!is_real(in)) node.refuse("its input is {}", in.info().name);
+  constexpr std::int64_t kLong = 16;
+  if (node.op() == "Softmax" && in.type == Element::float32 && rows.inner == 1 && rows.n >= kLong &&
+      !node.small() && !node.quick())
+    return emit_row_softmax(node, rows);
   const std::string x = load(node, in, node.x(0), rows.at("j"));
   rows.open(node);
   node.line("{} most = -INFINITY, s = 0;", computed(in));

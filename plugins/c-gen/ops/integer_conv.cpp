@@ -29,8 +29,8 @@ std::vector<std::int32_t> whole_for_channels(const Node& node, std::size_t i, st
   return for_channels(node, std::move(numbers), count, what);
 }
 
-// Whether a sum may leave 32 bits: from the weights themselves if they are known.
-bool is_wide(const Node& node, const IntegerConv& conv) {
+// What sums may be: from the weights themselves if they are known.
+void measure_sums(const Node& node, IntegerConv& conv) {
   const Value &x = node.in(conv.x), &w = node.in(conv.w);
   const std::int64_t most_x = x.info().high - x.info().low;
   std::vector<std::int64_t> weights;
@@ -43,9 +43,9 @@ bool is_wide(const Node& node, const IntegerConv& conv) {
                  ? 255
                  : std::abs(weights[static_cast<std::size_t>(o * conv.depth() + k)] - conv.w_zero[c]);
     const std::int64_t bias = conv.quantized ? std::abs(std::int64_t{conv.bias[c]}) : 0;
-    if (sum * most_x + bias > INT32_MAX) return true;
+    conv.largest_sum = std::max(conv.largest_sum, sum * most_x);
+    conv.wide |= sum * most_x + bias > INT32_MAX;
   }
-  return false;
 }
 
 Window three_axes(Window space) {
@@ -77,11 +77,17 @@ IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_ze
     for (const float scale : for_channels(node, node.floats_in(4, "the weights' scales"), all, "scales"))
       conv.factors.push_back(static_cast<float>(x_scale * static_cast<double>(scale) / y_scale));
   }
-  conv.wide = is_wide(node, conv);
+  measure_sums(node, conv);
   return conv;
 }
 
 constexpr std::int64_t kMostTaps = 32;  // that are written out
+
+// Channels whose bias alone makes a sum wide are few, and done one by one.
+bool is_depthwise(const IntegerConv& conv) {
+  return conv.channels == 1 && conv.groups > 1 && conv.quantized && conv.taps() <= kMostTaps &&
+         conv.largest_sum <= INT32_MAX;
+}
 
 // One window over all of the input: a matrix product.
 bool is_product(const IntegerConv& conv) {
@@ -113,13 +119,11 @@ void emit_product(Node& node, const IntegerConv& conv) {
 
 void emit(Node& node, const IntegerConv& conv) {
   if (node.out().count() == 0) return;
-  const bool simple =
-      node.small() || node.quick() || conv.wide || !conv.flat() || !node.in(conv.w).constant();
-  if (simple) return emit_direct_conv(node, conv);
-  if (is_product(conv)) return emit_product(node, conv);
-  if (conv.channels == 1 && conv.groups > 1 && conv.quantized && conv.taps() <= kMostTaps)
-    return emit_depthwise_conv(node, conv);
-  emit_tiled_conv(node, conv);
+  if (node.small() || node.quick() || !conv.flat() || !node.in(conv.w).constant())
+    return emit_direct_conv(node, conv);
+  if (is_depthwise(conv)) return emit_depthwise_conv(node, conv);
+  if (conv.wide) return emit_direct_conv(node, conv);
+  is_product(conv) ? emit_product(node, conv) : emit_tiled_conv(node, conv);
 }
 
 void qlinear_conv(Node& node) { emit(node, read(node, 2, 3, 5, true)); }
