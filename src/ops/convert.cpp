@@ -64,9 +64,10 @@ std::uint8_t cleaned(ElementType type, std::uint8_t code) {
 
 template <class W>
 void read(ElementType type, const std::byte* in, W* out, std::int64_t n) {
-  if (const float* values = small_float_values(type)) {
-    const auto* codes = reinterpret_cast<const std::uint8_t*>(in);
-    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<W>(values[codes[i]]);
+  if (small_float_values(type)) {
+    const std::span codes(reinterpret_cast<const std::uint8_t*>(in), static_cast<std::size_t>(n));
+    // They are always read as float: wide_of() says so.
+    if constexpr (std::is_same_v<W, float>) decode_small_floats(type, codes, out);
   } else if (type == boolean) {
     widen(reinterpret_cast<const bool*>(in), out, n);
   } else if (small_bits(type)) {
@@ -95,8 +96,10 @@ T narrowed(W x) {
 template <class W>
 void write(ElementType type, const W* in, std::byte* out, std::int64_t n, const ConvertOptions& options) {
   if (small_float_values(type)) {
-    for (std::int64_t i = 0; i < n; ++i)
-      out[i] = static_cast<std::byte>(small_float_code(type, static_cast<float>(in[i]), options));
+    float reals[kRun];
+    std::transform(in, in + n, reals, [](W x) { return static_cast<float>(x); });
+    encode_small_floats(type, std::span(reals, static_cast<std::size_t>(n)),
+                        reinterpret_cast<std::uint8_t*>(out), options);
   } else if (type == boolean) {
     for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<bool*>(out)[i] = in[i] != W(0);
   } else if (small_bits(type)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "ops/number.hpp"
@@ -37,7 +38,9 @@ bool is_convertible(ElementType type);
 
 // The values of the 256 codes of an 8- or 4-bit float; null for other types.
 const float* small_float_values(ElementType type);
-// The code of the nearest value. The type must be an 8- or 4-bit float.
-std::uint8_t small_float_code(ElementType type, float x, const ConvertOptions& options);
+// The codes of the nearest values, a byte each, and back. The type must be an 8- or 4-bit float.
+void encode_small_floats(ElementType type, std::span<const float> values, std::uint8_t* codes,
+                         const ConvertOptions& options);
+void decode_small_floats(ElementType type, std::span<const std::uint8_t> codes, float* values);
 
 }  // namespace anybit::ops

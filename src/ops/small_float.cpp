@@ -1,7 +1,9 @@
 // ONNX's 8- and 4-bit floats, by the codecs of src/formats.
+#include <algorithm>
 #include <array>
 
 #include "formats/minifloat.hpp"
+#include "kernels/group_kernel.hpp"
 #include "ops/convert.hpp"
 
 namespace anybit::ops {
@@ -45,6 +47,31 @@ const float* table() {
   return values.data();
 }
 
+template <ElementType kType>
+const kernels::GroupKernel& kernel(bool saturate) {
+  const auto made = [](bool saturates) {
+    return kernels::kernel_for(std::make_shared<formats::MinifloatCodec>(*layout_of(kType), saturates),
+                               formats::Rounding::half_even);
+  };
+  static const auto saturating = made(true), other = made(false);
+  return saturate ? *saturating : *other;
+}
+
+const kernels::GroupKernel& kernel_of(ElementType type, bool saturate) {
+  switch (type) {
+    case float8e4m3fn:
+      return kernel<float8e4m3fn>(saturate);
+    case float8e4m3fnuz:
+      return kernel<float8e4m3fnuz>(saturate);
+    case float8e5m2:
+      return kernel<float8e5m2>(saturate);
+    case float8e5m2fnuz:
+      return kernel<float8e5m2fnuz>(saturate);
+    default:
+      return kernel<float4e2m1>(saturate);
+  }
+}
+
 // The exponent field alone, and one more if something is rounded up. Zero is the smallest power; infinity is
 // not a number.
 std::uint8_t e8m0_code(float x, const ConvertOptions& options) {
@@ -83,10 +110,23 @@ const float* small_float_values(ElementType type) {
   }
 }
 
-std::uint8_t small_float_code(ElementType type, float x, const ConvertOptions& options) {
-  if (type == float8e8m0) return e8m0_code(x, options);
+void encode_small_floats(ElementType type, std::span<const float> values, std::uint8_t* codes,
+                         const ConvertOptions& options) {
+  if (type == float8e8m0) {
+    std::ranges::transform(values, codes, [&](float x) { return e8m0_code(x, options); });
+    return;
+  }
   const bool saturate = options.saturate || type == float4e2m1;
-  return static_cast<std::uint8_t>(layout_of(type)->encode(x, saturate, formats::Rounding::half_even, 0));
+  kernel_of(type, saturate).encode({values.size(), 1, 0}, values.data(), nullptr, nullptr, codes);
+}
+
+void decode_small_floats(ElementType type, std::span<const std::uint8_t> codes, float* values) {
+  if (type == float8e8m0) {
+    const float* known = table<float8e8m0>();
+    std::ranges::transform(codes, values, [&](std::uint8_t code) { return known[code]; });
+    return;
+  }
+  kernel_of(type, true).decode({codes.size(), 1, 0}, codes.data(), nullptr, values);
 }
 
 }  // namespace anybit::ops
