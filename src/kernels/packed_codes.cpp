@@ -100,7 +100,8 @@ struct Place {
 Place place_in_group(CodeKind kind, std::int64_t row, std::int64_t column) {
   switch (kind) {
     case CodeKind::nibbles:
-      return {row % 4 * kPanel + column, row < 4 ? 0 : 4};
+      return {row / 4 * 32 + column / 4 % 2 * 16 + column / 8 * 8 + column % 4 * 2 + row % 2,
+              row % 4 < 2 ? 0 : 4};
     case CodeKind::e4m3:
     case CodeKind::e5m2:
       return {(row / 2 * kPanel + column) * 2 + row % 2, 0};
@@ -152,8 +153,11 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
   view_.block_groups = (from.block + kGroupRows - 1) / kGroupRows;
   view_.groups = (blocks - 1) * view_.block_groups + (last + kGroupRows - 1) / kGroupRows;
   const bool looked_up = kind == CodeKind::nibbles;
-  for (std::size_t i = 0; looked_up && i < stored.size(); ++i)
-    view_.table[i] = static_cast<std::int8_t>(stored[i]);
+  for (std::size_t i = 0; looked_up && i < stored.size(); ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int8_t>(stored[i])));
+    view_.lower[i] = static_cast<std::uint8_t>(bits >> 16);
+    view_.upper[i] = static_cast<std::uint8_t>(bits >> 24);
+  }
   codes_ = zeroed_bytes(panels * view_.groups * view_.group_bytes());
   factors_ = zeroed_bytes(panels * blocks * kPanel * 4);
   if (from.zeros) zeros_ = zeroed_bytes(panels * blocks * kPanel * 4);

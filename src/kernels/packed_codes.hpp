@@ -48,7 +48,7 @@ struct CodeView {
   CodeKind kind = CodeKind::nibbles;
   std::int64_t k = 0, n = 0, block = 0, blocks = 0;
   std::int64_t block_groups = 0, groups = 0;         // of a full block, of a column
-  std::int8_t table[16] = {};                        // nibbles: what each is
+  std::uint8_t lower[16] = {}, upper[16] = {};       // nibbles: the upper bytes of what each is in float32
   const std::uint8_t* codes = nullptr;               // [panel][group][128 codes]
   const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
 

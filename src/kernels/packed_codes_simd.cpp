@@ -1,7 +1,8 @@
-// Products with matrices of packed codes: eight rows of a vector's columns are decoded at a time.
+// Products with matrices of packed codes: groups of eight rows and sixteen columns are decoded at a time.
 #include "kernels/packed_codes.hpp"
 
 #include <cmath>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/packed_codes_simd.cpp"
@@ -20,9 +21,10 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Each kind of codes tells how a group becomes elements, [8 rows][16 columns]: Decode() gives where they are,
-// which may be the codes themselves, and Load() makes floats of them. A conversion that reads memory takes
-// half the time of one that reads a register, whose upper half it has to move first.
+// Each kind of codes tells how a group, [8 rows][16 columns], becomes floats: Decode() does what is better
+// done for all of it, and Rows() makes two rows of what that gave, which may be the codes themselves. A
+// conversion that reads memory takes half the time of one that reads a register, whose upper half it has to
+// move first.
 template <class T>
 class Integers {
  public:
@@ -32,43 +34,63 @@ class Integers {
   HWY_INLINE const T* Decode(const std::uint8_t* group, T*) const {
     return reinterpret_cast<const T*>(group);
   }
-  static HWY_INLINE VF Load(const T* from) {
-    return hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<T, DF>(), from)));
+  HWY_INLINE void Rows(const T* elements, int pair, VF (&to)[2][kVectors]) const {
+    HWY_UNROLL(4)
+    for (int i = 0; i < 2 * kVectors; ++i) {
+      const T* from = elements + 2 * pair * kPanel + i * kLanes;
+      to[i / kVectors][i % kVectors] =
+          hn::ConvertTo(DF(), hn::PromoteTo(DI(), hn::LoadU(hn::Rebind<T, DF>(), from)));
+    }
   }
 };
 
-// Two rows in each byte: the first four of a group, and the last.
-class Nibbles : public Integers<std::int8_t> {
+// Whole numbers of 8 bits are the upper halves of floats, whose two bytes are looked up: nothing is
+// converted. 32 bytes have two pairs of rows, in the lower nibbles and in the upper ones; how a pair lies in
+// them is such that interleaving the bytes that were looked up puts columns in order (place_in_group).
+class Nibbles {
  public:
+  using Element = std::uint8_t;
   static constexpr std::int64_t kBytes = 64;
-  explicit Nibbles(const CodeView& view) : Integers(view), table_(view.table) {}
+  explicit Nibbles(const CodeView& view) : lower_(view.lower), upper_(view.upper) {}
+  HWY_INLINE const Element* Decode(const std::uint8_t* group, Element*) const { return group; }
 #if HWY_TARGET == HWY_SCALAR
-  const std::int8_t* Decode(const std::uint8_t* group, std::int8_t* to) const {
-    for (std::int64_t i = 0; i < kBytes; ++i) {
-      to[i] = table_[group[i] & 15];
-      to[kBytes + i] = table_[group[i] >> 4];
+  void Rows(const Element* elements, int pair, VF (&to)[2][kVectors]) const {
+    for (int i = 0; i < 32; ++i) {
+      const int code = elements[pair / 2 * 32 + i] >> pair % 2 * 4 & 15;
+      const int half = i / 8, column = half % 2 * 8 + half / 2 * 4 + i % 8 / 2;
+      const auto bits = static_cast<std::uint32_t>(upper_[code] << 8 | lower_[code]) << 16;
+      to[i % 2][column] = hn::BitCast(DF(), hn::Set(hn::RebindToUnsigned<DF>(), bits));
     }
-    return to;
   }
 #else
-  HWY_INLINE const std::int8_t* Decode(const std::uint8_t* HWY_RESTRICT group,
-                                       std::int8_t* HWY_RESTRICT to) const {
-    const hn::CappedTag<std::int8_t, kBytes> d;
-    const hn::Repartition<std::uint16_t, decltype(d)> wide;
-    const auto table = hn::LoadDup128(d, table_), mask = hn::Set(d, 15);
-    HWY_UNROLL(4)
-    for (std::size_t i = 0; i < kBytes; i += hn::MaxLanes(d)) {
-      const auto codes = hn::LoadU(d, reinterpret_cast<const std::int8_t*>(group) + i);
-      const auto upper = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(wide, codes)));
-      hn::Store(hn::TableLookupBytes(table, hn::And(codes, mask)), d, to + i);
-      hn::Store(hn::TableLookupBytes(table, hn::And(upper, mask)), d, to + kBytes + i);
+  HWY_INLINE void Rows(const Element* elements, int pair, VF (&to)[2][kVectors]) const {
+    const hn::Repartition<std::uint8_t, DF> d;
+    const hn::Repartition<std::uint16_t, DF> wide;
+    constexpr int kParts = 32 / static_cast<int>(hn::MaxLanes(d));
+    static_assert(2 * kParts == kVectors, "interleaving is within 16 bytes");
+    HWY_UNROLL(2)
+    for (int i = 0; i < kParts; ++i) {
+      auto codes = hn::LoadU(d, elements + pair / 2 * 32 + i * 32 / kParts);
+      if (pair % 2 != 0) codes = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(wide, codes)));
+      codes = hn::And(codes, hn::Set(d, 15));
+      const auto lower = hn::TableLookupBytes(hn::LoadDup128(d, lower_), codes);
+      const auto upper = hn::TableLookupBytes(hn::LoadDup128(d, upper_), codes);
+      Spread(hn::InterleaveLower(d, lower, upper), to[0][i], to[1][i]);
+      Spread(hn::InterleaveUpper(d, lower, upper), to[0][i + kParts], to[1][i + kParts]);
     }
-    return to;
   }
 #endif
 
  private:
-  const std::int8_t* table_;
+  // The floats whose upper halves are the lower and the upper halves of these.
+  template <class V>
+  static HWY_INLINE void Spread(V halves, VF& first, VF& second) {
+    const hn::RebindToUnsigned<DF> d;
+    const auto both = hn::BitCast(d, halves);
+    first = hn::BitCast(DF(), hn::ShiftLeft<16>(both));
+    second = hn::BitCast(DF(), hn::And(both, hn::Set(d, 0xFFFF0000)));
+  }
+  const std::uint8_t *lower_, *upper_;
 };
 
 // A float8 is a float16 whose lower bits are zero; e4m3 has one bit of the exponent less, and 256 times the
@@ -94,8 +116,12 @@ class Minifloats {
     }
     return to;
   }
-  static HWY_INLINE VF Load(const Element* from) {
-    return hn::PromoteTo(DF(), hn::LoadU(hn::Rebind<Element, DF>(), from));
+  HWY_INLINE void Rows(const Element* elements, int pair, VF (&to)[2][kVectors]) const {
+    HWY_UNROLL(4)
+    for (int i = 0; i < 2 * kVectors; ++i) {
+      const Element* from = elements + 2 * pair * kPanel + i * kLanes;
+      to[i / kVectors][i % kVectors] = hn::PromoteTo(DF(), hn::LoadU(hn::Rebind<Element, DF>(), from));
+    }
   }
 
  private:
@@ -168,22 +194,25 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
         elements[p] = codes.Decode(group, buffer[p]);
         ANYBIT_FORGET(elements[p]);
       }
-      HWY_UNROLL(8)
-      for (int t = 0; t < kGroupRows; ++t) {
-        VF left[Rows];
-        HWY_UNROLL(4)
-        for (int r = 0; r < Rows; ++r) left[r] = hn::Set(d, x[r * stride + t]);
+      HWY_UNROLL(4)
+      for (int pair = 0; pair < kGroupRows / 2; ++pair) {
         HWY_UNROLL(4)
         for (int p = 0; p < Panels; ++p) {
-          HWY_UNROLL(4)
-          for (int v = 0; v < kVectors; ++v) {
-            VF w = Codes::Load(elements[p] + t * kPanel + v * kLanes);
-            if (kScale == Scale::zero) w = hn::Sub(w, zero[p][v]);
-            if (kScale != Scale::unit) w = hn::Mul(w, factor[p][v]);
+          VF weights[2][kVectors];
+          codes.Rows(elements[p], pair, weights);
+          HWY_UNROLL(2)
+          for (int t = 0; t < 2; ++t) {
             HWY_UNROLL(4)
-            for (int r = 0; r < Rows; ++r) {
-              sum[p][r][v] = hn::MulAdd(left[r], w, sum[p][r][v]);
-              ANYBIT_PIN(sum[p][r][v]);
+            for (int v = 0; v < kVectors; ++v) {
+              VF w = weights[t][v];
+              if (kScale == Scale::zero) w = hn::Sub(w, zero[p][v]);
+              if (kScale != Scale::unit) w = hn::Mul(w, factor[p][v]);
+              HWY_UNROLL(4)
+              for (int r = 0; r < Rows; ++r) {
+                const VF left = hn::Set(d, x[r * stride + 2 * pair + t]);
+                sum[p][r][v] = hn::MulAdd(left, w, sum[p][r][v]);
+                ANYBIT_PIN(sum[p][r][v]);
+              }
             }
           }
         }
@@ -235,8 +264,8 @@ void FewRows(const CodeView& view, const FloatProduct& product, const float* a, 
 template <class Codes, Scale kScale>
 void ByRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
             ThreadPool& pool) {
-  // As many panels as leave their factors in registers: sums of one row wait for each other.
-  constexpr int kPanels = kScale == Scale::unit ? 4 : kScale == Scale::factor ? 3 : 2;
+  // As many panels as registers have room for, since the sums of one row wait for each other.
+  constexpr int kPanels = kScale != Scale::unit ? 2 : std::is_same_v<Codes, Nibbles> ? 3 : 4;
   if (product.m == 1) return FewRows<Codes, kScale, 1, kPanels>(view, product, a, stride, pool);
   if (product.m == 2) return FewRows<Codes, kScale, 2, 1>(view, product, a, stride, pool);
   return FewRows<Codes, kScale, 3, 1>(view, product, a, stride, pool);
@@ -252,13 +281,18 @@ void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, s
   HWY_ALIGN typename Codes::Element buffer[kGroupRows * kPanel];
   const auto* elements = codes.Decode(view.codes + (panel * view.groups + group) * Codes::kBytes, buffer);
   HWY_UNROLL(4)
-  for (int v = 0; v < kVectors; ++v) {
-    const VF factor = hn::LoadU(d, view.factors + scale + v * kLanes);
-    HWY_UNROLL(8)
-    for (int t = 0; t < kGroupRows; ++t) {
-      VF w = Codes::Load(elements + t * kPanel + v * kLanes);
-      if (kScale == Scale::zero) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
-      hn::StoreU(hn::Mul(w, factor), d, to + t * kPanel + v * kLanes);
+  for (int pair = 0; pair < kGroupRows / 2; ++pair) {
+    VF weights[2][kVectors];
+    codes.Rows(elements, pair, weights);
+    HWY_UNROLL(4)
+    for (int v = 0; v < kVectors; ++v) {
+      const VF factor = hn::LoadU(d, view.factors + scale + v * kLanes);
+      HWY_UNROLL(2)
+      for (int t = 0; t < 2; ++t) {
+        VF w = weights[t][v];
+        if (kScale == Scale::zero) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
+        hn::StoreU(hn::Mul(w, factor), d, to + (2 * pair + t) * kPanel + v * kLanes);
+      }
     }
   }
 }
