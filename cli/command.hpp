@@ -15,6 +15,7 @@ struct Command {
   std::string summary;  // one line, for the list of commands
   // Adds the command's options and returns what runs it; the options live inside the returned function.
   std::function<std::function<Result<void>()>(CLI::App& app)> set_up;
+  bool tells_all = false;  // it looks at the options of the other commands
 };
 
 struct NamedCommand {

@@ -162,7 +162,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command completion_command() {
-  return {"Print a script by which a shell completes commands and options", set_up};
+  return {"Print a script by which a shell completes commands and options", set_up, true};
 }
 
 }  // namespace anybit::cli

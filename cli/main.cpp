@@ -2,10 +2,12 @@
 // the work failed, 2 the call was wrong.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "anybit/version.hpp"
 #include "command.hpp"
@@ -89,6 +91,12 @@ int help(const CLI::App& app, const std::string& topic) {
   return kFine;
 }
 
+// Whether the call `anybit FIRST …` needs the options of a command: adding those of all takes milliseconds.
+bool is_needed(const NamedCommand& command, std::string_view first, std::span<const NamedCommand> all) {
+  const auto called = std::ranges::find(all, first, &NamedCommand::name);
+  return called == all.end() || called->command.tells_all || called->name == command.name;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Quantizes neural networks: an ONNX model in, a smaller and faster one out, in any number format.",
@@ -99,9 +107,11 @@ int run(int argc, char** argv) {
   app.allow_extras();
   app.footer("'anybit help COMMAND' tells about one command.");
   std::vector<std::pair<CLI::App*, std::function<Result<void>()>>> actions;
-  for (const NamedCommand& one : commands()) {
+  const std::vector<NamedCommand> all = commands();
+  for (const NamedCommand& one : all) {
     CLI::App* sub = app.add_subcommand(one.name, one.command.summary);
     sub->allow_extras(false);
+    if (!is_needed(one, argc > 1 ? argv[1] : "", all)) continue;
     actions.emplace_back(sub, one.command.set_up(*sub));
   }
   app.add_subcommand("help", "Tell about one command");

@@ -67,6 +67,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command man_command() { return {"Print the manual page", set_up}; }
+Command man_command() { return {"Print the manual page", set_up, true}; }
 
 }  // namespace anybit::cli
