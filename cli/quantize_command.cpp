@@ -259,10 +259,11 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
-                 "Only these operators: MatMul (Gemm, too), Conv, …")
+                 "Only these operators, with commas between them: MatMul (Gemm, too), Conv, …")
       ->allow_extra_args(false);
   app.add_option("--exclude", options->exclude,
-                 "Leave these operators or nodes (by name, * and ? as in a shell) in float")
+                 "Leave these in float: operators, or nodes by name (* and ? as in a shell), with commas "
+                 "between them")
       ->allow_extra_args(false);
   app.add_option(
       "--emit", options->quantize.emit,
