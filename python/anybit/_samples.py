@@ -92,7 +92,7 @@ def _length(given: Any, limit: Optional[int]) -> Optional[int]:
 
 def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Sequence[float] = (),
                 std: Sequence[float] = (), size: Sequence[int] = (), layout: str = "") -> tuple[Any, Optional[int]]:
-    """The module's source of samples, and how many there are if that can be told beforehand."""
+    """The module's source of samples, and how many a stream has if that can be told beforehand."""
     total: Optional[int] = None
     source: Any
     if given is None:

@@ -19,18 +19,24 @@ Error cancelled() { return {Code::cancelled, "stopped by the caller", {}, {}}; }
 
 Work::Work(Source source, nb::object progress) : source_(std::move(source)), progress_(std::move(progress)) {}
 
+// Arrays and files know how many samples they hold, which what shows the progress does not.
+Samples Work::told(Samples samples) {
+  const auto count = samples.count();
+  if (count && !progress_.is_none()) progress_.attr("total") = *count;
+  return take(samples.until([this] { return stopped_.load(); }));
+}
+
 std::optional<Samples> Work::samples(std::vector<Port> inputs) {
   const nb::object& from = source_.from;
   if (from.is_none()) return std::nullopt;
-  const auto stop = [this] { return stopped_.load(); };
   if (nb::isinstance<nb::dict>(from)) {
     std::map<std::string, Array> arrays;
     for (auto& [name, value] : to_values(nb::borrow<nb::dict>(from))) arrays.emplace(name, value.tensor);
-    return take(take(samples_in(inputs, arrays, source_.options.limit)).until(stop));
+    return told(take(samples_in(inputs, arrays, source_.options.limit)));
   }
   if (nb::isinstance<nb::list>(from)) {
     const auto paths = nb::cast<std::vector<std::string>>(from);
-    return take(take(open_samples(inputs, paths, source_.options)).until(stop));
+    return told(take(open_samples(inputs, paths, source_.options)));
   }
   return take(Samples::from([this] { return next(); }, std::move(inputs)));
 }

@@ -25,7 +25,7 @@ struct Source {
 
 class Work {
  public:
-  // `progress` is called with the number of samples done, or None.
+  // `progress` is called with the number of samples done, or None; its `total` is set where that is known.
   Work(Source source, nb::object progress);
 
   // Samples for these inputs, to be used inside run() alone; nothing if the source is None.
@@ -41,6 +41,7 @@ class Work {
   }
 
  private:
+  Samples told(Samples samples);
   void drive(const std::function<void()>& work);
   void attend(bool asked);
   Result<std::optional<Sample>> next();

@@ -211,6 +211,9 @@ def test_progress_is_told_to_a_function_and_is_silent_where_nobody_looks(digits,
     seen = []
     anybit.calibrate(digits, list(images[:30]), progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (30, 30) and [done for done, _ in seen] == sorted(done for done, _ in seen)
+    for samples in (images[:30], {"image": images[:30]}):  # one array has a number of samples, too
+        anybit.calibrate(digits, samples, progress=lambda done, total: seen.append((done, total)))
+        assert seen[-1] == (30, 30)
     anybit.calibrate(digits, images[:30])
     anybit.calibrate(digits, images[:30], progress=False)
     assert capfd.readouterr() == ("", "")
