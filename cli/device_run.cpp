@@ -57,7 +57,14 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
 
 Result<void> DeviceRun::check(anybit_status status) const {
   if (status == ANYBIT_OK) return {};
-  return Error{static_cast<Code>(status), anybit_last_error(session_.get()), {}, {}};
+  // What would be right is on a line of its own (Error::text).
+  constexpr std::string_view kHint = "\n  hint: ";
+  const std::string text = anybit_last_error(session_.get());
+  const std::size_t end = text.find(kHint);
+  return Error{static_cast<Code>(status),
+               text.substr(0, end),
+               {},
+               end == std::string::npos ? std::string() : text.substr(end + kHint.size())};
 }
 
 Result<void> DeviceRun::set_inputs(const Inputs& inputs) {

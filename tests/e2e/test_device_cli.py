@@ -80,4 +80,11 @@ def test_quantization_and_code_generation_go_together(tool, model, tmp_path, gen
     (["--quantize", "int8_wo", "--qpath", "no/such/folder/q.onnx"], "no/such/folder", 1),
 ])
 def test_what_cannot_be_done_is_told(anybit, model, words, part, code):
-    assert part in anybit("run", model, *words, code=code).stderr
+    said = anybit("run", model, *words, code=code).stderr
+    assert part in said and "\\n" not in said
+
+
+def test_what_would_be_right_is_told_on_a_line_of_its_own(anybit, model):
+    assert "int9'\n  hint: did you mean 'int8'" in anybit("run", model, "--quantize", "int9", code=1).stderr
+    error = json.loads(anybit("run", model, "--quantize", "int9", "--json", code=1).stdout)["error"]
+    assert error["message"] == "no recipe 'int9'" and error["hint"].startswith("did you mean 'int8'")
