@@ -11,10 +11,10 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 PYTEST = ANYBIT_BUILD=$(1) .venv/bin/python -m pytest -q
 
-# The first configuration leaves tests and benchmarks out, so that building needs only the packages of group build.
+# Tests and benchmarks are left out unless a target turns them on, so that building needs only the packages of group build.
 define build_release
 @scripts/setup build
-@test -e build/release/build.ninja || cmake --preset release -DANYBIT_TESTS=OFF -DANYBIT_BENCH=OFF
+@test -e build/release/build.ninja || cmake --preset release
 @cmake --build --preset release -j $(JOBS) --target anybit anybit_cli plugins
 endef
 
@@ -35,10 +35,11 @@ demo-mcu:  ## The int8 digits network in C on a Cortex-M3, under qemu: the same 
 
 docs:  ## Bring the generated parts of docs/ up to date
 	$(build_release)
-	@scripts/setup python
+	@scripts/setup python test
 	@.venv/bin/python scripts/make_docs build/release/bin/anybit
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
 	@.venv/bin/python tests/conformance/backend.py --write
-	@cmake --build --preset release -j $(JOBS) --target c-gen codegen_library
 	@.venv/bin/python tests/codegen/node_cases.py --write
 
 web:  ## Make the report's page, web/report.html, again from web/src
