@@ -15,6 +15,7 @@
 #include "spelling.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
+#include "text_file.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -147,7 +148,10 @@ Result<void> check(const Options& options) {
   std::error_code ignored;
   if (!options.model.empty() && std::filesystem::equivalent(options.model, options.output, ignored))
     return wrong_call("the ranges would replace the model", "another name for --output");
-  return check_report(options.report, {options.model, options.output});
+  std::vector<std::string> others = options.samples.paths;
+  others.insert(others.end(), {options.model, options.output});
+  others.insert(others.end(), options.merge.begin(), options.merge.end());
+  return check_replaces("--report", options.report, others);
 }
 
 Result<void> run(Options& options) {

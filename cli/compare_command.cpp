@@ -12,6 +12,7 @@
 #include "progress.hpp"
 #include "report_file.hpp"
 #include "sample_options.hpp"
+#include "text_file.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -62,9 +63,9 @@ Result<void> report(const Model& reference, const Model& other, const Comparison
 }
 
 Result<void> run(const Options& options) {
-  if (auto checked = check_report(options.report, {options.reference, options.other, options.labels});
-      !checked.ok())
-    return checked;
+  std::vector<std::string> others = options.samples.paths;
+  others.insert(others.end(), {options.reference, options.other, options.labels});
+  if (auto checked = check_replaces("--report", options.report, others); !checked.ok()) return checked;
   auto reference = Model::load(options.reference, options.load);
   if (!reference.ok()) return in_file(std::move(reference).error(), options.reference);
   auto other = Model::load(options.other, options.load);

@@ -46,7 +46,7 @@ std::string to_text(const Conversion& c) {
   if (c.losses) {
     const Losses& l = *c.losses;
     table.add({"Signal to noise", std::isinf(l.signal_to_noise) && l.signal_to_noise > 0
-                                      ? "exact"
+                                      ? (l.lost > 0 ? "exact, but for what was lost" : "exact")
                                       : fmt::format("{:.2f} dB", l.signal_to_noise)});
     table.add({"Largest error", l.largest_error_at < 0
                                     ? "none"
@@ -54,6 +54,7 @@ std::string to_text(const Conversion& c) {
                                                   fmt::join(index_of(l.largest_error_at, f.dims()), ", "))});
     table.add({"Saturated", part_of(l.saturated, f.count())});
     table.add({"Flushed to zero", part_of(l.flushed, f.count())});
+    if (l.lost > 0) table.add({"Lost: became NaN or Inf", part_of(l.lost, f.count())});
     if (l.not_a_number > 0) table.add({"NaN", part_of(l.not_a_number, f.count())});
   }
   table.add({"Written", c.output});
@@ -81,7 +82,7 @@ std::string to_json(const Conversion& c) {
             {"packed_bytes", c.bytes ? Json(*c.bytes) : Json()}};
   if (c.losses) {
     const Losses& l = *c.losses;
-    const bool exact = std::isinf(l.signal_to_noise) && l.signal_to_noise > 0;
+    const bool exact = std::isinf(l.signal_to_noise) && l.signal_to_noise > 0 && l.lost == 0;
     json["losses"] = {
         {"exact", exact},
         {"signal_to_noise_db", std::isfinite(l.signal_to_noise) ? Json(l.signal_to_noise) : Json()},
@@ -90,7 +91,8 @@ std::string to_json(const Conversion& c) {
         {"largest_error_at", l.largest_error_at < 0 ? Json() : Json(index_of(l.largest_error_at, f.dims()))},
         {"saturated", l.saturated},
         {"flushed", l.flushed},
-        {"not_a_number", l.not_a_number}};
+        {"not_a_number", l.not_a_number},
+        {"lost", l.lost}};
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

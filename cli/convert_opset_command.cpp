@@ -15,9 +15,12 @@ struct Options {
   std::string model, output;
   LoadOptions load;
   std::optional<std::int64_t> opset;
+  bool in_place = false;
 };
 
 Result<void> run(const Options& options) {
+  if (auto checked = check_output(options.model, options.output, options.in_place); !checked.ok())
+    return checked;
   auto model = Model::load(options.model, options.load);
   if (!model.ok()) return in_file(std::move(model).error(), options.model);
   auto conversion = convert_opset(*model, options.opset);
@@ -34,6 +37,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("MODEL", options->model, "The ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the new file")->required();
   app.add_option("--opset", options->opset, "The opset to raise to; the newest one if it is not given");
+  add_in_place_flag(app, options->in_place);
   add_load_options(app, options->load);
   return [options] { return run(*options); };
 }

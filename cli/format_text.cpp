@@ -85,9 +85,11 @@ std::string facts_text(const FormatInfo& f) {
   table.add({"Smallest", number_text(f.smallest)});
   table.add({"Has", specials_text(f).empty() ? "finite numbers only, no zero" : specials_text(f)});
   for (const FormatField& field : f.fields) {
-    const std::string where = field.per_tensor ? "the tensor" : f.block_size > 0 ? group_text(f) : "group";
+    const std::string where = field.per_tensor   ? "the tensor"
+                              : f.block_size > 0 ? "a " + group_text(f)
+                                                 : "a group";
     table.add(
-        {"Shares", fmt::format("{} ({}{}) in a {}", field.name,
+        {"Shares", fmt::format("{} ({}{}) in {}", field.name,
                                field.count > 1 ? fmt::format("{} × ", field.count) : "", field.type, where)});
   }
   return table.text();

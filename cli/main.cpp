@@ -141,7 +141,11 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return anybit::cli::run(argc, argv);
+    const int code = anybit::cli::run(argc, argv);
+    // What is still in the buffer may not fit the disk.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    std::fputs("anybit: cannot write to standard output\n", stderr);
+    return code == 0 ? 1 : code;
   } catch (const std::bad_alloc&) {
     std::fputs("anybit: not enough memory\n", stderr);
   } catch (const std::exception& error) {

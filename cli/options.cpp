@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
 #include <optional>
 
 namespace anybit::cli {
@@ -60,6 +61,19 @@ void add_executor_options(CLI::App& app, ExecutorOptions& options) {
                  "Stop with an error rather than use more for values and prepared weights: 500MB, 2GB")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
+}
+
+void add_in_place_flag(CLI::App& app, bool& in_place) {
+  app.add_flag("--in-place", in_place, "Let the output take the place of the model");
+}
+
+Result<void> check_output(const std::string& model, const std::string& output, bool in_place) {
+  std::error_code error;
+  if (in_place || !std::filesystem::equivalent(model, output, error) || error) return {};
+  return Error{Code::invalid_argument,
+               fmt::format("'{}' is the model itself", output),
+               {},
+               "another name for the output, or --in-place"};
 }
 
 Error in_file(Error error, const std::string& path) {

@@ -20,6 +20,10 @@ void add_load_options(CLI::App& app, LoadOptions& options);
 // --threads, --max-memory.
 void add_executor_options(CLI::App& app, ExecutorOptions& options);
 
+// --in-place: the output may take the place of the model.
+void add_in_place_flag(CLI::App& app, bool& in_place);
+Result<void> check_output(const std::string& model, const std::string& output, bool in_place);
+
 // The error with the file's name in it; one of the operating system names it already.
 Error in_file(Error error, const std::string& path);
 

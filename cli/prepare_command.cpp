@@ -16,7 +16,7 @@ struct Options {
   std::string model, output;
   LoadOptions load;
   std::vector<std::string> passes, keep;
-  bool list = false;
+  bool list = false, in_place = false;
 };
 
 void list_passes() {
@@ -33,6 +33,8 @@ Result<void> run(const Options& options) {
   }
   if (options.model.empty())
     return Error{Code::invalid_argument, "no model is given", {}, "anybit prepare MODEL -o OUT, or --list"};
+  if (auto checked = check_output(options.model, options.output, options.in_place); !checked.ok())
+    return checked;
   auto model = Model::load(options.model, options.load);
   if (!model.ok()) return in_file(std::move(model).error(), options.model);
   PrepareOptions with{.passes = {}, .keep = options.keep};
@@ -59,6 +61,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("-o,--output", options->output, "Where to write the prepared model");
   app.add_option("--pass", options->passes, "Run this pass; may be repeated; all of them if it is not given");
   app.add_option("--keep", options->keep, "A node, by name, that stays as it is; may be repeated");
+  add_in_place_flag(app, options->in_place);
   add_load_options(app, options->load);
   return [options] { return run(*options); };
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <sstream>
 
@@ -17,6 +16,7 @@
 #include "quantization_text.hpp"
 #include "report_file.hpp"
 #include "sample_options.hpp"
+#include "text_file.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -155,16 +155,6 @@ Result<Recipe> recipe_of(const Options& options) {
   return recipe;
 }
 
-Result<void> check_output(const Options& options) {
-  std::error_code error;
-  if (options.in_place || !std::filesystem::equivalent(options.model, options.output, error) || error)
-    return {};
-  return Error{Code::invalid_argument,
-               fmt::format("'{}' is the model itself", options.output),
-               {},
-               "another name for the output, or --in-place"};
-}
-
 Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Options& options) {
   if (!options.ranges.empty()) {
     auto ranges = Ranges::load(options.ranges);
@@ -207,10 +197,12 @@ ReportInput::File reported(const Model& model, const std::string& path, std::int
 
 Result<void> run(Options& options) {
   if (auto read = read_machine(options); !read.ok()) return read;
-  if (auto checked = check_output(options); !checked.ok()) return checked;
-  if (auto checked = check_report(options.report, {options.model, options.output, options.ranges});
-      !checked.ok())
+  if (auto checked = check_output(options.model, options.output, options.in_place); !checked.ok())
     return checked;
+  std::vector<std::string> others = options.samples.paths;
+  others.insert(others.end(),
+                {options.model, options.output, options.ranges, options.recipe, options.labels});
+  if (auto checked = check_replaces("--report", options.report, others); !checked.ok()) return checked;
   auto recipe = recipe_of(options);
   if (!recipe.ok()) return std::move(recipe).error();
   auto model = Model::load(options.model, options.load);
@@ -280,7 +272,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                "Also tell what it cost: signal to noise of every layer, agreement");
   app.add_option("--labels", options->labels,
                  "The right classes of the samples: evaluate, with top-1 and top-5");
-  app.add_flag("--in-place", options->in_place, "Let the output take the place of the model");
+  add_in_place_flag(app, options->in_place);
   app.add_option("--threads", options->quantize.threads, "Threads; 0 is one for each core")
       ->check(CLI::Range(0, 1024));
   app.add_option("--seed", options->seed, "Of random choices; no recipe makes any today");

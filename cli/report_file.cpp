@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 #include "text_file.hpp"
 
@@ -46,19 +45,6 @@ double since(Clock::time_point begin) {
 void add_report_option(CLI::App& app, std::string& path) {
   app.add_option("--report", path, "Write what was found as a page to look at: one HTML file")
       ->type_name("FILE");
-}
-
-Result<void> check_report(const std::string& report, const std::vector<std::string>& others) {
-  for (const std::string& other : others) {
-    std::error_code ignored;
-    if (report.empty() || other.empty()) continue;
-    if (report != other && !std::filesystem::equivalent(report, other, ignored)) continue;
-    return Error{Code::invalid_argument,
-                 fmt::format("the report would replace '{}'", other),
-                 {},
-                 "another name for --report: report.html"};
-  }
-  return {};
 }
 
 double milliseconds(const Model& model, const SampleArguments& samples, int threads) {

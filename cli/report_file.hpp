@@ -11,9 +11,6 @@ namespace anybit::cli {
 
 void add_report_option(CLI::App& app, std::string& path);
 
-// An error if the report would take the place of a file that the command reads or writes.
-Result<void> check_report(const std::string& report, const std::vector<std::string>& others);
-
 // How long one run takes, at best: on the first sample, or on random values if the model tells their size.
 // Negative if it cannot be told.
 double milliseconds(const Model& model, const SampleArguments& samples, int threads);

@@ -241,6 +241,9 @@ Result<void> run_on_device(Executor& executor, const Inputs& inputs, const Optio
 
 Result<void> run(Options& options) {
   options.executor.fuse = !options.no_fuse;
+  std::vector<std::string> others = options.inputs.inputs;
+  others.push_back(options.model);
+  if (auto checked = check_replaces("--trace", options.trace, others); !checked.ok()) return checked;
   auto executor = executor_of(options.model, options);
   if (!executor.ok()) return std::move(executor).error();
   auto inputs = gather_inputs(executor->inputs(), options.inputs);

@@ -10,20 +10,41 @@
 
 namespace anybit::cli {
 
+namespace fs = std::filesystem;
+
 Result<void> write_text(const std::string& path, const std::string& text) {
-  const std::string temporary = fmt::format("{}.{}.part", path, ::getpid());
+  std::error_code code, ignored;
+  const fs::path target =
+      fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored))
+    return Error{Code::io, fmt::format("cannot write '{}': it is not a regular file", path), {}, {}};
+  const std::string temporary = fmt::format("{}.{}.part", target.string(), ::getpid());
   std::ofstream file(temporary, std::ios::binary);
   file << text;
   file.close();
-  std::error_code code;
-  if (file.good()) std::filesystem::rename(temporary, path, code);
+  if (file.good()) fs::rename(temporary, target, code);
   if (file.good() && !code) return {};
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
+  fs::remove(temporary, ignored);
   return Error{Code::io,
                fmt::format("cannot write '{}': {}", path, code ? code.message() : std::strerror(errno)),
                {},
                {}};
+}
+
+Result<void> check_replaces(const std::string& flag, const std::string& path,
+                            const std::vector<std::string>& others) {
+  for (const std::string& other : others) {
+    std::error_code ignored;
+    if (path.empty() || other.empty()) continue;
+    const std::string behind = other.substr(other.find('=') + 1);  // all of it if there is none
+    if (path != other && !fs::equivalent(path, other, ignored) && !fs::equivalent(path, behind, ignored))
+      continue;
+    return Error{Code::invalid_argument,
+                 fmt::format("{} would replace '{}'", flag, other),
+                 {},
+                 fmt::format("another name for {}", flag)};
+  }
+  return {};
 }
 
 }  // namespace anybit::cli

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "anybit/result.hpp"
 
 namespace anybit::cli {
 
-// The file appears whole or not at all.
+// The file appears whole or not at all. Where a symbolic link leads is written to; what is no file is
+// refused.
 Result<void> write_text(const std::string& path, const std::string& text);
+// An error if what `flag` names is one of the files that the command reads, or writes otherwise. Samples may
+// be NAME=PATH.
+Result<void> check_replaces(const std::string& flag, const std::string& path,
+                            const std::vector<std::string>& others);
 
 }  // namespace anybit::cli

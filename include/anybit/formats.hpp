@@ -96,6 +96,7 @@ struct Losses {
   std::int64_t saturated = 0;     // beyond the range of their group
   std::int64_t flushed = 0;       // became zero, and were not
   std::int64_t not_a_number = 0;  // were NaN
+  std::int64_t lost = 0;          // were finite, and became NaN or infinite; the errors below leave them out
   double signal_to_noise = 0;     // 10·log10(Σx² / Σ(x − x̂)²), in dB; infinite if nothing was lost
   double mean_squared_error = 0;  //
   double largest_error = 0;       // max |x − x̂|

@@ -129,7 +129,8 @@ std::string Node::x(std::size_t i) {
   if (value.constant()) return unit_.constant(value);
   unit_.need(value);
   if (inside_) return fmt::format("((const {} *){})", value.c(), unit_.address(value));
-  if (in_place_ == static_cast<int>(i)) return y(0);
+  // The same value may be there twice: one parameter, since those of a function do not overlap.
+  if (in_place_ >= 0 && &value == inputs_[static_cast<std::size_t>(in_place_)]) return y(0);
   return parameter(fmt::format("const {}", value.c()), fmt::format("x{}", i), unit_.address(value));
 }
 

@@ -124,6 +124,7 @@ nb::dict losses(const TensorFormat& format, nb::handle values, const Shared& sha
   facts["saturated"] = found.saturated;
   facts["flushed"] = found.flushed;
   facts["not_a_number"] = found.not_a_number;
+  facts["lost"] = found.lost;
   facts["signal_to_noise"] = found.signal_to_noise;
   facts["mean_squared_error"] = found.mean_squared_error;
   facts["largest_error"] = found.largest_error;

@@ -116,6 +116,12 @@ MappedFile::~MappedFile() {
 
 Bytes MappedFile::bytes() const { return {shared_from_this(), {data_, size_}}; }
 
+bool MappedFile::is_at(const std::string& path) const {
+  struct stat there {};
+  return ::stat(path.c_str(), &there) == 0 && there.st_dev == status_.st_dev &&
+         there.st_ino == status_.st_ino;
+}
+
 Result<void> MappedFile::intact() const {
   if (slot_ < 0) return {};
   if (was_lost(slot_)) return lost(path_, "became shorter or could not be read");

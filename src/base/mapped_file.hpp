@@ -25,6 +25,8 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   MappedFile& operator=(const MappedFile&) = delete;
 
   const std::string& path() const { return path_; }
+  // Whether it is this file that has the path now.
+  bool is_at(const std::string& path) const;
   // The bytes keep the file alive.
   Bytes bytes() const;
   // An error if a page could not be read since the file was mapped, or if somebody has written to the file

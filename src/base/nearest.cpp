@@ -7,6 +7,13 @@ namespace {
 
 constexpr std::size_t kMost = 3;
 
+// Capitals and small letters are the same: whoever has the case wrong means the name.
+std::string folded(std::string_view text) {
+  std::string small(text);
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return small;
+}
+
 // Edits (insert, delete, replace) that turn a into b.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -30,7 +37,8 @@ std::vector<std::string> with_same_beginning(std::string_view word, std::span<co
   std::size_t longest = kShortest;
   std::vector<std::string> result;
   for (std::string_view name : names) {
-    const auto differ = std::mismatch(word.begin(), word.end(), name.begin(), name.end()).first;
+    const std::string small = folded(name);
+    const auto differ = std::mismatch(word.begin(), word.end(), small.begin(), small.end()).first;
     const auto same = static_cast<std::size_t>(differ - word.begin());
     if (same < longest) continue;
     if (same > longest) result.clear();
@@ -42,21 +50,23 @@ std::vector<std::string> with_same_beginning(std::string_view word, std::span<co
 
 }  // namespace
 
-std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> names) {
+std::vector<std::string> nearest(std::string_view given, std::span<const std::string_view> names) {
   // Names of a file can be long and many: beyond this a misspelling is not what happened.
   constexpr std::size_t kLongest = 100;
-  if (word.size() > kLongest) return {};
+  if (given.size() > kLongest) return {};
+  const std::string word = folded(given);
   constexpr std::size_t kWhole = 4;
   std::vector<std::pair<std::size_t, std::string_view>> found;
   const std::size_t most = std::max<std::size_t>(1, (word.size() + 2) / 3);
   for (std::string_view name : names) {
     // A name cut short is near, however long the rest is: "mxfp4" for mxfp4_e2m1.
-    if (word.size() >= kWhole && name.starts_with(word)) {
+    const std::string small = folded(name);
+    if (word.size() >= kWhole && small.starts_with(word)) {
       found.emplace_back(1, name);
       continue;
     }
     if (name.size() > word.size() + most || word.size() > name.size() + most) continue;
-    const std::size_t edits = distance(word, name);
+    const std::size_t edits = distance(word, small);
     if (edits <= most) found.emplace_back(edits, name);
   }
   std::sort(found.begin(), found.end());

@@ -153,6 +153,7 @@ struct Model {
   // The mapped files that tensor data may lie in. Whoever has read from them asks intact() before trusting
   // the result; whoever moves tensors to another model takes these along.
   std::vector<std::shared_ptr<const MappedFile>> sources;
+  std::shared_ptr<const MappedFile> file;  // the one of them that is the model's own; null if there is none
 
   // The version of a domain's operators; "" and "ai.onnx" are the same. Nothing if the model does not import
   // it.

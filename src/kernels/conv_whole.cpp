@@ -194,7 +194,9 @@ HWY_EXPORT(ConvWhole);
 HWY_EXPORT(WidenLines);
 
 bool ConvRuns::fit(const ConvSizes& sizes) {
-  return sizes.groups == 1 && sizes.window[0].kernel == 1 && sizes.window[2].dilation == 1;
+  const WindowAxis& depth = sizes.window[0];
+  const bool flat = depth.kernel == 1 && depth.input == 1 && depth.before == 0 && depth.after == 0;
+  return sizes.groups == 1 && flat && sizes.window[2].dilation == 1;
 }
 
 void ConvRuns::widen(Whole type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,

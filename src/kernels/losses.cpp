@@ -12,7 +12,7 @@ constexpr std::int64_t kChunk = std::int64_t{1} << 14;
 
 struct Sums {
   double signal = 0, noise = 0, largest = -1;
-  std::int64_t count = 0, largest_at = -1;
+  std::int64_t count = 0, lost = 0, largest_at = -1;
 
   void add(double x, double error, std::int64_t at) {
     signal += x * x;
@@ -28,6 +28,7 @@ struct Sums {
     signal += later.signal;
     noise += later.noise;
     count += later.count;
+    lost += later.lost;
     if (later.largest > largest) {
       largest = later.largest;
       largest_at = later.largest_at;
@@ -42,7 +43,11 @@ Sums sums_of(std::span<const float> values, std::span<const float> quantized, Th
     Sums sums;
     for (std::int64_t i = begin; i < end; ++i) {
       const float x = values[static_cast<std::size_t>(i)], y = quantized[static_cast<std::size_t>(i)];
-      if (!formats::is_finite(x) || !formats::is_finite(y)) continue;
+      if (!formats::is_finite(x)) continue;
+      if (!formats::is_finite(y)) {
+        ++sums.lost;
+        continue;
+      }
       sums.add(x, std::fabs(static_cast<double>(x) - y), i);
     }
     parts[static_cast<std::size_t>(begin / kChunk)] = sums;
@@ -58,8 +63,10 @@ Losses losses(const TensorCodec& codec, std::span<const float> values,
               const TensorCodec::Parameters& parameters, std::span<const float> quantized, ThreadPool& pool) {
   const Counts counts = codec.count_losses(values, parameters, quantized);
   const Sums sums = sums_of(values, quantized, pool);
-  Losses result{
-      .saturated = counts.saturated, .flushed = counts.flushed, .not_a_number = counts.not_a_number};
+  Losses result{.saturated = counts.saturated,
+                .flushed = counts.flushed,
+                .not_a_number = counts.not_a_number,
+                .lost = sums.lost};
   result.signal_to_noise =
       sums.noise > 0 ? 10 * std::log10(sums.signal / sums.noise) : std::numeric_limits<double>::infinity();
   if (sums.count == 0) return result;

@@ -34,6 +34,7 @@ Result<graph::Model> load(const std::string& path, const LoadOptions& options) {
   graph::Model model = TRY(parse(file->bytes(), parent.empty() ? "." : parent, options));
   TRY(file->intact());
   model.sources.push_back(file);
+  model.file = file;
   return model;
 }
 

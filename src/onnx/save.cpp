@@ -44,6 +44,11 @@ Result<void> write_files(const graph::Model& model, const Encoding& encoding, At
 }  // namespace
 
 Result<void> save(const graph::Model& model, const std::string& path, const SaveOptions& options) {
+  for (const auto& source : model.sources) {
+    if (source != model.file && source->is_at(path))
+      return invalid_argument(fmt::format("cannot write '{}': weights of the model lie in it", shown(path)),
+                              "another name for the output");
+  }
   const fs::path target(path);
   const std::string name = target.filename().string();
   const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";

@@ -160,11 +160,14 @@ void pad_rows(const Frame& frame, const Sides& all, Mode mode, const T& constant
   parallel(frame, rows, 10.0 + 0.2 * static_cast<double>(last.size) * sizeof(T), std::ref(body));
 }
 
-// Trailing axes that are left alone become one with the last that is not: rows get longer.
-void merge(Sides& all) {
+// Trailing axes that are left alone, neither padded nor cut, become one with the last that is not: rows get
+// longer.
+void merge(Sides& all, const Dims& input) {
+  std::int64_t row = 1;
   while (all.rank > 1) {
     const Side& last = all.sides[all.rank - 1];
-    if (last.kept != last.size) return;
+    row *= input[all.rank - 1];
+    if (last.kept != last.size || last.size != row) return;
     Side& side = all.sides[all.rank - 2];
     side = {side.before * last.size, side.from * last.size, side.kept * last.size, side.size * last.size};
     --all.rank;
@@ -205,7 +208,7 @@ Result<void> run(Frame& frame) {
   }
   Array* out = TRY(frame.out(0, input.type(), all.dims));
   if (out->count() == 0) return {};
-  if (mode == Mode::constant) merge(all);
+  if (mode == Mode::constant) merge(all, input.dims());
   Result<void> done;
   const bool known = for_moved(input.type(), [&]<class T>(T) {
     auto constant = constant_of<T>(frame);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/attribute.hpp"
 #include "ops/raise.hpp"
 #include "ops/resize_plan.hpp"
 #include "ops/rules.hpp"
@@ -98,13 +99,32 @@ Result<void> run(Frame& frame) {
   return resize_weighted(frame, plan, *out);
 }
 
-// What was the only way of placing pixels has names now.
+// What was the only way of placing pixels has names now. An axis that shrank took the pixel above, one that
+// grew the pixel below; scales that are not known are taken to grow.
 Result<void> raise_resize_to_11(Raising& raising) {
   std::vector<std::string>& inputs = raising.edited.inputs;
   if (inputs.size() < 2) return wrong("the scales are missing");
-  inputs.insert(inputs.begin() + 1, raising.constant(std::span<const float>()));
+  std::vector<float> shrink, grow;
+  for (const double scale : reals(raising.in(1)).value_or(std::vector<double>())) {
+    shrink.push_back(static_cast<float>(std::min(scale, 1.0)));
+    grow.push_back(static_cast<float>(std::max(scale, 1.0)));
+  }
+  const bool shrinks = std::ranges::any_of(shrink, [](float scale) { return scale < 1; });
+  const bool grows = std::ranges::any_of(grow, [](float scale) { return scale > 1; });
+  const std::string none = raising.constant(std::span<const float>());
+  const bool nearest = graph::attribute_or<std::string>(raising.edited, "mode", "nearest") == "nearest";
+  if (nearest && shrinks && grows) {
+    const auto text = [](std::string_view name, std::string value) {
+      return attribute(name, std::move(value), graph::AttributeKind::string);
+    };
+    inputs[0] = raising.add_before("Resize", {inputs[0], none, raising.constant(shrink)},
+                                   {text("mode", "nearest"), text("nearest_mode", "ceil"),
+                                    text("coordinate_transformation_mode", "asymmetric")});
+    inputs[1] = raising.constant(grow);
+  }
+  inputs.insert(inputs.begin() + 1, none);
   raising.set("coordinate_transformation_mode", "asymmetric");
-  raising.set("nearest_mode", "floor");
+  raising.set("nearest_mode", shrinks && !grows ? "ceil" : "floor");
   return {};
 }
 

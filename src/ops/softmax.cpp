@@ -113,7 +113,11 @@ Result<void> raise_to_13(Raising& raising) {
   raising.edited.inputs[0] = raising.add_before(
       "Flatten", {input}, {axis ? *axis : attribute("axis", std::int64_t{1}, graph::AttributeKind::integer)});
   raising.set("axis", -1);
-  raising.wrap_output(0, "Reshape", {sizes});
+  // allowzero, which opset 14 has: a 0 among the sizes is a size.
+  std::vector<graph::Attribute> as_they_are;
+  if (raising.target >= 14)
+    as_they_are.push_back(attribute("allowzero", std::int64_t{1}, graph::AttributeKind::integer));
+  raising.wrap_output(0, "Reshape", {sizes}, std::move(as_they_are));
   return {};
 }
 

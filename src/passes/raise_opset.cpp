@@ -22,7 +22,7 @@ class Raiser {
 
   Result<Raised> run(std::int64_t from) {
     // What cannot be inferred is unknown: the rules take the longer way then.
-    if (auto inference = ops::infer(model_); inference.ok()) learn(*inference);
+    if (auto inference = ops::infer(model_); inference.ok()) learn(std::move(inference).value());
     collect_names();
     Raised result{model_, from, target_, 0};
     result.model.graph = TRY(graph(*model_.graph, from, true));
@@ -38,13 +38,11 @@ class Raiser {
   }
 
  private:
-  void learn(const ops::Inference& inference) {
-    for (const ops::NodeFacts& one : inference.nodes) {
+  void learn(ops::Inference inference) {
+    inference_ = std::move(inference);
+    for (const ops::NodeFacts& one : inference_.nodes) {
       ops::Values& values = facts_[one.node];
-      for (const ops::Value* value : one.inputs) {
-        // The contents stay behind: they point into what goes away with the inference.
-        values.push_back(value ? ops::tensor(value->type, value->shape) : ops::Value());
-      }
+      for (const ops::Value* value : one.inputs) values.push_back(value ? *value : ops::Value());
     }
   }
 
@@ -179,6 +177,7 @@ class Raiser {
   std::int64_t target_;
   std::int64_t changed_ = 0;
   ops::FreshNames names_;
+  ops::Inference inference_;  // has what the facts point to
   std::unordered_map<const Node*, ops::Values> facts_;
 };
 

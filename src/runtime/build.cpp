@@ -218,12 +218,25 @@ class Builder {
     }
     step.version = *version;
     for (const std::string& name : node.inputs) step.inputs.push_back(name.empty() ? -1 : scope.find(name));
+    TRY(check_inputs(step));
     TRY(add_graphs(node, step, scope, opsets, depth));
     for (const std::string& name : node.outputs) {
       step.outputs.push_back(name.empty() ? -1 : scope.add(name));
       watch(name, step.outputs.back(), scope.program);
     }
     scope.program.steps.push_back(std::move(step));
+    return {};
+  }
+
+  // Fusions and what operators prepare rely on it.
+  static Result<void> check_inputs(const Step& step) {
+    const std::size_t needed = step.descriptor->required;
+    for (std::size_t i = 0; i < needed; ++i) {
+      if (i < step.inputs.size() && step.inputs[i] >= 0) continue;
+      return ops::wrong(
+          fmt::format("input {} is missing", i),
+          fmt::format("{} needs {} input{}", step.descriptor->name, needed, needed == 1 ? "" : "s"));
+    }
     return {};
   }
 

@@ -176,12 +176,6 @@ Result<void> Context::run_step(std::size_t index) {
     const Datum* value = any_layout ? &slot(input) : TRY(plain_for(input, index));
     pointers_.push_back(value);
   }
-  for (std::size_t i = 0; i < step.descriptor->required; ++i) {
-    if (i >= pointers_.size() || !pointers_[i]) {
-      return ops::wrong(fmt::format("input {} is missing", i),
-                        fmt::format("{} needs {} inputs", step.descriptor->name, step.descriptor->required));
-    }
-  }
   scratch_used_ = 0;
   NodeFrame frame(*this, step, index);
   TRY(step.descriptor->run(frame));

@@ -42,27 +42,32 @@ std::optional<Quantized> weights(Qdq& qdq, int slot, std::int64_t axis) {
 }
 
 // A bias in units of input scale × weight scale: as it is in the file if it was made so, else rounded anew.
-int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w) {
+// None if that would move results by more than half a step of y.
+int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w, const Quantized& y) {
   const auto stored = qdq.from(slot);
   const Array* values = qdq.edit.constant(stored ? stored->value : slot);
   if (!values || values->type() != (stored ? ElementType::int32 : ElementType::float32)) return -1;
   const Array& weight_scale = *qdq.edit.constant(w.scale);
-  if (weight_scale.count() != 1 && weight_scale.count() != values->count()) return -1;
+  const bool by_channel = values->rank() > 0 && values->count() == weight_scale.count() &&
+                          values->dims()[values->rank() - 1] == values->count();
+  if (weight_scale.count() != 1 && !by_channel) return -1;
+  const Array* stored_scale = stored ? qdq.edit.constant(stored->scale) : nullptr;
+  if (stored_scale && stored_scale->count() != 1 && stored_scale->count() != values->count()) return -1;
+  const double most = static_cast<double>(qdq.scale(y)) / 2;
   auto result = Array::make(*qdq.resources.memory, ElementType::int32, values->dims());
   if (!result.ok()) return -1;
   for (std::int64_t i = 0; i < values->count(); ++i) {
     const double unit = static_cast<double>(qdq.scale(x)) *
                         static_cast<double>(weight_scale.data<float>()[weight_scale.count() == 1 ? 0 : i]);
     double real = 0;
-    if (stored) {
-      const Array& scale = *qdq.edit.constant(stored->scale);
+    if (stored_scale) {
       real = static_cast<double>(values->data<std::int32_t>()[i]) *
-             static_cast<double>(scale.data<float>()[scale.count() == 1 ? 0 : i]);
+             static_cast<double>(stored_scale->data<float>()[stored_scale->count() == 1 ? 0 : i]);
     } else {
       real = static_cast<double>(values->data<float>()[i]);
     }
     const double units = std::nearbyint(real / unit);
-    if (!(std::abs(units) <= 0x7FFFFFFF)) return -1;
+    if (!(std::abs(units) <= 0x7FFFFFFF) || std::abs(units * unit - real) > most) return -1;
     result->mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(units);
   }
   return qdq.edit.add_constant(std::move(result).value());
@@ -72,11 +77,11 @@ std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
   const auto x = qdq.activation(step.inputs[0]);
   const auto w = x ? weights(qdq, step.inputs[1], 0) : std::nullopt;
   if (!w) return std::nullopt;
-  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
-  const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w) : -1;
-  if (biased && bias < 0) return std::nullopt;
   const auto y = qdq.into(step.outputs[0]);
   if (!y) return std::nullopt;
+  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
+  const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w, *y) : -1;
+  if (biased && bias < 0) return std::nullopt;
   std::vector<int> inputs{x->value, x->scale,      x->zero_point, w->value,
                           w->scale, w->zero_point, y->scale,      y->zero_point};
   if (biased) inputs.push_back(bias);
@@ -109,11 +114,11 @@ std::optional<Replacement> gemm(Qdq& qdq, const Step& step) {
       a ? weights(qdq, step.inputs[1], attribute_or<std::int64_t>(*step.node, "transB", 0) != 0 ? 0 : 1)
         : std::nullopt;
   if (!b) return std::nullopt;
-  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
-  const int bias = biased ? integer_bias(qdq, step.inputs[2], *a, *b) : -1;
-  if (biased && bias < 0) return std::nullopt;
   const auto y = qdq.into(step.outputs[0]);
   if (!y) return std::nullopt;
+  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
+  const int bias = biased ? integer_bias(qdq, step.inputs[2], *a, *b, *y) : -1;
+  if (biased && bias < 0) return std::nullopt;
   graph::Node node = renamed(*step.node, "QGemm", ops::kMicrosoft);
   std::erase_if(node.attributes, [](const graph::Attribute& one) { return one.name.str() == "beta"; });
   return Replacement{

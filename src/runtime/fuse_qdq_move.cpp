@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/attribute.hpp"
 #include "runtime/qdq.hpp"
 
 namespace anybit::runtime {
 namespace {
 
+using graph::attribute_or;
 using ops::Array;
 
 constexpr std::string_view kMovers[] = {"Reshape",      "Transpose", "Squeeze", "Unsqueeze", "Flatten",
@@ -25,9 +27,9 @@ bool moves(const Step& step) {
     return false;
   if (is(step, "MaxPool")) return step.outputs.size() == 1 && step.version >= 12;
   if (!is(step, "Resize")) return true;
-  const graph::Attribute* mode = step.node->attribute("mode");
-  const auto* text = mode ? std::get_if<std::string>(&mode->value) : nullptr;
-  return !text || *text == "nearest";
+  // tf_crop_and_resize has a value of its own for places beyond the border.
+  return attribute_or<std::string>(*step.node, "mode", "nearest") == "nearest" &&
+         attribute_or<std::string>(*step.node, "coordinate_transformation_mode", "") != "tf_crop_and_resize";
 }
 
 Result<void> run(Program& program, const Resources& resources) {

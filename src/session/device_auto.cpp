@@ -18,6 +18,13 @@ Result<std::string> generator_hash(const std::string& generator, const CodegenOp
   return file_hash(TRY(codegen::Plugin::find(generator, options.folders))->library());
 }
 
+std::string shapes_text(const CodegenOptions& options) {
+  std::string text;
+  for (const auto& [name, dims] : options.shapes)
+    text += fmt::format("{}{}=[{}]", text.empty() ? "" : " ", name, fmt::join(dims, ","));
+  return text;
+}
+
 }  // namespace
 
 // What an earlier session made, as far as it is still what this one would make.
@@ -36,6 +43,7 @@ Result<void> DeviceSession::adopt(const std::string& generator, anybit_preferenc
   if (generator.empty() || record->generator != generator || record->preference != preference || !named)
     return {};
   const CodegenOptions options = codegen_options(preference);
+  if (record->shapes != shapes_text(options)) return {};
   const auto library = generator_hash(generator, options), code = file_hash(record->generated);
   if (!library.ok() || *library != record->generator_hash) return {};
   if (!code.ok() || *code != record->generated_hash) return {};
@@ -55,8 +63,10 @@ Result<void> DeviceSession::note_compiled() {
   record.quantized_hash = TRY(content_hash(quantized_->model));
   if (generated_) {
     record.generator = generated_->generator();
-    record.generator_hash = TRY(generator_hash(record.generator, codegen_options(generated_->preference())));
     record.preference = generated_->preference();
+    const CodegenOptions options = codegen_options(generated_->preference());
+    record.generator_hash = TRY(generator_hash(record.generator, options));
+    record.shapes = shapes_text(options);
     record.generated = generated_->path();
     record.generated_hash = TRY(file_hash(record.generated));
   }

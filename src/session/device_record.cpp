@@ -26,6 +26,7 @@ void each_text(Record& record, See see) {
   see("quantized_hash", record.quantized_hash);
   see("generator", record.generator);
   see("generator_hash", record.generator_hash);
+  see("shapes", record.shapes);
   see("generated", record.generated);
   see("generated_hash", record.generated_hash);
 }

@@ -17,6 +17,7 @@ struct DeviceRecord {
   std::string quantized, quantized_hash;  // path; hash of the quantized model's content
   std::string generator, generator_hash;  // name, empty if no code was generated; SHA-256 of its library
   std::int32_t preference = 0;
+  std::string shapes;                     // of inputs that the model leaves open, as the code takes them
   std::string generated, generated_hash;  // path; SHA-256 of the file
 
   friend bool operator==(const DeviceRecord&, const DeviceRecord&) = default;

@@ -395,3 +395,14 @@ def test_a_packed_matrix_is_never_in_memory_as_a_whole(which, tmp_path):
     right = Executor(model, threads=1).run({"x": x})[0]
     made = compiled(["net"], tmp_path)["net"].run([x], [right])[0]
     assert np.abs(made - right).max() <= 1e-5 * np.abs(right).max()
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul", "Div", "Max", "Pow", "PRelu", "Mean"])
+def test_an_operator_may_take_the_same_value_twice(op, tmp_path):
+    x = np.random.default_rng(SEED).uniform(0.5, 2, (3, 8)).astype(np.float32)
+    model = model_of([helper.make_node("Relu", ["x"], ["h"]), helper.make_node(op, ["h", "h"], ["y"])], {"x": x}, {})
+    expected = Executor(model).run({"x": x})
+    for preference in range(4):
+        generate(model, tmp_path / f"net{preference}.c", preference)
+        made = compile_all([f"net{preference}"], tmp_path)[f"net{preference}"].run([x], expected)[0]
+        np.testing.assert_allclose(made, expected[0], rtol=1e-5)

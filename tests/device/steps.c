@@ -4,7 +4,7 @@
 
 enum { kInputs = 8, kOutputs = 4 };
 
-static float input[kInputs] = {1, -2, 3, -4, 5, -6, 7, -8}, output[kOutputs];
+static float input[2 * kInputs] = {1, -2, 3, -4, 5, -6, 7, -8}, output[2 * kOutputs];
 
 // True if `word` begins with `name`; then *rest is what follows.
 static int begins(const char* word, const char* name, const char** rest) {
@@ -26,8 +26,12 @@ static anybit_session* opened(const char* model) {
     exit(0);
   }
   CHECK(session, anybit_prepare(session));
-  CHECK(session, anybit_set_input(session, 0, ANYBIT_TYPE_FLOAT32, input, sizeof input));
-  CHECK(session, anybit_set_output(session, 0, ANYBIT_TYPE_FLOAT32, output, sizeof output));
+  /* One or two rows, where the model leaves that open. */
+  const int64_t dims[2] = {getenv("BATCH") != NULL ? atoi(getenv("BATCH")) : 1, kInputs};
+  if (getenv("BATCH") != NULL) CHECK(session, anybit_set_input_shape(session, 0, 2, dims));
+  const size_t rows = (size_t)dims[0];
+  CHECK(session, anybit_set_input(session, 0, ANYBIT_TYPE_FLOAT32, input, rows * kInputs * sizeof *input));
+  CHECK(session, anybit_set_output(session, 0, ANYBIT_TYPE_FLOAT32, output, rows * kOutputs * sizeof *output));
   return session;
 }
 

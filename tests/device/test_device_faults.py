@@ -265,3 +265,19 @@ def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_th
     assert rows[-1][1] == QUANTIZED and abs(rows[-1][3] - rows[1][3]) < 0.1 * abs(rows[1][3])
     kinds = [node.op_type for node in onnx.load(tmp_path / "m.q.onnx").graph.node]
     assert kinds.count("QuantizeLinear") >= 2
+
+
+def test_code_for_another_shape_is_made_again_after_a_restart(program, model, made):
+    folder = generator(made / "generators")
+    small = small_model()
+    small.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    small.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "batch"
+    onnx.save(small, model)
+    rows, _ = steps(program, model, *["auto:2:abc-gen"] * 3, GENERATORS=folder, BATCH=1)
+    assert rows[-1][:2] == (OK, GENERATED)
+    written = model.parent / "m.q.abc"
+    before = written.stat().st_mtime_ns
+    rows, _ = steps(program, model, "auto:2:abc-gen", GENERATORS=folder, BATCH=1)
+    assert rows[-1][:2] == (OK, GENERATED) and written.stat().st_mtime_ns == before
+    rows, _ = steps(program, model, *["auto:2:abc-gen"] * 2, GENERATORS=folder, BATCH=2)
+    assert [row[:2] for row in rows] == [(OK, GENERATED)] * 2 and written.stat().st_mtime_ns != before

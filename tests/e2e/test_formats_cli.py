@@ -227,3 +227,15 @@ def test_a_packed_file_that_lies_exits_with_1(anybit, tmp_path, x, change, said)
     done = anybit("convert", tmp_path / "y.npz", "--unpack", "-o", tmp_path / "z.npy", code=1)
     assert said in done.stderr, done.stderr
     assert not (tmp_path / "z.npy").exists()
+
+
+def test_what_becomes_no_number_is_never_called_exact(anybit, tmp_path):
+    values = np.ones(64, np.float32)
+    values[3] = np.nan
+    np.save(tmp_path / "x.npy", values)
+    said = anybit("convert", tmp_path / "x.npy", "--format", "mxfp8_e4m3", "--allow-nonfinite", "-o", tmp_path / "y").stdout
+    assert "31 (48.4 %)" in said.split("Lost")[1].splitlines()[0] and "exact, but" in said
+    np.save(tmp_path / "x.npy", np.array([1, 500, 1e6, -2], np.float32))
+    losses = json.loads(anybit("convert", tmp_path / "x.npy", "--format", "fp8_e4m3", "--set", "saturate=false", "--json",
+                               "-o", tmp_path / "y").stdout)["losses"]
+    assert losses["lost"] == 2 and not losses["exact"]

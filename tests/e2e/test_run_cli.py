@@ -1,5 +1,7 @@
 """anybit run and anybit bench, as a user calls them."""
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +101,34 @@ def test_bench_gives_percentiles_for_each_model(anybit, two_inputs):
     assert "p99" in text and "digits.onnx" in text and "add.onnx" in text
     rows = json.loads(anybit("bench", two_inputs, "--seconds", "0.05", "--json").stdout)
     assert rows[0]["p50_ms"] <= rows[0]["p99_ms"] and rows[0]["peak_bytes"] > 0
+
+
+def test_no_file_that_is_read_is_written_over(anybit, tmp_path):
+    model, samples = tmp_path / "m.onnx", tmp_path / "x.npy"
+    model.write_bytes((DIGITS / "digits.onnx").read_bytes())
+    samples.write_bytes((DIGITS / "samples" / "3.npy").read_bytes())
+    before = model.read_bytes(), samples.read_bytes()
+    calls = [["run", model, "--trace", model], ["run", model, "--input", f"image={samples}", "--trace", samples],
+             ["quantize", model, "-o", tmp_path / "q.onnx", "--calib", samples, "--report", samples],
+             ["compare", model, model, "--data", samples, "--report", samples],
+             ["calibrate", model, "--data", samples, "-o", tmp_path / "r", "--report", samples]]
+    for call in calls:
+        assert "would replace" in anybit(*call, code=2).stderr
+        assert (model.read_bytes(), samples.read_bytes()) == before
+
+
+def test_a_trace_goes_where_a_link_leads_and_never_onto_what_is_no_file(anybit, tmp_path):
+    (tmp_path / "link.json").symlink_to("trace.json")
+    os.mkfifo(tmp_path / "pipe")
+    anybit("run", DIGITS / "digits.onnx", "--trace", tmp_path / "link.json")
+    assert json.loads((tmp_path / "trace.json").read_text()) and (tmp_path / "link.json").is_symlink()
+    for other in (tmp_path / "pipe", tmp_path):
+        assert "not a regular file" in anybit("run", DIGITS / "digits.onnx", "--trace", other, code=1).stderr
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_output_that_does_not_fit_is_a_failure(tool):
+    with open("/dev/full", "w") as full:
+        for call in (["--help"], ["formats", "int8"], ["inspect", DIGITS / "digits.onnx"]):
+            done = subprocess.run([tool("anybit"), *call], stdout=full, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 1 and "standard output" in done.stderr

@@ -1,4 +1,6 @@
 """Calls that cannot work: an error that says what, where and what would be right; nothing half-written."""
+import subprocess
+
 import numpy as np
 import onnx
 import pytest
@@ -88,6 +90,27 @@ def test_output_that_is_the_model_itself(tool, folder):
     before = (folder / "net.onnx").read_bytes()
     assert "--in-place" in quantize(tool, folder, "--calib", folder / "calib", output="net.onnx")
     assert (folder / "net.onnx").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [["quantize", "--recipe", "w8"], ["prepare"], ["convert-opset"]])
+def test_no_command_writes_over_the_model_or_its_weights(tool, tmp_path, command):
+    weight = onnx.numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+                                   [onnx.helper.make_tensor_value_info("x", 1, [1, 64])],
+                                   [onnx.helper.make_tensor_value_info("y", 1, [1, 64])], [weight])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.bin", size_threshold=0)
+    (tmp_path / "link.onnx").symlink_to("m.onnx")
+    before = {name: (tmp_path / name).read_bytes() for name in ("m.onnx", "m.bin")}
+    for output, said in (("m.onnx", "--in-place"), ("link.onnx", "--in-place"), ("m.bin", "weights of the model lie in it")):
+        done = subprocess.run([tool("anybit"), *command, tmp_path / "m.onnx", "-o", tmp_path / output], capture_output=True,
+                              text=True)
+        assert done.returncode == 2 and said in done.stderr
+        assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    subprocess.run([tool("anybit"), *command, tmp_path / "m.onnx", "-o", tmp_path / "m.onnx", "--in-place"], check=True,
+                   capture_output=True)
+    onnx.load(tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() != before["m.onnx"]
 
 
 def test_output_that_cannot_be_written(tool, folder):

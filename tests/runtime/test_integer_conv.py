@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from executing import Executor, ExecutorError
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from test_conv import model_of
 
 SEED = 20240603
@@ -159,3 +159,20 @@ def test_numbers_that_do_not_fit_are_errors(change):
     model = model_of([node], [("x", TensorProto.UINT8, (1, 8, 5, 5))], [("y", TensorProto.UINT8)], constants)
     with pytest.raises(ExecutorError):
         Executor(model).run([np.zeros((1, 8, 5, 5), np.uint8)])
+
+
+@pytest.mark.parametrize("kernel, pads, strides", [
+    ((1, 3, 3), (0, 1, 1, 0, 1, 1), (1, 1, 1)), ((1, 1, 3), (0, 0, 0, 0, 0, 0), (1, 1, 1)), ((1, 1, 1), (0, 0, 0, 0, 0, 0), (2, 2, 2)),
+    ((1, 1, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1)), ((3, 1, 1), (1, 0, 0, 1, 0, 0), (1, 1, 1)), ((1, 2, 2), (0, 0, 0, 0, 0, 0), (1, 2, 2))])
+@pytest.mark.parametrize("size", [(4, 6, 6), (16, 32, 32)])
+def test_kernels_that_are_flat_in_a_volume_that_is_not(kernel, pads, strides, size):
+    random = np.random.default_rng(SEED)
+    x, w = numbers(random, np.uint8, (1, 8, *size), False), numbers(random, np.int8, (8, 8, *kernel), False)
+    node = helper.make_node("ConvInteger", ["x", "w", "z"], ["y"], pads=pads, strides=strides)
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.UINT8, x.shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.INT32, None)],
+                              [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.uint8(7), "z")])
+    got, = Executor(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)).run({"x": x})
+    padded = np.pad(x.astype(np.int64) - 7, [(0, 0), (0, 0), *zip(pads[:3], pads[3:])])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, (2, 3, 4))[:, :, ::strides[0], ::strides[1], ::strides[2]]
+    np.testing.assert_array_equal(got, np.einsum("ncdhwijk,ocijk->nodhw", windows, w.astype(np.int64)))

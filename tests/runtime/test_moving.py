@@ -254,3 +254,14 @@ def test_einsums_as_numpy(equation, shapes):
     for kind in (np.float32, np.float64, np.int32):
         inputs = [numbers(random, shape, kind) for shape in shapes]
         np.testing.assert_allclose(run("Einsum", inputs, equation=equation)[0], np.einsum(equation, *inputs), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_pads_that_cut_and_pads_that_add_on_any_axis(seed):
+    random = np.random.default_rng(seed)
+    rank = random.integers(1, 5)
+    x = numbers(random, random.integers(3, 8, rank))
+    pads = random.integers(-1, 3 if seed % 2 else 1, 2 * rank)
+    cut = x[tuple(slice(max(0, -a), size - max(0, -b)) for a, b, size in zip(pads[:rank], pads[rank:], x.shape))]
+    wanted = np.pad(cut, [(max(0, a), max(0, b)) for a, b in zip(pads[:rank], pads[rank:])])
+    np.testing.assert_array_equal(run("Pad", [x, vector(*pads)])[0], wanted)

@@ -176,3 +176,41 @@ def test_what_others_use_too_stays():
     model.graph.output.append(helper.make_tensor_value_info(value, TensorProto.FLOAT, None))
     fused, plain = Executor(model).run(g.feeds), Executor(model, fuse=False).run(g.feeds)
     assert np.array_equal(fused[0], plain[0]) and np.array_equal(fused[1], plain[1])
+
+
+def within_one_step(model, feeds):
+    got, = Executor(model).run(feeds)
+    wanted, = Executor(model, fuse=False).run(feeds)
+    return np.abs(got.astype(int) - wanted.astype(int)).max() <= 1
+
+
+@pytest.mark.parametrize("bias", ["float", "integers of a scale of their own"])
+def test_a_bias_finer_than_the_sums_is_not_rounded_to_them(bias):
+    """The unit of sums, input scale × weight scale, is far above a step of the output."""
+    g = Graph(np.random.default_rng(1), np.uint8)
+    x = g.activation((1, 4, 5, 5), g.parameters(scale=1, zero=0))
+    w = g.weight((3, 4, 1, 1), axis=0)
+    g.constants[g.nodes[-1].input[0]][1] = 0  # a channel without weights has any scale
+    g.constants[g.nodes[-1].input[1]][1] = 1
+    values = np.array([0.4, -0.3, 0.2], np.float32)
+    b = g.constant(values) if bias == "float" else g.add(
+        "DequantizeLinear", [g.constant((values * 1000).astype(np.int32)), g.constant(np.float32(0.001))])
+    assert within_one_step(g.model(g.add("Conv", [x, w, b]), g.parameters(scale=0.01, zero=100)), g.feeds)
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (1, 4), (4,), (), (4, 4)])
+def test_a_bias_of_any_shape_is_added_where_it_belongs(shape):
+    g = Graph(np.random.default_rng(2), np.uint8)
+    x = g.activation((4, 6), g.parameters(scale=0.02, zero=128))
+    w = g.weight((6, 4), axis=1)
+    b = g.constant(g.rng.uniform(-1, 1, shape).astype(np.float32))
+    assert within_one_step(g.model(g.add("Gemm", [x, w, b]), g.parameters(scale=0.01, zero=128)), g.feeds)
+
+
+def test_a_value_for_places_beyond_the_border_is_no_code():
+    g = Graph(np.random.default_rng(3), np.uint8)
+    parameters = g.parameters(scale=0.02, zero=30)
+    inputs = [g.activation((1, 2, 6, 6), parameters), g.constant(np.array([0, 0, -0.5, -0.5, 1, 1, 1.5, 1.5], np.float32)),
+              g.constant(np.array([1, 1, 2, 2], np.float32))]
+    value = g.add("Resize", inputs, coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=2.0)
+    assert within_one_step(g.model(value, parameters), g.feeds)

@@ -167,3 +167,16 @@ def test_every_case_of_the_backend_suite_gives_the_same_after_raising():
         except ExecutorError as error:
             wrong.append(f"{name}: {' '.join(str(error).split())[:200]}")
     assert compared > 1500 and not wrong, "\n".join([f"{compared} compared", *wrong])
+
+
+@pytest.mark.parametrize("scales", [(1, 0.6), (0.5, 0.7), (2, 1.5), (1.5, 0.6), (0.3, 2.2)])
+def test_the_first_resize_takes_the_pixels_that_it_took(scales):
+    x = values(7, 9)
+    same(single("Resize", 10, {"x": x}, constants=[("s", np.array(scales, np.float32))], mode="nearest"), {"x": x})
+
+
+@pytest.mark.parametrize("op_type", ["Softmax", "LogSoftmax", "Hardmax"])
+def test_axes_of_no_size_stay_so(op_type):
+    x = np.zeros((2, 3, 0), np.float32)
+    raised = same(single(op_type, 11, {"x": x}, axis=1), {"x": x})
+    assert Executor(raised).run({"x": x})[0].shape == x.shape

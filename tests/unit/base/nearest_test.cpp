@@ -11,6 +11,7 @@ constexpr std::string_view kNames[] = {"fp8_e4m3", "fp8_e5m2", "int8", "mxfp6_e2
 
 TEST(Nearest, AMisspeltNameIsFound) {
   EXPECT_EQ(nearest("fp8_e4m4", kNames).front(), "fp8_e4m3");
+  EXPECT_EQ(nearest("FP8_E4M3", kNames).front(), "fp8_e4m3");
   EXPECT_EQ(did_you_mean("nvfp44", kNames), "did you mean 'nvfp4'?");
 }
 
