@@ -77,7 +77,21 @@ class Reader {
     if (of_one_value(part)) return Part::Kind::element;
     if (scheme.data_in->is_float() && scheme.weight->is_float())
       return reason = "the recipe leaves it in float", Part::Kind::left;
+    if (const std::string empty = empty_constant(part); !empty.empty())
+      return reason = fmt::format("its constant '{}' has no elements", empty), Part::Kind::left;
     return Part::Kind::compute;
+  }
+
+  // A constant without elements: no range and no scale can be found for it.
+  std::string empty_constant(const Part& part) const {
+    std::vector<int> inputs = part.weights;
+    inputs.insert(inputs.end(), part.constants.begin(), part.constants.end());
+    if (part.bias >= 0) inputs.push_back(part.bias);
+    for (const int input : inputs) {
+      const std::string& name = node_.inputs[static_cast<std::size_t>(input)];
+      if (scope_.constant(name)->count() == 0) return name;
+    }
+    return {};
   }
 
   const Scope& scope_;

@@ -5,7 +5,7 @@ import numpy as np
 import onnx
 import pytest
 
-from quantizing import net, run_tool, samples
+from quantizing import net, report_of, run_tool, samples
 
 
 @pytest.fixture
@@ -146,3 +146,35 @@ def test_a_quantized_model_passes_untouched(tool, folder):
     done = run_tool(tool, "quantize", folder / "once.onnx", "-o", folder / "twice.onnx", "--calib", folder / "calib")
     assert "quantized already" in done.stdout
     assert onnx.load(folder / "twice.onnx") == onnx.load(folder / "once.onnx")
+
+
+EMPTY = {
+    "MatMul": (["x", "w"], {"w": (16, 0)}, (2, 16), {}),
+    "MatMul of no sums": (["x", "w"], {"w": (0, 8)}, (2, 0), {}),
+    "Gemm": (["x", "w", "b"], {"w": (0, 16), "b": (0,)}, (2, 16), {"transB": 1}),
+    "Conv": (["x", "w"], {"w": (0, 3, 3, 3)}, (1, 3, 8, 8), {}),
+    "Gather": (["w", "i"], {"w": (0, 16)}, (2, 16), {}),
+}
+
+
+@pytest.mark.parametrize("recipe", ["int8", "uint8", "int16", "int8x4", "w8", "w4", "dynamic-int8", "nnpa"])
+@pytest.mark.parametrize("case", EMPTY)
+def test_a_weight_without_elements_stays_in_float_and_the_report_says_so(tool, tmp_path, case, recipe):
+    helper, numpy_helper = onnx.helper, onnx.numpy_helper
+    inputs, shapes, shape, attributes = EMPTY[case]
+    constants = [numpy_helper.from_array(np.zeros(dims, np.float32), name) for name, dims in shapes.items()]
+    constants += [numpy_helper.from_array(np.zeros(0, np.int64), "i"),
+                  numpy_helper.from_array(np.ones((16, 4), np.float32), "other")]
+    graph = helper.make_graph([helper.make_node(case.split()[0], inputs, ["y"], name="empty", **attributes),
+                               helper.make_node("MatMul", ["z", "other"], ["v"], name="full")], "g",
+                              [helper.make_tensor_value_info("x", 1, shape), helper.make_tensor_value_info("z", 1, (2, 16))],
+                              [helper.make_tensor_value_info("y", 1, None), helper.make_tensor_value_info("v", 1, (2, 4))],
+                              constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(onnx.shape_inference.infer_shapes(model), tmp_path / "net.onnx")
+    np.savez(tmp_path / "s.npz", x=np.ones(shape, np.float32), z=np.ones((2, 16), np.float32))
+    report = report_of(run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "q.onnx", "--recipe", recipe,
+                                "--calib", tmp_path / "s.npz", "--json"))
+    rows = {one["name"]: one for one in report["nodes"]}
+    assert rows["empty"]["outcome"] == "float" and "has no elements" in rows["empty"]["reason"]
+    assert rows["full"]["outcome"] != "float"
