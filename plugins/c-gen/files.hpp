@@ -20,7 +20,7 @@ std::string source_of(const Unit& unit, const std::string& stem);
 std::string assembler_of(const Unit& unit, const std::string& stem);
 std::string data_of(const Unit& unit);
 
-std::string comment_text(std::string_view text);      // without what would end a comment
+std::string comment_text(std::string_view text);      // without what ends or begins a comment
 std::string entry(const Unit& unit, bool quantized);  // an entry's declaration, without a semicolon
 std::string upper(std::string_view name);             // of a macro
 

@@ -31,7 +31,10 @@ void for_captures(const anybit_node& node, const F& f) {
 
 std::string comment_text(std::string_view text) {
   std::string result(text);
-  for (std::size_t at = 0; (at = result.find("*/", at)) != std::string::npos;) result.replace(at, 2, "* /");
+  // "/*" within a comment is legal, but compilers warn of it.
+  for (const char* mark : {"*/", "/*"}) {
+    for (std::size_t at = 0; (at = result.find(mark, at)) != std::string::npos;) result.insert(at + 1, " ");
+  }
   for (char& one : result) {
     if (static_cast<unsigned char>(one) < ' ') one = ' ';
   }

@@ -276,6 +276,16 @@ def test_what_cannot_be_generated_is_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_names_that_look_like_comments_do_not_disturb_the_code(tmp_path):
+    x = np.zeros((1, 4), np.float32)
+    names = ["in/*x", "w*/", "/*/y*/*"]
+    model = model_of([helper.make_node("MatMul", names[:2], ["h"], name="*//*"), helper.make_node("Relu", ["h"], names[2:])],
+                     {names[0]: x}, {names[1]: np.ones((4, 4), np.float32)}, names[2:])
+    model.graph.name = "encoder/*/all"
+    generate(model, tmp_path / "net.c")
+    generating.compile_shared(tmp_path / "net.c", tmp_path / "net.so")
+
+
 def test_large_constants_are_a_file_that_an_assembler_includes(tmp_path):
     random = np.random.default_rng(SEED)
     x, w = random.normal(size=(1, 1600)).astype(np.float32), random.normal(size=(1600, 2000)).astype(np.float32)
