@@ -36,8 +36,28 @@ std::string name_from(const anybit_codegen_options& options, const std::string& 
   return name;
 }
 
+// The C file must not take the name of a file beside it, and the others name it: in quotes, on one line.
+void check_path(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string(), stem = path.stem().string();
+  for (const char* other : {".h", ".S", ".bin"}) {
+    if (extension == other)
+      throw Refusal(
+          fmt::format("'{0}' is the C file's path, and c-gen writes a file {1}{2} of its own: a path "
+                      "with another extension would be right, as {1}.c",
+                      path.filename().string(), stem, other));
+  }
+  for (const char one : stem) {
+    if (one == '"' || one == '\\' || static_cast<unsigned char>(one) < ' ')
+      throw Refusal(
+          fmt::format("the file's name has a character (0x{:02x}) that no #include can name: a name without "
+                      "\", \\ and control characters would be right",
+                      static_cast<unsigned char>(one)));
+  }
+}
+
 void write_files(const anybit_view& view, const anybit_codegen_options& options,
                  const std::filesystem::path& path) {
+  check_path(path);
   const std::string stem = path.stem().string();
   Unit unit(view, options.preference, name_from(options, stem));
   unit.generate();

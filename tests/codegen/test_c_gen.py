@@ -286,6 +286,14 @@ def test_names_that_look_like_comments_do_not_disturb_the_code(tmp_path):
     generating.compile_shared(tmp_path / "net.c", tmp_path / "net.so")
 
 
+@pytest.mark.parametrize("name", ["net.h", "net.S", "net.bin", 'n"et.c', "n\\et.c", "n\net.c"])
+def test_a_path_whose_files_would_replace_each_other_or_cannot_be_included_is_refused(tmp_path, name):
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": np.zeros((1, 4), np.float32)}, {})
+    with pytest.raises(NotGenerated, match="would be right"):
+        generate(model, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_large_constants_are_a_file_that_an_assembler_includes(tmp_path):
     random = np.random.default_rng(SEED)
     x, w = random.normal(size=(1, 1600)).astype(np.float32), random.normal(size=(1600, 2000)).astype(np.float32)
