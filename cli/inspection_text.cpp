@@ -273,7 +273,7 @@ std::string to_text(const Inspection& i, bool nodes) {
   text += section("External data", "", data_files(i));
   text += section("Metadata", "", metadata(i));
   if (nodes) text += section("Nodes", "", all_nodes(i));
-  text += section("Problems", "these nodes cannot work with these shapes", problems(i));
+  text += section("Problems", "what cannot work with these shapes, or is declared wrongly", problems(i));
   return text + unknown_note(i);
 }
 

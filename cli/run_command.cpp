@@ -18,6 +18,7 @@
 #include "table.hpp"
 #include "terminal.hpp"
 #include "text_file.hpp"
+#include "widened.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -56,7 +57,7 @@ std::string file_name(const std::string& name) {
   return result.empty() || result[0] == '.' ? "_" + result : result;
 }
 
-// numpy has no bfloat16 and the like: those are written as float32, and text as one string to a line.
+// What numpy has no type for is widened, and text is one string to a line.
 Result<void> write_value(const std::string& path, const Value& value, std::vector<std::string>& written) {
   if (value.kind == Value::Kind::nothing) return {};
   if (value.kind == Value::Kind::sequence) {
@@ -70,8 +71,10 @@ Result<void> write_value(const std::string& path, const Value& value, std::vecto
     written.push_back(path + ".txt");
     return write_text(written.back(), fmt::format("{}\n", fmt::join(value.strings, "\n")));
   }
+  const auto array = widened(value.tensor);
+  if (!array.ok()) return array.error();
   written.push_back(path + ".npy");
-  return write_npy(written.back(), value.tensor);
+  return write_npy(written.back(), *array);
 }
 
 Result<void> write_outputs(const Executor& executor, const std::string& folder, Outcome& outcome) {

@@ -14,8 +14,10 @@ namespace fs = std::filesystem;
 
 Result<void> write_text(const std::string& path, const std::string& text) {
   std::error_code code, ignored;
-  const fs::path target =
-      fs::is_symlink(path, ignored) ? fs::weakly_canonical(path, ignored) : fs::path(path);
+  fs::path target(path);
+  constexpr int kMostLinks = 40;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(target, ignored); ++i)
+    target = target.parent_path() / fs::read_symlink(target, ignored);
   if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored))
     return Error{Code::io, fmt::format("cannot write '{}': it is not a regular file", path), {}, {}};
   const std::string temporary = fmt::format("{}.{}.part", target.string(), ::getpid());

@@ -95,6 +95,23 @@ Value merged(Value inferred, const Value& declared) {
   return inferred;
 }
 
+// Whether a value can be what the model says of it.
+bool agree(const Value& inferred, const Value& declared, bool sizes) {
+  const bool typed = inferred.type != ElementType::undefined && declared.type != ElementType::undefined;
+  if (typed && inferred.type != declared.type) return false;
+  if (!inferred.shape || !declared.shape) return true;
+  if (inferred.shape->size() != declared.shape->size()) return false;
+  for (std::size_t i = 0; sizes && i < inferred.shape->size(); ++i) {
+    const Dim &one = (*inferred.shape)[i], &other = (*declared.shape)[i];
+    if (one.known() && other.known() && one.size != other.size) return false;
+  }
+  return true;
+}
+
+std::string text_of(const Value& value) {
+  return name_of(value.type) + (value.shape ? fmt::format("[{}]", to_string(*value.shape)) : std::string());
+}
+
 class Walker {
  public:
   Walker(const graph::Model& model, const InferOptions& options, Inference& result)
@@ -112,6 +129,16 @@ class Walker {
     value.shape.emplace();
     for (const graph::Dimension& dim : tensor_type->shape->dims) value.shape->push_back(fixed(dim));
     return value;
+  }
+
+  // Notes it if a value is declared as something else than what its node makes. Sizes are not looked at if
+  // the caller gave others than the model was written for.
+  void check_declared(std::string_view name, const Value& made, const Value& declared) {
+    const bool sizes = options_.input_shapes.empty() && options_.dims.empty();
+    if (agree(made, declared, sizes) || result_.problems.size() >= kProblems) return;
+    result_.problems.push_back(wrong(fmt::format("it is declared as {}, and what makes it gives {}",
+                                                 text_of(declared), text_of(made)))
+                                   .within(fmt::format("value '{}'", shown(name))));
   }
 
   Body graph(const Graph& graph, std::string place, const Values& given, const Scope* parent,
@@ -137,8 +164,10 @@ class Walker {
       NodeFacts& facts = node(graph.nodes[i], i, index, scope, around, depth);
       for (std::size_t k = 0; k < facts.outputs.size(); ++k) {
         const auto hint = hints.find(facts.node->outputs[k]);
-        if (hint != hints.end())
-          facts.outputs[k] = merged(std::move(facts.outputs[k]), declared(hint->second->type));
+        if (hint == hints.end()) continue;
+        const Value type = declared(hint->second->type);
+        check_declared(hint->first, facts.outputs[k], type);
+        facts.outputs[k] = merged(std::move(facts.outputs[k]), type);
       }
     }
     body.last = result_.nodes.size();
@@ -298,6 +327,9 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     if (!version) {
       outputs = wrong(fmt::format("opset {} does not have {} yet", opset, descriptor->name),
                       fmt::format("it came with opset {}", descriptor->since.front()));
+    } else if (node.inputs.size() < descriptor->required) {
+      outputs = wrong(fmt::format("input {} is missing", node.inputs.size()),
+                      fmt::format("{} needs {} inputs", descriptor->name, descriptor->required));
     } else if (in_budget) {
       call.version = *version;
       outputs = descriptor->infer(call);
@@ -394,6 +426,7 @@ Result<Inference> infer(const graph::Model& model, const InferOptions& options) 
   result.outputs = walker.graph(*model.graph, "", result.inputs, nullptr, around, 0).outputs;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const Value declared = walker.declared(model.graph->outputs[i].type);
+    walker.check_declared(model.graph->outputs[i].name.str(), result.outputs[i], declared);
     result.outputs[i] = merged(std::move(result.outputs[i]), declared);
   }
   return result;

@@ -132,3 +132,16 @@ def test_output_that_does_not_fit_is_a_failure(tool):
         for call in (["--help"], ["formats", "int8"], ["inspect", DIGITS / "digits.onnx"]):
             done = subprocess.run([tool("anybit"), *call], stdout=full, stderr=subprocess.PIPE, text=True)
             assert done.returncode == 1 and "standard output" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT4E2M1",
+                                  "INT4", "UINT4"])
+def test_outputs_of_types_that_numpy_lacks_are_widened(anybit, tmp_path, kind):
+    x = np.array([[1, 2, 0.5], [-1.5, 3, 6]] if "FLOAT" in kind else [[1, 2, 7], [0, 5, 3]], np.float32)
+    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=getattr(TensorProto, kind))], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+                              [helper.make_tensor_value_info("y", getattr(TensorProto, kind), [2, 3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", x)
+    anybit("run", tmp_path / "m.onnx", "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path / "out")
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "y.npy"), x)
