@@ -289,11 +289,15 @@ class Planner {
       parameters.zero_points.push_back(0);
     }
     const auto count = static_cast<std::size_t>(bias.tensor->count());
-    if (weight.per_tensor() || parameters.scales.size() != count) {
+    // Channels may stand behind axes of length 1: Gemm takes a row as well.
+    const std::vector<std::int64_t>& dims = bias.tensor->dims;
+    const auto channels = std::ranges::find(dims, static_cast<std::int64_t>(count));
+    if (weight.per_tensor() || parameters.scales.size() != count || channels == dims.end()) {
       parameters.scales.resize(1);
       parameters.zero_points.resize(1);
     } else {
       parameters.dims = {static_cast<std::int64_t>(count)};
+      parameters.axis = channels - dims.begin();
     }
     std::vector<std::int32_t> codes;
     for (std::size_t i = 0; i < count; ++i) {
