@@ -9,6 +9,7 @@
 #include "lower/dynamic.hpp"
 #include "passes/masks.hpp"
 #include "quantize/annotate_coded.hpp"
+#include "quantize/moved_constants.hpp"
 #include "quantize/roles.hpp"
 #include "quantize/scope.hpp"
 
@@ -328,6 +329,7 @@ class Annotator {
     for (const auto& [value, all] : wanted_) values.insert(value);
     for (const std::string& value : values) note_value(value);
     for (Cluster& one : notes_.clusters) fix_range(one);
+    note_moved_constants(scope_, parts_, carried_, notes_);
   }
 
   void note_value(const std::string& value) {

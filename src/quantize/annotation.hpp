@@ -37,8 +37,9 @@ struct NodeNote {
 struct Cluster {
   Spec spec;
   std::vector<std::string> values;
-  std::vector<std::string> sources;         // those whose statistics count
-  std::optional<ops::Traits::Range> fixed;  // a range that needs no statistics
+  std::vector<std::string> sources;                  // those whose statistics count
+  std::optional<ops::Traits::Range> fixed;           // a range that needs no statistics
+  std::optional<ops::Traits::Range> constants = {};  // of constants that are moved in among the values
 };
 
 // A value that is quantized: where it is made, for all; or only for those who take it so.

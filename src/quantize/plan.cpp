@@ -83,8 +83,10 @@ class Planner {
     const std::vector<Parameters> clusters = TRY(choose_all(notes.clusters));
     for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, clusters));
     TRY(add_constants(notes, clusters, plan));
-    for (const CodedValueNote& one : notes.coded_values)
+    for (const CodedValueNote& one : notes.coded_values) {
+      if (one.value.empty()) continue;  // an output that the node leaves out
       plan.coded_values.push_back({one.value, one.use, one.made, one.places});
+    }
     TRY(add_coded_constants(notes, plan));
     plan.half = notes.half;
     for (const GraphNotes& inner : notes.inner) plan.inner.push_back(TRY(this->plan(inner)));
@@ -127,10 +129,12 @@ class Planner {
     row.spec = to_string(cluster.spec);
     row.values = cluster.values;
     if (cluster.fixed) {
-      parameters = from_fixed(*cluster.fixed, cluster.spec);
+      const calibrate::Range known{cluster.fixed->low, cluster.fixed->high}, range = held(known, cluster);
+      const bool wider = range.low < known.low || range.high > known.high;
+      parameters = wider ? from_range(range, cluster.spec) : from_fixed(*cluster.fixed, cluster.spec);
       row.fixed = true;
-      row.low = row.seen_low = cluster.fixed->low;
-      row.high = row.seen_high = cluster.fixed->high;
+      row.low = row.seen_low = range.low;
+      row.high = row.seen_high = range.high;
     } else if (!cluster.spec.dynamic) {
       const Statistics seen = TRY(merged(cluster));
       const calibrate::Descriptor* observer = TRY(calibrate::named(cluster.spec.observer));
@@ -138,7 +142,7 @@ class Planner {
       calibrate::Parameters how;
       if (cluster.spec.percentile != 0) how.percentile = cluster.spec.percentile;
       const calibrate::Range range =
-          observer->choose(seen, {codes.high - codes.low + 1, cluster.spec.symmetric}, how);
+          held(observer->choose(seen, {codes.high - codes.low + 1, cluster.spec.symmetric}, how), cluster);
       parameters = from_range(range, cluster.spec);
       row.low = range.low;
       row.high = range.high;
@@ -157,6 +161,13 @@ class Planner {
       row.grid_high = row.scale * static_cast<float>(codes.high - row.zero_point);
     }
     return result;
+  }
+
+  // A range that holds the constants of a cluster, too: an observer may cut off rare activations, but a
+  // constant is there in every run.
+  static calibrate::Range held(calibrate::Range range, const Cluster& cluster) {
+    if (!cluster.constants) return range;
+    return {std::min(range.low, cluster.constants->low), std::max(range.high, cluster.constants->high)};
   }
 
   Result<Statistics> merged(const Cluster& cluster) const {

@@ -283,3 +283,50 @@ def test_the_report_tells_what_share_of_the_values_is_cut_off(tool, files, obser
     values = np.concatenate(arrays)
     outside = np.mean((values < row["low"]) | (values > row["high"]))
     assert row["saturated"] == pytest.approx(outside, abs=0.002) and outside > 0
+
+
+def moved(case, rng):
+    """Nodes between a product and another that bring in a constant; the constants; the shape that comes out."""
+    node, array = onnx.helper.make_node, numpy_helper.from_array
+    token = (rng.standard_normal((1, 1, 16)) * 10).astype(np.float32)
+    if case == "concat":
+        return [node("Concat", ["token", "a"], ["t"], axis=1)], [array(token, "token")]
+    if case == "expand":
+        return [node("Expand", ["token", "like"], ["tokens"]), node("Concat", ["tokens", "a"], ["t"], axis=1)], [
+            array(token, "token")]
+    if case == "sigmoid":
+        return [node("Sigmoid", ["a"], ["s"]), node("Concat", ["s", "token"], ["t"], axis=1)], [array(token, "token")]
+    if case == "pad":
+        return [node("Pad", ["a", "pads", "value"], ["t"])], [array(np.array([0, 1, 0, 0, 0, 0]), "pads"),
+                                                              array(np.float32(-60), "value")]
+    return [node("ScatterND", ["a", "at", "token"], ["t"])], [array(np.array([[[0, 2]]]), "at"), array(token, "token")]
+
+
+@pytest.mark.parametrize("observer", ["minmax", "percentile 99", "mse"])
+@pytest.mark.parametrize("case", ["concat", "expand", "sigmoid", "pad", "scatter"])
+def test_constants_that_are_moved_in_among_activations_are_in_their_range(tool, tmp_path, case, observer):
+    rng, helper = np.random.default_rng(5), onnx.helper
+    between, constants = moved(case, rng)
+    constants += [numpy_helper.from_array((rng.standard_normal((16, n)) * 0.1).astype(np.float32), name)
+                  for name, n in (("w", 16), ("v", 8))]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["a"]), *between,
+                               helper.make_node("MatMul", ["t", "v"], ["y"])], "g",
+                              [info("x", 1, (1, 6, 16))] + [info("like", 7, (3,))] * (case == "expand"),
+                              [info("y", 1, (1, "n", 8))], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    feeds = {"x": rng.standard_normal((1, 6, 16)).astype(np.float32)}
+    if case == "expand":
+        feeds["like"] = np.array([1, 1, 16])
+    np.savez(tmp_path / "calib.npz", **feeds)
+    (tmp_path / "recipe.yaml").write_text(f"global: {{weights: int8 sym channel, activations: int8 asym {observer}}}")
+    run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "net.q.onnx", "--calib", tmp_path / "calib.npz",
+             "--recipe", tmp_path / "recipe.yaml")
+    after = onnx.load(tmp_path / "net.q.onnx").graph
+    held = {one.name: numpy_helper.to_array(one) for one in after.initializer}
+    inside = next(one for one in after.node if one.op_type == "QuantizeLinear" and one.input[0] == "t")
+    scale, zero = held[inside.input[1]], int(held[inside.input[2]])
+    low, high = (-128 - zero) * scale, (127 - zero) * scale
+    brought = held.get("token", held.get("value"))
+    assert low - scale / 2 <= brought.min() and brought.max() <= high + scale / 2
+    assert decibels(in_onnxruntime(tmp_path / "net.onnx", feeds)[0], in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0]) > 15
