@@ -39,13 +39,27 @@ std::int64_t total_of(const std::vector<Entry>& entries) {
   return total;
 }
 
+// The time of each node without those inside it, which come right after it: operators share out the whole.
+std::vector<std::int64_t> own_times(const std::vector<Entry>& entries) {
+  std::vector<std::int64_t> own;
+  std::vector<std::size_t> outer;  // by depth
+  for (const Entry& one : entries) {
+    outer.resize(static_cast<std::size_t>(one.depth));
+    if (!outer.empty()) own[outer.back()] -= std::min(own[outer.back()], one.nanoseconds);
+    outer.push_back(own.size());
+    own.push_back(one.nanoseconds);
+  }
+  return own;
+}
+
 std::vector<std::pair<std::string, Group>> groups_of(const std::vector<Entry>& entries) {
   std::map<std::string, Group> groups;
-  for (const Entry& one : entries) {
-    Group& group = groups[one.op];
+  const std::vector<std::int64_t> own = own_times(entries);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    Group& group = groups[entries[i].op];
     ++group.nodes;
-    group.nanoseconds += one.nanoseconds;
-    group.macs += one.macs;
+    group.nanoseconds += own[i];
+    group.macs += entries[i].macs;
   }
   std::vector<std::pair<std::string, Group>> list(groups.begin(), groups.end());
   std::ranges::stable_sort(

@@ -145,3 +145,20 @@ def test_outputs_of_types_that_numpy_lacks_are_widened(anybit, tmp_path, kind):
     np.save(tmp_path / "x.npy", x)
     anybit("run", tmp_path / "m.onnx", "--input", f"x={tmp_path / 'x.npy'}", "--output", tmp_path / "out")
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "y.npy"), x)
+
+
+def test_shares_of_nested_nodes_add_up_to_the_whole(anybit, tmp_path):
+    inner = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("Relu", ["m"], ["r"])], "inner", [],
+                              [helper.make_tensor_value_info("r", TensorProto.FLOAT, None)])
+    for name in ("middle", "outer"):
+        node = helper.make_node("If", ["c"], ["o"], then_branch=inner, else_branch=inner)
+        inner = helper.make_graph([node], name, [], [helper.make_tensor_value_info("o", TensorProto.FLOAT, None)])
+    graph = helper.make_graph([helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)], "g",
+                              [helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+                               helper.make_tensor_value_info("x", TensorProto.FLOAT, [256, 512])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(np.ones((512, 512), np.float32), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    table = anybit("run", tmp_path / "m.onnx", "--repeat", 3, "--profile").stdout.split("Time by operator")[1].split("Slowest")[0]
+    shares = [float(word) for word, sign in zip(table.split(), table.split()[1:]) if sign == "%"]
+    assert len(shares) == 3 and abs(sum(shares) - 100) < 1
