@@ -22,6 +22,27 @@ Result<DeviceRanges*> DeviceSession::ranges() {
   return &*ranges_;
 }
 
+bool DeviceSession::keeps_times() const { return (config_ & (ANYBIT_PROFILE | ANYBIT_TRACE)) != 0; }
+
+void DeviceSession::keep_times(RunProfile profile) {
+  if (config_ & ANYBIT_TRACE && traced_nodes_ + profile.entries.size() <= kLongestTrace) {
+    trace_.push_back(profile);
+    traced_nodes_ += profile.entries.size();
+  }
+  profiled_ = keeps_times();
+  last_profile_ = std::move(profile);
+}
+
+// Looking at values takes longer than many a node, and nodes that are looked at are not fused: times of the
+// float model are those of a run of its own.
+Result<RunProfile> DeviceSession::float_times(const std::map<std::string, Value>& inputs) {
+  RunProfile profile;
+  if (!keeps_times()) return profile;
+  if (!executor_) executor_ = TRY(executor_for(*model_));
+  TRY(executor_->run(inputs, &profile));
+  return profile;
+}
+
 Result<void> DeviceSession::run_and_gather() {
   DeviceRanges* const ranges = TRY(this->ranges());
   if (!gatherer_) gatherer_ = TRY(Gatherer::make(*model_, threads_));
@@ -29,32 +50,26 @@ Result<void> DeviceSession::run_and_gather() {
   const auto values = TRY(input_values());
   for (const auto& [name, value] : values) inputs.emplace(name, TRY(to_datum(value)));
   Gatherer::Seen seen = TRY(gatherer_->run(inputs));
+  RunProfile profile = TRY(float_times(values));
   std::vector<Value> outputs;
   for (const ops::Datum& one : seen.outputs) outputs.push_back(to_value(one));
   TRY(deliver(outputs));
-  profiled_ = false;
+  keep_times(std::move(profile));
   return ranges->add(std::move(seen.tensors));
 }
 
 Result<void> DeviceSession::run_in_use() {
   TRY(check_backend());
+  const auto inputs = TRY(input_values());
   if (runs_generated()) {
-    TRY(deliver(TRY(generated_->run(TRY(input_values())))));
+    TRY(deliver(TRY(generated_->run(inputs))));
     profiled_ = false;
     return {};
   }
   const Executor& executor = quantized_ ? quantized_->executor : *executor_;
-  const bool profiled = (config_ & (ANYBIT_PROFILE | ANYBIT_TRACE)) != 0;
-  const auto inputs = TRY(input_values());
   RunProfile profile;
-  const auto outputs = TRY(executor.run(inputs, profiled ? &profile : nullptr));
-  if (config_ & ANYBIT_TRACE && traced_nodes_ + profile.entries.size() <= kLongestTrace) {
-    trace_.push_back(profile);
-    traced_nodes_ += profile.entries.size();
-  }
-  TRY(deliver(outputs));
-  profiled_ = profiled;
-  last_profile_ = std::move(profile);
+  TRY(deliver(TRY(executor.run(inputs, keeps_times() ? &profile : nullptr))));
+  keep_times(std::move(profile));
   return {};
 }
 
@@ -97,6 +112,7 @@ Result<void> DeviceSession::reset_config() {
   TRY(save_all());
   config_ = 0;
   gatherer_.reset();
+  if (quantized_) executor_.reset();  // of the float model, for times
   return {};
 }
 

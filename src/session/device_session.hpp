@@ -107,6 +107,9 @@ class DeviceSession {
   Result<void> run_and_gather();
   Result<void> run_in_use();
   Result<void> save_trace();
+  bool keeps_times() const;
+  void keep_times(RunProfile profile);
+  Result<RunProfile> float_times(const std::map<std::string, Value>& inputs);
 
   Result<Quantized> make_quantized(std::string path, Model model) const;
   std::string quantized_file() const;

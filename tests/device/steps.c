@@ -40,6 +40,10 @@ static anybit_status step(anybit_session* session, const char* word) {
   if (begins(word, "gather", &rest)) return anybit_set_execute_config(session, ANYBIT_GATHER_RANGES);
   if (begins(word, "profile", &rest))
     return anybit_set_execute_config(session, ANYBIT_PROFILE | ANYBIT_TRACE);
+  if (begins(word, "times", &rest)) {
+    const char* json = NULL;
+    return anybit_profile(session, &json);
+  }
   if (begins(word, "reset-ranges", &rest)) return anybit_reset_ranges(session);
   if (begins(word, "reset", &rest)) return anybit_reset_execute_config(session);
   if (begins(word, "type:", &rest))

@@ -254,6 +254,15 @@ def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_th
     model = small_model()
     layer = helper.make_function("local", "Layer", ["i", "w", "v"], ["o"],
                                  [helper.make_node("Gemm", ["i", "w", "v"], ["inner"]), helper.make_node("Relu", ["inner"], ["o"])],
+def test_times_are_kept_and_traced_while_ranges_are_gathered_also_beside_a_quantized_model(program, model):
+    rows, said = steps(program, model, "gather", "profile", "run", "times", "type:1", "quantize", "run", "times", "reset", "run")
+    assert [row[0] for row in rows] == [OK] * 10, said
+    assert rows[6][1:3] == (FLOAT, 2) and rows[6][3] == rows[2][3] and rows[9][1] == QUANTIZED
+    events = json.loads((model.parent / "m.trace.json").read_text())["traceEvents"]
+    operators = [event["args"]["operator"] for event in events]
+    assert operators and operators[:len(operators) // 2] == operators[len(operators) // 2:], "the same nodes, twice"
+
+
                                  [helper.make_opsetid("", 17)])
     del model.graph.node[:2]
     model.graph.node.insert(0, helper.make_node("Layer", ["x", "a", "b"], ["r"], domain="local"))
