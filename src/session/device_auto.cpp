@@ -58,7 +58,7 @@ Result<void> DeviceSession::note_compiled() {
   DeviceRecord record;
   record.version = std::string(version().text);
   record.model = *TRY(hash());
-  record.recipe = recipe_text_;
+  record.recipe = quantized_->recipe;
   record.quantized = quantized_->path;
   record.quantized_hash = TRY(content_hash(quantized_->model));
   if (generated_) {
@@ -73,17 +73,28 @@ Result<void> DeviceSession::note_compiled() {
   return save_record(record, path);
 }
 
+// A model that was quantized by another recipe than the one set now gives way to the float model.
+Result<void> DeviceSession::drop_stale() {
+  if (!quantized_ || !recipe_ || quantized_->recipe == recipe_text_) return {};
+  executor_ = TRY(executor_for(*model_));
+  quantized_.reset();
+  generated_.reset();
+  return {};
+}
+
 Result<void> DeviceSession::run_auto(std::int64_t threshold, const std::string& generator,
                                      anybit_preference preference) {
   if (threshold < 1)
     return invalid_argument(fmt::format("a threshold of {} runs", threshold), "at least one");
-  if (!recipe_) TRY(set_recipe(std::string(kDefaultRecipe)));
+  TRY(drop_stale());
+  if (!recipe_ && !quantized_) TRY(set_recipe(std::string(kDefaultRecipe)));
   if (!quantized_ && !looked_for_record_) {
     TRY(adopt(generator, preference));
     looked_for_record_ = true;
   }
   const auto compiled = [&] {
-    return quantized_ && (generator.empty() || (generated_ && generated_->generator() == generator));
+    return quantized_ && (generator.empty() || (generated_ && generated_->generator() == generator &&
+                                                generated_->preference() == preference));
   };
   if (compiled()) return run();
   if (quantized_) {

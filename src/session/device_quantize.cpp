@@ -57,7 +57,7 @@ const char* DeviceSession::quantized_path() const {
 Result<DeviceSession::Quantized> DeviceSession::make_quantized(std::string path, Model model) const {
   Executor executor = TRY(executor_for(model));
   Grids grids = grids_of(model);
-  return Quantized{std::move(path), std::move(model), std::move(executor), std::move(grids)};
+  return Quantized{std::move(path), recipe_text_, std::move(model), std::move(executor), std::move(grids)};
 }
 
 Result<void> DeviceSession::quantize() {

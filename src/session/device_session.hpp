@@ -82,7 +82,8 @@ class DeviceSession {
     std::vector<Grid> inputs, outputs;
   };
   struct Quantized {
-    std::string path;  // empty: it is in memory only
+    std::string path;    // empty: it is in memory only
+    std::string recipe;  // that it was made by
     Model model;
     Executor executor;
     Grids grids;
@@ -106,11 +107,12 @@ class DeviceSession {
 
   Result<void> run_and_gather();
   Result<void> run_in_use();
-  Result<void> save_trace();
   bool keeps_times() const;
   void keep_times(RunProfile profile);
   Result<RunProfile> float_times(const std::map<std::string, Value>& inputs);
+  Result<void> save_trace();
 
+  // By the recipe that is set.
   Result<Quantized> make_quantized(std::string path, Model model) const;
   std::string quantized_file() const;
   CodegenOptions codegen_options(anybit_preference preference) const;
@@ -121,6 +123,7 @@ class DeviceSession {
 
   Result<void> adopt(const std::string& generator, anybit_preference preference);
   Result<void> note_compiled();
+  Result<void> drop_stale();
 
   State state_ = State::created;
   int threads_ = 0;

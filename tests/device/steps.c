@@ -54,10 +54,11 @@ static anybit_status step(anybit_session* session, const char* word) {
   if (begins(word, "quantize", &rest)) return anybit_quantize(session);
   if (begins(word, "codegen:", &rest)) return anybit_codegen(session, rest, ANYBIT_PREFER_MEMORY);
   if (begins(word, "backends:", &rest)) return anybit_set_available_backends(session, rest);
-  if (begins(word, "auto:", &rest)) {  // THRESHOLD[:GENERATOR]
+  const int small = begins(word, "small-auto:", &rest);
+  if (small || begins(word, "auto:", &rest)) {  // THRESHOLD[:GENERATOR]
     const char* const generator = strchr(rest, ':');
     return anybit_run_with_auto_compilation(session, atoi(rest), generator ? generator + 1 : NULL,
-                                            ANYBIT_PREFER_DEFAULT);
+                                            small ? ANYBIT_PREFER_MEMORY : ANYBIT_PREFER_DEFAULT);
   }
   if (begins(word, "run", &rest)) return anybit_run(session);
   if (begins(word, "shell:", &rest)) return system(rest) == 0 ? ANYBIT_OK : ANYBIT_IO;

@@ -209,6 +209,32 @@ def test_auto_compilation_generates_code_and_finds_it_again(program, model, made
     assert rows[0][0] == NOT_FOUND and rows[1][:2] == (OK, QUANTIZED) and "no-gen" in said
 
 
+def input_code(path):
+    """The type of the codes that the input becomes."""
+    graph = onnx.load(path).graph
+    first = next(node for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] == "x")
+    return next(tensor.data_type for tensor in graph.initializer if tensor.name == first.input[2])
+
+
+def test_a_type_that_changes_within_a_session_is_compiled_anew_from_the_float_model(program, model):
+    rows, _ = steps(program, model, "auto:2", "auto:2", "auto:2", "type:1", "auto:2", "auto:2", "type:2", "auto:9", "run")
+    assert [row[0] for row in rows] == [OK] * 9
+    assert [row[1] for row in rows] == [FLOAT, QUANTIZED, QUANTIZED, QUANTIZED, QUANTIZED, QUANTIZED, QUANTIZED, FLOAT, FLOAT]
+    assert rows[4][3] == rows[0][3] == rows[8][3] and rows[5][3] != rows[0][3]
+    assert input_code(model.parent / "m.q.onnx") == TensorProto.UINT8
+    # Found again, as long as the type is the same.
+    assert steps(program, model, "type:1", "auto:2")[0][1] == (OK, QUANTIZED, 4, rows[5][3])
+
+
+def test_a_preference_that_changes_within_a_session_makes_the_code_anew(program, model, made):
+    folder = generator(made / "generators")
+    written = model.parent / "m.q.abc"
+    note = f"shell:cp {written} {model.parent}/first.abc; rm {written}"
+    rows, said = steps(program, model, *["auto:2:abc-gen"] * 3, note, "small-auto:2:abc-gen", GENERATORS=folder)
+    assert [row[0] for row in rows] == [OK] * 5 and rows[-1][1] == GENERATED, said
+    assert written.exists()
+
+
 def test_a_generator_that_fails_leaves_no_file_and_the_session_as_it_was(program, model, made):
     folder = generator(made / "generators")
     rows, said = steps(program, model, "codegen:abc-gen", "run", GENERATORS=folder, ABC_FAILS="1")
@@ -226,6 +252,15 @@ def test_times_of_nodes_are_kept_and_traced(program, model):
     assert [row[0] for row in rows] == [OK] * 4
     events = json.loads((model.parent / "m.trace.json").read_text())["traceEvents"]
     assert len(events) >= 4 and all(event["dur"] >= 0 for event in events)
+
+
+def test_times_are_kept_and_traced_while_ranges_are_gathered_also_beside_a_quantized_model(program, model):
+    rows, said = steps(program, model, "gather", "profile", "run", "times", "type:1", "quantize", "run", "times", "reset", "run")
+    assert [row[0] for row in rows] == [OK] * 10, said
+    assert rows[6][1:3] == (FLOAT, 2) and rows[6][3] == rows[2][3] and rows[9][1] == QUANTIZED
+    events = json.loads((model.parent / "m.trace.json").read_text())["traceEvents"]
+    operators = [event["args"]["operator"] for event in events]
+    assert operators and operators[:len(operators) // 2] == operators[len(operators) // 2:], "the same nodes, twice"
 
 
 def test_memory_that_runs_out_at_any_allocation_is_an_error_and_no_more(build, made, model, tmp_path):
@@ -254,15 +289,6 @@ def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_th
     model = small_model()
     layer = helper.make_function("local", "Layer", ["i", "w", "v"], ["o"],
                                  [helper.make_node("Gemm", ["i", "w", "v"], ["inner"]), helper.make_node("Relu", ["inner"], ["o"])],
-def test_times_are_kept_and_traced_while_ranges_are_gathered_also_beside_a_quantized_model(program, model):
-    rows, said = steps(program, model, "gather", "profile", "run", "times", "type:1", "quantize", "run", "times", "reset", "run")
-    assert [row[0] for row in rows] == [OK] * 10, said
-    assert rows[6][1:3] == (FLOAT, 2) and rows[6][3] == rows[2][3] and rows[9][1] == QUANTIZED
-    events = json.loads((model.parent / "m.trace.json").read_text())["traceEvents"]
-    operators = [event["args"]["operator"] for event in events]
-    assert operators and operators[:len(operators) // 2] == operators[len(operators) // 2:], "the same nodes, twice"
-
-
                                  [helper.make_opsetid("", 17)])
     del model.graph.node[:2]
     model.graph.node.insert(0, helper.make_node("Layer", ["x", "a", "b"], ["r"], domain="local"))
