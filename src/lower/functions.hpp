@@ -21,6 +21,8 @@ class Functions {
   };
   Functions(graph::Model& model, Mode mode) : model_(model), mode_(mode) {}
 
+  const graph::Model& model() const { return model_; }
+
   // Makes `node` a QuantizeDequantize or a Decode of this use.
   Result<void> set_operator(graph::Node& node, std::string_view op, const formats::Use& use);
 

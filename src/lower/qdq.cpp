@@ -1,13 +1,17 @@
 #include "lower/qdq.hpp"
 
 #include <map>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "lower/dynamic.hpp"
 #include "lower/standard.hpp"
+#include "ops/infer.hpp"
 #include "ops/raise.hpp"
 
 namespace anybit::lower {
@@ -16,13 +20,46 @@ namespace {
 using graph::Graph;
 using graph::Node;
 
+// Which inputs and outputs of a node are something else than float32: lengths, masks.
+struct Others {
+  std::set<std::size_t> inputs, outputs;
+};
+// By the node's place in memory: names may repeat in the branches of an If.
+using OthersOfNodes = std::unordered_map<const Node*, Others>;
+
+bool is_other(const ops::Value& value) {
+  return value.type != graph::ElementType::undefined && value.type != graph::ElementType::float32;
+}
+
+Result<OthersOfNodes> find_others(const graph::Model& model) {
+  OthersOfNodes all;
+  const ops::Inference inference = TRY(ops::infer(model));
+  for (const ops::NodeFacts& facts : inference.nodes) {
+    Others others;
+    for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
+      if (facts.inputs[i] && is_other(*facts.inputs[i])) others.inputs.insert(i);
+    }
+    for (std::size_t i = 0; i < facts.outputs.size(); ++i) {
+      if (is_other(facts.outputs[i])) others.outputs.insert(i);
+    }
+    all.emplace(facts.node, std::move(others));
+  }
+  return all;
+}
+
+bool computes_in_half(const GraphPlan& plan) {
+  return !plan.half.empty() || std::ranges::any_of(plan.inner, computes_in_half);
+}
+
 class Writer {
  public:
-  Writer(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions)
+  // `others`: of the nodes of this graph and of those inside, as they lie in memory.
+  Writer(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions, const OthersOfNodes& others)
       : graph_(graph),
         plan_(plan),
         names_(names),
         functions_(functions),
+        others_(others),
         before_edits_(graph),
         index_(before_edits_) {}
 
@@ -160,24 +197,34 @@ class Writer {
   }
 
   // The node takes float16 and makes it. Its data and weights have just been sent through float16: it takes
-  // them from there; its bias follows.
+  // them from there; its bias follows. What is no float32, or left out, stays as it is.
   void compute_in_half(int at) {
     Node& node = graph_.nodes[static_cast<std::size_t>(at)];
-    for (std::string& input : node.inputs) {
-      if (input.empty()) continue;
-      const auto stored = in_half_.find(input);
-      if (stored != in_half_.end()) {
-        input = stored->second;
-        continue;
-      }
-      const std::string half = names_.fresh(input + "_float16");
-      before_[at].push_back(cast(input, input, half, graph::ElementType::float16));
-      input = half;
+    const auto found = others_.find(&node);
+    const Others others = found == others_.end() ? Others() : found->second;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].empty() && others.inputs.count(i) == 0) take_in_half(at, node.inputs[i]);
     }
-    const std::string result = node.outputs[0];
-    node.outputs[0] = names_.fresh(result + "_float16");
+    std::vector<Node> casts;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].empty() || others.outputs.count(i) != 0) continue;
+      const std::string result = std::exchange(node.outputs[i], names_.fresh(node.outputs[i] + "_float16"));
+      casts.push_back(cast(result, node.outputs[i], result, graph::ElementType::float32));
+    }
     auto& behind = behind_[at];
-    behind.insert(behind.begin(), cast(result, node.outputs[0], result, graph::ElementType::float32));
+    behind.insert(behind.begin(), std::make_move_iterator(casts.begin()),
+                  std::make_move_iterator(casts.end()));
+  }
+
+  void take_in_half(int at, std::string& input) {
+    const auto stored = in_half_.find(input);
+    if (stored != in_half_.end()) {
+      input = stored->second;
+      return;
+    }
+    const std::string half = names_.fresh(input + "_float16");
+    before_[at].push_back(cast(input, input, half, graph::ElementType::float16));
+    input = half;
   }
 
   // A constant of one number.
@@ -306,7 +353,7 @@ class Writer {
       std::size_t number = 0;
       Result<void> written;
       graph::each_graph(graph_.nodes[static_cast<std::size_t>(inner.node)], [&](Graph& graph) {
-        if (number++ == inner.which) written = to_qdq(graph, inner, names_, functions_);
+        if (number++ == inner.which) written = Writer(graph, inner, names_, functions_, others_).write();
       });
       TRY(std::move(written));
     }
@@ -334,6 +381,7 @@ class Writer {
   const GraphPlan& plan_;
   Names& names_;
   Functions& functions_;
+  const OthersOfNodes& others_;
   const Graph before_edits_;  // shares its tensors' data
   const graph::Index index_;
   // New nodes, to stand right before or right behind an old one; behind -1: before all.
@@ -368,7 +416,9 @@ std::int64_t remove_unused(Graph& graph, const std::unordered_set<std::string>& 
 }  // namespace
 
 Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions) {
-  return Writer(graph, plan, names, functions).write();
+  OthersOfNodes others;
+  if (computes_in_half(plan)) others = TRY(find_others(functions.model()));
+  return Writer(graph, plan, names, functions, others).write();
 }
 
 std::int64_t remove_unused_constants(Graph& graph) {

@@ -1,10 +1,14 @@
 """What is written of single operators: ONNX's checker takes it, both runtimes run it, and both are near the float model."""
+import json
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from quantizing import decibels, in_anybit, in_onnxruntime, run_tool
+from quantizing import ROOT, decibels, in_anybit, in_onnxruntime, run_tool
+
+MODELS = ROOT / "build" / "models"
 
 node = helper.make_node
 
@@ -59,3 +63,51 @@ def test_the_bias_of_a_single_channel_may_be_a_number(tool, tmp_path):
     model = model_of([node("Gemm", ["x", "w", "c"], ["y"], name="g")], feeds, {"y": 2},
                      {"w": array(16, 1), "c": np.array(0.25, np.float32)})
     quantized(tool, tmp_path, model, feeds, "--recipe", "int8", least=30)
+
+
+GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+def recurrent(op, outputs, feeds, inputs=("x", "W", "R")):
+    gates = GATES[op]
+    constants = {"W": array(1, gates * 8, 16), "R": array(1, gates * 8, 8), "B": array(1, gates * 16)}
+    layer = node(op, list(inputs), outputs, name="layer", hidden_size=8)
+    ranks = {name: 4 if i == 0 else 3 for i, name in enumerate(outputs) if name}
+    return model_of([layer], feeds, ranks, {name: one for name, one in constants.items() if name in inputs})
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_every_output_of_a_recurrent_layer_in_float16_is_float32_again(tool, tmp_path, op):
+    feeds = {"x": array(5, 2, 16)}
+    outputs = ["y", "last", "cell"] if op == "LSTM" else ["y", "last"]
+    model = recurrent(op, outputs, feeds, ("x", "W", "R", "B"))
+    quantized(tool, tmp_path, model, feeds, "--recipe", "float16", least=50, calib=False)
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_lengths_and_omitted_outputs_are_left_alone_by_float16(tool, tmp_path, op):
+    feeds = {"x": array(5, 2, 16), "lengths": np.array([5, 3], np.int32), "first": array(1, 2, 8)}
+    model = recurrent(op, ["", "last"], feeds, ("x", "W", "R", "", "lengths", "first"))
+    made = quantized(tool, tmp_path, model, feeds, "--recipe", "float16", least=50, calib=False)
+    layer = next(one for one in made.graph.node if one.op_type == op)
+    assert layer.input[4] == "lengths" and layer.output[0] == ""
+
+
+def test_a_rule_for_outputs_passes_over_one_that_is_left_out(tool, tmp_path):
+    config = {"name": "integer", "weight_width": 8, "weight_frac_width": 5, "data_out_width": 12, "data_out_frac_width": 6}
+    (tmp_path / "recipe.json").write_text(json.dumps({"by": "type", "default": {"config": config}}))
+    feeds = {"x": array(5, 2, 16)}
+    model = recurrent("LSTM", ["", "last"], feeds)
+    quantized(tool, tmp_path, model, feeds, "--recipe", tmp_path / "recipe.json", least=20, calib=False)
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_the_speech_detector_computes_in_float16(tool, tmp_path, version):
+    before, after = MODELS / f"silero_vad_v{version}.onnx", tmp_path / "q.onnx"
+    run_tool(tool, "quantize", before, "-o", after, "--recipe", "float16")
+    wave = (0.1 * np.random.default_rng(1).standard_normal((1, 512))).astype(np.float32)
+    feeds = {"input": wave, "state": np.zeros((2, 1, 128), np.float32), "sr": np.array(16000, np.int64)}
+    reference = in_onnxruntime(before, feeds)
+    for outputs in (in_onnxruntime(after, feeds), in_anybit(after, feeds)):
+        for one, other in zip(reference, outputs, strict=True):
+            assert abs(one - other).max() < 0.01
