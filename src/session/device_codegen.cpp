@@ -111,9 +111,11 @@ Result<std::vector<Value>> GeneratedModel::run(const std::map<std::string, Value
     TRY(backend_->run(in, out));
   }
   std::vector<Value> values;
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    values.emplace_back(
-        TRY(Array::from_bytes(outputs_[i].element_type, std::move(memory[i]), outputs_[i].dims)));
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    // Not Array::from_bytes, which takes the types of .npy files alone.
+    const auto held = std::make_shared<const std::vector<std::byte>>(std::move(memory[i]));
+    values.emplace_back(Array{outputs_[i].element_type, outputs_[i].dims, *held, held, nullptr});
+  }
   return values;
 }
 
