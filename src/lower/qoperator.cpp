@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/attribute.hpp"
 #include "graph/index.hpp"
 #include "lower/parameters.hpp"
 #include "ops/table.hpp"
@@ -20,6 +21,9 @@ struct Coded {
   std::string codes, scale, zero_point;
   int node = -1;  // the QuantizeLinear or DequantizeLinear
 };
+
+// Zeros of their own that nobody can tell them otherwise: among codes they would be code 0.
+bool adds_zeros(std::string_view op) { return op == "CenterCropPad" || op == "Trilu"; }
 
 class Rewriter {
  public:
@@ -92,7 +96,8 @@ class Rewriter {
     if (!graph::canonical_domain(one.domain.str()).empty() || one.outputs.empty()) return std::nullopt;
     if (op == "Conv" || op == "MatMul") return product(one, op == "Conv");
     const ops::Descriptor* descriptor = ops::find("", op);
-    if (!descriptor || descriptor->traits.role_in(one) != ops::Traits::Role::move || one.outputs.size() != 1)
+    if (!descriptor || descriptor->traits.role_in(one) != ops::Traits::Role::move || adds_zeros(op) ||
+        one.outputs.size() != 1)
       return std::nullopt;
     return moved(one, descriptor->traits);
   }
@@ -126,8 +131,23 @@ class Rewriter {
       if (!x || !same(*x, *y)) return std::nullopt;
       made.inputs[i] = x->codes;
     }
+    if (one.op_type.str() == "Pad" && !pad_with_zero_point(made, *y)) return std::nullopt;
     take_output(made, *y, between);
     return made;
+  }
+
+  // Pad fills with 0 unless it is told a value: among codes, the one that stands for zero. False: it cannot
+  // be told, since before opset 11 the value is an attribute, a float.
+  bool pad_with_zero_point(Node& pad, const Coded& y) const {
+    if (pad.inputs.size() < 2) return false;
+    if (graph::attribute_or<std::string>(pad, "mode", "constant") != "constant") return true;
+    constexpr std::size_t kValue = 2;
+    if (pad.inputs.size() > kValue && !pad.inputs[kValue].empty()) return true;
+    const Tensor* zero_point = index_.constant(y.zero_point);
+    if (!zero_point || !zero_point->dims.empty()) return false;
+    pad.inputs.resize(std::max(pad.inputs.size(), kValue + 1));
+    pad.inputs[kValue] = y.zero_point;
+    return true;
   }
 
   void take_output(Node& made, const Coded& y, const std::vector<int>& between) {

@@ -111,3 +111,50 @@ def test_the_speech_detector_computes_in_float16(tool, tmp_path, version):
     for outputs in (in_onnxruntime(after, feeds), in_anybit(after, feeds)):
         for one, other in zip(reference, outputs, strict=True):
             assert abs(one - other).max() < 0.01
+
+
+def between_convolutions(nodes, constants=None, opset=17, ir=8):
+    """Nodes that make z of a, which is not negative: its zero is the lowest code."""
+    ends = {"w1": array(4, 4, 3, 3), "b1": array(4), "w2": array(3, 4, 1, 1)}
+    first = [node("Conv", ["x", "w1", "b1"], ["a0"], name="first"), node("Relu", ["a0"], ["a"], name="relu")]
+    return model_of([*first, *nodes, node("Conv", ["z", "w2"], ["y"], name="last")], {"x": array(1, 4, 8, 8)}, {"y": 4},
+                    {**ends, **(constants or {})}, opset, ir)
+
+
+def in_integers(tool, folder, model, recipe="int8"):
+    """The operators of the file, by what they take: "int8", "float32", …"""
+    feeds = {"x": array(1, 4, 8, 8)}
+    made = quantized(tool, folder, model, feeds, "--recipe", recipe, "--emit", "qoperator", least=25)
+    made = onnx.shape_inference.infer_shapes(made, strict_mode=True)
+    types = {one.name: one.type.tensor_type.elem_type for one in [*made.graph.value_info, *made.graph.input]}
+    return {one.op_type: helper.tensor_dtype_to_np_dtype(types[one.input[0]]).name for one in made.graph.node
+            if one.input[0] in types}
+
+
+EDGES = {"pads": np.array([0, 0, 1, 1, 0, 0, 1, 1])}
+
+
+@pytest.mark.parametrize("recipe", ["int8", "uint8", "int8-per-tensor"])
+@pytest.mark.parametrize("inputs, constants", [
+    (["a", "pads"], EDGES),
+    (["a", "pads", "value"], {**EDGES, "value": np.array(0, np.float32)}),
+    (["a", "pads", "value"], {**EDGES, "value": np.array(0.5, np.float32)}),
+    (["a", "pads", "", "axes"], {"pads": np.array([1, 0, 1, 2]), "axes": np.array([2, 3])})],
+    ids=["no value", "zero", "a half", "axes"])
+def test_codes_are_padded_with_the_code_of_the_value(tool, tmp_path, inputs, constants, recipe):
+    model = between_convolutions([node("Pad", inputs, ["z"], name="pad")], constants, opset=18)
+    in_integers(tool, tmp_path, model, recipe)
+
+
+def test_padding_without_a_value_works_on_codes(tool, tmp_path):
+    model = between_convolutions([node("Pad", ["a", "pads"], ["z"], name="pad")], EDGES)
+    assert in_integers(tool, tmp_path, model)["Pad"] == "int8"
+    assert in_integers(tool, tmp_path, between_convolutions(
+        [node("Pad", ["a", "pads"], ["z"], name="pad", mode="reflect")], EDGES))["Pad"] == "int8"
+
+
+@pytest.mark.parametrize("recipe", ["int8", "uint8"])
+@pytest.mark.parametrize("op, inputs, attributes", [("CenterCropPad", ["a", "size"], {"axes": [2, 3]}), ("Trilu", ["a"], {})])
+def test_operators_that_add_zeros_take_floats(tool, tmp_path, op, inputs, attributes, recipe):
+    model = between_convolutions([node(op, inputs, ["z"], name="mover", **attributes)], {"size": np.array([4, 10])}, opset=18)
+    assert in_integers(tool, tmp_path, model, recipe)[op] == "float32"
