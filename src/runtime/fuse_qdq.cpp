@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/attribute.hpp"
+#include "ops/coded.hpp"
 #include "runtime/qdq.hpp"
 
 namespace anybit::runtime {
@@ -86,6 +87,28 @@ std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
                           w->scale, w->zero_point, y->scale,      y->zero_point};
   if (biased) inputs.push_back(bias);
   return Replacement{renamed(*step.node, "QLinearConv"), std::move(inputs), *y};
+}
+
+// Sums of 32 bits are exact as far as they are this long.
+constexpr std::int64_t kLongestSum = 66311;
+
+std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
+  const auto x = qdq.activation(step.inputs[0]);
+  const auto w = x ? weights(qdq, step.inputs[1], 1) : std::nullopt;
+  const auto y = w ? qdq.into(step.outputs[0]) : std::nullopt;
+  if (!y) return std::nullopt;
+  const Array& weight = *qdq.edit.constant(w->value);
+  const std::int64_t groups = attribute_or<std::int64_t>(*step.node, "group", 1);
+  if (weight.rank() < 3 || weight.count() == 0 || groups < 1 || weight.dim(0) % groups != 0 ||
+      weight.count() / weight.dim(1) > kLongestSum || (groups > 1 && !w->per_tensor))
+    return std::nullopt;
+  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
+  const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w, *y) : -1;
+  if (biased && (bias < 0 || qdq.edit.constant(bias)->count() != groups * weight.dim(1))) return std::nullopt;
+  std::vector<int> inputs{x->value, x->scale,      x->zero_point, w->value,
+                          w->scale, w->zero_point, y->scale,      y->zero_point};
+  if (biased) inputs.push_back(bias);
+  return Replacement{renamed(*step.node, "QLinearConvTranspose", ops::kAnybit), std::move(inputs), *y};
 }
 
 // The second factor is a matrix of weights, or another activation.
@@ -198,11 +221,14 @@ constexpr Rule kRules[] = {
     {"Softmax", "QLinearSoftmax", ops::kMicrosoft, softmax},
 };
 
-Result<void> run(Program& program, const Resources& resources) {
+// Operators that only our kernels know.
+constexpr Rule kOwnRules[] = {{"ConvTranspose", "QLinearConvTranspose", ops::kAnybit, conv_transpose}};
+
+Result<void> follow(std::span<const Rule> rules, Program& program, const Resources& resources) {
   Qdq qdq(program, resources);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
-    for (const Rule& rule : kRules) {
+    for (const Rule& rule : rules) {
       if (!is(program.steps[i], rule.op) || !runs(rule.result, rule.domain)) continue;
       auto made = rule.make(qdq, program.steps[i]);
       if (made) TRY(qdq.replace(i, made->output, std::move(made->node), std::move(made->inputs)));
@@ -213,6 +239,11 @@ Result<void> run(Program& program, const Resources& resources) {
   return {};
 }
 
+Result<void> run(Program& program, const Resources& resources) { return follow(kRules, program, resources); }
+Result<void> run_own(Program& program, const Resources& resources) {
+  return follow(kOwnRules, program, resources);
+}
+
 }  // namespace
 
 std::span<const Descriptor> fuse_qdq_descriptors() {
@@ -220,7 +251,12 @@ std::span<const Descriptor> fuse_qdq_descriptors() {
       {.name = "qdq",
        .order = 10,
        .summary = "DequantizeLinear, operator, QuantizeLinear become an integer operator",
-       .run = run}};
+       .run = run},
+      {.name = "qdq-own",
+       .order = 10,
+       .summary = "the same with integer operators of ours",
+       .run = run_own,
+       .whom = For::running}};
   return all;
 }
 

@@ -81,6 +81,17 @@ def conv(g, group=1, depthwise=False, bias=True, relu=False, per_channel=True, o
     return y, g.parameters(zero=low if relu else None)
 
 
+def conv_transpose(g, group=1, apart=False, axes=2):
+    """`apart`: every output is reached by one input."""
+    channels, outputs, size = int(g.rng.integers(1, 5)) * group, int(g.rng.integers(1, 9)), int(g.rng.integers(2, 4))
+    parameters = g.parameters()
+    x = g.activation((2, channels, *(int(n) for n in g.rng.integers(2, 8, axes))), parameters)
+    w = g.weight((channels, outputs, *[size] * axes), 1 if group == 1 else None)
+    more = {"strides": [size] * axes} if apart else {
+        "strides": [int(g.rng.integers(1, 3))] * axes, "pads": [1] * (2 * axes), "dilations": [int(g.rng.integers(1, 3))] * axes}
+    return g.add("ConvTranspose", [x, w, g.bias(outputs * group, g.constants[parameters[0]])], group=group, **more), g.parameters()
+
+
 def matmul(g, weights=True, gemm=False):
     m, k, n = (int(v) for v in g.rng.integers(1, 40, 3))
     if gemm:
@@ -119,6 +130,11 @@ CASES = {
     "conv and relu": (lambda g: conv(g, relu=True), "QLinearConv"),
     "grouped conv": (lambda g: conv(g, group=2), "QLinearConv"),
     "depthwise conv": (lambda g: conv(g, depthwise=True), "QLinearConv"),
+    "conv transpose": (conv_transpose, "QLinearConvTranspose"),
+    "conv transpose, apart": (lambda g: conv_transpose(g, apart=True), "QLinearConvTranspose"),
+    "conv transpose in groups": (lambda g: conv_transpose(g, group=3), "QLinearConvTranspose"),
+    "conv transpose, 1 axis": (lambda g: conv_transpose(g, axes=1), "QLinearConvTranspose"),
+    "conv transpose, 3 axes": (lambda g: conv_transpose(g, axes=3, apart=True), "QLinearConvTranspose"),
     "matmul with weights": (matmul, "QLinearMatMul"),
     "matmul of two": (lambda g: matmul(g, weights=False), "QLinearMatMul"),
     "gemm": (lambda g: matmul(g, gemm=True), "QGemm"),

@@ -1,0 +1,15 @@
+// Sizes of a transposed convolution, told as those of the convolution that goes the other way: its input is
+// our output.
+#pragma once
+
+#include "kernels/conv_direct.hpp"
+#include "ops/frame.hpp"
+
+namespace anybit::ops {
+
+// From the attributes of ConvTranspose, and the dimensions of its input and weight.
+Result<kernels::ConvSizes> backward_sizes(const Frame& frame, const Dims& x, const Dims& w);
+// Of the output, for an input of this rank.
+Result<Dims> spread_dims(const kernels::ConvSizes& sizes, std::size_t rank);
+
+}  // namespace anybit::ops
