@@ -5,12 +5,15 @@
 #include "base/try.hpp"
 #include "graph/attribute.hpp"
 #include "graph/index.hpp"
+#include "lower/names.hpp"
 #include "lower/parameters.hpp"
 #include "ops/array.hpp"
 #include "ops/coded.hpp"
 #include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
+#include "ops/raise.hpp"
 #include "passes/edit.hpp"
+#include "quantize/clamps.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -22,27 +25,6 @@ using graph::Tensor;
 using lower::Places;
 using ops::Array;
 using passes::is;
-
-std::optional<std::int64_t> code_at(const Array& array, std::int64_t i) {
-  switch (array.type()) {
-    case ElementType::int2:
-    case ElementType::int4:
-    case ElementType::int8:
-      return array.data<std::int8_t>()[i];
-    case ElementType::uint2:
-    case ElementType::uint4:
-    case ElementType::uint8:
-      return array.data<std::uint8_t>()[i];
-    case ElementType::int16:
-      return array.data<std::int16_t>()[i];
-    case ElementType::uint16:
-      return array.data<std::uint16_t>()[i];
-    case ElementType::int32:
-      return array.data<std::int32_t>()[i];
-    default:
-      return std::nullopt;
-  }
-}
 
 std::optional<Places> places_of(const Node& node, const Tensor& codes, const Array& scale) {
   if (scale.count() == 1) return Places();
@@ -114,14 +96,36 @@ Result<std::optional<Tensor>> unpacked(const Node& node, const graph::Index& ind
   return std::optional(float_tensor(node.outputs[0], weight.dims, std::move(values)));
 }
 
+// Takes the place of a pair that cuts values off.
+Node clamp(Clamps::Cut cut, const Node& quantizer, const Node& dequantizer, std::int64_t opset,
+           lower::Names& names, Graph& graph) {
+  const bool six = cut == Clamps::Cut::outside_six;
+  Node node;
+  node.op_type = graph::Text(six ? "Clip" : "Relu");
+  node.name = graph::Text(names.fresh(quantizer.inputs[0] + (six ? "_Clip" : "_Relu")));
+  node.inputs = {quantizer.inputs[0]};
+  node.outputs = {dequantizer.outputs[0]};
+  if (!six) return node;
+  constexpr std::int64_t kLimitsAreInputs = 11;
+  for (const auto& [name, limit] : {std::pair("min", 0.0F), std::pair("max", 6.0F)}) {
+    if (opset < kLimitsAreInputs) {
+      node.attributes.push_back(ops::attribute(name, limit, graph::AttributeKind::real));
+      continue;
+    }
+    node.inputs.push_back(names.fresh(fmt::format("{}_{}", quantizer.inputs[0], name)));
+    graph.initializers.push_back(float_tensor(node.inputs.back(), {}, {limit}));
+  }
+  return node;
+}
+
 }  // namespace
 
-Result<std::int64_t> dequantize(Graph& graph) {
+Result<std::int64_t> dequantize(Graph& graph, std::int64_t opset) {
   std::int64_t gone = 0;
   for (Node& node : graph.nodes) {
     Result<void> done;
     graph::each_graph(node, [&](Graph& inner) {
-      auto count = dequantize(inner);
+      auto count = dequantize(inner, opset);
       if (count.ok()) {
         gone += *count;
       } else {
@@ -133,6 +137,9 @@ Result<std::int64_t> dequantize(Graph& graph) {
   const auto memory = ops::Memory::make();
   const Graph before = graph;  // the index looks at names that change
   const graph::Index index(before);
+  const Clamps clamps = TRY(Clamps::of(before, index, *memory));
+  lower::Names names(before);
+  std::unordered_map<std::string, std::string> clamped;  // what takes the place of codes
   std::unordered_map<std::string, std::string> instead;  // of what a DequantizeLinear made
   std::vector<Node> nodes;
   for (const Node& node : before.nodes) {
@@ -158,9 +165,15 @@ Result<std::int64_t> dequantize(Graph& graph) {
       const int producer = index.producer(node.inputs[0]);
       const Node* quantizer = producer < 0 ? nullptr : &before.nodes[static_cast<std::size_t>(producer)];
       if (quantizer && is(*quantizer, "QuantizeLinear") && !index.is_output(node.outputs[0])) {
+        ++gone;
+        if (const Clamps::Cut cut = clamps.cut(*quantizer); cut != Clamps::Cut::nothing) {
+          const auto [same, is_new] = clamped.emplace(node.inputs[0], node.outputs[0]);
+          if (is_new) nodes.push_back(clamp(cut, *quantizer, node, opset, names, graph));
+          if (!is_new) instead[node.outputs[0]] = same->second;
+          continue;
+        }
         const auto found = instead.find(quantizer->inputs[0]);
         instead[node.outputs[0]] = found == instead.end() ? quantizer->inputs[0] : found->second;
-        ++gone;
         continue;
       }
     }

@@ -234,7 +234,7 @@ class Quantizer {
     modernize(*model_);
     if (is_quantized(*model_)) {
       portable::to_operators(*model_);
-      TRY(dequantize(*model_->graph));
+      TRY(dequantize(*model_->graph, model_->opset().value_or(1)));
       lower::remove_unused_constants(*model_->graph);
     }
     passes::PrepareOptions options;

@@ -3,6 +3,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from onnxruntime import quantization
 
 from quantizing import decibels, in_anybit, in_onnxruntime, net, ops, report_of, run_tool, samples
 
@@ -330,3 +331,43 @@ def test_constants_that_are_moved_in_among_activations_are_in_their_range(tool, 
     brought = held.get("token", held.get("value"))
     assert low - scale / 2 <= brought.min() and brought.max() <= high + scale / 2
     assert decibels(in_onnxruntime(tmp_path / "net.onnx", feeds)[0], in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0]) > 15
+
+
+def rectified(seed=3):
+    """Conv, Relu, Conv, Clip from 0 to 6, pooling, Conv: values on both sides of both limits."""
+    rng, helper = np.random.default_rng(seed), onnx.helper
+    weight = lambda name, *shape: numpy_helper.from_array((rng.standard_normal(shape) * 1.2).astype(np.float32), name)
+    nodes = [helper.make_node("Conv", ["x", "w1"], ["a"], name="one"), helper.make_node("Relu", ["a"], ["b"], name="relu"),
+             helper.make_node("Conv", ["b", "w2"], ["c"], name="two"),
+             helper.make_node("Clip", ["c", "zero", "six"], ["d"], name="relu6"),
+             helper.make_node("MaxPool", ["d"], ["e"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("Conv", ["e", "w3"], ["y"], name="three")]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, (1, 3, 12, 12))],
+                              [helper.make_tensor_value_info("y", 1, (1, 4, 3, 3))],
+                              [weight("w1", 8, 3, 3, 3), weight("w2", 6, 8, 3, 3), weight("w3", 4, 6, 2, 2),
+                               numpy_helper.from_array(np.float32(0), "zero"), numpy_helper.from_array(np.float32(6), "six")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize("recipe", ["int8", "w8", "dynamic-int8"])
+@pytest.mark.parametrize("kind", ["QInt8", "QUInt8"])
+def test_a_relu_that_quantize_linear_stands_for_is_put_back_before_the_model_is_quantized_anew(tool, tmp_path, kind, recipe):
+    onnx.save(rectified(), tmp_path / "net.onnx")
+    arrays = samples(tmp_path / "calib", shape=(1, 3, 12, 12))
+
+    class Reader(quantization.CalibrationDataReader):
+        left = [{"x": one} for one in arrays]
+
+        def get_next(self):
+            return self.left.pop() if self.left else None
+
+    quantization.quantize_static(tmp_path / "net.onnx", tmp_path / "once.onnx", Reader(), per_channel=True,
+                                 activation_type=getattr(quantization.QuantType, kind))
+    assert not {"Relu", "Clip"} & set(ops(onnx.load(tmp_path / "once.onnx")))  # or there is nothing to test
+    run_tool(tool, "quantize", tmp_path / "once.onnx", "-o", tmp_path / "twice.onnx", "--requantize", "--calib",
+             tmp_path / "calib", "--recipe", recipe)
+    after = ops(onnx.load(tmp_path / "twice.onnx"))
+    assert after.count("Relu") == 1 and after.count("Clip") == 1  # none behind the pooling
+    for array in arrays:
+        reference = in_onnxruntime(tmp_path / "net.onnx", {"x": array})[0]
+        assert decibels(reference, in_onnxruntime(tmp_path / "twice.onnx", {"x": array})[0]) > 20
