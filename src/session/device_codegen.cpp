@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "ops/infer.hpp"
 #include "ops/number.hpp"
+#include "session/device_defaults.hpp"
 #include "session/device_session.hpp"
 #include "session/model_access.hpp"
 #include "session/port.hpp"
@@ -47,7 +48,8 @@ std::string GeneratedModel::backend_name(const std::string& generator) {
 
 // The shapes of the outputs follow from those of the inputs.
 Result<void> GeneratedModel::learn_ports(const Model& model, const CodegenOptions& options) {
-  const graph::Model& inner = ModelAccess::content(model).model;
+  const Model constant = with_constant_defaults(model);
+  const graph::Model& inner = ModelAccess::content(constant).model;
   inputs_ = input_ports(inner);
   for (Port& port : inputs_) {
     const auto shape = options.shapes.find(port.name);
@@ -124,6 +126,7 @@ CodegenOptions DeviceSession::codegen_options(anybit_preference preference) cons
   if (!plugin_folder_.empty()) options.folders.push_back(plugin_folder_);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Port& port = inputs_[i];
+    if (!port.required) continue;  // a constant there
     if (port.has_rank && std::ranges::count(port.dims, -1) == 0) continue;
     auto dims = input_dims(i);
     if (dims.ok()) options.shapes[port.name] = std::move(dims).value();

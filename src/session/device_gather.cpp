@@ -4,6 +4,7 @@
 
 #include "base/try.hpp"
 #include "passes/prepare.hpp"
+#include "session/device_defaults.hpp"
 #include "session/model_access.hpp"
 #include "session/watched_values.hpp"
 
@@ -11,6 +12,17 @@ namespace anybit {
 namespace {
 
 using calibrate::Watched;
+
+// Those that the executor takes: the prepared model has only the inputs that must be given.
+std::map<std::string, ops::Datum> taken(const runtime::Executor& executor,
+                                        const std::map<std::string, ops::Datum>& inputs) {
+  std::map<std::string, ops::Datum> some;
+  for (const runtime::Executor::Port& port : executor.inputs()) {
+    const auto found = inputs.find(port.name);
+    if (found != inputs.end()) some.insert(*found);
+  }
+  return some;
+}
 
 // Quantization prepares the model first, and that makes values which the model as it was does not have: those
 // of functions that are put in place, those that get a name of their own.
@@ -53,7 +65,8 @@ Result<Gatherer> Gatherer::make(const Model& model, int threads) {
   const auto held = std::make_shared<Model>(model);
   const std::shared_ptr<const graph::Model> inner(held, &ModelAccess::content(*held).model);
   std::vector<Watched> watched = TRY(watched_values(*inner, true));
-  auto prepared = std::make_shared<graph::Model>(*inner);
+  const Model constant = with_constant_defaults(model);
+  auto prepared = std::make_shared<graph::Model>(ModelAccess::content(constant).model);
   TRY(passes::prepare(*prepared));
   std::vector<Watched> further = TRY(further_values(*prepared, watched));
   Gatherer gatherer;
@@ -65,7 +78,7 @@ Result<Gatherer> Gatherer::make(const Model& model, int threads) {
 Result<Gatherer::Seen> Gatherer::run(const std::map<std::string, ops::Datum>& inputs) const {
   Seen seen;
   for (const Part& part : parts_) {
-    auto outputs = TRY(look(*part.executor, part.watched, inputs, seen.tensors));
+    auto outputs = TRY(look(*part.executor, part.watched, taken(*part.executor, inputs), seen.tensors));
     if (&part == &parts_.front()) seen.outputs = std::move(outputs);
   }
   return seen;

@@ -1,9 +1,11 @@
 // Quantizing a session's model from what was gathered, and going on with the result.
 #include <filesystem>
 
+#include "anybit/calibrate.hpp"
 #include "anybit/samples.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "session/device_defaults.hpp"
 #include "session/device_session.hpp"
 #include "session/ranges.hpp"
 
@@ -69,14 +71,17 @@ Result<void> DeviceSession::quantize() {
   DeviceRanges* const gathered = TRY(ranges());
   TRY(gathered->save());
   auto all = gathered->all();
+  const Model model = with_constant_defaults(*model_);
+  // The ranges of the model are those of this form of it, too.
+  if (all.ok()) all->model = TRY(content_hash(model));
   QuantizeOptions options;
   options.threads = threads_;
   const auto quantized = [&]() -> Result<Quantization> {
-    if (!all.ok()) return quantized_without(*model_, *recipe_, all.error(), options);
+    if (!all.ok()) return quantized_without(model, *recipe_, all.error(), options);
     const Ranges known = RangesAccess::make(std::move(all).value());
     QuantizeOptions with = options;
     with.ranges = &known;
-    return anybit::quantize(*model_, *recipe_, nullptr, with);
+    return anybit::quantize(model, *recipe_, nullptr, with);
   };
   Model made = TRY(quantized()).model;
   if (!path.empty()) {

@@ -58,8 +58,22 @@ Result<void> DeviceSession::run_and_gather() {
   return ranges->add(std::move(seen.tensors));
 }
 
+// Where defaults are constants, a caller's value would be ignored without a word.
+Result<void> DeviceSession::check_defaults() const {
+  if (!quantized_ && !runs_generated()) return {};
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].required || !input_buffers_[i].bytes) continue;
+    return error_at(Code::invalid_argument, fmt::format("input '{}'", shown(inputs_[i].name)),
+                    fmt::format("it has a buffer, but {} made the model's default a constant",
+                                runs_generated() ? "code generation" : "quantization"),
+                    "anybit_set_input with NULL for it; the float model takes other values");
+  }
+  return {};
+}
+
 Result<void> DeviceSession::run_in_use() {
   TRY(check_backend());
+  TRY(check_defaults());
   const auto inputs = TRY(input_values());
   if (runs_generated()) {
     TRY(deliver(TRY(generated_->run(inputs))));

@@ -107,6 +107,7 @@ class DeviceSession {
 
   Result<void> run_and_gather();
   Result<void> run_in_use();
+  Result<void> check_defaults() const;
   bool keeps_times() const;
   void keep_times(RunProfile profile);
   Result<RunProfile> float_times(const std::map<std::string, Value>& inputs);

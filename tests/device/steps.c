@@ -51,6 +51,12 @@ static anybit_status step(anybit_session* session, const char* word) {
   if (begins(word, "recipe:", &rest)) return anybit_set_quantization_recipe(session, rest);
   if (begins(word, "path:", &rest)) return anybit_set_quantized_model_path(session, rest);
   if (begins(word, "cpath:", &rest)) return anybit_set_codegen_model_path(session, rest);
+  if (begins(word, "default:", &rest)) {  // INDEX: the input gets zeros; -INDEX: it gets the model's own again
+    static float zeros[64];
+    const int index = atoi(rest);
+    return anybit_set_input(session, (size_t)abs(index), ANYBIT_TYPE_FLOAT32, index > 0 ? zeros : NULL,
+                            (size_t)atoi(strchr(rest, 'x') + 1) * sizeof *zeros);
+  }
   if (begins(word, "quantize", &rest)) return anybit_quantize(session);
   if (begins(word, "codegen:", &rest)) return anybit_codegen(session, rest, ANYBIT_PREFER_MEMORY);
   if (begins(word, "backends:", &rest)) return anybit_set_available_backends(session, rest);

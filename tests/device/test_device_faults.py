@@ -302,6 +302,35 @@ def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_th
     assert kinds.count("QuantizeLinear") >= 2
 
 
+def listed(model):
+    """Its weights are also inputs, as older exporters have it: x, a, b, c, d."""
+    for one in model.graph.initializer:
+        model.graph.input.append(helper.make_tensor_value_info(one.name, one.data_type, one.dims))
+    return model
+
+
+def test_weights_that_are_also_inputs_are_weights(program, build, model, tmp_path):
+    words = ["run", "gather", "run", "type:2", "quantize", "reset", "run", "codegen:so-gen", "run"]
+    folder = (build / "lib" / "anybit" / "codegen").resolve()
+    plain, _ = steps(program, model, *words, GENERATORS=folder)
+    kept = onnx.load(model.parent / "m.q.onnx").graph
+    onnx.save(listed(small_model()), model)
+    rows, said = steps(program, model, "reset-ranges", *words, GENERATORS=folder)
+    assert rows[1:] == plain and rows[-1][:2] == (OK, GENERATED), said
+    made = onnx.load(model.parent / "m.q.onnx").graph
+    assert [one.name for one in made.input] == ["x"] and [one.op_type for one in made.node] == [one.op_type for one in kept.node]
+
+
+def test_a_value_for_an_input_with_a_default_is_used_or_refused(program, build, model):
+    onnx.save(listed(small_model()), model)
+    rows, said = steps(program, model, "default:4x4", "run", "default:-4x4", "gather", "run", "default:4x4", "run", "type:2",
+                       "quantize", "reset", "run", "default:-4x4", "run", "codegen:so-gen", "run", "default:4x4", "run",
+                       GENERATORS=(build / "lib" / "anybit" / "codegen").resolve())
+    assert [row[0] for row in rows] == [OK] * 10 + [1] + [OK] * 5 + [1], said
+    assert rows[1][3] == rows[6][3] != rows[4][3]
+    assert "input 'd'" in said and "quantization made" in said and "code generation made" in said
+
+
 def test_code_for_another_shape_is_made_again_after_a_restart(program, model, made):
     folder = generator(made / "generators")
     small = small_model()
