@@ -118,14 +118,12 @@ Node clamp(Clamps::Cut cut, const Node& quantizer, const Node& dequantizer, std:
   return node;
 }
 
-}  // namespace
-
-Result<std::int64_t> dequantize(Graph& graph, std::int64_t opset) {
+Result<std::int64_t> take_back(Graph& graph, std::int64_t opset, lower::Names& names) {
   std::int64_t gone = 0;
   for (Node& node : graph.nodes) {
     Result<void> done;
     graph::each_graph(node, [&](Graph& inner) {
-      auto count = dequantize(inner, opset);
+      auto count = take_back(inner, opset, names);
       if (count.ok()) {
         gone += *count;
       } else {
@@ -138,9 +136,8 @@ Result<std::int64_t> dequantize(Graph& graph, std::int64_t opset) {
   const Graph before = graph;  // the index looks at names that change
   const graph::Index index(before);
   const Clamps clamps = TRY(Clamps::of(before, index, *memory));
-  lower::Names names(before);
   std::unordered_map<std::string, std::string> clamped;  // what takes the place of codes
-  std::unordered_map<std::string, std::string> instead;  // of what a DequantizeLinear made
+  passes::Renames instead;                               // of what a DequantizeLinear made
   std::vector<Node> nodes;
   for (const Node& node : before.nodes) {
     if (is_ours(node, "Decode")) {
@@ -151,8 +148,7 @@ Result<std::int64_t> dequantize(Graph& graph, std::int64_t opset) {
       }
     }
     if (is_ours(node, "QuantizeDequantize") && !index.is_output(node.outputs[0])) {
-      const auto found = instead.find(node.inputs[0]);
-      instead[node.outputs[0]] = found == instead.end() ? node.inputs[0] : found->second;
+      instead.add(node.outputs[0], node.inputs[0]);
       ++gone;
       continue;
     }
@@ -169,23 +165,25 @@ Result<std::int64_t> dequantize(Graph& graph, std::int64_t opset) {
         if (const Clamps::Cut cut = clamps.cut(*quantizer); cut != Clamps::Cut::nothing) {
           const auto [same, is_new] = clamped.emplace(node.inputs[0], node.outputs[0]);
           if (is_new) nodes.push_back(clamp(cut, *quantizer, node, opset, names, graph));
-          if (!is_new) instead[node.outputs[0]] = same->second;
+          if (!is_new) instead.add(node.outputs[0], same->second);
           continue;
         }
-        const auto found = instead.find(quantizer->inputs[0]);
-        instead[node.outputs[0]] = found == instead.end() ? quantizer->inputs[0] : found->second;
+        instead.add(node.outputs[0], quantizer->inputs[0]);
         continue;
       }
     }
     nodes.push_back(node);
   }
-  for (Node& node : nodes) {
-    for (std::string& input : node.inputs) {
-      if (const auto found = instead.find(input); found != instead.end()) input = found->second;
-    }
-  }
   graph.nodes = std::move(nodes);
+  instead.apply(graph);
   return gone;
+}
+
+}  // namespace
+
+Result<std::int64_t> dequantize(Graph& graph, std::int64_t opset) {
+  lower::Names names(graph);
+  return take_back(graph, opset, names);
 }
 
 }  // namespace anybit::quantizing

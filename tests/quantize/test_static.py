@@ -371,3 +371,24 @@ def test_a_relu_that_quantize_linear_stands_for_is_put_back_before_the_model_is_
     for array in arrays:
         reference = in_onnxruntime(tmp_path / "net.onnx", {"x": array})[0]
         assert decibels(reference, in_onnxruntime(tmp_path / "twice.onnx", {"x": array})[0]) > 20
+
+
+def test_a_pair_whose_result_graphs_inside_nodes_use_is_taken_back(tool, tmp_path):
+    helper, rng = onnx.helper, np.random.default_rng(4)
+    node, info = helper.make_node, helper.make_tensor_value_info
+    array = lambda name, value: numpy_helper.from_array(np.asarray(value), name)
+    weight = lambda name: array(name, rng.standard_normal((8, 8)).astype(np.float32))
+    yes = helper.make_graph([node("MatMul", ["d", "w"], ["t"], name="inner")], "yes", [], [info("t", 1, (2, 8))], [weight("w")])
+    no = helper.make_graph([node("Neg", ["d"], ["n"])], "no", [], [info("n", 1, (2, 8))])
+    graph = helper.make_graph([node("MatMul", ["x", "v"], ["a"], name="outer"), node("QuantizeLinear", ["a", "s", "z"], ["q"]),
+                               node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                               node("If", ["c"], ["y"], then_branch=yes, else_branch=no)], "g",
+                              [info("x", 1, (2, 8)), info("c", 9, ())], [info("y", 1, (2, 8))],
+                              [weight("v"), array("s", np.float32(0.1)), array("z", np.uint8(128))])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "net.q.onnx", "--requantize", "--recipe", "w8")
+    assert "QuantizeLinear" not in ops(onnx.load(tmp_path / "net.q.onnx"))
+    for taken in (True, False):
+        feeds = {"x": rng.standard_normal((2, 8)).astype(np.float32), "c": np.array(taken)}
+        assert decibels(in_onnxruntime(tmp_path / "net.onnx", feeds)[0],
+                        in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0]) > 25
