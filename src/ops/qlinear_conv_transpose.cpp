@@ -185,6 +185,11 @@ Result<void> run(Frame& frame) {
   return done;
 }
 
+Dim macs(const Call& call, std::span<const Value>) {
+  const auto &x = call.in(kX).shape, &w = call.in(kW).shape;
+  return x && w && w->size() > 1 ? product(*x) * product(std::span(*w).subspan(1)) : Dim();
+}
+
 Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(kYZero).type, std::nullopt));
 }
@@ -196,6 +201,7 @@ std::span<const Descriptor> qlinear_conv_transpose_descriptors() {
                                     .domain = kAnybit,
                                     .since = {1},
                                     .infer = infer,
+                                    .macs = macs,
                                     .run = run,
                                     .prepare = prepare,
                                     .required = 8}};
