@@ -22,12 +22,70 @@ struct Coded {
   int node = -1;  // the QuantizeLinear or DequantizeLinear
 };
 
-// Zeros of their own that nobody can tell them otherwise: among codes they would be code 0.
-bool adds_zeros(std::string_view op) { return op == "CenterCropPad" || op == "Trilu"; }
+// Operators that move values and take 8-bit integers, with the opset that first lets them. Not here are those
+// that only take floats (GlobalMaxPool, MaxUnpool, MaxRoiPool, Dropout), and those that add zeros and cannot
+// be told otherwise, which would be code 0 (CenterCropPad, Trilu).
+struct Mover {
+  std::string_view op;
+  std::int64_t opset;
+};
+constexpr Mover kMovers[] = {
+    {"Compress", 9},       {"Concat", 4},
+    {"DepthToSpace", 1},   {"Expand", 8},
+    {"Flatten", 9},        {"Gather", 1},
+    {"GatherND", 11},      {"GatherElements", 11},
+    {"Identity", 1},       {"MaxPool", 12},
+    {"Pad", 11},           {"ReduceMax", 12},
+    {"ReduceMin", 12},     {"Reshape", 5},
+    {"Resize", 10},        {"ScatterND", 11},
+    {"Scatter", 9},        {"ScatterElements", 11},
+    {"Slice", 1},          {"ReverseSequence", 10},
+    {"SpaceToDepth", 1},   {"Split", 2},
+    {"Squeeze", 1},        {"Transpose", 1},
+    {"TensorScatter", 24}, {"Tile", 6},
+    {"Unsqueeze", 1},
+};
+
+// The node can do its work on codes of 8 bits, in a model of this opset.
+bool moves_codes(const Node& node, std::int64_t opset) {
+  const std::string& op = node.op_type.str();
+  const auto* mover = std::ranges::find(kMovers, op, &Mover::op);
+  if (mover == std::end(kMovers) || opset < mover->opset) return false;
+  // The others compute values between codes, which runtimes cut off instead of rounding.
+  return op != "Resize" || graph::attribute_or<std::string>(node, "mode", "nearest") == "nearest";
+}
+
+// The opset that a QuantizeLinear or DequantizeLinear needs.
+std::int64_t opset_of_pair(const Node& node, const graph::Index& index) {
+  const Tensor* zero_point = node.inputs.size() > 2 ? index.constant(node.inputs[2]) : nullptr;
+  if (!zero_point) return 1;
+  // Sums of 32 bits are as old as codes of 8.
+  const bool sums = zero_point->type() == graph::ElementType::int32;
+  return opset_of(sums ? graph::ElementType::int8 : zero_point->type(), node.attribute("axis") != nullptr,
+                  node.attribute("block_size") != nullptr);
+}
+
+// The opset that a graph needs at least, which is all that it tells of the model's.
+std::int64_t least_opset(const Graph& graph) {
+  const graph::Index index(graph);
+  std::int64_t opset = 10;  // QuantizeLinear's
+  const auto needs = [&](std::int64_t other) { opset = std::max(opset, other); };
+  for (const Node& node : graph.nodes) {
+    graph::each_graph(node, [&](const Graph& inner) { needs(least_opset(inner)); });
+    const std::string& op = node.op_type.str();
+    const ops::Descriptor* known = ops::find("", op);
+    if (!known || !graph::canonical_domain(node.domain.str()).empty()) continue;
+    needs(*known->since.begin());
+    if (op == "Pad" && node.inputs.size() > 1) needs(11);  // attributes before
+    if (op == "QuantizeLinear" || op == "DequantizeLinear") needs(opset_of_pair(node, index));
+  }
+  return opset;
+}
 
 class Rewriter {
  public:
-  explicit Rewriter(Graph& graph) : graph_(graph), index_(graph) {}
+  // `opset`: the model has this one, or a newer.
+  Rewriter(Graph& graph, std::int64_t opset) : graph_(graph), index_(graph), opset_(opset) {}
 
   std::int64_t run() {
     std::vector<Node> nodes = graph_.nodes;
@@ -96,8 +154,8 @@ class Rewriter {
     if (!graph::canonical_domain(one.domain.str()).empty() || one.outputs.empty()) return std::nullopt;
     if (op == "Conv" || op == "MatMul") return product(one, op == "Conv");
     const ops::Descriptor* descriptor = ops::find("", op);
-    if (!descriptor || descriptor->traits.role_in(one) != ops::Traits::Role::move || adds_zeros(op) ||
-        one.outputs.size() != 1)
+    if (!descriptor || descriptor->traits.role_in(one) != ops::Traits::Role::move ||
+        !moves_codes(one, opset_) || one.outputs.size() != 1)
       return std::nullopt;
     return moved(one, descriptor->traits);
   }
@@ -123,7 +181,7 @@ class Rewriter {
   std::optional<Node> moved(const Node& one, const ops::Traits& traits) {
     std::vector<int> between;
     const auto y = before(one.outputs[0], between);
-    if (!y || !between.empty()) return std::nullopt;
+    if (!y || !between.empty() || !is_8_bit(*y)) return std::nullopt;
     Node made = one;
     for (std::size_t i = 0; i < one.inputs.size(); ++i) {
       if (!traits.is_data(static_cast<int>(i)) || one.inputs[i].empty()) continue;
@@ -158,6 +216,7 @@ class Rewriter {
 
   Graph& graph_;
   const graph::Index index_;
+  const std::int64_t opset_;
   std::set<int> removed_;
   std::int64_t count_ = 0;
 };
@@ -172,16 +231,18 @@ void remove_unused(Graph& graph) {
   std::erase_if(graph.nodes, [&](const Node&) { return unused[at++]; });
 }
 
-}  // namespace
-
-std::int64_t to_qoperator(Graph& graph) {
+std::int64_t rewrite(Graph& graph, std::int64_t opset) {
   std::int64_t count = 0;
   for (Node& node : graph.nodes) {
-    graph::each_graph(node, [&](Graph& inner) { count += to_qoperator(inner); });
+    graph::each_graph(node, [&](Graph& inner) { count += rewrite(inner, opset); });
   }
-  count += Rewriter(graph).run();
+  count += Rewriter(graph, opset).run();
   remove_unused(graph);
   return count;
 }
+
+}  // namespace
+
+std::int64_t to_qoperator(Graph& graph) { return rewrite(graph, least_opset(graph)); }
 
 }  // namespace anybit::lower

@@ -8,7 +8,9 @@
 
 namespace anybit::lower {
 
-// `graph` as to_qdq writes it. Returns how many nodes became integer operators.
+// `graph` as to_qdq writes it. Returns how many nodes became integer operators. MaxPool, ReduceMax and
+// ReduceMin take codes since opset 12: they do where the graph shows that the model is as new, and floats
+// elsewhere.
 std::int64_t to_qoperator(graph::Graph& graph);
 
 }  // namespace anybit::lower

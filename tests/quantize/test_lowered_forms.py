@@ -158,3 +158,57 @@ def test_padding_without_a_value_works_on_codes(tool, tmp_path):
 def test_operators_that_add_zeros_take_floats(tool, tmp_path, op, inputs, attributes, recipe):
     model = between_convolutions([node(op, inputs, ["z"], name="mover", **attributes)], {"size": np.array([4, 10])}, opset=18)
     assert in_integers(tool, tmp_path, model, recipe)[op] == "float32"
+
+
+UNPOOLED = [node("MaxPool", ["a"], ["m", "places"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+            node("MaxUnpool", ["m", "places"], ["z"], name="mover", kernel_shape=[2, 2], strides=[2, 2])]
+
+
+@pytest.mark.parametrize("recipe", ["int8", "uint8", "int8-per-tensor"])
+@pytest.mark.parametrize("op, nodes", [
+    ("GlobalMaxPool", [node("GlobalMaxPool", ["a"], ["z"], name="mover")]),
+    ("MaxUnpool", UNPOOLED),
+    ("Resize", [node("Resize", ["a", "", "scales"], ["z"], name="mover", mode="linear")]),
+    ("Resize", [node("Resize", ["a", "", "scales"], ["z"], name="mover", mode="cubic")])],
+    ids=["GlobalMaxPool", "MaxUnpool", "linear Resize", "cubic Resize"])
+def test_operators_without_8_bit_integers_take_floats(tool, tmp_path, op, nodes, recipe):
+    model = between_convolutions(nodes, {"scales": np.array([1, 1, 2, 2], np.float32)})
+    assert in_integers(tool, tmp_path, model, recipe)[op] == "float32"
+
+
+@pytest.mark.parametrize("opset, ir, recipe, type_of_pool", [
+    (10, 5, "int8-per-tensor", "float32"), (11, 6, "int8-per-tensor", "float32"), (11, 6, "int8", "int8"),
+    (17, 8, "int8", "int8"), (17, 8, "uint8", "uint8")])
+def test_pools_take_codes_in_opsets_that_let_them(tool, tmp_path, opset, ir, recipe, type_of_pool):
+    pool = node("MaxPool", ["a"], ["z"], name="pool", kernel_shape=[2, 2])
+    assert in_integers(tool, tmp_path, between_convolutions([pool], opset=opset, ir=ir), recipe)["MaxPool"] == type_of_pool
+
+
+@pytest.mark.parametrize("opset, ir, attributes, type_of_pad", [
+    (10, 5, {"pads": [0, 0, 1, 1, 0, 0, 1, 1]}, "float32"), (11, 6, {}, "int8")])
+def test_padding_takes_codes_in_opsets_that_let_it(tool, tmp_path, opset, ir, attributes, type_of_pad):
+    pad = node("Pad", ["a"] if attributes else ["a", "pads"], ["z"], name="pad", **attributes)
+    model = between_convolutions([pad], {} if attributes else EDGES, opset, ir)
+    assert in_integers(tool, tmp_path, model, "int8-per-tensor")["Pad"] == type_of_pad
+
+
+@pytest.mark.parametrize("op, inputs, attributes", [
+    ("Transpose", ["a"], {"perm": [0, 1, 3, 2]}), ("Slice", ["a", "from", "to"], {}), ("Concat", ["a", "a"], {"axis": 2}),
+    ("Resize", ["a", "", "scales"], {"mode": "nearest"}), ("Tile", ["a", "times"], {})])
+def test_operators_that_only_move_values_take_codes(tool, tmp_path, op, inputs, attributes):
+    constants = {"from": np.array([0, 0, 1]), "to": np.array([1, 4, 5]), "scales": np.array([1, 1, 2, 2], np.float32),
+                 "times": np.array([1, 1, 2, 1])}
+    model = between_convolutions([node(op, inputs, ["z"], name="mover", **attributes)],
+                                 {name: one for name, one in constants.items() if name in inputs})
+    assert in_integers(tool, tmp_path, model)[op] == "int8"
+
+
+def test_the_text_classifier_runs_in_integers(tool, tmp_path):
+    before, after = MODELS / "ch_ppocr_mobile_v2.0_cls_infer.onnx", tmp_path / "q.onnx"
+    image = np.random.default_rng(2).random((2, 3, 48, 192), dtype=np.float32) * 2 - 1
+    np.save(tmp_path / "images.npy", image)
+    run_tool(tool, "quantize", before, "-o", after, "--recipe", "int8-per-tensor", "--emit", "qoperator", "--calib",
+             tmp_path / "images.npy")
+    onnx.checker.check_model(onnx.load(after), full_check=True)
+    peer, ours = in_onnxruntime(after, {"x": image})[0], in_anybit(after, {"x": image})[0]
+    assert peer.shape == ours.shape and decibels(peer, ours) > 30
