@@ -1,6 +1,7 @@
 #include "quantize/quantize.hpp"
 
 #include <chrono>
+#include <map>
 #include <unordered_set>
 
 #include "base/error.hpp"
@@ -54,6 +55,19 @@ bool is_quantized(const Model& model) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     found |= descriptor && !descriptor->quantized.empty();
     found |= node.domain.str() == "ai.anybit";
+  });
+  return found;
+}
+
+// Operators that work on codes themselves, with how many there are of each: nobody knows how to take them
+// back.
+std::map<std::string, std::int64_t> integer_operators(const Model& model) {
+  std::map<std::string, std::int64_t> found;
+  each_node(*model.graph, [&](const Node& node) {
+    const std::string& op = node.op_type.str();
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), op);
+    if (!descriptor || descriptor->quantized.empty()) return;
+    if (op != "QuantizeLinear" && op != "DequantizeLinear") ++found[op];
   });
   return found;
 }
@@ -236,6 +250,7 @@ class Quantizer {
       portable::to_operators(*model_);
       TRY(dequantize(*model_->graph, model_->opset().value_or(1)));
       lower::remove_unused_constants(*model_->graph);
+      remark_integer_operators();
     }
     passes::PrepareOptions options;
     const Matcher matcher = TRY(Matcher::make(recipe_));
@@ -246,6 +261,17 @@ class Quantizer {
     if (!settings_.prepare) return {};
     TRY(passes::prepare(*model_, options));
     return {};
+  }
+
+  void remark_integer_operators() {
+    std::vector<std::string> kinds;
+    for (const auto& [op, count] : integer_operators(*model_))
+      kinds.push_back(fmt::format("{} {}", count, op));
+    if (kinds.empty()) return;
+    report_.remarks.push_back(
+        fmt::format("operators in integer form are left as they are ({}): only pairs of QuantizeLinear and "
+                    "DequantizeLinear can be taken back. Quantize the float model to have all of it anew",
+                    fmt::join(kinds, ", ")));
   }
 
   // What the recipe makes of the model; raised first to the opset that this takes.

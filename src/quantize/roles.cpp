@@ -69,6 +69,7 @@ class Reader {
 
   Part::Kind kind(const Part& part, const Scheme& scheme, std::string& reason) const {
     const Traits::Role role = traits_.role_in(node_);
+    if (!descriptor_.quantized.empty()) return reason = "it has an integer form already", Part::Kind::left;
     if (role == Traits::Role::none) return reason = "anybit has no integer form of it", Part::Kind::left;
     if (!scope_.makes_float(node_)) return reason = "its values are not float32", Part::Kind::left;
     // Rows of a constant table: an embedding. Only the table is quantized.

@@ -392,3 +392,14 @@ def test_a_pair_whose_result_graphs_inside_nodes_use_is_taken_back(tool, tmp_pat
         feeds = {"x": rng.standard_normal((2, 8)).astype(np.float32), "c": np.array(taken)}
         assert decibels(in_onnxruntime(tmp_path / "net.onnx", feeds)[0],
                         in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0]) > 25
+
+
+def test_operators_in_integer_form_are_left_by_requantize_and_the_report_says_so(tool, files):
+    folder, _ = files
+    quantize(tool, folder, "--emit", "qoperator")
+    (folder / "net.q.onnx").rename(folder / "once.onnx")
+    report = report_of(run_tool(tool, "quantize", folder / "once.onnx", "-o", folder / "twice.onnx", "--requantize", "--calib",
+                                folder / "calib", "--recipe", "mxfp4-weights", "--json", code=0))
+    assert any("integer form are left as they are" in one and "3 QLinearConv" in one for one in report["remarks"])
+    rows = [one for one in report["nodes"] if one["op"] == "QLinearConv"]
+    assert rows and all(one["reason"] == "it has an integer form already" for one in rows)
