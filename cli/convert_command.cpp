@@ -115,7 +115,20 @@ Result<void> convert(const Options& options) {
   return {};
 }
 
+// An ending is added to names, not to folders and devices.
+Result<void> check_name(const std::string& output) {
+  std::error_code ignored;
+  const bool names = std::filesystem::path(output).has_filename();
+  const auto there = std::filesystem::status(output, ignored);
+  if (names && (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there))) return {};
+  return Error{Code::invalid_argument,
+               fmt::format("cannot write '{}': that is no file's name", output),
+               {},
+               "-o NAME"};
+}
+
 Result<void> run(const Options& options) {
+  if (auto checked = check_name(options.output); !checked.ok()) return checked;
   if (options.unpack) return unpack(options);
   if (!options.format.empty()) return convert(options);
   return Error{

@@ -239,3 +239,9 @@ def test_what_becomes_no_number_is_never_called_exact(anybit, tmp_path):
     losses = json.loads(anybit("convert", tmp_path / "x.npy", "--format", "fp8_e4m3", "--set", "saturate=false", "--json",
                                "-o", tmp_path / "y").stdout)["losses"]
     assert losses["lost"] == 2 and not losses["exact"]
+
+
+@pytest.mark.parametrize("output", ["", ".", "/dev/null", "/dev/full"])
+def test_folders_and_devices_get_no_ending(anybit, tmp_path, output):
+    np.save(tmp_path / "x.npy", np.ones(8, np.float32))
+    assert "no file's name" in anybit("convert", tmp_path / "x.npy", "--format", "int8", "-o", output, code=2).stderr
