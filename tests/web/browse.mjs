@@ -48,6 +48,11 @@ const steps = {
   active: (page) => page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName),
   theme: (page) => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]),
   overflow: (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
+  // Texts that are cut, or reach out of their row.
+  cut: (page, { selector }) => page.$$eval(selector, (all) => all.filter((one) => {
+    const row = one.closest(".row") ?? one;
+    return one.scrollWidth > one.clientWidth + 1 || row.scrollHeight > row.clientHeight + 1;
+  }).map((one) => one.innerText)),
   drawn: (page) => page.evaluate(() => performance.getEntriesByName("anybit-drawn")[0].startTime),
   inked: (page) => page.$eval(".canvas canvas", (canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

@@ -130,6 +130,24 @@ def test_light_dark_and_a_phone(browse, digits):
     assert theme[0] == "dark" and [wide[0], wide[2], wide[4], wide[6]] == [0, 0, 0, 0]
 
 
+def test_on_a_phone_long_texts_wrap(browse, anybit, samples, tmp_path):
+    """Without compared layers the page says how to get them; reasons of nodes in float are read to their end."""
+    model = tmp_path / f"{'a_long_name_' * 8}.onnx"
+    model.write_bytes((DIGITS / "digits.onnx").read_bytes())
+    anybit("quantize", model, "-o", tmp_path / "q.onnx", "--recipe", "w8", "--report", tmp_path / "w8.html")
+    _, wide = browse(tmp_path / "w8.html", {"do": "tab", "name": "layers"}, "overflow", width=390, height=844)
+    assert wide == 0
+    page = tmp_path / "w8.html"
+    reason = "part of a block that the recipe leaves alone, since " + "one of its operators has no integer form and " * 4
+    text = page.read_text()
+    old = next(one["reason"] for one in data_of(page)["nodes"] if one.get("reason"))
+    page.write_text(text.replace(json.dumps(old), json.dumps(reason)))
+    for width in (390, 1280):
+        _, rows, cut, wide = browse(page, {"do": "tab", "name": "left"}, {"do": "rows", "selector": ".row .reason"},
+                                    {"do": "cut", "selector": ".row .reason b"}, "overflow", width=width, height=844)
+        assert any(reason.strip() in row for row in rows) and cut == [] and wide == 0, (rows, cut, wide)
+
+
 def test_two_runs_lie_side_by_side(browse, anybit, samples, digits):
     page, printed = digits
     other = samples / "w4.html"

@@ -1,9 +1,41 @@
 // The nodes that stay in float, and why: each reason with its nodes.
-import { useMemo } from "preact/hooks";
+import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GraphNode, Report } from "./data";
 import { List } from "./list";
 
-type Row = { reason: string; count: number } | { node: GraphNode; index: number };
+type Reason = { reason: string; count: number };
+type Row = Reason | { node: GraphNode; index: number };
+
+const ROW = 30; // pixels
+
+function ReasonText({ reason, count }: Reason) {
+  return (
+    <div class="reason">
+      <b>{reason}</b> <span class="dim">{count.toLocaleString("en")}</span>
+    </div>
+  );
+}
+
+// How high each reason is: a list must know before it shows them, and how text wraps only the browser knows.
+function useHeights(reasons: Reason[]) {
+  const ruler = useRef<HTMLDivElement>(null);
+  const [heights, setHeights] = useState(new Map<string, number>());
+  useLayoutEffect(() => {
+    const element = ruler.current;
+    if (!element) return;
+    const measure = (): void =>
+      setHeights(new Map(reasons.map(({ reason }, i) => [reason, element.children[i]!.clientHeight])));
+    measure();
+    const watch = new ResizeObserver(measure);
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [reasons]);
+  const heightOf = useCallback(
+    (row: Row) => ("node" in row ? ROW : Math.max(ROW, heights.get(row.reason) ?? ROW)),
+    [heights],
+  );
+  return { ruler, heightOf };
+}
 
 export function Left({
   report,
@@ -37,6 +69,8 @@ export function Left({
     }
     return { rows: list, total: all };
   }, [report, query]);
+  const reasons = useMemo(() => rows.filter((row) => !("node" in row)) as Reason[], [rows]);
+  const { ruler, heightOf } = useHeights(reasons);
   if (!report.data.after)
     return (
       <div class="empty">
@@ -55,13 +89,21 @@ export function Left({
     );
   return (
     <div class="layers">
+      <div class="ruler" ref={ruler} aria-hidden="true">
+        {reasons.map((one) => (
+          <div key={one.reason}>
+            <ReasonText {...one} />
+          </div>
+        ))}
+      </div>
       <p class="dim">
         {total.toLocaleString("en")} of {report.data.nodes.length.toLocaleString("en")} nodes stay in float.
       </p>
       <List
         label="left"
         rows={rows}
-        rowHeight={30}
+        rowHeight={ROW}
+        heightOf={heightOf}
         selected={rows.findIndex((row) => "node" in row && row.index === selected)}
         onSelect={(row) => {
           if ("node" in row) onSelect(row.index);
@@ -75,9 +117,7 @@ export function Left({
               </span>
             </div>
           ) : (
-            <div class="reason">
-              <b>{row.reason}</b> <span class="dim">{row.count.toLocaleString("en")}</span>
-            </div>
+            <ReasonText {...row} />
           )
         }
       />

@@ -1,11 +1,12 @@
 // A long list of which only what is in view is in the page. Arrows, Home, End and PageUp/Down move through it.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 interface Props<Row> {
   label: string;
   rows: Row[];
   rowHeight: number;
+  heightOf?: (row: Row) => number; // where rows differ
   selected: number; // -1: none
   render: (row: Row, index: number) => ComponentChildren;
   onSelect: (row: Row, index: number) => void;
@@ -13,7 +14,19 @@ interface Props<Row> {
 
 const BEYOND = 6; // rows kept ready above and below
 
-export function List<Row>({ label, rows, rowHeight, selected, render, onSelect }: Props<Row>) {
+// The last row that begins at `y` or above.
+function rowAt(tops: number[], y: number): number {
+  let low = 0;
+  let high = tops.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (tops[middle]! <= y) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+export function List<Row>({ label, rows, rowHeight, heightOf, selected, render, onSelect }: Props<Row>) {
   const place = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -23,16 +36,22 @@ export function List<Row>({ label, rows, rowHeight, selected, render, onSelect }
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
+  // Where each row begins; the last number is where all end.
+  const tops = useMemo(() => {
+    const list = [0];
+    for (const row of rows) list.push(list[list.length - 1]! + (heightOf?.(row) ?? rowHeight));
+    return list;
+  }, [rows, rowHeight, heightOf]);
   useEffect(() => {
     const element = place.current!;
     if (selected < 0) return;
-    const y = selected * rowHeight;
-    if (y < element.scrollTop || y + rowHeight > element.scrollTop + element.clientHeight)
+    const y = tops[selected]!;
+    if (y < element.scrollTop || tops[selected + 1]! > element.scrollTop + element.clientHeight)
       element.scrollTop = y - element.clientHeight / 2;
   }, [selected, rows]);
 
-  const first = Math.max(0, Math.floor(top / rowHeight) - BEYOND);
-  const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + BEYOND);
+  const first = Math.max(0, rowAt(tops, top) - BEYOND);
+  const last = Math.min(rows.length, rowAt(tops, top + height) + 1 + BEYOND);
   const key = (event: KeyboardEvent): void => {
     const page = Math.max(1, Math.floor(height / rowHeight) - 1);
     const steps: Record<string, number> = {
@@ -60,7 +79,7 @@ export function List<Row>({ label, rows, rowHeight, selected, render, onSelect }
       aria-activedescendant={selected >= 0 ? `${label}-${selected}` : undefined}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}
     >
-      <div style={{ height: `${rows.length * rowHeight}px`, position: "relative" }}>
+      <div style={{ height: `${tops[rows.length]!}px`, position: "relative" }}>
         {rows.slice(first, last).map((row, i) => {
           const index = first + i;
           return (
@@ -72,7 +91,7 @@ export function List<Row>({ label, rows, rowHeight, selected, render, onSelect }
               aria-setsize={rows.length}
               aria-posinset={index + 1}
               class="row"
-              style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+              style={{ top: `${tops[index]!}px`, height: `${tops[index + 1]! - tops[index]!}px` }}
               onClick={() => onSelect(row, index)}
             >
               {render(row, index)}
