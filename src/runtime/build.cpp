@@ -206,6 +206,10 @@ class Builder {
                             std::size_t depth) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     if (!descriptor || !descriptor->run) return unknown(node);
+    // Known before the graphs inside later nodes are built, so that what those compute from it is constant,
+    // too.
+    if (const graph::Tensor* held = held_by(node))
+      return add_constant(scope, node.outputs[0], TRY(Array::from(*held, *memory_)), true);
     Step step;
     step.node = &node;
     step.descriptor = descriptor;
@@ -226,6 +230,14 @@ class Builder {
     }
     scope.program.steps.push_back(std::move(step));
     return {};
+  }
+
+  // The tensor of a Constant.
+  static const graph::Tensor* held_by(const Node& node) {
+    const bool constant =
+        node.op_type.str() == "Constant" && graph::canonical_domain(node.domain.str()).empty();
+    const graph::Attribute* value = constant && node.outputs.size() == 1 ? node.attribute("value") : nullptr;
+    return value && !node.outputs[0].empty() ? std::get_if<graph::Tensor>(&value->value) : nullptr;
   }
 
   // Fusions and what operators prepare rely on it.

@@ -162,3 +162,17 @@ def test_shares_of_nested_nodes_add_up_to_the_whole(anybit, tmp_path):
     table = anybit("run", tmp_path / "m.onnx", "--repeat", 3, "--profile").stdout.split("Time by operator")[1].split("Slowest")[0]
     shares = [float(word) for word, sign in zip(table.split(), table.split()[1:]) if sign == "%"]
     assert len(shares) == 3 and abs(sum(shares) - 100) < 1
+
+
+def test_what_branches_compute_from_constants_outside_is_computed_once(anybit, tmp_path):
+    w = numpy_helper.from_array(np.arange(12, dtype=np.float32).reshape(4, 3), "w")
+    inner = helper.make_graph([helper.make_node("Transpose", ["w"], ["t"]), helper.make_node("MatMul", ["x", "t"], ["m"])], "inner", [],
+                              [helper.make_tensor_value_info("m", TensorProto.FLOAT, None)])
+    nodes = [helper.make_node("Constant", [], ["w"], value=w),
+             helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+                                           helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    nodes = json.loads(anybit("run", tmp_path / "m.onnx", "--profile", "--json").stdout)["nodes"]
+    assert [node["operator"] for node in nodes] == ["If", "MatMul"]
