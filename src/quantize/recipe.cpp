@@ -1,5 +1,7 @@
 #include "quantize/recipe.hpp"
 
+#include <set>
+
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
@@ -23,6 +25,24 @@ Result<std::string> scalar(const YAML::Node& node, std::string_view what) {
   return at(node, invalid_argument(fmt::format("{} is a single word", what)));
 }
 
+Result<bool> yes_or_no(const YAML::Node& node, const std::string& key) {
+  bool yes = false;
+  if (YAML::convert<bool>::decode(node, yes)) return yes;
+  return at(node,
+            invalid_argument(fmt::format("{}: '{}'", key, shown(TRY(scalar(node, key)))), "true or false"));
+}
+
+// YAML leaves it open which of two equal keys counts.
+Result<void> check_keys(const YAML::Node& map) {
+  std::set<std::string> seen;
+  for (const auto& pair : map) {
+    const std::string key = TRY(scalar(pair.first, "a key"));
+    if (!seen.insert(key).second)
+      return at(pair.first, invalid_argument(fmt::format("'{}' is given twice", shown(key)), "once"));
+  }
+  return {};
+}
+
 // What a map says about an affine format, as the words that parse_spec reads.
 Result<std::string> affine_words(const YAML::Node& map) {
   static constexpr std::string_view kKeys[] = {"format",   "symmetric",  "granularity", "block_size",
@@ -31,9 +51,8 @@ Result<std::string> affine_words(const YAML::Node& map) {
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
     const std::string value = TRY(scalar(pair.second, key));
-    const bool yes = value == "true" || value == "yes" || value == "1";
     if (key == "symmetric") {
-      words += yes ? " sym" : " asym";
+      words += TRY(yes_or_no(pair.second, key)) ? " sym" : " asym";
     } else if (key == "granularity") {
       if (value != "block") words += " " + value;
       if (value == "block" && block.empty()) block = " block";
@@ -44,9 +63,9 @@ Result<std::string> affine_words(const YAML::Node& map) {
     } else if (key == "percentile") {
       words += " percentile " + value;
     } else if (key == "dynamic") {
-      if (yes) words += " dynamic";
+      if (TRY(yes_or_no(pair.second, key))) words += " dynamic";
     } else if (key == "narrow") {
-      if (!yes) words += " full";
+      if (!TRY(yes_or_no(pair.second, key))) words += " full";
     } else if (key != "format") {
       return unknown_key(pair.first, kKeys);
     }
@@ -66,6 +85,7 @@ Result<std::string> coded_words(const YAML::Node& map) {
 
 // {format: int8, symmetric: true, …}
 Result<Spec> spec_of_map(const YAML::Node& map) {
+  TRY(check_keys(map));
   const YAML::Node format = map["format"];
   if (!format || !format.IsScalar())
     return at(map, invalid_argument("no format is named", "{format: int8, …}"));
@@ -85,11 +105,53 @@ Result<Spec> spec_of(const YAML::Node& node) {
   return spec;
 }
 
+// The specs of an operator's parts: an error if a word would have no effect there.
+
+Result<Spec> weight_spec(const YAML::Node& node) {
+  const Spec spec = TRY(spec_of(node));
+  if (spec.is_affine() && spec.observer != "minmax")
+    return at(node,
+              invalid_argument(
+                  fmt::format("'{}' chooses ranges of activations; weights have the range of their values",
+                              spec.observer),
+                  fmt::format("weights without it, or activations: … {}", spec.observer)));
+  if (spec.dynamic)
+    return at(node, invalid_argument("weights are known before the model runs: they are not dynamic",
+                                     "weights without it, or activations: … dynamic"));
+  return spec;
+}
+
+Result<Spec> data_spec(const YAML::Node& node) {
+  Spec spec = TRY(spec_of(node));
+  if (spec.is_affine() && spec.granularity != Granularity::tensor) {
+    const bool blocks = spec.granularity == Granularity::block;
+    const std::string given = to_string(spec);
+    spec.granularity = Granularity::tensor;
+    return at(node,
+              invalid_argument(fmt::format("'{}': activations have one scale per tensor, not one per {}",
+                                           given, blocks ? "block" : "channel"),
+                               to_string(spec)));
+  }
+  return spec;
+}
+
+// In integers a bias is what is added to the sums.
+Result<Spec> bias_spec(const YAML::Node& node) {
+  constexpr const char* kSums = "int32";
+  if (node.IsScalar() && node.Scalar() == kSums) return Spec{.format = kSums};
+  const Spec spec = TRY(spec_of(node));
+  if (spec.is_affine())
+    return at(node, invalid_argument(fmt::format("a bias of {}: it is added to sums of 32 bits", spec.format),
+                                     "bias: int32, or bias: float"));
+  return spec;
+}
+
 Scheme all_float() { return {Spec{}, Spec{}, Spec{}, Spec{}}; }
 
 Result<Scheme> scheme_of_map(const YAML::Node& map) {
   static constexpr std::string_view kKeys[] = {"weights", "activations", "weight", "bias",
                                                "data_in", "data_out",    "compute"};
+  TRY(check_keys(map));
   Scheme scheme;
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
@@ -100,17 +162,16 @@ Result<Scheme> scheme_of_map(const YAML::Node& map) {
                                                 "float32, float16 or int8"));
       continue;
     }
-    const Spec spec = TRY(spec_of(pair.second));
     if (key == "weights" || key == "weight") {
-      scheme.weight = spec;
+      scheme.weight = TRY(weight_spec(pair.second));
     } else if (key == "activations") {
-      scheme.data_in = scheme.data_out = spec;
+      scheme.data_in = scheme.data_out = TRY(data_spec(pair.second));
     } else if (key == "bias") {
-      scheme.bias = spec;
+      scheme.bias = TRY(bias_spec(pair.second));
     } else if (key == "data_in") {
-      scheme.data_in = spec;
+      scheme.data_in = TRY(data_spec(pair.second));
     } else if (key == "data_out") {
-      scheme.data_out = spec;
+      scheme.data_out = TRY(data_spec(pair.second));
     } else {
       return unknown_key(pair.first, kKeys);
     }

@@ -41,12 +41,23 @@ class Reader {
   }
 
  private:
+  // Of words that say the same thing differently, only one can be meant.
+  static Result<void> only(std::string& given, const std::string& word) {
+    if (!given.empty() && given != word)
+      return invalid_argument(fmt::format("'{}' and '{}' contradict each other", given, word), "one of them");
+    given = word;
+    return {};
+  }
+
   Result<void> read_word(const std::string& word) {
     if (word == "sym" || word == "asym") {
+      TRY(only(symmetry_, word));
       spec_.symmetric = word == "sym";
     } else if (word == "tensor" || word == "channel") {
+      TRY(only(granularity_, word));
       spec_.granularity = word == "tensor" ? Granularity::tensor : Granularity::channel;
     } else if (word == "block") {
+      TRY(only(granularity_, word));
       spec_.granularity = Granularity::block;
       if (const auto size = next<std::int64_t>()) spec_.block_size = *size;
       if (spec_.block_size < 1) return invalid_argument("a block of no values", "block 32");
@@ -65,17 +76,23 @@ class Reader {
     for (const calibrate::Descriptor* one : calibrate::table()) {
       known.push_back(one->name);
       if (one->name != word) continue;
+      TRY(only(observer_, word));
       spec_.observer = word;
-      if (word != "percentile") return {};
-      if (const auto share = next<double>()) spec_.percentile = *share;
-      const bool fits = spec_.percentile == 0 || (spec_.percentile > 50 && spec_.percentile <= 100);
-      return fits ? Result<void>()
-                  : Result<void>(invalid_argument(fmt::format("percentile {}", spec_.percentile),
-                                                  "above 50, at most 100: percentile 99.99"));
+      return word == "percentile" ? read_percentile() : Result<void>();
     }
     const std::string meant = did_you_mean(word, known);
     return invalid_argument(fmt::format("'{}' says nothing about a tensor", shown(word)),
                             meant.empty() ? "for example: int8 sym channel" : meant);
+  }
+
+  Result<void> read_percentile() {
+    const auto share = next<double>();
+    if (!share) return {};
+    if (!(*share > 50 && *share <= 100))
+      return invalid_argument(fmt::format("percentile {}", *share),
+                              "above 50, at most 100: percentile 99.99");
+    spec_.percentile = *share;
+    return {};
   }
 
   template <class T>
@@ -88,6 +105,7 @@ class Reader {
 
   std::vector<std::string> words_;
   Spec& spec_;
+  std::string symmetry_, granularity_, observer_;  // the words that were given
   std::size_t at_ = 0;
 };
 

@@ -53,10 +53,40 @@ def test_samples_under_a_wrong_name(tool, folder):
     ("global: {weights: [1, 2", "line"),
     ("", "global: int8"),
     ("global: {activations: int8 percentile 20}", "percentile"),
+    ("global: {activations: int8 percentile 0}", "above 50"),
+    ("global: {weights: {format: int8, symmetric: yess}}", "true or false"),
+    ("global: {weights: {format: int8, narrow: perhaps}}", "true or false"),
+    ("global: {activations: {format: int8, dynamic: 2}}", "true or false"),
+    ("global: {weights: int8 sym asym}", "contradict"),
+    ("global: {weights: int8 tensor channel}", "contradict"),
+    ("global: {weights: {format: int8 sym, symmetric: false}}", "contradict"),
+    ("global: {activations: int8 mse entropy}", "contradict"),
+    ("global: {weights: int8 sym, weights: int4 sym}", "twice"),
+    ("global: {weights: int4 sym channel mse}", "ranges of activations"),
+    ("global: {weights: {format: int4, percentile: 60}}", "ranges of activations"),
+    ("global: {weights: int8 sym channel dynamic}", "not dynamic"),
+    ("global: {weights: int8 sym channel, activations: int8 channel}", "one scale per tensor"),
+    ("global: {weights: int8, data_in: int8 asym block 32}", "one scale per tensor"),
+    ("global: int8\ntype: {Conv: {bias: int16}}", "int32"),
 ])
 def test_a_recipe_with_a_mistake(tool, folder, recipe, said):
     (folder / "recipe.yaml").write_text(recipe)
     assert said in quantize(tool, folder, "--calib", folder / "calib", "--recipe", folder / "recipe.yaml")
+
+
+@pytest.mark.parametrize("recipe", [
+    "global: {weights: {format: int8, symmetric: True, narrow: no}, activations: {format: int8, symmetric: 'false'}}",
+    "global: {weights: int8 sym channel minmax, activations: int8 tensor percentile}",
+    "global: {weights: int8 sym, activations: {format: int8, observer: percentile, percentile: 99.9}, bias: int32}",
+    "global: {weights: int8 sym, activations: int8, bias: float}",
+])
+def test_words_that_are_right_are_taken(tool, folder, recipe):
+    (folder / "recipe.yaml").write_text(recipe)
+    run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "out.onnx", "--calib", folder / "calib", "--recipe",
+             folder / "recipe.yaml")
+    biases = {one.data_type for one in onnx.load(folder / "out.onnx").graph.initializer if one.name.startswith("b1")
+              and not one.name.endswith(("scale", "point"))}
+    assert biases == {1 if "bias: float" in recipe else 6}
 
 
 @pytest.mark.parametrize("arguments, said", [
