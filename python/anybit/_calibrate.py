@@ -8,7 +8,7 @@ from typing import Iterable, Mapping, Optional, Union
 from . import _anybit
 from ._html import Page
 from ._model import Source, load
-from ._samples import Samples, open_source
+from ._samples import Samples, check_memory, open_source
 from .progress import Progress, shown
 
 
@@ -82,6 +82,7 @@ def calibrate(model: Source, calibration: Samples, *, samples: Optional[int] = N
 
     ``calibration`` is a source of samples as for ``anybit.quantize``. Without ``bins`` the observers that clip cannot be used.
     """
+    check_memory(max_memory)
     native = load(model)._native
     source, total = open_source(calibration, native, samples, tuple(mean), tuple(std), tuple(size), layout)
     with shown(progress, "calibrating", total) as bar:

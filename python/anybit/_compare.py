@@ -8,7 +8,7 @@ from typing import Any, Iterable, Optional
 from . import _anybit
 from ._html import Page, Picture, page, table
 from ._model import Source, load
-from ._samples import Samples, open_source
+from ._samples import Samples, check_memory, open_source
 from ._text import columns, decibels, percent
 from .progress import Progress, shown
 
@@ -122,6 +122,7 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
 
     ``data`` is a source of samples as for ``anybit.quantize``; ``labels`` are the right classes, in their order.
     """
+    check_memory(max_memory)
     ours, theirs = load(reference)._native, load(other)._native
     source, total = open_source(data, ours, samples, tuple(mean), tuple(std), tuple(size), layout)
     right = [] if labels is None else [int(one) for one in labels]

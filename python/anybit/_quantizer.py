@@ -12,7 +12,8 @@ from ._calibrate import Ranges
 from ._config import Config, _check_qat, scheme_of
 from ._model import Model, Source, load
 from ._report import Report
-from ._samples import Samples, open_source
+from ._samples import Samples, check_memory, open_source
+from ._text import names
 from .errors import InvalidArgument
 from .progress import Progress, shown
 
@@ -54,8 +55,8 @@ def targets() -> list[Target]:
     return [Target(*one) for one in _anybit.targets()]
 
 
-def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Optional[Ranges] = None,
-             samples: Optional[int] = None, target: str = "generic", emit: str = "portable", exclude: Iterable[str] = (),
+def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Union[None, Ranges, str, os.PathLike[str]] = None,
+             samples: Optional[int] = None, target: str = "generic", emit: str = "portable", exclude: Union[str, Iterable[str]] = (),
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, histograms: bool = False,
              threads: int = 0, max_memory: int = 0, progress: Progress = None) -> Model:
@@ -64,7 +65,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     ``recipe`` is a preset ("int8", "w4", "mxfp6", …: ``anybit.presets()``), a file, or a dict; without one the target's own.
     ``calibration`` is a source of samples (see docs/python.md); weights-only, dynamic and block formats need none. ``samples``
     is the most that are used. ``mean``, ``std``, ``size`` and ``layout`` are for pictures. ``exclude`` leaves operators or
-    nodes in float. With ``histograms`` the report's page shows those of activations and weights.
+    nodes in float. ``ranges`` are those of ``anybit.calibrate``, or a path of theirs. With ``histograms`` the report's page shows those of activations and weights.
 
     >>> anybit.quantize(digits, "w4").report.weight_bytes_after < 30_000
     True
@@ -77,15 +78,25 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     >>> [node.op for node in mase.report.nodes if node.outcome != "float"]
     ['Gemm']
     """
+    check_memory(max_memory)
     native = load(model)._native
     made = _recipe(recipe, target)
-    for word in exclude:
+    known = _ranges(ranges)
+    for word in names(exclude):
         made = made.with_rule("type" if _anybit.is_operator(word) else "name", word, "float")
     source, total = open_source(calibration, native, samples, tuple(mean), tuple(std), tuple(size), layout)
     with shown(progress, "calibrating", total) as bar:
-        after, report = _anybit.quantize(native, made, source, None if ranges is None else ranges._native, bar, target, emit,
+        after, report = _anybit.quantize(native, made, source, known, bar, target, emit,
                                          threads, max_memory, prepare, requantize, allow_nan, histograms)
     return Model(after, Report(report, native, after))
+
+
+def _ranges(given: Any) -> Optional[_anybit.Ranges]:
+    if given is None or isinstance(given, Ranges):
+        return None if given is None else given._native
+    if isinstance(given, (str, os.PathLike)):
+        return Ranges.load(given)._native
+    raise InvalidArgument(f"{type(given).__name__} holds no ranges", "", "what anybit.calibrate gives, or the path of its file")
 
 
 def _recipe(recipe: Optional[Recipe], target: str) -> _anybit.Recipe:

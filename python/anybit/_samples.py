@@ -90,9 +90,16 @@ def _length(given: Any, limit: Optional[int]) -> Optional[int]:
     return count if limit is None else min(count, limit)
 
 
+def check_memory(max_memory: int) -> None:
+    if max_memory < 0:
+        raise InvalidArgument(f"max_memory={max_memory}", "", "a number of bytes, or 0 for no limit")
+
+
 def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Sequence[float] = (),
                 std: Sequence[float] = (), size: Sequence[int] = (), layout: str = "") -> tuple[Any, Optional[int]]:
     """The module's source of samples, and how many a stream has if that can be told beforehand."""
+    if limit is not None and limit < 0:
+        raise InvalidArgument(f"samples={limit}", "", "the most that are used; None for all")
     total: Optional[int] = None
     source: Any
     if given is None:

@@ -8,6 +8,7 @@ from . import _anybit
 from ._arrays import from_native, to_native
 from ._model import Source, load
 from ._numpy import np
+from ._samples import check_memory
 from .errors import InvalidArgument, InvalidState
 
 
@@ -34,6 +35,7 @@ class Session:
     """
 
     def __init__(self, model: Source, threads: int = 0, max_memory: int = 0, fuse: bool = True):
+        check_memory(max_memory)
         self._executor: Optional[_anybit.Executor] = _anybit.make_executor(load(model)._native, threads, max_memory, fuse)
         self._names = [port.name for port in self._executor.outputs]
         self._required = [port.name for port in self._executor.inputs if port.required]

@@ -1,6 +1,14 @@
-"""Numbers as people read them."""
+"""Names and numbers as people write and read them."""
 
 from __future__ import annotations
+
+import os
+from typing import Any
+
+
+def names(given: Any) -> list[str]:
+    """A single name or path, or several: text is one, not many of one letter each."""
+    return [os.fspath(one) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
 
 
 def size(count: int) -> str:

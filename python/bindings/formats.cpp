@@ -156,8 +156,10 @@ void add_info(nb::module_& module) {
       .def_ro("nan", &FormatInfo::nan)
       .def_ro("layout", &FormatInfo::layout)
       .def_ro("block_size", &FormatInfo::block_size)
-      .def_prop_ro("granularity",
-                   [](const FormatInfo& one) { return std::string(name_of(one.granularity)); });
+      .def_prop_ro("granularity", [](const FormatInfo& one) { return std::string(name_of(one.granularity)); })
+      .def("__repr__", [](const FormatInfo& one) {
+        return "FormatInfo " + one.name + " (" + one.family + "): " + one.summary;
+      });
 }
 
 }  // namespace

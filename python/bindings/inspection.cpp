@@ -40,6 +40,13 @@ nb::dict metadata_of(const Inspection& inspection) {
   return entries;
 }
 
+std::string summary_of(const Inspection& one) {
+  return "Inspection of " + one.graph_name + ": " + std::to_string(one.node_count) + " nodes, " +
+         std::to_string(one.parameter_elements) + " parameters (" + std::to_string(one.parameter_bytes) +
+         " bytes), " + std::to_string(one.macs) + " MACs, " + std::to_string(one.inputs.size()) +
+         " inputs, " + std::to_string(one.outputs.size()) + " outputs";
+}
+
 }  // namespace
 
 void add_inspection(nb::module_& module) {
@@ -105,6 +112,7 @@ void add_inspection(nb::module_& module) {
       .def_ro("operators", &Inspection::operators)
       .def_ro("nodes", &Inspection::nodes)
       .def_ro("quantized", &Inspection::quantized)
+      .def("__repr__", summary_of)
       .def_prop_ro("problems", [](const Inspection& one) {
         std::vector<std::string> texts;
         for (const Error& problem : one.problems) texts.push_back(problem.text());

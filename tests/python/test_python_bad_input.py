@@ -42,6 +42,30 @@ def test_what_an_iterator_raises_halfway_is_what_the_caller_gets(digits, images,
     assert anybit.quantize(digits, "int8", images[:20]).report.samples == 20
 
 
+def test_numbers_below_zero_are_refused(digits, images):
+    calls = [lambda **given: anybit.calibrate(digits, images[:3], **given),
+             lambda **given: anybit.quantize(digits, "int8", images[:3], **given),
+             lambda **given: anybit.compare(digits, digits, images[:3], **given)]
+    for call in calls:
+        with pytest.raises(anybit.InvalidArgument, match="samples=-1"):
+            call(samples=-1)
+        with pytest.raises(anybit.InvalidArgument, match="max_memory=-10"):
+            call(max_memory=-10)
+    with pytest.raises(anybit.InvalidArgument, match="max_memory=-10"):
+        anybit.Session(digits, max_memory=-10)
+
+
+def test_ranges_are_ranges_or_a_path_of_theirs(digits, images, tmp_path):
+    with pytest.raises(anybit.InvalidArgument, match="int holds no ranges"):
+        anybit.quantize(digits, "int8", ranges=7)
+    with pytest.raises(anybit.NotFound):
+        anybit.quantize(digits, "int8", ranges=str(tmp_path / "none.json"))
+    ranges = anybit.calibrate(digits, images[:5])
+    ranges.save(tmp_path / "ranges.json")
+    by_path = anybit.quantize(digits, "int8", ranges=tmp_path / "ranges.json")
+    assert by_path.to_bytes() == anybit.quantize(digits, "int8", ranges=ranges).to_bytes()
+
+
 class Stubborn:
     def get_next(self):
         raise SystemError("no more")

@@ -81,6 +81,20 @@ def expected(digits, images):
     return anybit.calibrate(digits, images[:40])
 
 
+def test_a_single_name_or_folder_may_stand_alone(digits, tmp_path):
+    alone, listed = (anybit.quantize(digits, "w8", exclude=given) for given in ("Gemm", ["Gemm"]))
+    assert alone.to_bytes() == listed.to_bytes() != anybit.quantize(digits, "w8").to_bytes()
+    assert [one.name for one in anybit.generators(str(tmp_path))] == [one.name for one in anybit.generators([tmp_path])]
+    anybit.codegen(digits, "c-gen", tmp_path / "net.c", shapes={"image": (1, 1, 28, 28)}, plugins=str(tmp_path))
+
+
+def test_what_is_told_of_a_model_or_a_format_reads_well(digits):
+    facts, info = anybit.load(digits).inspect(), anybit.formats["mxfp4_e2m1"].info
+    assert repr(facts).startswith("Inspection of ") and f"{facts.node_count} nodes" in repr(facts)
+    assert repr(info).startswith("FormatInfo mxfp4_e2m1") and info.summary in repr(info)
+    assert "\n" not in repr(facts) + repr(info)
+
+
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_source_of_samples_gives_the_same_ranges(source, digits, images, expected):
     found = anybit.calibrate(digits, SOURCES[source](images[:40]))
