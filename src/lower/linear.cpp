@@ -40,7 +40,9 @@ bool is_float(ElementType type) { return std::ranges::find(kFloats, type) != std
 std::vector<float> values_of(const formats::Codec& codec) {
   std::vector<std::uint32_t> words(static_cast<std::size_t>(codec.words(1)));
   codec.set_neutral(words);
-  if (!codec.scaled(words)) return {};
+  // Neighbours with a factor of their own have no place in blocks of one scale.
+  const auto scaled = codec.scaled(words);
+  if (!scaled || !scaled->halved.empty()) return {};
   std::vector<Code16> codes(std::size_t{1} << codec.bits());
   for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<Code16>(i);
   std::vector<float> values(codes.size());

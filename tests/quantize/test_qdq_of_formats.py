@@ -112,7 +112,8 @@ def test_only_weights_that_were_coded_as_a_matrix_are_reshaped(tool, tmp_path):
     assert reshaped == [dequantizers(model)[0].output[0]]  # the convolution of 3 × 3
 
 
-@pytest.mark.parametrize("recipe, name", [("mxfp6-weights", "mxfp6_e2m3"), ("mx9-weights", "mx9"), ("log8-weights", "log"),
+@pytest.mark.parametrize("recipe, name", [("mxfp6-weights", "mxfp6_e2m3"), ("mx9-weights", "mx9"), ("mx6-weights", "mx6"), ("mx4-weights", "mx4"),
+                                          ("log8-weights", "log"),
                                           ("mxfp6", "mxfp6_e2m3"), ("minifloat8-weights", "minifloat_ieee")])
 def test_a_format_without_an_onnx_type_is_refused(tool, tmp_path, recipe, name):
     layers(tmp_path / "layers.onnx")
