@@ -131,14 +131,16 @@ class Walker {
     return value;
   }
 
-  // Notes it if a value is declared as something else than what its node makes. Sizes are not looked at if
-  // the caller gave others than the model was written for.
+  // Notes it if a value is declared as something else than what its node makes. Sizes are only a problem, and
+  // not looked at if the caller gave others than the model was written for.
   void check_declared(std::string_view name, const Value& made, const Value& declared) {
     const bool sizes = options_.input_shapes.empty() && options_.dims.empty();
-    if (agree(made, declared, sizes) || result_.problems.size() >= kProblems) return;
-    result_.problems.push_back(wrong(fmt::format("it is declared as {}, and what makes it gives {}",
-                                                 text_of(declared), text_of(made)))
-                                   .within(fmt::format("value '{}'", shown(name))));
+    if (agree(made, declared, sizes)) return;
+    auto& list = agree(made, declared, false) ? result_.problems : result_.contradictions;
+    if (list.size() >= kProblems) return;
+    list.push_back(wrong(fmt::format("it is declared as {}, and what makes it gives {}", text_of(declared),
+                                     text_of(made)))
+                       .within(fmt::format("value '{}'", shown(name))));
   }
 
   Body graph(const Graph& graph, std::string place, const Values& given, const Scope* parent,

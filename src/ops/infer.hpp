@@ -45,6 +45,8 @@ struct Inference {
   std::deque<Value> values;        // inputs and initializers
   Values inputs, outputs;          // of the model
   std::vector<Error> problems;     // nodes that cannot work as they are; their outputs are unknown
+  // Values whose declared type or rank is not the one that their nodes give them.
+  std::vector<Error> contradictions;
 };
 
 // `model` is verified. An error only if the options do not fit the model.

@@ -262,14 +262,15 @@ def test_wide_characters_keep_the_columns_aligned(anybit, tmp_path):
     assert "  输入  float32[1]\n  x     float32[1]\n" in text
 
 
-@pytest.mark.parametrize("kind, shape, said", [
-    (TensorProto.INT64, [2, 3], "declared as int64[2, 3], and what makes it gives float32[2, 3]"),
-    (TensorProto.FLOAT, [2], "declared as float32[2]"), (TensorProto.FLOAT, [2, 4], "declared as float32[2, 4]"),
-    (TensorProto.FLOAT, ["n", 3], None)])
-def test_declarations_that_are_wrong_are_told(anybit, tmp_path, kind, shape, said):
+@pytest.mark.parametrize("kind, shape, code, said", [
+    (TensorProto.INT64, [2, 3], 1, "declared as int64[2, 3], and what makes it gives float32[2, 3]"),
+    (TensorProto.FLOAT, [2], 1, "declared as float32[2]"), (TensorProto.FLOAT, [2, 4], 0, "declared as float32[2, 4]"),
+    (TensorProto.FLOAT, ["n", 3], 0, None)])
+def test_types_and_ranks_that_contradict_are_refused_and_sizes_told(anybit, tmp_path, kind, shape, code, said):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g",
                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
                               [helper.make_tensor_value_info("y", kind, shape)])
     onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
-    text = anybit("inspect", tmp_path / "m.onnx").stdout
-    assert f"value 'y': it is {said}" in text if said else "Problems" not in text
+    done = anybit("inspect", tmp_path / "m.onnx")
+    text = done.stdout + done.stderr
+    assert done.returncode == code and (f"value 'y': it is {said}" in text if said else "Problems" not in text)
