@@ -10,7 +10,7 @@ namespace anybit {
 
 // Up to three names within a third of the length in edits, nearest first; if there are none, those that begin
 // alike.
-std::vector<std::string> nearest(std::string_view word, std::span<const std::string_view> names);
+std::vector<std::string> nearest(std::string_view given, std::span<const std::string_view> names);
 // "did you mean 'a' or 'b'?", or empty if nothing is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names);
 
