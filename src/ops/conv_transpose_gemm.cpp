@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "ops/conv_transpose_sizes.hpp"
 #include "ops/layout.hpp"
 
 namespace anybit::ops {
@@ -74,14 +75,6 @@ void fill_row(const float* bias, std::int64_t width, std::int64_t channels, cons
       for (std::int64_t i = 0; i < lanes; ++i) to[at + i] = bias[c + i];
     });
   }
-}
-
-// Whether each output is reached by exactly one input.
-bool reaches_once(const kernels::Window& window) {
-  return std::ranges::all_of(window, [](const WindowAxis& axis) {
-    return axis.stride == axis.kernel && axis.dilation == 1 && axis.before == 0 &&
-           axis.input == axis.output * axis.kernel;
-  });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ops/conv_transpose_sizes.hpp"
 
+#include <algorithm>
+
 #include "base/checked.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/rules.hpp"
@@ -87,6 +89,13 @@ Result<Dims> spread_dims(const kernels::ConvSizes& sizes, std::size_t rank) {
   for (std::size_t i = kAxes + 2 - rank; i < kAxes; ++i) dims.push_back(sizes.window[i].input);
   if (!element_count(dims.span())) return wrong(fmt::format("the output would be {}", to_string(dims)));
   return dims;
+}
+
+bool reaches_once(const kernels::Window& window) {
+  return std::ranges::all_of(window, [](const kernels::WindowAxis& axis) {
+    return axis.stride == axis.kernel && axis.dilation == 1 && axis.before == 0 &&
+           axis.input == axis.output * axis.kernel;
+  });
 }
 
 }  // namespace anybit::ops

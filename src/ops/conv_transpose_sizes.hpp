@@ -11,5 +11,7 @@ namespace anybit::ops {
 Result<kernels::ConvSizes> backward_sizes(const Frame& frame, const Dims& x, const Dims& w);
 // Of the output, for an input of this rank.
 Result<Dims> spread_dims(const kernels::ConvSizes& sizes, std::size_t rank);
+// Whether each output is reached by exactly one input.
+bool reaches_once(const kernels::Window& window);
 
 }  // namespace anybit::ops

@@ -74,14 +74,6 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   return std::shared_ptr<const Prepared>(std::move(spread));
 }
 
-// Whether each output is reached by exactly one input: then the product's own epilogue makes the codes.
-bool reaches_once(const kernels::Window& window) {
-  return std::ranges::all_of(window, [](const WindowAxis& axis) {
-    return axis.stride == axis.kernel && axis.dilation == 1 && axis.before == 0 &&
-           axis.input == axis.output * axis.kernel;
-  });
-}
-
 // The rows [first, last) of one group's output: body(to, from) for every place of `to`, in elements of a
 // plane with channels last, and of the product's rows.
 template <class Body>
@@ -114,6 +106,7 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
   const std::int64_t in_space = output_size(sizes.window), space = input_size(sizes.window);
   const std::int64_t channels = sizes.in_per_group(), inputs = sizes.out_per_group();
   const std::int64_t columns = kernel_size(sizes.window) * channels, width = sizes.window[2].input;
+  // Then the product's own epilogue makes the codes.
   const bool once = reaches_once(sizes.window);
   const Array& x = frame.in(kX);
   const std::int32_t x_zero = octet(frame.in(kXZero), 0), y_zero = octet(frame.in(kYZero), 0);
