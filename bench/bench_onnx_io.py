@@ -1,9 +1,10 @@
 """Loading and saving models, anybit beside the onnx Python package: `make bench-io`.
 
-Both take turns within one run; each number is the best of several rounds. anybit verifies what it loads and maps
-weights instead of reading them (the rows "load + save" include reading them); it flushes what it saves to disk and
-renames it into place. The onnx package does none of this; it is spared its search for external data, and on disk it
-is made to flush each file and its folder too. In memory flushing costs nothing.
+Both take turns within one run; each number is the best of many rounds. anybit verifies what it loads and maps
+weights instead of reading them (the rows "load + save" include reading them); it writes beside the old file, flushes,
+renames into place and flushes the folder. The onnx package does none of this; it is spared its search for external
+data. In memory flushing costs nothing; on disk it costs more than all the rest, so there the onnx package is made to
+save by the same steps.
 """
 
 import os
@@ -20,6 +21,7 @@ from onnx import TensorProto, helper
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin/bench_onnx_io"
 SPACE = 3 << 30
+SECONDS = 1  # of rounds, at least: what takes milliseconds is measured often
 
 
 def folder_in_memory():
@@ -48,16 +50,21 @@ def generated(folder):
 class Peer:
     name = "onnx"
 
-    def __init__(self, flush):
-        self.flush = flush
+    def __init__(self, safely):
+        self.safely = safely
 
     def save(self, model, path):
-        onnx.save(model, path)
-        if self.flush:
-            for each in (path, os.path.dirname(path)):
-                descriptor = os.open(each, os.O_RDONLY)
-                os.fsync(descriptor)
-                os.close(descriptor)
+        if not self.safely:
+            onnx.save(model, path)
+            return
+        with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), delete=False) as file:
+            onnx.save(model, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(file.name, path)
+        folder = os.open(os.path.dirname(path), os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
     def measure(self, what, paths, folder):
         targets = [str(folder / f"{i}.onnx") for i in range(len(paths))]
@@ -91,24 +98,27 @@ class Ours:
 
 def best(runtimes, what, paths, folder, rounds):
     times = {runtime.name: [] for runtime in runtimes}
-    for _ in range(rounds):
+    end = time.perf_counter() + SECONDS
+    while rounds > 0 or time.perf_counter() < end:
+        rounds -= 1
         for runtime in runtimes:
             times[runtime.name].append(runtime.measure(what, paths, folder))
     return [min(times[runtime.name]) for runtime in runtimes]
 
 
-def table(title, folder, sets, flush, rounds):
+def table(title, folder, sets, safely, rounds):
     print(f"\n{title}\n{'models':36}{'':13}{'onnx':>12}{'anybit':>12}{'onnx / anybit':>16}")
     worst = float("inf")
     with tempfile.TemporaryDirectory(dir=folder, prefix="anybit-bench-") as name:
         scratch = Path(name)
-        runtimes = [Peer(flush), Ours(scratch)]
+        runtimes = [Peer(safely), Ours(scratch)]
         sets = {**sets, "generated, 200 MB": [generated(scratch)]}
         for label, paths in sets.items():
             (scratch / "out").mkdir(exist_ok=True)
             for what, row in (("load", "load"), ("save", "save"), ("both", "load + save")):
                 peer, ours = best(runtimes, what, paths, scratch / "out", rounds)
-                worst = min(worst, peer / ours)
+                if what == "both":
+                    worst = min(worst, peer / ours)
                 print(f"{label:36}{row:13}{peer * 1e3:9.2f} ms{ours * 1e3:9.2f} ms{peer / ours:15.2f}×", flush=True)
     return worst
 
@@ -121,12 +131,12 @@ def main():
     worst = []
     memory = folder_in_memory()
     if memory:
-        worst.append(table(f"In memory ({memory})", memory, sets, flush=False, rounds=9))
+        worst.append(table(f"In memory ({memory})", memory, sets, safely=False, rounds=9))
     else:
-        print("No folder in memory: the rows without flushing are left out.", file=sys.stderr)
+        print("No folder in memory: the rows in memory are left out.", file=sys.stderr)
     disk = ROOT / "build"
-    worst.append(table("On disk, both flush", disk, sets, flush=True, rounds=3))
-    print(f"\nThe smallest ratio is {min(worst):.2f}×.")
+    worst.append(table("On disk, both flush and rename", disk, sets, safely=True, rounds=3))
+    print(f"\nThe smallest ratio of load + save is {min(worst):.2f}×.")
 
 
 if __name__ == "__main__":

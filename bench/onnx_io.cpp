@@ -11,12 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "onnx/load.hpp"
-#include "onnx/save.hpp"
+#include "anybit/model.hpp"
 
 namespace {
 
-using anybit::graph::Model;
+using anybit::Model;
 
 template <class T>
 T must(anybit::Result<T> result) {
@@ -46,19 +45,19 @@ double seconds(const Work& work) {
 double measure(const std::string& what, const std::vector<std::string>& paths, const std::string& folder) {
   if (what == "load") {
     return seconds([&] {
-      for (const std::string& path : paths) must(anybit::onnx::load(path));
+      for (const std::string& path : paths) must(Model::load(path));
     });
   }
   if (what == "save") {
     std::vector<Model> models;
-    for (const std::string& path : paths) models.push_back(must(anybit::onnx::load(path)));
+    for (const std::string& path : paths) models.push_back(must(Model::load(path)));
     return seconds([&] {
-      for (std::size_t i = 0; i < models.size(); ++i) must(anybit::onnx::save(models[i], target(folder, i)));
+      for (std::size_t i = 0; i < models.size(); ++i) must(models[i].save(target(folder, i)));
     });
   }
   return seconds([&] {
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      must(anybit::onnx::save(must(anybit::onnx::load(paths[i])), target(folder, i)));
+      must(must(Model::load(paths[i])).save(target(folder, i)));
     }
   });
 }

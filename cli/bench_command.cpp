@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "anybit/executor.hpp"
+#include "anybit/samples.hpp"
 #include "command.hpp"
 #include "model_inputs.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "table.hpp"
 #include "terminal.hpp"
@@ -48,12 +50,12 @@ double since(Clock::time_point begin) {
 Result<Timing> measure(const std::string& path, const Options& options) {
   Timing timing{.model = path, .runs = {}};
   const auto begin = Clock::now();
-  auto model = Model::load(path, options.load);
-  if (!model.ok()) return in_file(std::move(model).error(), path);
+  auto model = load_model(path, options.load);
+  if (!model.ok()) return std::move(model).error();
   auto executor = Executor::make(*model, options.executor);
   if (!executor.ok()) return in_file(std::move(executor).error(), path);
   timing.load = since(begin);
-  auto inputs = gather_inputs(executor->inputs(), options.inputs);
+  auto inputs = only_inputs(executor->inputs(), options.inputs);
   if (!inputs.ok()) return in_file(std::move(inputs).error(), path);
   const auto all = Clock::now();
   for (bool first = true; first || timing.runs.size() < 3 || since(all) < options.seconds * 1e3;
@@ -114,7 +116,25 @@ std::string json_of(const std::vector<Timing>& timings) {
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<void> run(const Options& options) {
+// With several models, before any is measured: each --dim must be for one of them.
+Result<void> check_dims_of_all(const Options& options) {
+  if (options.inputs.dims.empty()) return {};
+  std::vector<Port> all;
+  for (const std::string& path : options.models) {
+    auto model = load_model(path, options.load);
+    if (!model.ok()) return std::move(model).error();
+    auto ports = inputs_of(*model);
+    if (!ports.ok()) return in_file(std::move(ports).error(), path);
+    all.insert(all.end(), ports->begin(), ports->end());
+  }
+  return check_dims(all, options.inputs);
+}
+
+Result<void> run(Options& options) {
+  options.inputs.for_several = options.models.size() > 1;
+  if (options.inputs.for_several) {
+    if (auto checked = check_dims_of_all(options); !checked.ok()) return checked;
+  }
   std::vector<Timing> timings;
   for (const std::string& path : options.models) {
     auto timing = measure(path, options);
@@ -130,7 +150,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("MODEL", options->models, "ONNX files")->required();
   add_input_options(app, options->inputs);
   app.add_option("--seconds", options->seconds, "How long each model runs")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number_within(0, 3600))
       ->capture_default_str();
   add_executor_options(app, options->executor);
   app.add_flag("--json", options->json, "Print everything as JSON");

@@ -8,6 +8,7 @@
 
 #include "anybit/calibrate.hpp"
 #include "command.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
@@ -54,8 +55,8 @@ Result<Ranges> gathered(Options& options, std::optional<Model>& model) {
   auto bins = needs_bins(options);
   if (!bins.ok()) return std::move(bins).error();
   if (options.samples.paths.empty()) return wrong_call("there are no samples", "--data PATH");
-  auto loaded = Model::load(options.model, options.load);
-  if (!loaded.ok()) return in_file(std::move(loaded).error(), options.model);
+  auto loaded = load_model(options.model, options.load);
+  if (!loaded.ok()) return std::move(loaded).error();
   model = std::move(loaded).value();
   auto samples = open_samples(*model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
@@ -145,13 +146,19 @@ Result<void> check(const Options& options) {
     return wrong_call("no model is given", "MODEL, or --merge A B");
   if (!options.merge.empty() && !options.model.empty())
     return wrong_call("ranges are merged without a model", "leave MODEL out");
+  if (!options.merge.empty() && !options.samples.paths.empty())
+    return wrong_call("ranges are merged without samples", "leave --data out, or calibrate on it first");
   std::error_code ignored;
   if (!options.model.empty() && std::filesystem::equivalent(options.model, options.output, ignored))
     return wrong_call("the ranges would replace the model", "another name for --output");
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(), {options.model, options.output});
   others.insert(others.end(), options.merge.begin(), options.merge.end());
-  return check_replaces("--report", options.report, others);
+  auto checked = check_replaces("--report", options.report, others);
+  for (const std::string& path : {options.output, options.report}) {
+    if (checked.ok()) checked = check_writable(path);
+  }
+  return checked;
 }
 
 Result<void> run(Options& options) {
@@ -189,10 +196,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                                          "all of them unless one is named that needs less")
                               ->capture_default_str();
   app.add_option("--percentile", options->range.percentile, "Of values that the observer percentile keeps")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(number_within(0, 100))
       ->capture_default_str();
   app.add_option("--momentum", options->calibrate.momentum, "Of moving averages")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_within(0, 1))
       ->capture_default_str();
   app.add_flag("--allow-nan", options->calibrate.allow_nan,
                "Count NaN and infinity and leave them out; otherwise they are an error");

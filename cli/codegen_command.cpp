@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 
 #include "command.hpp"
 #include "options.hpp"
@@ -16,7 +20,7 @@ namespace {
 struct Options {
   std::string model, target, output, preference = "default";
   LoadOptions load;
-  std::vector<std::string> shapes, settings, folders;
+  std::vector<std::string> shapes, constants, settings, folders;
   bool list = false, json = false;
 };
 
@@ -49,13 +53,63 @@ Result<std::map<std::string, std::string>> parse_settings(const std::vector<std:
   std::map<std::string, std::string> settings;
   for (const std::string& one : texts) {
     const std::size_t equals = one.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Error{Code::invalid_argument, fmt::format("--set {}", one), {}, "--set NAME=TEXT"};
-    if (!settings.emplace(one.substr(0, equals), one.substr(equals + 1)).second)
-      return Error{
-          Code::invalid_argument, fmt::format("--set {}: it is set twice", one.substr(0, equals)), {}, {}};
+    if (equals == std::string::npos || equals == 0) return unreadable("--set", one, "NAME=TEXT");
+    const std::string name = one.substr(0, equals);
+    if (!settings.emplace(name, one.substr(equals + 1)).second) return given_twice("--set", name);
   }
   return settings;
+}
+
+template <class T>
+Result<Array> array_of(const char* type, const std::vector<T>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  std::vector<std::int64_t> dims;  // a single number has none
+  if (numbers.size() != 1) dims.push_back(static_cast<std::int64_t>(numbers.size()));
+  return Array::from_bytes(type, {bytes.begin(), bytes.end()}, dims);
+}
+
+template <class T>
+std::optional<std::vector<T>> parse_numbers(std::string_view text) {
+  std::vector<T> numbers;
+  for (;;) {
+    const std::string_view one = text.substr(0, text.find(','));
+    T number{};
+    const auto [end, problem] = std::from_chars(one.data(), one.data() + one.size(), number);
+    if (problem != std::errc() || end != one.data() + one.size()) return std::nullopt;
+    numbers.push_back(number);
+    if (one.size() == text.size()) return numbers;
+    text.remove_prefix(one.size() + 1);
+  }
+}
+
+// Whole numbers, real ones, or a file.
+Result<Array> parse_constant(const std::string& text) {
+  if (const auto whole = parse_numbers<std::int64_t>(text)) return array_of("int64", *whole);
+  if (const auto real = parse_numbers<double>(text)) return array_of("float64", *real);
+  return read_npy(text);
+}
+
+// Numbers that are mistyped are no file's name: such a one ends as .npy does, or is there.
+bool names_file(const std::string& text) {
+  std::error_code ignored;
+  return text.ends_with(".npy") || std::filesystem::is_regular_file(text, ignored);
+}
+
+// "sr=16000", "scales=1,1,2,2" or "mask=mask.npy".
+Result<std::map<std::string, Array>> parse_constants(const std::vector<std::string>& texts) {
+  std::map<std::string, Array> constants;
+  for (const std::string& one : texts) {
+    const std::size_t equals = one.rfind('=');
+    const std::string text = equals == std::string::npos ? "" : one.substr(equals + 1);
+    const bool readable = parse_numbers<double>(text) || names_file(text);
+    if (equals == 0 || !readable)
+      return unreadable("--constant", one, "sr=16000, scales=1,1,2,2 or mask=mask.npy");
+    auto array = parse_constant(text);
+    if (!array.ok()) return std::move(array).error().within("--constant " + one);
+    const std::string name = one.substr(0, equals);
+    if (!constants.emplace(name, std::move(array).value()).second) return given_twice("--constant", name);
+  }
+  return constants;
 }
 
 Result<void> run(const Options& options) {
@@ -72,14 +126,18 @@ Result<void> run(const Options& options) {
   auto settings = parse_settings(options.settings);
   if (!settings.ok()) return std::move(settings).error();
   with.settings = *std::move(settings);
-  auto shapes = parse_shapes(options.shapes);
+  auto shapes = parse_shapes("--shape", options.shapes);
   if (!shapes.ok()) return std::move(shapes).error();
   with.shapes = *std::move(shapes);
+  auto constants = parse_constants(options.constants);
+  if (!constants.ok()) return std::move(constants).error();
+  with.constants = *std::move(constants);
   with.folders = options.folders;
-  auto model = Model::load(options.model, options.load);
-  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  auto model = load_model(options.model, options.load);
+  if (!model.ok()) return std::move(model).error();
   auto path = generate_code(*model, options.target, options.output, with);
-  if (!path.ok()) return in_file(std::move(path).error(), options.model);
+  if (!path.ok())
+    return of_generator(in_file(std::move(path).error(), options.model), options.target, options.folders);
   if (options.json) {
     const nlohmann::ordered_json result{{"target", options.target}, {"path", *path}};
     fmt::print("{}\n", result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -101,6 +159,11 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--shape", options->shapes,
                  "The shape of an input that the model leaves open: x=1,3,640,640 (may be repeated)")
       ->type_name("NAME=SIZES")
+      ->allow_extra_args(false);
+  app.add_option(
+         "--constant", options->constants,
+         "Make code for one value of an input, as one that chooses a branch: sr=16000 (may be repeated)")
+      ->type_name("NAME=NUMBERS|FILE.npy")
       ->allow_extra_args(false);
   app.add_option("--set", options->settings, "A setting of the generator's own (may be repeated)")
       ->type_name("NAME=TEXT")

@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "comparison_text.hpp"
 #include "labels.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "report_file.hpp"
@@ -66,16 +67,18 @@ Result<void> run(const Options& options) {
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(), {options.reference, options.other, options.labels});
   if (auto checked = check_replaces("--report", options.report, others); !checked.ok()) return checked;
-  auto reference = Model::load(options.reference, options.load);
-  if (!reference.ok()) return in_file(std::move(reference).error(), options.reference);
-  auto other = Model::load(options.other, options.load);
-  if (!other.ok()) return in_file(std::move(other).error(), options.other);
+  if (auto checked = check_writable(options.report); !checked.ok()) return checked;
+  auto reference = load_model(options.reference, options.load);
+  if (!reference.ok()) return std::move(reference).error();
+  auto other = load_model(options.other, options.load);
+  if (!other.ok()) return std::move(other).error();
   CompareOptions settings = options.compare;
   settings.layers = !options.no_layers;
   if (!options.labels.empty()) {
     auto labels = read_labels(options.labels);
     if (!labels.ok()) return std::move(labels).error();
     settings.labels = std::move(labels).value();
+    settings.spare_labels = options.samples.options.limit > 0;
   }
   auto result = compared(*reference, *other, options.samples, settings);
   if (!result.ok()) return std::move(result).error();
@@ -95,10 +98,11 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   add_sample_options(app, "--data", options->samples);
   app.add_option("--labels", options->labels,
                  "The right classes, one for each sample: .npy, or text with one on each line");
-  app.add_option("--rows", options->rows, "How many layers to show, those that lose most first [10]");
+  app.add_option("--rows", options->rows, "How many layers to show, those that lose most first [10]")
+      ->transform(whole_number(0));
   app.add_flag("--no-layers", options->no_layers, "Look at the outputs alone: faster");
   app.add_option("--threads", options->compare.threads, "Threads; 0 is one for each core")
-      ->check(CLI::Range(0, 1024));
+      ->transform(whole_number(0, 1024));
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_report_option(app, options->report);
   add_load_options(app, options->load);

@@ -61,6 +61,12 @@ std::string bash(const std::vector<CommandText>& all) {
 _anybit() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}}
   COMPREPLY=()
+  # --option=value comes as three words.
+  if [ "$word" = = ]; then
+    word=
+  elif [ "$before" = = ]; then
+    before=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
   if [ "$COMP_CWORD" -eq 1 ]; then
     {}
     return

@@ -24,12 +24,43 @@ std::string part_of(std::int64_t count, std::int64_t all) {
   return count == 0 ? "none" : fmt::format("{} ({})", long_count(count), share(count, all));
 }
 
+std::string narrowing_text(const Narrowing& n, std::int64_t all) {
+  std::string text =
+      fmt::format("{} of {}, by {:.6g} at most", part_of(n.changed, all), n.from, n.largest_change);
+  if (n.flushed > 0) text += fmt::format("; {} became zero", long_count(n.flushed));
+  return text;
+}
+
+bool all_finite_exact(const Losses& l) { return std::isinf(l.signal_to_noise) && l.signal_to_noise > 0; }
+
+// Inf counts as saturated, whatever became of it.
+bool all_exact(const Conversion& c) {
+  const Losses& l = *c.losses;
+  return all_finite_exact(l) && l.lost == 0 && l.saturated == 0 && l.not_a_number == 0 &&
+         c.narrowing.changed == 0;
+}
+
+std::string fidelity_text(const Conversion& c) {
+  const Losses& l = *c.losses;
+  if (all_exact(c)) return "exact";
+  if (!all_finite_exact(l)) return fmt::format("{:.2f} dB", l.signal_to_noise);
+  if (l.lost > 0) return "exact, but for what was lost";
+  return l.saturated > 0 || l.not_a_number > 0 ? "exact where they were finite"
+                                               : "exact, once they were float32";
+}
+
 }  // namespace
+
+std::string index_text(std::int64_t at, const std::vector<std::int64_t>& dims) {
+  return fmt::format("[{}]", fmt::join(index_of(at, dims), ", "));
+}
 
 std::string to_text(const Conversion& c) {
   Table table({{""}, {""}});
   const TensorFormat& f = c.format;
-  table.add({"Tensor", fmt::format("[{}], {} values", fmt::join(f.dims(), ", "), long_count(f.count()))});
+  table.add({"Tensor", fmt::format("[{}], {} {}", fmt::join(f.dims(), ", "), long_count(f.count()),
+                                   f.count() == 1 ? "value" : "values")});
+  if (c.narrowing.changed > 0) table.add({"Rounded to float32", narrowing_text(c.narrowing, f.count())});
   std::string groups;
   if (f.granularity() != Granularity::element) {
     groups = fmt::format(", {} of [{}]", f.groups() == 1 ? "one group" : long_count(f.groups()) + " groups",
@@ -37,21 +68,23 @@ std::string to_text(const Conversion& c) {
   }
   table.add({"Format", fmt::format("{}{}, {}", f.name(), groups, name_of(f.rounding()))});
   if (c.bytes) {
-    const double ratio =
-        static_cast<double>(float_bytes(f)) / static_cast<double>(std::max<std::int64_t>(*c.bytes, 1));
-    table.add({"Size", fmt::format("{} as float32, {} packed ({:.2f} × smaller)", short_bytes(float_bytes(f)),
-                                   short_bytes(*c.bytes), ratio)});
+    std::string size =
+        fmt::format("{} as float32, {} packed", short_bytes(float_bytes(f)), short_bytes(*c.bytes));
+    if (f.count() > 0) {
+      const double before = static_cast<double>(float_bytes(f)), after = static_cast<double>(*c.bytes);
+      size += before >= after ? fmt::format(" ({:.2f} × smaller)", before / after)
+                              : fmt::format(" ({:.2f} × larger)", after / before);
+    }
+    table.add({"Size", size});
   }
   table.add({"Bits per value", fmt::format("{:.4g}", f.bits_per_value())});
   if (c.losses) {
     const Losses& l = *c.losses;
-    table.add({"Signal to noise", std::isinf(l.signal_to_noise) && l.signal_to_noise > 0
-                                      ? (l.lost > 0 ? "exact, but for what was lost" : "exact")
-                                      : fmt::format("{:.2f} dB", l.signal_to_noise)});
-    table.add({"Largest error", l.largest_error_at < 0
-                                    ? "none"
-                                    : fmt::format("{:.6g} at [{}]", l.largest_error,
-                                                  fmt::join(index_of(l.largest_error_at, f.dims()), ", "))});
+    table.add({"Signal to noise", fidelity_text(c)});
+    table.add({"Largest error",
+               l.largest_error_at < 0
+                   ? "none"
+                   : fmt::format("{:.6g} at {}", l.largest_error, index_text(l.largest_error_at, f.dims()))});
     table.add({"Saturated", part_of(l.saturated, f.count())});
     table.add({"Flushed to zero", part_of(l.flushed, f.count())});
     if (l.lost > 0) table.add({"Lost: became NaN or Inf", part_of(l.lost, f.count())});
@@ -82,9 +115,13 @@ std::string to_json(const Conversion& c) {
             {"packed_bytes", c.bytes ? Json(*c.bytes) : Json()}};
   if (c.losses) {
     const Losses& l = *c.losses;
-    const bool exact = std::isinf(l.signal_to_noise) && l.signal_to_noise > 0 && l.lost == 0;
+    const Narrowing& n = c.narrowing;
+    json["narrowing"] = {{"from", n.from},
+                         {"changed", n.changed},
+                         {"flushed", n.flushed},
+                         {"largest_change", n.largest_change}};
     json["losses"] = {
-        {"exact", exact},
+        {"exact", all_exact(c)},
         {"signal_to_noise_db", std::isfinite(l.signal_to_noise) ? Json(l.signal_to_noise) : Json()},
         {"mean_squared_error", l.mean_squared_error},
         {"largest_error", l.largest_error},

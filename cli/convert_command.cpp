@@ -8,6 +8,8 @@
 #include "command.hpp"
 #include "conversion_text.hpp"
 #include "format_options.hpp"
+#include "numbers.hpp"
+#include "options.hpp"
 #include "quantized_file.hpp"
 
 namespace anybit::cli {
@@ -70,18 +72,36 @@ Result<void> unpack(const Options& options) {
   return {};
 }
 
+// Formats work on float32. A number that is too large for it must not become Inf unnoticed.
+Result<std::vector<float>> float_values(const Array& array, const Options& options, Narrowing& narrowing) {
+  auto values = array.to_floats();
+  if (!values.ok()) return std::move(values).error();
+  narrowing = narrowing_of(array, *values);
+  if (auto intact = array.intact(); !intact.ok()) return std::move(intact).error();
+  if (narrowing.infinite_at < 0 || options.tensor.allow_nonfinite) return values;
+  return Error{Code::invalid_data, fmt::format("{:g} is beyond the range of float32", narrowing.infinite),
+               "value " + index_text(narrowing.infinite_at, array.dims),
+               "scale the values, or take it for infinite: --allow-nonfinite"};
+}
+
+// The library does not know how a caller of the program allows them.
+Error with_our_flag(Error error) {
+  if (error.code == Code::invalid_data) error.hint = "--allow-nonfinite takes Inf and NaN, too";
+  return error;
+}
+
 // Fills in what the conversion cost, and writes the output.
 Result<void> convert_values(const std::vector<float>& values, const Options& options, QuantizedTensor tensor,
                             Conversion& conversion) {
   std::vector<float> quantized(values.size());
   if (options.dequantized) {
     auto shared = tensor.format.choose_and_quantize(values, quantized);
-    if (!shared.ok()) return std::move(shared).error().within(options.input);
+    if (!shared.ok()) return with_our_flag(std::move(shared).error()).within(options.input);
     tensor.shared = *std::move(shared);
   } else {
     tensor.packed.resize(static_cast<std::size_t>(tensor.format.packed_bytes()));
     auto shared = tensor.format.choose_and_pack(values, tensor.packed);
-    if (!shared.ok()) return std::move(shared).error().within(options.input);
+    if (!shared.ok()) return with_our_flag(std::move(shared).error()).within(options.input);
     tensor.shared = *std::move(shared);
     auto decoded = tensor.format.decode_packed(tensor.packed, tensor.shared, quantized);
     if (!decoded.ok()) return decoded;
@@ -106,9 +126,9 @@ Result<void> convert(const Options& options) {
   if (!array.ok()) return array.error();
   auto format = TensorFormat::make(options.format, array->dims, *tensor_opts);
   if (!format.ok()) return wrong_call(std::move(format).error());
-  const auto values = array->to_floats();
-  if (!values.ok()) return Error(values.error()).within(options.input);
   Conversion conversion{.input = options.input, .output = output, .format = *format};
+  const auto values = float_values(*array, options, conversion.narrowing);
+  if (!values.ok()) return Error(values.error()).within(options.input);
   auto done = convert_values(*values, options, {*format, *tensor_opts, {}, {}}, conversion);
   if (!done.ok()) return done;
   fmt::print("{}", options.json ? to_json(conversion) : to_text(conversion));
@@ -148,24 +168,32 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->needs(format);
-  app.add_option("--granularity", options->granularity, "What shares parameters: tensor, channel or block");
-  app.add_option("--axis", options->tensor.axis, "The axis of channels or blocks; -1 is the last (default)");
+  app.add_option("--granularity", options->granularity,
+                 "What shares parameters: element (nothing does), tensor, channel or block");
+  app.add_option("--axis", options->tensor.axis, "The axis of channels or blocks; -1 is the last (default)")
+      ->transform(whole_number());
   CLI::Option* size =
-      app.add_option("--block-size", options->tensor.block_size, "Values of a block along the axis");
+      app.add_option("--block-size", options->tensor.block_size, "Values of a block along the axis")
+          ->transform(whole_number());
   app.add_option("--block", options->tensor.block, "Or a box over the last dimensions: 1,16 (-1: the whole)")
       ->delimiter(',')
+      ->transform(whole_number())
       ->excludes(size);
   app.add_option("--rounding", options->rounding,
                  "half_even, half_away, half_up, toward_zero, floor, stochastic")
       ->capture_default_str();
-  app.add_option("--seed", options->tensor.seed, "Of stochastic rounding")->capture_default_str();
+  app.add_option("--seed", options->tensor.seed, "Of stochastic rounding")
+      ->transform(whole_number(0, UINT64_MAX))
+      ->capture_default_str();
   app.add_flag("--allow-nonfinite", options->tensor.allow_nonfinite, "Take Inf and NaN, too");
   CLI::Option* dequantized = app.add_flag("--dequantized", options->dequantized,
                                           "Write the rounded values as float32 .npy, not packed codes");
   app.add_flag("--unpack", options->unpack, "The other way: packed codes to float32 .npy")
       ->excludes(format)
       ->excludes(dequantized);
-  app.add_option("--threads", options->tensor.threads, "0: one for each core")->capture_default_str();
+  app.add_option("--threads", options->tensor.threads, "0: one for each core")
+      ->transform(whole_number(0, 1024))
+      ->capture_default_str();
   app.add_flag("--json", options->json, "Print the result as JSON");
   return [options] { return run(*options); };
 }

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "anybit/calibrate.hpp"
+#include "anybit/codegen.hpp"
 #include "anybit/formats.hpp"
 #include "anybit/prepare.hpp"
 #include "anybit/quantize.hpp"
@@ -23,10 +24,38 @@ std::vector<std::string> format_names() {
   return formats.ok() ? names_of(*formats) : std::vector<std::string>();
 }
 
+// What `anybit run --quantize` takes: names from elsewhere, and presets.
+std::vector<std::string> quantization_types() {
+  std::vector<std::string> names = names_of(recipe_presets());
+  names.insert(names.end(), {"int8_wo", "int16_wo"});
+  return names;
+}
+
+// Options with the same few words in every command. tests/e2e/test_shell.py holds them to what errors list.
+struct Words {
+  std::string_view option;
+  std::vector<std::string> words;
+};
+const std::vector<Words>& fixed_words() {
+  static const std::vector<Words> all{
+      {"--emit", {"portable", "packed", "qdq", "qoperator"}},
+      {"--prefer", {"default", "performance", "memory", "compile-time"}},
+      {"--layout", {"NCHW", "NHWC"}},
+      {"--granularity", {"element", "tensor", "channel", "block"}},
+      {"--rounding", {"half_even", "half_away", "half_up", "toward_zero", "floor", "stochastic"}},
+      {"SHELL", {"bash", "zsh"}}};
+  return all;
+}
+
 std::vector<std::string> choices_of(const std::string& command, const std::string& option) {
+  const auto fixed = std::ranges::find(fixed_words(), option, &Words::option);
+  if (fixed != fixed_words().end()) return fixed->words;
   if (option == "--recipe" || (command == "recipes" && option == "NAME")) return names_of(recipe_presets());
   if (option == "--format" || (command == "formats" && option == "NAME")) return format_names();
-  if (option == "--target" && command != "codegen") return names_of(target_list());
+  if (option == "--codegen" || (option == "--target" && command == "codegen"))
+    return names_of(list_generators({}));
+  if (option == "--target") return names_of(target_list());
+  if (option == "--quantize") return quantization_types();
   if (option == "--observer") return names_of(observers());
   if (option == "--pass") return names_of(preparation_passes());
   return {};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "numbers.hpp"
 #include "options.hpp"
 
 namespace anybit::cli {
@@ -22,28 +23,58 @@ std::size_t element_bytes(const std::string& type) {
   return at == std::string::npos ? 1 : std::max<std::size_t>(std::stoul(type.substr(at)) / 8, 1);
 }
 
+// A value that is not empty, as that of a variable is which a script never set: it would be taken for none.
+CLI::Validator some(const char* what) {
+  return {[what](const std::string& text) {
+            return text.empty() ? fmt::format("'' is no {}", what) : std::string();
+          },
+          std::string()};
+}
+
+// What came of a name from the command line.
+Result<void> named(Result<void> done) {
+  if (done.ok()) return done;
+  return wrong_call(std::move(done).error());
+}
+
+std::vector<std::string> folders_of(const DeviceOptions& options) {
+  return options.plugins.empty() ? std::vector<std::string>() : std::vector{options.plugins};
+}
+
 }  // namespace
 
 void add_device_options(CLI::App& app, DeviceOptions& options) {
   const char* const group = "On the device";
-  app.add_option("--quantize", options.quantize,
-                 "Quantize before the run: uint8, int8, int16, int8_wo, int16_wo (weights only), or a preset")
-      ->type_name("TYPE")
-      ->group(group);
+  CLI::Option* const quantize =
+      app.add_option(
+             "--quantize", options.quantize,
+             "Quantize before the run: uint8, int8, int16, int8_wo, int16_wo (weights only), or a preset")
+          ->type_name("TYPE")
+          ->check(some("type"))
+          ->group(group);
   app.add_option("--qpath", options.qpath, "Where the quantized model goes [MODEL with .q.onnx]")
+      ->needs(quantize)
+      ->check(some("path"))
       ->group(group);
-  app.add_option("--minmax-run,--minmax_run,--minmax_runs", options.minmax_run,
-                 "Runs of the float model to gather ranges from, if the type needs them")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str()
+  app.add_option(
+         "--minmax-run,--minmax_run,--minmax_runs", options.minmax_run,
+         "Runs of the float model to gather ranges from, if the type needs them [10, or one for each of "
+         "several samples]")
+      ->transform(whole_number(1, 1'000'000))
+      ->needs(quantize)
       ->group(group);
-  app.add_option("--codegen", options.codegen, "Generate code before the run, by this generator")
-      ->type_name("NAME-gen")
-      ->group(group);
+  CLI::Option* const codegen =
+      app.add_option("--codegen", options.codegen, "Generate code before the run, by this generator")
+          ->type_name("NAME-gen")
+          ->check(some("generator"))
+          ->group(group);
   app.add_option("--cpath", options.cpath, "Where the code goes [the model with the generator's extension]")
+      ->needs(codegen)
+      ->check(some("path"))
       ->group(group);
   app.add_option("--prefer", options.prefer,
                  "What code is to be good at: default, performance, memory or compile-time")
+      ->needs(codegen)
       ->group(group);
   app.add_option("--backend", options.backends,
                  "Who may run the model, with ';' between: cpu is anybit itself, NAME what NAME-gen made")
@@ -52,7 +83,16 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
       ->group(group);
   app.add_option("--plugins", options.plugins, "A folder to look for generators in first; an absolute path")
       ->type_name("DIR")
+      ->check(some("folder"))
       ->group(group);
+}
+
+Result<void> check_together(const DeviceOptions& options) {
+  if (options.plugins.empty() || !options.codegen.empty() || !options.backends.empty()) return {};
+  return Error{Code::invalid_argument,
+               "--plugins says where generators are, and none is asked for",
+               {},
+               "--codegen NAME-gen, or --backend NAME"};
 }
 
 Result<void> DeviceRun::check(anybit_status status) const {
@@ -75,7 +115,11 @@ Result<void> DeviceRun::set_inputs(const Inputs& inputs) {
     anybit_tensor_info info;
     done = check(anybit_input_info(session, i, &info));
     const auto value = inputs.values.find(info.name);
-    if (!done.ok() || value == inputs.values.end()) continue;
+    if (!done.ok()) break;
+    if (value == inputs.values.end()) {  // that of an earlier sample is none of this one
+      done = check(anybit_set_input(session, i, info.type, nullptr, 0));
+      continue;
+    }
     const Array& array = value->second.tensor;
     done = check(
         anybit_set_input_shape(session, i, static_cast<std::int32_t>(array.dims.size()), array.dims.data()));
@@ -104,7 +148,8 @@ Result<void> DeviceRun::quantize(const DeviceOptions& options, const Draw& draw)
   anybit_session* const session = session_.get();
   const char* const path = options.qpath.empty() ? nullptr : options.qpath.c_str();
   auto done = check(anybit_set_quantized_model_path(session, path));
-  if (done.ok()) done = check(anybit_set_quantization_recipe(session, recipe_of(options.quantize).c_str()));
+  if (done.ok())
+    done = named(check(anybit_set_quantization_recipe(session, recipe_of(options.quantize).c_str())));
   if (done.ok()) done = check(anybit_quantize(session));
   if (done.ok() || done.error().code != Code::invalid_state) return done;
   done = gather(options, draw);
@@ -127,7 +172,7 @@ Result<DeviceRun> DeviceRun::start(const std::string& model, int threads, const 
   if (done.ok()) done = device.check(anybit_set_threads(session, threads));
   if (done.ok() && !options.plugins.empty())
     done = device.check(anybit_set_plugin_directory(session, options.plugins.c_str()));
-  if (done.ok()) done = device.check(anybit_set_available_backends(session, options.backends.c_str()));
+  if (done.ok()) done = named(device.check(anybit_set_available_backends(session, options.backends.c_str())));
   if (done.ok()) done = device.check(anybit_load_model_from_file(session, model.c_str()));
   if (done.ok()) done = device.set_inputs(given);
   if (done.ok() && !options.quantize.empty()) done = device.quantize(options, draw);
@@ -135,6 +180,7 @@ Result<DeviceRun> DeviceRun::start(const std::string& model, int threads, const 
     if (!options.cpath.empty())
       done = device.check(anybit_set_codegen_model_path(session, options.cpath.c_str()));
     if (done.ok()) done = device.check(anybit_codegen(session, options.codegen.c_str(), *preference));
+    if (!done.ok()) return of_generator(std::move(done).error(), options.codegen, folders_of(options));
   }
   if (done.ok()) done = device.check(anybit_prepare(session));
   if (done.ok()) done = device.set_inputs(given);
@@ -162,7 +208,11 @@ bool DeviceRun::by_backend() const {
 // The first run shows how large the outputs are.
 Result<void> DeviceRun::set_outputs(const std::vector<Port>& ports) {
   anybit_session* const session = session_.get();
-  auto done = check(anybit_run(session));
+  Result<void> done;
+  for (std::size_t i = 0; done.ok() && i < outputs_.size(); ++i)
+    done = check(anybit_set_output(session, i, ANYBIT_TYPE_FLOAT32, nullptr, 0));
+  outputs_.clear();
+  if (done.ok()) done = check(anybit_run(session));
   for (std::size_t i = 0; done.ok() && i < ports.size(); ++i) {
     anybit_tensor_info info;
     done = check(anybit_output_info(session, i, &info));

@@ -16,19 +16,21 @@ namespace anybit::cli {
 
 struct DeviceOptions {
   std::string quantize, qpath;  // a type or preset; where the quantized model goes
-  int minmax_run = 10;
-  std::string codegen, cpath;  // a generator; where its file goes
+  int minmax_run = 0;           // 0: not said
+  std::string codegen, cpath;   // a generator; where its file goes
   std::string prefer = "default", backends, plugins;
 
   bool wanted() const { return !quantize.empty() || !codegen.empty() || !backends.empty(); }
 };
 
 void add_device_options(CLI::App& app, DeviceOptions& options);
+// Options that would be left out in silence.
+Result<void> check_together(const DeviceOptions& options);
 
 class DeviceRun {
  public:
   // Loads the model and does what is asked for: all but the runs. `draw`: the inputs of the runs that gather
-  // ranges, by number. `given`: those of all other runs; they must stay where they are.
+  // ranges, by number. `given`: those of the first run thereafter; they must stay where they are.
   using Draw = std::function<Result<Inputs>(int)>;
   static Result<DeviceRun> start(const std::string& model, int threads, const DeviceOptions& options,
                                  const Inputs& given, const Draw& draw);
@@ -39,7 +41,10 @@ class DeviceRun {
   int gathered() const { return gathered_; }  // runs
   // True if a backend runs the model, and not anybit itself.
   bool by_backend() const;
-  // Runs on a backend, as often as wanted; then what the last run gave.
+  // They must stay where they are until the runs on them are done.
+  Result<void> set_inputs(const Inputs& inputs);
+  // Runs on a backend, as often as wanted; then what the last run gave. Outputs are set anew for inputs of
+  // other shapes.
   Result<void> set_outputs(const std::vector<Port>& ports);
   Result<void> run();
   Result<std::vector<Value>> values() const;
@@ -49,7 +54,6 @@ class DeviceRun {
     void operator()(anybit_session* session) const { anybit_close_session(session); }
   };
   Result<void> check(anybit_status status) const;
-  Result<void> set_inputs(const Inputs& inputs);
   Result<void> gather(const DeviceOptions& options, const Draw& draw);
   Result<void> quantize(const DeviceOptions& options, const Draw& draw);
 

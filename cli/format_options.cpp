@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-namespace anybit::cli {
+#include "options.hpp"
 
-Error wrong_call(Error error) {
-  if (error.code == Code::not_found) error.code = Code::invalid_argument;
-  return error;
-}
+namespace anybit::cli {
 
 Result<ParameterValues> parse_parameters(const std::string& format, const std::vector<std::string>& texts) {
   ParameterValues values;
@@ -20,6 +17,9 @@ Result<ParameterValues> parse_parameters(const std::string& format, const std::v
                    "write it like --set saturate=false"};
     }
     const std::string name = text.substr(0, equals);
+    if (values.contains(name)) {
+      return Error{Code::invalid_argument, fmt::format("--set: {} is given twice", name), {}, "one value"};
+    }
     auto value = parse_parameter(format, name, std::string_view(text).substr(equals + 1));
     if (!value.ok()) return wrong_call(std::move(value).error());
     values[name] = *std::move(value);

@@ -11,7 +11,4 @@ namespace anybit::cli {
 // "NAME=VALUE" for each, read as the types that the format's parameters have.
 Result<ParameterValues> parse_parameters(const std::string& format, const std::vector<std::string>& texts);
 
-// An unknown name on the command line is a wrong call, not a missing thing.
-Error wrong_call(Error error);
-
 }  // namespace anybit::cli

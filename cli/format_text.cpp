@@ -80,6 +80,8 @@ std::string facts_text(const FormatInfo& f) {
   std::string bits = fmt::format("{} in a code", f.bits);
   if (f.block_size > 0)
     bits += fmt::format(", {:g} for a value with what a block of {} shares", f.bits_per_value, f.block_size);
+  else if (f.bits_per_value != f.bits)
+    bits += fmt::format(", {:g} packed", f.bits_per_value);
   table.add({"Bits", bits});
   table.add({"Range", range_text(f)});
   table.add({"Smallest", number_text(f.smallest)});
@@ -178,7 +180,7 @@ std::string section(std::string_view title, const std::string& body) {
 std::string number_text(double x) {
   int exponent = 0;
   const double fraction = std::frexp(std::fabs(x), &exponent);
-  const bool far = std::fabs(x) < 0x1p-9 || std::fabs(x) > 0x1p16;
+  const bool far = std::fabs(x) < 0x1p-8 || std::fabs(x) > 0x1p16;  // six digits do not have them
   if (fraction == 0.5 && far) return fmt::format("{}2^{}", x < 0 ? "-" : "", exponent - 1);
   return fmt::format("{:.6g}", x);
 }

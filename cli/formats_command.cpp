@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "format_options.hpp"
 #include "format_text.hpp"
+#include "options.hpp"
 
 namespace anybit::cli {
 namespace {

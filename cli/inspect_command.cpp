@@ -20,7 +20,7 @@ struct Options {
 };
 
 Result<void> run(const Options& options) {
-  auto shapes = parse_shapes(options.shapes);
+  auto shapes = parse_shapes("--input-shape", options.shapes);
   if (!shapes.ok()) return std::move(shapes).error();
   auto dims = parse_dims(options.dims);
   if (!dims.ok()) return std::move(dims).error();

@@ -273,7 +273,8 @@ std::string to_text(const Inspection& i, bool nodes) {
   text += section("External data", "", data_files(i));
   text += section("Metadata", "", metadata(i));
   if (nodes) text += section("Nodes", "", all_nodes(i));
-  text += section("Problems", "what cannot work with these shapes, or is declared wrongly", problems(i));
+  text += section("Problems", "what cannot work with these shapes, is declared wrongly, or is too new",
+                  problems(i));
   return text + unknown_note(i);
 }
 

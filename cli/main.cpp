@@ -97,6 +97,30 @@ bool is_needed(const NamedCommand& command, std::string_view first, std::span<co
   return called == all.end() || called->command.tells_all || called->name == command.name;
 }
 
+// An option or argument without a text is never meant: in a script, it is a variable that is not set.
+Error empty_text(std::string_view name) {
+  return {Code::invalid_argument,
+          fmt::format("{} is empty", name),
+          {},
+          name.starts_with("-") ? "a text, or leave the option out" : "the name of a file"};
+}
+
+// "--output=", for which CLI11 would take the argument that follows.
+std::string_view bare_option(std::span<char* const> arguments) {
+  for (const std::string_view one : arguments) {
+    if (one == "--") break;
+    if (one.starts_with("--") && one.find('=') == one.size() - 1) return one.substr(0, one.size() - 1);
+  }
+  return {};
+}
+
+Result<void> run_command(const CLI::App& app, const std::function<Result<void>()>& action) {
+  const auto empty = app.get_options([](const CLI::Option* one) {
+    return one->get_items_expected_max() > 0 && std::ranges::count(one->results(), "") > 0;
+  });
+  return empty.empty() ? action() : empty_text(empty[0]->get_name());
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Quantizes neural networks: an ONNX model in, a smaller and faster one out, in any number format.",
@@ -118,6 +142,10 @@ int run(int argc, char** argv) {
   // Before CLI11 reads the rest: it would take the topic for the command itself.
   if (argc > 1 && std::string_view(argv[1]) == "help") return help(app, argc > 2 ? argv[2] : "");
 
+  const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
+  if (const std::string_view bare = bare_option(arguments); !bare.empty())
+    return report(empty_text(bare), std::ranges::count(arguments, std::string_view("--json")) > 0);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -128,7 +156,7 @@ int run(int argc, char** argv) {
   if (!app.remaining().empty()) return explain(CLI::ExtrasError(app.remaining()), app);
   for (const auto& [sub, action] : actions) {
     if (!sub->parsed()) continue;
-    const Result<void> done = action();
+    const Result<void> done = run_command(*sub, action);
     const CLI::Option* json = sub->get_option_no_throw("--json");
     return done.ok() ? kFine : report(done.error(), json && json->count() > 0);
   }

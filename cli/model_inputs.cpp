@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "numbers.hpp"
 #include "options.hpp"
 #include "spelling.hpp"
 #include "terminal.hpp"
@@ -16,82 +18,132 @@ const Port* find_port(const std::vector<Port>& ports, const std::string& name) {
   return found == ports.end() ? nullptr : &*found;
 }
 
-Error no_such_input(const std::vector<Port>& ports, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Port& one : ports) names.push_back(one.name);
-  std::string hint = did_you_mean(name, names);
-  if (hint.empty()) hint = fmt::format("its inputs are {}", fmt::join(names, ", "));
-  return Error{Code::invalid_argument, fmt::format("the model has no input '{}'", printable(name)), {}, hint};
-}
-
-Result<void> take_archive(const std::string& path, const std::vector<Port>& ports, Inputs& inputs) {
-  auto arrays = read_npz(path);
-  if (!arrays.ok()) return std::move(arrays).error();
-  for (auto& [name, array] : *arrays) {
-    if (!find_port(ports, name)) return no_such_input(ports, name).within(path);
-    inputs.values[name] = Value(std::move(array));
-  }
-  return {};
-}
-
-// "NAME=FILE": names of inputs may hold '=', so every split that names an input is tried.
-Result<void> take(const std::string& text, const std::vector<Port>& ports, Inputs& inputs) {
-  if (text.ends_with(".npz") && text.find('=') == std::string::npos) return take_archive(text, ports, inputs);
-  std::string name, path;
-  for (std::size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
-    name = text.substr(0, at);
-    path = text.substr(at + 1);
-    if (find_port(ports, name)) break;
-  }
-  if (path.empty()) {
-    if (ports.size() != 1) {
-      return Error{Code::invalid_argument,
-                   fmt::format("'{}' does not say which input it is for", printable(text)),
-                   {},
-                   "NAME=FILE"};
+// Sizes that files give to dimensions with a name, unless they are among `dims`: what is made up beside them
+// has the same.
+void add_sizes(const std::vector<Port>& ports, const Inputs& inputs,
+               std::map<std::string, std::int64_t>& dims) {
+  for (const auto& [name, value] : inputs.values) {
+    const Port* port = find_port(ports, name);
+    if (value.tensor.dims.size() != port->symbols.size()) continue;  // the run tells that it does not fit
+    for (std::size_t i = 0; i < port->symbols.size(); ++i) {
+      if (!port->symbols[i].empty()) dims.emplace(port->symbols[i], value.tensor.dims[i]);
     }
-    name = ports[0].name;
-    path = text;
   }
-  const Port* port = find_port(ports, name);
-  if (!port) return no_such_input(ports, name);
-  auto value = read_value(path, *port);
-  if (!value.ok()) return std::move(value).error();
-  inputs.values[name] = std::move(value).value();
-  return {};
 }
 
 }  // namespace
 
 void add_input_options(CLI::App& app, InputOptions& options) {
-  app.add_option("--input", options.inputs,
-                 "A value: x=x.npy, .pb or raw .bin; or an .npz with the inputs' names (may be repeated)")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
+  CLI::Option* const input =
+      app.add_option(
+             "--input", options.inputs,
+             "Values: x=x.npy, .pb, raw .bin, a picture, or a folder of them, each for a run; or an .npz "
+             "with the inputs' names (may be repeated)")
+          ->type_name("NAME=PATH")
+          ->allow_extra_args(false);
+  for (CLI::Option* one : add_sample_settings(app, options.samples)) one->needs(input);
   app.add_option("--dim", options.dims, "The size of a named dimension, for values that are made up: batch=8")
       ->type_name("NAME=SIZE")
       ->allow_extra_args(false);
-  app.add_option("--seed", options.seed, "Of values that are made up")->capture_default_str();
+  app.add_option("--seed", options.seed, "Of values that are made up")
+      ->transform(whole_number(0, UINT64_MAX))
+      ->capture_default_str();
 }
 
-Result<Inputs> gather_inputs(const std::vector<Port>& ports, const InputOptions& options) {
+Result<void> check_dims(const std::vector<Port>& ports, const InputOptions& options) {
+  const auto dims = parse_dims(options.dims);
+  if (!dims.ok()) return dims.error();
+  std::set<std::string> names;
+  for (const Port& port : ports) names.insert(port.symbols.begin(), port.symbols.end());
+  names.erase("");
+  const std::vector<std::string> known(names.begin(), names.end());
+  for (const auto& [name, size] : *dims) {
+    if (names.contains(name)) continue;
+    std::string hint = did_you_mean(name, known);
+    if (hint.empty() && !known.empty()) hint = fmt::format("--dim can give {}", fmt::join(known, ", "));
+    if (ports.empty()) hint = "shapes of inputs from files are those of the files";
+    return Error{Code::invalid_argument,
+                 fmt::format("--dim: no input that is made up has a dimension named '{}'", printable(name)),
+                 {},
+                 hint};
+  }
+  return {};
+}
+
+Result<InputStream> InputStream::open(const std::vector<Port>& ports, const InputOptions& options) {
   auto dims = parse_dims(options.dims);
   if (!dims.ok()) return std::move(dims).error();
-  Inputs inputs;
-  for (const std::string& text : options.inputs) {
-    auto taken = take(text, ports, inputs);
-    if (!taken.ok()) return std::move(taken).error();
+  InputStream stream(ports, options, std::move(dims).value());
+  if (options.inputs.empty()) return stream;
+  stream.options_.samples.for_run = true;
+  auto files = open_samples(ports, options.inputs, stream.options_.samples);
+  if (!files.ok()) return std::move(files).error().within("--input");
+  stream.files_ = std::move(files).value();
+  return stream;
+}
+
+Result<std::optional<Inputs>> InputStream::next() {
+  std::optional<Sample> sample;
+  if (files_) {
+    auto read = files_->next();
+    if (!read.ok()) return std::move(read).error().within("--input");
+    sample = std::move(read).value();
+  } else if (!ended_) {
+    sample.emplace();
+    ended_ = true;
   }
-  std::uint64_t seed = options.seed;
-  for (const Port& port : ports) {
+  if (!sample) return std::optional<Inputs>();
+  auto inputs = completed(std::move(*sample));
+  if (!inputs.ok()) return std::move(inputs).error();
+  return std::optional(std::move(inputs).value());
+}
+
+Result<void> InputStream::rewind() {
+  ended_ = false;
+  return files_ ? files_->rewind() : Result<void>();
+}
+
+std::optional<std::int64_t> InputStream::count() const { return files_ ? files_->count() : 1; }
+
+std::string InputStream::name() const { return files_ ? files_->name() : std::string(); }
+
+// With made-up values for the inputs that are missing.
+Result<Inputs> InputStream::completed(Sample sample) const {
+  Inputs inputs{std::move(sample), {}};
+  std::vector<Port> made_up;
+  for (const Port& port : ports_) {
+    const bool needed = port.required && !port.type.starts_with("optional(");
+    if (!needed || inputs.values.contains(port.name)) continue;
+    inputs.made_up.push_back(port.name);
+    made_up.push_back(port);
+  }
+  auto checked = options_.for_several ? Result<void>() : check_dims(made_up, options_);
+  if (!checked.ok()) return std::move(checked).error();
+  std::map<std::string, std::int64_t> dims = dims_;
+  add_sizes(ports_, inputs, dims);
+  std::uint64_t seed = options_.seed;
+  for (const Port& port : ports_) {
     ++seed;
-    if (inputs.values.count(port.name) != 0 || !port.required) continue;
-    auto value = random_value(port, *dims, seed);
+    if (std::ranges::count(inputs.made_up, port.name) == 0) continue;
+    auto value = random_value(port, dims, seed);
     if (!value.ok()) return std::move(value).error();
     inputs.values[port.name] = std::move(value).value();
-    inputs.made_up.push_back(port.name);
   }
   return inputs;
+}
+
+Result<Inputs> only_inputs(const std::vector<Port>& ports, const InputOptions& options) {
+  auto stream = InputStream::open(ports, options);
+  if (!stream.ok()) return std::move(stream).error();
+  auto inputs = stream->next();
+  if (!inputs.ok()) return std::move(inputs).error();
+  if (stream->count() != 1) {
+    return Error{Code::invalid_argument,
+                 "--input: there is more than one sample, and the same one is run again and again",
+                 {},
+                 "--samples 1 takes the first"};
+  }
+  return std::move(**inputs);
 }
 
 std::string type_text(const Value& value) {

@@ -1,10 +1,17 @@
 #include "options.hpp"
 
+#include "numbers.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <optional>
+
+#include "anybit/codegen.hpp"
+#include "anybit/convert_opset.hpp"
+#include "terminal.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -16,37 +23,29 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return whole && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
-Error bad(std::string_view option, std::string_view text, std::string_view example) {
+}  // namespace
+
+Error unreadable(std::string_view option, std::string_view text, std::string_view example) {
   return {Code::invalid_argument,
           fmt::format("{}: cannot read '{}'", option, text),
           {},
           fmt::format("write it like {} {}", option, example)};
 }
 
-}  // namespace
+Error given_twice(std::string_view option, std::string_view name) {
+  return {Code::invalid_argument, fmt::format("{}: '{}' is given twice", option, name), {}, "once"};
+}
 
 void add_load_options(CLI::App& app, LoadOptions& options) {
   constexpr const char* kGroup = "Limits and safety";
-  app.add_option("--max-rank", options.limits.rank, "Refuse tensors with more dimensions")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group(kGroup);
-  app.add_option("--max-elements", options.limits.elements, "Refuse tensors with more elements")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group(kGroup);
-  app.add_option("--max-nodes", options.limits.nodes, "Refuse models with more nodes")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group(kGroup);
-  app.add_option("--max-depth", options.limits.depth, "Refuse graphs nested deeper")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group(kGroup);
-  app.add_option("--max-records", options.limits.records, "Refuse files with more messages and strings")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->group(kGroup);
+  const auto add_limit = [&](const char* name, std::int64_t& limit, const char* about) {
+    app.add_option(name, limit, about)->capture_default_str()->transform(whole_number(0))->group(kGroup);
+  };
+  add_limit("--max-rank", options.limits.rank, "Refuse tensors with more dimensions");
+  add_limit("--max-elements", options.limits.elements, "Refuse tensors with more elements");
+  add_limit("--max-nodes", options.limits.nodes, "Refuse models with more nodes");
+  add_limit("--max-depth", options.limits.depth, "Refuse graphs nested deeper");
+  add_limit("--max-records", options.limits.records, "Refuse files with more messages and strings");
   app.add_flag(
          "--allow-linked-data", options.allow_linked_data,
          "Let external data be symbolic or hard links, as in the caches of package managers and model hubs")
@@ -55,11 +54,11 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
 
 void add_executor_options(CLI::App& app, ExecutorOptions& options) {
   app.add_option("--threads", options.threads, "Threads to use; 0: one for each core")
-      ->check(CLI::Range(0, 1024))
+      ->transform(whole_number(0, 1024))
       ->capture_default_str();
   app.add_option("--max-memory", options.max_memory,
                  "Stop with an error rather than use more for values and prepared weights: 500MB, 2GB")
-      ->transform(CLI::AsSizeValue(false))
+      ->transform(memory_size())
       ->type_name("SIZE");
 }
 
@@ -76,28 +75,50 @@ Result<void> check_output(const std::string& model, const std::string& output, b
                "another name for the output, or --in-place"};
 }
 
+Result<Model> load_model(const std::string& path, const LoadOptions& options) {
+  auto model = Model::load(path, options);
+  if (!model.ok()) return in_file(std::move(model).error(), path);
+  if (const std::string newer = newer_opset(*model); !newer.empty()) {
+    fmt::print(stderr, "anybit: {}: {}\n  hint: operators that changed since then run as they were\n",
+               printable(path), newer);
+  }
+  return model;
+}
+
 Error in_file(Error error, const std::string& path) {
   const bool named =
       error.message.find(path) != std::string::npos || error.place.find(path) != std::string::npos;
   return named ? error : std::move(error).within(path);
 }
 
-Result<std::map<std::string, std::vector<std::int64_t>>> parse_shapes(const std::vector<std::string>& texts) {
-  constexpr std::string_view kOption = "--input-shape", kExample = "x=1,3,640,640";
+Error wrong_call(Error error) {
+  if (error.code == Code::not_found) error.code = Code::invalid_argument;
+  return error;
+}
+
+Error of_generator(Error error, const std::string& name, const std::vector<std::string>& folders) {
+  const bool known = std::ranges::count(list_generators(folders), name, &GeneratorInfo::name) != 0;
+  return known ? error : wrong_call(std::move(error));
+}
+
+Result<std::map<std::string, std::vector<std::int64_t>>> parse_shapes(std::string_view option,
+                                                                      const std::vector<std::string>& texts) {
+  constexpr std::string_view kExample = "x=1,3,640,640";
   std::map<std::string, std::vector<std::int64_t>> shapes;
   for (const std::string& text : texts) {
     const std::size_t equals = text.rfind('=');
-    if (equals == std::string::npos || equals == 0) return bad(kOption, text, kExample);
+    if (equals == std::string::npos || equals == 0) return unreadable(option, text, kExample);
     std::vector<std::int64_t> shape;
     std::string_view rest = std::string_view(text).substr(equals + 1);
     while (!rest.empty()) {
       const std::size_t comma = rest.find(',');
       const auto size = parse_size(rest.substr(0, comma));
-      if (!size || comma + 1 == rest.size()) return bad(kOption, text, kExample);
+      if (!size || comma + 1 == rest.size()) return unreadable(option, text, kExample);
       shape.push_back(*size);
       rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
     }
-    shapes[text.substr(0, equals)] = std::move(shape);
+    const std::string name = text.substr(0, equals);
+    if (!shapes.emplace(name, std::move(shape)).second) return given_twice(option, name);
   }
   return shapes;
 }
@@ -108,8 +129,9 @@ Result<std::map<std::string, std::int64_t>> parse_dims(const std::vector<std::st
     const std::size_t equals = text.rfind('=');
     const auto size =
         equals == std::string::npos ? std::nullopt : parse_size(std::string_view(text).substr(equals + 1));
-    if (!size || equals == 0) return bad("--dim", text, "batch=8");
-    dims[text.substr(0, equals)] = *size;
+    if (!size || equals == 0) return unreadable("--dim", text, "batch=8");
+    const std::string name = text.substr(0, equals);
+    if (!dims.emplace(name, *size).second) return given_twice("--dim", name);
   }
   return dims;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "options.hpp"
@@ -16,27 +17,52 @@ struct Options {
   std::string model, output;
   LoadOptions load;
   std::vector<std::string> passes, keep;
-  bool list = false, in_place = false;
+  bool list = false, in_place = false, json = false;
 };
 
-void list_passes() {
+void list_passes(bool json) {
+  if (json) {
+    auto list = nlohmann::ordered_json::array();
+    for (const PassInfo& one : preparation_passes())
+      list.push_back({{"name", one.name}, {"summary", one.summary}, {"always", one.always}});
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
   Table table({{"PASS"}, {"WHAT IT DOES"}, {""}});
   for (const PassInfo& one : preparation_passes())
     table.add({one.name, one.summary, one.always ? "always runs" : ""});
   fmt::print("{}", table.text(0));
 }
 
+void print_json(const Preparation& prepared) {
+  auto passes = nlohmann::ordered_json::array();
+  for (const PassChanges& one : prepared.passes)
+    passes.push_back({{"name", one.name}, {"changes", one.changes}, {"summary", one.summary}});
+  const nlohmann::ordered_json result{
+      {"nodes_before", prepared.nodes_before}, {"nodes_after", prepared.nodes_after}, {"passes", passes}};
+  fmt::print("{}\n", result.dump(2));
+}
+
+void print_table(const Preparation& prepared) {
+  fmt::print("{} nodes -> {} nodes\n", prepared.nodes_before, prepared.nodes_after);
+  Table table({{"PASS"}, {"CHANGES", Table::Align::right}, {"WHAT IT DOES"}});
+  for (const PassChanges& one : prepared.passes) {
+    if (one.changes > 0) table.add({one.name, long_count(one.changes), one.summary});
+  }
+  if (!table.empty()) fmt::print("\n{}", table.text(0));
+}
+
 Result<void> run(const Options& options) {
   if (options.list) {
-    list_passes();
+    list_passes(options.json);
     return {};
   }
   if (options.model.empty())
     return Error{Code::invalid_argument, "no model is given", {}, "anybit prepare MODEL -o OUT, or --list"};
   if (auto checked = check_output(options.model, options.output, options.in_place); !checked.ok())
     return checked;
-  auto model = Model::load(options.model, options.load);
-  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  auto model = load_model(options.model, options.load);
+  if (!model.ok()) return std::move(model).error();
   PrepareOptions with{.passes = {}, .keep = options.keep};
   if (!options.passes.empty()) with.passes = options.passes;
   auto prepared = prepare(*model, with);
@@ -45,12 +71,7 @@ Result<void> run(const Options& options) {
     auto saved = prepared->model.save(options.output);
     if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
   }
-  fmt::print("{} nodes -> {} nodes\n", prepared->nodes_before, prepared->nodes_after);
-  Table table({{"PASS"}, {"CHANGES", Table::Align::right}, {"WHAT IT DOES"}});
-  for (const PassChanges& one : prepared->passes) {
-    if (one.changes > 0) table.add({one.name, long_count(one.changes), one.summary});
-  }
-  if (!table.empty()) fmt::print("\n{}", table.text(0));
+  options.json ? print_json(*prepared) : print_table(*prepared);
   return {};
 }
 
@@ -62,6 +83,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--pass", options->passes, "Run this pass; may be repeated; all of them if it is not given");
   app.add_option("--keep", options->keep, "A node, by name, that stays as it is; may be repeated");
   add_in_place_flag(app, options->in_place);
+  app.add_flag("--json", options->json, "Print everything as JSON");
   add_load_options(app, options->load);
   return [options] { return run(*options); };
 }

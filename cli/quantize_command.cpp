@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "comparison_text.hpp"
 #include "labels.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
 #include "progress.hpp"
 #include "quantization_text.hpp"
@@ -26,7 +27,8 @@ struct Options {
   LoadOptions load;
   QuantizeOptions quantize;
   SampleArguments samples;
-  std::string recipe, ranges, labels, report;
+  std::string recipe, ranges, report;
+  std::string labels;   // a file
   std::string dynamic;  // what --dynamic was given; "true": nothing
   bool weight_only = false, no_prepare = false;
   std::uint64_t seed = 0;
@@ -48,26 +50,33 @@ std::vector<std::string> split(const std::vector<std::string>& texts) {
 
 // --dynamic=symActivation|asymActivation,symWeight|asymWeight, in any order; by itself anybit decides.
 Result<std::string> dynamic_scheme(const Options& options) {
-  bool symmetric_data = false, symmetric_weight = true;
+  constexpr const char* kWords =
+      "symActivation or asymActivation, symWeight or asymWeight, with a comma between";
+  std::string data, weight;  // the words that were given
   for (const std::string& word : split({options.dynamic})) {
-    if (word == "true") break;  // by itself: as above
-    if (word == "symActivation" || word == "asymActivation") {
-      symmetric_data = word == "symActivation";
-    } else if (word == "symWeight" || word == "asymWeight") {
-      symmetric_weight = word == "symWeight";
-    } else {
+    if (word == "true") break;  // by itself
+    const bool about_data = word == "symActivation" || word == "asymActivation";
+    if (!about_data && word != "symWeight" && word != "asymWeight")
       return Error{Code::invalid_argument,
                    fmt::format("--dynamic={}: what is '{}'?", options.dynamic, word),
                    {},
-                   "symActivation or asymActivation, symWeight or asymWeight, with a comma between"};
-    }
+                   kWords};
+    std::string& given = about_data ? data : weight;
+    if (!given.empty() && given != word)
+      return Error{Code::invalid_argument,
+                   fmt::format("--dynamic={}: {} and {} contradict each other", options.dynamic, given, word),
+                   {},
+                   kWords};
+    given = word;
   }
+  const bool symmetric_data = data == "symActivation", symmetric_weight = weight != "asymWeight";
   if (options.quantize.target == "nnpa")
     return fmt::format("{{weights: int8 {} tensor, activations: {} dynamic}}",
-                       symmetric_weight ? "sym" : "asym", symmetric_data ? "int8 sym" : "uint8 asym");
+                       symmetric_weight ? "sym" : "asym", symmetric_data ? "int8 sym" : "int8 asym");
   // Zero points that differ from channel to channel are more than most runtimes convolve with.
-  return fmt::format("{{weights: uint8 {}, activations: uint8 {} dynamic}}",
-                     symmetric_weight ? "sym channel" : "asym tensor", symmetric_data ? "sym" : "asym");
+  return fmt::format("{{weights: uint8 {}, activations: {} dynamic}}",
+                     symmetric_weight ? "sym channel" : "asym tensor",
+                     symmetric_data ? "int8 sym" : "uint8 asym");
 }
 
 // What all nodes, or those of --op-types, get.
@@ -78,9 +87,10 @@ Result<std::string> scheme_text(const Options& options) {
   return target_recipe(options.quantize.target);
 }
 
-bool is_file(const std::string& recipe) {
-  return recipe.find('/') != std::string::npos || recipe.ends_with(".yaml") || recipe.ends_with(".yml") ||
-         recipe.ends_with(".json");
+// Of what --recipe or --target was given.
+bool is_file(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
+         text.ends_with(".json");
 }
 
 // onnx-mlir's -maccel=NNPA -march=arch15, where the second is the machine that has the first.
@@ -106,6 +116,10 @@ Result<void> check_together(const Options& options) {
                    "one of them; in a recipe: activations: uint8 asym dynamic");
   if (!options.dynamic.empty() && options.weight_only)
     return refused("--dynamic quantizes activations, --weight-only leaves them in float", "one of them");
+  const bool looks_at_samples = options.evaluate || !options.labels.empty() || !options.report.empty();
+  if (!options.ranges.empty() && !options.samples.paths.empty() && !looks_at_samples)
+    return refused("--ranges has what --calib would find",
+                   "one of them; samples beside ranges are for --evaluate, --labels or --report");
   if (!is_file(options.recipe)) return {};
   if (!options.op_types.empty())
     return refused("--op-types is for presets; a file has rules of its own",
@@ -116,6 +130,16 @@ Result<void> check_together(const Options& options) {
   return {};
 }
 
+// MatMul covers what it is fused to.
+std::vector<std::string> op_types(const Options& options) {
+  std::vector<std::string> types;
+  for (const std::string& type : split(options.op_types)) {
+    types.push_back(type);
+    if (type == "MatMul") types.emplace_back("Gemm");
+  }
+  return types;
+}
+
 Result<Recipe> base_recipe(const Options& options) {
   if (options.dynamic.empty() && is_file(options.recipe)) {
     auto recipe = Recipe::from_file(options.recipe);
@@ -124,13 +148,18 @@ Result<Recipe> base_recipe(const Options& options) {
   }
   auto scheme = scheme_text(options);
   if (!scheme.ok()) return std::move(scheme).error();
-  if (options.op_types.empty() && options.dynamic.empty()) return Recipe::preset(*scheme);
-  std::string text = options.op_types.empty() ? fmt::format("global: {}", *scheme) : "global: float\ntype:\n";
-  for (std::string type : split(options.op_types)) {
-    text += fmt::format("  {}: {}\n", type, *scheme);
-    if (type == "MatMul") text += fmt::format("  Gemm: {}\n", *scheme);  // MatMul covers what it is fused to
+  if (options.op_types.empty() && options.dynamic.empty()) {
+    auto recipe = Recipe::preset(*scheme);
+    if (!recipe.ok()) return wrong_call(std::move(recipe).error());
+    return recipe;
   }
-  return Recipe::from_text(text, !options.dynamic.empty() ? "--dynamic" : *scheme);
+  const std::string name = options.dynamic.empty() ? *scheme : "--dynamic";
+  if (options.op_types.empty()) return Recipe::from_text(fmt::format("global: {}", *scheme), name);
+  auto recipe = Recipe::from_text("global: float", name);
+  for (const std::string& type : op_types(options)) {
+    if (recipe.ok()) recipe = recipe->with("type", type, *scheme);
+  }
+  return recipe;
 }
 
 // A word is a type if an operator has that name, and a name otherwise.
@@ -140,9 +169,8 @@ Result<Recipe> recipe_of(const Options& options) {
   if (!recipe.ok()) return recipe;
   if (options.weight_only) {
     auto next = options.op_types.empty() ? recipe->with("global", "", "{activations: float}") : recipe;
-    for (const std::string& type : split(options.op_types)) {
+    for (const std::string& type : op_types(options)) {
       if (next.ok()) next = next->with("type", type, "{activations: float}");
-      if (next.ok() && type == "MatMul") next = next->with("type", "Gemm", "{activations: float}");
     }
     if (!next.ok()) return next;
     recipe = std::move(next);
@@ -173,16 +201,12 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const O
 }
 
 // What it cost, on the samples that it was calibrated with.
-Result<Comparison> evaluated(const Model& before, const Model& after, const Options& options) {
-  if (options.samples.paths.empty())
-    return Error{Code::invalid_argument, "nothing to evaluate the model on", {}, "--calib PATH"};
+Result<Comparison> evaluated(const Model& before, const Model& after, std::vector<std::int64_t> labels,
+                             const Options& options) {
   CompareOptions settings;
   settings.threads = options.quantize.threads;
-  if (!options.labels.empty()) {
-    auto labels = read_labels(options.labels);
-    if (!labels.ok()) return std::move(labels).error();
-    settings.labels = std::move(labels).value();
-  }
+  settings.labels = std::move(labels);
+  settings.spare_labels = options.samples.options.limit > 0;
   auto samples = open_samples(before, options.samples);
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("evaluating", "samples", samples->count());
@@ -195,18 +219,33 @@ ReportInput::File reported(const Model& model, const std::string& path, std::int
   return {&model, path, bytes, milliseconds(model, options.samples, options.quantize.threads)};
 }
 
-Result<void> run(Options& options) {
-  if (auto read = read_machine(options); !read.ok()) return read;
-  if (auto checked = check_output(options.model, options.output, options.in_place); !checked.ok())
-    return checked;
+// What can be told to be wrong before the work is done.
+Result<void> check(const Options& options) {
+  auto checked = check_output(options.model, options.output, options.in_place);
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(),
                 {options.model, options.output, options.ranges, options.recipe, options.labels});
-  if (auto checked = check_replaces("--report", options.report, others); !checked.ok()) return checked;
+  if (checked.ok()) checked = check_replaces("--report", options.report, others);
+  for (const std::string& path : {options.output, options.report}) {
+    if (checked.ok()) checked = check_writable(path);
+  }
+  if (!checked.ok()) return checked;
+  const auto target = target_recipe(options.quantize.target);
+  if (!target.ok()) return is_file(options.quantize.target) ? target.error() : wrong_call(target.error());
+  if ((options.evaluate || !options.labels.empty()) && options.samples.paths.empty())
+    return Error{Code::invalid_argument, "nothing to evaluate the model on", {}, "--calib PATH"};
+  return {};
+}
+
+Result<void> run(Options& options) {
+  if (auto read = read_machine(options); !read.ok()) return read;
+  if (auto checked = check(options); !checked.ok()) return checked;
+  auto labels = options.labels.empty() ? std::vector<std::int64_t>() : read_labels(options.labels);
+  if (!labels.ok()) return std::move(labels).error();
   auto recipe = recipe_of(options);
   if (!recipe.ok()) return std::move(recipe).error();
-  auto model = Model::load(options.model, options.load);
-  if (!model.ok()) return in_file(std::move(model).error(), options.model);
+  auto model = load_model(options.model, options.load);
+  if (!model.ok()) return std::move(model).error();
   auto result = quantized(*model, *recipe, options);
   if (!result.ok()) return in_file(std::move(result).error(), options.model);
   auto saved = result->model.save(options.output);
@@ -214,7 +253,7 @@ Result<void> run(Options& options) {
   std::optional<Comparison> comparison;
   const bool shown = !options.report.empty() && !options.samples.paths.empty();
   if (options.evaluate || !options.labels.empty() || shown) {
-    auto compared = evaluated(*model, result->model, options);
+    auto compared = evaluated(*model, result->model, *std::move(labels), options);
     if (!compared.ok()) return std::move(compared).error();
     comparison = std::move(compared).value();
   }
@@ -274,8 +313,9 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                  "The right classes of the samples: evaluate, with top-1 and top-5");
   add_in_place_flag(app, options->in_place);
   app.add_option("--threads", options->quantize.threads, "Threads; 0 is one for each core")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--seed", options->seed, "Of random choices; no recipe makes any today");
+      ->transform(whole_number(0, 1024));
+  app.add_option("--seed", options->seed, "Of random choices; no recipe makes any today")
+      ->transform(whole_number(0, UINT64_MAX));
   app.add_flag("--json", options->json, "Print the report as JSON");
   app.add_flag("-v,--verbose", options->verbose, "Tell what becomes of every node, and why");
   add_report_option(app, options->report);

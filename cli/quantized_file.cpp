@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 1;  // of the file: one that this program could misread gets a higher number
 
 // NumPy has no bfloat16: its bits are kept as uint16, which no field of ours uses otherwise.
 std::string file_type(const std::string& type) { return type == "bfloat16" ? "uint16" : type; }
@@ -73,12 +73,25 @@ ParameterValues parameters_in(const Json& meta) {
   return values;
 }
 
+Result<void> check_version(const Json& meta) {
+  const auto version = maybe<std::int64_t>(meta, "anybit");
+  if (version == kVersion) return {};
+  if (!version || *version < kVersion) return damaged("its 'meta' does not tell a version, \"anybit\": 1");
+  return Error{
+      Code::unsupported,
+      fmt::format("written by a newer anybit: version {} of such files, and this program reads version {}",
+                  *version, kVersion),
+      {},
+      "a newer anybit"};
+}
+
 Result<QuantizedTensor> tensor_of(const Json& meta, int threads) {
+  if (auto version = check_version(meta); !version.ok()) return std::move(version).error();
   using Sizes = std::vector<std::int64_t>;
   const auto format = maybe<std::string>(meta, "format"),
              granularity = maybe<std::string>(meta, "granularity");
   const auto dims = maybe<Sizes>(meta, "dims");
-  if (maybe<std::int64_t>(meta, "anybit") != kVersion || !format || !granularity || !dims) {
+  if (!format || !granularity || !dims) {
     return damaged("its 'meta' does not tell format, granularity and dims");
   }
   TensorFormatOptions options{.parameters = parameters_in(meta),

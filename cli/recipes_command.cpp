@@ -6,16 +6,19 @@
 
 #include "anybit/quantize.hpp"
 #include "command.hpp"
-#include "format_options.hpp"
+#include "options.hpp"
 #include "table.hpp"
 
 namespace anybit::cli {
 namespace {
 
+nlohmann::ordered_json as_json(const RecipeInfo& one) {
+  return {{"name", one.name}, {"summary", one.summary}, {"text", one.text}};
+}
+
 void print_json() {
   auto list = nlohmann::ordered_json::array();
-  for (const RecipeInfo& one : recipe_presets())
-    list.push_back({{"name", one.name}, {"summary", one.summary}, {"text", one.text}});
+  for (const RecipeInfo& one : recipe_presets()) list.push_back(as_json(one));
   fmt::print("{}\n", list.dump(2));
 }
 
@@ -31,10 +34,13 @@ void print_table() {
       "one.\n");
 }
 
-Result<void> show(const std::string& name) {
+Result<void> show(const std::string& name, bool json) {
   for (const RecipeInfo& one : recipe_presets()) {
     if (one.name != name) continue;
-    fmt::print("# {}: {}\n{}\n", one.name, one.summary, one.text);
+    if (json)
+      fmt::print("{}\n", as_json(one).dump(2));
+    else
+      fmt::print("# {}: {}\n{}\n", one.name, one.summary, one.text);
     return {};
   }
   const auto missing = Recipe::preset(name);  // says so, with the nearest name
@@ -49,9 +55,9 @@ struct Options {
 std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("NAME", options->name, "Show this one as a file could have it");
-  app.add_flag("--json", options->json, "Print all of them as JSON");
+  app.add_flag("--json", options->json, "Print all of them, or this one, as JSON");
   return [options]() -> Result<void> {
-    if (!options->name.empty()) return show(options->name);
+    if (!options->name.empty()) return show(options->name, options->json);
     options->json ? print_json() : print_table();
     return {};
   };

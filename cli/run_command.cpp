@@ -3,30 +3,32 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
 
 #include "anybit/executor.hpp"
 #include "anybit/profile.hpp"
 #include "command.hpp"
 #include "device_run.hpp"
+#include "labels.hpp"
 #include "model_inputs.hpp"
+#include "numbers.hpp"
 #include "options.hpp"
-#include "profile_text.hpp"
-#include "table.hpp"
+#include "output_files.hpp"
+#include "progress.hpp"
+#include "run_text.hpp"
 #include "terminal.hpp"
 #include "text_file.hpp"
-#include "widened.hpp"
 
 namespace anybit::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Options {
-  std::string model, output, trace;
+  std::string model, output;
+  std::string trace;   // never empty with --profile
+  std::string labels;  // a file
   LoadOptions load;
   ExecutorOptions executor;
   InputOptions inputs;
@@ -35,238 +37,212 @@ struct Options {
   bool profile = false, no_fuse = false, json = false;
 };
 
-struct Outcome {
-  std::vector<Value> outputs;
-  std::vector<double> milliseconds;
-  std::vector<RunProfile> profiles;
-  std::vector<std::string> written;
-  // What was done before the runs.
-  std::string quantized, generated;
-  int gathered = 0;
-  bool by_backend = false;
-};
-
-// Every character outside A–Z a–z 0–9 . _ - becomes '_'.
-std::string file_name(const std::string& name) {
-  std::string result = name;
-  for (char& c : result) {
-    const bool plain = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '_' || c == '-';
-    if (!plain) c = '_';
-  }
-  return result.empty() || result[0] == '.' ? "_" + result : result;
-}
-
-// What numpy has no type for is widened, and text is one string to a line.
-Result<void> write_value(const std::string& path, const Value& value, std::vector<std::string>& written) {
-  if (value.kind == Value::Kind::nothing) return {};
-  if (value.kind == Value::Kind::sequence) {
-    for (std::size_t i = 0; i < value.items.size(); ++i) {
-      auto done = write_value(fmt::format("{}.{}", path, i), value.items[i], written);
-      if (!done.ok()) return done;
-    }
-    return {};
-  }
-  if (value.tensor.type == "string") {
-    written.push_back(path + ".txt");
-    return write_text(written.back(), fmt::format("{}\n", fmt::join(value.strings, "\n")));
-  }
-  const auto array = widened(value.tensor);
-  if (!array.ok()) return array.error();
-  written.push_back(path + ".npy");
-  return write_npy(written.back(), *array);
-}
-
-Result<void> write_outputs(const Executor& executor, const std::string& folder, Outcome& outcome) {
-  std::error_code code;
-  std::filesystem::create_directories(folder, code);
-  if (code)
-    return Error{Code::io, fmt::format("cannot make the folder '{}': {}", folder, code.message()), {}, {}};
-  std::set<std::string> used;
-  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
-    std::string name = file_name(executor.outputs()[i].name);
-    while (!used.insert(name).second) name += "_";  // two names may become the same
-    auto done =
-        write_value((std::filesystem::path(folder) / name).string(), outcome.outputs[i], outcome.written);
-    if (!done.ok())
-      return std::move(done).error().within(fmt::format("output '{}'", executor.outputs()[i].name));
-  }
-  return {};
-}
-
 double milliseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-Result<void> execute(const Executor& executor, const Inputs& inputs, const Options& options,
-                     Outcome& outcome) {
-  const bool profiled = options.profile || !options.trace.empty();
+// What the last of a sample's runs gave.
+Result<std::vector<Value>> execute(const Executor& executor, const Inputs& inputs, const Options& options,
+                                   RunOutcome& outcome, std::vector<double>& milliseconds) {
+  const bool profiled = !options.trace.empty();
+  std::vector<Value> last;
   for (int i = 0; i < options.repeat; ++i) {
     RunProfile profile;
     const auto begin = std::chrono::steady_clock::now();
     auto outputs = executor.run(inputs.values, profiled ? &profile : nullptr);
-    const double milliseconds = milliseconds_since(begin);
+    milliseconds.push_back(milliseconds_since(begin));
     if (!outputs.ok()) return std::move(outputs).error();
-    outcome.outputs = std::move(outputs).value();
-    outcome.milliseconds.push_back(milliseconds);
+    last = std::move(outputs).value();
     if (profiled) outcome.profiles.push_back(std::move(profile));
   }
-  return {};
+  return last;
 }
 
-Result<void> execute_by_backend(const Executor& executor, const Options& options, DeviceRun& device,
-                                Outcome& outcome) {
-  if (options.profile || !options.trace.empty())
+Result<std::vector<Value>> execute_by_backend(const Executor& executor, const Inputs& inputs,
+                                              const Options& options, DeviceRun& device,
+                                              std::vector<double>& milliseconds) {
+  if (!options.trace.empty())
     return Error{Code::invalid_argument, "a backend tells no times of nodes", {}, "--backend cpu"};
-  auto done = device.set_outputs(executor.outputs());
+  auto done = device.set_inputs(inputs);
+  if (done.ok()) done = device.set_outputs(executor.outputs());
   for (int i = 0; done.ok() && i < options.repeat; ++i) {
     const auto begin = std::chrono::steady_clock::now();
     done = device.run();
-    outcome.milliseconds.push_back(milliseconds_since(begin));
+    milliseconds.push_back(milliseconds_since(begin));
   }
-  if (!done.ok()) return done;
-  auto values = device.values();
-  if (!values.ok()) return std::move(values).error();
-  outcome.outputs = std::move(values).value();
-  return {};
-}
-
-// The first run plans its memory, so that of several only the later ones are shown.
-std::vector<RunProfile> warm(const std::vector<RunProfile>& profiles) {
-  return profiles.size() > 1 ? std::vector(profiles.begin() + 1, profiles.end()) : profiles;
-}
-
-std::string time_text(std::vector<double> times) {
-  if (times.size() == 1) return fmt::format("{:.3f} ms", times[0]);
-  const double first = times[0];
-  std::ranges::sort(times);
-  return fmt::format("{:.3f} ms best, {:.3f} ms median of {} runs (first {:.3f} ms)", times[0],
-                     times[times.size() / 2], times.size(), first);
-}
-
-std::string text_of(const Executor& executor, const Inputs& inputs, const Outcome& outcome,
-                    const Options& options) {
-  Table table({{""}, {""}, {""}});
-  for (const Port& port : executor.inputs()) {
-    const auto given = inputs.values.find(port.name);
-    if (given == inputs.values.end()) continue;
-    const bool made_up = std::ranges::count(inputs.made_up, port.name) != 0;
-    table.add({"Input", shortened(printable(port.name), 40),
-               type_text(given->second) + (made_up ? "  (random: no file was given)" : "")});
-  }
-  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
-    table.add(
-        {"Output", shortened(printable(executor.outputs()[i].name), 40), type_text(outcome.outputs[i])});
-  }
-  std::string text = table.text(0);
-  if (outcome.gathered > 0)
-    text += fmt::format("Ranges  of {} runs{}\n", outcome.gathered,
-                        inputs.made_up.empty() ? "" : " on random values: real ones make a better model");
-  if (!outcome.quantized.empty()) text += fmt::format("Written {}\n", outcome.quantized);
-  if (!outcome.generated.empty()) text += fmt::format("Written {}\n", outcome.generated);
-  text += fmt::format("Time    {}{}\n", time_text(outcome.milliseconds),
-                      outcome.by_backend ? ", by the generator's backend" : "");
-  if (!outcome.by_backend)
-    text += fmt::format("Memory  {} for values and prepared weights\n", short_bytes(executor.peak_memory()));
-  for (const std::string& path : outcome.written) text += fmt::format("Written {}\n", path);
-  const Executor::Decoded decoded = executor.decoded();
-  if (options.profile && decoded.weights > 0)
-    text += fmt::format("Decoded {} packed weights once, when the model was loaded: {} as float32\n",
-                        decoded.weights, short_bytes(decoded.bytes));
-  if (options.profile) text += to_text(warm(outcome.profiles));
-  return text;
-}
-
-std::string json_of(const Executor& executor, const Inputs& inputs, const Outcome& outcome,
-                    const Options& options) {
-  Json json = {{"inputs", Json::object()},
-               {"outputs", Json::object()},
-               {"milliseconds", outcome.milliseconds},
-               {"peak_bytes", executor.peak_memory()},
-               {"decoded_weights", executor.decoded().weights},
-               {"decoded_bytes", executor.decoded().bytes},
-               {"written", outcome.written}};
-  if (options.device.wanted()) {
-    json["quantized"] = outcome.quantized;
-    json["generated"] = outcome.generated;
-    json["ranges_runs"] = outcome.gathered;
-    json["by_backend"] = outcome.by_backend;
-  }
-  for (const auto& [name, value] : inputs.values) {
-    json["inputs"][name] = {{"type", type_text(value)},
-                            {"random", std::ranges::count(inputs.made_up, name) != 0}};
-  }
-  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
-    json["outputs"][executor.outputs()[i].name] = {{"type", type_text(outcome.outputs[i])}};
-  }
-  if (options.profile) json["nodes"] = Json::parse(profile_json(warm(outcome.profiles)));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (!done.ok()) return std::move(done).error();
+  return device.values();
 }
 
 Result<Executor> executor_of(const std::string& path, const Options& options) {
-  auto model = Model::load(path, options.load);
-  if (!model.ok()) return in_file(std::move(model).error(), path);
+  auto model = load_model(path, options.load);
+  if (!model.ok()) return std::move(model).error();
   auto executor = Executor::make(*model, options.executor);
   if (!executor.ok()) return in_file(std::move(executor).error(), path);
   return executor;
 }
 
-// Values from files are the same for every run that gathers ranges; those that are made up are others each
-// time.
-Result<DeviceRun> device_of(const Executor& executor, const Inputs& inputs, const Options& options) {
-  const auto draw = [&](int number) {
-    InputOptions next = options.inputs;
-    next.seed += static_cast<std::uint64_t>(number) * 1'000'003;
-    return gather_inputs(executor.inputs(), next);
+// Runs that gather ranges take one sample after the other, and begin again behind the last; values that are
+// made up are others each time.
+Result<DeviceRun> device_of(const Executor& executor, const Inputs& first, const Options& options) {
+  auto stream = InputStream::open(executor.inputs(), options.inputs);
+  if (!stream.ok()) return std::move(stream).error();
+  const auto draw = [&](int number) -> Result<Inputs> {
+    stream->set_seed(options.inputs.seed + static_cast<std::uint64_t>(number) * 1'000'003);
+    auto inputs = stream->next();
+    if (inputs.ok() && !*inputs) {
+      if (auto again = stream->rewind(); !again.ok()) return std::move(again).error();
+      inputs = stream->next();
+    }
+    if (!inputs.ok()) return std::move(inputs).error();
+    return std::move(**inputs);
   };
-  auto device = DeviceRun::start(options.model, options.executor.threads, options.device, inputs, draw);
+  DeviceOptions device_options = options.device;
+  if (device_options.minmax_run == 0) {
+    const std::int64_t samples = stream->count().value_or(1);
+    device_options.minmax_run =
+        samples == 1 ? 10 : static_cast<int>(std::min<std::int64_t>(samples, INT_MAX));
+  }
+  auto device = DeviceRun::start(options.model, options.executor.threads, device_options, first, draw);
   if (!device.ok()) return in_file(std::move(device).error(), options.model);
   return device;
 }
 
-// The on-device flow, then the runs: by a backend, or of the quantized model as of any other.
-Result<void> run_on_device(Executor& executor, const Inputs& inputs, const Options& options,
-                           Outcome& outcome) {
-  auto device = device_of(executor, inputs, options);
-  if (!device.ok()) return std::move(device).error();
+// The on-device flow: all but the runs. The executor becomes that of the quantized model.
+Result<DeviceRun> prepare_device(Executor& executor, const Inputs& first, const Options& options,
+                                 RunOutcome& outcome) {
+  auto device = device_of(executor, first, options);
+  if (!device.ok()) return device;
   outcome.quantized = device->quantized();
   outcome.generated = device->generated();
   outcome.gathered = device->gathered();
   outcome.by_backend = device->by_backend();
-  if (outcome.by_backend) return execute_by_backend(executor, options, *device, outcome);
+  if (outcome.by_backend) return device;
+  // Who may run is the session's to tell.
+  if (!options.device.backends.empty()) {
+    if (auto may = device->run(); !may.ok()) return std::move(may).error();
+  }
   if (!outcome.quantized.empty()) {
     auto quantized = executor_of(outcome.quantized, options);
     if (!quantized.ok()) return std::move(quantized).error();
     executor = std::move(quantized).value();
   }
-  return execute(executor, inputs, options, outcome);
+  return device;
+}
+
+SampleOutcome outcome_of(const Inputs& inputs, const std::string& name) {
+  SampleOutcome sample;
+  sample.name = name;
+  sample.made_up = inputs.made_up;
+  for (const auto& [input, value] : inputs.values) sample.inputs.emplace(input, type_text(value));
+  return sample;
+}
+
+// What one sample after the other goes through, and one of them is in memory at a time.
+struct Runs {
+  const Executor& executor;
+  const Options& options;
+  std::optional<DeviceRun> backend;
+  std::optional<LabelCounter> labels;
+  std::optional<OutputFiles> files;
+  RunOutcome& outcome;
+
+  Result<void> run(const Inputs& inputs, const std::string& name) {
+    SampleOutcome sample = outcome_of(inputs, name);
+    auto values = backend ? execute_by_backend(executor, inputs, options, *backend, sample.milliseconds)
+                          : execute(executor, inputs, options, outcome, sample.milliseconds);
+    if (!values.ok()) return in_file(of_sample(std::move(values).error(), name), options.model);
+    for (const Value& one : *values) sample.outputs.push_back(type_text(one));
+    if (labels) {
+      auto counted = labels->add(values->empty() ? Value() : (*values)[0]);
+      if (!counted.ok()) return of_sample(std::move(counted).error(), name).within("--labels");
+    }
+    if (files) {
+      auto written = files->write(*values, name);
+      if (!written.ok()) return std::move(written).error();
+      sample.written = std::move(written).value();
+    }
+    outcome.add(std::move(sample), executor.outputs());
+    return {};
+  }
+
+  Error of_sample(Error error, const std::string& name) const {
+    if (outcome.single) return error;
+    return std::move(error).within(fmt::format("sample {} ({})", outcome.count, printable(name)));
+  }
+};
+
+// Where the trace goes that belongs to a profile: models may lie where nobody writes.
+std::string default_trace(const std::string& model) {
+  return std::filesystem::path(model).stem().string() + ".trace.json";
+}
+
+Result<void> check_trace(const Options& options) {
+  std::vector<std::string> others = options.inputs.inputs;
+  others.insert(others.end(), {options.model, options.labels});
+  auto checked = check_replaces("--trace", options.trace, others);
+  if (checked.ok()) checked = check_writable(options.trace);
+  return checked;
+}
+
+Result<void> run_all(Runs& runs, InputStream& stream, std::optional<Inputs> inputs) {
+  std::optional<Progress> progress;
+  if (!runs.outcome.single) progress.emplace("running", "samples", stream.count());
+  while (inputs) {
+    if (auto done = runs.run(*inputs, stream.name()); !done.ok()) return done;
+    if (progress) progress->show(runs.outcome.count);
+    auto next = stream.next();
+    if (!next.ok()) return std::move(next).error();
+    inputs = std::move(next).value();
+  }
+  return {};
 }
 
 Result<void> run(Options& options) {
   options.executor.fuse = !options.no_fuse;
-  std::vector<std::string> others = options.inputs.inputs;
-  others.push_back(options.model);
-  if (auto checked = check_replaces("--trace", options.trace, others); !checked.ok()) return checked;
+  const bool nowhere = options.profile && options.trace.empty();
+  if (nowhere) options.trace = default_trace(options.model);
+  if (auto checked = check_trace(options); !checked.ok()) {
+    Error error = std::move(checked).error();
+    if (nowhere) error.hint = "--trace FILE says where the trace goes";
+    return error;
+  }
+  if (auto checked = check_together(options.device); !checked.ok()) return checked;
+  auto labels = options.labels.empty() ? std::vector<std::int64_t>() : read_labels(options.labels);
+  if (!labels.ok()) return std::move(labels).error();
   auto executor = executor_of(options.model, options);
   if (!executor.ok()) return std::move(executor).error();
-  auto inputs = gather_inputs(executor->inputs(), options.inputs);
+  auto stream = InputStream::open(executor->inputs(), options.inputs);
+  if (!stream.ok()) return std::move(stream).error();
+  auto inputs = stream->next();
   if (!inputs.ok()) return std::move(inputs).error();
-  Outcome done;
-  Outcome* const outcome = &done;
-  auto ran = options.device.wanted() ? run_on_device(*executor, *inputs, options, done)
-                                     : execute(*executor, *inputs, options, done);
-  if (!ran.ok()) return in_file(std::move(ran).error(), options.model);
-  if (!options.output.empty()) {
-    auto written = write_outputs(*executor, options.output, *outcome);
-    if (!written.ok()) return written;
+  const std::optional<std::int64_t> count = stream->count();
+  RunOutcome outcome;
+  outcome.single = count == 1;
+  outcome.keeps_all = options.json;
+  outcome.on_device = options.device.wanted();
+  Runs runs{*executor, options, {}, {}, {}, outcome};
+  if (outcome.on_device) {
+    auto device = prepare_device(*executor, **inputs, options, outcome);
+    if (!device.ok()) return in_file(std::move(device).error(), options.model);
+    if (outcome.by_backend) runs.backend = std::move(device).value();
+  }
+  const bool spare = options.inputs.samples.limit > 0;
+  if (!labels->empty()) runs.labels.emplace(std::move(labels).value(), outcome.single && !spare);
+  if (!options.output.empty()) runs.files.emplace(options.output, executor->outputs(), count);
+  if (auto done = run_all(runs, *stream, std::move(inputs).value()); !done.ok()) return done;
+  if (runs.labels) {
+    auto hits = runs.labels->finish(spare);
+    if (!hits.ok()) return std::move(hits).error().within("--labels");
+    outcome.hits = *hits;
   }
   if (!options.trace.empty()) {
-    auto written = write_text(options.trace, profile_trace(outcome->profiles));
+    auto written = write_text(options.trace, profile_trace(outcome.profiles));
     if (!written.ok()) return written;
-    outcome->written.push_back(options.trace);
+    outcome.trace = options.trace;
   }
-  fmt::print("{}", options.json ? json_of(*executor, *inputs, *outcome, options)
-                                : text_of(*executor, *inputs, *outcome, options));
+  fmt::print("{}", options.json ? run_json(*executor, outcome, options.profile)
+                                : run_text(*executor, outcome, options.profile));
   return {};
 }
 
@@ -274,12 +250,22 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "The ONNX file")->required();
   add_input_options(app, options->inputs);
-  app.add_option("-o,--output", options->output, "A folder for the outputs: one .npy each, named after it");
-  app.add_option("--repeat", options->repeat, "Run this many times")
-      ->check(CLI::Range(1, 1'000'000))
+  app.add_option(
+      "-o,--output", options->output,
+      "A folder for the outputs: one .npy each, named after it; of several samples a folder for each "
+      "output, with their files");
+  app.add_option(
+      "--labels", options->labels,
+      "The right classes, one for each row of the first output, sample by sample: .npy, or text; gives top-1 "
+      "and top-5");
+  app.add_option("--repeat", options->repeat, "Run each sample this many times")
+      ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
-  app.add_flag("--profile", options->profile, "Show the time of every operator and of the slowest nodes");
-  app.add_option("--trace", options->trace, "Write the times to a file that chrome://tracing opens")
+  app.add_flag("--profile", options->profile,
+               "Show the time of every operator and of the slowest nodes, and write a trace");
+  app.add_option("--trace", options->trace,
+                 "Write the times to a file that chrome://tracing opens [with --profile: MODEL.trace.json in "
+                 "the current folder]")
       ->type_name("FILE.json");
   add_executor_options(app, options->executor);
   add_device_options(app, options->device);

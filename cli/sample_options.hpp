@@ -14,6 +14,8 @@ struct SampleArguments {
   SampleOptions options;
 };
 
+// How many samples to take, and what pictures become: --samples, --mean, --std, --size, --layout.
+std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& options);
 // `flag`: what names the data, "--data" or "--calib".
 void add_sample_options(CLI::App& app, const std::string& flag, SampleArguments& arguments);
 

@@ -12,14 +12,38 @@ namespace anybit::cli {
 
 namespace fs = std::filesystem;
 
-Result<void> write_text(const std::string& path, const std::string& text) {
-  std::error_code code, ignored;
+namespace {
+
+Error cannot_write(const std::string& path, const std::string& why) {
+  return {Code::io, fmt::format("cannot write '{}': {}", path, why), {}, {}};
+}
+
+fs::path behind_links(const std::string& path) {
+  std::error_code ignored;
   fs::path target(path);
   constexpr int kMostLinks = 40;
   for (int i = 0; i < kMostLinks && fs::is_symlink(target, ignored); ++i)
     target = target.parent_path() / fs::read_symlink(target, ignored);
+  return target;
+}
+
+}  // namespace
+
+Result<void> check_writable(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code ignored;
+  const fs::path target = behind_links(path);
   if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored))
-    return Error{Code::io, fmt::format("cannot write '{}': it is not a regular file", path), {}, {}};
+    return cannot_write(path, "it is not a regular file");
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(path, std::strerror(errno));
+  return {};
+}
+
+Result<void> write_text(const std::string& path, const std::string& text) {
+  std::error_code code, ignored;
+  if (auto checked = check_writable(path); !checked.ok()) return checked;
+  const fs::path target = behind_links(path);
   const std::string temporary = fmt::format("{}.{}.part", target.string(), ::getpid());
   std::ofstream file(temporary, std::ios::binary);
   file << text;
@@ -27,10 +51,7 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   if (file.good()) fs::rename(temporary, target, code);
   if (file.good() && !code) return {};
   fs::remove(temporary, ignored);
-  return Error{Code::io,
-               fmt::format("cannot write '{}': {}", path, code ? code.message() : std::strerror(errno)),
-               {},
-               {}};
+  return cannot_write(path, code ? code.message() : std::strerror(errno));
 }
 
 Result<void> check_replaces(const std::string& flag, const std::string& path,

@@ -8,6 +8,8 @@
 
 namespace anybit::cli {
 
+// An error if no file can be written there: asked before work that would be lost. No path is fine.
+Result<void> check_writable(const std::string& path);
 // The file appears whole or not at all. Where a symbolic link leads is written to; what is no file is
 // refused.
 Result<void> write_text(const std::string& path, const std::string& text);

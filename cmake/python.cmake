@@ -12,7 +12,8 @@ file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/bindings/*.cpp)
 nanobind_add_module(_anybit NB_STATIC NOMINSIZE ${sources})
 target_compile_options(_anybit PRIVATE ${ANYBIT_WARNINGS})
 target_link_libraries(_anybit PRIVATE anybit)
-target_precompile_headers(_anybit PRIVATE <nanobind/nanobind.h> <nanobind/stl/string.h> <nanobind/stl/vector.h>)
+target_precompile_headers(_anybit PRIVATE <nanobind/nanobind.h> <nanobind/stl/vector.h>
+                           ${PROJECT_SOURCE_DIR}/python/bindings/text.hpp)
 set(package ${PROJECT_BINARY_DIR}/python/anybit)
 set_target_properties(_anybit PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${package} BUILD_RPATH "\$ORIGIN/../../lib"
                                          INSTALL_RPATH "\$ORIGIN/lib")

@@ -236,7 +236,8 @@ ANYBIT_API anybit_status anybit_run(anybit_session* session);
 typedef enum anybit_execute_config {
   // Gather the ranges of all values. Such runs go through the float model, also after quantize.
   ANYBIT_GATHER_RANGES = 1,
-  // Keep the time of every node of the last run, for anybit_profile.
+  // Keep the time of every node of the last run, for anybit_profile. Where ranges are gathered, nodes are
+  // those that can be looked at, which are not fused.
   ANYBIT_PROFILE = 2,
   // Keep the times of all runs and write them to model.trace.json, for chrome://tracing, when the config
   // is reset or the session is closed.
@@ -307,15 +308,16 @@ ANYBIT_API anybit_status anybit_set_codegen_model_path(anybit_session* session, 
 
 // Turns the model in use (float or quantized) into a file, by the generator libNAME-gen.so: `generator` is
 // "NAME-gen". If the generator also has a backend, that runs from now on; otherwise the session goes on as it
-// was.
+// was. Code is made for one shape of each input: while another is set, anybit itself runs the model.
 ANYBIT_API anybit_status anybit_codegen(anybit_session* session, const char* generator,
                                         anybit_preference preference);
 
 // The file that codegen made, in *path; NULL there if there is none. It lives until the next call.
 ANYBIT_API anybit_status anybit_codegen_model_path(const anybit_session* session, const char** path);
 
-// Who may run models: names with ';' between. "cpu" is anybit itself, "NAME" the backend of NAME-gen. NULL,
-// the default: everybody. Runs are refused if nobody of these can run the model.
+// Who may run models: names with ';' between. "cpu" is anybit itself, "NAME" the backend of NAME-gen. Empty:
+// everybody. NULL, the default: those that the environment's variable BACKENDS names, else everybody. Runs
+// are refused if nobody of these can run the model; those that gather ranges are anybit's own in any case.
 ANYBIT_API anybit_status anybit_set_available_backends(anybit_session* session, const char* names);
 
 // ---- All by itself

@@ -162,6 +162,7 @@ __attribute__((visibility("default"))) const anybit_codegen_plugin* anybit_codeg
 
 #include "anybit/export.hpp"
 #include "anybit/model.hpp"
+#include "anybit/npy.hpp"
 #include "anybit/result.hpp"
 
 namespace anybit {
@@ -171,6 +172,9 @@ struct CodegenOptions {
   std::map<std::string, std::string> settings = {};  // of the plugin's own
   std::map<std::string, std::vector<std::int64_t>> shapes =
       {};  // of inputs whose shapes the model leaves open
+  // Inputs that the code is not to have: it is made for these values of theirs. One that decides which
+  // branch runs, or a shape, is such.
+  std::map<std::string, Array> constants = {};
   // Folders to look for plugins in before the one of the installation. Absolute paths.
   std::vector<std::string> folders = {};
 };

@@ -41,7 +41,8 @@ struct CompareOptions {
   int threads = 0;                   // 0: one for each core
   std::int64_t max_memory = 0;       // bytes for values of each model; 0: no limit
   bool layers = true;                // look at the values between, too
-  std::vector<std::int64_t> labels;  // of the samples' rows, in order; may be empty
+  std::vector<std::int64_t> labels;  // one for each of the samples' rows, in order; or none at all
+  bool spare_labels = false;         // there may be more of them: those of samples that are left out
   std::function<void(std::int64_t done)> progress = {};
 };
 
@@ -49,5 +50,13 @@ struct CompareOptions {
 // of its codes ("x_DequantizeLinear_Output").
 ANYBIT_API Result<Comparison> compare(const Model& reference, const Model& other, Samples& samples,
                                       const CompareOptions& options = {}) noexcept;
+
+// One model by itself: how often the largest score of a row, or one of the five largest, is at the row's
+// label.
+struct Hits {
+  std::int64_t rows = 0, top1 = 0, top5 = 0;
+};
+// `scores`: what a model gave, a row (the last axis) for each label.
+ANYBIT_API Result<Hits> count_hits(const Value& scores, const std::vector<std::int64_t>& labels) noexcept;
 
 }  // namespace anybit

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "anybit/export.hpp"
 #include "anybit/model.hpp"
@@ -19,5 +20,9 @@ struct OpsetConversion {
 // Raises the graph, the graphs inside nodes and the functions together. Without `opset`: to the newest one.
 ANYBIT_API Result<OpsetConversion> convert_opset(const Model& model,
                                                  std::optional<std::int64_t> opset = {}) noexcept;
+
+// "opset 99, but 27 is the newest that anybit knows": operators that changed since then run as they were. ""
+// if the model has an opset that is known.
+ANYBIT_API std::string newer_opset(const Model& model);
 
 }  // namespace anybit

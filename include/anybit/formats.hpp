@@ -82,7 +82,8 @@ ANYBIT_API Result<ParameterValue> parse_parameter(std::string_view format, std::
 struct TensorFormatOptions {
   ParameterValues parameters = {};              // of the format; what is missing has its default
   std::optional<Granularity> granularity = {};  // default: the format's
-  std::optional<std::int64_t> axis = {};  // of channels or blocks; negative: from the end. Default: the last
+  // Of channels or blocks; negative: from the end. Default: the last.
+  std::optional<std::int64_t> axis = {};
   std::optional<std::int64_t> block_size = {};  // along the axis; the last block of a row may be short
   std::vector<std::int64_t> block = {};         // or a box over the last dimensions; -1: the whole dimension
   Rounding rounding = Rounding::half_even;      // formats whose parameters fix one ignore it
@@ -136,7 +137,7 @@ class TensorFormat {
   ANYBIT_API int bits() const noexcept;               // of a code
   ANYBIT_API double bits_per_value() const noexcept;  // of this tensor, shared parameters included
   // Packed codes: rows along this axis, which comes last, the others in their order. A row starts on a byte;
-  // codes lie least significant bit first.
+  // codes lie least significant bit first, or as the format's parameter `packing` says.
   ANYBIT_API std::int64_t pack_axis() const noexcept;
   ANYBIT_API std::int64_t packed_bytes() const noexcept;
   ANYBIT_API std::vector<std::int64_t> packed_dims() const;  // of the packed bytes

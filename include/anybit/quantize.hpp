@@ -85,7 +85,7 @@ struct QuantizeOptions {
 // What was done, and why.
 struct QuantizationReport {
   struct Node {
-    std::string graph;  // "" for the model's own; else the node whose graph it is in
+    std::string graph;  // "" for the model's own; else "node 'choice' (If), then_branch"
     std::string name, op;
     std::string outcome;  // "quantized", "weights only", "dynamic", "moves", "inside", "float"
     std::string what;     // "int8 asym, int8 sym channel"; empty for float

@@ -1,5 +1,5 @@
-// Samples of a model's inputs, for calibration and comparison: one is in memory at a time, there may be any
-// number of them, and their shapes may differ.
+// Samples of a model's inputs, for calibration, comparison and runs: one is in memory at a time, there may be
+// any number of them, and their shapes may differ.
 //
 //   auto samples = anybit::open_samples(*anybit::inputs_of(model), {"images/"}, {.mean = {0.5f}, .std =
 //   {0.5f}}); while (auto sample = samples->next().value()) …
@@ -59,6 +59,9 @@ struct SampleOptions {
   std::vector<float> mean = {}, std = {};
   std::vector<std::int64_t> size = {};  // height, width; else as the model's input, or as they are
   std::string layout = {};              // "NCHW" or "NHWC"; else it follows from the model's input
+  // As a run takes them: an input [batch, …] takes an array [n, …] as it is, inputs that no path is for are
+  // left out, and paths are for different inputs.
+  bool for_run = false;
 };
 
 // The inputs of a model.

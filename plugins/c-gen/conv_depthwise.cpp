@@ -1,6 +1,7 @@
 // Integer convolution of single channels. The padded input is split by the window's strides, so that each tap
 // of the window reads numbers in a row; whole planes are one loop, the columns between its rows being
-// computed for nothing. Channels whose sums may leave 32 bits, for their bias, are summed in 64.
+// computed for nothing. Channels whose sums may leave 32 bits, for their weights or their bias, are summed
+// in 64.
 #include "integer_conv.hpp"
 #include "numbers.hpp"
 #include "tiles.hpp"
@@ -39,7 +40,7 @@ std::int64_t part_size(const WindowAxis& axis) {
 void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
   const Value &x = node.in(conv.x), &y = node.out();
   const WindowAxis &h = conv.space[1], &v = conv.space[2];
-  const std::string split = fmt::format("split_{}", short_name(x)), make_codes = need_taps(node, y);
+  const std::string split = fmt::format("split_{}", short_name(x));
   need_line(node, x);
   node.helper(split, filled(kSplit, {{"S", std::string(short_name(x))}, {"T", std::string(x.c())}}));
   const std::int64_t height = part_size(h), width = part_size(v), run = (h.output - 1) * width + v.output;
@@ -67,21 +68,23 @@ void emit_depthwise_conv(Node& node, const IntegerConv& conv) {
             conv.taps(), weights, zeros);
   const std::string bias = node.int32s(conv.bias), factors = node.floats(conv.factors),
                     places = node.int32s(offsets), range = code_arguments(conv.y_zero, y.info());
-  if (conv.wide) {
+  const auto emit_taps = [&](const std::string& taps) {
+    node.line("{}({}, {}, weights, {}, {}, {}[o], {}[o], {}, {});", taps, parts, places, offsets.size() / 2,
+              run, bias, factors, range, codes);
+  };
+  if (conv.largest_sum > INT32_MAX) {
+    emit_taps(need_far_taps(node, y));
+  } else if (conv.wide) {
     node.line("const int32_t room = {};", INT32_MAX - conv.largest_sum);
     node.open("if ({0}[o] > room || {0}[o] < -room)", bias);
-    node.loop("i", run);
-    node.line("int64_t sum = {}[o];", bias);
-    node.line("for (int32_t k = 0; k < {}; ++k) sum += {}[i + {}[k]] * weights[k];", conv.taps(), parts,
-              places);
-    node.line("{}[i] = ({})to_code((float)sum * {}[o], {});", codes, y.c(), factors, range);
-    node.end();
+    emit_taps(need_far_taps(node, y));
     node.close();
     node.open("else");
+    emit_taps(need_taps(node, y));
+    node.close();
+  } else {
+    emit_taps(need_taps(node, y));
   }
-  node.line("{}({}, {}, weights, {}, {}, {}[o], {}[o], {}, {});", make_codes, parts, places,
-            offsets.size() / 2, run, bias, factors, range, codes);
-  if (conv.wide) node.close();
   node.loop("r", h.output);
   node.loop("c", v.output);
   node.line("{}[((g * {} + m) * {} + r) * {} + c] = {}[r * {} + c];", out, conv.outputs, h.output, v.output,

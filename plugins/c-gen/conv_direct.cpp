@@ -25,7 +25,7 @@ constexpr std::string_view kBody = R"(  for (int32_t n = 0; n < $batch; ++n) {
           if (i0 < 0 || i0 >= $d0 || i1 < 0 || i1 >= $h0 || i2 < 0 || i2 >= $v0) continue;
           const $X *point = group + (i0 * $h0 + i1) * $v0 + i2;
           for (int32_t c = 0; c < $channels; ++c)
-            sum += (point[c * ($d0 * $h0 * $v0)] - $zero_x) * (weight[c * ($d2 * $h2 * $v2)] - $zero_w);
+            sum += ($A)(point[c * ($d0 * $h0 * $v0)] - $zero_x) * (weight[c * ($d2 * $h2 * $v2)] - $zero_w);
         }
         $y[(((n * $groups * $outputs + o) * $d1 + o0) * $h1 + o1) * $v1 + o2] = $done;
       }

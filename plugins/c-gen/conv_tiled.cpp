@@ -72,44 +72,9 @@ constexpr std::string_view kGather =
   }
 })";
 
-// How the output's pixels are cut.
-struct Cut {
-  std::int64_t rows, width;  // of the output; one row if the input is taken as it is
-  std::int64_t chunk = 4;    // pixels
-  std::int64_t in_row() const { return (width + chunk - 1) / chunk; }
-  std::int64_t count() const { return rows * in_row(); }
-  std::int64_t in_tile() const { return kTileColumns / chunk; }
-};
-
-Cut cut_of(std::int64_t rows, std::int64_t width) {
-  Cut best{rows, width};
-  double most = 0;
-  for (const std::int64_t chunk : {16, 8, 4}) {
-    const Cut next{rows, width, chunk};
-    const double used = static_cast<double>(width) / static_cast<double>(next.in_row() * chunk);
-    // Small chunks cost more moves: they have to be worth it.
-    const double worth = used * (chunk == 16 ? 1.0 : chunk == 8 ? 0.9 : 0.75);
-    if (worth > most) best = next, most = worth;
-  }
-  return best;
-}
-
-struct Padded {
-  std::int64_t height, width;
-};
-
-Padded padded_of(const IntegerConv& conv) {
-  const auto size = [](const WindowAxis& axis) {
-    return std::max((axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1,
-                    axis.input + axis.before);
-  };
-  return {size(conv.space[1]), size(conv.space[2])};
-}
-
+// Chunks that a plane does not fill would read beyond the input.
 bool as_it_is(const IntegerConv& conv) {
-  const WindowAxis &h = conv.space[1], &v = conv.space[2];
-  return conv.taps() == 1 && h.stride == 1 && v.stride == 1 && h.before == 0 && v.before == 0 &&
-         h.output == h.input && v.output == v.input && conv.inputs_of_plane() >= 4;
+  return conv.pointwise() && cut_of(1, conv.inputs_of_plane()).chunk <= conv.inputs_of_plane();
 }
 
 // Where the chunks of a block lie.
@@ -120,13 +85,7 @@ void emit_places(Node& node, const IntegerConv& conv, const Cut& cut, std::int64
   node.line("const int32_t tiles = (left + {0}) / {1};", cut.in_tile() - 1, cut.in_tile());
   node.open("for (int32_t q = 0; q < tiles * {}; ++q)", cut.in_tile());
   node.line("const int32_t number = q < left ? first + q : first + left - 1;");
-  node.line("const int32_t row = number / {0}, place = number % {0} * {1};", cut.in_row(), cut.chunk);
-  const std::int64_t last = std::max<std::int64_t>(cut.width - cut.chunk, 0);
-  node.line("const int32_t column = place < {0} ? place : {0};", last);
-  node.line("to[q] = row * {} + column;", cut.width);
-  if (!plain)
-    node.line("from[q] = row * {} + column * {};", conv.space[1].stride * padded_of(conv).width,
-              conv.space[2].stride);
+  emit_chunk(node, conv, cut, plain);
   node.end();
 }
 
@@ -211,23 +170,29 @@ void emit_tiled_conv(Node& node, const IntegerConv& conv) {
   const Cut cut = as_it_is(conv) ? cut_of(1, conv.outputs_of_plane())
                                  : cut_of(conv.space[1].output, conv.space[2].output);
   need_tile(node);
-  const std::string finish = need_finish(node, y, cut.chunk);
+  const Parts parts = *conv.parts;
+  const std::string finish =
+      conv.wide ? need_wide_finish(node, y, cut.chunk, parts) : need_finish(node, y, cut.chunk);
   const std::int64_t depth = tile_depth(conv.depth()), pixels = conv.outputs_of_plane();
   const std::int64_t fitting = kBlockBytes / (2 * depth) / kTileColumns;
   const std::int64_t tiles =
       std::clamp<std::int64_t>(fitting, 1, (cut.count() + cut.in_tile() - 1) / cut.in_tile());
   const std::int64_t block = tiles * kTileColumns, chunks = tiles * cut.in_tile();
-  const std::string pairs = node.scratch("int16_t", depth * block);
+  const std::string pairs = node.scratch("int16_t", depth * block * parts.count);
   const std::string out = node.y();
   node.loop("g", conv.batch * conv.groups);
   const std::string gather = gathering(node, conv, cut, pairs, block);
   node.open("for (int32_t first = 0; first < {}; first += {})", cut.count(), chunks);
   emit_places(node, conv, cut, chunks);
   node.line("{}", gather);
+  emit_split(node, parts, pairs, depth * block);
   open_rows(node, conv, depth);
   node.open("for (int32_t t = 0; t < tiles; ++t)");
-  node.line("int32_t sums[{}];", kTileRows * kTileColumns);
-  node.line("tile({} + {} * t, {}, rows, filled, {}, sums);", pairs, 2 * kTileColumns, 2 * block, depth);
+  node.line("int32_t sums[{}];", kTileSums * parts.count);
+  for (std::int64_t i = 0; i < parts.count; ++i)
+    node.line("tile({} + {} * t, {}, rows, filled, {}, sums + {});",
+              i == 0 ? pairs : fmt::format("{} + {}", pairs, i * depth * block), 2 * kTileColumns, 2 * block,
+              depth, i * kTileSums);
   const std::string bias = conv.quantized ? node.int32s(conv.bias) + " + channel + r" : "(const int32_t *)0";
   const std::string factor =
       conv.quantized ? node.floats(conv.factors) + " + channel + r" : "(const float *)0";

@@ -33,6 +33,16 @@ std::string describe(const Unit& unit) {
   return text;
 }
 
+// What the entries return, if there is anything to tell.
+std::string describe_result(const Unit& unit) {
+  if (unit.failures().empty()) return "";
+  std::string text =
+      " * Returns 0; or 1 if the inputs choose a branch that cannot run with these shapes: what is in the\n"
+      " * outputs then means nothing. Such branches are those with\n";
+  for (const std::string& one : unit.failures()) text += fmt::format(" *   {}\n", comment_text(one));
+  return text;
+}
+
 std::string macros(const Unit& unit) {
   const std::string prefix = upper(unit.name());
   std::string text = fmt::format("#define {}_ARENA_BYTES {}\n#define {}_CONSTANT_BYTES {}\n", prefix,
@@ -58,8 +68,8 @@ std::string upper(std::string_view name) {
 }
 
 std::string entry(const Unit& unit, bool quantized) {
-  return fmt::format("void {}_run{}({})", unit.name(), quantized ? "_quantized" : "",
-                     parameters(unit, quantized));
+  return fmt::format("{} {}_run{}({})", unit.failures().empty() ? "void" : "int", unit.name(),
+                     quantized ? "_quantized" : "", parameters(unit, quantized));
 }
 
 std::string header_of(const Unit& unit) {
@@ -72,12 +82,12 @@ std::string header_of(const Unit& unit) {
       " * before the next begins. Compile with -std=c99, or -ffp-contract=off, for the bits that anybit "
       "computes.\n"
       " * Arrays, row by row; they must not overlap:\n"
-      "{} */\n"
+      "{}{} */\n"
       "#ifndef {}\n#define {}\n\n#include <stdint.h>\n\n"
       "{}\n"
       "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
-      comment_text(unit.view().name), upper(unit.name()), upper(unit.name()), describe(unit), guard, guard,
-      macros(unit));
+      comment_text(unit.view().name), upper(unit.name()), upper(unit.name()), describe(unit),
+      describe_result(unit), guard, guard, macros(unit));
   text += entry(unit, false) + ";\n";
   if (unit.has_quantized_entry()) {
     text += fmt::format(

@@ -1,6 +1,7 @@
 #include "product.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "numbers.hpp"
 
@@ -80,8 +81,9 @@ std::string fused_activation(const Node& node, const Value& value) {
   if (name == "HardSigmoid")
     return fmt::format("{0} * x + {1} <= 0 ? 0 : {0} * x + {1} >= 1 ? 1 : {0} * x + {1}", parameter(0, 0.2f),
                        parameter(1, 0.5f));
+  constexpr float kMost = std::numeric_limits<float>::max();
   if (name == "Clip")
-    return fmt::format("x < {0} ? {0} : x > {1} ? {1} : x", parameter(0, -3.4e38f), parameter(1, 3.4e38f));
+    return fmt::format("x < {0} ? {0} : x > {1} ? {1} : x", parameter(0, -kMost), parameter(1, kMost));
   node.refuse("its activation is {}", name);
 }
 

@@ -12,6 +12,9 @@ Quantization quantization_at(const Node& node, std::size_t scale, std::size_t ze
 }
 
 bool is_byte(const Value& value) { return value.type == Element::uint8 || value.type == Element::int8; }
+bool is_code(const Value& value) {
+  return is_byte(value) || value.type == Element::uint16 || value.type == Element::int16;
+}
 bool is_signed(const Value& value) { return value.info().low < 0; }
 
 std::string_view short_name(const Value& value) {

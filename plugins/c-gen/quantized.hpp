@@ -17,6 +17,7 @@ struct Quantization {
 Quantization quantization_at(const Node& node, std::size_t scale, std::size_t zero_point);
 
 bool is_byte(const Value& value);  // uint8 or int8
+bool is_code(const Value& value);  // those, uint16 or int16
 bool is_signed(const Value& value);
 std::string_view short_name(const Value& value);  // "u8": for names of helpers
 

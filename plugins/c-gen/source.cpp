@@ -53,18 +53,22 @@ std::string body_of(const Unit& unit, const std::string& text) {
 }
 
 std::string entries_of(const Unit& unit) {
+  const bool may_fail = !unit.failures().empty();
+  const std::string_view end = may_fail ? "  return 0;\n" : "";
   if (!unit.has_quantized_entry())
-    return fmt::format("{} {{\n{}}}\n", entry(unit, false),
-                       body_of(unit, unit.before() + unit.between(true) + unit.after()));
-  std::string text = fmt::format("{} {{\n{}}}\n\n", entry(unit, true), body_of(unit, unit.between(false)));
+    return fmt::format("{} {{\n{}{}}}\n", entry(unit, false),
+                       body_of(unit, unit.before() + unit.between(true) + unit.after()), end);
+  std::string text =
+      fmt::format("{} {{\n{}{}}}\n\n", entry(unit, true), body_of(unit, unit.between(false)), end);
   std::string arguments;
   for (const auto* ports : {&unit.inputs(), &unit.outputs()}) {
     for (const Port& port : *ports)
       arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ",
                                port.quantized ? unit.outer_address(*port.quantized) : port.name);
   }
-  return text + fmt::format("{} {{\n{}  {}_run_quantized({});\n{}}}\n", entry(unit, false), unit.before(),
-                            unit.name(), arguments, unit.after());
+  const std::string call = fmt::format("{}_run_quantized({})", unit.name(), arguments);
+  return text + fmt::format("{} {{\n{}  {};\n{}{}}}\n", entry(unit, false), unit.before(),
+                            may_fail ? fmt::format("if ({}) return 1", call) : call, unit.after(), end);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ INLINE shorts shorts_of_$S(const $T *from) {
 // Lines of numbers less a zero point. Vectors overlap at the end rather than leave single numbers.
 constexpr std::string_view kLine =
     R"(#if defined(VECTORS)
-typedef $T octet_$S __attribute__((vector_size(8)));
+typedef $T octet_$S __attribute__((vector_size($V)));
 typedef octet_$S loose_octet_$S __attribute__((aligned(1), may_alias));
 #endif
 INLINE void line_$S(const $T *restrict from, int16_t *restrict to, int32_t count, int16_t zero) {
@@ -205,6 +205,13 @@ constexpr std::string_view kCodes =
 #endif
 })";
 
+constexpr std::string_view kWideCodes =
+    R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
+                            int32_t by_column, int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
+  for (int32_t j = 0; j < 16; ++j)
+    codes[j] = ($T)to_code((float)(sums[j] + bias[by_column * j]) * factor[by_column * j], low, high, zero);
+})";
+
 // Codes of `count` pixels of one channel, each the sum of products of numbers that lie `offsets` from it.
 constexpr std::string_view kTaps =
     R"($how void taps_$S(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
@@ -242,6 +249,22 @@ constexpr std::string_view kTaps =
 #endif
 })";
 
+// The same for codes of 16 bits, or for sums of 64: a piece at a time, so that compilers make vectors of it.
+constexpr std::string_view kPlainTaps =
+    R"($how void $name(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
+                          int32_t pairs, int32_t count, int32_t bias, float factor, int32_t low, int32_t high,
+                          int32_t zero, $T *restrict codes) {
+  for (int32_t i = 0; i < count; i += 32) {
+    $A sums[32];
+    for (int32_t j = 0; j < 32; ++j) sums[j] = bias;
+    for (int32_t p = 0; p < 2 * pairs; ++p) {
+      const int16_t *from = x + i + offsets[p];
+      for (int32_t j = 0; j < 32; ++j) sums[j] += from[j] * weights[p];
+    }
+    for (int32_t j = 0; j < 32; ++j) codes[i + j] = ($T)to_code((float)sums[j] * factor, low, high, zero);
+  }
+})";
+
 constexpr std::string_view kPairHalves = R"(#if defined(VECTORS) && (defined(__clang__) || __GNUC__ >= 12)
 #define LOW_PAIRS(a, b) __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27)
 #define HIGH_PAIRS(a, b) __builtin_shufflevector(a, b, 4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31)
@@ -252,7 +275,7 @@ constexpr std::string_view kPairHalves = R"(#if defined(VECTORS) && (defined(__c
 
 // Sums of a tile's row, which go to chunks of the output.
 constexpr std::string_view kFinish =
-    R"($how void finish_$S_$C(const int32_t *restrict sums, const int32_t *bias, const float *factor, int32_t low,
+    R"($how void $name(const int32_t *restrict sums, const int32_t *bias, const float *factor, int32_t low,
                                int32_t high, int32_t zero, $T *restrict y, const int32_t *places, int32_t width) {
   $T codes[16];
   $codes;
@@ -267,7 +290,9 @@ constexpr std::string_view kFinish =
 })";
 
 Names names(const Value& value) {
-  return {{"S", std::string(short_name(value))}, {"T", std::string(value.c())}};
+  return {{"S", std::string(short_name(value))},
+          {"T", std::string(value.c())},
+          {"V", fmt::format("{}", 8 * value.info().bytes)}};
 }
 
 }  // namespace
@@ -281,7 +306,7 @@ std::string need_byte_tile(Node& node, const Value& right) {
   need_vectors(node);
   const std::string at = fmt::format("shorts_of_{}", short_name(right));
   node.helper(at, filled(kWide, names(right)));
-  const std::string name = fmt::format("tile_{}", short_name(right));
+  std::string name = fmt::format("tile_{}", short_name(right));
   node.helper(name, tile_text(node, name, right.c(), false, at));
   return name;
 }
@@ -295,7 +320,7 @@ void need_pair_shorts(Node& node) {
 std::string need_pair_bytes(Node& node, const Value& value) {
   need_line(node, value);
   node.helper("interleave", kInterleave);
-  const std::string name = fmt::format("pair_bytes_{}", short_name(value));
+  std::string name = fmt::format("pair_bytes_{}", short_name(value));
   node.helper(name, filled(kPairBytes, names(value)));
   return name;
 }
@@ -306,7 +331,7 @@ void need_line(Node& node, const Value& value) {
 }
 
 std::string need_widen(Node& node, const Value& value) {
-  const std::string name = fmt::format("widen_{}", short_name(value));
+  std::string name = fmt::format("widen_{}", short_name(value));
   node.helper(name, filled(kWiden, names(value)));
   return name;
 }
@@ -330,10 +355,19 @@ std::string need_taps(Node& node, const Value& out) {
   need_to_code(node);
   need_vectors(node);
   node.helper("pair_halves", kPairHalves);
-  const std::string name = fmt::format("taps_{}", short_name(out));
+  std::string name = fmt::format("taps_{}", short_name(out));
   Names all = code_names(out);
-  all.push_back({"how", std::string(own_copies(node))});
-  node.helper(name, filled(kTaps, all));
+  all.insert(all.end(), {{"how", std::string(own_copies(node))}, {"name", name}, {"A", "int32_t"}});
+  node.helper(name, filled(is_byte(out) ? kTaps : kPlainTaps, all));
+  return name;
+}
+
+std::string need_far_taps(Node& node, const Value& out) {
+  need_to_code(node);
+  std::string name = fmt::format("far_taps_{}", short_name(out));
+  Names all = code_names(out);
+  all.insert(all.end(), {{"how", "ALONE static"}, {"name", name}, {"A", "int64_t"}});
+  node.helper(name, filled(kPlainTaps, all));
   return name;
 }
 
@@ -341,24 +375,45 @@ std::string need_codes(Node& node, const Value& out) {
   need_to_code(node);
   need_vectors(node);
   const Names all = code_names(out);
-  const std::string name = fmt::format("codes_{}", short_name(out));
-  node.helper(name, filled(kCodes, all));
+  std::string name = fmt::format("codes_{}", short_name(out));
+  node.helper(name, filled(is_byte(out) ? kCodes : kWideCodes, all));
   return name;
 }
 
+namespace {
+
+std::string need_finish_named(Node& node, const std::string& name, const Value& out, std::int64_t chunk,
+                              const std::string& codes) {
+  Names all = names(out);
+  all.push_back({"name", name});
+  all.push_back({"codes", codes});
+  all.push_back({"C", fmt::format("{}", chunk)});
+  // GCC 12 does not see through vectors that the sums were stored, and warns where it has them before it.
+  const bool wide = out.info().bits == 16;
+  all.push_back({"how", std::string(wide ? "ALONE static" : own_copies(node))});
+  node.helper(name, filled(kFinish, all));
+  return name;
+}
+
+}  // namespace
+
 std::string need_finish(Node& node, const Value& out, std::int64_t chunk) {
-  const std::string name = fmt::format("finish_{}_{}", short_name(out), chunk);
   std::string codes =
       "for (int32_t j = 0; j < 16; ++j) codes[j] = sums[j];\n  (void)bias, (void)factor, (void)low, "
       "(void)high, (void)zero";
   if (out.type != Element::int32)
     codes = need_codes(node, out) + "(sums, bias, factor, 0, low, high, zero, codes)";
-  Names all = names(out);
-  all.push_back({"codes", codes});
-  all.push_back({"C", fmt::format("{}", chunk)});
-  all.push_back({"how", std::string(own_copies(node))});
-  node.helper(name, filled(kFinish, all));
-  return name;
+  return need_finish_named(node, fmt::format("finish_{}_{}", short_name(out), chunk), out, chunk, codes);
+}
+
+std::string need_wide_finish(Node& node, const Value& out, std::int64_t chunk, const Parts& parts) {
+  need_to_code(node);
+  const std::string codes = fmt::format(
+      "for (int32_t j = 0; j < 16; ++j)\n"
+      "    codes[j] = ({})to_code((float)({} + bias[0]) * factor[0], low, high, zero)",
+      out.c(), parts.sum("sums", kTileSums, "j"));
+  const std::string name = fmt::format("finish_{}_{}_{}", short_name(out), chunk, parts.name());
+  return need_finish_named(node, name, out, chunk, codes);
 }
 
 }  // namespace anybit::cgen

@@ -4,11 +4,12 @@
 // turn into vector code.
 #pragma once
 
+#include "parts.hpp"
 #include "quantized.hpp"
 
 namespace anybit::cgen {
 
-inline constexpr std::int64_t kTileRows = 6, kTileColumns = 16;
+inline constexpr std::int64_t kTileRows = 6, kTileColumns = 16, kTileSums = kTileRows * kTileColumns;
 inline std::int64_t tile_depth(std::int64_t count) { return (count + 1) / 2 * 2; }
 
 // void tile(const int16_t *right, int32_t step, const int16_t *left, int32_t rows, int32_t depth, int32_t
@@ -25,7 +26,7 @@ std::string need_byte_tile(Node& node, const Value& right);
 // turn.
 void need_pair_shorts(Node& node);
 // void pair_bytes_s8(int16_t *to, const int8_t *even, const int8_t *odd, int32_t count, int16_t zero): less
-// `zero`.
+// `zero`. Here and below, 16-bit numbers are taken, too, if what is left has 16 bits.
 std::string need_pair_bytes(Node& node, const Value& value);
 
 // void line_s8(const int8_t *from, int16_t *to, int32_t count, int16_t zero): numbers less a zero point; for
@@ -46,6 +47,8 @@ void need_vectors(Node& node);
 // and written, too.
 std::string need_taps(Node& node, const Value& out);
 inline constexpr std::int64_t kTapsSlack = 32;
+// far_taps_s8: the same with sums of 64 bits.
+std::string need_far_taps(Node& node, const Value& out);
 
 // void codes_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t by_column, int32_t
 // low, int32_t high, int32_t zero, int8_t *codes): 16 sums become codes, with one bias and factor, or with
@@ -56,5 +59,7 @@ std::string need_codes(Node& node, const Value& out);
 // int32_t zero, int8_t *y, const int32_t *places, int32_t width): 16 sums of one output channel become codes,
 // in chunks of 16, 8 or 4 that begin at these places of y; of each, `width` are kept.
 std::string need_finish(Node& node, const Value& out, std::int64_t chunk);
+// The same for sums in parts, each a tile's sums behind the one before, that leave 32 bits.
+std::string need_wide_finish(Node& node, const Value& out, std::int64_t chunk, const Parts& parts);
 
 }  // namespace anybit::cgen

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "constants.hpp"
+#include "failure.hpp"
 #include "files.hpp"
 
 namespace anybit::cgen {
@@ -42,7 +43,7 @@ std::string comment_text(std::string_view text) {
 }
 
 Unit::Unit(const anybit_view& view, anybit_preference preference, std::string name)
-    : view_(view), preference_(preference), name_(std::move(name)) {}
+    : view_(view), preference_(preference), name_(std::move(name)), failures_(cgen::failures(*view.graph)) {}
 
 // ---- Memory.
 

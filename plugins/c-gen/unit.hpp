@@ -83,6 +83,8 @@ class Unit {
   std::string after() const { return resolved(after_.text(), true); }
   std::string outer_address(const Value& value) const { return resolved(address(value), true); }
   bool has_quantized_entry() const;
+  // Why runs may fail: branches that cannot run.
+  const std::vector<std::string>& failures() const { return failures_; }
   std::int64_t arena_bytes() const { return arena_bytes_; }
   // Of values in the arena: vectors should not cross lines of the cache, but that takes more memory.
   std::int64_t alignment() const { return preference_ == ANYBIT_PREFER_MEMORY ? 8 : 64; }
@@ -104,7 +106,7 @@ class Unit {
   void make_ports();
   void find_quantized_ports();
   bool can_wait(const anybit_node& node, std::vector<Value>& values) const;
-  void emit_node(const anybit_node& node, std::vector<Value>& values, Writer& calls);
+  void emit_node(const anybit_node& view, std::vector<Value>& values, Writer& calls);
   void emit_function(Node& node, Writer& calls);
   void emit_view(Value& from, Value& to, Writer& calls);
   void emit_copy(const Value& from, const Value& to, Writer& calls);
@@ -117,6 +119,7 @@ class Unit {
   const anybit_view& view_;
   anybit_preference preference_;
   std::string name_;
+  std::vector<std::string> failures_;
   int step_ = 0;
   std::vector<Value> values_;
   std::deque<Body> bodies_;

@@ -1,6 +1,7 @@
 #include "whole_product.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "nest.hpp"
 #include "numbers.hpp"
@@ -39,10 +40,29 @@ std::int64_t largest(const ElementInfo& type, const Term& zero) {
   return zero.none() ? std::max(type.high, -type.low) : type.high - type.low;
 }
 
-bool is_wide(const Node& node, const WholeProduct& product, std::int64_t k) {
-  const std::int64_t a = largest(info(product.a_type), product.a_zero);
-  const std::int64_t b = largest(node.in(product.b).info(), product.b_zero);
-  return a * b > (INT32_MAX - product.largest_bias) / std::max<std::int64_t>(k, 1);
+// The most that a column of B, without zero points, adds up to; of a constant, what it really does.
+std::int64_t largest_column(const Node& node, const WholeProduct& product, const Sizes& s) {
+  const Value& b = node.in(product.b);
+  const std::int64_t most = largest(b.info(), product.b_zero) * s.k;
+  if (!b.constant() || !product.b_zero.none() || b.count() != s.k * s.n) return most;
+  const auto codes = node.integers_in(product.b, "the weights");
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(s.n));
+  for (std::int64_t i = 0; i < s.k * s.n; ++i)
+    sums[static_cast<std::size_t>(product.trans_b ? i / s.k : i % s.n)] +=
+        std::abs(codes[static_cast<std::size_t>(i)]);
+  return sums.empty() ? most : *std::ranges::max_element(sums);
+}
+
+// How large sums may be.
+struct Sums {
+  bool wide;                   // beyond 32 bits
+  std::optional<Parts> parts;  // of A, by which they are made in 32; nothing: there are none
+};
+
+Sums sums_of(const Node& node, const WholeProduct& product, const Sizes& s) {
+  const std::int64_t a = largest(info(product.a_type), product.a_zero),
+                     column = largest_column(node, product, s);
+  return {a * column > INT32_MAX - product.largest_bias, parts_for(a, column)};
 }
 
 // `sum` as an element of the output.
@@ -99,35 +119,52 @@ void emit_plain(Node& node, const WholeProduct& product, const Sizes& s, bool wi
 std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, std::int64_t depth) {
   const auto codes = node.integers_in(product.b, "the weights");
   const std::int64_t panels = (s.n + kTileColumns - 1) / kTileColumns;
-  std::string bytes(static_cast<std::size_t>(panels * depth * kTileColumns), '\0');
+  const Value& b = node.in(product.b);
+  const auto width = static_cast<std::size_t>(b.info().bytes);
+  std::string bytes(static_cast<std::size_t>(panels * depth * kTileColumns) * width, '\0');
   for (std::int64_t k = 0; k < s.k; ++k) {
     for (std::int64_t j = 0; j < s.n; ++j) {
       const std::int64_t at =
           j / kTileColumns * depth * kTileColumns + (k / 2 * kTileColumns + j % kTileColumns) * 2 + k % 2;
-      bytes[static_cast<std::size_t>(at)] =
-          static_cast<char>(codes[static_cast<std::size_t>(product.trans_b ? j * s.k + k : k * s.n + j)]);
+      const std::int64_t code = codes[static_cast<std::size_t>(product.trans_b ? j * s.k + k : k * s.n + j)];
+      // Little endian, as constants are.
+      for (std::size_t i = 0; i < width; ++i)
+        bytes[static_cast<std::size_t>(at) * width + i] = static_cast<char>(code >> (8 * i));
     }
   }
-  return node.array(node.in(product.b).type, bytes.data(), static_cast<std::int64_t>(bytes.size()));
+  return node.array(b.type, bytes.data(), panels * depth * kTileColumns);
 }
 
-void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s) {
+// Fills `sums` from a panel and the rows of A, or parts of them that lie `apart`.
+void emit_tiles(Node& node, const Value& b, const Parts& parts, const std::string& panel,
+                const std::string& rows, std::int64_t apart, const std::string& filled, std::int64_t depth) {
+  if (!is_byte(b)) need_tile(node);
+  const std::string tile = is_byte(b) ? need_byte_tile(node, b) : "tile",
+                    step = is_byte(b) ? "" : fmt::format("{}, ", 2 * kTileColumns);
+  for (std::int64_t i = 0; i < parts.count; ++i)
+    node.line("{}({}, {}{}, {}, {}, sums + {});", tile, panel, step,
+              i == 0 ? rows : fmt::format("{} + {}", rows, i * apart), filled, depth, i * kTileSums);
+}
+
+void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s, const Sums& sums) {
+  const Parts parts = *sums.parts;
   const Value& b = node.in(product.b);
   Value a = node.in(product.a);
   a.type = product.a_type;
   const std::string left = product.a_codes.empty() ? node.x(product.a) : product.a_codes;
-  const std::string widen = need_widen(node, a), tile = need_byte_tile(node, b);
+  const std::string widen = need_widen(node, a);
   const std::int64_t depth = tile_depth(s.k);
   std::int64_t rows = s.m;
   for (const std::int64_t one : s.batch) rows *= one;
   const std::int64_t height = std::min(rows, kTileRows) == 1 ? 1 : kTileRows;
-  const std::string wide = node.scratch("int16_t", height * depth);
+  const std::string wide = node.scratch("int16_t", height * depth * parts.count);
   const std::string panels = panels_of(node, product, s, depth);
   node.line("const int32_t a_zero = {};", product.a_zero.none() ? "0" : product.a_zero.expression);
   node.open("for (int32_t first = 0; first < {}; first += {})", rows, height);
   node.line("const int32_t filled = {0} - first < {1} ? {0} - first : {1};", rows, height);
   node.line("{}({} + first * {}, {}, filled, {}, {}, {}, &a_zero, 0);", widen, left, s.k, wide, height, s.k,
             depth);
+  emit_split(node, parts, wide, height * depth);
   if (!product.b_zero.none()) {
     node.line("int32_t totals[{}] = {{0}};", height);
     node.loop("r", height);
@@ -136,13 +173,16 @@ void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s) {
   }
   node.open("for (int32_t panel = 0; panel < {}; panel += {})", s.n, kTileColumns);
   node.line("const int32_t wanted = {0} - panel < {1} ? {0} - panel : {1};", s.n, kTileColumns);
-  node.line("int32_t sums[{}];", height * kTileColumns);
-  node.line("{}({} + panel * {}, {}, {}, {}, sums);", tile, panels, depth, wide, height == 1 ? "1" : "filled",
-            depth);
+  node.line("int32_t sums[{}];", kTileSums * (parts.count - 1) + height * kTileColumns);
+  emit_tiles(node, b, parts, fmt::format("{} + panel * {}", panels, depth), wide, height * depth,
+             height == 1 ? "1" : "filled", depth);
   node.open("for (int32_t r = 0; r < filled; ++r)");
   node.open("for (int32_t j = 0; j < wanted; ++j)");
   node.line("const int32_t row = first + r, column = panel + j;");
-  if (product.b_zero.none()) {
+  if (sums.wide) {
+    node.line("const int64_t sum = {};",
+              parts.sum("sums", kTileSums, fmt::format("r * {} + j", kTileColumns)));
+  } else if (product.b_zero.none()) {
     node.line("const int32_t sum = sums[r * {} + j];", kTileColumns);
   } else {
     node.line(
@@ -158,13 +198,18 @@ void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s) {
 void emit_whole_product(Node& node, const WholeProduct& product) {
   const Sizes s = sizes_of(node, product);
   if (node.out().count() == 0) return;
-  const bool wide = is_wide(node, product, s.k);
+  const Sums sums = sums_of(node, product, s);
   const Value& b = node.in(product.b);
-  const bool bytes = is_byte(b) && (product.a_type == Element::int8 || product.a_type == Element::uint8);
-  const bool tiled = bytes && !wide && b.constant() && (b.rank() == 2 || product.m > 0) && !product.trans_a &&
+  // What is multiplied must have 16 bits.
+  const bool narrow =
+      (is_byte(b) || (b.type == Element::int16 && product.b_zero.none())) &&
+      (info(product.a_type).bits == 8 || (product.a_type == Element::int16 && product.a_zero.none()));
+  // An output of 32 bits wraps around.
+  const bool fits = !sums.wide || (sums.parts && product.b_zero.none() && node.out().type != Element::int32);
+  const bool tiled = narrow && fits && b.constant() && (b.rank() == 2 || product.m > 0) && !product.trans_a &&
                      !node.small() && !node.quick() && product.a_zero.by == Term::By::all && s.k > 0;
-  if (tiled) return emit_tiled(node, product, s);
-  emit_plain(node, product, s, wide);
+  if (tiled) return emit_tiled(node, product, s, sums);
+  emit_plain(node, product, s, sums.wide);
 }
 
 }  // namespace anybit::cgen

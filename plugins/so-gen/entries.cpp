@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "../c-gen/failure.hpp"
+
 namespace anybit::sogen {
 namespace {
 
@@ -92,10 +94,12 @@ std::string entries_of(const anybit_graph& graph, const std::string& name) {
   text += fmt::format(
       "EXPORT const char *main_graph_signature(void) {{\n  return {};\n}}\n\n",
       quoted(fmt::format("{{\"inputs\": {}, \"outputs\": {}}}", json_of(inputs), json_of(outputs))));
+  const std::string call = fmt::format("{}_run({}{})", name, arguments("inputs", inputs.size(), true),
+                                       arguments("outputs", outputs.size(), inputs.empty()));
   text += fmt::format(
       "EXPORT int run_main_graph(const void *const *inputs, void *const *outputs) {{\n"
-      "  (void)inputs;\n  (void)outputs;\n  {}_run({}{});\n  return 0;\n}}\n",
-      name, arguments("inputs", inputs.size(), true), arguments("outputs", outputs.size(), inputs.empty()));
+      "  (void)inputs;\n  (void)outputs;\n  {};\n}}\n",
+      cgen::failures(graph).empty() ? call + ";\n  return 0" : "return " + call);
   return text;
 }
 

@@ -142,7 +142,10 @@ int run(void* loaded, const anybit_tensor* inputs, size_t input_count, anybit_te
     std::vector<void*> to;
     for (size_t i = 0; i < input_count; ++i) from.push_back(inputs[i].data);
     for (size_t i = 0; i < output_count; ++i) to.push_back(outputs[i].data);
-    if (model.run(from.data(), to.data()) != 0) throw std::runtime_error("the run failed");
+    if (model.run(from.data(), to.data()) != 0)
+      throw std::runtime_error(
+          "the inputs choose a branch of the model that cannot run with the shapes that the library was made "
+          "for");
   });
 }
 

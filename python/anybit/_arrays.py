@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._numpy import np
-from .errors import InvalidArgument
+from .errors import InvalidArgument, InvalidData
 
 _OF_OTHERS = 256  # numbers of dtypes from here on are not numpy's own: bfloat16 and the like, of the package ml_dtypes
 
@@ -27,6 +27,8 @@ def as_numpy(given: Any, name: str = "") -> np.ndarray:
 
 def to_native(given: Any, name: str = "") -> tuple:
     """(type, dims, buffer) of an array; strings are a list."""
+    if given is None:
+        raise InvalidArgument("None is no array", f"input '{name}'" if name else "", "an array, or nothing at all")
     array = as_numpy(given, name)
     kind = array.dtype.kind
     if kind in "UO":
@@ -75,9 +77,33 @@ def dtype_named(name: str) -> np.dtype:
         return np.dtype(np.uint16 if name == "bfloat16" else np.uint8)
 
 
-def floats(given: Any) -> np.ndarray:
-    """Contiguous float32 values: what number formats work on."""
+def floats(given: Any, allow_infinite: bool = False) -> np.ndarray:
+    """Contiguous float32 values: what number formats work on. Numbers beyond float32 are refused, or become infinite."""
     array = as_numpy(given)
     if array.dtype.kind not in "fiub" and array.dtype.num < _OF_OTHERS:
         raise InvalidArgument(f"an array of dtype {array.dtype} has no numbers", "", "an array of reals or integers")
-    return np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)
+    with np.errstate(over="ignore"):
+        values = np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 4 and not allow_infinite:
+        _refuse_beyond(array, np.isinf(values) & np.isfinite(array))
+    return values
+
+
+def _refuse_beyond(array: np.ndarray, beyond: np.ndarray) -> None:
+    if not beyond.any():
+        return
+    at = np.unravel_index(int(beyond.argmax()), array.shape)
+    raise InvalidData(f"{array[at]!s} is beyond the range of float32", f"value [{', '.join(map(str, at))}]",
+                      "scale the values, or take it for infinite: allow_nonfinite=True")
+
+
+def whole_numbers(given: Any, dtype: Any, what: str) -> np.ndarray:
+    """Contiguous codes or bytes; numbers that the type cannot hold are refused, not cut off."""
+    array = as_numpy(given)
+    if array.dtype.kind not in "iu":
+        raise InvalidArgument(f"{what} of dtype {array.dtype}", "", f"whole numbers: {np.dtype(dtype)}")
+    if array.dtype != dtype and (beyond := (array < 0) | (array > np.iinfo(dtype).max)).any():
+        at = np.unravel_index(int(beyond.argmax()), array.shape)
+        raise InvalidData(f"{array[at]} is none of the {what}", f"value [{', '.join(map(str, at))}]",
+                          f"from 0 to {np.iinfo(dtype).max}")
+    return np.ascontiguousarray(array, dtype)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Iterable, Mapping, Optional, Union
+import pathlib
+import tempfile
+from typing import Annotated, Iterable, Mapping
 
 from . import _anybit
+from ._checks import Memory, Path, Threads, Within, checked
+from ._copies import NeverChanges
 from ._html import Page
 from ._model import Source, load
-from ._samples import Samples, check_memory, open_source
+from ._samples import Limit, Samples, open_source
+from .errors import NoSuchKey
 from .progress import Progress, shown
 
 
-class Ranges(Mapping[str, _anybit.TensorRange]):
+class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
     """What was seen of every real value, by name.
 
     >>> ranges = anybit.calibrate(digits, images[:20])
@@ -23,17 +28,25 @@ class Ranges(Mapping[str, _anybit.TensorRange]):
     >>> low, high = ranges.range("logits", observer="percentile", percentile=99.9)
     """
 
-    def __init__(self, native: _anybit.Ranges):
+    @checked
+    def __init__(self, native: Annotated[_anybit.Ranges, "anybit.calibrate and Ranges.load make ranges"]):
         self._native = native
         self._by_name = {one.name: one for one in native.tensors}
 
     @classmethod
-    def load(cls, path: Union[str, os.PathLike[str]]) -> Ranges:
+    @checked
+    def load(cls, path: Path) -> Ranges:
         """From a file. One that is damaged is refused."""
         return cls(_anybit.load_ranges(os.fspath(path)))
 
-    def save(self, path: Union[str, os.PathLike[str]]) -> None:
-        """To a file, which appears whole or not at all."""
+    @checked
+    def save(self, path: Path) -> None:
+        """To a file, which appears whole or not at all.
+
+        >>> anybit.calibrate(digits, images[:20]).save(folder / "ranges.json")
+        >>> anybit.Ranges.load(folder / "ranges.json")
+        Ranges of 25 values from 20 samples
+        """
         self._native.save(os.fspath(path))
 
     @property
@@ -46,15 +59,28 @@ class Ranges(Mapping[str, _anybit.TensorRange]):
         """The content hash of the model that they belong to."""
         return self._native.model_hash
 
+    @checked
     def merged(self, other: Ranges) -> Ranges:
-        """As if the other's samples had followed these."""
+        """As if the other's samples had followed these.
+
+        >>> anybit.calibrate(digits, images[:20]).merged(anybit.calibrate(digits, images[20:50])).samples
+        50
+        """
         return Ranges(self._native.merged(other._native))
 
-    def range(self, tensor: str, observer: str = "minmax", levels: int = 256, symmetric: bool = False,
+    @checked
+    def range(self, tensor: str, observer: str = "minmax", levels: Annotated[int, Within(2, 2**31 - 1)] = 256, symmetric: bool = False,
               percentile: float = 99.999) -> tuple[float, float]:
-        """The range that an observer chooses for a grid of so many levels."""
+        """The range that an observer (``anybit.observers()``) chooses for a grid of so many levels.
+
+        >>> ranges = anybit.calibrate(digits, images[:20])
+        >>> all_of_it, most = ranges.range("image"), ranges.range("logits", "percentile", percentile=99)
+        >>> all_of_it == (ranges["image"].min, ranges["image"].max), most[1] < ranges["logits"].max
+        (True, True)
+        """
         return self._native.range(tensor, observer, levels, symmetric, percentile)
 
+    @checked
     def page(self, model: Source) -> Page:
         """The report to look at: the model that they belong to, with the histograms of its values."""
         native = load(model)._native
@@ -62,7 +88,9 @@ class Ranges(Mapping[str, _anybit.TensorRange]):
         return Page(_anybit.report_page("calibrate", native, None, None, None, self._native))
 
     def __getitem__(self, name: str) -> _anybit.TensorRange:
-        return self._by_name[name]
+        if name in self._by_name:
+            return self._by_name[name]
+        raise NoSuchKey(f"there are no ranges of {name!r}", "", "list(ranges) has the names")
 
     def __iter__(self):  # type: ignore[no-untyped-def]
         return iter(self._by_name)
@@ -70,21 +98,37 @@ class Ranges(Mapping[str, _anybit.TensorRange]):
     def __len__(self) -> int:
         return len(self._by_name)
 
+    def __reduce__(self) -> tuple:  # so that parts may be calibrated by several processes
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "ranges.json"
+            self.save(path)
+            return _read_back, (path.read_bytes(),)
+
     def __repr__(self) -> str:
         return f"Ranges of {len(self)} values from {self.samples} samples"
 
 
-def calibrate(model: Source, calibration: Samples, *, samples: Optional[int] = None, mean: Iterable[float] = (),
+def _read_back(content: bytes) -> Ranges:
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "ranges.json"
+        path.write_bytes(content)
+        return Ranges.load(path)
+
+
+@checked
+def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mean: Iterable[float] = (),
               std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "", bins: bool = True,
-              momentum: float = 0.01, allow_nan: bool = False, threads: int = 0, max_memory: int = 0,
+              momentum: float = 0.01, allow_nan: bool = False, threads: Threads = 0, max_memory: Memory = 0,
               progress: Progress = None) -> Ranges:
     """Runs a model on samples and finds what range each of its values has.
 
     ``calibration`` is a source of samples as for ``anybit.quantize``. Without ``bins`` the observers that clip cannot be used.
+
+    >>> anybit.calibrate(digits, ({"image": image[None]} for image in images), samples=10)["image"].count
+    7840
     """
-    check_memory(max_memory)
     native = load(model)._native
-    source, total = open_source(calibration, native, samples, tuple(mean), tuple(std), tuple(size), layout)
+    source, total = open_source(calibration, native, samples, mean, std, size, layout)
     with shown(progress, "calibrating", total) as bar:
         return Ranges(_anybit.calibrate(native, source, bar, threads, max_memory, bins, momentum, allow_nan))
 

@@ -3,41 +3,54 @@
 from __future__ import annotations
 
 import os
-from typing import Iterable, Mapping, Optional, Sequence, Union
+from typing import Annotated, Any, Iterable, Mapping, Optional, Sequence, Union
 
 from . import _anybit
+from ._arrays import to_native
+from ._checks import Path, checked
 from ._model import Source, load
 from ._text import names
 from .errors import InvalidArgument
 
 #: A folder, or several.
-Folders = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
+Folders = Annotated[Union[str, os.PathLike[str], Iterable[Path]], "the path of a folder, or a list of such"]
 
 
-def codegen(model: Source, target: str, output: Union[None, str, os.PathLike[str]] = None, *, prefer: str = "default",
-            settings: Mapping[str, object] = {}, shapes: Mapping[str, Sequence[int]] = {},
+@checked
+def codegen(model: Source, target: str, output: Optional[Path] = None, *, prefer: str = "default",
+            settings: Mapping[str, object] = {}, shapes: Mapping[str, Sequence[int]] = {}, constants: Mapping[str, Any] = {},
             plugins: Folders = ()) -> str:
     """Turns a model into a file by a code generator ("c-gen"), and gives its path.
 
-    Without ``output``: the model's path with the generator's extension. ``prefer``: "default", "performance", "memory" or
-    "compile-time". ``settings`` are the generator's own; ``shapes`` fixes inputs that the model leaves open; ``plugins`` are
-    folders (absolute paths; a single one may stand alone) to look for generators in first.
+    Without ``output``: the path that the model was loaded from, with the generator's extension. ``prefer``: "default", "performance", "memory" or
+    "compile-time". ``settings`` are the generator's own; ``shapes`` fixes inputs that the model leaves open; ``constants``
+    are values of inputs that the code is not to have, such as one that chooses a branch; ``plugins`` are folders (absolute
+    paths; a single one may stand alone) to look for generators in first.
 
     >>> path = anybit.codegen(digits, "c-gen", folder / "digits.c", shapes={"image": (1, 1, 28, 28)})
     >>> (folder / "digits.c").exists()
     True
     """
-    path: Optional[str] = None if output is None else os.fspath(output)
-    if path is None and not isinstance(model, (str, os.PathLike)):
-        raise InvalidArgument("no path is given for what is generated", "", "output='model.c'")
-    return _anybit.codegen(load(model)._native, target, path or "", prefer, {name: str(one) for name, one in settings.items()},
-                           {name: list(one) for name, one in shapes.items()}, names(plugins))
+    given = load(model)
+    if output is None and given.path is None:
+        raise InvalidArgument("a model that was not loaded from a file has no path to derive one from", "",
+                              "output='model.c'")
+    return _anybit.codegen(given._native, target, os.fspath(output or ""), prefer, {name: str(one) for name, one in settings.items()},
+                           shapes, {name: to_native(one, name) for name, one in constants.items()}, _folders(plugins))
 
 
+@checked
 def generators(plugins: Folders = ()) -> list[_anybit.Generator]:
     """The code generators that are there.
 
     >>> "c-gen" in [one.name for one in anybit.generators()]
     True
     """
-    return _anybit.generators(names(plugins))
+    return _anybit.generators(_folders(plugins))
+
+
+def _folders(plugins: Folders) -> list[str]:
+    for folder in names(plugins):
+        if not os.path.isabs(folder):
+            raise InvalidArgument(f"plugins='{folder}'", "", "an absolute path")
+    return names(plugins)

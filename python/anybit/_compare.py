@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import html
-from typing import Any, Iterable, Optional
+from typing import Annotated, Any, Iterable, Optional
 
 from . import _anybit
-from ._html import Page, Picture, page, table
+from ._checks import Count, Memory, Threads, checked
+from ._copies import NeverChanges
+from ._html import Page, Picture, page, table, xml_text
 from ._model import Source, load
-from ._samples import Samples, check_memory, open_source
+from ._samples import Limit, Samples, open_source
 from ._text import columns, decibels, percent
+from .errors import InvalidArgument
 from .progress import Progress, shown
 
 _BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the picture, in pixels
 
 
-class Comparison:
+class Comparison(NeverChanges):
     """How far a model is from its reference: over the outputs, over each layer, and in accuracy where there are labels.
 
     >>> int8 = anybit.quantize(digits, "int8", calibration=images[:50])
@@ -26,7 +28,8 @@ class Comparison:
     True
     """
 
-    def __init__(self, facts: _anybit.Comparison, reference: _anybit.Model, other: _anybit.Model):
+    @checked
+    def __init__(self, facts: Annotated[_anybit.Comparison, "anybit.compare makes comparisons"], reference: _anybit.Model, other: _anybit.Model):
         self._facts = facts
         self._models = reference, other
         self.samples: int = facts.samples
@@ -61,11 +64,18 @@ class Comparison:
         """How often the label is among the other model's five largest scores."""
         return self._share(self._facts.other_top5, self._facts.labelled)
 
-    def worst(self, count: int = 10) -> list[_anybit.Difference]:
-        """The layers with the most noise, worst first."""
+    @checked
+    def worst(self, count: Count = 10) -> list[_anybit.Difference]:
+        """The layers with the most noise, worst first.
+
+        >>> worst = anybit.compare(digits, anybit.quantize(digits, "w4"), images[:20]).worst(3)
+        >>> len(worst), worst[0].signal_to_noise <= worst[1].signal_to_noise
+        (3, True)
+        """
         return sorted(self.layers, key=lambda one: one.signal_to_noise)[:count]
 
-    def plot(self, count: int = 40) -> Picture:
+    @checked
+    def plot(self, count: Count = 40) -> Picture:
         """Signal to noise of the worst layers as a picture: a notebook shows it, ``save`` writes it.
 
         >>> anybit.compare(digits, digits, images[:5]).plot()._repr_svg_().startswith("<svg")
@@ -81,8 +91,8 @@ class Comparison:
             colour = "#c0392b" if value < 15 else "#d68910" if value < 25 else "#2e86c1"
             name = one.name if len(one.name) <= 36 else "…" + one.name[-35:]
             length = value / most * (_WIDTH - _NAME - 60)
-            rows.append(f'<g><title>{html.escape(one.name)} ({html.escape(one.op)})</title>'
-                        f'<text x="{_NAME - 6}" y="{y + 12}" text-anchor="end">{html.escape(name)}</text>'
+            rows.append(f'<g><title>{xml_text(one.name)} ({xml_text(one.op)})</title>'
+                        f'<text x="{_NAME - 6}" y="{y + 12}" text-anchor="end">{xml_text(name)}</text>'
                         f'<rect x="{_NAME}" y="{y}" width="{length:.1f}" height="{_BAR}" fill="{colour}"/>'
                         f'<text x="{_NAME + length + 5:.1f}" y="{y + 12}">{decibels(one.signal_to_noise)}</text></g>')
         return Picture(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img" '
@@ -114,18 +124,22 @@ class Comparison:
         return page("Comparison", self._summary(), table(head, self._rows(self.outputs)), self.plot(20).svg)
 
 
+@checked
 def compare(reference: Source, other: Source, data: Samples, *, labels: Optional[Iterable[int]] = None,
-            samples: Optional[int] = None, mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (),
-            layout: str = "", layers: bool = True, threads: int = 0, max_memory: int = 0,
+            samples: Limit = None, mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (),
+            layout: str = "", layers: bool = True, threads: Threads = 0, max_memory: Memory = 0,
             progress: Progress = None) -> Comparison:
     """Runs both models on the samples: usually a float model, and what became of it.
 
     ``data`` is a source of samples as for ``anybit.quantize``; ``labels`` are the right classes, in their order.
+
+    >>> anybit.compare(digits, anybit.quantize(digits, "w8"), images[:20], labels=labels[:20], layers=False).agreement
+    1.0
     """
-    check_memory(max_memory)
+    if labels is not None and not labels:  # a list: that is what is left of any iterable
+        raise InvalidArgument("labels=[]", "", "one label for each sample, or None")
     ours, theirs = load(reference)._native, load(other)._native
-    source, total = open_source(data, ours, samples, tuple(mean), tuple(std), tuple(size), layout)
-    right = [] if labels is None else [int(one) for one in labels]
+    source, total = open_source(data, ours, samples, mean, std, size, layout)
     with shown(progress, "comparing", total) as bar:
-        found = _anybit.compare(ours, theirs, source, bar, threads, max_memory, layers, right)
+        found = _anybit.compare(ours, theirs, source, bar, threads, max_memory, layers, list(labels or ()))
     return Comparison(found, ours, theirs)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Union
+from typing import Annotated, Any, Mapping, Optional, Union
 
+from ._checks import checked
 from .errors import InvalidArgument
-
-#: float (None), the name of a preset, the parts of a scheme, or a QuantizationConfig.
-Config = Union[None, str, Mapping[str, Any], "QuantizationConfig"]
 
 # Ranges of codes that integers have: (lowest, highest) -> format, and whether the lowest code is left out.
 _CODES = {(-128, 127): ("int8", False), (-127, 127): ("int8", True), (0, 255): ("uint8", False),
@@ -37,6 +35,10 @@ class QuantizationConfig:
         return {name: part for name, part in parts.items() if part is not None}
 
 
+Config = Annotated[Union[None, str, Mapping[str, Any], QuantizationConfig],
+                   "None (float), the name of a preset, a dict of parts, or a QuantizationConfig"]
+
+
 def _codes(low: int, high: int, what: str) -> tuple[str, bool]:
     found = _CODES.get((low, high))
     if found is None:
@@ -50,6 +52,7 @@ def _weight(is_per_channel: bool, low: int, high: int) -> str:
     return f"{name} sym {'channel' if is_per_channel else 'tensor'}" + ("" if narrow else " full")
 
 
+@checked
 def get_symmetric_quantization_config(is_per_channel: bool = True, is_qat: bool = False, is_dynamic: bool = False,
                                       act_qmin: int = -128, act_qmax: int = 127, weight_qmin: int = -127,
                                       weight_qmax: int = 127) -> QuantizationConfig:
@@ -66,6 +69,7 @@ def get_symmetric_quantization_config(is_per_channel: bool = True, is_qat: bool 
     return QuantizationConfig(data, data, _weight(is_per_channel, weight_qmin, weight_qmax))
 
 
+@checked
 def get_symmetric_a16w8_quantization_config(is_per_channel: bool = True, is_qat: bool = False, is_dynamic: bool = False,
                                             weight_qmin: int = -127, weight_qmax: int = 127) -> QuantizationConfig:
     """16-bit activations around zero, 8-bit weights ("16x8").

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
-from typing import Any
+
+from .errors import InvalidArgument, Io, NotFound
 
 
-def write_whole(path: Any, text: str) -> None:
+def write_whole(path: str, text: str) -> None:
     """Writes beside the path, then takes its place."""
-    path = os.fspath(path)
-    handle, beside = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".anybit-")
+    folder, name = os.path.split(path)
+    if not name:
+        raise InvalidArgument(f"cannot write '{path}': that names no file")
+    beside = os.path.join(folder, f".anybit-{os.urandom(8).hex()}")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
+        with open(beside, "x", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(beside, 0o666 & ~_umask())
         os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        if not isinstance(error, OSError):
+            raise
+        kind = NotFound if isinstance(error, FileNotFoundError) else Io
+        raise kind(f"cannot write '{path}': {error.strerror}") from None

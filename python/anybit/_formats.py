@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Annotated, Any, Iterator, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _anybit
-from ._arrays import dtype_named, floats
+from ._arrays import dtype_named, floats, whole_numbers
+from ._checks import Threads, Within, checked
+from ._copies import NeverChanges
 from ._numpy import np
-from .errors import InvalidArgument
+from .errors import InvalidArgument, NoSuchKey, NotFound
+
+#: Of a format: its own.
+Parameter = Union[bool, int, float, str]
 
 # Quark's numbers.
 _ROUNDING_MODES = ("half_away", "half_up", "half_even")
@@ -26,7 +31,14 @@ class Encoded(NamedTuple):
 
 
 class Packed(NamedTuple):
-    """An array as it is stored: b bits for each value, with what groups of them share."""
+    """An array as it is stored: b bits for each value, with what groups of them share.
+
+    >>> packed = anybit.formats["int4"].pack(np.arange(-7.0, 8.0))
+    >>> packed.bytes.nbytes, packed.nbytes
+    (8, 12)
+    >>> packed.decode()[:3]
+    array([-7., -6., -5.], dtype=float32)
+    """
 
     bytes: np.ndarray
     shared: dict[str, np.ndarray]
@@ -49,8 +61,14 @@ class Packed(NamedTuple):
 class _OnArray:
     """A format on arrays of one shape."""
 
-    def __init__(self, native: _anybit.TensorFormat, shape: tuple[int, ...], types: dict[str, str]):
-        self.native, self.shape, self._types = native, shape, types
+    def __init__(self, format: Format, shape: tuple[int, ...], options: Mapping[str, Any]):
+        self.native = _tensor_format(format, shape, **options)
+        self.shape = shape
+        self._given = format, shape, options
+        self._types: dict[str, str] = {}
+
+    def __reduce__(self) -> tuple:
+        return _OnArray, self._given, {"_types": self._types}
 
     def store(self, shared: _anybit.Shared) -> dict[str, np.ndarray]:
         fields = {}
@@ -62,20 +80,21 @@ class _OnArray:
     def restore(self, shared: Mapping[str, np.ndarray]) -> _anybit.Shared:
         fields = []
         for name, array in shared.items():
-            array = np.ascontiguousarray(array)
-            fields.append((name, self._types.get(name, array.dtype.name), list(array.shape),
-                           array.reshape(-1).view(np.uint8)))
+            dims = list(np.shape(array))
+            array = np.ascontiguousarray(array)  # which gives a single number an axis
+            kind = self._types.get(name, "")
+            as_stored = kind and array.dtype == dtype_named("uint8" if kind == "bits" else kind)
+            fields.append((name, kind if as_stored else array.dtype.name, dims, array.reshape(-1).view(np.uint8)))
         return self.native.restore(fields)
 
     def decode(self, codes: Any, shared: Mapping[str, np.ndarray]) -> np.ndarray:
-        flat = np.ascontiguousarray(codes, np.uint16)
-        return self.native.decode(flat, self.restore(shared)).view(np.float32).reshape(self.shape)
+        return self.native.decode(whole_numbers(codes, np.uint16, "codes"), self.restore(shared)).view(np.float32).reshape(self.shape)
 
     def unpack(self, data: np.ndarray) -> np.ndarray:
-        return self.native.unpack(np.ascontiguousarray(data, np.uint8)).view(np.uint16).reshape(self.shape)
+        return self.native.unpack(whole_numbers(data, np.uint8, "packed bytes")).view(np.uint16).reshape(self.shape)
 
 
-class Format:
+class Format(NeverChanges):
     """A number format: what values it has, and what it does to an array.
 
     The methods share their keywords: ``axis`` and ``block_size`` (or ``block``, a box over the last dimensions),
@@ -90,9 +109,13 @@ class Format:
     array([ 0. ,  0.5, -3. ,  4. ], dtype=float32)
     """
 
-    def __init__(self, info: _anybit.FormatInfo):
+    @checked
+    def __init__(self, info: Annotated[_anybit.FormatInfo, "anybit.formats holds the formats by name"],
+                 parameters: Mapping[str, Parameter] = {}):
         self.info = info
         self.name: str = info.name
+        #: Those that differ from what the format has by itself.
+        self.parameters = dict(parameters)
 
     def quantize(self, x: Any, **options: Any) -> np.ndarray:
         """Each value becomes the nearest that the format has ("fake quantization").
@@ -117,6 +140,7 @@ class Format:
         codes = on.native.encode(values, shared).view(np.uint16).reshape(on.shape)
         return Encoded(codes, on.store(shared), on)
 
+    @checked
     def decode(self, encoded: Union[Encoded, Packed]) -> np.ndarray:
         """The values again."""
         return encoded.decode()
@@ -142,17 +166,24 @@ class Format:
         shared = on.native.choose(values)
         return on.native.losses(values, shared, on.native.quantize(values, shared))
 
-    def with_parameters(self, **parameters: Any) -> Format:
-        """The facts of the format with these parameters.
+    @checked
+    def with_parameters(self, **parameters: Parameter) -> Format:
+        """The format with these parameters: its facts, and what it does to an array.
 
-        >>> anybit.formats["block_fp"].with_parameters(width=4).info.bits
+        >>> narrow = anybit.formats["fixed"].with_parameters(width=4, frac=1)
+        >>> narrow.info.bits
         4
+        >>> narrow.quantize([0.3, 1.9])
+        array([0.5, 2. ], dtype=float32)
         """
-        return Format(_anybit.describe_format(self.name, parameters))
+        return _described(self.name, {**self.parameters, **parameters})
 
     def _on(self, x: Any, options: dict[str, Any]) -> tuple[np.ndarray, _OnArray]:
-        values = floats(x)
-        return values, _OnArray(_tensor_format(self, values.shape, **options), values.shape, {})
+        values = floats(x, bool(options.get("allow_nonfinite")))
+        return values, _OnArray(self, values.shape, {**self.parameters, **options})
+
+    def __reduce__(self) -> tuple:
+        return _described, (self.name, self.parameters)
 
     def __repr__(self) -> str:
         info = self.info
@@ -160,10 +191,15 @@ class Format:
         return f"Format {self.name}: {info.bits} bits{blocks}"
 
 
-def _tensor_format(format: Format, shape: Sequence[int], *, axis: Optional[int] = None, block_size: Optional[int] = None,
+def _described(name: str, parameters: Mapping[str, Parameter]) -> Format:
+    return Format(_anybit.describe_format(name, parameters), parameters)
+
+
+@checked
+def _tensor_format(format: Format, shape: Sequence[int], /, *, axis: Optional[int] = None, block_size: Optional[int] = None,
                    block: Sequence[int] = (), granularity: Optional[str] = None, rounding: Optional[str] = None,
-                   rounding_mode: Optional[int] = None, seed: int = 0, allow_nonfinite: bool = False, threads: int = 0,
-                   **parameters: Any) -> _anybit.TensorFormat:
+                   rounding_mode: Optional[int] = None, seed: Annotated[int, Within(0, 2**64 - 1)] = 0, allow_nonfinite: bool = False, threads: Threads = 0,
+                   **parameters: Parameter) -> _anybit.TensorFormat:
     if rounding_mode is not None:
         if rounding is not None or rounding_mode not in (0, 1, 2):
             raise InvalidArgument(f"rounding_mode {rounding_mode}" + (f" and rounding {rounding}" if rounding else ""), "",
@@ -173,8 +209,7 @@ def _tensor_format(format: Format, shape: Sequence[int], *, axis: Optional[int] 
             parameters["rounding_mode"] = _parameter(format, "rounding_mode", rounding_mode)
         else:
             rounding = _ROUNDING_MODES[rounding_mode]
-    plain = {name: one.item() if hasattr(one, "item") else one for name, one in parameters.items()}
-    return _anybit.tensor_format(format.name, list(shape), plain, granularity, axis, block_size, list(block),
+    return _anybit.tensor_format(format.name, list(shape), parameters, granularity, axis, block_size, list(block),
                                  rounding or "half_even", seed, allow_nonfinite, threads)
 
 
@@ -190,7 +225,7 @@ class Formats(Mapping[str, Format]):
     True
     >>> anybit.formats["mxpf4_e2m1"]
     Traceback (most recent call last):
-    anybit.errors.NotFound: there is no format 'mxpf4_e2m1'
+    anybit.errors.NoSuchKey: there is no format 'mxpf4_e2m1'
       hint: did you mean 'mxfp4_e2m1', 'fp4_e2m1' or 'mxfp6_e2m3'?
     """
 
@@ -203,8 +238,12 @@ class Formats(Mapping[str, Format]):
         return self._all
 
     def __getitem__(self, name: str) -> Format:
-        found = self._known().get(name)
-        return found if found is not None else Format(_anybit.describe_format(name, {}))
+        if name in self._known():
+            return self._known()[name]
+        try:
+            return _described(str(name), {})
+        except NotFound as error:
+            raise NoSuchKey(error.message, error.place, error.hint) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._known()
@@ -217,6 +256,9 @@ class Formats(Mapping[str, Format]):
 
     def __len__(self) -> int:
         return len(self._known())
+
+    def __reduce__(self) -> str:
+        return "formats"  # there is one
 
     def __repr__(self) -> str:
         return f"{len(self)} formats: {', '.join(self)}"

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import html
+import os
+import re
 from typing import Any, Iterable, Sequence
 
+from ._checks import Path, checked
 from ._files import write_whole
+from ._text import shown
 
 _CELL = "padding:2px 10px;text-align:"
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def xml_text(text: str) -> str:
+    """Text as it may stand in an SVG: XML has no way to write control characters, which names in models may hold."""
+    return html.escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", shown(text)))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """The first column to the left, the others to the right."""
     def line(cells: Sequence[Any], tag: str) -> str:
-        return "<tr>" + "".join(f'<{tag} style="{_CELL}{"left" if i == 0 else "right"}">{html.escape(str(cell))}</{tag}>'
+        return "<tr>" + "".join(f'<{tag} style="{_CELL}{"left" if i == 0 else "right"}">{html.escape(shown(str(cell)))}</{tag}>'
                                 for i, cell in enumerate(cells)) + "</tr>"
     return f'<table><thead>{line(head, "th")}</thead><tbody>{"".join(line(row, "td") for row in rows)}</tbody></table>'
 
 
 def page(title: str, about: str, *parts: str) -> str:
-    return f'<div class="anybit"><b>{html.escape(title)}</b> &middot; {html.escape(about)}{"".join(parts)}</div>'
+    return f'<div class="anybit"><b>{html.escape(shown(title))}</b> &middot; {html.escape(about)}{"".join(parts)}</div>'
 
 
 class Page:
@@ -28,9 +38,10 @@ class Page:
     def __init__(self, html: str):
         self.html = html
 
-    def save(self, path: Any) -> None:
+    @checked
+    def save(self, path: Path) -> None:
         """To a file that needs nothing else, which appears whole or not at all."""
-        write_whole(path, self.html)
+        write_whole(os.fspath(path), self.html)
 
     def _repr_html_(self) -> str:
         return (f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:720px;border:0" '
@@ -46,9 +57,10 @@ class Picture:
     def __init__(self, svg: str):
         self.svg = svg
 
-    def save(self, path: Any) -> None:
+    @checked
+    def save(self, path: Path) -> None:
         """To a file, which appears whole or not at all."""
-        write_whole(path, self.svg)
+        write_whole(os.fspath(path), self.svg)
 
     def _repr_html_(self) -> str:
         return self.svg

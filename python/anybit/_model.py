@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Mapping, Optional, Sequence, Union
+from typing import Annotated, Any, Iterable, Mapping, Optional, Protocol, Sequence, Union, runtime_checkable
 
 from . import _anybit
+from ._checks import Count, Path, checked
+from ._copies import NeverChanges
 from ._html import page, table
-from ._text import amount, size
-from .errors import InvalidArgument
-
-Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Any]
+from ._text import amount, names, shown, size
 
 
-class Model:
-    """An ONNX model: loaded, verified, and never changed. What works on models makes new ones.
+class Model(NeverChanges):
+    """An ONNX model: loaded, verified, and never changed. What works on models makes new ones, and a copy is the model itself.
+
+    Pickled, it is its bytes: the report of a quantized model stays behind.
 
     >>> model = anybit.load(digits)
     >>> model
@@ -22,8 +23,11 @@ class Model:
       image: float32[batch, 1, 28, 28] -> logits: float32[batch, 10]
     """
 
-    def __init__(self, native: _anybit.Model, report: Any = None):
+    @checked
+    def __init__(self, native: Annotated[_anybit.Model, "anybit.load makes models"], report: Any = None, path: Optional[str] = None):
         self._native = native
+        #: The file that it was loaded from; None for a model that came from memory, or was made from another.
+        self.path = path
         self._facts: Optional[_anybit.Inspection] = None
         #: What quantization did, for a model that came from it; else None.
         self.report = report
@@ -57,19 +61,25 @@ class Model:
         """The version of ONNX's operators."""
         return self._inspected().opsets.get("ai.onnx", 0)
 
+    @checked
     def inspect(self, shapes: Mapping[str, Sequence[int]] = {}, dims: Mapping[str, int] = {}) -> _anybit.Inspection:
         """All that there is to know. ``shapes`` fixes inputs, ``dims`` open dimensions by name.
 
         >>> anybit.load(digits).inspect(dims={"batch": 1}).macs
         4757952
         """
-        return _anybit.inspect(self._native, {name: list(one) for name, one in shapes.items()}, dict(dims))
+        return _anybit.inspect(self._native, shapes, dims)
 
-    def save(self, path: Union[str, os.PathLike[str]], external_data: str = "keep", threshold: int = 1024) -> None:
+    @checked
+    def save(self, path: Path, external_data: str = "keep", threshold: Count = 1024) -> None:
         """Writes the model; the file appears whole or not at all.
 
         ``external_data``: "keep" leaves tensors in the file or beside it as they were, "always" moves all of ``threshold``
         bytes or more out of it, "never" none.
+
+        >>> anybit.quantize(digits, "w8").save(folder / "small.onnx")
+        >>> (folder / "small.onnx").stat().st_size < 50_000
+        True
         """
         self._native.save(os.fspath(path), external_data, threshold)
 
@@ -85,16 +95,17 @@ class Model:
         """SHA-256 of the content: what ranges belong to."""
         return self._native.content_hash()
 
-    def prepare(self, passes: Optional[Iterable[str]] = None, keep: Iterable[str] = ()) -> Model:
+    @checked
+    def prepare(self, passes: Union[None, str, Iterable[str]] = None, keep: Union[str, Iterable[str]] = ()) -> Model:
         """Made ready for quantization: constants computed, normalizations in the weights, names for all that has none.
 
         >>> anybit.load(digits).prepare()
         Model digits: 18 nodes, 38.5 k parameters (150.4 KiB), opset 17
           image: float32[batch, 1, 28, 28] -> logits: float32[batch, 10]
         """
-        names = None if passes is None else list(passes)
-        return Model(_anybit.prepare(self._native, names, list(keep))[0])
+        return Model(_anybit.prepare(self._native, None if passes is None else names(passes), names(keep))[0])
 
+    @checked
     def convert_opset(self, opset: Optional[int] = None) -> Model:
         """The same in a newer opset; without a number: the newest.
 
@@ -114,7 +125,7 @@ class Model:
     def __repr__(self) -> str:
         facts = self._inspected()
         ends = [", ".join(map(repr, side)) for side in (facts.inputs, facts.outputs)]
-        return (f"Model {facts.graph_name}: {facts.node_count} nodes, {amount(facts.parameter_elements)} parameters "
+        return (f"Model {shown(facts.graph_name)}: {facts.node_count} nodes, {amount(facts.parameter_elements)} parameters "
                 f"({size(facts.parameter_bytes)}), opset {self.opset}\n  {ends[0]} -> {ends[1]}")
 
     def _repr_html_(self) -> str:
@@ -124,6 +135,18 @@ class Model:
         return page(facts.graph_name, about, table(("operator", "nodes", "parameters", "bytes"), rows))
 
 
+@runtime_checkable
+class Serializable(Protocol):
+    """onnx.ModelProto, without importing onnx."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+Source = Annotated[Union[str, os.PathLike[str], bytes, bytearray, memoryview, Serializable, Model],
+                   "a path, bytes, an onnx.ModelProto, an anybit.Model"]
+
+
+@checked
 def load(source: Source, linked_data: bool = False) -> Model:
     """A model from a path, from bytes, or from an ``onnx.ModelProto``.
 
@@ -136,9 +159,6 @@ def load(source: Source, linked_data: bool = False) -> Model:
     if isinstance(source, Model):
         return source
     if isinstance(source, (str, os.PathLike)):
-        return Model(_anybit.load(os.fspath(source), linked_data))
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return Model(_anybit.from_bytes(source))
-    if hasattr(source, "SerializeToString"):  # onnx.ModelProto, without importing onnx
-        return Model(_anybit.from_bytes(source.SerializeToString()))
-    raise InvalidArgument(f"{type(source).__name__} is no model", "", "a path, bytes, an onnx.ModelProto, an anybit.Model")
+        path = os.fspath(source)
+        return Model(_anybit.load(path, linked_data), path=path)
+    return Model(_anybit.from_bytes(source.SerializeToString() if isinstance(source, Serializable) else source))

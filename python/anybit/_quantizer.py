@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, Iterable, Mapping, NamedTuple, Optional, Union
+from typing import Annotated, Any, Iterable, Mapping, NamedTuple, Optional, Union
 
 from . import _anybit
 from ._calibrate import Ranges
+from ._checks import Memory, Threads, checked
 from ._config import Config, _check_qat, scheme_of
 from ._model import Model, Source, load
 from ._report import Report
-from ._samples import Samples, check_memory, open_source
+from ._samples import Limit, Samples, open_source
 from ._text import names
 from .errors import InvalidArgument
 from .progress import Progress, shown
 
 #: The name of a preset, a path of a recipe, or its content as a dict, in anybit's words, MASE's or Quark's.
-Recipe = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Recipe = Annotated[Union[str, os.PathLike[str], Mapping[str, Any]], "a preset, a path, or a dict"]
+_Ranges = Annotated[Union[Ranges, str, os.PathLike[str]], "what anybit.calibrate gives, or the path of its file"]
 
 
 class Preset(NamedTuple):
@@ -55,11 +57,12 @@ def targets() -> list[Target]:
     return [Target(*one) for one in _anybit.targets()]
 
 
-def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Union[None, Ranges, str, os.PathLike[str]] = None,
-             samples: Optional[int] = None, target: str = "generic", emit: str = "portable", exclude: Union[str, Iterable[str]] = (),
+@checked
+def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Optional[_Ranges] = None,
+             samples: Limit = None, target: str = "generic", emit: str = "portable", exclude: Union[str, Iterable[str]] = (),
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, histograms: bool = False,
-             threads: int = 0, max_memory: int = 0, progress: Progress = None) -> Model:
+             threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
     """A quantized model. Its ``report`` tells what was done, and why.
 
     ``recipe`` is a preset ("int8", "w4", "mxfp6", …: ``anybit.presets()``), a file, or a dict; without one the target's own.
@@ -78,25 +81,18 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     >>> [node.op for node in mase.report.nodes if node.outcome != "float"]
     ['Gemm']
     """
-    check_memory(max_memory)
     native = load(model)._native
     made = _recipe(recipe, target)
-    known = _ranges(ranges)
+    known = Ranges.load(ranges) if isinstance(ranges, (str, os.PathLike)) else ranges
+    if known is not None and calibration is not None:
+        raise InvalidArgument("ranges have what the samples of calibration would give", "", "one of the two")
     for word in names(exclude):
         made = made.with_rule("type" if _anybit.is_operator(word) else "name", word, "float")
-    source, total = open_source(calibration, native, samples, tuple(mean), tuple(std), tuple(size), layout)
+    source, total = open_source(calibration, native, samples, mean, std, size, layout)
     with shown(progress, "calibrating", total) as bar:
-        after, report = _anybit.quantize(native, made, source, known, bar, target, emit,
-                                         threads, max_memory, prepare, requantize, allow_nan, histograms)
+        after, report = _anybit.quantize(native, made, source, None if known is None else known._native, bar,
+                                         target, emit, threads, max_memory, prepare, requantize, allow_nan, histograms)
     return Model(after, Report(report, native, after))
-
-
-def _ranges(given: Any) -> Optional[_anybit.Ranges]:
-    if given is None or isinstance(given, Ranges):
-        return None if given is None else given._native
-    if isinstance(given, (str, os.PathLike)):
-        return Ranges.load(given)._native
-    raise InvalidArgument(f"{type(given).__name__} holds no ranges", "", "what anybit.calibrate gives, or the path of its file")
 
 
 def _recipe(recipe: Optional[Recipe], target: str) -> _anybit.Recipe:
@@ -106,9 +102,7 @@ def _recipe(recipe: Optional[Recipe], target: str) -> _anybit.Recipe:
         return _anybit.recipe_from_text(_dumped(recipe), "recipe")
     if isinstance(recipe, str) and not re.search(r"/|\.(yaml|yml|json)$", recipe):
         return _anybit.recipe_preset(recipe)
-    if isinstance(recipe, (str, os.PathLike)):
-        return _anybit.recipe_from_file(os.fspath(recipe))
-    raise InvalidArgument(f"{type(recipe).__name__} is no recipe", "", "a preset, a path, or a dict")
+    return _anybit.recipe_from_file(os.fspath(recipe))
 
 
 def _dumped(recipe: Mapping[str, Any]) -> str:
@@ -125,9 +119,10 @@ def _dumped(recipe: Mapping[str, Any]) -> str:
 
 
 class Quantizer:
-    """Rules for a model, collected one by one; the most specific wins: io, name, type, global.
+    """Rules for a model, collected one by one; the most specific wins: io, name, regex, type, global.
 
-    Arm's words work as they are used to; a config is ``None`` (float), a preset, a dict of parts, or what
+    As with Arm's quantizers, what no rule is about stays in float; but if the rules are exceptions only (``None``), or there
+    are none, the target's own recipe is the global one. A config is ``None`` (float), a preset, a dict of parts, or what
     ``get_symmetric_quantization_config`` gives.
 
     >>> quantizer = anybit.Quantizer()
@@ -140,18 +135,21 @@ class Quantizer:
     ['float', 'quantized', 'quantized', 'quantized', 'quantized', 'quantized', 'weights only']
     """
 
+    @checked
     def __init__(self, target: str = "generic"):
         self.target = target
         _anybit.target_recipe(target)  # a name that does not exist is an error now, not later
         self._rules: dict[str, Any] = {}
 
+    @checked
     def set_global(self, config: Config) -> Quantizer:
         """For all that no other rule is about."""
         self._rules["global"] = scheme_of(config)
         return self
 
+    @checked
     def set_io(self, config: Config) -> Quantizer:
-        """For the model's inputs and outputs."""
+        """For the model's inputs and outputs, where operators that are quantized use them: other rules say which."""
         scheme = scheme_of(config)
         # Only activations are there; Arm's users hand over a whole config.
         if isinstance(scheme, Mapping):
@@ -159,16 +157,23 @@ class Quantizer:
         self._rules["io"] = scheme
         return self
 
+    @checked
     def set_module_name(self, module_name: str, config: Config) -> Quantizer:
         """For a node or a module by name ("blocks.sub"), and all below it; ``*`` and ``?`` as in a shell."""
         return self._set("name", module_name, config)
 
+    @checked
     def set_module_type(self, module_type: Union[str, type], config: Config) -> Quantizer:
         """For an operator: ONNX's name ("Conv"), another world's ("conv2d"), or a class that is called so (torch.nn.Conv2d)."""
         return self._set("type", _operator(module_type), config)
 
+    @checked
     def set_regex(self, pattern: str, config: Config) -> Quantizer:
-        """For nodes whose whole name matches."""
+        """For nodes whose whole name matches.
+
+        >>> anybit.Quantizer().set_regex("residual/.*/conv", "int8").recipe
+        {'global': 'float', 'regex': {'residual/.*/conv': 'int8'}}
+        """
         return self._set("regex", pattern, config)
 
     def _set(self, kind: str, pattern: str, config: Config) -> Quantizer:
@@ -179,20 +184,36 @@ class Quantizer:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The rules as a recipe: what a file would hold."""
-        if "global" in self._rules:
-            return dict(self._rules)
-        return {"global": _anybit.target_recipe(self.target), **self._rules}
+        """The rules as a recipe: what a file would hold.
 
+        >>> anybit.Quantizer().set_module_type("Gemm", "w8").recipe
+        {'global': 'float', 'type': {'Gemm': 'w8'}}
+        """
+        schemes = [one for kind in ("name", "regex", "type") for one in self._rules.get(kind, {}).values()]
+        if not schemes and "io" in self._rules:  # alone it is no exception from anything
+            schemes = [self._rules["io"]]
+        others = _anybit.target_recipe(self.target) if all(one == "float" for one in schemes) else "float"
+        return {"global": others, **self._rules}
+
+    @checked
     def transform_for_annotation(self, model: Source) -> Model:
         """The model as quantization sees it: constants folded, normalizations in the weights."""
         return load(model).prepare()
 
+    @checked
     def quantize(self, model: Source, calibration: Samples = None, qat: bool = False, **options: Any) -> Model:
-        """The model, quantized by the rules. Options are those of ``anybit.quantize``."""
+        """The model, quantized by the rules. Options are those of ``anybit.quantize``.
+
+        >>> anybit.Quantizer("ethos-u55-128").quantize(digits, calibration=images[:20], samples=10).report.samples
+        10
+        """
         _check_qat(qat)
+        if set(self._rules) == {"io"} and self._rules["io"] != "float":
+            raise InvalidArgument("set_io alone quantizes nothing: it is about the inputs and outputs of operators that are quantized",
+                                  "", "set_global(config), or a rule for a name or a type")
         return quantize(model, self.recipe, calibration, target=self.target, **options)
 
+    @checked
     def quantize_with_submodules(self, model: Source, calibration_samples: Samples, is_qat: bool = False) -> Model:
         """The same; branches are part of the model, and need a sample each that enters them."""
         return self.quantize(model, calibration_samples, is_qat)

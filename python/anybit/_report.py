@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import html
 from collections import Counter
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 from . import _anybit
+from ._checks import checked
+from ._compare import Comparison
+from ._copies import NeverChanges
 from ._html import Page, page, table
-from ._text import size
+from ._text import shown, size
 
 
-class Report:
+class Report(NeverChanges):
     """What was done to each node, value and weight, and why.
 
     >>> report = anybit.quantize(digits, "w8").report
@@ -19,15 +23,22 @@ class Report:
     >>> report.nodes[0].outcome
     'weights only'
 
-    Attributes are those of the command line's JSON: ``recipe``, ``nodes``, ``tensors``, ``weights``, ``remarks``,
-    ``samples``, ``weight_bytes_before``, ``weight_bytes_after``, ``opset_before``, ``opset_after`` and the seconds.
+    It has what the command line's JSON tells: ``recipe``, ``samples``, ``remarks``, ``weight_bytes_before`` and ``_after``,
+    ``opset_before`` and ``_after``, ``prepare_seconds``, ``calibrate_seconds``, ``quantize_seconds``, and lists of
+
+    - ``nodes``: ``graph``, ``name``, ``op``, ``outcome``, ``what`` it is in, and the ``reason`` why it is not more;
+    - ``tensors``: ``name``, ``spec``, ``low``, ``high``, ``seen_low``, ``seen_high``, ``scale``, ``zero_point``, ``fixed``,
+      ``saturated``, ``samples``;
+    - ``weights``: ``name``, ``spec``, ``bytes_before``, ``bytes_after``, ``signal_to_noise``, ``raised``.
     """
 
-    def __init__(self, facts: _anybit.QuantizationReport, before: _anybit.Model, after: _anybit.Model):
+    @checked
+    def __init__(self, facts: Annotated[_anybit.QuantizationReport, "models that anybit.quantize made have a report"], before: _anybit.Model, after: _anybit.Model):
         self._facts = facts
         self._models = before, after
 
-    def page(self, comparison: Optional[Any] = None) -> Page:
+    @checked
+    def page(self, comparison: Optional[Comparison] = None) -> Page:
         """The report to look at, with what ``anybit.compare`` found if it is given.
 
         >>> anybit.quantize(digits, "w8").report.page().save(folder / "report.html")
@@ -54,5 +65,5 @@ class Report:
     def _repr_html_(self) -> str:
         nodes = table(("node", "operator", "outcome", "in", "why"),
                       [(one.name, one.op, one.outcome, one.what, one.reason) for one in self._facts.nodes])
-        remarks = "".join(f"<li>{one}</li>" for one in self._facts.remarks)
+        remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in self._facts.remarks)
         return page(self._facts.recipe, f"{self._sizes()}, {self._facts.samples} samples", nodes, f"<ul>{remarks}</ul>")

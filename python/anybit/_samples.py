@@ -13,13 +13,15 @@ Arrays may be numpy's or anything with ``__dlpack__`` (torch tensors, without im
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Annotated, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 from . import _anybit
 from ._arrays import as_numpy, to_native
+from ._checks import Within
 from .errors import InvalidArgument
 
 Samples = Any  # the module's docstring says what
+Limit = Annotated[Optional[Annotated[int, Within(1)]], "the most that are used, at least 1; None for all"]
 
 
 def is_path(given: Any) -> bool:
@@ -90,16 +92,9 @@ def _length(given: Any, limit: Optional[int]) -> Optional[int]:
     return count if limit is None else min(count, limit)
 
 
-def check_memory(max_memory: int) -> None:
-    if max_memory < 0:
-        raise InvalidArgument(f"max_memory={max_memory}", "", "a number of bytes, or 0 for no limit")
-
-
-def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Sequence[float] = (),
-                std: Sequence[float] = (), size: Sequence[int] = (), layout: str = "") -> tuple[Any, Optional[int]]:
+def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Iterable[float] = (),
+                std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "") -> tuple[Any, Optional[int]]:
     """The module's source of samples, and how many a stream has if that can be told beforehand."""
-    if limit is not None and limit < 0:
-        raise InvalidArgument(f"samples={limit}", "", "the most that are used; None for all")
     total: Optional[int] = None
     source: Any
     if given is None:
@@ -112,8 +107,7 @@ def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: S
         source = {_only_input(model): to_native(as_numpy(given))}
     else:
         source, total = _stream(given, model, limit)
-    words = [float(one) for one in mean], [float(one) for one in std], [int(one) for one in size]
-    return _anybit.source(source, limit or 0, *words, layout), total
+    return _anybit.source(source, limit or 0, list(mean), list(std), list(size), layout), total
 
 
 def _stream(given: Any, model: Any, limit: Optional[int]) -> tuple[Callable[[], Optional[dict]], Optional[int]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Mapping, NamedTuple, Optional
 
 from . import _anybit
 from ._arrays import from_native, to_native
+from ._checks import Memory, Threads, checked
 from ._model import Source, load
 from ._numpy import np
-from ._samples import check_memory
 from .errors import InvalidArgument, InvalidState
 
 
@@ -34,11 +34,12 @@ class Session:
     [logits: float32[batch, 10]]
     """
 
-    def __init__(self, model: Source, threads: int = 0, max_memory: int = 0, fuse: bool = True):
-        check_memory(max_memory)
+    @checked
+    def __init__(self, model: Source, threads: Threads = 0, max_memory: Memory = 0, fuse: bool = True):
         self._executor: Optional[_anybit.Executor] = _anybit.make_executor(load(model)._native, threads, max_memory, fuse)
         self._names = [port.name for port in self._executor.outputs]
         self._required = [port.name for port in self._executor.inputs if port.required]
+        self._sequences = {port.name for port in self._executor.inputs if port.type.startswith(("seq(", "optional(seq("))}
 
     def _open(self) -> _anybit.Executor:
         if self._executor is None:
@@ -64,6 +65,14 @@ class Session:
         """Outputs by name. Inputs are a dict by name, keywords, or, for a model with one input, an array.
 
         Contiguous arrays go in without a copy, and outputs come out without one.
+
+        >>> session = anybit.Session(digits)
+        >>> for given in ({"image": images[:2]}, images[:2]):
+        ...     print(session.run(given)["logits"].shape)
+        (2, 10)
+        (2, 10)
+        >>> session.run(image=images[:2])["logits"].dtype
+        dtype('float32')
         """
         return dict(zip(self._names, self._run(inputs, named, None)))
 
@@ -80,7 +89,11 @@ class Session:
 
     def _run(self, inputs: Any, named: Mapping[str, Any], profile: Optional[list]) -> list:
         executor = self._open()
-        values = {name: _native(value, name) for name, value in {**self._by_name(inputs), **named}.items()}
+        given = self._by_name(inputs)
+        for name in named:
+            if name in given:
+                raise InvalidArgument(f"input '{name}' is given twice", "", "in the dict or as a keyword, not both")
+        values = {name: _native(value, name, name in self._sequences) for name, value in {**given, **named}.items()}
         return [from_native(one) for one in executor.run(values, profile)]
 
     def _by_name(self, inputs: Any) -> Mapping[str, Any]:
@@ -111,9 +124,9 @@ class Session:
         return f"Session {ends[0]} -> {ends[1]}"
 
 
-def _native(value: Any, name: str) -> Any:
+def _native(value: Any, name: str, is_sequence: bool) -> Any:
     if value is None:
         return None
-    if isinstance(value, list) and value and all(isinstance(one, np.ndarray) for one in value):
-        return [to_native(one, name) for one in value]
+    if is_sequence and isinstance(value, (list, tuple)):
+        return [_native(one, name, isinstance(one, list)) for one in value]
     return to_native(value, name)

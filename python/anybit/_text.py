@@ -11,6 +11,11 @@ def names(given: Any) -> list[str]:
     return [os.fspath(one) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
 
 
+def shown(text: str) -> str:
+    """Text that can be printed: bytes of names that are not UTF-8 as in a message."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def size(count: int) -> str:
     """Bytes: 1536 is 1.5 KiB."""
     for unit in ("KiB", "MiB", "GiB"):
@@ -38,7 +43,7 @@ def decibels(value: float) -> str:
 
 def columns(rows: list[tuple]) -> str:
     """A plain table: the first column to the left, numbers to the right."""
-    texts = [[str(cell) for cell in row] for row in rows]
+    texts = [[shown(str(cell)) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in texts) for i in range(len(texts[0]))]
     return "\n".join("  " + "  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)
                                       for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in texts)

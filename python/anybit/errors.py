@@ -32,8 +32,16 @@ class InvalidArgument(Error, ValueError):
     """The call was wrong: a bad option, an impossible parameter, an array that does not fit."""
 
 
+class InvalidType(InvalidArgument, TypeError):
+    """An argument of a type that the function does not take."""
+
+
 class NotFound(Error):
     """No such file, format, name."""
+
+
+class NoSuchKey(NotFound, KeyError):
+    """What ``anybit.formats`` or ranges do not hold."""
 
 
 class Io(Error):

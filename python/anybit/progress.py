@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Callable, Optional, Union
+from typing import Annotated, Any, Callable, Optional, Union
 
-Progress = Union[None, bool, Callable[[int, Optional[int]], Any]]
+Progress = Annotated[Union[None, bool, Callable[[int, Optional[int]], Any]],
+                     "None, True, False, or a function of the numbers done and in all"]
 
 _WIDTH = 24
 _REDRAW, _LINES = 0.1, 5.0  # seconds between two drawings, two lines

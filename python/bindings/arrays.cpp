@@ -1,11 +1,24 @@
 #include "arrays.hpp"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <iterator>
+
 #include "errors.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
+
+namespace {
+
+// nanobind's own error does not say what was given, or where.
+std::string text_of(nb::handle given, const char* what) {
+  std::string text;
+  if (nb::try_cast(given, text)) return text;
+  raise({Code::invalid_argument, std::string(what) + " is " + nb::repr(given).c_str(), {}, "text in UTF-8"});
+}
+
+}  // namespace
 
 Array borrow(std::string type, std::vector<std::int64_t> dims, nb::handle buffer) {
   auto view = std::make_unique<Py_buffer>();
@@ -38,13 +51,14 @@ Value to_value(nb::handle given) {
   value.kind = Value::Kind::tensor;
   value.tensor.type = std::move(type);
   value.tensor.dims = std::move(dims);
-  value.strings = nb::cast<std::vector<std::string>>(parts[2]);
+  for (nb::handle one : nb::cast<nb::list>(parts[2])) value.strings.push_back(text_of(one, "a text"));
   return value;
 }
 
 std::map<std::string, Value> to_values(const nb::dict& given) {
   std::map<std::string, Value> values;
-  for (const auto& [name, value] : given) values.emplace(nb::cast<std::string>(name), to_value(value));
+  for (const auto& [name, value] : given)
+    values.emplace(text_of(name, "the name of an input"), to_value(value));
   return values;
 }
 
@@ -57,17 +71,57 @@ ByteArray byte_array(std::span<const std::byte> bytes, std::shared_ptr<const voi
   return ByteArray(data, {bytes.size()}, keep);
 }
 
-nb::object to_python(const Value& value) {
+namespace {
+
+// Memory that was handed out: from its first byte to the one behind its last.
+class HandedOut {
+ public:
+  // False, and nothing is noted, if some of these bytes were handed out before.
+  bool add(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return true;
+    const std::byte* const end = bytes.data() + bytes.size();
+    const auto next = parts_.lower_bound(end);  // the first that does not begin before the end
+    if (next != parts_.begin() && std::prev(next)->second > bytes.data()) return false;
+    parts_.emplace(bytes.data(), end);
+    return true;
+  }
+
+ private:
+  std::map<const std::byte*, const std::byte*> parts_;
+};
+
+ByteArray own_bytes(const Array& tensor, HandedOut& others) {
+  if (others.add(tensor.bytes)) return byte_array(tensor.bytes, tensor.owner);
+  auto copy = std::make_shared<const std::vector<std::byte>>(tensor.bytes.begin(), tensor.bytes.end());
+  return byte_array(*copy, copy);
+}
+
+nb::object to_python(const Value& value, HandedOut& others) {
   if (value.kind == Value::Kind::nothing) return nb::none();
   if (value.kind == Value::Kind::sequence) {
     nb::list items;
-    for (const Value& item : value.items) items.append(to_python(item));
+    for (const Value& item : value.items) items.append(to_python(item, others));
     return items;
   }
-  const nb::object data = value.tensor.type == "string"
-                              ? nb::cast(value.strings)
-                              : nb::cast(byte_array(value.tensor.bytes, value.tensor.owner));
+  const nb::object data =
+      value.tensor.type == "string" ? nb::cast(value.strings) : nb::cast(own_bytes(value.tensor, others));
   return nb::make_tuple(value.tensor.type, value.tensor.dims, data);
+}
+
+// What the caller gave is the caller's: results that are parts of it are copied.
+void add_all(const Value& value, HandedOut& others) {
+  others.add(value.tensor.bytes);
+  for (const Value& item : value.items) add_all(item, others);
+}
+
+}  // namespace
+
+nb::list to_python(const std::vector<Value>& values, const std::map<std::string, Value>& inputs) {
+  HandedOut others;
+  for (const auto& [name, one] : inputs) add_all(one, others);
+  nb::list all;
+  for (const Value& one : values) all.append(to_python(one, others));
+  return all;
 }
 
 }  // namespace anybit::python

@@ -1,11 +1,11 @@
 // Ranges of values from samples.
 #include "anybit/calibrate.hpp"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 #include "work.hpp"
 
 namespace anybit::python {
@@ -57,7 +57,7 @@ void add_calibration(nb::module_& module) {
       .def_ro("average_max", &Ranges::Tensor::average_max)
       .def_ro("has_bins", &Ranges::Tensor::has_bins)
       .def("__repr__", [](const Ranges::Tensor& one) {
-        return one.name + ": " + std::to_string(one.min) + " to " + std::to_string(one.max);
+        return shown(one.name + ": " + std::to_string(one.min) + " to " + std::to_string(one.max));
       });
   nb::class_<Ranges>(module, "Ranges")
       .def("save",

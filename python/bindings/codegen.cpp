@@ -2,11 +2,12 @@
 #include "anybit/codegen.hpp"
 
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.hpp"
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
 namespace {
@@ -23,8 +24,9 @@ anybit_preference preference_named(const std::string& name) {
 std::string generated(const Model& model, const std::string& name, const std::string& path,
                       const std::string& prefer, const std::map<std::string, std::string>& settings,
                       const std::map<std::string, std::vector<std::int64_t>>& shapes,
-                      const std::vector<std::string>& folders) {
-  const CodegenOptions options{preference_named(prefer), settings, shapes, folders};
+                      const nb::dict& constants, const std::vector<std::string>& folders) {
+  CodegenOptions options{preference_named(prefer), settings, shapes, {}, folders};
+  for (auto& [name, value] : to_values(constants)) options.constants.emplace(name, value.tensor);
   return take(released([&] { return generate_code(model, name, path, options); }));
 }
 
@@ -37,9 +39,9 @@ void add_codegen(nb::module_& module) {
       .def_ro("summary", &GeneratorInfo::summary)
       .def_ro("library", &GeneratorInfo::library)
       .def_ro("backend", &GeneratorInfo::backend)
-      .def("__repr__", [](const GeneratorInfo& one) { return one.name + ": " + one.summary; });
+      .def("__repr__", [](const GeneratorInfo& one) { return shown(one.name + ": " + one.summary); });
   module.def("codegen", generated, nb::arg("model"), nb::arg("name"), nb::arg("path"), nb::arg("prefer"),
-             nb::arg("settings"), nb::arg("shapes"), nb::arg("folders"));
+             nb::arg("settings"), nb::arg("shapes"), nb::arg("constants"), nb::arg("folders"));
   module.def("generators", [](const std::vector<std::string>& folders) {
     return released([&] { return list_generators(folders); });
   });

@@ -1,11 +1,11 @@
 // Two models on the same samples.
 #include "anybit/compare.hpp"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 #include "work.hpp"
 
 namespace anybit::python {
@@ -22,6 +22,7 @@ Comparison compared(const Model& reference, const Model& other, const Source& so
   options.max_memory = max_memory;
   options.layers = layers;
   options.labels = std::move(labels);
+  options.spare_labels = source.options.limit > 0;
   options.progress = work.progress();
   return work.run<Comparison>([&] { return compare(reference, other, *samples, options); });
 }
@@ -38,7 +39,7 @@ void add_comparison(nb::module_& module) {
       .def_ro("largest_error", &Difference::largest_error)
       .def_ro("largest_value", &Difference::largest_value)
       .def("__repr__", [](const Difference& one) {
-        return one.name + ": " + std::to_string(one.signal_to_noise) + " dB";
+        return shown(one.name + ": " + std::to_string(one.signal_to_noise) + " dB");
       });
   nb::class_<Comparison>(module, "Comparison")
       .def_ro("samples", &Comparison::samples)

@@ -4,13 +4,13 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
 namespace {
@@ -139,7 +139,7 @@ void add_info(nb::module_& module) {
       .def_ro("low", &FormatParameter::low)
       .def_ro("high", &FormatParameter::high)
       .def_ro("choices", &FormatParameter::choices)
-      .def("__repr__", [](const FormatParameter& one) { return one.name + ": " + one.doc; });
+      .def("__repr__", [](const FormatParameter& one) { return shown(one.name + ": " + one.doc); });
   nb::class_<FormatInfo>(module, "FormatInfo")
       .def_ro("name", &FormatInfo::name)
       .def_ro("family", &FormatInfo::family)
@@ -158,7 +158,7 @@ void add_info(nb::module_& module) {
       .def_ro("block_size", &FormatInfo::block_size)
       .def_prop_ro("granularity", [](const FormatInfo& one) { return std::string(name_of(one.granularity)); })
       .def("__repr__", [](const FormatInfo& one) {
-        return "FormatInfo " + one.name + " (" + one.family + "): " + one.summary;
+        return shown("FormatInfo " + one.name + " (" + one.family + "): " + one.summary);
       });
 }
 

@@ -3,11 +3,11 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
 namespace {
@@ -30,21 +30,22 @@ nb::object shape_of(const Inspection::Value& value) {
 
 nb::dict opsets_of(const Inspection& inspection) {
   nb::dict opsets;
-  for (const Inspection::Opset& one : inspection.opsets) opsets[one.domain.c_str()] = one.version;
+  for (const Inspection::Opset& one : inspection.opsets) opsets[nb::cast(one.domain)] = one.version;
   return opsets;
 }
 
 nb::dict metadata_of(const Inspection& inspection) {
   nb::dict entries;
-  for (const Inspection::Entry& one : inspection.metadata) entries[one.key.c_str()] = one.value;
+  for (const Inspection::Entry& one : inspection.metadata) entries[nb::cast(one.key)] = one.value;
   return entries;
 }
 
-std::string summary_of(const Inspection& one) {
-  return "Inspection of " + one.graph_name + ": " + std::to_string(one.node_count) + " nodes, " +
-         std::to_string(one.parameter_elements) + " parameters (" + std::to_string(one.parameter_bytes) +
-         " bytes), " + std::to_string(one.macs) + " MACs, " + std::to_string(one.inputs.size()) +
-         " inputs, " + std::to_string(one.outputs.size()) + " outputs";
+nb::str summary_of(const Inspection& one) {
+  return shown("Inspection of " + one.graph_name + ": " + std::to_string(one.node_count) + " nodes, " +
+               std::to_string(one.parameter_elements) + " parameters (" +
+               std::to_string(one.parameter_bytes) + " bytes), " + std::to_string(one.macs) + " MACs, " +
+               std::to_string(one.inputs.size()) + " inputs, " + std::to_string(one.outputs.size()) +
+               " outputs");
 }
 
 }  // namespace
@@ -52,26 +53,34 @@ std::string summary_of(const Inspection& one) {
 void add_inspection(nb::module_& module) {
   nb::class_<Inspection> inspection(module, "Inspection",
                                     "What a model is: its interface, its parameters, its work.");
-  nb::class_<Inspection::Value>(inspection, "Value")
+  nb::class_<Inspection::Value>(inspection, "Value", "An input or output.")
       .def_ro("name", &Inspection::Value::name)
       .def_ro("type", &Inspection::Value::type)
       .def_ro("element_type", &Inspection::Value::element_type)
       .def_prop_ro("shape", shape_of)
-      .def("__repr__", [](const Inspection::Value& one) { return one.name + ": " + one.type; });
-  nb::class_<Inspection::Parameters>(inspection, "Parameters")
+      .def("__repr__", [](const Inspection::Value& one) { return shown(one.name + ": " + one.type); });
+  nb::class_<Inspection::Parameters>(inspection, "Parameters", "The constants of one type.")
       .def_ro("type", &Inspection::Parameters::type)
       .def_ro("tensors", &Inspection::Parameters::tensors)
       .def_ro("elements", &Inspection::Parameters::elements)
-      .def_ro("bytes", &Inspection::Parameters::bytes);
-  nb::class_<Inspection::Operator>(inspection, "Operator")
+      .def_ro("bytes", &Inspection::Parameters::bytes)
+      .def("__repr__", [](const Inspection::Parameters& one) {
+        return shown(one.type + ": " + std::to_string(one.tensors) + " tensors, " +
+                     std::to_string(one.elements) + " elements");
+      });
+  nb::class_<Inspection::Operator>(inspection, "Operator", "All nodes of one operator.")
       .def_ro("domain", &Inspection::Operator::domain)
       .def_ro("name", &Inspection::Operator::name)
       .def_ro("nodes", &Inspection::Operator::nodes)
       .def_ro("parameters", &Inspection::Operator::parameters)
       .def_ro("parameter_bytes", &Inspection::Operator::parameter_bytes)
       .def_ro("macs", &Inspection::Operator::macs)
-      .def_ro("known", &Inspection::Operator::known);
-  nb::class_<Inspection::Node>(inspection, "Node")
+      .def_ro("known", &Inspection::Operator::known)
+      .def("__repr__", [](const Inspection::Operator& one) {
+        return shown(one.name + ": " + std::to_string(one.nodes) + " nodes, " +
+                     std::to_string(one.parameters) + " parameters");
+      });
+  nb::class_<Inspection::Node>(inspection, "Node", "A node; graph says where it is, if it is inside another.")
       .def_ro("name", &Inspection::Node::name)
       .def_ro("domain", &Inspection::Node::domain)
       .def_ro("op", &Inspection::Node::op)
@@ -80,8 +89,8 @@ void add_inspection(nb::module_& module) {
       .def_ro("outputs", &Inspection::Node::outputs)
       .def_ro("macs", &Inspection::Node::macs)
       .def_ro("parameters", &Inspection::Node::parameters)
-      .def("__repr__", [](const Inspection::Node& one) { return one.op + " '" + one.name + "'"; });
-  nb::class_<Inspection::Quantized>(inspection, "Quantized")
+      .def("__repr__", [](const Inspection::Node& one) { return shown(one.op + " '" + one.name + "'"); });
+  nb::class_<Inspection::Quantized>(inspection, "Quantized", "Tensors that are quantized in the same way.")
       .def_ro("role", &Inspection::Quantized::role)
       .def_ro("type", &Inspection::Quantized::type)
       .def_ro("granularity", &Inspection::Quantized::granularity)
@@ -90,7 +99,11 @@ void add_inspection(nb::module_& module) {
       .def_ro("scale", &Inspection::Quantized::scale)
       .def_ro("by", &Inspection::Quantized::by)
       .def_ro("tensors", &Inspection::Quantized::tensors)
-      .def_ro("elements", &Inspection::Quantized::elements);
+      .def_ro("elements", &Inspection::Quantized::elements)
+      .def("__repr__", [](const Inspection::Quantized& one) {
+        return shown(one.role + " " + one.type + " " + one.granularity + ": " + std::to_string(one.tensors) +
+                     " tensors, " + std::to_string(one.elements) + " elements");
+      });
   inspection.def_ro("path", &Inspection::path)
       .def_ro("file_bytes", &Inspection::file_bytes)
       .def_ro("ir_version", &Inspection::ir_version)

@@ -3,7 +3,6 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
@@ -13,6 +12,7 @@
 #include "arrays.hpp"
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
 namespace {

@@ -1,7 +1,6 @@
 // The module anybit._anybit: include/anybit as Python sees it, and nothing more. What people call is in
 // python/anybit.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <map>
@@ -9,6 +8,7 @@
 #include "anybit/result.hpp"
 #include "anybit/version.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 
 NB_MODULE(_anybit, module) {
   namespace nb = nanobind;

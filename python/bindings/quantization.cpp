@@ -1,12 +1,12 @@
 // Recipes, targets, and the main job.
 #include "anybit/quantize.hpp"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "anybit/calibrate.hpp"
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 #include "work.hpp"
 
 namespace anybit::python {
@@ -56,7 +56,7 @@ void add_report(nb::module_& module) {
       .def_ro("what", &Report::Node::what)
       .def_ro("reason", &Report::Node::reason)
       .def("__repr__",
-           [](const Report::Node& one) { return one.op + " '" + one.name + "': " + one.outcome; });
+           [](const Report::Node& one) { return shown(one.op + " '" + one.name + "': " + one.outcome); });
   nb::class_<Report::Tensor>(report, "Tensor")
       .def_ro("name", &Report::Tensor::name)
       .def_ro("spec", &Report::Tensor::spec)
@@ -69,7 +69,7 @@ void add_report(nb::module_& module) {
       .def_ro("fixed", &Report::Tensor::fixed)
       .def_ro("saturated", &Report::Tensor::saturated)
       .def_ro("samples", &Report::Tensor::samples)
-      .def("__repr__", [](const Report::Tensor& one) { return one.name + ": " + one.spec; });
+      .def("__repr__", [](const Report::Tensor& one) { return shown(one.name + ": " + one.spec); });
   nb::class_<Report::Weight>(report, "Weight")
       .def_ro("name", &Report::Weight::name)
       .def_ro("spec", &Report::Weight::spec)
@@ -77,7 +77,7 @@ void add_report(nb::module_& module) {
       .def_ro("bytes_after", &Report::Weight::bytes_after)
       .def_ro("signal_to_noise", &Report::Weight::signal_to_noise)
       .def_ro("raised", &Report::Weight::raised)
-      .def("__repr__", [](const Report::Weight& one) { return one.name + ": " + one.spec; });
+      .def("__repr__", [](const Report::Weight& one) { return shown(one.name + ": " + one.spec); });
   report.def_ro("recipe", &Report::recipe)
       .def_ro("nodes", &Report::nodes)
       .def_ro("tensors", &Report::tensors)

@@ -1,10 +1,9 @@
 // The report that people look at, as a page.
 #include "anybit/report.hpp"
 
-#include <nanobind/stl/string.h>
-
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
 namespace {

@@ -2,13 +2,13 @@
 #include "anybit/executor.hpp"
 
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "anybit/samples.hpp"
 #include "arrays.hpp"
 #include "errors.hpp"
 #include "parts.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
 namespace {
@@ -34,8 +34,7 @@ nb::list run(const Executor& executor, const nb::dict& inputs, nb::object profil
   RunProfile times;
   const bool timed = !profile.is_none();
   const auto outputs = take(released([&] { return executor.run(values, timed ? &times : nullptr); }));
-  nb::list results;
-  for (const Value& one : outputs) results.append(to_python(one));
+  nb::list results = to_python(outputs, values);
   if (timed) {
     for (const RunProfile::Entry& one : times.entries)
       profile.attr("append")(
@@ -53,7 +52,7 @@ void add_session(nb::module_& module) {
       .def_ro("element_type", &Port::element_type)
       .def_prop_ro("shape", shape_of)
       .def_ro("required", &Port::required)
-      .def("__repr__", [](const Port& one) { return one.name + ": " + one.type; });
+      .def("__repr__", [](const Port& one) { return shown(one.name + ": " + one.type); });
   nb::class_<Executor>(module, "Executor")
       .def_prop_ro("inputs", &Executor::inputs)
       .def_prop_ro("outputs", &Executor::outputs)

@@ -1,12 +1,12 @@
 #include "work.hpp"
 
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <thread>
 
 #include "arrays.hpp"
+#include "text.hpp"
 
 namespace anybit::python {
 namespace {

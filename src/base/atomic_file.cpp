@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/path.hpp"
 #include "base/try.hpp"
 
 namespace anybit {
@@ -22,35 +24,21 @@ namespace {
 constexpr std::size_t kLargestWrite = std::size_t{1} << 30;
 constexpr int kLinksFollowed = 40;  // as many as the kernel
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// Where the symbolic links that `path` may end in lead to; that file need not exist.
-Result<std::string> end_of_links(const std::string& path) {
-  std::string at = path;
-  for (int i = 0; i < kLinksFollowed; ++i) {
-    char target[PATH_MAX];
-    const ssize_t length = readlink(at.c_str(), target, sizeof target);
-    if (length < 0) return at;
-    const std::string text(target, static_cast<std::size_t>(length));
-    at = text.starts_with('/') ? text : folder_of(at) + '/' + text;
-  }
-  return system_error("cannot write", path, ELOOP);
+// Drawn once: a call of the system for each file would cost as much as writing a small model.
+std::uint64_t secret() {
+  std::uint64_t random = 0;
+  if (getrandom(&random, sizeof random, 0) == sizeof random) return random;
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
+         static_cast<std::uint64_t>(getpid()) << 48;
 }
 
 // Nobody can guess it, so nobody can put a file there first; O_EXCL makes sure.
 std::string temporary_name() {
-  std::uint64_t random = 0;
-  if (getrandom(&random, sizeof random, 0) != sizeof random) {
-    random = static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) ^
-             static_cast<std::uint64_t>(getpid()) << 48;
-  }
-  return fmt::format(".anybit-{:016x}.tmp", random);
+  static std::atomic<std::uint64_t> next{secret()};
+  std::uint64_t mixed = next.fetch_add(0x9e3779b97f4a7c15);  // splitmix64: no two alike
+  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+  return fmt::format(".anybit-{:016x}.tmp", mixed ^ mixed >> 31);
 }
 
 int flush(int descriptor) {
@@ -63,33 +51,49 @@ int flush(int descriptor) {
 
 }  // namespace
 
+Result<std::string> end_of_links(const std::string& path) {
+  std::string at = path;
+  for (int i = 0; i < kLinksFollowed; ++i) {
+    char target[PATH_MAX];
+    const ssize_t length = readlink(at.c_str(), target, sizeof target);
+    if (length < 0) return at;
+    const std::string text(target, static_cast<std::size_t>(length));
+    at = text.starts_with('/') ? text : folder_of(at) + '/' + text;
+  }
+  return system_error("cannot write", path, ELOOP);
+}
+
 Result<AtomicFile> AtomicFile::create(const std::string& path, Links links) {
   if (path.empty() || path.find('\0') != std::string::npos || path.back() == '/') {
     return invalid_argument(fmt::format("cannot write '{}': that names no file", shown(path)));
   }
-  const std::string target = links == Links::allow ? TRY(end_of_links(path)) : path;
   AtomicFile file;
   file.path_ = path;
-  file.name_ = last_part(target);
-  file.folder_ = ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file.folder_ < 0) return system_error("cannot write", path, errno);
-  TRY(file.open_temporary());
+  struct stat old {};
+  TRY(file.find(path, old));
+  if (links == Links::allow && S_ISLNK(old.st_mode)) TRY(file.find(TRY(end_of_links(path)), old));
+  TRY(file.open_temporary(old));
   return file;
 }
 
-Result<void> AtomicFile::open_temporary() {
-  struct stat old {};
-  const bool exists = fstatat(folder_, name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-  if (!exists && errno != ENOENT) return failed("cannot write", errno);
-  if (exists && !S_ISREG(old.st_mode)) {
+Result<void> AtomicFile::find(const std::string& target, struct stat& old) {
+  if (folder_ >= 0) ::close(folder_);
+  name_ = file_name_of(target);
+  folder_ = ::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0) return failed("cannot write", errno);
+  replaces_ = fstatat(folder_, name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!replaces_ && errno != ENOENT) return failed("cannot write", errno);
+  if (!replaces_) old = {};
+  return {};
+}
+
+Result<void> AtomicFile::open_temporary(const struct stat& old) {
+  if (replaces_ && !S_ISREG(old.st_mode)) {
     return error_at(Code::io, {},
                     fmt::format("cannot write '{}': it is {}", shown(path_),
                                 S_ISDIR(old.st_mode) ? "a folder" : "not a regular file"));
   }
-  // Renaming needs no right to write the old file, but whoever protected it meant it.
-  if (exists && faccessat(folder_, name_.c_str(), W_OK, AT_EACCESS) != 0)
-    return failed("cannot write", errno);
-  const mode_t mode = exists ? old.st_mode & 0777 : 0666;
+  const mode_t mode = replaces_ ? old.st_mode & 0777 : 0666;
   do {
     temporary_ = temporary_name();
     descriptor_ = openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -99,7 +103,13 @@ Result<void> AtomicFile::open_temporary() {
     temporary_.clear();
     return failed("cannot write", error_number);
   }
-  if (!exists) return {};
+  if (!replaces_) return {};
+  struct stat fresh {};
+  if (fstat(descriptor_, &fresh) != 0) return failed("cannot write", errno);
+  // Renaming needs no right to write the old file, but whoever protected it meant it.
+  const bool ours = fresh.st_uid == old.st_uid && (old.st_mode & S_IWUSR) != 0;
+  if (!ours && faccessat(folder_, name_.c_str(), W_OK, AT_EACCESS) != 0) return failed("cannot write", errno);
+  if (fresh.st_uid == old.st_uid && fresh.st_gid == old.st_gid && (fresh.st_mode & 0777) == mode) return {};
   const bool owner_kept = fchown(descriptor_, old.st_uid, old.st_gid) == 0;
   // The group's rights were meant for the old group.
   const mode_t kept = owner_kept || old.st_gid == getegid() ? mode : mode & 0707;
@@ -124,6 +134,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   descriptor_ = std::exchange(other.descriptor_, -1);
   position_ = other.position_;
   finished_ = std::exchange(other.finished_, false);
+  replaces_ = other.replaces_;
   return *this;
 }
 

@@ -2,6 +2,8 @@
 // of the folder. Destroying it before commit() removes the temporary file and leaves the old one as it was.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,6 +14,9 @@
 #include "base/safe_open.hpp"
 
 namespace anybit {
+
+// Where the symbolic links that `path` may end in lead to; that file need not exist.
+Result<std::string> end_of_links(const std::string& path);
 
 class AtomicFile {
  public:
@@ -30,6 +35,7 @@ class AtomicFile {
   Result<void> write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
   Result<void> pad_to(std::uint64_t multiple);  // zeros up to the next multiple
   std::uint64_t position() const { return position_; }
+  bool replaces() const { return replaces_; }  // there was a file of that name
   // Flushes to disk; the file is complete but still under its temporary name.
   Result<void> finish();
   // finish() if need be, then rename into place and fsync of the folder. If that last step fails the new file
@@ -38,7 +44,9 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
-  Result<void> open_temporary();
+  // Where `target` lies, and what lies there now; zeros if nothing does.
+  Result<void> find(const std::string& target, struct stat& old);
+  Result<void> open_temporary(const struct stat& old);
   Error failed(std::string_view action, int error_number);
   void discard();
 
@@ -49,6 +57,7 @@ class AtomicFile {
   int descriptor_ = -1;
   std::uint64_t position_ = 0;
   bool finished_ = false;
+  bool replaces_ = false;
 };
 
 }  // namespace anybit

@@ -33,6 +33,7 @@ class Bytes {
   std::size_t size() const { return view_.size(); }
   bool empty() const { return view_.empty(); }
   std::span<const std::byte> span() const { return view_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   std::string_view text() const { return {reinterpret_cast<const char*>(view_.data()), view_.size()}; }
   Bytes part(std::size_t offset, std::size_t length) const { return {owner_, view_.subspan(offset, length)}; }
 

@@ -19,7 +19,6 @@ namespace {
 // A model can keep each tensor in a file of its own. Small ones are read, so that thousands of them take
 // neither descriptors nor mappings.
 constexpr std::size_t kSmall = std::size_t{64} << 10;
-constexpr std::align_val_t kLine{64};
 constexpr std::size_t kLargestRead = std::size_t{1} << 30;
 
 Error lost(const std::string& path, std::string_view how) {
@@ -83,7 +82,7 @@ Result<void> MappedFile::map() {
 Result<void> MappedFile::copy() {
   const auto size = static_cast<std::size_t>(status_.st_size);
   if (size > 0) {
-    data_ = static_cast<std::byte*>(::operator new(size, kLine, std::nothrow));
+    data_ = new (std::nothrow) std::byte[size];
     if (data_ == nullptr) return system_error("cannot read", path_, ENOMEM);
     size_ = size;
   }
@@ -109,7 +108,7 @@ MappedFile::~MappedFile() {
     stop_guarding(slot_);
     munmap(data_, size_);
   } else {
-    ::operator delete(data_, kLine);
+    delete[] data_;
   }
   close_descriptor();
 }

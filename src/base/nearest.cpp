@@ -59,10 +59,11 @@ std::vector<std::string> nearest(std::string_view given, std::span<const std::st
   std::vector<std::pair<std::size_t, std::string_view>> found;
   const std::size_t most = std::max<std::size_t>(1, (word.size() + 2) / 3);
   for (std::string_view name : names) {
-    // A name cut short is near, however long the rest is: "mxfp4" for mxfp4_e2m1.
+    // A part of a name is near, however long the rest is: "mxfp4" for mxfp4_e2m1, "e4m3" for fp8_e4m3.
     const std::string small = folded(name);
-    if (word.size() >= kWhole && small.starts_with(word)) {
-      found.emplace_back(1, name);
+    const std::size_t at = word.size() >= kWhole ? small.find(word) : std::string::npos;
+    if (at != std::string::npos) {
+      found.emplace_back(small == word ? 0 : at == 0 ? 1 : 2, name);
       continue;
     }
     if (name.size() > word.size() + most || word.size() > name.size() + most) continue;

@@ -103,7 +103,8 @@ std::vector<std::byte> reordered(std::span<const std::byte> data, const std::vec
 
 Result<Array> parse_text(const NpyHeader& header, const Bytes& data) {
   if (!header.shape.empty() || header.size > kLongestText) {
-    return error_at(Code::unsupported, {}, "an array of texts is not read, only a single text");
+    return error_at(Code::unsupported, {}, "an array of texts is not read, only a single text",
+                    "a .pb file of ONNX (onnx.numpy_helper.from_array) can hold one");
   }
   const auto length = static_cast<std::size_t>(header.size);
   if (data.size() != 4 * length) return malformed("the .npy file is shorter or longer than its text");

@@ -81,7 +81,11 @@ Result<void> read_descr(Reader& reader, NpyHeader& header) {
   const bool whole = problem == std::errc() && end == descr->data() + descr->size() && header.size >= 0;
   const bool ordered =
       header.order == '<' || header.order == '>' || header.order == '|' || header.order == '=';
-  if (!whole || !ordered) return bad_header(fmt::format("has the type '{}'", shown(*descr)));
+  if (!ordered) return bad_header(fmt::format("has the type '{}'", shown(*descr)));
+  if (!whole) {  // '<M8[D]': a time, with its unit
+    return error_at(Code::unsupported, {}, fmt::format("values of type '{}' are not read", shown(*descr)),
+                    "float16, float32, float64, integers or bool");
+  }
   return {};
 }
 

@@ -4,25 +4,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
+
+#include "base/function_ref.hpp"
 
 namespace anybit {
 
-// A callable body(begin, end), seen for the time of one call: it is not copied, and nothing comes from the
-// heap.
-class ChunkBody {
- public:
-  template <class Body>
-  requires(std::is_invocable_v<Body&, std::int64_t, std::int64_t>) ChunkBody(const Body& body)
-      : body_(std::addressof(body)), call_([](const void* of, std::int64_t begin, std::int64_t end) {
-          (*static_cast<const Body*>(of))(begin, end);
-        }) {}
-  void operator()(std::int64_t begin, std::int64_t end) const { call_(body_, begin, end); }
-
- private:
-  const void* body_;
-  void (*call_)(const void*, std::int64_t, std::int64_t);
-};
+// body(begin, end)
+using ChunkBody = FunctionRef<std::int64_t, std::int64_t>;
 
 class ThreadPool {
  public:

@@ -1,23 +1,8 @@
 #include "calibrate/bins.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <limits>
 
 namespace anybit::calibrate {
-namespace {
-
-constexpr std::uint16_t kSign = 0x8000, kInfinity = 0x7F80;
-
-}  // namespace
-
-float lower_edge(std::uint16_t top) { return std::bit_cast<float>(std::uint32_t{top} << 16); }
-
-float upper_edge(std::uint16_t top) {
-  return top + 1 < kInfinity ? lower_edge(static_cast<std::uint16_t>(top + 1))
-                             : std::numeric_limits<float>::max();
-}
-
 Bins::Bins(const Bins& other) {
   if (other.pages_.empty()) return;
   pages_.resize(kPages);
@@ -72,25 +57,11 @@ std::size_t Bins::bytes() const {
 }
 
 std::vector<Bins::Bin> Bins::sorted() const {
+  std::size_t most = 0;
+  for (const auto& one : pages_) most += one ? kPerPage : 0;
   std::vector<Bin> list;
-  if (pages_.empty()) return list;
-  const auto each = [&](std::uint16_t key) {
-    const std::uint64_t number = count(key);
-    const auto top = static_cast<std::uint16_t>(key & ~kSign);
-    if (number == 0) return;
-    if (key & kSign) {
-      list.push_back({-upper_edge(top), -lower_edge(top), number});
-    } else {
-      list.push_back({lower_edge(top), upper_edge(top), number});
-    }
-  };
-  for (std::size_t i = kPages; i-- > kPages / 2;) {
-    for (std::size_t k = kPerPage; pages_[i] && k-- > 0;) each(static_cast<std::uint16_t>(i * kPerPage + k));
-  }
-  for (std::size_t i = 0; i < kPages / 2; ++i) {
-    for (std::size_t k = 0; pages_[i] && k < kPerPage; ++k)
-      each(static_cast<std::uint16_t>(i * kPerPage + k));
-  }
+  list.reserve(most);
+  each([&](const Bin& bin) { list.push_back(bin); });
   return list;
 }
 

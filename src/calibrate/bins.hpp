@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,6 +43,10 @@ class Bins {
     std::uint64_t count;
   };
   std::vector<Bin> sorted() const;
+  // The same, one after the other. Whole pages of those between `low` and `high`, where nobody looks, may be
+  // left out.
+  template <class See>
+  void each(const See& see, float low = 0, float high = 0) const;
 
   friend bool operator==(const Bins& a, const Bins& b);
 
@@ -49,7 +55,39 @@ class Bins {
 };
 
 // The magnitudes of a bin's edges: key without the sign.
-float lower_edge(std::uint16_t top);
-float upper_edge(std::uint16_t top);  // the largest float for the last
+inline float lower_edge(std::uint16_t top) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(top) << 16);
+}
+// The largest float for the last.
+inline float upper_edge(std::uint16_t top) {
+  constexpr std::uint16_t kInfinity = 0x7F80;
+  return top + 1 < kInfinity ? lower_edge(static_cast<std::uint16_t>(top + 1))
+                             : std::numeric_limits<float>::max();
+}
+
+template <class See>
+void Bins::each(const See& see, float low, float high) const {
+  if (pages_.empty()) return;
+  constexpr std::size_t kHalf = kPages / 2;
+  const auto ends_within = [](std::size_t page, float reach) {
+    return upper_edge(static_cast<std::uint16_t>((page + 1) * kPerPage - 1)) <= reach;
+  };
+  for (std::size_t i = kHalf; i-- > 0;) {
+    const Page* one = pages_[kHalf + i].get();
+    if (!one || ends_within(i, -low)) continue;
+    for (std::size_t k = kPerPage; k-- > 0;) {
+      const auto top = static_cast<std::uint16_t>(i * kPerPage + k);
+      if ((*one)[k] != 0) see(Bin{-upper_edge(top), -lower_edge(top), (*one)[k]});
+    }
+  }
+  for (std::size_t i = 0; i < kHalf; ++i) {
+    const Page* one = pages_[i].get();
+    if (!one || ends_within(i, high)) continue;
+    for (std::size_t k = 0; k < kPerPage; ++k) {
+      const auto top = static_cast<std::uint16_t>(i * kPerPage + k);
+      if ((*one)[k] != 0) see(Bin{lower_edge(top), upper_edge(top), (*one)[k]});
+    }
+  }
+}
 
 }  // namespace anybit::calibrate

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "calibrate/grid_error.hpp"
 #include "calibrate/search.hpp"
@@ -34,10 +35,13 @@ class Side {
     const std::uint64_t below = statistics.bins.count_between(sign, sign | first_);
     sums_.resize(std::size_t{last} - first_ + 2U);
     sums_[0] = added({}, below, static_cast<double>(lower_edge(first_)));
+    const Bins::Page* page = nullptr;
     for (std::uint16_t top = first_; top <= last; ++top) {
+      const std::size_t in_page = top % Bins::kPerPage;
+      if (top == first_ || in_page == 0)
+        page = statistics.bins.page(static_cast<std::size_t>(sign | top) / Bins::kPerPage);
       const double room = static_cast<double>(upper_edge(top)) - static_cast<double>(lower_edge(top));
-      sums_[top - first_ + 1U] =
-          added(sums_[top - first_], statistics.bins.count(static_cast<std::uint16_t>(top | sign)), room);
+      sums_[top - first_ + 1U] = added(sums_[top - first_], page ? (*page)[in_page] : 0, room);
     }
   }
 
@@ -92,25 +96,33 @@ double clipping(const Sum& level, double clipped, double kept, double total) {
   return (growth - 1) * inner + (own + clipped) * std::log(growth);
 }
 
-double divergence(const Distribution& values, const Range& range, int levels) {
+// Where it is above `bound`, something above that. What a level loses by being spread evenly is never less
+// than nothing: as soon as the levels so far have lost too much, the rest need not be looked at.
+double divergence(const Distribution& values, const Range& range, int levels, double bound) {
   const double low = static_cast<double>(range.low), step = (static_cast<double>(range.high) - low) / levels;
   const Sum begin = values.up_to(range.low), end = values.up_to(range.high);
   const Sum inside = end - begin;
   if (!(inside.count > 0) || !(step > 0)) return std::numeric_limits<double>::infinity();
-  double kept = 0;
-  Sum at = begin, first, last;
-  for (int i = 0; i < levels; ++i) {
-    const Sum next = i + 1 < levels ? values.up_to(static_cast<float>(low + (i + 1) * step)) : end;
-    last = next - at;
-    if (i == 0) first = last;
-    if (last.count > 0 && last.room > 0) kept += last.count * std::log(last.count / last.room);
-    at = next;
-  }
+  const auto edge = [&](int i) {
+    return i < levels ? values.up_to(static_cast<float>(low + i * step)) : end;
+  };
+  const Sum second = edge(1), last_but_one = levels > 1 ? edge(levels - 1) : begin;
   const double above = values.positive.total().count - end.count;
   const double below = values.negative.total().count + begin.count;
-  return inside.information - kept + inside.count * std::log(inside.count / values.total) +
-         clipping(last, above, inside.count, values.total) +
-         clipping(first, below, inside.count, values.total);
+  const double clipped = inside.count * std::log(inside.count / values.total) +
+                         clipping(end - last_but_one, above, inside.count, values.total) +
+                         clipping(second - begin, below, inside.count, values.total);
+  const double slack = 1e-9 * (std::abs(inside.information) + std::abs(clipped));  // for rounding
+  double kept = 0;
+  Sum at = begin;
+  for (int i = 0; i < levels; ++i) {
+    const Sum next = edge(i + 1), level = next - at;
+    if (level.count > 0 && level.room > 0) kept += level.count * std::log(level.count / level.room);
+    at = next;
+    const double so_far = at.information - begin.information - kept + clipped;
+    if (so_far > bound + slack) return so_far;
+  }
+  return inside.information - kept + clipped;
 }
 
 Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) {
@@ -125,14 +137,20 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
   // The divergence knows how many values are clipped, not how far: where a few carry all that matters, as
   // behind a Softmax, it would give them up. More than a handful go only if the squared error shrinks, too.
   constexpr double kHandful = 1e-5;
-  const GridError error(statistics, grid);
-  const double most = error.of(whole);
+  std::optional<GridError> error;  // once somebody asks
+  double most = 0;
+  const auto shrinks = [&](const Range& range) {
+    if (!error) most = error.emplace(statistics, grid).of(whole);
+    return error->of(range, most) <= most;
+  };
   const auto allowed = [&](const Range& range) {
     const Sum inside = values.up_to(range.high) - values.up_to(range.low);
     const double clipped = values.total - inside.count;
-    return clipped <= kHandful * static_cast<double>(statistics.finite()) || error.of(range) <= most;
+    return clipped <= kHandful * static_cast<double>(statistics.finite()) || shrinks(range);
   };
-  const auto cost = [&](const Range& range) { return divergence(values, range, std::max(grid.levels, 2)); };
+  const auto cost = [&](const Range& range, double bound) {
+    return divergence(values, range, std::max(grid.levels, 2), bound);
+  };
   return best_range(statistics, grid, {cost, allowed});
 }
 

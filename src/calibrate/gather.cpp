@@ -195,7 +195,7 @@ void Gathering::work(const runtime::Executor& executor) {
     looker.glances.assign(watched_.size(), {});
     // Whoever waits for this sample's turn must hear of any failure.
     auto ended = guarded([&]() -> Result<void> {
-      auto outputs = TRY(executor.run(sample->inputs, nullptr, &looker));
+      auto outputs = TRY(executor.run(sample->inputs, options_.profile, &looker));
       if (options_.outputs) options_.outputs(std::move(outputs));
       done(sample->number, std::move(looker.glances));
       return {};

@@ -37,6 +37,7 @@ struct GatherOptions {
   std::function<void(std::int64_t done)> progress = {};
   // Given what the model made of each sample; by the thread that ran it.
   std::function<void(std::vector<ops::Datum> outputs)> outputs = {};
+  runtime::Profile* profile = nullptr;  // of the nodes; for one sample on one thread
 };
 
 // In the order of `watched`. Values that are no real numbers have no statistics (count 0), nor do those that

@@ -35,7 +35,9 @@ double integral(double t, const Codes& codes) {
 }  // namespace
 
 GridError::GridError(const Statistics& statistics, const Grid& grid) : grid_(grid) {
-  for (const Bins::Bin& bin : statistics.bins.sorted()) {
+  const std::vector<Bins::Bin> bins = statistics.bins.sorted();
+  spans_.reserve(bins.size());
+  for (const Bins::Bin& bin : bins) {
     const double high = static_cast<double>(std::min(bin.high, statistics.max));
     double low = static_cast<double>(std::max(bin.low, statistics.min));
     low = std::min(low, high - 1e-6 * std::abs(high));  // a single value is a narrow span
@@ -43,18 +45,20 @@ GridError::GridError(const Statistics& statistics, const Grid& grid) : grid_(gri
   }
 }
 
-double GridError::of(const Range& range) const {
+double GridError::of(const Range& range, double bound) const {
   const Codes codes = codes_of(range, grid_);
   if (!(codes.scale >= static_cast<double>(std::numeric_limits<float>::min())))
     return std::numeric_limits<double>::infinity();
+  const double cube = codes.scale * codes.scale * codes.scale, enough = bound * (1 + 1e-9);  // for rounding
   double sum = 0, edge = 0, at_edge = 0;  // spans often touch
   for (const Span& span : spans_) {
     const double before = span.low == edge ? at_edge : integral(span.low / codes.scale, codes);
     edge = span.high;
     at_edge = integral(edge / codes.scale, codes);
     sum += span.density * (at_edge - before);
+    if (sum * cube > enough) break;  // every span adds to it
   }
-  return sum * codes.scale * codes.scale * codes.scale;
+  return sum * cube;
 }
 
 }  // namespace anybit::calibrate

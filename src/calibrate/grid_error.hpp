@@ -2,6 +2,7 @@
 // it, so that the error is an integral with a closed form rather than that of the bin's middle.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "calibrate/table.hpp"
@@ -11,8 +12,9 @@ namespace anybit::calibrate {
 class GridError {
  public:
   GridError(const Statistics& statistics, const Grid& grid);
-  // The sum over all values; infinity if the range is too narrow for a scale.
-  double of(const Range& range) const;
+  // The sum over all values; infinity if the range is too narrow for a scale. Where it is above `bound`,
+  // something above that.
+  double of(const Range& range, double bound = std::numeric_limits<double>::infinity()) const;
 
  private:
   struct Span {

@@ -7,7 +7,8 @@ namespace {
 
 Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) {
   const GridError error(statistics, grid);
-  return best_range(statistics, grid, {.cost = [&](const Range& range) { return error.of(range); }});
+  return best_range(statistics, grid,
+                    {.cost = [&](const Range& range, double bound) { return error.of(range, bound); }});
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 namespace anybit::calibrate {
 namespace {
 
+constexpr std::size_t kTypical = 4096;  // bins that are not empty
+
 struct Run {
   double low, high, count;
 };
@@ -51,15 +53,16 @@ std::vector<Run> by_magnitude(const Statistics& statistics) {
 
 std::vector<Run> by_value(const Statistics& statistics) {
   std::vector<Run> runs;
+  runs.reserve(kTypical);
   bool zeros_wait = statistics.zeros > 0;
   const auto add_zeros = [&] {
     if (std::exchange(zeros_wait, false)) runs.push_back({0, 0, static_cast<double>(statistics.zeros)});
   };
-  for (const Bins::Bin& bin : statistics.bins.sorted()) {
+  statistics.bins.each([&](const Bins::Bin& bin) {
     if (bin.low >= 0) add_zeros();
     runs.push_back(
         {static_cast<double>(bin.low), static_cast<double>(bin.high), static_cast<double>(bin.count)});
-  }
+  });
   add_zeros();
   return runs;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace anybit::calibrate {
 namespace {
@@ -25,7 +26,7 @@ struct Search {
   bool take(double low_part, double high_part) {
     if (low_part > 1 || high_part > 1) return false;
     const Range candidate = range(low_part, high_part);
-    const double found = criterion.cost(candidate);
+    const double found = criterion.cost(candidate, least);
     if (!(found < least) || (criterion.allowed && !criterion.allowed(candidate))) return false;
     least = found;
     low = low_part;
@@ -67,7 +68,7 @@ Range whole_range(const Statistics& statistics, const Grid& grid) {
 
 Range best_range(const Statistics& statistics, const Grid& grid, const Criterion& criterion) {
   Search search{whole_range(statistics, grid), criterion};
-  search.least = criterion.cost(search.whole);
+  search.least = criterion.cost(search.whole, std::numeric_limits<double>::infinity());
   search.draw_in();
   const bool two_ends = !grid.symmetric && search.whole.low < 0 && search.whole.high > 0;
   if (two_ends) {

@@ -11,7 +11,8 @@ namespace anybit::calibrate {
 Range whole_range(const Statistics& statistics, const Grid& grid);
 
 struct Criterion {
-  std::function<double(const Range&)> cost;
+  // Anything above `bound` will do if the cost is: such a range is not taken.
+  std::function<double(const Range&, double bound)> cost;
   // Asked only of ranges that cost less than the best so far; may be empty.
   std::function<bool(const Range&)> allowed = {};
 };

@@ -107,6 +107,7 @@ void Counter::flush(const kernels::Extremes& seen, Bins& bins) {
   for (const std::size_t sign : {std::size_t{0}, std::size_t{kSign}}) {
     kernels::take_tops(table, sign, std::span(sums).first(1));
     if (seen.nans + seen.infinities > 0) kernels::take_tops(table, sign + kInfinity, sums);
+    if (sign == 0 ? seen.max <= 0 : seen.min >= 0) continue;  // none of this sign
     for (std::size_t page = seen.smallest_top / Bins::kPerPage; page <= seen.largest_top / Bins::kPerPage;
          ++page) {
       const std::size_t first = sign + page * Bins::kPerPage;

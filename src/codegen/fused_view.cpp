@@ -71,6 +71,21 @@ Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes) {
   return inputs;
 }
 
+// A branch that is never taken may have no shapes for these inputs: its condition must be a constant.
+Error with_advice(Error error, const graph::Graph& graph) {
+  if (!error.hint.empty()) return error;
+  const bool branches =
+      std::ranges::any_of(graph.nodes, [](const graph::Node& one) { return one.op_type.str() == "If"; });
+  for (const graph::ValueInfo& input : graph.inputs) {
+    const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
+    if (!branches || !type || !type->shape || !type->shape->dims.empty()) continue;
+    error.hint = fmt::format("if input '{0}' chooses a branch, give its value, as in --constant {0}=1",
+                             shown(input.name.str()));
+    break;
+  }
+  return error;
+}
+
 class FusedView final : public View {
  public:
   FusedView() : pool_(1), memory_(ops::Memory::make(0)) {}
@@ -100,6 +115,9 @@ class FusedView final : public View {
   // have names that callers know.
   Result<const anybit_graph*> graph(const Program& program, const std::vector<int>& around,
                                     const graph::Graph* declared);
+  Result<const anybit_graph*> graph_inside(const Step& step, const Step::Inner& inner,
+                                           const std::vector<int>& around);
+  const anybit_graph* failing_graph(const Program& other, const Error& why);
   Result<void> check(const Program& program, int slot, const std::string& place) const;
   Result<anybit_node> node(const Step& step, const std::vector<int>& numbers);
 
@@ -175,12 +193,54 @@ Result<void> FusedView::check(const Program& program, int slot, const std::strin
                   "code can be generated where shapes follow from those of the inputs");
 }
 
+Result<const anybit_graph*> FusedView::graph_inside(const Step& step, const Step::Inner& inner,
+                                                    const std::vector<int>& around) {
+  const Error* why = shapes_->why_not(*inner.program);
+  if (!why) return graph(*inner.program, around, nullptr);
+  const auto other = std::ranges::find_if(step.graphs, [&](const auto& one) { return &one != &inner; });
+  return failing_graph(*other->program, *why);
+}
+
+// In the place of a branch that cannot run: one node that says so. What it never makes has the shapes of what
+// the other branch makes.
+const anybit_graph* FusedView::failing_graph(const Program& other, const Error& why) {
+  std::vector<anybit_value> values;
+  std::vector<std::int32_t> outputs;
+  for (const int slot : other.outputs) {
+    const auto number = static_cast<std::int32_t>(values.size());
+    values.push_back(
+        store_.value(fmt::format("y{}", number), shapes_->in(other)[static_cast<std::size_t>(slot)]));
+    outputs.push_back(number);
+  }
+  anybit_attribute reason{};
+  reason.name = store_.text("reason");
+  reason.kind = ANYBIT_ATTRIBUTE_TEXT;
+  reason.count = 1;
+  reason.texts = store_.list(std::vector{store_.text(why.place + ": " + why.message)});
+  anybit_node fail{};
+  fail.name = store_.text("");
+  fail.op = store_.text("Fail");
+  fail.domain = store_.text("ai.anybit");
+  fail.version = 1;
+  fail.output_count = outputs.size();
+  fail.attribute_count = 1;
+  fail.outputs = store_.list(std::move(outputs));
+  fail.attributes = store_.list(std::vector{reason});
+  anybit_graph graph{};
+  graph.value_count = graph.output_count = values.size();
+  graph.node_count = 1;
+  graph.values = store_.list(std::move(values));
+  graph.nodes = store_.list(std::vector{fail});
+  graph.outputs = fail.outputs;
+  return store_.list(std::vector{graph});
+}
+
 Result<anybit_node> FusedView::node(const Step& step, const std::vector<int>& numbers) {
   std::vector<anybit_attribute> attributes;
   for (const graph::Attribute& one : step.node->attributes) {
     const auto inner = std::ranges::find(step.graphs, one.name.str(), &Step::Inner::attribute);
     const anybit_graph* graph =
-        inner == step.graphs.end() ? nullptr : TRY(this->graph(*inner->program, numbers, nullptr));
+        inner == step.graphs.end() ? nullptr : TRY(graph_inside(step, *inner, numbers));
     attributes.push_back(store_.attribute(one, graph));
   }
   anybit_node result{};
@@ -248,7 +308,8 @@ Result<const anybit_graph*> FusedView::graph(const Program& program, const std::
 
 Result<std::unique_ptr<View>> fused_view(const Source& source, const InputShapes& shapes) {
   auto view = std::make_unique<FusedView>();
-  TRY(view->make(source, shapes));
+  auto made = view->make(source, shapes);
+  if (!made.ok()) return with_advice(std::move(made).error(), *source.model.graph);
   return std::unique_ptr<View>(std::move(view));
 }
 

@@ -49,7 +49,11 @@ Result<Output> Output::make(const std::string& path, std::string_view extension,
       whole.filename() == "." || whole.filename() == "..")
     return invalid_argument(fmt::format("cannot write '{}': that names no file", shown(path)));
   Output output;
-  output.folder_ = whole.has_parent_path() ? whole.parent_path().string() : ".";
+  // Absolute paths: the generator runs in this process, and may go to another folder.
+  std::error_code failed;
+  output.folder_ = fs::absolute(whole, failed).parent_path().string();
+  for (std::string& one : kept) one = fs::absolute(one, failed).string();
+  if (failed) return system_error("cannot write", path, failed.value());
   output.name_ = whole.filename().string();
   output.stem_ = output.name_.ends_with(extension) && output.name_.size() > extension.size()
                      ? output.name_.substr(0, output.name_.size() - extension.size())

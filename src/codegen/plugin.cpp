@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
+#include "codegen/writable.hpp"
 
 namespace anybit::codegen {
 namespace {
@@ -105,6 +106,9 @@ Result<std::shared_ptr<const Plugin>> Plugin::load(const std::string& library) {
 }
 
 Result<void> Plugin::open() {
+  // Who may change those of the installation may change the library that does this, too.
+  if (std::filesystem::path(library_).parent_path() != installed_folder())
+    TRY(refuse_writable_by_all(library_));
   handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle_) {
     const char* why = dlerror();

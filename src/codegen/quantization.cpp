@@ -99,10 +99,11 @@ class Finder {
     found_[static_cast<std::size_t>(slot)] = std::move(about);
   }
 
-  // From the first input of an operator that only moves values to its output, or back.
+  // From the first input of an operator that only moves values, or cuts them off, to its output, or back.
   void hand_on(const Step& step, bool forward) {
-    if (step.descriptor->traits.role_in(*step.node) != ops::Traits::Role::move || step.inputs.empty() ||
-        step.outputs.empty() || step.inputs[0] < 0 || step.outputs[0] < 0)
+    const ops::Traits& traits = step.descriptor->traits;
+    const bool keeps = traits.role_in(*step.node) == ops::Traits::Role::move || traits.clamps;
+    if (!keeps || step.inputs.empty() || step.outputs.empty() || step.inputs[0] < 0 || step.outputs[0] < 0)
       return;
     const auto in = static_cast<std::size_t>(step.inputs[0]), out = static_cast<std::size_t>(step.outputs[0]);
     auto &from = found_[forward ? in : out], &to = found_[forward ? out : in];

@@ -18,6 +18,8 @@ class ShapeWalker {
   explicit ShapeWalker(Shapes& shapes) : shapes_(shapes) {}
 
   ops::Body walk(const Program& program, const Values& inputs, const Values* outer);
+  // A branch that is not to be looked into, for these problems of its own.
+  void leave_out(const Program& branch, std::size_t first_problem, std::size_t last_problem);
   std::vector<Error> problems;
 
  private:
@@ -52,13 +54,24 @@ class StepCall final : public ops::Call {
     for (const Step::Inner& inner : step_.graphs) {
       const graph::Attribute* attribute = node.attribute(inner.attribute);
       const auto* box = attribute ? std::get_if<graph::GraphBox>(&attribute->value) : nullptr;
-      if (box && &**box == &graph) return walker_.walk(*inner.program, declared(graph, given), &around_);
+      if (!box || &**box != &graph) continue;
+      const ops::Body body = walker_.walk(*inner.program, declared(graph, given), &around_);
+      if (body.last_problem > body.first_problem)
+        failing_.push_back({inner.program.get(), body.first_problem, body.last_problem});
+      return body;
     }
     return ops::wrong("a graph is missing");
   }
 
+  // One branch of an If that cannot run, while the other can, is no problem before it is chosen.
+  void leave_out_branch() const {
+    if (step_.descriptor->name != "If" || one_is_chosen_ || failing_.size() != 1) return;
+    walker_.leave_out(*failing_.front().program, failing_.front().first, failing_.front().last);
+  }
+
   void repeat(const ops::Body&, const ops::Dim&) const override {}
   void rule_out(const ops::Body& body) const override {
+    one_is_chosen_ = true;
     auto& problems = walker_.problems;
     problems.erase(problems.begin() + static_cast<std::ptrdiff_t>(body.first_problem),
                    problems.begin() + static_cast<std::ptrdiff_t>(body.last_problem));
@@ -86,6 +99,12 @@ class StepCall final : public ops::Call {
   const Step& step_;
   const Values& around_;
   mutable std::map<std::string, std::ptrdiff_t, std::less<>> entered_;  // problems that were there before
+  struct Failing {
+    const Program* program;
+    std::size_t first, last;  // its problems
+  };
+  mutable std::vector<Failing> failing_;
+  mutable bool one_is_chosen_ = false;
 };
 
 Value ShapeWalker::constant(const ops::Array& array) {
@@ -105,6 +124,7 @@ void ShapeWalker::infer(const Step& step, Values& values) {
     problems.push_back(std::move(outputs).error().within(step.place));
     return;
   }
+  call.leave_out_branch();
   for (std::size_t i = 0; i < step.outputs.size() && i < outputs->size(); ++i) {
     if (step.outputs[i] >= 0) values[at(step.outputs[i])] = std::move((*outputs)[i]);
   }
@@ -122,6 +142,7 @@ ops::Body ShapeWalker::walk(const Program& program, const Values& inputs, const 
   if (outer) {
     for (const Program::Capture& one : program.captures) values[at(one.inner)] = (*outer)[at(one.outer)];
   }
+  shapes_.impossible_.erase(&program);
   ops::Body body;
   body.first_problem = problems.size();
   for (const Step& step : program.steps) infer(step, values);
@@ -129,6 +150,12 @@ ops::Body ShapeWalker::walk(const Program& program, const Values& inputs, const 
   for (const int slot : program.outputs) body.outputs.push_back(values[at(slot)]);
   shapes_.values_[&program] = std::move(values);
   return body;
+}
+
+void ShapeWalker::leave_out(const Program& branch, std::size_t first_problem, std::size_t last_problem) {
+  const auto first = problems.begin() + static_cast<std::ptrdiff_t>(first_problem);
+  shapes_.impossible_.emplace(&branch, std::move(*first));
+  problems.erase(first, problems.begin() + static_cast<std::ptrdiff_t>(last_problem));
 }
 
 Result<Shapes> Shapes::of(const Program& program, const Values& inputs) {

@@ -18,9 +18,17 @@ class Shapes {
   // By slot; of the program, or of one inside a step.
   const ops::Values& in(const runtime::Program& program) const { return values_.at(&program); }
 
+  // Why a branch of an If cannot run with these inputs, though the other can: it is not to be looked into.
+  // Null if it can.
+  const Error* why_not(const runtime::Program& branch) const {
+    const auto found = impossible_.find(&branch);
+    return found == impossible_.end() ? nullptr : &found->second;
+  }
+
  private:
   friend class ShapeWalker;
   std::unordered_map<const runtime::Program*, ops::Values> values_;
+  std::unordered_map<const runtime::Program*, Error> impossible_;
 };
 
 }  // namespace anybit::codegen

@@ -129,7 +129,8 @@ void AffineCodec::write(AffineParameters parameters, Words words) const {
 }
 
 Properties AffineCodec::properties() const {
-  const int zero_point = layout_.symmetric ? layout_.fixed_zero_point() : 0;
+  // Of all zero points that there may be, the one nearest to none.
+  const int zero_point = layout_.symmetric ? layout_.fixed_zero_point() : std::max(layout_.lowest(), 0);
   return {.bits = layout_.bits,
           .largest = static_cast<double>(layout_.highest() - zero_point),
           .lowest = static_cast<double>(layout_.lowest() - zero_point),

@@ -66,7 +66,12 @@ std::span<const Descriptor> binary_descriptors() {
        .family = "binary",
        .summary = "one bit a value: its sign",
        .parameters = {{"bipolar", true, "+1 (x >= 0) and -1; false: 1 (x > 0) and 0"},
-                      {"scale", std::string("none"), "mean: times the mean of |x|", 0, 0, {"none", "mean"}}},
+                      {"scale",
+                       std::string("none"),
+                       "mean: times the mean of |x|, or 2^-126 if that is less",
+                       0,
+                       0,
+                       {"none", "mean"}}},
        .granularity = Granularity::tensor,
        .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
          return std::make_shared<const BinaryCodec>(flag(values, "bipolar"), word(values, "scale") == "mean");

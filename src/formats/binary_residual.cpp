@@ -150,7 +150,7 @@ bool least_squares(const Assignment& assigned, int levels, Gammas& gammas) {
 Result<std::vector<float>> parse_gammas(std::string_view text, int levels) {
   std::vector<float> gammas;
   const auto fail = [&] {
-    return invalid_argument(fmt::format("gammas = {} is not possible", text),
+    return invalid_argument(fmt::format("gammas = {} is not possible", shown(text)),
                             fmt::format("auto, or {} positive numbers with commas between", levels));
   };
   for (const char *at = text.data(), *end = text.data() + text.size(); at <= end; ++at) {

@@ -14,6 +14,12 @@
 
 namespace anybit::formats {
 
+// How codes lie in bytes; src/kernels/packing.hpp.
+enum class Packing {
+  bits,   // each in as many bits as it has
+  fives,  // five codes of three values in a byte
+};
+
 // Up to 16 bits, the lowest ones of the word.
 using Code16 = std::uint16_t;
 
@@ -64,6 +70,9 @@ class Codec {
 
   virtual Properties properties() const = 0;
   virtual int bits() const = 0;
+  virtual Packing packing() const { return Packing::bits; }
+  // Bits that a code takes in full bytes.
+  double packed_bits() const { return packing() == Packing::fives ? 8.0 / 5 : bits(); }
 
   // What a group of `size` values shares. None: every value stands for itself.
   virtual std::vector<Field> fields(std::int64_t size) const;

@@ -40,7 +40,8 @@ Result<void> place_block(const Descriptor& format, const GroupingOptions& option
     }
     if (options.block.size() > grouping.dims.size()) {
       return invalid_argument(
-          fmt::format("a block of rank {} does not fit a tensor of rank {}", options.block.size(), rank));
+          fmt::format("a block of rank {} does not fit a tensor of rank {}", options.block.size(), rank),
+          "one number for each of the last dimensions, and no more of them than the tensor has");
     }
     const std::size_t first = grouping.dims.size() - options.block.size();
     for (std::size_t i = 0; i < options.block.size(); ++i) {
@@ -54,6 +55,11 @@ Result<void> place_block(const Descriptor& format, const GroupingOptions& option
     return {};
   }
   const std::int64_t size = options.block_size.value_or(format.block_size);
+  if (!options.block_size && size == 0) {
+    return invalid_argument(
+        fmt::format("format {} is asked for in blocks, and no block size is given", format.name),
+        "block_size: how many values along the axis share parameters; 32, for example");
+  }
   if (size < 1) return invalid_argument(fmt::format("block size {} is not possible", size), "1 or more");
   const std::int64_t axis = TRY(resolve_axis(options.axis.value_or(-1), rank));
   if (rank == 0) return {};
@@ -77,7 +83,14 @@ Result<Granularity> granularity_of(const Descriptor& format, const GroupingOptio
                             "granularity tensor, channel or block");
   }
   if (block_given && asked != Granularity::block && asked != Granularity::element) {
-    return invalid_argument("a block was given, but the granularity is not block");
+    return invalid_argument(fmt::format("a block is given, and the granularity is {}", name_of(asked)),
+                            "granularity block, or no block");
+  }
+  if (options.axis && asked == Granularity::tensor && !options.granularity) {
+    return invalid_argument(
+        fmt::format("axis {} would do nothing: {} shares parameters over the tensor unless told otherwise",
+                    *options.axis, format.name),
+        "granularity channel, or a block size");
   }
   return asked;
 }

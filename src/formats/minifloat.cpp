@@ -121,6 +121,17 @@ float MinifloatLayout::decode(Code16 code) const {
   return negative ? -value : value;
 }
 
+std::optional<BeyondFloat32> beyond_float32(double largest, double smallest) {
+  if (largest > std::numeric_limits<float>::max())
+    return BeyondFloat32{"it has larger values than float32",
+                         "a larger exponent_bias, or fewer exponent bits"};
+  if (smallest < wide_power_of_two(-149)) {
+    return BeyondFloat32{"it has smaller values than float32",
+                         "a smaller exponent_bias, or fewer bits of exponent or mantissa"};
+  }
+  return std::nullopt;
+}
+
 Result<void> check(const MinifloatLayout& layout) {
   const auto fail = [&](std::string why, std::string hint) {
     return invalid_argument(fmt::format("no minifloat of {} bits with {} exponent bits and bias {}: {}",
@@ -131,17 +142,16 @@ Result<void> check(const MinifloatLayout& layout) {
   if (layout.mantissa_bits < 0) {
     return fail("the exponent does not fit", "exponent_width at most width - 1 (one bit is the sign)");
   }
-  if (layout.flavour == Flavour::inf && (layout.mantissa_bits == 0 || layout.exponent_bits < 2)) {
-    return fail("Inf and NaN take all codes", "flavour finite, or a wider mantissa and exponent");
+  // Inf and NaN have the same exponent, and the mantissa tells them apart.
+  if (layout.flavour == Flavour::inf && layout.mantissa_bits == 0) {
+    return fail("flavour inf needs a mantissa bit, since without one Inf leaves no code to NaN",
+                "another flavour, or exponent_width at most width - 2");
   }
   if (layout.flavour == Flavour::fn && layout.exponent_bits + layout.mantissa_bits < 2) {
-    return fail("NaN takes the only value", "flavour finite, or more bits");
+    return fail("NaN takes the only code besides zero", "another flavour, or a larger width");
   }
-  if (layout.largest() > std::numeric_limits<float>::max() || layout.smallest() < std::ldexp(1.0, -149)) {
-    return fail("it has values that float32 has not",
-                "a bias nearer to 2^(exponent_width-1) - 1, or fewer exponent bits");
-  }
-  return {};
+  const auto problem = beyond_float32(layout.largest(), layout.smallest());
+  return problem ? fail(problem->why, problem->hint) : Result<void>();
 }
 
 Properties MinifloatCodec::properties() const {
@@ -227,7 +237,7 @@ std::span<const Descriptor> minifloat_descriptors() {
                       kExponentBias,
                       {"flavour",
                        std::string("finite"),
-                       "which codes are Inf or NaN",
+                       "which codes are Inf or NaN; fnuz makes the automatic bias one higher",
                        0,
                        0,
                        {std::begin(kFlavours), std::end(kFlavours)}},

@@ -35,6 +35,13 @@ struct MinifloatLayout {
   float decode(Code16 code) const;
 };
 
+// What is wrong with a small float whose magnitudes are these, and what would mend it; nothing if float32 has
+// all of them.
+struct BeyondFloat32 {
+  std::string why, hint;
+};
+std::optional<BeyondFloat32> beyond_float32(double largest, double smallest);
+
 // An error if the layout has no values, or values that float32 has not.
 Result<void> check(const MinifloatLayout& layout);
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/float_bits.hpp"
+#include "formats/minifloat.hpp"
 #include "formats/table.hpp"
 
 namespace anybit::formats {
@@ -62,11 +63,8 @@ Result<void> check(const DenormLayout& layout) {
   if (layout.mantissa_bits < 1) {
     return fail("no bit is left for the mantissa", "exponent_width at most width - 2 (one bit is the sign)");
   }
-  if (layout.largest() > std::numeric_limits<float>::max() || layout.smallest() < wide_power_of_two(-149)) {
-    return fail("it has values that float32 has not",
-                "a bias nearer to 2^(exponent_width-1) - 1, or fewer exponent bits");
-  }
-  return {};
+  const auto problem = beyond_float32(layout.largest(), layout.smallest());
+  return problem ? fail(problem->why, problem->hint) : Result<void>();
 }
 
 Properties DenormCodec::properties() const {

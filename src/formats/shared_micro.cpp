@@ -1,5 +1,5 @@
 // Shared microexponents (mx9, mx6, mx4): block floating point with a second, one-bit exponent for each pair;
-// docs/formats.md#shared_micro.
+// docs/formats.md#shared-microexponents.
 #include "formats/shared_micro.hpp"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
+#include "formats/other_names.hpp"
 
 namespace anybit::formats {
 namespace {
@@ -27,9 +28,9 @@ Value convert(const Value& given, const Value& like) {
 
 Result<void> check_bounds(const Descriptor& format, const Parameter& parameter, const Value& value) {
   const auto fail = [&](std::string wanted) {
-    return invalid_argument(
-        fmt::format("format {}: {} = {} is not possible", format.name, parameter.name, to_string(value)),
-        std::move(wanted));
+    return invalid_argument(fmt::format("format {}: {} = {} is not possible", format.name, parameter.name,
+                                        shown(to_string(value))),
+                            std::move(wanted));
   };
   if (const auto* word = std::get_if<std::string>(&value)) {
     if (parameter.choices.empty()) return {};
@@ -69,7 +70,8 @@ Result<int> whole_or_auto(const Values& values, std::string_view name, int autom
   int number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem == std::errc() && end == text.data() + text.size()) return number;
-  return invalid_argument(fmt::format("{} = {} is not possible", name, text), "a whole number, or auto");
+  return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
+                          "a whole number, or auto");
 }
 
 bool before(const Descriptor& a, const Descriptor& b) { return a.name < b.name; }
@@ -80,9 +82,10 @@ Result<const Descriptor*> find(std::string_view name) {
     if (one->name == name) return one;
     names.push_back(one->name);
   }
-  std::string hint = did_you_mean(name, names);
+  std::string hint = hint_for_other_name(name);
+  if (hint.empty()) hint = did_you_mean(name, names);
   if (hint.empty()) hint = "`anybit formats` lists all formats";
-  return error_at(Code::not_found, {}, fmt::format("there is no format '{}'", name), std::move(hint));
+  return error_at(Code::not_found, {}, fmt::format("there is no format '{}'", shown(name)), std::move(hint));
 }
 
 Result<Values> complete(const Descriptor& format, const Values& given) {
@@ -101,13 +104,13 @@ Result<Values> complete(const Descriptor& format, const Values& given) {
         hint = names.empty() ? "it has no parameters"
                              : fmt::format("its parameters: {}", fmt::join(names, ", "));
       }
-      return invalid_argument(fmt::format("format {} has no parameter '{}'", format.name, name),
+      return invalid_argument(fmt::format("format {} has no parameter '{}'", format.name, shown(name)),
                               std::move(hint));
     }
     const Value converted = convert(value, parameter->preset);
     if (converted.index() != parameter->preset.index()) {
       return invalid_argument(
-          fmt::format("format {}: {} = {} is not possible", format.name, name, to_string(value)),
+          fmt::format("format {}: {} = {} is not possible", format.name, name, shown(to_string(value))),
           fmt::format("{} is {}", name, type_name(parameter->preset)));
     }
     TRY(check_bounds(format, *parameter, converted));

@@ -11,6 +11,7 @@
 namespace anybit::formats {
 namespace {
 
+constexpr std::string_view kPackings[] = {"bits", "fives"};
 constexpr std::string_view kBases[] = {"mean", "median", "max"};
 
 // Of the finite magnitudes; of an even number the mean of the two in the middle.
@@ -111,13 +112,20 @@ std::span<const Descriptor> ternary_descriptors() {
                        "mean: times the mean of |x| beyond the threshold",
                        0,
                        0,
-                       {"none", "mean"}}},
+                       {"none", "mean"}},
+                      {"packing",
+                       std::string("bits"),
+                       "2 bits a code, or five codes in a byte",
+                       0,
+                       0,
+                       {std::begin(kPackings), std::end(kPackings)}}},
        .granularity = Granularity::tensor,
        .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
          const auto basis = std::find(std::begin(kBases), std::end(kBases), word(values, "basis"));
          return std::make_shared<const TernaryCodec>(
              real(values, "threshold"), static_cast<TernaryCodec::Basis>(basis - std::begin(kBases)),
-             word(values, "scale") == "mean");
+             word(values, "scale") == "mean",
+             word(values, "packing") == "fives" ? Packing::fives : Packing::bits);
        }},
   };
   return all;

@@ -10,7 +10,8 @@ class TernaryCodec final : public Codec {
  public:
   enum class Basis { mean, median, max };
 
-  TernaryCodec(double factor, Basis basis, bool scaled) : factor_(factor), basis_(basis), scaled_(scaled) {}
+  TernaryCodec(double factor, Basis basis, bool scaled, Packing packing = Packing::bits)
+      : factor_(factor), basis_(basis), scaled_(scaled), packing_(packing) {}
   bool scaled() const { return scaled_; }
   // x becomes +1 above it, -1 below its negative.
   float threshold(ConstWords words) const { return float_of(words[0]); }
@@ -21,6 +22,7 @@ class TernaryCodec final : public Codec {
 
   Properties properties() const override;
   int bits() const override { return 2; }
+  Packing packing() const override { return packing_; }
   std::vector<Field> fields(std::int64_t size) const override;
   void choose(std::span<const float> values, Words words) const override;
   Result<void> check(ConstWords words) const override;
@@ -36,6 +38,7 @@ class TernaryCodec final : public Codec {
   double factor_;
   Basis basis_;
   bool scaled_;
+  Packing packing_;
 };
 
 }  // namespace anybit::formats

@@ -22,6 +22,9 @@ Result<void> read_word(const Descriptor& format, std::string_view name, std::str
     use.grouping.axis = TRY(whole_number(name, text));
   } else if (name == "block_size") {
     use.grouping.block_size = TRY(whole_number(name, text));
+    if (*use.grouping.block_size < 1)
+      return invalid_argument(fmt::format("block size {} is not possible", *use.grouping.block_size),
+                              "1 or more");
   } else if (name == "rank") {
     use.rank = TRY(whole_number(name, text));
   } else if (name == "granularity") {

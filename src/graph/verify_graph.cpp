@@ -36,6 +36,8 @@ class SeenNames {
 // What the graph says about the types of its values: inputs, outputs, value_info, initializers.
 class Statements {
  public:
+  explicit Statements(std::pmr::memory_resource* memory) : types_(memory) {}
+
   Result<void> add(const ValueInfo& value, Known known, const Limits& limits, const Place& place) {
     if (!value.type) {
       if (known == Known::must) return place.invalid("has no type");
@@ -57,7 +59,7 @@ class Statements {
   bool mentions(std::string_view name) const { return types_.contains(name); }
 
  private:
-  std::unordered_map<std::string_view, const Type*> types_;
+  std::pmr::unordered_map<std::string_view, const Type*> types_;
 };
 
 Result<void> define_inputs(const Graph& graph, Scope& scope, const Place& place) {
@@ -75,6 +77,7 @@ class Initializers {
  public:
   Initializers(const Graph& graph, Scope& scope, const Place& place)
       : graph_(graph), scope_(scope), place_(place) {
+    if (graph.initializers.empty() && graph.sparse_initializers.empty()) return;
     for (const ValueInfo& input : graph.inputs) free_.insert(input.name.str());
   }
 
@@ -141,9 +144,8 @@ Result<void> check_annotations(const Graph& graph, const Scope& scope, const Pla
   return {};
 }
 
-Result<Statements> check_statements(const Graph& graph, Known inputs, const Limits& limits,
-                                    const Place& place) {
-  Statements statements;
+Result<void> check_statements(const Graph& graph, Known inputs, const Limits& limits, const Place& place,
+                              Statements& statements) {
   const auto add = [&](const std::vector<ValueInfo>& values, std::string_view word,
                        Known known) -> Result<void> {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -155,8 +157,7 @@ Result<Statements> check_statements(const Graph& graph, Known inputs, const Limi
   };
   TRY(add(graph.inputs, "input", inputs));
   TRY(add(graph.outputs, "output", Known::may));
-  TRY(add(graph.value_info, "value_info", Known::may));
-  return statements;
+  return add(graph.value_info, "value_info", Known::may);
 }
 
 Result<void> check_call(const Node& node, const Function& function, const Place& place) {
@@ -235,7 +236,11 @@ Result<void> check_graph(const Graph& graph, const Context& context, Scope& scop
   }
   const std::size_t mark = scope.mark();
   const Known known = role == Role::model ? Known::must : Known::may;
-  const Statements statements = TRY(check_statements(graph, known, context.limits, place));
+  // Most graphs say no more than fits.
+  std::array<std::byte, 1024> room;
+  std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+  Statements statements(&memory);
+  TRY(check_statements(graph, known, context.limits, place, statements));
   TRY(define_inputs(graph, scope, place));
   TRY(Initializers(graph, scope, place).check(statements, context.limits));
   TRY(check_nodes(graph.nodes, context, scope, place, depth));

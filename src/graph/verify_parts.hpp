@@ -3,6 +3,9 @@
 // unless it would make walking the model unsafe.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -107,8 +110,11 @@ class Scope {
   std::vector<Body> bodies;  // outermost first
 
  private:
-  std::unordered_set<std::string_view> names_;
-  std::vector<std::string_view> order_;
+  // Names come by the hundred and go all at once; those of most models fit into the room.
+  std::array<std::byte, 4096> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::unordered_set<std::string_view> names_{&memory_};
+  std::pmr::vector<std::string_view> order_{&memory_};
 };
 
 Result<void> check_attribute(const Attribute& attribute, const Context& context, Scope& scope,

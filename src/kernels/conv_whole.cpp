@@ -83,22 +83,6 @@ HWY_INLINE void WindowTiles(int tile_rows, bool half, const WindowRows& rows, st
   tile(rows, row, b, sums);
 }
 
-// Windows [first, first + count).
-HWY_INLINE void FindWindows(const ConvRuns& runs, const std::int16_t* image, std::int64_t first,
-                            std::int64_t count, WindowRows& rows) {
-  const auto& [d, h, w] = runs.sizes.window;
-  std::int64_t ow = first % w.output, oh = first / w.output % h.output, n = first / (w.output * h.output);
-  for (std::int64_t i = 0; i < count; ++i) {
-    rows.at[i] =
-        image + (n * runs.height() + oh * h.stride) * runs.line() + ow * w.stride * runs.sizes.in_channels;
-    if (++ow < w.output) continue;
-    ow = 0;
-    if (++oh < h.output) continue;
-    oh = 0;
-    ++n;
-  }
-}
-
 void ConvWhole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,
                ThreadPool& pool) {
   struct Job {
@@ -122,7 +106,7 @@ void ConvWhole(const ConvRuns& runs, const std::int16_t* image, const WholeProdu
                const std::int64_t count = std::min(job.cut.rows, of.m - row0);
                const std::int64_t panel0 = block % job.cut.panel_blocks * job.cut.panels;
                const std::int64_t panel1 = std::min(panel0 + job.cut.panels, Ratio(of.n, kPanel));
-               FindWindows(job.runs, job.image, row0, count, rows);
+               find_windows(job.runs, job.image, row0, count, rows.at);
                for (std::int64_t p = panel0; p < panel1; ++p) {
                  const bool half = of.n - p * kPanel <= kPanel / 2;
                  for (std::int64_t r = 0; r < count; r += kTileRows) {
@@ -135,52 +119,79 @@ void ConvWhole(const ConvRuns& runs, const std::int16_t* image, const WholeProdu
            });
 }
 
-// One line of the image: `width` places of `channels`, from as many bytes.
-template <class T>
-HWY_INLINE void WidenLine(const ConvRuns& runs, const T* x, bool channels_last, std::int32_t zero,
-                          std::int64_t n, std::int64_t h, std::int16_t* to) {
+// One line of the image: `width` places of `channels`, from as many numbers that become less by `less`.
+template <class T, class To>
+HWY_INLINE void LayLine(const ConvRuns& runs, const T* x, bool channels_last, To less, To padding,
+                        std::int64_t n, std::int64_t h, To* HWY_RESTRICT to) {
   const auto& [d, height, width] = runs.sizes.window;
   const std::int64_t channels = runs.sizes.in_channels, line = width.input * channels;
-  const auto less = static_cast<std::int16_t>(zero);
-  std::fill_n(to, width.before * channels, std::int16_t{0});
+  std::fill_n(to, width.before * channels, padding);
   to += width.before * channels;
   if (channels_last) {
     const T* HWY_RESTRICT from = x + (n * height.input + h) * line;
-    for (std::int64_t i = 0; i < line; ++i) to[i] = static_cast<std::int16_t>(from[i] - less);
+    for (std::int64_t i = 0; i < line; ++i) to[i] = static_cast<To>(from[i] - less);
   } else {
     const T* HWY_RESTRICT from = x + (n * channels * height.input + h) * width.input;
     const std::int64_t plane = height.input * width.input;
     if (channels == 3) {
       for (std::int64_t i = 0; i < width.input; ++i) {
-        to[3 * i] = static_cast<std::int16_t>(from[i] - less);
-        to[3 * i + 1] = static_cast<std::int16_t>(from[plane + i] - less);
-        to[3 * i + 2] = static_cast<std::int16_t>(from[2 * plane + i] - less);
+        to[3 * i] = static_cast<To>(from[i] - less);
+        to[3 * i + 1] = static_cast<To>(from[plane + i] - less);
+        to[3 * i + 2] = static_cast<To>(from[2 * plane + i] - less);
       }
     } else {
       for (std::int64_t c = 0; c < channels; ++c) {
         for (std::int64_t i = 0; i < width.input; ++i)
-          to[i * channels + c] = static_cast<std::int16_t>(from[c * plane + i] - less);
+          to[i * channels + c] = static_cast<To>(from[c * plane + i] - less);
       }
     }
   }
-  std::fill_n(to + line, width.after * channels, std::int16_t{0});
+  std::fill_n(to + line, width.after * channels, padding);
 }
 
 // Lines [first, last) of batch · height.
-void WidenLines(const ConvRuns& runs, bool is_signed, const void* x, bool channels_last, std::int32_t zero,
-                std::int64_t first, std::int64_t last, std::int16_t* to) {
+template <class T, class To>
+HWY_INLINE void LayLinesOf(const ConvRuns& runs, const T* x, bool channels_last, To less, To padding,
+                           std::int64_t first, std::int64_t last, To* to) {
   for (std::int64_t i = first; i < last; ++i) {
     const WindowAxis& height = runs.sizes.window[1];
     const std::int64_t n = i / runs.height(), h = i % runs.height() - height.before;
-    std::int16_t* line = to + i * runs.line();
+    To* line = to + i * runs.line();
     if (h < 0 || h >= height.input) {
-      std::fill_n(line, runs.line(), std::int16_t{0});
-    } else if (is_signed) {
-      WidenLine(runs, static_cast<const std::int8_t*>(x), channels_last, zero, n, h, line);
+      std::fill_n(line, runs.line(), padding);
     } else {
-      WidenLine(runs, static_cast<const std::uint8_t*>(x), channels_last, zero, n, h, line);
+      LayLine(runs, x, channels_last, less, padding, n, h, line);
     }
   }
+}
+
+void LayWide(const ConvRuns& runs, Whole type, const void* x, bool channels_last, std::int32_t zero,
+             std::int64_t first, std::int64_t last, std::int16_t* to) {
+  const auto lay = [&]<class T>(T) HWY_ATTR {
+    const bool bytes = sizeof(T) == 1;
+    // 2¹⁵ less makes uint16 signed; as int16, it is the same number modulo 2¹⁶.
+    const auto less = static_cast<std::int16_t>(bytes ? zero : std::is_signed_v<T> ? 0 : 32768);
+    const auto padding = static_cast<std::int16_t>(bytes ? 0 : zero - less);
+    LayLinesOf(runs, static_cast<const T*>(x), channels_last, less, padding, first, last, to);
+  };
+  switch (type) {
+    case Whole::int8:
+      return lay(std::int8_t());
+    case Whole::uint8:
+      return lay(std::uint8_t());
+    case Whole::int16:
+      return lay(std::int16_t());
+    case Whole::uint16:
+      return lay(std::uint16_t());
+  }
+}
+
+void LayBytes(const ConvRuns& runs, Whole type, const void* x, bool channels_last, std::int32_t zero,
+              std::int64_t first, std::int64_t last, std::uint8_t* to) {
+  const std::uint8_t less = type == Whole::int8 ? 128 : 0;  // as well as 128 more
+  const auto padding = static_cast<std::uint8_t>(zero - less);
+  const auto* bytes = static_cast<const std::uint8_t*>(x);
+  LayLinesOf(runs, bytes, channels_last, less, padding, first, last, to);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -191,7 +202,8 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 
 HWY_EXPORT(ConvWhole);
-HWY_EXPORT(WidenLines);
+HWY_EXPORT(LayWide);
+HWY_EXPORT(LayBytes);
 
 bool ConvRuns::fit(const ConvSizes& sizes) {
   const WindowAxis& depth = sizes.window[0];
@@ -199,15 +211,31 @@ bool ConvRuns::fit(const ConvSizes& sizes) {
   return sizes.groups == 1 && flat && sizes.window[2].dilation == 1;
 }
 
-void ConvRuns::widen(Whole type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,
-                     ThreadPool& pool) const {
-  constexpr std::int64_t kPart = 64 << 10;  // numbers worth handing to another thread
-  const auto body = [&](std::int64_t first, std::int64_t last) {
-    HWY_DYNAMIC_DISPATCH(WidenLines)(*this, type == Whole::int8, x, channels_last, zero, first, last, to);
-  };
-  pool.run(sizes.batch * height(), std::max<std::int64_t>(1, kPart / std::max<std::int64_t>(1, line())),
-           [&body](std::int64_t first, std::int64_t last) { body(first, last); });
-  to[elements() - 1] = 0;
+namespace {
+// lines(first, last), in parts worth handing to another thread.
+template <class Lines>
+void lay_image(const ConvRuns& runs, ThreadPool& pool, const Lines& lines) {
+  constexpr std::int64_t kPart = 64 << 10;  // numbers
+  pool.run(runs.sizes.batch * runs.height(),
+           std::max<std::int64_t>(1, kPart / std::max<std::int64_t>(1, runs.line())),
+           [&lines](std::int64_t first, std::int64_t last) { lines(first, last); });
+}
+}  // namespace
+
+void ConvRuns::lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,
+                       ThreadPool& pool) const {
+  lay_image(*this, pool, [&](std::int64_t first, std::int64_t last) {
+    HWY_DYNAMIC_DISPATCH(LayWide)(*this, type, x, channels_last, zero, first, last, to);
+  });
+  std::fill_n(to + elements() - kBeyond, kBeyond, std::int16_t{0});
+}
+
+void ConvRuns::lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::uint8_t* to,
+                       ThreadPool& pool) const {
+  lay_image(*this, pool, [&](std::int64_t first, std::int64_t last) {
+    HWY_DYNAMIC_DISPATCH(LayBytes)(*this, type, x, channels_last, zero, first, last, to);
+  });
+  std::fill_n(to + elements() - kBeyond, kBeyond, std::uint8_t{0});
 }
 
 void conv_whole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,

@@ -1,6 +1,6 @@
-// Two taps at a time: their channels are widened to 16 bits, laid side by side, multiplied by pairs of
-// weights and added in 32 bits. Places outside the input count as the zero point, which the bias makes up
-// for.
+// Two taps at a time: their channels are widened to 16 bits if they have 8, laid side by side, multiplied by
+// pairs of weights and added in 32 bits. Places outside the input count as the zero point, which the bias
+// makes up for.
 #include "kernels/depthwise_whole.hpp"
 
 #include <cstring>
@@ -18,19 +18,20 @@ inline constexpr std::int64_t kDepthwiseBlock = DepthwiseBlocks::kBlock;
 
 // Weights and biases, of all taps or of some lines of them.
 struct DepthwiseTerms {
-  const std::int16_t* weights;
+  const std::int16_t* weights[2];  // by part
   const std::int32_t* bias;
+  const double* wide_bias;
   std::int64_t pairs;
 };
 
-// 16 channels of a block, of one output or of two beside each other.
-template <class X, class Y>
+// 16 channels of a block, of one output or of two or four beside each other.
+template <class X, class Y, int kParts>
 class DepthwiseLanes {
  public:
   explicit DepthwiseLanes(const DepthwiseWhole& work)
       : work_(work),
-        low_(static_cast<float>(std::numeric_limits<Y>::min() - work.y_zero)),
-        high_(static_cast<float>(std::numeric_limits<Y>::max() - work.y_zero)) {}
+        low_(kCodes ? static_cast<float>(kLow - work.y_zero) : 0.0f),
+        high_(kCodes ? static_cast<float>(kHigh - work.y_zero) : 0.0f) {}
 
 #if HWY_TARGET == HWY_SCALAR
   template <int kOutputs>
@@ -39,16 +40,34 @@ class DepthwiseLanes {
     for (std::int64_t i = 0; i < kOutputs * kDepthwiseBlock; ++i) {
       const std::int64_t slot = i % kDepthwiseBlock, o = i / kDepthwiseBlock;
       const std::int64_t place = DepthwiseBlocks::turned(slot), at = block * kDepthwiseBlock + slot;
-      const std::int16_t* w = terms.weights + (block * terms.pairs * kDepthwiseBlock + slot) * 2;
-      auto sum = static_cast<std::uint32_t>(terms.bias[at]);
+      const std::int64_t first = (block * terms.pairs * kDepthwiseBlock + slot) * 2;
+      std::uint32_t sum[kParts] = {};
       for (std::int64_t t = 0; t < 2 * terms.pairs; ++t) {
-        const std::int32_t x = taps[t][o * step + c + place];
-        sum += static_cast<std::uint32_t>(x * w[t / 2 * 2 * kDepthwiseBlock + t % 2]);
+        const std::int32_t x = taps[t][o * step + c + place] - (std::is_same_v<X, std::uint16_t> ? 32768 : 0);
+        for (int part = 0; part < kParts; ++part) {
+          const std::int16_t weight = terms.weights[part][first + t / 2 * 2 * kDepthwiseBlock + t % 2];
+          sum[part] += static_cast<std::uint32_t>(x * weight);
+        }
       }
-      const float scaled = static_cast<float>(static_cast<std::int32_t>(sum)) * work_.multiplier[at];
-      const auto whole = static_cast<std::int32_t>(std::nearbyint(std::clamp(scaled, low_, high_)));
-      to[o * to_step + place] = static_cast<Y>(whole + work_.y_zero);
+      to[o * to_step + place] = Result(terms, sum, at);
     }
+  }
+
+ private:
+  Y Result(const DepthwiseTerms& terms, const std::uint32_t* sum, std::int64_t slot) const {
+    float real = 0;
+    if constexpr (kParts == 2) {
+      const double upper = 256.0 * static_cast<std::int32_t>(sum[1]);
+      real = static_cast<float>(static_cast<std::int32_t>(sum[0]) + upper + terms.wide_bias[slot]);
+    } else {
+      const auto whole = static_cast<std::int32_t>(sum[0] + static_cast<std::uint32_t>(terms.bias[slot]));
+      if constexpr (std::is_same_v<Y, std::int32_t>) return whole;
+      real = static_cast<float>(whole);
+    }
+    const float scaled = real * work_.multiplier[slot];
+    if constexpr (std::is_same_v<Y, float>) return scaled + work_.addend[slot];
+    const auto whole = static_cast<std::int32_t>(std::nearbyint(std::clamp(scaled, low_, high_)));
+    return static_cast<Y>(whole + work_.y_zero);
   }
 #else
   template <int kOutputs>
@@ -64,6 +83,8 @@ class DepthwiseLanes {
   }
 
  private:
+  using VF = hn::Vec<DF>;
+
   // The weights from `first` and the slot are those of the channels that interleaving puts first; the others'
   // are 8 slots on.
   template <int kOutputs>
@@ -72,47 +93,144 @@ class DepthwiseLanes {
                            std::int64_t to_step) const {
     const DI d;
     const DH dh;
-    const hn::Rebind<X, DH> narrow;
-    VI sum[kOutputs][2], more[kOutputs][2];
+    VI sum[kParts][kOutputs][2], more[kParts][kOutputs][2];
     HWY_UNROLL(2)
-    for (int o = 0; o < kOutputs; ++o) sum[o][0] = sum[o][1] = more[o][0] = more[o][1] = hn::Zero(d);
-    const std::int16_t* weights = terms.weights + first;
+    for (int part = 0; part < kParts; ++part) {
+      HWY_UNROLL(4)
+      for (int o = 0; o < kOutputs; ++o) {
+        sum[part][o][0] = sum[part][o][1] = more[part][o][0] = more[part][o][1] = hn::Zero(d);
+      }
+    }
     for (std::int64_t p = 0; p < terms.pairs; ++p) {
       const X *one = taps[2 * p] + c, *two = taps[2 * p + 1] + c;
-      const VH lower = hn::LoadU(dh, weights), upper = hn::LoadU(dh, weights + kDepthwiseBlock);
+      const std::int64_t at = first + p * 2 * kDepthwiseBlock;
+      VH weights[kParts][2];
       HWY_UNROLL(2)
-      for (int o = 0; o < kOutputs; ++o) {
-        const VH x = hn::PromoteTo(dh, hn::LoadU(narrow, one + o * step));
-        const VH y = hn::PromoteTo(dh, hn::LoadU(narrow, two + o * step));
-        AddPairs(hn::InterleaveLower(dh, x, y), lower, sum[o][0], more[o][0]);
-        AddPairs(hn::InterleaveUpper(dh, x, y), upper, sum[o][1], more[o][1]);
+      for (int part = 0; part < kParts; ++part) {
+        weights[part][0] = hn::LoadU(dh, terms.weights[part] + at);
+        weights[part][1] = hn::LoadU(dh, terms.weights[part] + at + kDepthwiseBlock);
       }
-      weights += 2 * kDepthwiseBlock;
+      HWY_UNROLL(4)
+      for (int o = 0; o < kOutputs; ++o) {
+        const VH x = Load(one + o * step), y = Load(two + o * step);
+        const VH lower = hn::InterleaveLower(dh, x, y), upper = hn::InterleaveUpper(dh, x, y);
+        HWY_UNROLL(2)
+        for (int part = 0; part < kParts; ++part) {
+          AddPairs(lower, weights[part][0], sum[part][o][0], more[part][o][0]);
+          AddPairs(upper, weights[part][1], sum[part][o][1], more[part][o][1]);
+        }
+      }
     }
-    HWY_UNROLL(2)
+    HWY_UNROLL(4)
     for (int o = 0; o < kOutputs; ++o) {
-      const VI one = Code(terms, hn::RearrangeToOddPlusEven(sum[o][0], more[o][0]), slot);
-      const VI two =
-          Code(terms, hn::RearrangeToOddPlusEven(sum[o][1], more[o][1]), slot + kDepthwiseBlock / 2);
+      VI one[kParts], two[kParts];
+      HWY_UNROLL(2)
+      for (int part = 0; part < kParts; ++part) {
+        one[part] = hn::RearrangeToOddPlusEven(sum[part][o][0], more[part][o][0]);
+        two[part] = hn::RearrangeToOddPlusEven(sum[part][o][1], more[part][o][1]);
+      }
+      const std::int64_t other = slot + kDepthwiseBlock / 2;
+      if constexpr (std::is_same_v<Y, std::int32_t>) {
+        StoreInOrder(d, Total(terms, one, slot), Total(terms, two, other), to + o * to_step);
+      } else {
+        Store(Scaled(terms, one, slot), Scaled(terms, two, other), slot, to + o * to_step);
+      }
+    }
+  }
+
+  static HWY_INLINE VH Load(const X* from) {
+    const DH dh;
+    const hn::Rebind<X, DH> d;
+    if constexpr (sizeof(X) == 1) {
+      return hn::PromoteTo(dh, hn::LoadU(d, from));
+    } else if constexpr (std::is_signed_v<X>) {
+      return hn::LoadU(d, from);
+    } else {
+      return hn::BitCast(dh, hn::Xor(hn::LoadU(d, from), hn::Set(d, X{0x8000})));
+    }
+  }
+
+  // Sums of all products and the bias.
+  static HWY_INLINE VI Total(const DepthwiseTerms& terms, const VI* sum, std::int64_t slot) {
+    return hn::Add(sum[0], hn::LoadU(DI(), terms.bias + slot));
+  }
+
+  // The same as floats, rounded once: doubles hold them exactly.
+  HWY_INLINE VF Scaled(const DepthwiseTerms& terms, const VI* sum, std::int64_t slot) const {
+    const DF df;
+    const VF multiplier = hn::LoadU(df, work_.multiplier + slot);
+    if constexpr (kParts == 1) {
+      return hn::Mul(hn::ConvertTo(df, Total(terms, sum, slot)), multiplier);
+    } else {
+      const hn::Half<DI> half;
+      const auto lower =
+          Joined(hn::LowerHalf(half, sum[0]), hn::LowerHalf(half, sum[1]), terms.wide_bias + slot);
+      const auto upper = Joined(hn::UpperHalf(half, sum[0]), hn::UpperHalf(half, sum[1]),
+                                terms.wide_bias + slot + kLanes / 2);
+      return hn::Mul(hn::Combine(df, upper, lower), multiplier);
+    }
+  }
+  using HalfSums = hn::Vec<hn::Half<DI> >;
+  static HWY_INLINE hn::Vec<hn::Half<DF> > Joined(HalfSums lower, HalfSums upper, const double* bias) {
+    const hn::Rebind<double, hn::Half<DI> > d;
+    const auto whole = hn::Add(hn::Mul(hn::PromoteTo(d, upper), hn::Set(d, 256.0)), hn::PromoteTo(d, lower));
+    return hn::DemoteTo(hn::Half<DF>(), hn::Add(whole, hn::LoadU(d, bias)));
+  }
+
+  HWY_INLINE void Store(VF one, VF two, std::int64_t slot, Y* to) const {
+    const DF df;
+    const DH dh;
+    if constexpr (!kCodes) {
+      const std::int64_t other = slot + kDepthwiseBlock / 2;
+      StoreInOrder(df, hn::Add(one, hn::LoadU(df, work_.addend + slot)),
+                   hn::Add(two, hn::LoadU(df, work_.addend + other)), to);
+    } else {
+#if HWY_TARGET == HWY_AVX2
+      if constexpr (sizeof(Y) == 1) {
+        const hn::Full128<Y> bytes;
+        return hn::StoreU(hn::DemoteTo(bytes, RoundForBytes(one, two, work_.y_zero)), bytes, to);
+      }
+#endif
+      const VH codes = hn::ReorderDemote2To(dh, Code(one), Code(two));
       const hn::Rebind<Y, DH> out;
-      hn::StoreU(hn::DemoteTo(out, hn::ReorderDemote2To(dh, one, two)), out, to + o * to_step);
+      if constexpr (sizeof(Y) == 1) {
+        hn::StoreU(hn::DemoteTo(out, codes), out, to);
+      } else {
+        hn::StoreU(hn::Xor(hn::BitCast(out, codes), hn::Set(out, static_cast<Y>(kLess))), out, to);
+      }
+    }
+  }
+
+  // Interleaving works in parts of 128 bits: where there are two of them, `one` has the first four channels
+  // of each eight.
+  template <class D, class V>
+  static HWY_INLINE void StoreInOrder(D d, V one, V two, Y* to) {
+    if constexpr (hn::MaxLanes(D()) > 4) {
+      hn::StoreU(hn::ConcatLowerLower(d, two, one), d, to);
+      hn::StoreU(hn::ConcatUpperUpper(d, two, one), d, to + kLanes);
+    } else {
+      hn::StoreU(one, d, to);
+      hn::StoreU(two, d, to + kLanes);
     }
   }
 
   // The bounds are whole numbers: clamping before rounding gives the same. Adding 1.5·2²³ rounds half to
   // even, and leaves the whole number in the low bits.
-  HWY_INLINE VI Code(const DepthwiseTerms& terms, VI sum, std::int64_t slot) const {
+  HWY_INLINE VI Code(VF scaled) const {
     const DI d;
     const DF df;
-    const VI all = hn::Add(sum, hn::LoadU(d, terms.bias + slot));
-    const auto scaled = hn::Mul(hn::ConvertTo(df, all), hn::LoadU(df, work_.multiplier + slot));
     const auto clamped = hn::Min(hn::Max(scaled, hn::Set(df, low_)), hn::Set(df, high_));
-    const VI less = hn::Set(d, 0x4B400000 - work_.y_zero);
+    const VI less = hn::Set(d, 0x4B400000 - work_.y_zero + kLess);
     return hn::Sub(hn::BitCast(d, hn::Add(clamped, hn::Set(df, 12582912.0f))), less);
   }
+  // Codes of uint16 are signed on their way into 16 bits.
+  static constexpr std::int32_t kLess = std::is_same_v<Y, std::uint16_t> ? 32768 : 0;
 
 #endif
- private:
+  static constexpr bool kCodes = sizeof(Y) <= 2;
+  static constexpr std::int32_t kBits = 8 * static_cast<std::int32_t>(sizeof(Y) % 4);
+  static constexpr std::int32_t kLow = std::is_signed_v<Y> ? -(1 << kBits >> 1) : 0;
+  static constexpr std::int32_t kHigh = kLow + (1 << kBits) - 1;
   const DepthwiseWhole& work_;
   const float low_, high_;
 };
@@ -146,17 +264,40 @@ struct DepthwiseLines {
   }
 };
 
+// Room for what some lines take part in.
+struct DepthwiseRoom {
+  std::int16_t* weights[2];
+  std::int32_t* bias;
+  double* wide_bias;
+};
+
 // Only what these lines take part in: those outside would add nothing.
 inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* lines, std::int64_t count,
-                              std::int16_t* weights, std::int32_t* bias) {
+                              const DepthwiseRoom& room) {
   const std::int64_t width = work.sizes.window[2].kernel, taps = kernel_size(work.sizes.window);
   const std::int64_t all_pairs = (taps + 1) / 2, used = count * width, pairs = (used + 1) / 2;
   const DepthwiseBlocks blocks{work.sizes.out_channels};
-  if (used == taps) return {work.weights, work.bias, all_pairs};
-  std::copy_n(work.bias, blocks.slots(), bias);
-  for (std::int64_t b = 0; b < blocks.count(); ++b) {
-    const std::int16_t* from = work.weights + b * all_pairs * 2 * kDepthwiseBlock;
-    std::int16_t* to = weights + b * pairs * 2 * kDepthwiseBlock;
+  if (used == taps) return {{work.weights, work.upper}, work.bias, work.wide_bias, all_pairs};
+  const int parts = work.upper ? 2 : 1;
+  if (work.upper) {
+    std::copy_n(work.wide_bias, blocks.slots(), room.wide_bias);
+  } else {
+    std::copy_n(work.bias, blocks.slots(), room.bias);
+  }
+  // The bias makes up for taps that are not there.
+  const auto leave_out = [&](std::int64_t slot, int part, std::int32_t weight) {
+    if (work.upper) {
+      room.wide_bias[slot] += static_cast<double>(work.left_zero()) * weight * (part == 1 ? 256 : 1);
+    } else {
+      room.bias[slot] = static_cast<std::int32_t>(static_cast<std::uint32_t>(room.bias[slot]) +
+                                                  static_cast<std::uint32_t>(work.left_zero() * weight));
+    }
+  };
+  for (std::int64_t i = 0; i < parts * blocks.count(); ++i) {
+    const std::int64_t b = i / parts;
+    const auto part = static_cast<int>(i % parts);
+    const std::int16_t* from = (part == 1 ? work.upper : work.weights) + b * all_pairs * 2 * kDepthwiseBlock;
+    std::int16_t* to = room.weights[part] + b * pairs * 2 * kDepthwiseBlock;
     std::int64_t next = 0;
     for (std::int64_t t = 0; t < taps; ++t) {
       const std::int16_t* one = from + t / 2 * 2 * kDepthwiseBlock + t % 2;
@@ -165,10 +306,8 @@ inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* li
       for (std::int64_t slot = 0; slot < kDepthwiseBlock; ++slot) {
         if (inside) {
           place[2 * slot] = one[2 * slot];
-        } else {  // the bias makes up for taps that are not there
-          std::int32_t& total = bias[b * kDepthwiseBlock + slot];
-          total = static_cast<std::int32_t>(static_cast<std::uint32_t>(total) +
-                                            static_cast<std::uint32_t>(work.x_zero * one[2 * slot]));
+        } else {
+          leave_out(b * kDepthwiseBlock + slot, part, one[2 * slot]);
         }
       }
       next += inside;
@@ -176,7 +315,7 @@ inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* li
     for (std::int64_t slot = 0; slot < kDepthwiseBlock && used % 2 != 0; ++slot)
       to[(pairs - 1) * 2 * kDepthwiseBlock + 2 * slot + 1] = 0;
   }
-  return {weights, bias, pairs};
+  return {{room.weights[0], room.weights[1]}, room.bias, room.wide_bias, pairs};
 }
 
 // Where the taps of one output after another begin.
@@ -233,32 +372,34 @@ class DepthwiseTaps {
   X copies_[DepthwiseWhole::kMostTaps * kDepthwiseBlock] = {};
 };
 
-template <class X, class Y>
+template <class X, class Y, int kParts>
 HWY_INLINE void DepthwiseRowsAs(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
   const ConvSizes& sizes = work.sizes;
   const DepthwiseBlocks blocks{sizes.out_channels};
   const std::int64_t width = sizes.window[2].output, channels = sizes.out_channels;
   const std::int64_t together = sizes.window[2].stride == 1 ? blocks.outputs() : 1;  // outputs in a block
   const std::int64_t weights = blocks.slots() * (kernel_size(sizes.window) + 1);
-  std::byte* scratch = gemm_scratch(blocks.slots() * 5 + weights * 2);
-  auto* bias = reinterpret_cast<std::int32_t*>(scratch);
-  auto* some_weights = reinterpret_cast<std::int16_t*>(scratch + blocks.slots() * 4);
-  auto* outside = reinterpret_cast<X*>(scratch + blocks.slots() * 4 + weights * 2);
+  const auto slots = blocks.slots(), x_bytes = static_cast<std::int64_t>(sizeof(X));
+  std::byte* scratch = gemm_scratch(slots * (8 + 4 + x_bytes) + 2 * weights * 2);
+  auto* wide_bias = reinterpret_cast<double*>(scratch);
+  auto* bias = reinterpret_cast<std::int32_t*>(wide_bias + slots);
+  auto* some_weights = reinterpret_cast<std::int16_t*>(bias + slots);
+  auto* outside = reinterpret_cast<X*>(some_weights + 2 * weights);
+  const DepthwiseRoom room{{some_weights, some_weights + weights}, bias, wide_bias};
   std::fill_n(outside, blocks.slots(), static_cast<X>(work.x_zero));
   DepthwiseLines<X> lines;
   DepthwiseTaps<X> taps(work, lines, outside);
-  DepthwiseTerms terms{work.weights, work.bias, 0};
-  const DepthwiseLanes<X, Y> lanes(work);
+  DepthwiseTerms terms{};
+  const DepthwiseLanes<X, Y, kParts> lanes(work);
   for (std::int64_t row = first; row < last; ++row) {
-    if (lines.Find(work, row) || row == first)
-      terms = TermsOf(work, lines.line, lines.count, some_weights, bias);
+    if (lines.Find(work, row) || row == first) terms = TermsOf(work, lines.line, lines.count, room);
     taps.NextRow();
     for (std::int64_t ow = 0; ow < width;) {
       const auto whole = [&](std::int64_t count) {
         return ow + count <= width && taps.Whole(ow) && taps.Whole(ow + count - 1);
       };
       const bool few = channels < kDepthwiseBlock, one = whole(together) && (!few || together > 1);
-      const bool two = one && whole(2 * together);
+      const bool two = one && whole(2 * together), four = kParts == 1 && two && whole(4 * together);
       const X* const* from = taps.At(ow, one);
       Y* to = static_cast<Y*>(work.y) + (row * width + ow) * channels;
       if (few && !one) {
@@ -270,24 +411,55 @@ HWY_INLINE void DepthwiseRowsAs(const DepthwiseWhole& work, std::int64_t first, 
       }
       for (std::int64_t b = 0; b < blocks.count(); ++b) {
         const std::int64_t c = blocks.start(b);
-        if (two) {
+        if (four) {
+          lanes.template Block<kParts == 1 ? 4 : 1>(terms, from, together * taps.Step(), c, b, to + c,
+                                                    together * channels);
+        } else if (two) {
           lanes.template Block<2>(terms, from, together * taps.Step(), c, b, to + c, together * channels);
         } else {
           lanes.template Block<1>(terms, from, 0, c, b, to + c, 0);
         }
       }
-      ow += two ? 2 * together : together;
+      ow += four ? 4 * together : two ? 2 * together : together;
     }
   }
 }
 
+template <class X, int kParts>
+HWY_INLINE void DepthwiseRowsFrom(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
+  switch (work.result) {
+    case WholeResult::int8:
+      return DepthwiseRowsAs<X, std::int8_t, kParts>(work, first, last);
+    case WholeResult::uint8:
+      return DepthwiseRowsAs<X, std::uint8_t, kParts>(work, first, last);
+    case WholeResult::int16:
+      return DepthwiseRowsAs<X, std::int16_t, kParts>(work, first, last);
+    case WholeResult::uint16:
+      return DepthwiseRowsAs<X, std::uint16_t, kParts>(work, first, last);
+    case WholeResult::int32:
+      if constexpr (sizeof(X) == 1) return DepthwiseRowsAs<X, std::int32_t, kParts>(work, first, last);
+      return;
+    case WholeResult::float32:
+      if constexpr (sizeof(X) == 1) return DepthwiseRowsAs<X, float, kParts>(work, first, last);
+      return;
+  }
+}
+
+template <class X>
+HWY_INLINE void DepthwiseRowsOf16Bits(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
+  work.upper ? DepthwiseRowsFrom<X, 2>(work, first, last) : DepthwiseRowsFrom<X, 1>(work, first, last);
+}
+
 void DepthwiseRows(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
-  using S = std::int8_t;
-  using U = std::uint8_t;
-  if (work.x_signed) {
-    work.y_signed ? DepthwiseRowsAs<S, S>(work, first, last) : DepthwiseRowsAs<S, U>(work, first, last);
-  } else {
-    work.y_signed ? DepthwiseRowsAs<U, S>(work, first, last) : DepthwiseRowsAs<U, U>(work, first, last);
+  switch (work.x_type) {
+    case Whole::int8:
+      return DepthwiseRowsFrom<std::int8_t, 1>(work, first, last);
+    case Whole::uint8:
+      return DepthwiseRowsFrom<std::uint8_t, 1>(work, first, last);
+    case Whole::int16:
+      return DepthwiseRowsOf16Bits<std::int16_t>(work, first, last);
+    case Whole::uint16:
+      return DepthwiseRowsOf16Bits<std::uint16_t>(work, first, last);
   }
 }
 

@@ -1,10 +1,11 @@
-// Depthwise convolution of 8-bit integers, exact, requantized. Channels are last.
+// Depthwise convolution of integers of 8 or 16 bits, exact. Channels are last.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "kernels/conv_direct.hpp"
+#include "kernels/gemm.hpp"
 
 namespace anybit::kernels {
 
@@ -42,17 +43,31 @@ struct DepthwiseWhole {
   const ConvSizes& sizes;
   // [block][ceil(taps / 2)][slot][2], less their zero points; zero beyond the last tap and channel.
   const std::int16_t* weights;
-  const std::int32_t* bias;  // by slot, less x_zero · the sum of the slot's weights, modulo 2³²
-  const float* multiplier;   // by slot
-  bool x_signed, y_signed;
+  // By slot, less left_zero() · the sum of the slot's weights, modulo 2³².
+  const std::int32_t* bias;
+  const float* multiplier;  // by slot, of real results and codes
+  const float* addend;      // by slot, of real results
+  Whole x_type;
+  WholeResult result;  // of x of 16 bits, codes
   std::int32_t x_zero, y_zero;
   const void* x;
   void* y;
+  // For x of 16 bits and weights or sums that are too large for one part: a weight is its lower part, which
+  // is `weights`, and 256 times its upper one. The bias is this one instead, exact.
+  const std::int16_t* upper = nullptr;
+  const double* wide_bias = nullptr;
 
-  static constexpr std::int64_t kMostTaps = 256;
+  static constexpr std::int64_t kMostTaps = 256, kMostTapsOfTwoParts = 255;
+
+  // What is left of x's zero point when x is a signed number: the kernel takes 2¹⁵ off uint16.
+  std::int32_t left_zero() const { return x_type == Whole::uint16 ? x_zero - 32768 : x_zero; }
+  // Parts of a weight: those of a sum of kMostTapsOfTwoParts products fit 32 bits each.
+  static std::int32_t lower_part(std::int32_t weight) { return ((weight + 128) & 255) - 128; }
+  static std::int32_t upper_part(std::int32_t weight) { return (weight - lower_part(weight)) / 256; }
 };
 
-// Output rows [first, last) of batch · depth · height. Each sum, with its true bias, fits 32 bits.
+// Output rows [first, last) of batch · depth · height. Each sum, with its true bias, fits 32 bits, or weights
+// have two parts.
 void depthwise_whole(const DepthwiseWhole& work, std::int64_t first, std::int64_t last);
 
 }  // namespace anybit::kernels

@@ -5,9 +5,11 @@
 // threads: a row's result does not depend on the rows beside it. B is used in panels of 16 columns.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "base/thread_pool.hpp"
 
@@ -135,9 +137,15 @@ class WholeRight {
   // column, padded to whole panels (null if all are zero). Null if it is kept otherwise.
   virtual const std::int8_t* narrow(std::int64_t) const { return nullptr; }
   virtual const std::int32_t* zeros() const { return nullptr; }
-  // The largest magnitude that an element less its zero point may have.
+  // The largest magnitude that an element less its zero point may have, and the most that those of a column
+  // may add up to.
   virtual std::int64_t largest() const = 0;
+  virtual std::int64_t largest_sum() const = 0;
+  // Sums over k of the columns less their zero points, padded to whole panels: what a zero point of 16-bit
+  // numbers in A is multiplied by. Null if they are not kept; then they are added up for each product.
+  virtual const std::int64_t* column_sums() const { return nullptr; }
 };
+std::vector<std::int64_t> column_sums(const WholeRight& b, std::int64_t k, std::int64_t n);
 
 // Weights, put into panels once.
 class PackedWholes final : public WholeRight {
@@ -150,13 +158,21 @@ class PackedWholes final : public WholeRight {
   const std::int8_t* narrow(std::int64_t index) const override;
   const std::int32_t* zeros() const override { return zeros_.get(); }
   std::int64_t largest() const override { return largest_; }
+  std::int64_t largest_sum() const override { return largest_sum_; }
+  void keep_column_sums() {
+    if (column_sums_.empty()) column_sums_ = kernels::column_sums(*this, k_, n_);
+  }
+  const std::int64_t* column_sums() const override {
+    return column_sums_.empty() ? nullptr : column_sums_.data();
+  }
   std::int64_t bytes() const;
 
  private:
-  std::int64_t k_, n_, largest_ = 0;
+  std::int64_t k_, n_, largest_ = 0, largest_sum_ = 0;
   bool wide_;
   AlignedBytes memory_;
   std::unique_ptr<std::int32_t[]> zeros_;  // null: all are zero
+  std::vector<std::int64_t> column_sums_;
 };
 
 // A matrix that changes from run to run.
@@ -168,6 +184,7 @@ class PlainWholes final : public WholeRight {
   void panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
              std::int16_t* to) const override;
   std::int64_t largest() const override { return bytes_of(b_.type) == 2 ? 65535 : 255; }
+  std::int64_t largest_sum() const override { return k_ * largest(); }
 
  private:
   WholeView b_;
@@ -202,5 +219,17 @@ struct WholeProduct {
 };
 
 void gemm(const WholeProduct& product, ThreadPool& pool);
+
+// Numbers of 16 bits in A are made signed, and their zero point is taken off the sums: what is left of it
+// then.
+inline std::int32_t left_zero(Whole type, std::int32_t zero) {
+  return bytes_of(type) == 1 ? 0 : type == Whole::uint16 ? zero - 32768 : zero;
+}
+// How far a number of this type may be from its zero point; bytes may have several.
+inline std::int64_t farthest(Whole type, std::int32_t zero) {
+  if (bytes_of(type) == 1) return 255;
+  const std::int64_t left = left_zero(type, zero);
+  return std::max(left + 32768, 32767 - left);
+}
 
 }  // namespace anybit::kernels

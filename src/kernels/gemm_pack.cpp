@@ -86,6 +86,9 @@ void PairPanelOf(const WholeView& b, std::int64_t columns, std::int64_t count, c
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+
+#include "kernels/quads.hpp"
+
 namespace anybit::kernels {
 namespace {
 
@@ -147,6 +150,7 @@ PackedWholes::PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<s
   constexpr std::int64_t kStep = 256;
   std::int16_t low[kStep * kPanel], high[kStep * kPanel];
   for (std::int64_t p = 0; p < panels_of(n); ++p) {
+    std::int64_t sums[kPanel] = {};
     for (std::int64_t k0 = 0; k0 < k; k0 += kStep) {
       const std::int64_t count = std::min(kStep, k - k0), columns = std::min(kPanel, n - p * kPanel);
       WholeView at = b;
@@ -156,14 +160,19 @@ PackedWholes::PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<s
       if (wide_) HWY_DYNAMIC_DISPATCH(PairPanelOf)(at, columns, count, shifts, 1, high);
       const std::int64_t first = (p * even(k) + k0) * kPanel;
       for (std::int64_t i = 0; i < even(count) * kPanel; ++i) {
+        const std::int64_t c = i / 2 % kPanel;
+        const std::int32_t code = low[i] + (wide_ ? 256 * high[i] : 0);
+        sums[c] += std::abs(code - (zeros_ ? zeros_[static_cast<std::size_t>(p * kPanel + c)] : 0));
         if (wide_) {
-          reinterpret_cast<std::int32_t*>(memory_.get())[first + i] = low[i] + 256 * high[i];
+          reinterpret_cast<std::int32_t*>(memory_.get())[first + i] = code;
         } else {
-          reinterpret_cast<std::int8_t*>(memory_.get())[first + i] = static_cast<std::int8_t>(low[i]);
+          reinterpret_cast<std::int8_t*>(memory_.get())[first + i] = static_cast<std::int8_t>(code);
         }
       }
     }
+    largest_sum_ = std::max(largest_sum_, *std::max_element(sums, sums + kPanel));
   }
+  if (!wide_ && has_quads()) keep_column_sums();
 }
 
 void PackedWholes::panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
@@ -186,6 +195,24 @@ void PackedWholes::panel(std::int64_t index, std::int64_t k, std::int64_t count,
 const std::int8_t* PackedWholes::narrow(std::int64_t index) const {
   if (wide_) return nullptr;
   return reinterpret_cast<const std::int8_t*>(memory_.get()) + index * even(k_) * kPanel;
+}
+
+std::vector<std::int64_t> column_sums(const WholeRight& b, std::int64_t k, std::int64_t n) {
+  constexpr std::int64_t kStep = 256;
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(panels_of(n) * kPanel));
+  std::int16_t panel[kStep * kPanel];
+  for (std::int64_t p = 0; p < panels_of(n); ++p) {
+    for (std::int64_t k0 = 0; k0 < k; k0 += kStep) {
+      const std::int64_t count = std::min(kStep, k - k0);
+      for (int part = 0; part < b.parts(); ++part) {
+        b.panel(p, k0, count, part, panel);
+        for (std::int64_t i = 0; i < even(count) * kPanel; ++i) {
+          sums[static_cast<std::size_t>(p * kPanel + i / 2 % kPanel)] += panel[i] * (part == 0 ? 1 : 256);
+        }
+      }
+    }
+  }
+  return sums;
 }
 
 std::int64_t PackedWholes::bytes() const { return panels_of(n_) * even(k_) * kPanel * (wide_ ? 4 : 1); }

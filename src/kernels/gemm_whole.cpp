@@ -1,5 +1,5 @@
-// Products of integer matrices, exact. The sums of 8-bit numbers are 32 bits wide while they fit, 64 beyond;
-// those of 16-bit numbers are 64 bits wide.
+// Products of integer matrices, exact. Sums are 32 bits wide while they fit, 64 beyond: those of 16-bit
+// numbers by 8-bit ones fit for 500 products at least, those by 16-bit ones are always wide.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_whole.cpp"
 #include "hwy/foreach_target.h"
@@ -10,8 +10,11 @@
 namespace anybit::kernels {
 // A product whose sums may need 64 bits.
 struct WideProduct : WholeProduct {
-  std::int64_t left_zero = 0;                 // what is left of A's zero point after A is made signed
-  const std::int64_t* column_sums = nullptr;  // of B less its zero points; null if left_zero is 0
+  // What is added to the sums, by column, padded to whole panels; and beside it the bias if that is by row,
+  // which the epilogue has not.
+  const std::int64_t* offsets = nullptr;
+  Spread<std::int32_t> row_bias = {};
+  bool in_doubles = false;  // they hold every sum
 };
 }  // namespace anybit::kernels
 #endif
@@ -74,7 +77,7 @@ class WholeLeft {
         return WidenRow(static_cast<const std::int8_t*>(from), step, count, zero, to);
       case Whole::uint8:
         return WidenRow(static_cast<const std::uint8_t*>(from), step, count, zero, to);
-      case Whole::int16:  // the zero point may not fit: WideMath takes it off the sums
+      case Whole::int16:  // the zero point may not fit: what is left of it is taken off the sums
         return WidenRow(static_cast<const std::int16_t*>(from), step, count, 0, to);
       case Whole::uint16:
         return WidenRow(static_cast<const std::uint16_t*>(from), step, count, 32768, to);
@@ -143,12 +146,17 @@ class NarrowMath : public WholeLeft {
   HWY_INLINE const std::byte* Ahead(std::int64_t panel, std::int64_t k) const {
     return reinterpret_cast<const std::byte*>(product_.b->narrow(panel) + k * kPanel);
   }
-  HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t, B*) const {
+  HWY_INLINE const B* Right(std::int64_t panel, std::int64_t k, std::int64_t, B*) {
+    half_ = product_.n - panel * kPanel <= kPanel / 2;
     return product_.b->narrow(panel) + k * kPanel;
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
                            Sum* sums, std::int64_t sum_stride, bool first) const {
-    MultiplyWholes(rows, a, stride, b, count, sums, sum_stride, first);
+    if (half_) {
+      MultiplyWholes<kHalfVectors>(rows, a, stride, b, count, sums, sum_stride, first);
+    } else {
+      MultiplyWholes(rows, a, stride, b, count, sums, sum_stride, first);
+    }
   }
   HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
     if (const std::int32_t* zeros = product_.b->zeros()) {
@@ -166,7 +174,8 @@ class NarrowMath : public WholeLeft {
 
  private:
   WholeFinish finish_;
-  const bool plain_;  // sums are C's elements
+  const bool plain_;   // sums are C's elements
+  bool half_ = false;  // of the panel, half its columns are used
   std::int64_t first_row_ = 0;
   std::uint32_t row_sums_[kBlockRows + kTileRows];
 };
@@ -189,27 +198,80 @@ class WideMath : public WholeLeft {
   }
   HWY_INLINE void Multiply(int rows, const A* a, std::int64_t stride, const B* b, std::int64_t count,
                            Sum* sums, std::int64_t, bool first) const {
-    HWY_ALIGN std::int32_t some[kTileRows * kPanel];
+    HWY_ALIGN std::int32_t some[2][kTileRows * kPanel] = {};
     for (int part = 0; part < product_.b->parts(); ++part) {
-      MultiplyWholes(rows, a, stride, b + part * Part(count), count, some, kPanel, true);
-      for (std::int64_t i = 0; i < rows * kPanel; ++i) {
-        const std::int64_t more = part == 0 ? some[i] : some[i] * std::int64_t{256};
-        sums[i] = first && part == 0 ? more : sums[i] + more;
-      }
+      MultiplyWholes(rows, a, stride, b + part * Part(count), count, some[part], kPanel, true);
     }
+    AddParts(some[0], product_.b->parts() == 2 ? some[1] : nullptr, rows * kPanel, first, sums);
   }
   HWY_INLINE void Finish(Sum* sums, std::int64_t row, int rows, std::int64_t panel) const {
-    const std::int64_t columns = std::min(kPanel, product_.n - panel * kPanel);
+    const std::int64_t column = panel * kPanel;
     for (int r = 0; r < rows; ++r) {
-      for (std::int64_t i = 0; i < columns && wide_.column_sums; ++i) {
-        sums[r * kPanel + i] -= wide_.left_zero * wide_.column_sums[panel * kPanel + i];
-      }
-      finish_.Wide(sums + r * kPanel, row + r, panel * kPanel);
+      for (std::int64_t i = 0; i < kPanel; ++i) sums[r * kPanel + i] += wide_.offsets[column + i];
     }
+    if (wide_.row_bias.data) AddRowBias(sums, row, rows, column);
+    if (product_.epilogue.type == WholeResult::int32) {
+      HWY_ALIGN std::int32_t wrapped[kTileRows * kPanel];
+      for (std::int64_t i = 0; i < rows * kPanel; ++i)
+        wrapped[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]));
+      return finish_.Tile(wrapped, row, rows, column);
+    }
+    HWY_ALIGN float reals[kTileRows * kPanel];
+    if (wide_.in_doubles) {
+      ToFloats(sums, rows * kPanel, reals);
+    } else {
+      for (std::int64_t i = 0; i < rows * kPanel; ++i) reals[i] = static_cast<float>(sums[i]);
+    }
+    finish_.Tile(reals, row, rows, column);
   }
 
  private:
   static std::int64_t Part(std::int64_t depth) { return Ratio(depth, 2) * 2 * kPanel; }
+
+  void AddRowBias(Sum* sums, std::int64_t row, int rows, std::int64_t column) const {
+    const std::int64_t columns = std::min(kPanel, product_.n - column);
+    std::int32_t buffer[kPanel];
+    for (int r = 0; r < rows; ++r) {
+      const std::int32_t* bias = SpreadRow(wide_.row_bias, row + r, column, columns, buffer);
+      for (std::int64_t i = 0; i < columns; ++i) sums[r * kPanel + i] += bias[i];
+    }
+  }
+
+#if HWY_TARGET == HWY_SCALAR
+  static void AddParts(const std::int32_t* lower, const std::int32_t* upper, std::int64_t count, bool first,
+                       Sum* sums) {
+    for (std::int64_t i = 0; i < count; ++i)
+      sums[i] = (first ? 0 : sums[i]) + lower[i] + (upper ? upper[i] * Sum{256} : 0);
+  }
+  static void ToFloats(const Sum* sums, std::int64_t count, float* to) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(sums[i]);
+  }
+#else
+  using DL = hn::Rebind<std::int64_t, hn::Half<DI> >;
+  static HWY_INLINE void AddParts(const std::int32_t* lower, const std::int32_t* upper, std::int64_t count,
+                                  bool first, Sum* sums) {
+    const DL d;
+    const hn::Half<DI> half;
+    for (std::int64_t i = 0; i < count; i += kLanes / 2) {
+      auto all = hn::PromoteTo(d, hn::Load(half, lower + i));
+      if (upper) all = hn::Add(all, hn::ShiftLeft<8>(hn::PromoteTo(d, hn::Load(half, upper + i))));
+      hn::Store(first ? all : hn::Add(all, hn::Load(d, sums + i)), d, sums + i);
+    }
+  }
+  // Magnitudes below 2⁵¹: added to 1.5·2⁵² as the bits of a double, they are that many more, exactly. So the
+  // only rounding is that to float.
+  static HWY_INLINE void ToFloats(const Sum* sums, std::int64_t count, float* to) {
+    const DL d;
+    const hn::Rebind<double, DL> dd;
+    const hn::Half<DF> half;
+    const auto middle = hn::Set(dd, 6755399441055744.0);
+    for (std::int64_t i = 0; i < count; i += kLanes / 2) {
+      const auto bits = hn::Add(hn::Load(d, sums + i), hn::BitCast(d, middle));
+      hn::Store(hn::DemoteTo(half, hn::Sub(hn::BitCast(dd, bits), middle)), half, to + i);
+    }
+  }
+#endif
+
   const WideProduct& wide_;
   WholeFinish finish_;
 };
@@ -261,6 +323,8 @@ HWY_AFTER_NAMESPACE();
 
 #include <vector>
 
+#include "kernels/quad_product.hpp"
+
 namespace anybit::kernels {
 namespace {
 
@@ -279,47 +343,57 @@ std::int64_t largest_bias(const WholeProduct& product) {
   return largest;
 }
 
-// Whether sums of 32 bits, which may wrap on the way, end up right.
-bool fits_32_bits(const WholeProduct& product) {
-  if (bytes_of(product.a.type) == 2 || product.b->parts() == 2) return false;
-  if (product.epilogue.type == WholeResult::int32) return true;
-  return product.k * 255 * product.b->largest() + largest_bias(product) <= INT32_MAX;
+std::int32_t zero_of(const WholeProduct& product) { return product.a_zero.data ? *product.a_zero.data : 0; }
+
+// The largest magnitude that a sum with its bias may have.
+std::int64_t largest_total(const WholeProduct& product) {
+  return farthest(product.a.type, zero_of(product)) * product.b->largest_sum() + largest_bias(product);
 }
 
-std::vector<std::int64_t> column_sums(const WholeProduct& product) {
-  const std::int64_t panels = (product.n + kPanel - 1) / kPanel, step = 256;
-  std::vector<std::int64_t> sums(static_cast<std::size_t>(panels * kPanel));
-  std::int16_t panel[step * kPanel];
-  for (std::int64_t p = 0; p < panels; ++p) {
-    for (std::int64_t k = 0; k < product.k; k += step) {
-      const std::int64_t count = std::min(step, product.k - k);
-      for (int part = 0; part < product.b->parts(); ++part) {
-        product.b->panel(p, k, count, part, panel);
-        for (std::int64_t i = 0; i < (count + 1) / 2 * 2 * kPanel; ++i) {
-          sums[static_cast<std::size_t>(p * kPanel + i / 2 % kPanel)] += panel[i] * (part == 0 ? 1 : 256);
-        }
-      }
-    }
+// Whether sums of 32 bits, which may wrap on the way, end up right.
+bool fits_32_bits(const WholeProduct& product) {
+  if (product.b->parts() == 2) return false;
+  return product.epilogue.type == WholeResult::int32 || largest_total(product) <= INT32_MAX;
+}
+
+// What is added to the sums by column: the bias, if it is not by row, less what is left of A's zero point;
+// padded to whole panels. The epilogue has no such bias then.
+std::vector<std::int64_t> take_offsets(WholeProduct& product) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>((product.n + kPanel - 1) / kPanel * kPanel));
+  if (const std::int64_t left = left_zero(product.a.type, zero_of(product)); left != 0) {
+    const std::int64_t* sums = product.b->column_sums();
+    const auto made = sums ? std::vector<std::int64_t>() : column_sums(*product.b, product.k, product.n);
+    for (std::size_t c = 0; c < offsets.size(); ++c) offsets[c] = -left * (sums ? sums[c] : made[c]);
   }
-  return sums;
+  Spread<std::int32_t>& bias = product.epilogue.bias;
+  if (!bias.data || bias.row_stride != 0) return offsets;
+  for (std::int64_t c = 0; c < product.n; ++c)
+    offsets[static_cast<std::size_t>(c)] += bias.data[c * bias.column_stride];
+  bias = {};
+  return offsets;
 }
 
 }  // namespace
 
 void gemm(const WholeProduct& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
-  if (fits_32_bits(product)) {
+  const bool fits = fits_32_bits(product), left = left_zero(product.a.type, zero_of(product)) != 0;
+  if (fits && !left) {
+    if (fits_quads(product)) return quad_product(product, pool);
     HWY_DYNAMIC_DISPATCH(WholeGemm)(product, pool);
     return;
   }
   WideProduct wide{product};
-  std::vector<std::int64_t> sums;
-  if (bytes_of(product.a.type) == 2) {
-    wide.left_zero =
-        (product.a_zero.data ? *product.a_zero.data : 0) - (product.a.type == Whole::uint16 ? 32768 : 0);
-    if (wide.left_zero != 0) sums = column_sums(product);
-    if (wide.left_zero != 0) wide.column_sums = sums.data();
+  wide.in_doubles = largest_total(product) < std::int64_t{1} << 51;
+  const std::vector<std::int64_t> offsets = take_offsets(wide);
+  if (fits && !wide.epilogue.bias.data) {
+    const std::vector<std::int32_t> wrapped(offsets.begin(), offsets.end());
+    wide.epilogue.bias = {wrapped.data(), 0, 1};
+    HWY_DYNAMIC_DISPATCH(WholeGemm)(wide, pool);
+    return;
   }
+  wide.offsets = offsets.data();
+  std::swap(wide.row_bias, wide.epilogue.bias);
   HWY_DYNAMIC_DISPATCH(WideGemm)(wide, pool);
 }
 

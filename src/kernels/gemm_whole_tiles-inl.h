@@ -20,9 +20,12 @@ namespace HWY_NAMESPACE {
 
 using VI = hn::Vec<DI>;
 
-// A tile of `Rows` rows. `b` has pairs of rows: [count][16][2]. Sums wrap.
+inline constexpr int kHalfVectors = kVectors > 1 ? kVectors / 2 : 1;
+
+// A tile of `Rows` rows and the first `Used` vectors of its columns. `b` has pairs of rows: [count][16][2].
+// Sums wrap.
 #if HWY_TARGET == HWY_SCALAR
-template <int Rows, class B>
+template <int Rows, class B, int Used = kVectors>
 HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride, const B* HWY_RESTRICT b,
                             std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, std::int64_t sum_stride,
                             bool first) {
@@ -64,29 +67,29 @@ HWY_INLINE void AddPairs(VH a, VH b, VI& sum, VI& more) {
 #endif
 }
 
-template <int Rows, class B>
+template <int Rows, class B, int Used = kVectors>
 HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t stride, const B* HWY_RESTRICT b,
                             std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, std::int64_t sum_stride,
                             bool first) {
   const DI d;
-  VI sum[Rows][kVectors], more[Rows][kVectors];  // x86 leaves the second at zero, and it goes away
+  VI sum[Rows][Used], more[Rows][Used];  // x86 leaves the second at zero, and it goes away
   HWY_UNROLL(16)
   for (int r = 0; r < Rows; ++r) {
     HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) sum[r][v] = more[r][v] = hn::Zero(d);
+    for (int v = 0; v < Used; ++v) sum[r][v] = more[r][v] = hn::Zero(d);
   }
   for (std::int64_t k = 0; k < pairs; ++k) {
     if (Rows <= 4) __builtin_prefetch(b + (k + kAhead) * 2 * kPanel);  // memory is what takes time
-    VH row[kVectors];
+    VH row[Used];
     HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) row[v] = LoadPairs(b + k * 2 * kPanel + v * 2 * kLanes);
+    for (int v = 0; v < Used; ++v) row[v] = LoadPairs(b + k * 2 * kPanel + v * 2 * kLanes);
     HWY_UNROLL(16)
     for (int r = 0; r < Rows; ++r) {
       std::int32_t pair;
       std::memcpy(&pair, a + r * stride + 2 * k, sizeof(pair));
       const VH x = hn::BitCast(DH(), hn::Set(d, pair));
       HWY_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) {
+      for (int v = 0; v < Used; ++v) {
         AddPairs(x, row[v], sum[r][v], more[r][v]);
       }
     }
@@ -94,7 +97,7 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
   HWY_UNROLL(16)
   for (int r = 0; r < Rows; ++r) {
     HWY_UNROLL(4)
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < Used; ++v) {
       std::int32_t* to = sums + r * sum_stride + v * kLanes;
       const VI all = hn::RearrangeToOddPlusEven(sum[r][v], more[r][v]);
       hn::StoreU(first ? all : hn::Add(all, hn::LoadU(d, to)), d, to);
@@ -136,19 +139,19 @@ HWY_NOINLINE void WholeStrip(const std::int16_t* HWY_RESTRICT a, const std::int8
 }
 #endif
 
-template <class B, int... Rows>
+template <int Used, class B, int... Rows>
 HWY_INLINE auto WholeTileOf(int rows, std::integer_sequence<int, Rows...>) {
   using Tile =
       void (*)(const std::int16_t*, std::int64_t, const B*, std::int64_t, std::int32_t*, std::int64_t, bool);
-  static constexpr Tile all[] = {WholeTile<Rows + 1, B>...};
+  static constexpr Tile all[] = {WholeTile<Rows + 1, B, Used>...};
   return all[rows - 1];
 }
 
-template <class B>
+template <int Used = kVectors, class B>
 HWY_INLINE void MultiplyWholes(int rows, const std::int16_t* a, std::int64_t stride, const B* b,
                                std::int64_t count, std::int32_t* sums, std::int64_t sum_stride, bool first) {
-  WholeTileOf<B>(rows, std::make_integer_sequence<int, kTileRows>())(a, stride, b, (count + 1) / 2, sums,
-                                                                     sum_stride, first);
+  const auto tile = WholeTileOf<Used, B>(rows, std::make_integer_sequence<int, kTileRows>());
+  tile(a, stride, b, (count + 1) / 2, sums, sum_stride, first);
 }
 
 // Rows of A less their zero points as 16-bit numbers; an odd count is padded with a zero.
@@ -164,17 +167,30 @@ HWY_INLINE void WidenRow(const T* from, std::int64_t step, std::int64_t count, s
   if (count % 2 != 0) to[count] = 0;
 }
 
-// A row of 16 sums becomes what the epilogue says.
+// Rows of 16 sums become what the epilogue says.
 class WholeFinish {
  public:
-  explicit WholeFinish(const WholeProduct& product)
+  // Sums of A as it is have its zero points, by row, times the sums of B's columns too much; `shift` is what
+  // was added to A and is not in its zero points. Null: A came less its zero points.
+  explicit WholeFinish(const WholeProduct& product, const std::int64_t* column_sums = nullptr,
+                       std::int32_t shift = 0)
       : product_(product),
         e_(product.epilogue),
+        column_sums_(column_sums),
+        shift_(shift),
         low_(static_cast<float>(e_.low - e_.zero_point)),
         high_(static_cast<float>(e_.high - e_.zero_point)),
-        by_row_(e_.bias.row_stride != 0 || e_.scale.row_stride != 0 || e_.addend.row_stride != 0) {}
+        by_row_(e_.bias.row_stride != 0 || e_.scale.row_stride != 0 || e_.addend.row_stride != 0 ||
+                (column_sums && product.a_zero.row_stride != 0)) {
+    if (by_row_) return;
+    Pad(e_.bias, biases_);
+    Pad(e_.scale, scales_);
+    Pad(e_.addend, addends_);
+  }
 
-  HWY_INLINE void Tile(const std::int32_t* sums, std::int64_t row, int rows, std::int64_t column) const {
+  // A sum is an int32, or beyond 32 bits a float that has its bias and needs none.
+  template <class Sum>
+  HWY_INLINE void Tile(const Sum* sums, std::int64_t row, int rows, std::int64_t column) const {
     switch (e_.type) {
       case WholeResult::int32:
         return TileAs<std::int32_t>(sums, row, rows, column);
@@ -191,32 +207,9 @@ class WholeFinish {
     }
   }
 
-  // The same for sums beyond 32 bits.
-  void Wide(const std::int64_t* sums, std::int64_t row, std::int64_t column) const {
-    const std::int64_t columns = std::min(kPanel, product_.n - column);
-    std::int32_t bias_buffer[kPanel], whole[kPanel];
-    float scale_buffer[kPanel], addend_buffer[kPanel], real[kPanel];
-    const std::int32_t* bias = e_.bias.data ? SpreadRow(e_.bias, row, column, columns, bias_buffer) : nullptr;
-    const float* scale = e_.scale.data ? SpreadRow(e_.scale, row, column, columns, scale_buffer) : nullptr;
-    const float* addend =
-        e_.addend.data ? SpreadRow(e_.addend, row, column, columns, addend_buffer) : nullptr;
-    for (std::int64_t i = 0; i < columns; ++i) {
-      const std::int64_t sum = sums[i] + (bias ? bias[i] : 0);
-      whole[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
-      if (!scale) continue;
-      real[i] = static_cast<float>(sum) * scale[i];
-      whole[i] = static_cast<std::int32_t>(std::nearbyint(std::min(std::max(real[i], low_), high_)));
-      whole[i] += e_.zero_point;
-      if (addend) real[i] += addend[i];
-    }
-    if (e_.type == WholeResult::int32) return Put<std::int32_t>(whole, row, column, columns);
-    if (e_.type == WholeResult::float32) return Put<float>(real, row, column, columns);
-    PutCodes(whole, row, column, columns);
-  }
-
  private:
-  template <class T>
-  HWY_INLINE void TileAs(const std::int32_t* sums, std::int64_t row, int rows, std::int64_t column) const {
+  template <class T, class Sum>
+  HWY_INLINE void TileAs(const Sum* sums, std::int64_t row, int rows, std::int64_t column) const {
     const std::int64_t columns = std::min(kPanel, product_.n - column);
     HWY_ALIGN T tail[kTileRows * kPanel];
     T* to = static_cast<T*>(product_.c) + row * product_.c_stride + column;
@@ -228,33 +221,43 @@ class WholeFinish {
       for (int r = 0; r < rows; ++r)
         Rows(sums + r * kPanel, row + r, 1, column, columns, at + r * stride, stride);
     }
-    for (int r = 0; r < rows && at != to; ++r) {
-      std::memcpy(to + r * product_.c_stride, tail + r * kPanel,
-                  static_cast<std::size_t>(columns) * sizeof(T));
+    if (at == to) return;
+    if (columns == kPanel / 2) {  // as many nets have it: a size that is known is copied without a call
+      for (int r = 0; r < rows; ++r)
+        std::memcpy(to + r * product_.c_stride, tail + r * kPanel, kPanel / 2 * sizeof(T));
+    } else {
+      for (int r = 0; r < rows; ++r) {
+        std::memcpy(to + r * product_.c_stride, tail + r * kPanel,
+                    static_cast<std::size_t>(columns) * sizeof(T));
+      }
     }
   }
 
   // Rows that have the same bias and scales.
-  template <class T>
-  HWY_NOINLINE void Rows(const std::int32_t* HWY_RESTRICT sums, std::int64_t row, int rows,
-                         std::int64_t column, std::int64_t columns, T* HWY_RESTRICT to,
-                         std::int64_t stride) const {
+  template <class T, class Sum>
+  HWY_NOINLINE void Rows(const Sum* HWY_RESTRICT sums, std::int64_t row, int rows, std::int64_t column,
+                         std::int64_t columns, T* HWY_RESTRICT to, std::int64_t stride) const {
+    HWY_ALIGN std::int32_t own_biases[kPanel];
+    HWY_ALIGN float own_scales[kPanel], own_addends[kPanel];
+    const std::int32_t* bias = Biases(row, column, columns, own_biases);
+    const float* scale = Find(e_.scale, scales_, row, column, columns, own_scales);
+    const float* addend = Find(e_.addend, addends_, row, column, columns, own_addends);
     const DI d;
     const DF df;
-    HWY_ALIGN std::int32_t biases[kPanel] = {};
-    HWY_ALIGN float scales[kPanel], addends[kPanel] = {};
-    const std::int32_t* bias = e_.bias.data ? SpreadRow(e_.bias, row, column, columns, biases) : biases;
-    const float* scale = e_.scale.data ? SpreadRow(e_.scale, row, column, columns, scales) : addends;
-    const float* addend = e_.addend.data ? SpreadRow(e_.addend, row, column, columns, addends) : addends;
 #if HWY_TARGET == HWY_AVX2
     if constexpr (sizeof(T) == 1) {
       const VI bias0 = hn::LoadU(d, bias), bias1 = hn::LoadU(d, bias + kLanes);
       const auto scale0 = hn::LoadU(df, scale), scale1 = hn::LoadU(df, scale + kLanes);
+      const bool all = e_.low == std::numeric_limits<T>::min() && e_.high == std::numeric_limits<T>::max();
       for (int r = 0; r < rows; ++r) {
-        const std::int32_t* of_row = sums + r * kPanel;
-        const VI one = Code(hn::Add(hn::Load(d, of_row), bias0), scale0);
-        const VI two = Code(hn::Add(hn::Load(d, of_row + kLanes), bias1), scale1);
-        StoreBytes(d, one, two, to + r * stride);
+        const Sum* of_row = sums + r * kPanel;
+        const auto one = hn::Mul(Real(of_row, bias0), scale0);
+        const auto two = hn::Mul(Real(of_row + kLanes, bias1), scale1);
+        if (all) {
+          StoreReordered(RoundForBytes(one, two, e_.zero_point), to + r * stride);
+        } else {
+          StoreBytes(d, Code(one), Code(two), to + r * stride);
+        }
       }
       return;
     }
@@ -265,57 +268,75 @@ class WholeFinish {
       const auto scale_v = hn::LoadU(df, scale + v * kLanes), addend_v = hn::LoadU(df, addend + v * kLanes);
       for (int r = 0; r < rows; ++r) {
         T* here = to + r * stride + v * kLanes;
-        const VI sum = hn::Add(hn::Load(d, sums + r * kPanel + v * kLanes), bias_v);
+        const Sum* of_row = sums + r * kPanel + v * kLanes;
         if constexpr (std::is_same_v<T, std::int32_t>) {
-          hn::StoreU(sum, d, here);
-        } else if constexpr (std::is_same_v<T, float>) {
-          hn::StoreU(hn::Add(hn::Mul(hn::ConvertTo(df, sum), scale_v), addend_v), df, here);
+          if constexpr (std::is_same_v<Sum, std::int32_t>)
+            hn::StoreU(hn::Add(hn::Load(d, of_row), bias_v), d, here);
         } else {
-          const hn::Rebind<T, DI> narrow;
-          hn::StoreU(hn::DemoteTo(narrow, Code(sum, scale_v)), narrow, here);
+          const auto scaled = hn::Mul(Real(of_row, bias_v), scale_v);
+          if constexpr (std::is_same_v<T, float>) {
+            hn::StoreU(hn::Add(scaled, addend_v), df, here);
+          } else {
+            const hn::Rebind<T, DI> narrow;
+            hn::StoreU(hn::DemoteTo(narrow, Code(scaled)), narrow, here);
+          }
         }
       }
     }
   }
 
+  static HWY_INLINE hn::Vec<DF> Real(const std::int32_t* sums, VI bias) {
+    return hn::ConvertTo(DF(), hn::Add(hn::Load(DI(), sums), bias));
+  }
+  static HWY_INLINE hn::Vec<DF> Real(const float* sums, VI) { return hn::Load(DF(), sums); }
+
   // The bounds are whole numbers: clamping before rounding is clamping after it. Adding 1.5·2²³ rounds half
   // to even, and leaves the whole number in the low bits.
-  HWY_INLINE VI Code(VI sum, hn::Vec<DF> scale) const {
+  HWY_INLINE VI Code(hn::Vec<DF> x) const {
     const DI d;
     const DF df;
-    const auto x = hn::Mul(hn::ConvertTo(df, sum), scale);
     const auto clamped = hn::Min(hn::Max(x, hn::Set(df, low_)), hn::Set(df, high_));
     const auto rounded = hn::Add(clamped, hn::Set(df, 12582912.0f));
     return hn::Sub(hn::BitCast(d, rounded), hn::Set(d, 0x4B400000 - e_.zero_point));
   }
 
-  HWY_INLINE void PutCodes(const std::int32_t* whole, std::int64_t row, std::int64_t column,
-                           std::int64_t columns) const {
-    switch (e_.type) {
-      case WholeResult::int8:
-        return Put<std::int8_t>(whole, row, column, columns);
-      case WholeResult::uint8:
-        return Put<std::uint8_t>(whole, row, column, columns);
-      case WholeResult::int16:
-        return Put<std::int16_t>(whole, row, column, columns);
-      default:
-        return Put<std::uint16_t>(whole, row, column, columns);
-    }
+  // What stands for numbers that are the same for all columns, or those of the last panel, if it is not
+  // whole.
+  template <class T>
+  void Pad(const Spread<T>& spread, T* to) const {
+    const std::int64_t column = (product_.n - 1) / kPanel * kPanel;
+    if (spread.data) SpreadRow(spread, 0, column, product_.n - column, to);
   }
-  template <class T, class From>
-  HWY_INLINE void Put(const From* from, std::int64_t row, std::int64_t column, std::int64_t columns) const {
-    T* to = static_cast<T*>(product_.c) + row * product_.c_stride + column;
-    if (columns == kPanel) {
-      for (std::int64_t i = 0; i < kPanel; ++i) to[i] = static_cast<T>(from[i]);
-    } else {
-      for (std::int64_t i = 0; i < columns; ++i) to[i] = static_cast<T>(from[i]);
+  template <class T>
+  HWY_INLINE const T* Find(const Spread<T>& spread, const T* padded, std::int64_t row, std::int64_t column,
+                           std::int64_t columns, T* buffer) const {
+    if (!spread.data) return padded;  // zeros
+    if (by_row_) return SpreadRow(spread, row, column, columns, buffer);
+    return spread.column_stride != 0 && columns == kPanel ? spread.data + column : padded;
+  }
+
+  HWY_INLINE const std::int32_t* Biases(std::int64_t row, std::int64_t column, std::int64_t columns,
+                                        std::int32_t* buffer) const {
+    const std::int32_t* bias = Find(e_.bias, biases_, row, column, columns, buffer);
+    if (!column_sums_) return bias;
+    const Spread<std::int32_t>& zeros = product_.a_zero;
+    const auto zero =
+        static_cast<std::uint32_t>((zeros.data ? zeros.data[row * zeros.row_stride] : 0) + shift_);
+    for (std::int64_t i = 0; i < kPanel; ++i) {
+      const auto of_column = static_cast<std::uint32_t>(column_sums_[column + i]);
+      buffer[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(bias[i]) - zero * of_column);
     }
+    return buffer;
   }
 
   const WholeProduct& product_;
   const WholeEpilogue& e_;
+  const std::int64_t* column_sums_;
+  const std::int32_t shift_;
   const float low_, high_;
   const bool by_row_;  // bias or scales differ from row to row
+  HWY_ALIGN std::int32_t biases_[kPanel] = {};
+  HWY_ALIGN float scales_[kPanel] = {}, addends_[kPanel] = {};
 };
 
 }  // namespace HWY_NAMESPACE

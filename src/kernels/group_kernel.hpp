@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "formats/codec.hpp"
 
@@ -41,6 +42,8 @@ using CodesIn = CodePointer<const std::uint8_t, const std::uint16_t>;
 class GroupKernel {
  public:
   virtual ~GroupKernel() = default;
+  // What groups share over the whole tensor, into a group's words; false: that is left to the codec.
+  virtual bool choose_for_tensor(std::span<const float>, std::uint32_t*) const { return false; }
   virtual void choose(const Groups& shape, const float* values, std::uint32_t* words) const = 0;
   // `noise` has a number for each value, or is null: only stochastic rounding needs it.
   virtual void quantize(const Groups& shape, const float* values, const std::uint32_t* words,
@@ -48,6 +51,10 @@ class GroupKernel {
   virtual void encode(const Groups& shape, const float* values, const std::uint32_t* words,
                       const std::uint32_t* noise, CodesOut codes) const = 0;
   virtual void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const = 0;
+
+  // A size that groups of this one are faster in, filled up with zeros behind their values: that changes
+  // neither what they share nor what becomes of the values.
+  virtual std::size_t filled_up(std::size_t size) const { return size; }
 
   // choose() and then the other: in one go where a kernel can do better.
   virtual void choose_and_quantize(const Groups& shape, const float* values, std::uint32_t* words,

@@ -27,7 +27,7 @@ Result<FormatInfo> describe(const formats::Descriptor& format, const ParameterVa
                   .parameters = {},
                   .fields = {},
                   .bits = p.bits,
-                  .bits_per_value = static_cast<double>(p.bits),
+                  .bits_per_value = codec->packed_bits(),
                   .lowest = p.lowest,
                   .largest = p.largest,
                   .smallest = p.smallest,

@@ -66,7 +66,7 @@ void Apply(Map function, const float* x, float* out, std::size_t n, float a_valu
     ANYBIT_MAP(round, hn::Round(v));
     ANYBIT_MAP(selu, hn::Mul(b, BelowZero(v, hn::Mul(a, ExpM1(v)))));
     ANYBIT_MAP(shrink, hn::IfThenElse(hn::Lt(v, hn::Neg(a)), hn::Add(v, b),
-                                      hn::IfThenElseZero(hn::Or(hn::Gt(v, a), hn::IsNaN(v)), hn::Sub(v, b))));
+                                      hn::IfThenElseZero(hn::Gt(v, a), hn::Sub(v, b))));
     ANYBIT_MAP(sigmoid, Sigmoid(v));
     ANYBIT_MAP(sign, hn::IfThenElse(hn::Gt(v, zero), one, BelowZero(v, hn::Neg(one))));
     ANYBIT_MAP(softplus, Softplus(v));
@@ -75,7 +75,7 @@ void Apply(Map function, const float* x, float* out, std::size_t n, float a_valu
     ANYBIT_MAP(swish, Swish(v, a));
     ANYBIT_MAP(tanh, Tanh(v));
     ANYBIT_MAP(tanh_gelu, TanhGelu(v));
-    ANYBIT_MAP(thresholded_relu, hn::IfThenElseZero(hn::Or(hn::Gt(v, a), hn::IsNaN(v)), v));
+    ANYBIT_MAP(thresholded_relu, hn::IfThenElseZero(hn::Gt(v, a), v));
   }
 #undef ANYBIT_MAP
 }

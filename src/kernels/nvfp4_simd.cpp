@@ -12,7 +12,7 @@
 namespace anybit::kernels {
 // The element, and the values of the e4m3 codes that scale blocks.
 struct Nvfp4Constants {
-  MinifloatConstants element;
+  MinifloatConstants element, scale;
   float scales[256];
   // Nothing if the step is zero, or so large that the largest element leaves float32.
   float step(const std::uint32_t* words) const {
@@ -26,6 +26,19 @@ struct Nvfp4Constants {
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
+
+// The e4m3 codes of blocks' scales, from the largest magnitudes' bits, which are finite: twin of
+// block_scale_for. Both arrays have room for whole vectors.
+void ScaleCodes(const Nvfp4Constants& c, const std::uint32_t* maxima, std::size_t n, float tensor_scale,
+                std::uint32_t* codes) {
+  const DU du;
+  const MinifloatElement element(c.scale);
+  const VF six = hn::Set(DF(), 6.0f), by = hn::Set(DF(), tensor_scale);
+  for (std::size_t i = 0; i < n; i += hn::Lanes(du)) {
+    const VF largest = hn::BitCast(DF(), hn::LoadU(du, maxima + i));
+    hn::StoreU(element.Code(hn::Div(hn::Div(largest, six), by)), du, codes + i);
+  }
+}
 
 std::size_t RoundNvfp4(const Nvfp4Constants& c, const Groups& shape, std::size_t g, const float* x,
                        const std::uint32_t* words, float* out) {
@@ -70,6 +83,9 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
+#include <algorithm>
+#include <array>
+
 #include "formats/block.hpp"
 #include "kernels/block_maxima.hpp"
 #include "kernels/block_run_kernel.hpp"
@@ -78,6 +94,7 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
+HWY_EXPORT(ScaleCodes);
 HWY_EXPORT(RoundNvfp4);
 HWY_EXPORT(CodeNvfp4);
 HWY_EXPORT(DecodeNvfp4);
@@ -87,21 +104,41 @@ class Nvfp4Kernel final : public BlockRunKernel {
   explicit Nvfp4Kernel(const std::shared_ptr<const formats::Codec>& codec)
       : BlockRunKernel(codec), codec_(codec) {
     constants_.element = *constants_of(formats::Nvfp4Codec::kElement, true);
+    constants_.scale = *constants_of(formats::Nvfp4Codec::kScale, true);
     for (std::size_t i = 0; i < 256; ++i) {
       constants_.scales[i] = formats::Nvfp4Codec::kScale.decode(static_cast<formats::Code16>(i));
     }
   }
 
+  // Whole vectors.
+  std::size_t filled_up(std::size_t size) const override { return (size + 7) / 8 * 8; }
+
+  bool choose_for_tensor(std::span<const float> values, std::uint32_t* words) const override {
+    std::uint32_t largest = 0;
+    block_maxima({values.size(), 1, 1}, values.data(), &largest);
+    if (largest >= formats::kInfinityBits) return false;
+    words[0] = formats::bits_of(formats::Nvfp4Codec::tensor_scale_for(formats::float_of(largest)));
+    return true;
+  }
+
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
-    with_block_maxima(shape, x, [&](std::size_t g, std::uint32_t largest) {
-      const formats::Words mine{words + g * shape.stride, shape.stride};
-      if (largest < formats::kInfinityBits) {
-        mine[1] =
-            formats::Nvfp4Codec::block_scale_for(formats::float_of(largest), formats::float_of(mine[0]));
-      } else {
-        codec_->choose({x + g * shape.size, shape.size}, mine);
+    constexpr std::size_t kAtOnce = 256;
+    std::array<std::uint32_t, kAtOnce> maxima{}, codes;
+    for (std::size_t first = 0; first < shape.groups; first += kAtOnce) {
+      const std::size_t n = std::min(kAtOnce, shape.groups - first);
+      block_maxima({shape.size, n, 1}, x + first * shape.size, maxima.data());
+      const float tensor_scale = formats::float_of(words[first * shape.stride]);  // all blocks' own
+      HWY_DYNAMIC_DISPATCH(ScaleCodes)(constants_, maxima.data(), n, tensor_scale, codes.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t g = first + i;
+        const formats::Words mine{words + g * shape.stride, shape.stride};
+        if (maxima[i] < formats::kInfinityBits) {
+          mine[1] = codes[i];
+        } else {
+          codec_->choose({x + g * shape.size, shape.size}, mine);
+        }
       }
-    });
+    }
   }
 
  protected:

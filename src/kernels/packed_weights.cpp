@@ -76,9 +76,8 @@ std::unique_ptr<const FloatRight> packed_weights(const PackedMatrix& matrix, Thr
   from.zeros = scales.zeros.empty() ? nullptr : scales.zeros.data();
   std::vector<formats::Code16> all;
   if (grouping.pack_axis == static_cast<std::int64_t>(depth)) {
-    const std::size_t row = packed_size(at(from.k), codec.bits());
-    from.column = [&, row](std::int64_t column, std::uint8_t* codes) {
-      unpack(matrix.codes + at(column) * row, at(from.k), codec.bits(), codes);
+    from.column = [&](std::int64_t column, std::uint8_t* codes) {
+      codec.unpack_row(matrix.codes + column * codec.row_bytes(), at(from.k), codes);
     };
     return pack_codes(from, matrix.rounded);
   }

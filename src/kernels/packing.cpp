@@ -8,6 +8,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -269,23 +270,30 @@ void unpack(const std::uint8_t* packed, std::size_t n, int bits, std::uint16_t* 
   unpack_tail(packed + at, n - i, bits, codes + i);
 }
 
-void pack5(const std::uint8_t* codes, std::size_t n, std::uint8_t* out) {
+template <class Code>
+void pack_fives(const Code* codes, std::size_t n, std::uint8_t* out) {
+  constexpr int kDigits[] = {0, 1, 0, 2};
   for (std::size_t i = 0; i < n; i += 5) {
-    int byte = 0, weight = 1;
-    for (std::size_t j = i; j < i + 5 && j < n; ++j, weight *= 3)
-      byte += weight * (codes[j] == 3 ? 0 : codes[j]);
+    int byte = 0;
+    for (std::size_t j = std::min(i + 5, n); j-- > i;) byte = 3 * byte + kDigits[codes[j] & 3];
     *out++ = static_cast<std::uint8_t>(byte);
   }
 }
 
-void unpack5(const std::uint8_t* packed, std::size_t n, std::uint8_t* codes) {
+template <class Code>
+void unpack_fives(const std::uint8_t* packed, std::size_t n, Code* codes) {
+  constexpr Code kCodes[] = {0, 1, 3};
   for (std::size_t i = 0; i < n; i += 5) {
     int byte = *packed++;
     if (byte > 242) byte = 0;
-    for (std::size_t j = i; j < i + 5 && j < n; ++j, byte /= 3)
-      codes[j] = static_cast<std::uint8_t>(byte % 3);
+    for (std::size_t j = i; j < i + 5 && j < n; ++j, byte /= 3) codes[j] = kCodes[byte % 3];
   }
 }
+
+template void pack_fives(const std::uint8_t*, std::size_t, std::uint8_t*);
+template void pack_fives(const std::uint16_t*, std::size_t, std::uint8_t*);
+template void unpack_fives(const std::uint8_t*, std::size_t, std::uint8_t*);
+template void unpack_fives(const std::uint8_t*, std::size_t, std::uint16_t*);
 
 }  // namespace anybit::kernels
 #endif  // HWY_ONCE

@@ -18,10 +18,12 @@ void unpack(const std::uint8_t* packed, std::size_t n, int bits, std::uint8_t* c
 void pack(const std::uint16_t* codes, std::size_t n, int bits, std::uint8_t* out);
 void unpack(const std::uint8_t* packed, std::size_t n, int bits, std::uint16_t* codes);
 
-// Ternary codes (0, 1, 2, and 3 read as 0), five to a byte: c0 + 3·c1 + 9·c2 + 27·c3 + 81·c4. Bytes above 242
-// decode to zeros.
-inline std::size_t packed5_size(std::size_t codes) { return (codes + 4) / 5; }
-void pack5(const std::uint8_t* codes, std::size_t n, std::uint8_t* out);
-void unpack5(const std::uint8_t* packed, std::size_t n, std::uint8_t* codes);
+// Ternary codes, five to a byte: d0 + 3·d1 + 9·d2 + 27·d3 + 81·d4, where the digits 0, 1 and 2 stand for the
+// codes 0, 1 and 3 (0, +1 and -1). The code 2, a second zero, becomes 0. Bytes above 242 are zeros.
+inline std::size_t fives_size(std::size_t codes) { return (codes + 4) / 5; }
+template <class Code>
+void pack_fives(const Code* codes, std::size_t n, std::uint8_t* out);
+template <class Code>
+void unpack_fives(const std::uint8_t* packed, std::size_t n, Code* codes);
 
 }  // namespace anybit::kernels

@@ -151,7 +151,7 @@ void sum_pool(const PoolSizes& sizes, std::int32_t zero_point, const T* x, std::
         [&](Sum& sum, T value) { sum += static_cast<std::int32_t>(value) - zero_point; },
         [](Sum sum, std::int64_t, std::int64_t, std::int64_t) { return std::int64_t{sum}; });
   };
-  constexpr std::int64_t kLargest = 255;
+  constexpr std::int64_t kLargest = std::numeric_limits<std::make_unsigned_t<T>>::max();
   if (kernel_size(sizes.window) <= INT32_MAX / kLargest) {
     sum_as(std::int32_t{0});
   } else {
@@ -200,10 +200,16 @@ template void mean_over(const float*, std::int64_t, std::int64_t, float*);
 template void mean_over(const double*, std::int64_t, std::int64_t, double*);
 template void most_over(const float*, std::int64_t, std::int64_t, float*);
 template void most_over(const double*, std::int64_t, std::int64_t, double*);
+template void most_over(const std::int8_t*, std::int64_t, std::int64_t, std::int8_t*);
+template void most_over(const std::uint8_t*, std::int64_t, std::int64_t, std::uint8_t*);
+template void most_over(const std::int16_t*, std::int64_t, std::int64_t, std::int16_t*);
+template void most_over(const std::uint16_t*, std::int64_t, std::int64_t, std::uint16_t*);
 template void max_pool(const PoolSizes&, const float*, std::int64_t, std::int64_t, float*);
 template void max_pool(const PoolSizes&, const double*, std::int64_t, std::int64_t, double*);
 template void max_pool(const PoolSizes&, const std::int8_t*, std::int64_t, std::int64_t, std::int8_t*);
 template void max_pool(const PoolSizes&, const std::uint8_t*, std::int64_t, std::int64_t, std::uint8_t*);
+template void max_pool(const PoolSizes&, const std::int16_t*, std::int64_t, std::int64_t, std::int16_t*);
+template void max_pool(const PoolSizes&, const std::uint16_t*, std::int64_t, std::int64_t, std::uint16_t*);
 template void average_pool(const PoolSizes&, bool, const float*, std::int64_t, std::int64_t, float*);
 template void average_pool(const PoolSizes&, bool, const double*, std::int64_t, std::int64_t, double*);
 template void lp_pool(const PoolSizes&, double, const float*, std::int64_t, std::int64_t, float*);
@@ -211,6 +217,10 @@ template void lp_pool(const PoolSizes&, double, const double*, std::int64_t, std
 template void sum_pool(const PoolSizes&, std::int32_t, const std::int8_t*, std::int64_t, std::int64_t,
                        std::int64_t*);
 template void sum_pool(const PoolSizes&, std::int32_t, const std::uint8_t*, std::int64_t, std::int64_t,
+                       std::int64_t*);
+template void sum_pool(const PoolSizes&, std::int32_t, const std::int16_t*, std::int64_t, std::int64_t,
+                       std::int64_t*);
+template void sum_pool(const PoolSizes&, std::int32_t, const std::uint16_t*, std::int64_t, std::int64_t,
                        std::int64_t*);
 
 }  // namespace anybit::kernels

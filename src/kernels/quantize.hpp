@@ -1,5 +1,5 @@
-// Between float32 and 8-bit integers: q = clamp(round(x / scale) + zero_point), x = (q - zero_point) · scale.
-// float32 division, half to even; NaN becomes the zero point. docs/formats.md#affine.
+// Between float32 and integers of 8 and 16 bits: q = clamp(round(x / scale) + zero_point), x = (q -
+// zero_point) · scale. float32 division, half to even; NaN becomes the zero point. docs/formats.md#affine.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,11 @@ struct Scales {
   std::size_t step;
 };
 
-void quantize(const float* x, const Scales& scales, std::uint8_t* out, std::size_t n);
-void quantize(const float* x, const Scales& scales, std::int8_t* out, std::size_t n);
-void dequantize(const std::uint8_t* q, const Scales& scales, float* out, std::size_t n);
-void dequantize(const std::int8_t* q, const Scales& scales, float* out, std::size_t n);
+// Q: uint8, int8, uint16, int16.
+template <class Q>
+void quantize(const float* x, const Scales& scales, Q* out, std::size_t n);
+template <class Q>
+void dequantize(const Q* q, const Scales& scales, float* out, std::size_t n);
 
 struct Ends {
   float low = 0, high = 0;
@@ -25,7 +26,7 @@ struct Ends {
 // The smallest and the largest of the numbers and zero; NaN is passed over.
 Ends ends(const float* x, std::size_t n);
 
-// Sums and products of 8-bit tensors: round(f) + zero_point, clamped, with
+// Sums and products of quantized tensors: round(f) + zero_point, clamped, with
 //   sum: f = (a - a_zero) · a_factor + (b - b_zero) · b_factor
 //   product: f = (a - a_zero) · (b - b_zero) · a_factor
 struct QuantizedPair {
@@ -33,13 +34,11 @@ struct QuantizedPair {
   std::int32_t a_zero = 0, b_zero = 0, zero_point = 0;
 };
 // out[i] = f(a[i · a_step], b[i · b_step]); the steps are 0 or 1. `out` may be a or b.
-void quantized_sum(const std::uint8_t* a, std::size_t a_step, const std::uint8_t* b, std::size_t b_step,
-                   std::uint8_t* out, std::size_t n, const QuantizedPair& by);
-void quantized_sum(const std::int8_t* a, std::size_t a_step, const std::int8_t* b, std::size_t b_step,
-                   std::int8_t* out, std::size_t n, const QuantizedPair& by);
-void quantized_product(const std::uint8_t* a, std::size_t a_step, const std::uint8_t* b, std::size_t b_step,
-                       std::uint8_t* out, std::size_t n, const QuantizedPair& by);
-void quantized_product(const std::int8_t* a, std::size_t a_step, const std::int8_t* b, std::size_t b_step,
-                       std::int8_t* out, std::size_t n, const QuantizedPair& by);
+template <class Q>
+void quantized_sum(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
+                   const QuantizedPair& by);
+template <class Q>
+void quantized_product(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
+                       const QuantizedPair& by);
 
 }  // namespace anybit::kernels

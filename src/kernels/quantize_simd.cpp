@@ -10,6 +10,28 @@
 #include "hwy/highway.h"
 #include "kernels/store_bytes-inl.h"
 
+#ifndef ANYBIT_KERNELS_QUANTIZE_SIMD_ONCE_
+#define ANYBIT_KERNELS_QUANTIZE_SIMD_ONCE_
+namespace anybit::kernels {
+// The types of codes, for functions that there is one of for each target.
+enum class Codes { uint8, int8, uint16, int16 };
+
+template <class Q>
+constexpr Codes kCodes = std::is_signed_v<Q> ? (sizeof(Q) == 1 ? Codes::int8 : Codes::int16)
+                                             : (sizeof(Q) == 1 ? Codes::uint8 : Codes::uint16);
+
+// Two tensors and their sum or product.
+struct PairOfCodes {
+  const void* a;
+  std::size_t a_step;
+  const void* b;
+  std::size_t b_step;
+  void* out;
+  std::size_t n;
+};
+}  // namespace anybit::kernels
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
@@ -65,8 +87,12 @@ class Rounding {
     StoreSome(hn::DemoteTo(DQ<Q>(), Code(whole)), DQ<Q>(), out, n);
   }
   HWY_INLINE void StoreFours(const VF (&whole)[4], Q* out) const {
-    StoreBytes(DI(), Code(whole[0]), Code(whole[1]), out);
-    StoreBytes(DI(), Code(whole[2]), Code(whole[3]), out + 2 * hn::Lanes(DF()));
+    if constexpr (sizeof(Q) == 1) {
+      StoreBytes(DI(), Code(whole[0]), Code(whole[1]), out);
+      StoreBytes(DI(), Code(whole[2]), Code(whole[3]), out + 2 * hn::Lanes(DF()));
+    } else {
+      for (std::size_t k = 0; k < 4; ++k) Store(whole[k], out + k * hn::Lanes(DF()), hn::Lanes(DF()));
+    }
   }
   HWY_INLINE void operator()(VF x, Q* out, std::size_t n) const { Store(Whole(Clamp(x)), out, n); }
 
@@ -130,7 +156,8 @@ HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t z
 template <class Q>
 HWY_INLINE void QuantizeRun(const float* x, const Scales& by, Q* out, std::size_t n) {
   std::size_t done = 0;
-  if (by.step == 0) done = QuantizeFours(x, *by.scales, *by.zero_points, out, n);
+  // Among 65,536 codes, a number in a hundred lies as near to a middle as the product may be wrong.
+  if (by.step == 0 && sizeof(Q) == 1) done = QuantizeFours(x, *by.scales, *by.zero_points, out, n);
   // Only one scale is ever done in part.
   ScaledRuns(by, n - done, [&](std::size_t i, std::size_t m, VF scale, VI zero_point) HWY_ATTR {
     const Rounding<Q> rounding(zero_point);
@@ -192,38 +219,42 @@ template <class Q>
 HWY_INLINE void ProductRun(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out,
                            std::size_t n, const QuantizedPair& by) {
   const VF factor = hn::Set(DF(), by.a_factor);
-  // The first product is below 2^17: exact.
+  // Of 8 bits, the first product is below 2^17: exact. Of 16 bits it is rounded to 24.
   PairRun(a, a_step, b, b_step, out, n, by,
           [&](VF x, VF y) HWY_ATTR { return hn::Mul(hn::Mul(x, y), factor); });
 }
 
-void QuantizeU8(const float* x, const Scales& by, std::uint8_t* out, std::size_t n) {
-  QuantizeRun(x, by, out, n);
+template <class Body>
+HWY_INLINE void ForCodes(Codes type, const Body& body) {
+  switch (type) {
+    case Codes::uint8:
+      return body(std::uint8_t());
+    case Codes::int8:
+      return body(std::int8_t());
+    case Codes::uint16:
+      return body(std::uint16_t());
+    case Codes::int16:
+      return body(std::int16_t());
+  }
 }
-void QuantizeI8(const float* x, const Scales& by, std::int8_t* out, std::size_t n) {
-  QuantizeRun(x, by, out, n);
+
+void Quantize(Codes type, const float* x, const Scales& by, void* out, std::size_t n) {
+  ForCodes(type, [&]<class Q>(Q) HWY_ATTR { QuantizeRun(x, by, static_cast<Q*>(out), n); });
 }
-void DequantizeU8(const std::uint8_t* q, const Scales& by, float* out, std::size_t n) {
-  DequantizeRun(q, by, out, n);
+void Dequantize(Codes type, const void* q, const Scales& by, float* out, std::size_t n) {
+  ForCodes(type, [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(q), by, out, n); });
 }
-void DequantizeI8(const std::int8_t* q, const Scales& by, float* out, std::size_t n) {
-  DequantizeRun(q, by, out, n);
+void Sum(Codes type, const PairOfCodes& of, const QuantizedPair& by) {
+  ForCodes(type, [&]<class Q>(Q) HWY_ATTR {
+    SumRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
+           static_cast<Q*>(of.out), of.n, by);
+  });
 }
-void SumU8(const std::uint8_t* a, std::size_t a_step, const std::uint8_t* b, std::size_t b_step,
-           std::uint8_t* out, std::size_t n, const QuantizedPair& by) {
-  SumRun(a, a_step, b, b_step, out, n, by);
-}
-void SumI8(const std::int8_t* a, std::size_t a_step, const std::int8_t* b, std::size_t b_step,
-           std::int8_t* out, std::size_t n, const QuantizedPair& by) {
-  SumRun(a, a_step, b, b_step, out, n, by);
-}
-void ProductU8(const std::uint8_t* a, std::size_t a_step, const std::uint8_t* b, std::size_t b_step,
-               std::uint8_t* out, std::size_t n, const QuantizedPair& by) {
-  ProductRun(a, a_step, b, b_step, out, n, by);
-}
-void ProductI8(const std::int8_t* a, std::size_t a_step, const std::int8_t* b, std::size_t b_step,
-               std::int8_t* out, std::size_t n, const QuantizedPair& by) {
-  ProductRun(a, a_step, b, b_step, out, n, by);
+void Product(Codes type, const PairOfCodes& of, const QuantizedPair& by) {
+  ForCodes(type, [&]<class Q>(Q) HWY_ATTR {
+    ProductRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
+               static_cast<Q*>(of.out), of.n, by);
+  });
 }
 
 void FindEnds(const float* x, std::size_t n, Ends* result) {
@@ -245,44 +276,54 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(QuantizeU8);
-HWY_EXPORT(QuantizeI8);
-HWY_EXPORT(DequantizeU8);
-HWY_EXPORT(DequantizeI8);
-HWY_EXPORT(SumU8);
-HWY_EXPORT(SumI8);
-HWY_EXPORT(ProductU8);
-HWY_EXPORT(ProductI8);
+HWY_EXPORT(Quantize);
+HWY_EXPORT(Dequantize);
+HWY_EXPORT(Sum);
+HWY_EXPORT(Product);
 HWY_EXPORT(FindEnds);
 
-void quantize(const float* x, const Scales& scales, std::uint8_t* out, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(QuantizeU8)(x, scales, out, n);
+template <class Q>
+void quantize(const float* x, const Scales& scales, Q* out, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(Quantize)(kCodes<Q>, x, scales, out, n);
 }
-void quantize(const float* x, const Scales& scales, std::int8_t* out, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(QuantizeI8)(x, scales, out, n);
+template <class Q>
+void dequantize(const Q* q, const Scales& scales, float* out, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(Dequantize)(kCodes<Q>, q, scales, out, n);
 }
-void dequantize(const std::uint8_t* q, const Scales& scales, float* out, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(DequantizeU8)(q, scales, out, n);
+template <class Q>
+void quantized_sum(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
+                   const QuantizedPair& by) {
+  HWY_DYNAMIC_DISPATCH(Sum)(kCodes<Q>, {a, a_step, b, b_step, out, n}, by);
 }
-void dequantize(const std::int8_t* q, const Scales& scales, float* out, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(DequantizeI8)(q, scales, out, n);
+template <class Q>
+void quantized_product(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
+                       const QuantizedPair& by) {
+  HWY_DYNAMIC_DISPATCH(Product)(kCodes<Q>, {a, a_step, b, b_step, out, n}, by);
 }
-void quantized_sum(const std::uint8_t* a, std::size_t a_step, const std::uint8_t* b, std::size_t b_step,
-                   std::uint8_t* out, std::size_t n, const QuantizedPair& by) {
-  HWY_DYNAMIC_DISPATCH(SumU8)(a, a_step, b, b_step, out, n, by);
-}
-void quantized_sum(const std::int8_t* a, std::size_t a_step, const std::int8_t* b, std::size_t b_step,
-                   std::int8_t* out, std::size_t n, const QuantizedPair& by) {
-  HWY_DYNAMIC_DISPATCH(SumI8)(a, a_step, b, b_step, out, n, by);
-}
-void quantized_product(const std::uint8_t* a, std::size_t a_step, const std::uint8_t* b, std::size_t b_step,
-                       std::uint8_t* out, std::size_t n, const QuantizedPair& by) {
-  HWY_DYNAMIC_DISPATCH(ProductU8)(a, a_step, b, b_step, out, n, by);
-}
-void quantized_product(const std::int8_t* a, std::size_t a_step, const std::int8_t* b, std::size_t b_step,
-                       std::int8_t* out, std::size_t n, const QuantizedPair& by) {
-  HWY_DYNAMIC_DISPATCH(ProductI8)(a, a_step, b, b_step, out, n, by);
-}
+template void quantize(const float*, const Scales&, std::uint8_t*, std::size_t);
+template void dequantize(const std::uint8_t*, const Scales&, float*, std::size_t);
+template void quantized_sum(const std::uint8_t*, std::size_t, const std::uint8_t*, std::size_t, std::uint8_t*,
+                            std::size_t, const QuantizedPair&);
+template void quantized_product(const std::uint8_t*, std::size_t, const std::uint8_t*, std::size_t,
+                                std::uint8_t*, std::size_t, const QuantizedPair&);
+template void quantize(const float*, const Scales&, std::int8_t*, std::size_t);
+template void dequantize(const std::int8_t*, const Scales&, float*, std::size_t);
+template void quantized_sum(const std::int8_t*, std::size_t, const std::int8_t*, std::size_t, std::int8_t*,
+                            std::size_t, const QuantizedPair&);
+template void quantized_product(const std::int8_t*, std::size_t, const std::int8_t*, std::size_t,
+                                std::int8_t*, std::size_t, const QuantizedPair&);
+template void quantize(const float*, const Scales&, std::uint16_t*, std::size_t);
+template void dequantize(const std::uint16_t*, const Scales&, float*, std::size_t);
+template void quantized_sum(const std::uint16_t*, std::size_t, const std::uint16_t*, std::size_t,
+                            std::uint16_t*, std::size_t, const QuantizedPair&);
+template void quantized_product(const std::uint16_t*, std::size_t, const std::uint16_t*, std::size_t,
+                                std::uint16_t*, std::size_t, const QuantizedPair&);
+template void quantize(const float*, const Scales&, std::int16_t*, std::size_t);
+template void dequantize(const std::int16_t*, const Scales&, float*, std::size_t);
+template void quantized_sum(const std::int16_t*, std::size_t, const std::int16_t*, std::size_t, std::int16_t*,
+                            std::size_t, const QuantizedPair&);
+template void quantized_product(const std::int16_t*, std::size_t, const std::int16_t*, std::size_t,
+                                std::int16_t*, std::size_t, const QuantizedPair&);
 Ends ends(const float* x, std::size_t n) {
   Ends result;
   HWY_DYNAMIC_DISPATCH(FindEnds)(x, n, &result);

@@ -237,6 +237,14 @@ class BlockKernel final : public BlockRunKernel {
               const BlockElements& elements)
       : BlockRunKernel(codec), codec_(codec), known_(known), elements_(elements) {}
 
+  // To a tile's, if there is one as large: they have powers of two, of 64 values at most.
+  std::size_t filled_up(std::size_t size) const override {
+    for (std::size_t whole = std::bit_ceil(size); whole <= 64; whole *= 2) {
+      if (tiles(whole)) return whole;
+    }
+    return size;
+  }
+
   void choose(const Groups& shape, const float* x, std::uint32_t* words) const override {
     block_maxima(shape, x, words);
     for (std::size_t g = 0; g < shape.groups; ++g) {

@@ -5,6 +5,6 @@
 
 namespace anybit::kernels {
 
-std::string_view simd_target() noexcept;  // "AVX2", "SSE4", "NEON", …
+std::string_view simd_target() noexcept;  // "AVX2", "AVX2+VNNI", "SSE4", "NEON", …
 
 }  // namespace anybit::kernels

@@ -14,17 +14,39 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
+#if HWY_TARGET == HWY_AVX2
+// Real numbers, rounded half to even, and a zero point of bytes added, in 16 bits: what is beyond bytes stays
+// beyond them, and saturates when it is stored. The order is that of ReorderDemote2To.
+HWY_INLINE hwy::HWY_NAMESPACE::Vec256<std::int16_t> RoundForBytes(hwy::HWY_NAMESPACE::Vec256<float> one,
+                                                                  hwy::HWY_NAMESPACE::Vec256<float> two,
+                                                                  std::int32_t zero_point) {
+  // Without a lower bound: numbers that int32 does not hold become its lowest one.
+  const __m256 most = _mm256_set1_ps(32767.0f);
+  const __m256i wide = _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_min_ps(one.raw, most)),
+                                          _mm256_cvtps_epi32(_mm256_min_ps(two.raw, most)));
+  return hwy::HWY_NAMESPACE::Vec256<std::int16_t>{
+      _mm256_adds_epi16(wide, _mm256_set1_epi16(static_cast<std::int16_t>(zero_point)))};
+}
+#endif
+
+#if HWY_TARGET == HWY_AVX2
+// Numbers of 16 bits in the order of ReorderDemote2To as bytes in theirs.
+template <class T>
+HWY_INLINE void StoreReordered(hwy::HWY_NAMESPACE::Vec256<std::int16_t> wide, T* to) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  // They become one vector of 16 bytes, whose second and third four are exchanged.
+  const hn::Full128<T> narrow;
+  HWY_ALIGN static constexpr T kOrder[16] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15};
+  hn::StoreU(hn::TableLookupBytes(hn::DemoteTo(narrow, wide), hn::Load(narrow, kOrder)), narrow, to);
+}
+#endif
+
 // T: int8 or uint8. Numbers beyond it saturate.
 template <class T, class D>
 HWY_INLINE void StoreBytes(D d, hwy::HWY_NAMESPACE::Vec<D> one, hwy::HWY_NAMESPACE::Vec<D> two, T* to) {
   namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_AVX2
-  // They become one vector of 16 bytes, whose second and third four are exchanged.
-  const hn::Repartition<std::int16_t, D> wide;
-  const hn::Rebind<T, decltype(wide)> narrow;
-  HWY_ALIGN static constexpr T kOrder[16] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15};
-  const auto bytes = hn::DemoteTo(narrow, hn::ReorderDemote2To(wide, one, two));
-  hn::StoreU(hn::TableLookupBytes(bytes, hn::Load(narrow, kOrder)), narrow, to);
+  StoreReordered(hn::ReorderDemote2To(hn::Repartition<std::int16_t, D>(), one, two), to);
 #else
   const hn::Rebind<T, D> narrow;
   hn::StoreU(hn::DemoteTo(narrow, one), narrow, to);

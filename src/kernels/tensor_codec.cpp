@@ -46,6 +46,7 @@ Result<TensorCodec> TensorCodec::make(std::string_view format, const formats::Di
   result.descriptor_ = TRY(formats::find(format));
   result.values_ = TRY(formats::complete(*result.descriptor_, options.parameters));
   result.codec_ = TRY(result.descriptor_->make(result.values_));
+  result.packing_ = result.codec_->packing();
   result.grouping_ = TRY(formats::resolve(*result.descriptor_, dims, options.grouping));
   result.rounding_ = result.codec_->rounding(options.rounding);
   result.seed_ = options.seed;
@@ -159,8 +160,7 @@ void TensorCodec::apply_flat(bool may_cut, const In* in, Out* out, ThreadPool& p
 template <class T>
 void turn(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t rows,
           std::int64_t columns) {
-  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;
-  static_assert(sizeof(T) == sizeof(Word));
+  using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>;  // a float, or a code
   transpose(reinterpret_cast<const Word*>(from), from_stride, reinterpret_cast<Word*>(to), to_stride, rows,
             columns);
 }
@@ -177,17 +177,19 @@ void TensorCodec::apply_turned(const In* in, Out* out, ThreadPool& pool, const O
   const std::int64_t bands = count_ / length / columns * blocks, pieces = (columns + kColumns - 1) / kColumns;
   const std::int64_t per_chunk = std::max<std::int64_t>(1, kTile / (box * kColumns));
   pool.run(bands * pieces, per_chunk, [&](std::int64_t piece, std::int64_t end) {
-    std::vector<In> turned(to_size(box * kColumns));
+    std::vector<In> turned(kernel_->filled_up(to_size(box)) * to_size(kColumns));
     std::vector<Out> made(out == nullptr ? 0 : turned.size());
     for (; piece < end; ++piece) {
       const std::int64_t band = piece / pieces, column = piece % pieces * kColumns;
       const std::int64_t first = band % blocks * box, rows = std::min(box, length - first);
       const std::int64_t wide = std::min(kColumns, columns - column);
       const std::int64_t offset = (band / blocks * length + first) * columns + column;
-      turn(in + offset, columns, turned.data(), rows, wide, rows);
-      op(Groups{to_size(rows), to_size(wide), stride_}, band * columns + column, turned.data(), nullptr,
+      const auto size = static_cast<std::int64_t>(kernel_->filled_up(to_size(rows)));
+      if (size != rows) std::ranges::fill(turned, In{});
+      turn(in + offset, columns, turned.data(), size, wide, rows);
+      op(Groups{to_size(size), to_size(wide), stride_}, band * columns + column, turned.data(), nullptr,
          out == nullptr ? nullptr : made.data());
-      if (out != nullptr) turn(made.data(), rows, out + offset, columns, rows, wide);
+      if (out != nullptr) turn(made.data(), size, out + offset, columns, rows, wide);
     }
   });
 }
@@ -237,7 +239,7 @@ TensorCodec::Parameters TensorCodec::empty_parameters(std::span<const float> val
   Parameters words(to_size(grouping_.groups()) * stride_, 0);
   if (words.empty()) return words;
   const std::span first = std::span(words).first(stride_);
-  codec_->choose_for_tensor(values, first);
+  if (!kernel_->choose_for_tensor(values, first.data())) codec_->choose_for_tensor(values, first);
   // Only formats with words for the whole tensor set any.
   if (std::all_of(first.begin(), first.end(), [](std::uint32_t word) { return word == 0; })) return words;
   for (std::size_t at = stride_; at < words.size(); at += stride_) {
@@ -321,13 +323,36 @@ void TensorCodec::decode(std::span<const Code16> codes, const Parameters& parame
         });
 }
 
-std::int64_t TensorCodec::packed_bytes() const {
-  const std::int64_t row = grouping_.dims.empty() ? 1 : grouping_.dims[to_size(grouping_.pack_axis)];
-  if (row == 0 || count_ == 0) return 0;
-  return count_ / row * static_cast<std::int64_t>(packed_size(to_size(row), bits()));
+TensorCodec TensorCodec::in_bits() const {
+  TensorCodec copy = *this;
+  copy.packing_ = formats::Packing::bits;
+  return copy;
 }
 
+std::int64_t TensorCodec::row_length() const {
+  return grouping_.dims.empty() ? 1 : grouping_.dims[to_size(grouping_.pack_axis)];
+}
+
+std::int64_t TensorCodec::row_bytes() const {
+  const std::size_t length = to_size(row_length());
+  const bool fives = packing_ == formats::Packing::fives;
+  return static_cast<std::int64_t>(fives ? fives_size(length) : packed_size(length, bits()));
+}
+
+std::int64_t TensorCodec::packed_bytes() const {
+  return count_ == 0 ? 0 : count_ / row_length() * row_bytes();
+}
+
+template <class Code>
+void TensorCodec::unpack_row(const std::uint8_t* packed, std::size_t n, Code* codes) const {
+  if (packing_ == formats::Packing::fives) return unpack_fives(packed, n, codes);
+  kernels::unpack(packed, n, bits(), codes);
+}
+template void TensorCodec::unpack_row(const std::uint8_t*, std::size_t, std::uint8_t*) const;
+template void TensorCodec::unpack_row(const std::uint8_t*, std::size_t, Code16*) const;
+
 bool TensorCodec::packs_in_place() const {
+  if (packing_ != formats::Packing::bits) return false;
   if (!flat_ || (!grouping_.dims.empty() && to_size(grouping_.pack_axis) + 1 != grouping_.dims.size()))
     return false;
   const std::int64_t row = grouping_.dims.empty() ? 1 : grouping_.dims.back();
@@ -341,10 +366,9 @@ template <class Visit>
 void TensorCodec::for_rows(ThreadPool& pool, const Visit& visit) const {
   if (count_ == 0) return;
   const auto axis = to_size(grouping_.pack_axis);
-  const std::int64_t length = grouping_.dims.empty() ? 1 : grouping_.dims[axis];
+  const std::int64_t length = row_length(), bytes = row_bytes();
   std::int64_t step = 1;
   for (std::size_t d = axis + 1; d < grouping_.dims.size(); ++d) step *= grouping_.dims[d];
-  const auto bytes = static_cast<std::int64_t>(packed_size(to_size(length), bits()));
   pool.run(count_ / length, std::max<std::int64_t>(1, kTile / length),
            [&](std::int64_t row, std::int64_t end) {
              for (; row < end; ++row)
@@ -356,6 +380,7 @@ void TensorCodec::pack(const Code16* codes, std::uint8_t* packed, ThreadPool& po
   for_rows(pool, [&](std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t byte) {
     std::vector<Code16> row(to_size(length));
     for (std::int64_t i = 0; i < length; ++i) row[to_size(i)] = codes[first + i * step];
+    if (packing_ == formats::Packing::fives) return pack_fives(row.data(), row.size(), packed + byte);
     kernels::pack(row.data(), row.size(), bits(), packed + byte);
   });
 }
@@ -363,7 +388,7 @@ void TensorCodec::pack(const Code16* codes, std::uint8_t* packed, ThreadPool& po
 void TensorCodec::unpack(const std::uint8_t* packed, Code16* codes, ThreadPool& pool) const {
   for_rows(pool, [&](std::int64_t first, std::int64_t step, std::int64_t length, std::int64_t byte) {
     std::vector<Code16> row(to_size(length));
-    kernels::unpack(packed + byte, row.size(), bits(), row.data());
+    unpack_row(packed + byte, row.size(), row.data());
     for (std::int64_t i = 0; i < length; ++i) codes[first + i * step] = row[to_size(i)];
   });
 }
@@ -467,8 +492,9 @@ double TensorCodec::bits_per_value() const {
   for (const formats::Field& field : codec_->fields(grouping_.size())) {
     (field.per_tensor ? once : per_group) += static_cast<double>(field.count) * field.stored_bits;
   }
-  if (count_ == 0) return bits();
-  return bits() + (per_group * static_cast<double>(grouping_.groups()) + once) / static_cast<double>(count_);
+  const double each = codec_->packed_bits();
+  if (count_ == 0) return each;
+  return each + (per_group * static_cast<double>(grouping_.groups()) + once) / static_cast<double>(count_);
 }
 
 }  // namespace anybit::kernels

@@ -61,7 +61,14 @@ class TensorCodec {
               ThreadPool& pool) const;
 
   // Codes packed in rows along grouping().pack_axis, that axis last, the others in their order.
+  formats::Packing packing() const { return packing_; }
+  // The same, but each code in bits of its own.
+  TensorCodec in_bits() const;
   std::int64_t packed_bytes() const;
+  std::int64_t row_bytes() const;
+  // One row, or the first codes of one.
+  template <class Code>
+  void unpack_row(const std::uint8_t* packed, std::size_t n, Code* codes) const;
   void pack(const formats::Code16* codes, std::uint8_t* packed, ThreadPool& pool) const;
   void unpack(const std::uint8_t* packed, formats::Code16* codes, ThreadPool& pool) const;
   Parameters choose_and_pack(std::span<const float> values, std::uint8_t* packed, ThreadPool& pool) const;
@@ -98,6 +105,7 @@ class TensorCodec {
   void encode_piece(const Groups& shape, std::uint8_t* out, const Encode& encode) const;
   void decode_piece(const Groups& shape, const std::uint8_t* in, const std::uint32_t* words,
                     float* out) const;
+  std::int64_t row_length() const;
   template <class Visit>
   void for_rows(ThreadPool& pool, const Visit& visit) const;
   Parameters empty_parameters(std::span<const float> values) const;
@@ -105,6 +113,7 @@ class TensorCodec {
   const formats::Descriptor* descriptor_ = nullptr;
   formats::Values values_;
   std::shared_ptr<const formats::Codec> codec_;
+  formats::Packing packing_ = formats::Packing::bits;
   std::shared_ptr<const GroupKernel> kernel_;
   formats::Grouping grouping_;
   formats::Rounding rounding_ = formats::Rounding::half_even;

@@ -133,8 +133,7 @@ std::vector<std::int64_t> TensorFormat::packed_dims() const {
   for (std::size_t d = 0; d < dims().size(); ++d) {
     if (d != axis) result.push_back(dims()[d]);
   }
-  const std::int64_t row = dims().empty() ? 1 : dims()[axis];
-  result.push_back((row * bits() + 7) / 8);
+  result.push_back(state_->codec.row_bytes());
   return result;
 }
 

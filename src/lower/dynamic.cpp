@@ -89,34 +89,69 @@ DynamicWriter::Codes DynamicWriter::weight(const Node& node, const Constant& wei
   return weights_[key] = written;
 }
 
-// uint8 from end to end, by ONNX's own operator; or around zero, with the largest magnitude at 127: int8, or
-// uint8 with 128 for zero, which is all that some runtimes convolve.
-DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetric, bool unsigned_codes,
+DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetric, bool signed_codes,
                                          std::vector<Node>& nodes) {
-  const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, symmetric && unsigned_codes);
+  const std::string key = fmt::format("{}\n{}\n{}", value, symmetric, signed_codes);
   if (const auto found = data_.find(key); found != data_.end()) return found->second;
+  return data_[key] = symmetric ? around_zero(value, signed_codes, nodes)
+                                : from_end_to_end(value, signed_codes, nodes);
+}
+
+// The least or the largest of all elements: one number.
+std::string DynamicWriter::extreme(const char* op, const std::string& of, const std::string& about,
+                                   std::vector<Node>& nodes) {
+  std::string found = apply(op, {of}, about, nodes);
+  nodes.back().attributes.push_back(
+      ops::attribute("keepdims", std::int64_t{0}, graph::AttributeKind::integer));
+  return found;
+}
+
+// The scale of a range; that of a tensor of zeros is not zero.
+std::string DynamicWriter::step(const std::string& range, float steps, const std::string& about,
+                                std::vector<Node>& nodes) {
+  const std::string one = apply("Div", {range, number(steps, about + "_steps")}, about, nodes);
+  return apply("Max", {one, number(1.17549435e-38F, about + "_least")}, about, nodes);
+}
+
+// The largest magnitude is 127 steps away from zero, which is code 0 or 128.
+DynamicWriter::Codes DynamicWriter::around_zero(const std::string& value, bool signed_codes,
+                                                std::vector<Node>& nodes) {
   Codes written;
-  if (!symmetric) {
+  const std::string largest = extreme("ReduceMax", apply("Abs", {value}, value, nodes), value, nodes);
+  written.scale = step(largest, 127.0F, value, nodes);
+  const Parameters zero{.type = signed_codes ? ElementType::int8 : ElementType::uint8,
+                        .scales = {1.0F},
+                        .zero_points = {signed_codes ? 0 : 128}};
+  const std::string zero_point = constant(zero_point_tensor(zero, {}), value + "_zero_point");
+  written.value = apply("QuantizeLinear", {value, written.scale, zero_point}, value, nodes);
+  if (!signed_codes) written.zero_point = zero_point;
+  return written;
+}
+
+// uint8 by ONNX's own operator, which makes nothing else; int8 by the same equations.
+DynamicWriter::Codes DynamicWriter::from_end_to_end(const std::string& value, bool signed_codes,
+                                                    std::vector<Node>& nodes) {
+  Codes written;
+  if (!signed_codes) {
     written.value = apply("DynamicQuantizeLinear", {value}, value, nodes);
     written.scale = names_.fresh(value + "_scale");
     written.zero_point = names_.fresh(value + "_zero_point");
     nodes.back().outputs.insert(nodes.back().outputs.end(), {written.scale, written.zero_point});
-  } else {
-    const std::string sizes = apply("Abs", {value}, value, nodes);
-    const std::string largest = apply("ReduceMax", {sizes}, value, nodes);
-    nodes.back().attributes.push_back(
-        ops::attribute("keepdims", std::int64_t{0}, graph::AttributeKind::integer));
-    const std::string steps = apply("Div", {largest, number(127.0F, value + "_steps")}, value, nodes);
-    // A tensor of zeros has a scale that is not zero.
-    written.scale = apply("Max", {steps, number(1.17549435e-38F, value + "_least")}, value, nodes);
-    const Parameters zero{.type = unsigned_codes ? ElementType::uint8 : ElementType::int8,
-                          .scales = {1.0F},
-                          .zero_points = {unsigned_codes ? 128 : 0}};
-    const std::string zero_point = constant(zero_point_tensor(zero, {}), value + "_zero_point");
-    written.value = apply("QuantizeLinear", {value, written.scale, zero_point}, value, nodes);
-    if (unsigned_codes) written.zero_point = zero_point;
+    return written;
   }
-  return data_[key] = written;
+  const std::string zero = number(0.0F, value + "_zero");
+  const std::string lowest = number(-128.0F, value + "_lowest");
+  const std::string low = apply("Min", {extreme("ReduceMin", value, value, nodes), zero}, value, nodes);
+  const std::string high = apply("Max", {extreme("ReduceMax", value, value, nodes), zero}, value, nodes);
+  written.scale = step(apply("Sub", {high, low}, value, nodes), 255.0F, value, nodes);
+  const std::string steps = apply("Div", {low, written.scale}, value, nodes);
+  const std::string place = apply("Sub", {lowest, steps}, value, nodes);
+  const std::string held = apply("Clip", {place, lowest, number(127.0F, value + "_highest")}, value, nodes);
+  written.zero_point = apply("Cast", {apply("Round", {held}, value, nodes)}, value, nodes);
+  nodes.back().attributes.push_back(
+      ops::attribute("to", static_cast<std::int64_t>(ElementType::int8), graph::AttributeKind::integer));
+  written.value = apply("QuantizeLinear", {value, written.scale, written.zero_point}, value, nodes);
+  return written;
 }
 
 std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& product) {
@@ -128,7 +163,8 @@ std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& p
 std::vector<Node> DynamicWriter::write_product(const Node& node, const DynamicProduct& product) {
   std::vector<Node> nodes;
   const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
-  const Codes x = data(node.inputs[0], product.symmetric, is_conv(node), nodes);
+  // uint8 is all that some runtimes convolve.
+  const Codes x = data(node.inputs[0], product.symmetric, product.signed_codes && !is_conv(node), nodes);
   const Codes w = weight(node, product.weights[0]);
   std::vector<std::string> inputs{x.value, w.value};
   if (!x.zero_point.empty() || !w.zero_point.empty()) inputs.push_back(x.zero_point);

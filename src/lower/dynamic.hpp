@@ -42,7 +42,13 @@ class DynamicWriter {
   std::string scales(const graph::Node& node, const Constant& weight);
   Codes weight(const graph::Node& node, const Constant& weight);
   Codes gates(const Constant& weight);
-  Codes data(const std::string& value, bool symmetric, bool unsigned_codes, std::vector<graph::Node>& nodes);
+  Codes data(const std::string& value, bool symmetric, bool signed_codes, std::vector<graph::Node>& nodes);
+  Codes around_zero(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
+  Codes from_end_to_end(const std::string& value, bool signed_codes, std::vector<graph::Node>& nodes);
+  std::string extreme(const char* op, const std::string& of, const std::string& about,
+                      std::vector<graph::Node>& nodes);
+  std::string step(const std::string& range, float steps, const std::string& about,
+                   std::vector<graph::Node>& nodes);
   std::string spread(const std::string& bias, std::size_t axes, const std::string& about,
                      std::vector<graph::Node>& nodes);
   std::string apply(const char* op, std::vector<std::string> inputs, const std::string& about,

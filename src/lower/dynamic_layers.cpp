@@ -54,7 +54,7 @@ std::vector<Node> DynamicWriter::write_lstm(const Node& node, const DynamicProdu
 
 std::vector<Node> DynamicWriter::write_attention(const Node& node, const DynamicProduct& product) {
   std::vector<Node> nodes;
-  const Codes x = data(node.inputs[0], product.symmetric, true, nodes);
+  const Codes x = data(node.inputs[0], product.symmetric, false, nodes);
   const Codes w = weight(node, product.weights[0]);
   std::string bias = input(node, 2);
   if (bias.empty()) {

@@ -35,12 +35,15 @@ struct Constant {
   graph::Tensor codes;
   Parameters parameters;
   std::vector<std::int64_t> dims = {};  // those that it gets, if its codes lie in others
+  std::string compute = {};             // "int8": products round their data on the fly; empty: float32
+  bool apart = false;  // a runtime that makes one operator of it and the product would be wrong
 };
 
 // A product of weights with a value that is quantized while the model runs.
 struct DynamicProduct {
   int node = -1;
   bool symmetric = false;         // of the value: around zero, not from end to end
+  bool signed_codes = false;      // of the value: int8, where an operator takes that; else uint8
   std::vector<Constant> weights;  // one; of a recurrent layer that of the data, and that of the state
 };
 

@@ -13,6 +13,7 @@
 #include "lower/standard.hpp"
 #include "ops/infer.hpp"
 #include "ops/raise.hpp"
+#include "portable/to_operators.hpp"
 
 namespace anybit::lower {
 namespace {
@@ -299,12 +300,8 @@ class Writer {
     add(one.codes, "codes");
     for (const graph::Tensor& field : one.fields) add(field, field.name.str());
     std::vector<graph::Property> hints;
-    if (one.compute == "int8") {
-      // For anybit; a function's call cannot have it as an attribute.
-      hints.emplace_back();
-      hints.back().key = graph::Text("anybit.compute");
-      hints.back().value = graph::Text(one.compute);
-    }
+    // For anybit; a function's call cannot have it as an attribute.
+    if (one.compute == "int8") hints.push_back(portable::compute_hint(one.compute));
     Node node = TRY(coded("Decode", one.use, one.name, std::move(inputs), name, std::move(hints)));
     node.attributes.push_back(ops::attribute("coded", one.coded, graph::AttributeKind::integers));
     node.attributes.push_back(ops::attribute("dims", one.dims, graph::AttributeKind::integers));
@@ -322,8 +319,9 @@ class Writer {
     const Stored stored = store(one.parameters, one.name);
     std::string name = names_.fresh(one.name + "_DequantizeLinear_Output");
     std::vector<Node> nodes{linear("DequantizeLinear", one.name, codes, stored, name, one.parameters)};
-    if (!one.dims.empty()) {
-      nodes.push_back(reshape(one.name, name, one.dims));
+    if (one.compute == "int8") nodes[0].metadata.push_back(portable::compute_hint(one.compute));
+    if (!one.dims.empty() || one.apart || has_torn_rows(one)) {
+      nodes.push_back(reshape(one.name, name, one.dims.empty() ? one.codes.dims : one.dims));
       name = nodes.back().outputs[0];
     }
     int first = one.places.front().node;
@@ -332,6 +330,14 @@ class Writer {
       first = std::min(first, place.node);
     }
     std::ranges::move(nodes, std::back_inserter(before_[first]));
+  }
+
+  // ONNX Runtime (1.31) makes MatMulNBits of DequantizeLinear and MatMul, and misreads 2-bit codes whose rows
+  // do not end with a byte. A Reshape between the two keeps them apart.
+  static bool has_torn_rows(const Constant& one) {
+    constexpr std::int64_t kCodesOfByte = 4;
+    return codes_of(one.parameters.type).bits == 2 && !one.codes.dims.empty() &&
+           one.codes.dims.back() % kCodesOfByte != 0;
   }
 
   Node reshape(const std::string& about, std::string input, const std::vector<std::int64_t>& dims) {

@@ -55,36 +55,8 @@ bool moves_codes(const Node& node, std::int64_t opset) {
   return op != "Resize" || graph::attribute_or<std::string>(node, "mode", "nearest") == "nearest";
 }
 
-// The opset that a QuantizeLinear or DequantizeLinear needs.
-std::int64_t opset_of_pair(const Node& node, const graph::Index& index) {
-  const Tensor* zero_point = node.inputs.size() > 2 ? index.constant(node.inputs[2]) : nullptr;
-  if (!zero_point) return 1;
-  // Sums of 32 bits are as old as codes of 8.
-  const bool sums = zero_point->type() == graph::ElementType::int32;
-  return opset_of(sums ? graph::ElementType::int8 : zero_point->type(), node.attribute("axis") != nullptr,
-                  node.attribute("block_size") != nullptr);
-}
-
-// The opset that a graph needs at least, which is all that it tells of the model's.
-std::int64_t least_opset(const Graph& graph) {
-  const graph::Index index(graph);
-  std::int64_t opset = 10;  // QuantizeLinear's
-  const auto needs = [&](std::int64_t other) { opset = std::max(opset, other); };
-  for (const Node& node : graph.nodes) {
-    graph::each_graph(node, [&](const Graph& inner) { needs(least_opset(inner)); });
-    const std::string& op = node.op_type.str();
-    const ops::Descriptor* known = ops::find("", op);
-    if (!known || !graph::canonical_domain(node.domain.str()).empty()) continue;
-    needs(*known->since.begin());
-    if (op == "Pad" && node.inputs.size() > 1) needs(11);  // attributes before
-    if (op == "QuantizeLinear" || op == "DequantizeLinear") needs(opset_of_pair(node, index));
-  }
-  return opset;
-}
-
 class Rewriter {
  public:
-  // `opset`: the model has this one, or a newer.
   Rewriter(Graph& graph, std::int64_t opset) : graph_(graph), index_(graph), opset_(opset) {}
 
   std::int64_t run() {
@@ -140,6 +112,14 @@ class Rewriter {
     return tensor && codes_of(tensor->type()).bits == 8;
   }
 
+  // ONNX lets products mix signed and unsigned codes; ONNX Runtime has data and result of one type, and int8
+  // with int8 weights alone.
+  bool has_kernel(const Coded& x, const Coded& w, const Coded& y) const {
+    const auto type = [&](const Coded& one) { return index_.constant(one.zero_point)->type(); };
+    return type(x) == type(y) &&
+           (type(x) == graph::ElementType::uint8 || type(w) == graph::ElementType::int8);
+  }
+
   bool same(const Coded& a, const Coded& b) const {
     const auto equal = [&](const std::string& x, const std::string& y) {
       const Tensor *left = index_.constant(x), *right = index_.constant(y);
@@ -164,7 +144,7 @@ class Rewriter {
     const auto x = behind(one.inputs[0]), w = behind(one.inputs[1]);
     std::vector<int> between;
     const auto y = x && w ? before(one.outputs[0], between) : std::nullopt;
-    if (!y || !is_8_bit(*x) || !is_8_bit(*w) || !is_8_bit(*y)) return std::nullopt;
+    if (!y || !is_8_bit(*x) || !is_8_bit(*w) || !is_8_bit(*y) || !has_kernel(*x, *w, *y)) return std::nullopt;
     Node made = one;
     made.op_type = graph::Text(conv ? "QLinearConv" : "QLinearMatMul");
     made.inputs = {x->codes, x->scale,      x->zero_point, w->codes,
@@ -231,18 +211,16 @@ void remove_unused(Graph& graph) {
   std::erase_if(graph.nodes, [&](const Node&) { return unused[at++]; });
 }
 
-std::int64_t rewrite(Graph& graph, std::int64_t opset) {
+}  // namespace
+
+std::int64_t to_qoperator(Graph& graph, std::int64_t opset) {
   std::int64_t count = 0;
   for (Node& node : graph.nodes) {
-    graph::each_graph(node, [&](Graph& inner) { count += rewrite(inner, opset); });
+    graph::each_graph(node, [&](Graph& inner) { count += to_qoperator(inner, opset); });
   }
   count += Rewriter(graph, opset).run();
   remove_unused(graph);
   return count;
 }
-
-}  // namespace
-
-std::int64_t to_qoperator(Graph& graph) { return rewrite(graph, least_opset(graph)); }
 
 }  // namespace anybit::lower

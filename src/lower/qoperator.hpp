@@ -8,9 +8,8 @@
 
 namespace anybit::lower {
 
-// `graph` as to_qdq writes it. Returns how many nodes became integer operators. MaxPool, ReduceMax and
-// ReduceMin take codes since opset 12: they do where the graph shows that the model is as new, and floats
-// elsewhere.
-std::int64_t to_qoperator(graph::Graph& graph);
+// `graph` as to_qdq writes it, of a model of this opset, which tells what operators take codes. Returns how
+// many nodes became integer operators.
+std::int64_t to_qoperator(graph::Graph& graph, std::int64_t opset);
 
 }  // namespace anybit::lower

@@ -1,30 +1,39 @@
 #include "onnx/data_names.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/mapped_file.hpp"
+#include "base/path.hpp"
 
 namespace anybit::onnx {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Names are tried in order, so those in use have low numbers; a failed save may leave a gap. Looking a little
-// further than the last is cheaper than listing the folder on every save.
-constexpr int kNames = 1000, kGap = 4;
+// Names are tried in order, so those in use have low numbers: a model that is saved again and again takes the
+// first two in turn. Looking for a few is cheaper than listing the folder on every save.
+constexpr int kNames = 1000, kInTurn = 2;
 
 std::string data_name(const std::string& model_name, int number) {
   if (number == 0) return model_name + ".data";
   return fmt::format("{}.{:016x}.data", model_name, number);
 }
 
-bool taken(const fs::path& path) {
-  std::error_code ignored;
-  return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
+enum class Found { nothing, file, other };
+
+Found at(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return errno == ENOENT ? Found::nothing : Found::other;
+  return S_ISREG(status.st_mode) ? Found::file : Found::other;
 }
 
 bool mentions(const fs::path& path, const std::string& name) {
@@ -37,11 +46,17 @@ bool mentions(const fs::path& path, const std::string& name) {
   return found != text.end() || !(*file)->intact().ok();
 }
 
+// "m.onnx", "m.onnx.bak", "m.ONNX"; not data, which is read in vain and may be large.
+bool is_model_name(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find(".onnx") != std::string::npos && !name.ends_with(".data");
+}
+
 bool mentioned_in(const fs::path& folder, const std::string& name) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code ignored;
-    if (entry->path().extension() != ".onnx" || !entry->is_regular_file(ignored)) continue;
+    if (!is_model_name(entry->path().filename().string()) || !entry->is_regular_file(ignored)) continue;
     if (mentions(entry->path(), name)) return true;
   }
   return static_cast<bool>(error);
@@ -52,22 +67,30 @@ bool mentioned_in(const fs::path& folder, const std::string& name) {
 Result<std::string> free_data_name(const std::string& folder, const std::string& model_name) {
   for (int number = 0; number < kNames; ++number) {
     std::string name = data_name(model_name, number);
-    if (!taken(fs::path(folder) / name)) return name;
+    if (at(folder + '/' + name) == Found::nothing) return name;
   }
   return error_at(Code::io, {},
                   fmt::format("too many files are named '{}.….data' in '{}'", model_name, folder),
                   "remove those that no model uses");
 }
 
-void remove_stale_data(const std::string& folder, const std::string& model_name, const std::string& keep) {
-  for (int number = 0, missed = 0; number < kNames && missed < kGap; ++number) {
-    const std::string name = data_name(model_name, number);
-    const fs::path path = fs::path(folder) / name;
-    std::error_code error;
-    const fs::file_type type = fs::symlink_status(path, error).type();
-    missed = type == fs::file_type::not_found ? missed + 1 : 0;
-    if (type == fs::file_type::regular && name != keep && !mentioned_in(folder, name))
-      fs::remove(path, error);
+std::vector<std::string> data_names_of(const std::string& path) {
+  const std::string folder = folder_of(path), model_name = file_name_of(path);
+  std::vector<std::string> names;
+  for (int number = 0, missed = 0; number < kNames && missed < kInTurn; ++number) {
+    std::string name = data_name(model_name, number);
+    const Found found = at(folder + '/' + name);
+    missed = found == Found::nothing ? missed + 1 : 0;
+    // Names with a number are ours alone; one without may be anybody's.
+    if (found == Found::file && (number > 0 || mentions(path, name))) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+void remove_stale_data(const std::string& folder, const std::vector<std::string>& names,
+                       const std::string& keep) {
+  for (const std::string& name : names) {
+    if (name != keep && !mentioned_in(folder, name)) ::unlink((folder + '/' + name).c_str());
   }
 }
 

@@ -3,10 +3,10 @@
 // where it lies to the file. The format: https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,6 +27,7 @@ constexpr std::uint64_t tag(int field, WireType type) {
 
 class Sizer {
  public:
+  Sizer() { lengths_.reserve(64); }
   void varint(int field, std::uint64_t value) { total_ += varint_size(tag(field, {})) + varint_size(value); }
   void fixed32(int field, float) { total_ += varint_size(tag(field, {})) + 4; }
   void bytes(int field, std::span<const std::byte> data) { open(field, data.size()); }
@@ -66,8 +67,7 @@ using Sink = std::function<Result<void>(std::span<const std::byte>)>;
 
 class Emitter {
  public:
-  Emitter(const std::vector<std::uint64_t>& lengths, const Sink& sink)
-      : lengths_(lengths), sink_(sink), buffer_(std::make_unique_for_overwrite<std::byte[]>(kCapacity)) {}
+  Emitter(const std::vector<std::uint64_t>& lengths, const Sink& sink) : lengths_(lengths), sink_(sink) {}
 
   void varint(int field, std::uint64_t value) {
     put(tag(field, WireType::varint));
@@ -104,7 +104,7 @@ class Emitter {
   }
 
  private:
-  static constexpr std::size_t kCapacity = 64 * 1024, kLongestVarint = 10;
+  static constexpr std::size_t kCapacity = 16 * 1024, kLongestVarint = 10;
 
   void put(std::uint64_t value) {
     if (used_ + kLongestVarint > kCapacity) flush();
@@ -118,11 +118,11 @@ class Emitter {
     if (data.empty()) return;
     if (data.size() > kCapacity - used_) flush();
     if (data.size() > kCapacity) return hand_on(data);
-    std::memcpy(buffer_.get() + used_, data.data(), data.size());
+    std::memcpy(buffer_.data() + used_, data.data(), data.size());
     used_ += data.size();
   }
   void flush() {
-    if (used_ != 0) hand_on({buffer_.get(), used_});
+    if (used_ != 0) hand_on({buffer_.data(), used_});
     used_ = 0;
   }
   void hand_on(std::span<const std::byte> data) {
@@ -131,7 +131,7 @@ class Emitter {
 
   const std::vector<std::uint64_t>& lengths_;
   const Sink& sink_;
-  std::unique_ptr<std::byte[]> buffer_;
+  std::array<std::byte, kCapacity> buffer_;
   std::size_t used_ = 0;
   std::size_t next_ = 0;
   Result<void> result_;

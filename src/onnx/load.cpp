@@ -4,19 +4,30 @@
 
 #include <google/protobuf/arena.h>
 
-#include <filesystem>
+#include <cstddef>
 
 #include "base/mapped_file.hpp"
+#include "base/path.hpp"
 #include "base/try.hpp"
 #include "graph/verify.hpp"
 #include "onnx/from_wire.hpp"
 #include "onnx/wire_check.hpp"
 
 namespace anybit::onnx {
+namespace {
+
+constexpr std::size_t kArenaRoom = std::size_t{32} << 10;
+
+}  // namespace
 
 Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const LoadOptions& options) {
   TRY(check_wire(bytes.span(), options.limits));
-  google::protobuf::Arena arena;
+  // Most models fit, and need no memory from the heap for what is thrown away a moment later.
+  alignas(std::max_align_t) char room[kArenaRoom];
+  google::protobuf::ArenaOptions room_first;
+  room_first.initial_block = room;
+  room_first.initial_block_size = sizeof room;
+  google::protobuf::Arena arena(room_first);
   auto& message = *google::protobuf::Arena::CreateMessage<wire::Model>(&arena);
   SetAside set_aside;
   TRY(parse_wire(bytes.span(), options.limits, message, set_aside));
@@ -30,8 +41,7 @@ Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const 
 
 Result<graph::Model> load(const std::string& path, const LoadOptions& options) {
   const auto file = TRY(MappedFile::open(path));
-  const std::string parent = std::filesystem::path(path).parent_path().string();
-  graph::Model model = TRY(parse(file->bytes(), parent.empty() ? "." : parent, options));
+  graph::Model model = TRY(parse(file->bytes(), folder_of(path), options));
   TRY(file->intact());
   model.sources.push_back(file);
   model.file = file;

@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/path.hpp"
 #include "base/try.hpp"
 #include "onnx/data_names.hpp"
 #include "onnx/encode.hpp"
@@ -13,8 +14,6 @@
 
 namespace anybit::onnx {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t kLargestMessage = (std::uint64_t{1} << 31) - 1;  // protobuf's own limit
 
@@ -28,6 +27,17 @@ Error too_large(std::uint64_t size, const char* hint) {
 Result<void> intact(const graph::Model& model) {
   for (const auto& source : model.sources) TRY(source->intact());
   return {};
+}
+
+// Data lies beside the model: behind a link to another folder it would lie beside the link instead.
+Result<void> check_folder(const std::string& path) {
+  const std::string end = TRY(end_of_links(path));
+  std::error_code ignored;
+  if (end == path || std::filesystem::equivalent(folder_of(end), folder_of(path), ignored)) return {};
+  return invalid_argument(fmt::format("cannot write '{}': it is a link to another folder, and the model has "
+                                      "data that goes beside it",
+                                      shown(path)),
+                          fmt::format("'{}' as the output", shown(end)));
 }
 
 Result<void> write_files(const graph::Model& model, const Encoding& encoding, AtomicFile& model_file,
@@ -49,9 +59,7 @@ Result<void> save(const graph::Model& model, const std::string& path, const Save
       return invalid_argument(fmt::format("cannot write '{}': weights of the model lie in it", shown(path)),
                               "another name for the output");
   }
-  const fs::path target(path);
-  const std::string name = target.filename().string();
-  const std::string folder = target.has_parent_path() ? target.parent_path().string() : ".";
+  const std::string name = file_name_of(path), folder = folder_of(path);
   ExternalLayout layout = lay_out(model, options, false);
   std::optional<Encoding> encoding;
   const auto encode = [&]() -> Result<void> {
@@ -68,12 +76,10 @@ Result<void> save(const graph::Model& model, const std::string& path, const Save
     return too_large(encoding->size(), "let tensor data go to a file beside the model (external data)");
   }
 
-  std::error_code ignored;
-  const bool replaces = fs::exists(target, ignored);
   std::optional<AtomicFile> data_file;
   if (!layout.plan.parts.empty()) {
-    const fs::path data_path = fs::path(folder) / layout.plan.location;
-    data_file = TRY(AtomicFile::create(data_path.string(), Links::refuse));
+    TRY(check_folder(path));
+    data_file = TRY(AtomicFile::create(folder + '/' + layout.plan.location, Links::refuse));
   }
   AtomicFile model_file = TRY(AtomicFile::create(path));
   auto written = write_files(model, *encoding, model_file, layout.pieces, data_file);
@@ -81,10 +87,11 @@ Result<void> save(const graph::Model& model, const std::string& path, const Save
     TRY(intact(model));
     return written;
   }
+  const auto old_data = model_file.replaces() ? data_names_of(path) : std::vector<std::string>();
   // Should the model's commit fail, the data stays: the model may be in place all the same.
   if (data_file) TRY(data_file->commit());
   TRY(model_file.commit());
-  if (replaces) remove_stale_data(folder, name, layout.plan.location);
+  remove_stale_data(folder, old_data, layout.plan.location);
   return {};
 }
 

@@ -25,6 +25,7 @@ enum WireType : std::uint32_t {
 // Protobuf keeps sizes in an int, less a few bytes of slack.
 constexpr std::size_t kLargestMessage = std::numeric_limits<std::int32_t>::max() - 64;
 constexpr std::uint32_t kTensorSegment = 3;
+constexpr std::size_t kUsualDepth = 16;
 
 struct Frame {
   Message message;
@@ -34,7 +35,9 @@ struct Frame {
 
 class Walker {
  public:
-  Walker(std::span<const std::byte> bytes, const Limits& limits) : bytes_(bytes), limits_(limits) {}
+  Walker(std::span<const std::byte> bytes, const Limits& limits) : bytes_(bytes), limits_(limits) {
+    frames_.reserve(kUsualDepth);
+  }
 
   Result<void> run() {
     if (!push(Message::model, bytes_.size())) return std::move(error_);
@@ -53,16 +56,23 @@ class Walker {
  private:
   std::uint8_t byte(std::size_t at) const { return static_cast<std::uint8_t>(bytes_[at]); }
 
-  bool fail(Code code, std::string message, std::string hint = {}) {
+  // What goes wrong stays out of the way of what is read again and again.
+  [[gnu::cold]] bool fail(Code code, std::string message, std::string hint = {}) {
     error_ = error_at(code, place(), std::move(message), std::move(hint));
     return false;
   }
 
-  bool malformed(std::string message) { return fail(Code::malformed, std::move(message)); }
+  [[gnu::cold]] [[gnu::noinline]] bool malformed(std::string_view message) {
+    return fail(Code::malformed, std::string(message));
+  }
 
-  bool too_many(std::int64_t limit, std::string_view what) {
+  [[gnu::cold]] bool too_many(std::int64_t limit, std::string_view what) {
     return fail(Code::limit_exceeded, fmt::format("more than {} {}", limit, what),
                 "raise the limit if the file is what you expect");
+  }
+
+  [[gnu::cold]] bool too_long(std::uint64_t length, std::size_t left) {
+    return malformed(fmt::format("a record of {} bytes, but its message ends after {}", length, left));
   }
 
   bool push(Message message, std::size_t end) {
@@ -82,8 +92,16 @@ class Walker {
     frames_.pop_back();
   }
 
-  // At most `width` bytes; protobuf takes 10 for a value, 5 for a tag or a length.
+  // At most `width` bytes; protobuf takes 10 for a value, 5 for a tag or a length. Nearly all take one.
   bool read_varint(std::size_t end, std::size_t width, std::uint64_t& value) {
+    if (position_ != end && byte(position_) < 0x80) {
+      value = byte(position_++);
+      return true;
+    }
+    return read_long_varint(end, width, value);
+  }
+
+  [[gnu::noinline]] bool read_long_varint(std::size_t end, std::size_t width, std::uint64_t& value) {
     value = 0;
     for (std::size_t i = 0; i < width; ++i) {
       if (position_ == end) return malformed("a number is cut off by the end of its message");
@@ -106,10 +124,7 @@ class Walker {
   bool read_length(std::size_t end, std::size_t& length) {
     std::uint64_t value = 0;
     if (!read_varint(end, 5, value)) return false;
-    if (value > end - position_) {
-      return malformed(
-          fmt::format("a record of {} bytes, but its message ends after {}", value, end - position_));
-    }
+    if (value > end - position_) return too_long(value, end - position_);
     length = static_cast<std::size_t>(value);
     return true;
   }

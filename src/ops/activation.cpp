@@ -36,7 +36,7 @@ Result<void> run_leaky_relu(Frame& frame) {
 
 Result<void> run_thresholded_relu(Frame& frame) {
   return run_map(
-      frame, Map::thresholded_relu, [](double x, double a, double) { return x > a || x != x ? x : 0; },
+      frame, Map::thresholded_relu, [](double x, double a, double) { return x > a ? x : 0; },
       frame.real("alpha", 1));
 }
 

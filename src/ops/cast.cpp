@@ -1,5 +1,6 @@
 // Cast, CastLike and BitCast: another element type, the same shape. ONNX: Cast-1 … -25, CastLike-15 …,
-// BitCast-26.
+// BitCast-26. CastThrough of ai.anybit, which fusion makes of two Casts: to the type `through`, and on to
+// `to`.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -13,6 +14,7 @@ namespace anybit::ops {
 namespace {
 
 constexpr std::int64_t kExactInFloat = 1 << 24;
+constexpr std::int64_t kMostBytes = 8;  // of a number
 
 // Whole numbers stay what they are in a type that can hold them. The narrow types would wrap or round.
 std::optional<std::vector<Dim>> cast_elements(const Value& input, ElementType to) {
@@ -44,6 +46,8 @@ Result<Values> infer_cast(const Call& call) {
   if (call.version < 6) return outputs_of(call, tensor(ElementType::undefined, call.in(0).shape));
   return cast_to(call, type_of(call.integer("to", 0)));
 }
+
+Result<Values> infer_cast_through(const Call& call) { return cast_to(call, type_of(call.integer("to", 0))); }
 
 Result<Values> infer_cast_like(const Call& call) { return cast_to(call, call.in(1).type); }
 
@@ -120,6 +124,51 @@ Result<void> run_cast(Frame& frame) {
 
 Result<void> run_cast_like(Frame& frame) { return cast(frame, frame.in(1).type()); }
 
+Result<void> text_through(Frame& frame, ElementType between, ElementType to, const ConvertOptions& options) {
+  TRY(frame.make_plain(0));
+  const Array& in = frame.in(0);
+  Array* out = TRY(frame.out(0, to, in.dims()));
+  const auto size = static_cast<std::int64_t>(element_bytes(to));
+  for (std::int64_t i = 0; i < in.count(); ++i) {
+    std::byte number[kMostBytes];
+    TRY(number_from(in.data<std::string>()[i], between, number, options));
+    convert(between, number, to, out->mutable_bytes() + i * size, 1);
+  }
+  return {};
+}
+
+// Two Casts, a run at a time, so that what is between them need not be stored.
+Result<void> run_cast_through(Frame& frame) {
+  constexpr std::int64_t kRun = 512;
+  const Array& in = frame.in(0);
+  const ElementType between = type_of(frame.integer("through", 0)), to = type_of(frame.integer("to", 0));
+  const ConvertOptions options = TRY(options_of(frame));
+  if (!is_convertible(between) || !is_convertible(to))
+    return wrong(
+        fmt::format("there is no cast through {} to {}", graph::name_of(between), graph::name_of(to)),
+        "types of numbers");
+  if (in.type() == ElementType::string) return text_through(frame, between, to, options);
+  if (!is_convertible(in.type())) return wrong_type(frame, 0);
+  Array* out = TRY(frame.out_over(0, 0, to, in.dims()));
+  const auto in_size = static_cast<std::int64_t>(element_bytes(in.type()));
+  const auto out_size = static_cast<std::int64_t>(element_bytes(to));
+  using enum ElementType;
+  const bool rounds =
+      in.type() == float32 && to == float32 && between != float8e8m0 && small_float_values(between);
+  parallel(frame, in.stored(), 1, [&](std::int64_t first, std::int64_t last) {
+    if (rounds)
+      return round_small_floats(between, {in.data<float>() + first, static_cast<std::size_t>(last - first)},
+                                out->mutable_data<float>() + first, options);
+    std::byte run[kRun * kMostBytes];
+    for (; first < last; first += kRun) {
+      const std::int64_t n = std::min(kRun, last - first);
+      convert(in.type(), in.bytes() + first * in_size, between, run, n, options);
+      convert(between, run, to, out->mutable_bytes() + first * out_size, n);
+    }
+  });
+  return {};
+}
+
 int bits_of(ElementType type) {
   const graph::ElementTypeInfo* info = graph::find(type);
   return info ? info->bits : 0;
@@ -172,6 +221,12 @@ std::span<const Descriptor> cast_descriptors() {
        .since = {26},
        .infer = infer_bit_cast,
        .run = run_bit_cast,
+       .layouts = Layouts::each},
+      {.name = "CastThrough",
+       .domain = "ai.anybit",
+       .since = {1},
+       .infer = infer_cast_through,
+       .run = run_cast_through,
        .layouts = Layouts::each},
   };
   return all;

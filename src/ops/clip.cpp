@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/clamp.hpp"
 #include "ops/convert.hpp"
 #include "ops/map_real.hpp"
 #include "ops/raise.hpp"
@@ -10,6 +11,14 @@
 
 namespace anybit::ops {
 namespace {
+
+// The largest finite number of a type, and, negative, the lowest one.
+template <class T>
+Computed<T> most() {
+  if constexpr (std::is_same_v<T, Float16>) return 65504.0f;
+  if constexpr (std::is_same_v<T, BFloat16>) return 0x1.FEp127f;
+  return std::numeric_limits<Computed<T>>::max();
+}
 
 // A bound of type T: an input since version 11, an attribute before.
 template <class T>
@@ -29,11 +38,10 @@ Result<T> bound(const Frame& frame, std::size_t input, std::string_view attribut
 
 template <class T>
 Result<void> clip_to(Frame& frame) {
-  using Limits = std::numeric_limits<Computed<T>>;
   const Array& in = frame.in(0);
-  constexpr bool kEndless = Limits::has_infinity;
-  const auto lowest = static_cast<T>(kEndless ? -Limits::infinity() : Limits::lowest());
-  const auto highest = static_cast<T>(kEndless ? Limits::infinity() : Limits::max());
+  // A bound that is left out is the last finite number: infinity is cut to it.
+  const auto highest = static_cast<T>(most<T>());
+  const auto lowest = static_cast<T>(kIsReal<T> ? -most<T>() : std::numeric_limits<Computed<T>>::lowest());
   const Computed<T> low = TRY(bound<T>(frame, 1, "min", lowest));
   const Computed<T> high = TRY(bound<T>(frame, 2, "max", highest));
   if constexpr (kIsReal<T>) {
@@ -42,9 +50,8 @@ Result<void> clip_to(Frame& frame) {
     return run_map(frame, kernels::Map::clip, exact, static_cast<double>(low), static_cast<double>(high));
   } else {
     Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-    parallel(frame, in.stored(), 1, [&](std::int64_t first, std::int64_t last) {
-      std::transform(in.data<T>() + first, in.data<T>() + last, out->mutable_data<T>() + first,
-                     [&](T x) { return std::min(std::max(x, low), high); });
+    parallel(frame, in.stored(), 0.2, [&](std::int64_t first, std::int64_t last) {
+      kernels::clamp<T>(in.data<T>() + first, out->mutable_data<T>() + first, last - first, low, high);
     });
     return {};
   }
@@ -59,7 +66,7 @@ Result<void> run_clip(Frame& frame) {
 }
 
 double shrunk(double x, double lambda, double bias) {
-  return x < -lambda ? x + bias : x > lambda || x != x ? x - bias : 0;
+  return x < -lambda ? x + bias : x > lambda ? x - bias : 0;
 }
 
 Result<void> run_shrink(Frame& frame) {

@@ -8,7 +8,7 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call) { return unknown_outputs(call); }
+Result<Values> infer(const Call& call) { return outputs_of(call, held_by(call.in(0))); }
 
 Error unlike(const Datum& item, const Datum& first) {
   return wrong(fmt::format("{} cannot be joined with {}", to_string(item), to_string(first)),

@@ -21,10 +21,30 @@ Result<Datum> none_of(Frame& frame, const graph::ValueInfo& declared, std::int64
   return Datum(TRY(Array::make(frame.memory(), type->element_type(), dims)));
 }
 
+bool same_knowledge(const Value& a, const Value& b) {
+  if (a.type != b.type || a.holder != b.holder || a.shape.has_value() != b.shape.has_value()) return false;
+  if (a.shape && to_string(*a.shape) != to_string(*b.shape)) return false;
+  return !a.held || !b.held ? a.held == b.held : same_knowledge(*a.held, *b.held);
+}
+
+// What starts as an optional may go on as the thing it holds.
+void check_carried(const Call& call, std::size_t i, const Value& before, const Value& after) {
+  const Value& begin = before.holder == Holder::optional && before.held ? *before.held : before;
+  const Value& end = after.holder == Holder::optional && after.held ? *after.held : after;
+  if (types_agree(begin, end)) return;
+  call.contradict(fmt::format("what it carries as value {} is {} before an iteration, and {} after it", i,
+                              to_string(before), to_string(after)));
+}
+
 }  // namespace
 
 Value either(const Value& a, const Value& b) {
-  return tensor(a.type == b.type ? a.type : ElementType::undefined, common(a.shape, b.shape));
+  Value result = tensor(a.type == b.type ? a.type : ElementType::undefined, common(a.shape, b.shape));
+  if (a.held && b.held && a.holder == b.holder) {
+    result.holder = a.holder;
+    result.held = std::make_shared<const Value>(either(*a.held, *b.held));
+  }
+  return result;
 }
 
 Values fitted(Values values, std::size_t count) {
@@ -49,9 +69,8 @@ Result<Body> settle(const Call& call, const graph::Graph& body, Values& inputs, 
     for (std::size_t i = 0; i < carried && first_output + i < result.outputs.size(); ++i) {
       Value& before = inputs[first_carried + i];
       const Value merged = either(before, result.outputs[first_output + i]);
-      const bool shape_kept = merged.shape.has_value() == before.shape.has_value() &&
-                              (!merged.shape || to_string(*merged.shape) == to_string(*before.shape));
-      stable = stable && shape_kept && merged.type == before.type;
+      check_carried(call, i, before, result.outputs[first_output + i]);
+      stable = stable && same_knowledge(merged, before);
       before = merged;
     }
     if (stable) return result;

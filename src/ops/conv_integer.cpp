@@ -1,4 +1,9 @@
-// ConvInteger: convolution of 8-bit integers into int32, which wraps. ONNX: ConvInteger-10.
+// ConvInteger: convolution of 8-bit integers into int32, which wraps. ONNX: ConvInteger-10. And
+// ConvIntegerToFloat of ai.anybit, which only fusions make: what ONNX Runtime's MatMulIntegerToFloat is for
+// matrices, with an activation as FusedConv has it.
+#include "kernels/map.hpp"
+#include "ops/coded.hpp"
+#include "ops/conv_call.hpp"
 #include "ops/conv_rules.hpp"
 #include "ops/integer_conv.hpp"
 #include "ops/rules.hpp"
@@ -11,12 +16,75 @@ Result<Values> infer(const Call& call) {
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(1), outputs); }
 
-constexpr IntegerConvInputs kInputs{.x = 0, .x_zero = 2, .w = 1, .w_zero = 3, .quantized = false};
+Result<Values> infer_real(const Call& call) {
+  return outputs_of(call, tensor(ElementType::float32, TRY(conv_shape(call, call.in(0), call.in(1)))));
+}
+
+constexpr IntegerConvInputs kSums{.x = 0, .x_zero = 2, .w = 1, .w_zero = 3, .result = ConvResult::sums};
+constexpr IntegerConvInputs kReals{.x = 0,
+                                   .x_zero = 4,
+                                   .w = 1,
+                                   .w_zero = 5,
+                                   .result = ConvResult::reals,
+                                   .x_scale = 2,
+                                   .w_scale = 3,
+                                   .bias = 6};
 
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
-  return prepare_integer_conv(setup, kInputs);
+  return prepare_integer_conv(setup, kSums);
 }
-Result<void> run(Frame& frame) { return run_integer_conv(frame, kInputs); }
+Result<std::shared_ptr<const Prepared>> prepare_real(const Setup& setup) {
+  return prepare_integer_conv(setup, kReals);
+}
+
+Result<void> run(Frame& frame) {
+  TRY(run_integer_conv(frame, kSums));
+  return {};
+}
+
+// An activation as a function of the kernels.
+struct Function {
+  kernels::Map map;
+  float a = 0, b = 0;
+};
+
+std::optional<Function> function_of(const kernels::Activation& activation) {
+  using Kind = kernels::Activation::Kind;
+  using kernels::Map;
+  switch (activation.kind) {
+    case Kind::none:
+      return std::nullopt;
+    case Kind::relu:
+      return Function{Map::relu};
+    case Kind::leaky_relu:
+      return Function{Map::leaky_relu, activation.a};
+    case Kind::clip:
+      return Function{Map::clip, activation.a, activation.b};
+    case Kind::sigmoid:
+      return Function{Map::sigmoid};
+    case Kind::tanh:
+      return Function{Map::tanh};
+    case Kind::hard_sigmoid:
+      return Function{Map::hard_sigmoid, activation.a, activation.b};
+    case Kind::hard_swish:
+      return Function{Map::hard_swish, 1.0F / 6, 0.5F};
+    case Kind::silu:
+      return Function{Map::swish, 1};
+  }
+  return std::nullopt;
+}
+
+Result<void> run_real(Frame& frame) {
+  const auto function = function_of(TRY(activation_of(frame)));
+  Array* out = TRY(run_integer_conv(frame, kReals));
+  if (!function) return {};
+  float* y = out->mutable_data<float>();
+  parallel(frame, out->stored(), 0.3, [&function, y](std::int64_t first, std::int64_t last) {
+    kernels::map(function->map, y + first, y + first, static_cast<std::size_t>(last - first), function->a,
+                 function->b);
+  });
+  return {};
+}
 
 }  // namespace
 
@@ -31,6 +99,16 @@ std::span<const Descriptor> conv_integer_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
+       .layouts = Layouts::each},
+      {.name = "ConvIntegerToFloat",
+       .domain = kAnybit,
+       .since = {1},
+       .infer = infer_real,
+       .macs = macs,
+       .quantized = {{.input = 0, .scale = 2, .zero_point = 4}, {.input = 1, .scale = 3, .zero_point = 5}},
+       .run = run_real,
+       .prepare = prepare_real,
+       .required = 4,
        .layouts = Layouts::each}};
   return all;
 }

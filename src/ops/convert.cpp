@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/halves.hpp"
+
 namespace anybit::ops {
 namespace {
 
@@ -62,8 +64,25 @@ std::uint8_t cleaned(ElementType type, std::uint8_t code) {
                                                            : top >> unused);
 }
 
+bool is_half(ElementType type) { return type == float16 || type == bfloat16; }
+
+void read_halves(ElementType type, const std::byte* in, float* out, std::int64_t n) {
+  const auto* bits = reinterpret_cast<const std::uint16_t*>(in);
+  const auto count = static_cast<std::size_t>(n);
+  type == float16 ? kernels::from_float16(bits, out, count) : kernels::from_bfloat16(bits, out, count);
+}
+
+void write_halves(ElementType type, const float* in, std::byte* out, std::int64_t n) {
+  auto* bits = reinterpret_cast<std::uint16_t*>(out);
+  const auto count = static_cast<std::size_t>(n);
+  type == float16 ? kernels::to_float16(in, bits, count) : kernels::to_bfloat16(in, bits, count);
+}
+
 template <class W>
 void read(ElementType type, const std::byte* in, W* out, std::int64_t n) {
+  if constexpr (std::is_same_v<W, float>) {
+    if (is_half(type)) return read_halves(type, in, out, n);
+  }
   if (small_float_values(type)) {
     const std::span codes(reinterpret_cast<const std::uint8_t*>(in), static_cast<std::size_t>(n));
     // They are always read as float: wide_of() says so.
@@ -95,6 +114,9 @@ T narrowed(W x) {
 
 template <class W>
 void write(ElementType type, const W* in, std::byte* out, std::int64_t n, const ConvertOptions& options) {
+  if constexpr (std::is_same_v<W, float>) {
+    if (is_half(type)) return write_halves(type, in, out, n);
+  }
   if (small_float_values(type)) {
     float reals[kRun];
     std::transform(in, in + n, reals, [](W x) { return static_cast<float>(x); });
@@ -137,6 +159,9 @@ bool convert(ElementType from, const std::byte* in, ElementType to, std::byte* o
     if (in != out && n > 0) std::memcpy(out, in, static_cast<std::size_t>(n) * element_bytes(from));
     return true;
   }
+  if (from == float32 && is_half(to))
+    return write_halves(to, reinterpret_cast<const float*>(in), out, n), true;
+  if (to == float32 && is_half(from)) return read_halves(from, in, reinterpret_cast<float*>(out), n), true;
   switch (wide_of(from)) {
     case Wide::float_:
       return through<float>(from, in, to, out, n, options), true;

@@ -42,5 +42,8 @@ const float* small_float_values(ElementType type);
 void encode_small_floats(ElementType type, std::span<const float> values, std::uint8_t* codes,
                          const ConvertOptions& options);
 void decode_small_floats(ElementType type, std::span<const std::uint8_t> codes, float* values);
+// Both at once. Not for float8e8m0.
+void round_small_floats(ElementType type, std::span<const float> values, float* out,
+                        const ConvertOptions& options);
 
 }  // namespace anybit::ops

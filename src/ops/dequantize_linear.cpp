@@ -28,13 +28,12 @@ void dequantize_run(const Job& job, std::int64_t first, std::int64_t n, std::int
                     std::size_t step) {
   const float* scale = job.scales.data() + parameter;
   const std::int32_t* zero = job.zero_points.data() + parameter;
-  if (is_byte(job.x.type()) && job.out.type() == float32) {
-    const kernels::Scales scales{scale, zero, step};
-    float* out = job.out.mutable_data<float>() + first;
-    const auto count = static_cast<std::size_t>(n);
-    if (job.x.type() == uint8)
-      return kernels::dequantize(job.x.data<std::uint8_t>() + first, scales, out, count);
-    return kernels::dequantize(job.x.data<std::int8_t>() + first, scales, out, count);
+  if (is_code(job.x.type()) && job.out.type() == float32) {
+    for_code(job.x.type(), [&]<class Q>(Q) {
+      kernels::dequantize(job.x.data<Q>() + first, {scale, zero, step}, job.out.mutable_data<float>() + first,
+                          static_cast<std::size_t>(n));
+    });
+    return;
   }
   constexpr std::int64_t kRun = 256;
   float values[kRun];
@@ -86,7 +85,7 @@ Result<void> run(Frame& frame) {
   }
   Array* out = TRY(frame.out_over(0, 0, to, x.dims()));
   const Job job{x, *out, scales, zeros};
-  const double cost = is_byte(from) && to == float32 ? 0.3 : 5;
+  const double cost = is_code(from) && to == float32 ? 0.3 : 5;
   if (runs.per_tensor()) {
     parallel(frame, x.stored(), cost,
              [&](std::int64_t first, std::int64_t last) { dequantize_run(job, first, last - first, 0, 0); });

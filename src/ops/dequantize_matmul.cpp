@@ -1,7 +1,7 @@
 // DequantizeMatMul of ai.anybit, which fusion makes of DequantizeLinear of blocks and the MatMul or Gemm
 // whose weight it makes: the weight stays packed. Inputs: the matrix, an addend (may be left out), then those
 // of DequantizeLinear. Attributes: axis and block_size of DequantizeLinear; those of Gemm; dims, the
-// weight's.
+// weight's; compute, "int8" for rows that are rounded where the codes are whole numbers.
 #include "kernels/rounded_codes.hpp"
 #include "ops/coded_product.hpp"
 #include "ops/convert.hpp"
@@ -106,7 +106,7 @@ Result<std::shared_ptr<const PackedRight>> weight_of(const Attributes& node,
     for (std::int64_t row = 0; row < blocks.k; ++row) codes[row] = blocks.code(row, column);
   };
   const bool packs = blocks.k > 0 && blocks.n > 0 && blocks.block >= kernels::kGroupRows;
-  if (packs) weight->matrix = kernels::pack_codes(from, false);
+  if (packs) weight->matrix = kernels::pack_codes(from, node.text("compute", "") == "int8");
   if (!weight->matrix) weight->matrix = decoded(blocks);
   return std::shared_ptr<const PackedRight>(std::move(weight));
 }

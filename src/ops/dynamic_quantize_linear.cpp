@@ -5,6 +5,7 @@
 
 #include "kernels/quantize.hpp"
 #include "ops/frame.hpp"
+#include "ops/layout.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -18,18 +19,20 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
+// In whatever layout the input lies: channels that are padding are zeros, which the range contains anyway.
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   if (x.type() != ElementType::float32) return wrong_type(frame, 0);
-  const auto [low, high] = kernels::ends(x.data<float>(), static_cast<std::size_t>(x.count()));
+  const auto [low, high] = kernels::ends(x.data<float>(), static_cast<std::size_t>(x.stored()));
   const float scale = low == high ? 1.0f : (high - low) / 255.0f;
   const float point = std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f));
   const auto zero_point = static_cast<std::int32_t>(std::isnan(point) ? 0.0f : point);
-  Array* out = TRY(frame.out(0, ElementType::uint8, x.dims()));
-  parallel(frame, x.count(), 0.3, [&](std::int64_t first, std::int64_t last) {
+  Array* out = TRY(frame.out(0, ElementType::uint8, x.dims(), x.layout()));
+  parallel(frame, x.stored(), 0.3, [&](std::int64_t first, std::int64_t last) {
     kernels::quantize(x.data<float>() + first, {&scale, &zero_point, 0},
                       out->mutable_data<std::uint8_t>() + first, static_cast<std::size_t>(last - first));
   });
+  clear_padding(*out);
   *TRY(frame.out(1, ElementType::float32, Dims()))->mutable_data<float>() = scale;
   *TRY(frame.out(2, ElementType::uint8, Dims()))->mutable_data<std::uint8_t>() =
       static_cast<std::uint8_t>(zero_point);
@@ -44,7 +47,8 @@ std::span<const Descriptor> dynamic_quantize_linear_descriptors() {
                                     .since = {11},
                                     .infer = infer,
                                     .quantized = {{.output = 0, .scale_output = 1}},
-                                    .run = run}};
+                                    .run = run,
+                                    .layouts = Layouts::each}};
   return all;
 }
 

@@ -2,7 +2,11 @@
 // either in runs (the last axis is reduced) or in columns (it is kept).
 #pragma once
 
+#include "anybit/result.hpp"
+#include "base/function_ref.hpp"
 #include "ops/dims.hpp"
+#include "ops/frame.hpp"
+#include "ops/op.hpp"
 
 namespace anybit::ops {
 
@@ -32,5 +36,23 @@ struct Folding {
 
 // `gone` has an entry for each of `dims`: whether that axis is reduced.
 Folding folding_of(const Dims& dims, std::span<const bool> gone);
+
+inline constexpr std::int64_t kFoldedTogether = 256;  // columns, at most
+
+// All results, by many threads. Those of runs: runs(first, last). Those that lie side by side, as the
+// elements do that they are made of, a few columns at a time: columns(from, count, to), from the first of
+// `count` elements to the first of as many results.
+void fold_in_parallel(const Frame& frame, const Folding& folding,
+                      FunctionRef<std::int64_t, std::int64_t> runs,
+                      FunctionRef<std::int64_t, std::int64_t, std::int64_t> columns);
+
+struct Reduced {
+  Folding folding;
+  Dims dims;  // of the result
+};
+// By an operator's list of axes; `keep`: reduced axes stay, with size 1.
+Result<Reduced> reduced_of(const Dims& dims, std::span<const std::int64_t> axes, bool keep);
+// What is known of the result's dims before a model runs.
+Shape reduced_shape(const Shape& shape, const std::vector<std::size_t>& axes, bool keep);
 
 }  // namespace anybit::ops

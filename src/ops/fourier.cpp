@@ -12,21 +12,50 @@ namespace {
 using kernels::Complex;
 using kernels::Fft;
 
+// The number in input `i`, as far as it is known; `otherwise` if it is left out.
+Dim number_in(const Call& call, std::size_t i, const Dim& otherwise) {
+  if (!call.has(i)) return otherwise;
+  const auto& elements = call.in(i).elements;
+  return elements && elements->size() == 1 ? elements->front() : Dim();
+}
+
+// How many numbers a transform of length n makes.
+Dim bins_of(const Dim& n, bool onesided) {
+  if (!n.known() || *n.size < 1) return {};
+  return onesided ? floor_div(n, 2) + 1 : n;
+}
+
 Result<Values> infer_dft(const Call& call) {
   Value value = tensor(call.in(0).type, call.in(0).shape);
-  if (value.shape && !value.shape->empty()) {
-    value.shape = unknown_shape(value.shape->size());
-    value.shape->back() = call.flag("inverse") && call.flag("onesided") ? 1 : 2;
+  if (!value.shape || value.shape->size() < 2) return outputs_of(call, std::move(value));
+  Shape& shape = *value.shape;
+  const bool inverse = call.flag("inverse"), onesided = call.flag("onesided"), half = inverse && onesided;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const Dim given = call.version < 20 ? Dim(call.integer("axis", 1)) : number_in(call, 2, Dim(-2));
+  const std::int64_t axis = given.known() ? (*given.size < 0 ? *given.size + rank : *given.size) : -1;
+  if (axis >= 0 && axis + 1 < rank) {
+    Dim& size = shape[static_cast<std::size_t>(axis)];
+    size = bins_of(number_in(call, 1, half ? Dim(2) * (size - 1) : size), onesided && !inverse);
+  } else {
+    shape = unknown_shape(shape.size());
   }
+  shape.back() = half ? 1 : 2;
   return outputs_of(call, std::move(value));
 }
 
 Result<Values> infer_stft(const Call& call) {
   const auto& shape = call.in(0).shape;
-  return outputs_of(call,
-                    tensor(call.in(0).type, shape && !shape->empty()
-                                                ? std::optional(Shape{(*shape)[0], Dim(), Dim(), Dim(2)})
-                                                : std::nullopt));
+  if (!shape || shape->size() != 3) return outputs_of(call, tensor(call.in(0).type, std::nullopt));
+  const auto& window = call.in(2).shape;
+  const Dim length = (*shape)[1], step = number_in(call, 1, Dim()),
+            widest = !call.has(2)                    ? length
+                     : window && window->size() == 1 ? window->front()
+                                                     : Dim(),
+            n = number_in(call, 3, widest);
+  const Dim last = length - n;  // where a frame may begin
+  const Dim frames = last.known() && *last.size >= 0 ? floor_div(last, step) + 1 : Dim();
+  return outputs_of(
+      call, tensor(call.in(0).type, Shape{(*shape)[0], frames, bins_of(n, call.flag("onesided", true)), 2}));
 }
 
 // Sums of many terms: double throughout, rounded once.

@@ -1,6 +1,7 @@
 // Gemm: alpha·A·B + beta·C on matrices. ONNX: Gemm-1 … -13; ONNX Runtime's FusedGemm.
 #include <cmath>
 
+#include "graph/attribute.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
 
@@ -54,20 +55,13 @@ struct Terms {
 
 // In float32: the type itself, and the 16-bit ones.
 Result<void> run_floats(Frame& frame, const Terms& terms, Array& out) {
-  const Array& a = frame.in(0);
   kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(terms.alpha),
                                   .beta = static_cast<float>(terms.beta)};
   if (terms.has_c) {
     epilogue.addend = {TRY(as_floats(frame, frame.in(2))), terms.c.row_stride, terms.c.column_stride};
   }
   if (frame.text("activation", "") == "Relu") epilogue.low = 0;
-  const float *left = TRY(as_floats(frame, a)), *right = TRY(as_floats(frame, frame.in(1)));
-  const bool narrow = a.type() != ElementType::float32;
-  float* to = narrow ? TRY(frame.scratch_of<float>(out.count())).data() : out.mutable_data<float>();
-  multiply(frame, terms.products, left, right, narrow ? nullptr : frame.prepared<PackedOperand>(), to,
-           epilogue);
-  if (narrow) from_floats(to, out);
-  return {};
+  return multiply_floats(frame, terms.products, out, epilogue);
 }
 
 template <class T>
@@ -101,8 +95,7 @@ Result<Array*> compute(Frame& frame) {
     terms.c = TRY(Stretched::over(frame.in(2).dims(), terms.products.m, terms.products.n));
   }
   Array& out = *TRY(frame.out(0, a.type(), terms.products.out));
-  if (a.type() == ElementType::float32 || a.type() == ElementType::float16 ||
-      a.type() == ElementType::bfloat16) {
+  if (computes_in_floats(a.type())) {
     TRY(run_floats(frame, terms, out));
     return &out;
   }
@@ -135,11 +128,14 @@ Result<void> run_fused(Frame& frame) {
   return {};
 }
 
-std::int64_t channel_axis(const graph::Node& node, std::size_t) {
-  const graph::Attribute* transposed = node.attribute("transB");
-  const auto* flag = transposed ? std::get_if<std::int64_t>(&transposed->value) : nullptr;
-  return flag && *flag != 0 ? 0 : 1;
+bool is_turned(const graph::Node& node, const char* flag) {
+  return graph::attribute_or<std::int64_t>(node, flag, 0) != 0;
 }
+std::int64_t columns_axis(const graph::Node& node, std::size_t) { return is_turned(node, "transB") ? 0 : 1; }
+std::int64_t rows_axis(const graph::Node& node, std::size_t) { return is_turned(node, "transA") ? 1 : 0; }
+
+constexpr Traits kTraits{
+    .role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, columns_axis}, {0, rows_axis}}, .bias = 2};
 
 }  // namespace
 
@@ -153,7 +149,7 @@ std::span<const Descriptor> gemm_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, channel_axis}}, .bias = 2}},
+       .traits = kTraits},
       {.name = "FusedGemm",
        .domain = kMicrosoft,
        .since = {1},
@@ -162,7 +158,7 @@ std::span<const Descriptor> gemm_descriptors() {
        .run = run_fused,
        .prepare = prepare,
        .required = 2,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, channel_axis}}, .bias = 2}},
+       .traits = kTraits},
   };
   return all;
 }

@@ -4,6 +4,15 @@
 namespace anybit::ops {
 namespace {
 
+bool fails(const Body& body) { return body.last_problem > body.first_problem; }
+
+// Not the contents, even if they are known: who takes them need not choose.
+Values shapes_of(const Values& outputs, std::size_t count) {
+  Values values;
+  for (const Value& one : outputs) values.push_back(tensor(one.type, one.shape));
+  return fitted(std::move(values), count);
+}
+
 // The cheaper branch is not counted, nor one that a known condition rules out.
 Result<Values> infer_if(const Call& call) {
   const graph::Graph* then_graph = call.graph("then_branch");
@@ -13,6 +22,11 @@ Result<Values> infer_if(const Call& call) {
   const Dim taken = condition && condition->size() == 1 ? (*condition)[0] : Dim();
   const Body yes = TRY(call.enter(*then_graph, {}, "then_branch"));
   const Body no = TRY(call.enter(*else_graph, {}, "else_branch"));
+  for (std::size_t i = 0; i < std::min(yes.outputs.size(), no.outputs.size()); ++i) {
+    if (types_agree(yes.outputs[i], no.outputs[i])) continue;
+    call.contradict(fmt::format("output {} is {} by then_branch, and {} by else_branch", i,
+                                to_string(yes.outputs[i]), to_string(no.outputs[i])));
+  }
   const bool first = taken.known() ? !taken.is(0) : call.work(yes) >= call.work(no);
   const Body& other = first ? no : yes;
   call.repeat(other, 0);
@@ -20,6 +34,9 @@ Result<Values> infer_if(const Call& call) {
     call.rule_out(other);
     return fitted(first ? yes.outputs : no.outputs, call.output_count());
   }
+  // A branch that cannot run ends the run: what comes out is what the other makes.
+  const bool yes_fails = fails(yes), no_fails = fails(no);
+  if (yes_fails != no_fails) return shapes_of(yes_fails ? no.outputs : yes.outputs, call.output_count());
   Values values = fitted({}, call.output_count());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i < yes.outputs.size() && i < no.outputs.size()) values[i] = either(yes.outputs[i], no.outputs[i]);

@@ -1,11 +1,14 @@
 #include "ops/infer.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <deque>
+#include <memory_resource>
 #include <unordered_map>
 
 #include "base/checked.hpp"
-#include "base/nearest.hpp"
+#include "ops/infer_options.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -25,7 +28,7 @@ constexpr std::int64_t kElements = 2'000'000;  // followed contents, altogether
 // The names that a graph can see.
 struct Scope {
   const Scope* parent = nullptr;
-  std::unordered_map<std::string_view, const Value*> names;
+  std::pmr::unordered_map<std::string_view, const Value*> names;
 
   const Value* find(std::string_view name) const {
     for (const Scope* scope = this; scope; scope = scope->parent) {
@@ -82,7 +85,11 @@ const Attribute* find_attribute(const Node& node, std::string_view name, const S
 
 // What both sources say; the first one where both do.
 Value merged(Value inferred, const Value& declared) {
-  if (inferred.type == ElementType::undefined) inferred.type = declared.type;
+  if (inferred.type == ElementType::undefined && inferred.holder == Holder::none) {
+    inferred.type = declared.type;
+    inferred.holder = declared.holder;
+    inferred.held = declared.held;
+  }
   if (!inferred.shape) {
     inferred.shape = declared.shape;
   } else if (declared.shape && declared.shape->size() == inferred.shape->size()) {
@@ -96,20 +103,35 @@ Value merged(Value inferred, const Value& declared) {
 }
 
 // Whether a value can be what the model says of it.
-bool agree(const Value& inferred, const Value& declared, bool sizes) {
-  const bool typed = inferred.type != ElementType::undefined && declared.type != ElementType::undefined;
-  if (typed && inferred.type != declared.type) return false;
-  if (!inferred.shape || !declared.shape) return true;
-  if (inferred.shape->size() != declared.shape->size()) return false;
-  for (std::size_t i = 0; sizes && i < inferred.shape->size(); ++i) {
-    const Dim &one = (*inferred.shape)[i], &other = (*declared.shape)[i];
-    if (one.known() && other.known() && one.size != other.size) return false;
-  }
-  return true;
+bool ranks_agree(const Value& inferred, const Value& declared) {
+  return !inferred.shape || !declared.shape || inferred.shape->size() == declared.shape->size();
 }
 
-std::string text_of(const Value& value) {
-  return name_of(value.type) + (value.shape ? fmt::format("[{}]", to_string(*value.shape)) : std::string());
+bool sizes_agree(const Value& inferred, const Value& declared) {
+  if (!inferred.shape || !declared.shape) return true;
+  return std::ranges::equal(*inferred.shape, *declared.shape, [](const Dim& one, const Dim& other) {
+    return !one.known() || !other.known() || one.size == other.size;
+  });
+}
+
+// Whether a declaration says what is known, and no more: most do, and need no further look.
+bool only_confirms(const std::optional<graph::Type>& declared, const Value& inferred) {
+  if (!declared) return true;
+  const graph::TensorType* type = declared->tensor();
+  if (!type || type->element_type() != inferred.type || inferred.type == ElementType::undefined) return false;
+  if (!type->shape) return true;
+  if (!inferred.shape) return false;
+  return std::ranges::equal(*inferred.shape, type->shape->dims,
+                            [](const Dim& one, const graph::Dimension& other) {
+                              return one.known() && other.known() && *one.size == other.size();
+                            });
+}
+
+// An If has the rank of the branch that is taken, and models declare that of either.
+bool made_by_if(const Graph& graph, std::string_view name) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    return node.op_type.str() == "If" && std::ranges::find(node.outputs, name) != node.outputs.end();
+  });
 }
 
 class Walker {
@@ -121,69 +143,101 @@ class Walker {
     }
   }
 
-  Value declared(const std::optional<graph::Type>& type) const {
-    const graph::TensorType* tensor_type = type ? type->tensor() : nullptr;
+  Value declared(const std::optional<graph::Type>& type) const { return type ? declared(*type) : Value(); }
+
+  // Maps, sparse tensors and opaque things are not told apart.
+  Value declared(const graph::Type& type) const {
+    if (const auto* sequence = std::get_if<graph::SequenceType>(&type.kind)) {
+      return sequence_of(sequence->element.get() ? declared(*sequence->element.get()) : Value());
+    }
+    if (const auto* optional = std::get_if<graph::OptionalType>(&type.kind)) {
+      return optional_of(optional->element.get() ? declared(*optional->element.get()) : Value());
+    }
+    const graph::TensorType* tensor_type = type.tensor();
     if (!tensor_type) return {};
     Value value = tensor(tensor_type->element_type(), std::nullopt);
     if (!tensor_type->shape) return value;
-    value.shape.emplace();
+    value.shape.emplace().reserve(tensor_type->shape->dims.size());
     for (const graph::Dimension& dim : tensor_type->shape->dims) value.shape->push_back(fixed(dim));
     return value;
   }
 
   // Notes it if a value is declared as something else than what its node makes. Sizes are only a problem, and
-  // not looked at if the caller gave others than the model was written for.
-  void check_declared(std::string_view name, const Value& made, const Value& declared) {
+  // not looked at if the caller gave others than the model was written for; so are ranks in graphs inside
+  // nodes, where they may change from one run to the next.
+  void check_declared(std::size_t graph, std::string_view name, const Value& made, const Value& declared) {
     const bool sizes = options_.input_shapes.empty() && options_.dims.empty();
-    if (agree(made, declared, sizes)) return;
-    auto& list = agree(made, declared, false) ? result_.problems : result_.contradictions;
-    if (list.size() >= kProblems) return;
-    list.push_back(wrong(fmt::format("it is declared as {}, and what makes it gives {}", text_of(declared),
-                                     text_of(made)))
-                       .within(fmt::format("value '{}'", shown(name))));
+    const bool types = types_agree(made, declared), ranks = ranks_agree(made, declared);
+    if (types && (sizes ? sizes_agree(made, declared) : ranks)) return;
+    const GraphFacts& where = result_.graphs[graph];
+    const bool contradicts = !types || (!ranks && where.depth == 0 && !made_by_if(*where.graph, name));
+    note(contradicts ? result_.contradictions : result_.problems, graph,
+         wrong(fmt::format("it is declared as {}, and what makes it gives {}", to_string(declared),
+                           to_string(made)),
+               "the right type among value_info, inputs or outputs, or none")
+             .within(fmt::format("value '{}'", shown(name))));
   }
 
   Body graph(const Graph& graph, std::string place, const Values& given, const Scope* parent,
              const Surroundings& around, std::size_t depth) {
     const std::size_t index = result_.graphs.size();
     result_.graphs.push_back({&graph, std::move(place), depth});
-    Scope scope{parent, {}};
+    // Inner graphs may be walked any number of times; the outermost is walked once, and is the largest.
+    Scope scope{parent, decltype(Scope::names)(depth == 0 ? &memory_ : std::pmr::get_default_resource())};
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-      const Value type = declared(graph.inputs[i].type);
-      add(scope, graph.inputs[i].name.str(), i < given.size() ? merged(given[i], type) : type);
+      const std::string& name = graph.inputs[i].name.str();
+      if (depth == 0) {  // given with all that the model declares of them
+        scope.names[name] = &given[i];
+        continue;
+      }
+      Value type = declared(graph.inputs[i].type);
+      if (i < given.size() && !types_agree(given[i], type)) check_declared(index, name, given[i], type);
+      add(scope, name, i < given.size() ? merged(given[i], type) : std::move(type));
     }
     for (const graph::Tensor& one : graph.initializers) add(scope, one.name.str(), value_of(one));
     for (const graph::SparseTensor& one : graph.sparse_initializers) {
       if (!one.values) continue;
-      add(scope, one.values->name.str(), tensor(one.values->type(), Shape(one.dims.begin(), one.dims.end())));
+      const Value* value = add(scope, one.values->name.str(),
+                               tensor(one.values->type(), Shape(one.dims.begin(), one.dims.end())));
+      result_.sparse.emplace(value, &*one.values);
     }
     std::unordered_map<std::string_view, const graph::ValueInfo*> hints;
     for (const graph::ValueInfo& info : graph.value_info) hints.emplace(info.name.str(), &info);
     Body body;
+    body.outputs.reserve(graph.outputs.size());
     body.first = result_.nodes.size();
     body.first_problem = result_.problems.size();
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       NodeFacts& facts = node(graph.nodes[i], i, index, scope, around, depth);
       for (std::size_t k = 0; k < facts.outputs.size(); ++k) {
         const auto hint = hints.find(facts.node->outputs[k]);
-        if (hint == hints.end()) continue;
+        if (hint == hints.end() || only_confirms(hint->second->type, facts.outputs[k])) continue;
         const Value type = declared(hint->second->type);
-        check_declared(hint->first, facts.outputs[k], type);
+        check_declared(index, hint->first, facts.outputs[k], type);
         facts.outputs[k] = merged(std::move(facts.outputs[k]), type);
       }
     }
     body.last = result_.nodes.size();
+    for (const graph::ValueInfo& output : graph.outputs) {
+      const Value& made = body.outputs.emplace_back(value_in(scope, output.name.str()));
+      if (only_confirms(output.type, made)) continue;
+      check_declared(index, output.name.str(), made, declared(output.type));
+    }
     body.last_problem = result_.problems.size();
-    for (const graph::ValueInfo& output : graph.outputs)
-      body.outputs.push_back(value_in(scope, output.name.str()));
     return body;
   }
 
  private:
   friend class NodeCall;
 
-  void add(Scope& scope, std::string_view name, Value value) {
-    scope.names[name] = &result_.values.emplace_back(std::move(value));
+  void note(std::vector<Error>& list, std::size_t graph, Error error) const {
+    if (list.size() >= kProblems) return;
+    const std::string& place = result_.graphs[graph].place;
+    list.push_back(place.empty() ? std::move(error) : std::move(error).within(place));
+  }
+
+  const Value* add(Scope& scope, std::string_view name, Value value) {
+    return scope.names[name] = &result_.values.emplace_back(std::move(value));
   }
 
   static std::string key(std::string_view domain, std::string_view name, std::string_view overload) {
@@ -203,6 +257,13 @@ class Walker {
     return found != options_.dims.end() ? Dim(found->second) : Dim::named(*symbol);
   }
 
+  // The model's own function that a node calls, if any; most models have none to look for.
+  const Function* called(const Node& node) const {
+    if (functions_.empty()) return nullptr;
+    const auto found = functions_.find(key(node.domain.str(), node.op_type.str(), node.overload.str()));
+    return found == functions_.end() ? nullptr : found->second;
+  }
+
   NodeFacts& node(const Node& node, std::size_t position, std::size_t graph, Scope& scope,
                   const Surroundings& around, std::size_t depth);
   Result<Values> call_function(const Function& function, const Node& node,
@@ -212,17 +273,20 @@ class Walker {
   const InferOptions& options_;
   Inference& result_;
   std::unordered_map<std::string, const Function*> functions_;
+  std::array<std::byte, 4096> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
   std::int64_t visits_ = 0;
   std::int64_t elements_ = 0;
 };
 
 class NodeCall : public Call {
  public:
-  NodeCall(Walker& walker, const Node& called, std::string place, const Scope& scope,
+  NodeCall(Walker& walker, const Node& called, std::size_t position, std::size_t graph, const Scope& scope,
            const Surroundings& around, std::size_t depth)
       : Call(called),
         walker_(walker),
-        place_(std::move(place)),
+        position_(position),
+        graph_(graph),
         scope_(scope),
         around_(around),
         depth_(depth) {}
@@ -237,7 +301,8 @@ class NodeCall : public Call {
       result.problems.resize(before->second.problems);
     }
     if (depth_ >= kDepth) return Body{Values(graph.outputs.size())};
-    return walker_.graph(graph, fmt::format("{}, {}", place_, which), given, &scope_, around_, depth_ + 1);
+    std::string place = fmt::format("{}, {}", graph::place_of(node, position_), which);
+    return walker_.graph(graph, std::move(place), given, &scope_, around_, depth_ + 1);
   }
 
   void repeat(const Body& body, const Dim& runs) const override {
@@ -252,6 +317,11 @@ class NodeCall : public Call {
                    problems.begin() + static_cast<std::ptrdiff_t>(body.last_problem));
   }
 
+  void contradict(const std::string& message) const override {
+    walker_.note(walker_.result_.contradictions, graph_,
+                 wrong(message, "one type for both").within(graph::place_of(node, position_)));
+  }
+
   std::int64_t work(const Body& body) const override {
     std::int64_t sum = 0;
     for (std::size_t i = body.first; i < body.last; ++i) {
@@ -264,7 +334,7 @@ class NodeCall : public Call {
 
  private:
   Walker& walker_;
-  std::string place_;
+  std::size_t position_, graph_;
   const Scope& scope_;
   const Surroundings& around_;
   std::size_t depth_;
@@ -307,21 +377,21 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
   NodeFacts& facts = result_.nodes.emplace_back();
   facts.node = &node;
   facts.graph = graph;
-  facts.outputs.resize(node.outputs.size());
+  facts.inputs.reserve(node.inputs.size());
   static const Value unknown;
   for (const std::string& name : node.inputs) {
     const Value* found = name.empty() ? nullptr : scope.find(name);
     facts.inputs.push_back(found ? found : &unknown);
   }
-  Result<Values> outputs = Values(node.outputs.size());
+  Result<Values> outputs = Values();
   const bool in_budget = ++visits_ <= kVisits;
-  const auto function = functions_.find(key(node.domain.str(), node.op_type.str(), node.overload.str()));
-  const Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-  NodeCall call(*this, node, graph::place_of(node, position), scope, around, depth);
+  const Function* function = called(node);
+  const Descriptor* descriptor = function ? nullptr : ops::find(node.domain.str(), node.op_type.str());
+  NodeCall call(*this, node, position, graph, scope, around, depth);
   call.inputs = facts.inputs;
-  if (function != functions_.end()) {
+  if (function) {
     facts.known = true;
-    if (in_budget) outputs = call_function(*function->second, node, facts.inputs, around, depth, facts);
+    if (in_budget) outputs = call_function(*function, node, facts.inputs, around, depth, facts);
   } else if (descriptor) {
     facts.known = true;
     const std::int64_t opset = around.opset(node.domain.str());
@@ -337,16 +407,17 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
       outputs = descriptor->infer(call);
     }
   }
-  if (function == functions_.end()) facts.multiplies = descriptor && descriptor->macs;
-  if (outputs.ok()) {
+  if (!function) facts.multiplies = descriptor && descriptor->macs;
+  const bool works = outputs.ok();
+  if (works) {
     facts.outputs = std::move(outputs).value();
-    facts.outputs.resize(node.outputs.size());
-    if (function == functions_.end() && facts.multiplies && in_budget) {
-      facts.macs = descriptor->macs(call, facts.outputs);
-    }
-  } else if (result_.problems.size() < kProblems) {
-    result_.problems.push_back(std::move(outputs).error().within(graph::place_of(node, position)));
+  } else {
+    facts.problem = outputs.error().message;
+    if (result_.problems.size() < kProblems)
+      result_.problems.push_back(std::move(outputs).error().within(graph::place_of(node, position)));
   }
+  facts.outputs.resize(node.outputs.size());
+  if (works && !function && facts.multiplies && in_budget) facts.macs = descriptor->macs(call, facts.outputs);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     Value& value = facts.outputs[i];
     if (value.elements) elements_ += static_cast<std::int64_t>(value.elements->size());
@@ -354,57 +425,6 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     if (!node.outputs[i].empty()) scope.names[node.outputs[i]] = &value;
   }
   return facts;
-}
-
-// The given shapes, checked against what the model declares; symbols of dimensions that they fix hold
-// everywhere.
-Result<InferOptions> checked(const graph::Model& model, const InferOptions& options) {
-  InferOptions result = options;
-  std::vector<std::string_view> names, symbols;
-  for (const graph::ValueInfo& input : model.graph->inputs) {
-    names.emplace_back(input.name.str());
-    const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
-    if (!type || !type->shape) continue;
-    const auto given = options.input_shapes.find(input.name.str());
-    if (given != options.input_shapes.end() && given->second.size() != type->shape->dims.size()) {
-      return invalid_argument(
-          fmt::format("the shape given for input '{}' has {} dimensions, the model declares {}",
-                      input.name.str(), given->second.size(), to_string(*input.type)));
-    }
-    for (std::size_t i = 0; i < type->shape->dims.size(); ++i) {
-      const graph::Dimension& dim = type->shape->dims[i];
-      const auto* symbol = std::get_if<std::string>(&dim.value);
-      if (symbol) symbols.emplace_back(*symbol);
-      if (given == options.input_shapes.end()) continue;
-      const std::int64_t size = given->second[i];
-      if (size < 0)
-        return invalid_argument(fmt::format("the size {} of input '{}' is negative", size, input.name.str()));
-      if (dim.known() && dim.size() != size) {
-        return invalid_argument(fmt::format("dimension {} of input '{}' is {}, not {}: the model declares {}",
-                                            i, input.name.str(), dim.size(), size, to_string(*input.type)));
-      }
-      if (!symbol) continue;
-      const auto [found, fresh] = result.dims.emplace(*symbol, size);
-      if (!fresh && found->second != size) {
-        return invalid_argument(
-            fmt::format("dimension '{}' is given as {} and as {}", *symbol, found->second, size));
-      }
-    }
-  }
-  for (const auto& [name, shape] : options.input_shapes) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return invalid_argument(fmt::format("the model has no input '{}'", name), did_you_mean(name, names));
-    }
-  }
-  for (const auto& [name, size] : options.dims) {
-    if (std::find(symbols.begin(), symbols.end(), name) == symbols.end()) {
-      return invalid_argument(fmt::format("no input has a dimension named '{}'", name),
-                              did_you_mean(name, symbols));
-    }
-    if (size < 0)
-      return invalid_argument(fmt::format("the size {} of dimension '{}' is negative", size, name));
-  }
-  return result;
 }
 
 }  // namespace
@@ -415,9 +435,10 @@ Inference& Inference::operator=(Inference&&) = default;  // NOLINT(performance-n
 Inference::~Inference() = default;
 
 Result<Inference> infer(const graph::Model& model, const InferOptions& options) {
-  const InferOptions fixed = TRY(checked(model, options));
+  const InferOptions fixed = TRY(checked_options(model, options));
   Inference result;
   Walker walker(model, fixed, result);
+  result.inputs.reserve(model.graph->inputs.size());
   for (const graph::ValueInfo& input : model.graph->inputs) {
     Value value = walker.declared(input.type);
     const auto given = fixed.input_shapes.find(input.name.str());
@@ -427,9 +448,9 @@ Result<Inference> infer(const graph::Model& model, const InferOptions& options) 
   const Surroundings around{model.opsets};
   result.outputs = walker.graph(*model.graph, "", result.inputs, nullptr, around, 0).outputs;
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
-    const Value declared = walker.declared(model.graph->outputs[i].type);
-    walker.check_declared(model.graph->outputs[i].name.str(), result.outputs[i], declared);
-    result.outputs[i] = merged(std::move(result.outputs[i]), declared);
+    const auto& type = model.graph->outputs[i].type;
+    if (only_confirms(type, result.outputs[i])) continue;
+    result.outputs[i] = merged(std::move(result.outputs[i]), walker.declared(type));
   }
   return result;
 }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include "graph/model.hpp"
 #include "ops/op.hpp"
@@ -24,8 +25,9 @@ struct GraphFacts {
 struct NodeFacts {
   const graph::Node* node = nullptr;
   std::size_t graph = 0;             // in Inference::graphs
-  std::vector<const Value*> inputs;  // in Inference::values, or outputs of other nodes
+  std::vector<const Value*> inputs;  // in Inference::values or ::inputs, or outputs of other nodes
   Values outputs;
+  std::string problem;      // why it cannot work as it is; then its outputs are unknown
   bool known = false;       // a descriptor, or a function of the model, tells about the operator
   bool multiplies = false;  // it has multiply-accumulates
   Dim macs;                 // of one run; that of a function is the sum over its body
@@ -42,9 +44,11 @@ struct Inference {
 
   std::vector<GraphFacts> graphs;  // the model's first; those inside nodes in the order of the nodes
   std::deque<NodeFacts> nodes;     // a node stands before those of its own graphs
-  std::deque<Value> values;        // inputs and initializers
-  Values inputs, outputs;          // of the model
-  std::vector<Error> problems;     // nodes that cannot work as they are; their outputs are unknown
+  std::deque<Value> values;        // initializers, and inputs of graphs inside nodes
+  // The numbers that are written of a sparse initializer; its value has the dimensions of the whole.
+  std::unordered_map<const Value*, const graph::Tensor*> sparse;
+  Values inputs, outputs;       // of the model
+  std::vector<Error> problems;  // nodes that cannot work as they are; their outputs are unknown
   // Values whose declared type or rank is not the one that their nodes give them.
   std::vector<Error> contradictions;
 };

@@ -6,6 +6,7 @@
 #include "ops/conv_call.hpp"
 #include "ops/integer_conv_parts.hpp"
 #include "ops/layout.hpp"
+#include "ops/whole_product.hpp"
 #include "ops/window.hpp"
 
 namespace anybit::ops {
@@ -40,25 +41,33 @@ struct Room {
 template <class Inputs>
 Result<IntegerConvNumbers> numbers_of(const Inputs& given, const IntegerConvInputs& inputs,
                                       std::int64_t count, const Room& room) {
-  IntegerConvNumbers numbers{.w_zero = room.w_zero, .bias = room.bias, .multiplier = room.multiplier};
-  if (given.has(inputs.x_zero)) numbers.x_zero = octet(given.in(inputs.x_zero), 0);
+  IntegerConvNumbers numbers{.w_zero = room.w_zero};
+  if (given.has(inputs.x_zero)) numbers.x_zero = code_at(given.in(inputs.x_zero), 0);
   const auto pick = [](const Array& array, std::int64_t c) { return array.count() == 1 ? 0 : c; };
   const bool w_zero = given.has(inputs.w_zero);
   for (std::int64_t c = 0; c < count; ++c) {
-    room.w_zero[c] = w_zero ? octet(given.in(inputs.w_zero), pick(given.in(inputs.w_zero), c)) : 0;
+    room.w_zero[c] = w_zero ? code_at(given.in(inputs.w_zero), pick(given.in(inputs.w_zero), c)) : 0;
   }
-  if (!inputs.quantized) return numbers;
-  numbers.y_zero = octet(given.in(7), 0);
-  const Array& scale = given.in(inputs.w + 1);
+  if (inputs.result == ConvResult::sums) return numbers;
+  numbers.multiplier = room.multiplier;
+  const float x_scale = *given.in(inputs.x_scale).template data<float>();
+  const Array& scale = given.in(inputs.w_scale);
+  if (inputs.result == ConvResult::reals) {
+    for (std::int64_t c = 0; c < count; ++c)
+      room.multiplier[c] = x_scale * scale.data<float>()[pick(scale, c)];
+    if (given.has(inputs.bias)) numbers.addend = given.in(inputs.bias).template data<float>();
+    return numbers;
+  }
+  numbers.bias = room.bias;
+  numbers.y_zero = code_at(given.in(7), 0);
   for (std::int64_t c = 0; c < count; ++c) {
-    room.multiplier[c] = formats::requantization_multiplier(*given.in(1).template data<float>(),
-                                                            scale.data<float>()[pick(scale, c)],
+    room.multiplier[c] = formats::requantization_multiplier(x_scale, scale.data<float>()[pick(scale, c)],
                                                             *given.in(6).template data<float>());
     if (!std::isfinite(room.multiplier[c])) {
       return wrong(fmt::format("the scales of channel {} make a factor of {}", c, room.multiplier[c]),
                    "finite scales above 0");
     }
-    room.bias[c] = given.has(8) ? given.in(8).template data<std::int32_t>()[c] : 0;
+    room.bias[c] = given.has(inputs.bias) ? given.in(inputs.bias).template data<std::int32_t>()[c] : 0;
     numbers.largest_bias = std::max(numbers.largest_bias, std::abs(std::int64_t{room.bias[c]}));
   }
   return numbers;
@@ -70,17 +79,20 @@ Result<void> check(const Inputs& given, const IntegerConvInputs& inputs, Element
                    ElementType w_type, std::int64_t channels) {
   TRY(check_zero(given, inputs.x_zero, x_type, 1));
   TRY(check_zero(given, inputs.w_zero, w_type, channels));
-  if (!inputs.quantized) return {};
-  TRY(check_scale(given.in(1), 1, 1));
-  TRY(check_scale(given.in(4), 4, channels));
+  if (inputs.result == ConvResult::sums) return {};
+  TRY(check_scale(given.in(inputs.x_scale), inputs.x_scale, 1));
+  TRY(check_scale(given.in(inputs.w_scale), inputs.w_scale, channels));
+  const bool codes = inputs.result == ConvResult::codes;
+  if (given.has(inputs.bias))
+    TRY(check_bias(given.in(inputs.bias), codes ? ElementType::int32 : ElementType::float32, channels));
+  if (!codes) return {};
   TRY(check_scale(given.in(6), 6, 1));
   const ElementType type = given.in(7).type();
-  if (!is_octet(type)) {
-    return wrong(fmt::format("zero point 7 is {}", to_string(given.in(7))), "int8 or uint8");
+  if (!is_byte(type) && !(inputs.wide && is_code(type))) {
+    return wrong(fmt::format("zero point 7 is {}", to_string(given.in(7))),
+                 inputs.wide ? "an integer of 8 or 16 bits" : "int8 or uint8");
   }
-  TRY(check_zero(given, 7, type, 1));
-  if (given.has(8)) TRY(check_bias(given.in(8), ElementType::int32, channels));
-  return {};
+  return check_zero(given, 7, type, 1);
 }
 
 // The constants of a node, asked as a frame is.
@@ -94,8 +106,8 @@ struct ConstantInputs {
     for (std::size_t i = 0; i < setup.node.inputs.size(); ++i) {
       if (i != inputs.x && named(i) && !setup.constant(i)) return false;
     }
-    for (const std::size_t i : {1u, 4u, 6u, 7u}) {
-      if (inputs.quantized && !has(i)) return false;
+    for (const std::size_t i : {inputs.x_scale, inputs.w_scale, std::size_t{6}, std::size_t{7}}) {
+      if (inputs.result == ConvResult::codes && !has(i)) return false;
     }
     return true;
   }
@@ -104,10 +116,8 @@ struct ConstantInputs {
 Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
   TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
   Room room{TRY(frame.scratch_of<std::int32_t>(channels)).data(), nullptr, nullptr};
-  if (inputs.quantized) {
-    room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
-    room.multiplier = TRY(frame.scratch_of<float>(channels)).data();
-  }
+  if (inputs.result == ConvResult::codes) room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
+  if (inputs.result != ConvResult::sums) room.multiplier = TRY(frame.scratch_of<float>(channels)).data();
   return numbers_of(frame, inputs, channels, room);
 }
 
@@ -125,17 +135,24 @@ void direct(Frame& frame, const ConvSizes& sizes, const Array& x, const Array& w
   parallel(frame, sizes.rows(), cost, [&body](std::int64_t a, std::int64_t b) { body(a, b); });
 }
 
-Result<void> run_direct(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                        const IntegerConvNumbers& numbers) {
+Result<Array*> run_direct(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                          const IntegerConvNumbers& numbers) {
   const Array x = TRY(in_layout(frame, frame.in(inputs.x), Layout::plain));
   const Array w = TRY(in_layout(frame, frame.in(inputs.w), Layout::plain));
-  const ElementType type = inputs.quantized ? frame.in(7).type() : ElementType::int32;
+  const ElementType type = result_type(frame, inputs);
   Array* out = TRY(frame.out(0, type, output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank())));
   for_octet(x.type(), [&]<class X>(X) {
     for_octet(w.type(), [&]<class W>(W) {
-      if (!inputs.quantized) {
+      if (inputs.result == ConvResult::sums) {
         direct<X, W>(frame, sizes, x, w, numbers, [&](std::int64_t sum, std::int64_t, std::int64_t i) {
           out->mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(sum);
+        });
+        return;
+      }
+      if (inputs.result == ConvResult::reals) {
+        direct<X, W>(frame, sizes, x, w, numbers, [&](std::int64_t sum, std::int64_t c, std::int64_t i) {
+          const float scaled = static_cast<float>(sum) * numbers.multiplier[c];
+          out->mutable_data<float>()[i] = numbers.addend ? scaled + numbers.addend[c] : scaled;
         });
         return;
       }
@@ -148,22 +165,26 @@ Result<void> run_direct(Frame& frame, const IntegerConvInputs& inputs, const Con
       });
     });
   });
-  return {};
+  return out;
 }
 
 }  // namespace
 
-bool is_octet(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
+ElementType result_type(const Frame& frame, const IntegerConvInputs& inputs) {
+  if (inputs.result == ConvResult::codes) return frame.in(7).type();
+  return inputs.result == ConvResult::reals ? ElementType::float32 : ElementType::int32;
+}
 
-std::int32_t octet(const Array& array, std::int64_t i) {
-  if (array.type() == ElementType::uint8) return array.data<std::uint8_t>()[i];
-  return array.data<std::int8_t>()[i];
+kernels::WholeResult kernel_result(ElementType type) {
+  if (type == ElementType::int32) return kernels::WholeResult::int32;
+  return type == ElementType::float32 ? kernels::WholeResult::float32 : *result_of(type);
 }
 
 std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,
                                               std::int64_t channels) {
   const ConstantInputs given{setup};
-  if (!given.suffice(inputs)) return std::nullopt;
+  // Real results have the scale of an input that is quantized while the model runs.
+  if (inputs.result == ConvResult::reals || !given.suffice(inputs)) return std::nullopt;
   FixedConvNumbers fixed;
   if (given.has(inputs.x_zero)) fixed.x_type = given.in(inputs.x_zero).type();
   if (!check(given, inputs, fixed.x_type, given.in(inputs.w).type(), channels).ok()) return std::nullopt;
@@ -178,24 +199,27 @@ std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerC
   return fixed;
 }
 
-Result<void> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
+Result<Array*> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
   for (const std::size_t i : {inputs.x, inputs.w}) {
-    if (!is_octet(frame.in(i).type())) return wrong_type(frame, i);
+    const ElementType type = frame.in(i).type();
+    if (!(inputs.wide ? is_code(type) : is_byte(type))) return wrong_type(frame, i);
   }
   const Dims& x = frame.in(inputs.x).dims();
   const ConvSizes sizes = TRY(conv_sizes(frame, x, frame.in(inputs.w).dims()));
   const auto* weights = frame.prepared<IntegerConvWeights>();
+  if (inputs.wide && (!weights || weights->fixed->x_type != frame.in(inputs.x).type()))
+    return wrong("weights, scales or zero points do not go together", "constants, as QLinearConv has them");
   const FixedConvNumbers* fixed = weights && weights->fixed ? &*weights->fixed : nullptr;
   const ElementType known = fixed ? fixed->x_type : ElementType::undefined;
   if (known != ElementType::undefined && known != frame.in(inputs.x).type()) fixed = nullptr;
   const IntegerConvNumbers numbers =
       fixed ? fixed->numbers : TRY(numbers_now(frame, inputs, sizes.out_channels));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.size());
-  if (dims.count() == 0) {
-    TRY(frame.out(0, inputs.quantized ? frame.in(7).type() : ElementType::int32, dims));
-    return {};
+  if (dims.count() == 0) return frame.out(0, result_type(frame, inputs), dims);
+  if (weights) {
+    if (Array* out = TRY(run_integer_conv_fast(frame, inputs, sizes, numbers, *weights))) return out;
   }
-  if (weights && TRY(run_integer_conv_fast(frame, inputs, sizes, numbers, *weights))) return {};
+  if (inputs.wide) return wrong("the input with its padding cannot be counted");
   return run_direct(frame, inputs, sizes, numbers);
 }
 

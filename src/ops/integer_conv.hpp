@@ -1,20 +1,45 @@
-// Convolution of 8-bit integers, exact: what ConvInteger and QLinearConv share. With constant weights it runs
-// on tensors whose channels are last, as matrix products or by a kernel for depthwise ones; everything else
-// from the definition.
+// Convolution of integers, of 8 bits or up to 16, exact: what ConvInteger, ConvIntegerToFloat and QLinearConv
+// share. With constant weights it runs on tensors whose channels are last, as matrix products or by a kernel
+// for depthwise ones; everything else from the definition.
 #pragma once
 
 #include "ops/frame.hpp"
 
 namespace anybit::ops {
 
-// Which inputs are what. QLinearConv: scales are beside their tensors, 6 and 7 are the output's, 8 the bias.
+// What becomes of the sums.
+enum class ConvResult : std::uint8_t {
+  sums,   // they are the output, modulo 2^32
+  reals,  // float(sum) · scale of x · scale of w + bias, in float32
+  codes,  // requantized; inputs 6 and 7 are the output's scale and zero point
+};
+
+// Which inputs are what. Sums alone have neither scales nor bias.
 struct IntegerConvInputs {
   std::size_t x, x_zero, w, w_zero;
-  bool quantized;  // the sums are requantized; otherwise they are the output, modulo 2^32
+  ConvResult result;
+  std::size_t x_scale = 0, w_scale = 0, bias = 0;
+  bool wide = false;  // tensors may have 16 bits
 };
+// As ONNX's QLinearConv has them.
+inline constexpr IntegerConvInputs kQLinearConvInputs{.x = 0,
+                                                      .x_zero = 2,
+                                                      .w = 3,
+                                                      .w_zero = 5,
+                                                      .result = ConvResult::codes,
+                                                      .x_scale = 1,
+                                                      .w_scale = 4,
+                                                      .bias = 8};
+// The same of tensors of up to 16 bits.
+inline constexpr IntegerConvInputs kWideConvInputs = [] {
+  IntegerConvInputs inputs = kQLinearConvInputs;
+  inputs.wide = true;
+  return inputs;
+}();
 
 Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
                                                              const IntegerConvInputs& inputs);
-Result<void> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs);
+// The output, in whatever layout it is.
+Result<Array*> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs);
 
 }  // namespace anybit::ops

@@ -1,9 +1,10 @@
-// Depthwise convolutions of 8-bit integers.
+// Depthwise convolutions of integers of 8 and 16 bits.
 #include <cmath>
 #include <limits>
 
 #include "kernels/depthwise_whole.hpp"
 #include "ops/integer_conv_parts.hpp"
+#include "ops/whole_product.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -12,13 +13,13 @@ using kernels::ConvSizes;
 using kernels::DepthwiseBlocks;
 using kernels::DepthwiseWhole;
 
-// The kernel adds the bias in 32 bits. A channel whose bias is too large for that (quantizers give channels
-// of zeros a tiny scale, and so a huge bias) is done by itself, in 64.
+// Of 8 bits, the kernel adds the bias in 32 bits. A channel whose bias is too large for that (quantizers give
+// channels of zeros a tiny scale, and so a huge bias) is done by itself, in 64.
 constexpr std::int64_t kLargestProduct = 255 * 255;
 constexpr std::int64_t kFewHuge = 8;  // one channel in so many
 
-bool is_huge(std::int64_t bias, const ConvSizes& sizes) {
-  return std::abs(bias) + kernel_size(sizes.window) * kLargestProduct > INT32_MAX;
+bool is_huge(const IntegerConvInputs& inputs, std::int64_t bias, const ConvSizes& sizes) {
+  return !inputs.wide && std::abs(bias) + kernel_size(sizes.window) * kLargestProduct > INT32_MAX;
 }
 
 // Where the weight of a channel lies.
@@ -58,69 +59,144 @@ void depthwise_channel(const ConvSizes& sizes, const IntegerConvNumbers& numbers
   }
 }
 
-// Bias and scales in the kernel's order.
-void put_in_slots(const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                  const std::vector<std::int32_t>& sums, std::span<std::int32_t> bias,
-                  std::span<float> multiplier) {
+// Numbers by channel in the kernel's order; those that the result needs.
+struct Slots {
+  std::span<std::int32_t> bias;
+  std::span<double> wide_bias = {};
+  std::span<float> multiplier = {}, addend = {};
+};
+
+// `left_zero`: see DepthwiseWhole.
+void put_in_slots(const IntegerConvInputs& inputs, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                  const std::vector<std::int32_t>& sums, std::int32_t left_zero, const Slots& to) {
   const DepthwiseBlocks blocks{sizes.out_channels};
   for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
     const auto i = static_cast<std::size_t>(slot);
     const std::int64_t c = std::min(blocks.channel(slot), sizes.out_channels - 1);
-    multiplier[i] = numbers.multiplier[c];
+    if (!to.multiplier.empty()) to.multiplier[i] = numbers.multiplier[c];
+    if (!to.addend.empty()) to.addend[i] = numbers.addend ? numbers.addend[c] : 0.0F;
     // Channels with a huge bias are done apart.
-    const std::int32_t own = is_huge(numbers.bias[c], sizes) ? 0 : numbers.bias[c];
-    bias[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(own) -
-                                        static_cast<std::uint32_t>(numbers.x_zero) *
-                                            static_cast<std::uint32_t>(sums[i]));
+    const std::int32_t own = numbers.bias && !is_huge(inputs, numbers.bias[c], sizes) ? numbers.bias[c] : 0;
+    if (!to.wide_bias.empty()) to.wide_bias[i] = own - static_cast<double>(left_zero) * sums[i];
+    to.bias[i] =
+        static_cast<std::int32_t>(static_cast<std::uint32_t>(own) - static_cast<std::uint32_t>(left_zero) *
+                                                                        static_cast<std::uint32_t>(sums[i]));
   }
 }
 
-Result<DepthwiseWhole> depthwise_work(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                                      const IntegerConvWeights& weights, const Array& x, Array& out) {
+Result<DepthwiseWhole> depthwise_work(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                                      const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                                      const Array& x, Array& out) {
   DepthwiseWhole work{.sizes = sizes,
                       .weights = weights.depthwise.data(),
                       .bias = nullptr,
                       .multiplier = nullptr,
-                      .x_signed = x.type() == ElementType::int8,
-                      .y_signed = out.type() == ElementType::int8,
+                      .addend = nullptr,
+                      .x_type = *whole_of(x.type()),
+                      .result = kernel_result(out.type()),
                       .x_zero = numbers.x_zero,
                       .y_zero = numbers.y_zero,
                       .x = x.bytes(),
                       .y = out.mutable_bytes()};
-  if (weights.fixed && numbers.bias == weights.fixed->numbers.bias) {
+  if (numbers.bias && weights.fixed && numbers.bias == weights.fixed->numbers.bias) {
     work.bias = weights.fixed->slot_biases.data();
     work.multiplier = weights.fixed->slot_multipliers.data();
+    if (!weights.depthwise_upper.empty()) {
+      work.upper = weights.depthwise_upper.data();
+      work.wide_bias = weights.fixed->slot_wide_biases.data();
+    }
     return work;
   }
   const std::int64_t slots = DepthwiseBlocks{sizes.out_channels}.slots();
-  const auto bias = TRY(frame.scratch_of<std::int32_t>(slots));
-  const auto multiplier = TRY(frame.scratch_of<float>(slots));
-  put_in_slots(sizes, numbers, weights.depthwise_sums, bias, multiplier);
-  work.bias = bias.data();
-  work.multiplier = multiplier.data();
+  Slots to{.bias = TRY(frame.scratch_of<std::int32_t>(slots))};
+  if (inputs.result != ConvResult::sums) to.multiplier = TRY(frame.scratch_of<float>(slots));
+  if (inputs.result == ConvResult::reals) to.addend = TRY(frame.scratch_of<float>(slots));
+  put_in_slots(inputs, sizes, numbers, weights.depthwise_sums, work.left_zero(), to);
+  work.bias = to.bias.data();
+  work.multiplier = to.multiplier.data();
+  work.addend = to.addend.data();
   return work;
+}
+
+std::size_t slots_of(const ConvSizes& sizes) {
+  return static_cast<std::size_t>(DepthwiseBlocks{sizes.out_channels}.slots());
+}
+std::size_t packed_size(const ConvSizes& sizes) {
+  const std::int64_t taps = kernel_size(sizes.window);
+  return slots_of(sizes) * static_cast<std::size_t>(taps + taps % 2);
+}
+
+// In two parts where there is room for the upper ones.
+void put_weights(const ConvSizes& sizes, const Array& w, std::span<const std::int32_t> zeros,
+                 IntegerConvWeights& weights) {
+  const std::int64_t taps = kernel_size(sizes.window);
+  const DepthwiseBlocks blocks{w.dim(0)};
+  const bool two = !weights.depthwise_upper.empty();
+  weights.depthwise.resize(packed_size(sizes));
+  weights.depthwise_sums.resize(slots_of(sizes));
+  for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
+    const std::int64_t c = blocks.channel(slot);
+    for (std::int64_t k = 0; k < taps && c < w.dim(0); ++k) {
+      const std::int32_t weight = code_at(w, c * taps + k) - zeros[static_cast<std::size_t>(c)];
+      const std::size_t at = depthwise_index(sizes, slot, k);
+      weights.depthwise[at] = static_cast<std::int16_t>(two ? DepthwiseWhole::lower_part(weight) : weight);
+      if (two) weights.depthwise_upper[at] = static_cast<std::int16_t>(DepthwiseWhole::upper_part(weight));
+      weights.depthwise_sums[static_cast<std::size_t>(slot)] += weight;
+    }
+  }
+}
+
+void put_numbers(const IntegerConvInputs& inputs, const ConvSizes& sizes, std::int32_t left_zero,
+                 IntegerConvWeights& weights) {
+  FixedConvNumbers& fixed = *weights.fixed;
+  fixed.slot_biases.resize(slots_of(sizes));
+  fixed.slot_multipliers.resize(slots_of(sizes));
+  put_in_slots(inputs, sizes, fixed.numbers, weights.depthwise_sums, left_zero,
+               {fixed.slot_biases, fixed.slot_wide_biases, fixed.slot_multipliers, {}});
+}
+
+// Whether int16 does not hold every weight, or 32 bits every sum that there may be.
+bool needs_two_parts(const ConvSizes& sizes, const Array& w, ElementType x,
+                     const IntegerConvNumbers& numbers) {
+  const std::int64_t taps = kernel_size(sizes.window), far = is_byte(x) ? 255 : 65535;
+  for (std::int64_t c = 0; c < sizes.out_channels; ++c) {
+    std::int64_t sum = 0;
+    for (std::int64_t k = 0; k < taps; ++k) {
+      const std::int64_t weight = std::abs(code_at(w, c * taps + k) - numbers.w_zero[c]);
+      if (weight > INT16_MAX) return true;
+      sum += weight;
+    }
+    if (far * sum + std::abs(std::int64_t{numbers.bias[c]}) > INT32_MAX) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-bool fits_depthwise(const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                    const IntegerConvNumbers& numbers) {
-  const auto huge = [&](std::int32_t bias) { return is_huge(bias, sizes); };
-  return inputs.quantized && kernel_size(sizes.window) <= DepthwiseWhole::kMostTaps &&
-         std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge <=
-             sizes.out_channels;
+bool is_depthwise(const ConvSizes& sizes) {
+  return sizes.in_per_group() == 1 && sizes.out_per_group() == 1 && sizes.groups > 1;
 }
 
-Result<void> run_depthwise(Frame& frame, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                           const IntegerConvWeights& weights, const Array& x, Array& out) {
-  const DepthwiseWhole work = TRY(depthwise_work(frame, sizes, numbers, weights, x, out));
+bool fits_depthwise(const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                    const IntegerConvNumbers& numbers) {
+  if (kernel_size(sizes.window) > DepthwiseWhole::kMostTaps) return false;
+  if (inputs.result != ConvResult::codes) return true;
+  const auto huge = [&](std::int32_t bias) { return is_huge(inputs, bias, sizes); };
+  return std::count_if(numbers.bias, numbers.bias + sizes.out_channels, huge) * kFewHuge <=
+         sizes.out_channels;
+}
+
+Result<void> run_depthwise(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                           const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                           const Array& x, Array& out) {
+  const DepthwiseWhole work = TRY(depthwise_work(frame, inputs, sizes, numbers, weights, x, out));
   const double cost = 0.03 * static_cast<double>(sizes.window[2].output * sizes.out_channels) *
                       static_cast<double>(kernel_size(sizes.window));
   parallel(frame, sizes.batch * sizes.window[0].output * sizes.window[1].output, cost,
            [&work](std::int64_t first, std::int64_t last) { kernels::depthwise_whole(work, first, last); });
-  if (!is_huge(numbers.largest_bias, sizes)) return {};
+  if (!is_huge(inputs, numbers.largest_bias, sizes)) return {};
   for (std::int64_t c = 0; c < sizes.out_channels; ++c) {
-    if (!is_huge(numbers.bias[c], sizes)) continue;
+    if (!is_huge(inputs, numbers.bias[c], sizes)) continue;
     for_octet(x.type(), [&]<class X>(X) {
       for_octet(out.type(), [&]<class Y>(Y) {
         depthwise_channel(sizes, numbers, weights, c, x.data<X>(), out.mutable_data<Y>());
@@ -130,26 +206,25 @@ Result<void> run_depthwise(Frame& frame, const ConvSizes& sizes, const IntegerCo
   return {};
 }
 
-void pack_depthwise(const ConvSizes& sizes, const IntegerConvInputs& inputs, const Array& w,
-                    const std::vector<std::int32_t>& zeros, IntegerConvWeights& weights) {
-  const std::int64_t taps = kernel_size(sizes.window);
-  const DepthwiseBlocks blocks{w.dim(0)};
-  weights.depthwise.resize(static_cast<std::size_t>(blocks.slots() * (taps + taps % 2)));
-  weights.depthwise_sums.resize(static_cast<std::size_t>(blocks.slots()));
-  for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
-    const std::int64_t c = blocks.channel(slot);
-    for (std::int64_t k = 0; k < taps && c < w.dim(0); ++k) {
-      const std::int32_t weight = octet(w, c * taps + k) - zeros[static_cast<std::size_t>(c)];
-      weights.depthwise[depthwise_index(sizes, slot, k)] = static_cast<std::int16_t>(weight);
-      weights.depthwise_sums[static_cast<std::size_t>(slot)] += weight;
-    }
+bool pack_depthwise(const ConvSizes& sizes, const IntegerConvInputs& inputs, const Array& w,
+                    std::span<const std::int32_t> zeros, IntegerConvWeights& weights) {
+  if (!inputs.wide) {
+    put_weights(sizes, w, zeros, weights);
+    if (weights.fixed && inputs.result == ConvResult::codes)
+      put_numbers(inputs, sizes, weights.fixed->numbers.x_zero, weights);
+    return true;
   }
-  if (weights.fixed && inputs.quantized) {
-    FixedConvNumbers& fixed = *weights.fixed;
-    fixed.slot_biases.resize(static_cast<std::size_t>(blocks.slots()));
-    fixed.slot_multipliers.resize(static_cast<std::size_t>(blocks.slots()));
-    put_in_slots(sizes, fixed.numbers, weights.depthwise_sums, fixed.slot_biases, fixed.slot_multipliers);
+  const IntegerConvNumbers& numbers = weights.fixed->numbers;
+  const ElementType x = weights.fixed->x_type;
+  const bool two = needs_two_parts(sizes, w, x, numbers);
+  if (kernel_size(sizes.window) > DepthwiseWhole::kMostTapsOfTwoParts || (two && is_byte(x))) return false;
+  if (two) {
+    weights.depthwise_upper.resize(packed_size(sizes));
+    weights.fixed->slot_wide_biases.resize(slots_of(sizes));
   }
+  put_weights(sizes, w, zeros, weights);
+  put_numbers(inputs, sizes, x == ElementType::uint16 ? numbers.x_zero - 32768 : numbers.x_zero, weights);
+  return true;
 }
 
 }  // namespace anybit::ops

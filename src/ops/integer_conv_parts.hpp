@@ -5,6 +5,7 @@
 #include "kernels/conv_winograd.hpp"
 #include "kernels/gemm.hpp"
 #include "ops/integer_conv.hpp"
+#include "ops/quantization.hpp"
 
 namespace anybit::ops {
 
@@ -12,9 +13,10 @@ namespace anybit::ops {
 struct IntegerConvNumbers {
   std::int32_t x_zero = 0, y_zero = 0;
   const std::int32_t* w_zero = nullptr;
-  const std::int32_t* bias = nullptr;
-  const float* multiplier = nullptr;
-  std::int64_t largest_bias = 0;  // magnitude
+  const std::int32_t* bias = nullptr;  // of codes
+  const float* multiplier = nullptr;   // of codes and reals
+  const float* addend = nullptr;       // of reals; null if there is none
+  std::int64_t largest_bias = 0;       // magnitude
 };
 
 // Those of a node whose scales, zero points and bias are constants.
@@ -25,6 +27,7 @@ struct FixedConvNumbers {
   std::vector<float> multipliers;
   // The same in the order of the depthwise kernel.
   std::vector<std::int32_t> slot_biases;
+  std::vector<double> slot_wide_biases;
   std::vector<float> slot_multipliers;
 };
 
@@ -34,20 +37,19 @@ struct IntegerConvWeights : Prepared {
   bool runs_padded = false;                   // its rows are as kernels::ConvRuns pads them
   std::optional<kernels::WinogradWeights> winograd;
   // Or of a depthwise convolution, as kernels::DepthwiseWhole says, and their sums by slot.
-  std::vector<std::int16_t> depthwise;
+  std::vector<std::int16_t> depthwise, depthwise_upper;
   std::vector<std::int32_t> depthwise_sums;
   std::optional<FixedConvNumbers> fixed;
 
   std::int64_t bytes() const override {
     return bytes_of_all(groups) + (winograd ? winograd->bytes() : 0) + std::ssize(depthwise) * 2 +
-           std::ssize(depthwise_sums) * 4;
+           std::ssize(depthwise_upper) * 2 + std::ssize(depthwise_sums) * 4;
   }
 };
 
 std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,
                                               std::int64_t channels);
 
-bool is_octet(ElementType type);
 template <class Body>
 void for_octet(ElementType type, const Body& body) {
   if (type == ElementType::uint8) {
@@ -56,21 +58,26 @@ void for_octet(ElementType type, const Body& body) {
     body(std::int8_t());
   }
 }
-// An 8-bit number as it is, whatever its sign.
-std::int32_t octet(const Array& array, std::int64_t i);
+
+// The type of the output.
+ElementType result_type(const Frame& frame, const IntegerConvInputs& inputs);
+kernels::WholeResult kernel_result(ElementType type);
 
 // Depthwise convolutions with one output for each input channel.
-void pack_depthwise(const kernels::ConvSizes& sizes, const IntegerConvInputs& inputs, const Array& w,
-                    const std::vector<std::int32_t>& zeros, IntegerConvWeights& weights);
-// Whether there is a kernel for it.
+bool is_depthwise(const kernels::ConvSizes& sizes);
+// False if there is no kernel for it.
+bool pack_depthwise(const kernels::ConvSizes& sizes, const IntegerConvInputs& inputs, const Array& w,
+                    std::span<const std::int32_t> zeros, IntegerConvWeights& weights);
+// Whether the kernel can do it.
 bool fits_depthwise(const IntegerConvInputs& inputs, const kernels::ConvSizes& sizes,
                     const IntegerConvNumbers& numbers);
-Result<void> run_depthwise(Frame& frame, const kernels::ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                           const IntegerConvWeights& weights, const Array& x, Array& out);
+Result<void> run_depthwise(Frame& frame, const IntegerConvInputs& inputs, const kernels::ConvSizes& sizes,
+                           const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
+                           const Array& x, Array& out);
 
-// On tensors whose channels are last. False if there is no kernel for it.
-Result<bool> run_integer_conv_fast(Frame& frame, const IntegerConvInputs& inputs,
-                                   const kernels::ConvSizes& sizes, const IntegerConvNumbers& numbers,
-                                   const IntegerConvWeights& weights);
+// On tensors whose channels are last. Null if there is no kernel for it.
+Result<Array*> run_integer_conv_fast(Frame& frame, const IntegerConvInputs& inputs,
+                                     const kernels::ConvSizes& sizes, const IntegerConvNumbers& numbers,
+                                     const IntegerConvWeights& weights);
 
 }  // namespace anybit::ops

@@ -1,5 +1,5 @@
-// LookUp, anybit's own: each 8-bit code becomes the entry of a table of 256. What activations between
-// quantized values are turned into.
+// LookUp, anybit's own: each code becomes the entry of a table, of 256 entries for 8 bits and of 65,536 for
+// 16; entries have 8 bits or, for 16, as many. What activations between quantized values are turned into.
 #include "kernels/look_up.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
@@ -18,21 +18,41 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(1).type, shape));
 }
 
+template <class Code, class Entry>
+void look_up(const Frame& frame, const Array& x, const Array& table, Array& out) {
+  const auto* from = x.data<Code>();
+  const auto* entries = table.data<Entry>();
+  auto* to = out.mutable_data<Entry>();
+  parallel(frame, x.stored(), sizeof(Code) == 1 ? 0.15 : 1, [&](std::int64_t begin, std::int64_t end) {
+    if constexpr (sizeof(Code) == 1) {
+      kernels::look_up(from + begin, entries, to + begin, static_cast<std::size_t>(end - begin));
+    } else {
+      for (std::int64_t i = begin; i < end; ++i) to[i] = entries[from[i]];
+    }
+  });
+}
+
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   const Array& table = frame.in(1);
-  if (element_bytes(x.type()) != 1) return wrong_type(frame, 0);
-  if (table.count() != 256 || element_bytes(table.type()) != 1)
-    return wrong(fmt::format("the table is {}", to_string(table)), "256 elements of 8 bits");
+  const std::size_t bytes = element_bytes(x.type()), entry = element_bytes(table.type());
+  if (bytes != 1 && bytes != 2) return wrong_type(frame, 0);
+  const std::int64_t entries = std::int64_t{1} << (8 * bytes);
+  if (table.count() != entries || entry > bytes)
+    return wrong(fmt::format("the table is {}", to_string(table)),
+                 fmt::format("{} elements of {} bits", entries, 8 * bytes));
   Dims dims = x.dims();
   if (becomes_vector(frame, dims.size())) dims.insert(0, 1);
-  Array* out = TRY(frame.out_over(0, 0, table.type(), dims));
-  const auto* from = x.data<std::uint8_t>();
-  const auto* entries = table.data<std::uint8_t>();
-  auto* to = out->mutable_data<std::uint8_t>();
-  parallel(frame, x.stored(), 0.15, [&](std::int64_t begin, std::int64_t end) {
-    kernels::look_up(from + begin, entries, to + begin, static_cast<std::size_t>(end - begin));
-  });
+  // Smaller elements in the place of larger ones would be written over what is still to be read.
+  Array* out = entry == bytes ? TRY(frame.out_over(0, 0, table.type(), dims))
+                              : TRY(frame.out(0, table.type(), dims, x.layout()));
+  if (bytes == 1) {
+    look_up<std::uint8_t, std::uint8_t>(frame, x, table, *out);
+  } else if (entry == 1) {
+    look_up<std::uint16_t, std::uint8_t>(frame, x, table, *out);
+  } else {
+    look_up<std::uint16_t, std::uint16_t>(frame, x, table, *out);
+  }
   return {};
 }
 

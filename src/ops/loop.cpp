@@ -16,8 +16,7 @@ Result<Values> infer_loop(const Call& call) {
   const bool may_stop = call.has(1);
   const std::size_t carried = call.inputs.size() > 2 ? call.inputs.size() - 2 : 0;
   Values inputs{tensor(ElementType::int64, Shape()), tensor(ElementType::boolean, Shape())};
-  for (std::size_t i = 0; i < carried; ++i)
-    inputs.push_back(tensor(call.in(i + 2).type, call.in(i + 2).shape));
+  for (std::size_t i = 0; i < carried; ++i) inputs.push_back(without_contents(call.in(i + 2)));
   const Body inside = TRY(settle(call, *body, inputs, 2, carried, 1));
   call.repeat(inside, trips);
   Values values = fitted({}, call.output_count());

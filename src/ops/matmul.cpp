@@ -57,18 +57,7 @@ Result<void> run(Frame& frame) {
   products.fold();
   Array& out = *TRY(frame.out(0, a.type(), products.out));
   const kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(frame.real("alpha", 1))};
-  if (a.type() == ElementType::float32) {
-    multiply(frame, products, a.data<float>(), b.data<float>(), frame.prepared<PackedOperand>(),
-             out.mutable_data<float>(), epilogue);
-    return {};
-  }
-  if (a.type() == ElementType::float16 || a.type() == ElementType::bfloat16) {
-    const float *left = TRY(as_floats(frame, a)), *right = TRY(as_floats(frame, b));
-    float* result = TRY(frame.scratch_of<float>(out.count())).data();
-    multiply(frame, products, left, right, nullptr, result, epilogue);
-    from_floats(result, out);
-    return {};
-  }
+  if (computes_in_floats(a.type())) return multiply_floats(frame, products, out, epilogue);
   const bool known = for_number(a.type(), [&]<class T>(T) {
     if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) {
       multiply_plainly(frame, products, a.data<T>(), b.data<T>(), out.mutable_data<T>());
@@ -97,7 +86,9 @@ std::span<const Descriptor> matmul_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, last_axis}}}},
+       .traits = {.role = Traits::Role::compute,
+                  .data = {0, 1},
+                  .weights = {{1, last_axis}, {0, last_but_one_axis, last_axis}}}},
       {.name = "FusedMatMul",
        .domain = kMicrosoft,
        .since = {1},

@@ -22,19 +22,29 @@ Result<Values> infer_as(const Call& call, ElementType type) {
 }
 Result<Values> infer(const Call& call) { return infer_as(call, ElementType::int32); }
 // Scaled back to real numbers: the type is that of a scale.
-Result<Values> infer_real(const Call& call) { return infer_as(call, call.in(2).type); }
+// A bias may have more axes than the product, as behind an Add.
+Result<Values> infer_real(const Call& call) {
+  auto shape = TRY(matmul_shape(call.in(0).shape, call.in(1).shape));
+  if (call.has(6)) shape = TRY(broadcast(shape, call.in(6).shape));
+  return outputs_of(call, tensor(call.in(2).type, std::move(shape)));
+}
 Result<Values> infer_dynamic(const Call& call) { return infer_as(call, call.in(0).type); }
 
-Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) { return prepare_whole(setup, 1, 3); }
+constexpr WholeInputs kWhole{0, 2, 1, 3}, kReal{0, 4, 1, 5}, kDynamic{0, kNoInput, 1, 3};
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) { return prepare_whole(setup, kWhole); }
 Result<std::shared_ptr<const Prepared>> prepare_real(const Setup& setup) {
-  return prepare_whole(setup, 1, 5);
+  return prepare_whole(setup, kReal);
+}
+Result<std::shared_ptr<const Prepared>> prepare_dynamic(const Setup& setup) {
+  return prepare_whole(setup, kDynamic);
 }
 
 bool is_bytes(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
 
 Result<void> run(Frame& frame) {
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
-  const WholeTerms terms = TRY(WholeTerms::of(frame, {0, 2, 1, 3}));
+  const WholeTerms terms = TRY(WholeTerms::of(frame, kWhole));
   Array& out = *TRY(frame.out(0, ElementType::int32, terms.products.out));
   multiply_wholes(frame, terms, {}, {}, out);
   return {};
@@ -49,13 +59,14 @@ Result<kernels::Spread<float>> bias_of(Frame& frame, std::size_t input, std::int
 
 Result<void> run_real(Frame& frame) {
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
-  const WholeTerms terms = TRY(WholeTerms::of(frame, {0, 4, 1, 5}));
+  const WholeTerms terms = TRY(WholeTerms::of(frame, kReal));
   const Products& p = terms.products;
   const auto a_scale = TRY(scales_of(frame, 2, p.m, p.count)),
              b_scale = TRY(scales_of(frame, 3, p.n, p.count));
   const WholeScales scales = TRY(scales_of(frame, terms, a_scale, b_scale, 1));
   const kernels::WholeEpilogue epilogue{.type = WholeResult::float32, .addend = TRY(bias_of(frame, 6, p.n))};
-  Array& out = *TRY(frame.out(0, frame.in(2).type(), p.out));
+  const Dims dims = frame.has(6) ? TRY(broadcast_dims(p.out, frame.in(6).dims())) : p.out;
+  Array& out = *TRY(frame.out(0, frame.in(2).type(), dims));
   if (out.type() == ElementType::float32) {
     multiply_wholes(frame, terms, epilogue, scales, out);
     return {};
@@ -93,7 +104,7 @@ Result<Quantized> quantize(Frame& frame, const Array& array) {
 Result<void> run_dynamic(Frame& frame) {
   const Array& a = frame.in(0);
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
-  WholeTerms terms = TRY(WholeTerms::of(frame, {0, kNoInput, 1, 3}));
+  WholeTerms terms = TRY(WholeTerms::of(frame, kDynamic));
   const Products& p = terms.products;
   const Quantized left = TRY(quantize(frame, a));
   terms.a_zero = {&left.zero_point, 0, 0};
@@ -134,7 +145,7 @@ std::span<const Descriptor> matmul_integer_descriptors() {
        .macs = macs,
        .quantized = {{.input = 1, .scale = 2, .zero_point = 3}},
        .run = run_dynamic,
-       .prepare = prepare,
+       .prepare = prepare_dynamic,
        .required = 3},
   };
   return all;

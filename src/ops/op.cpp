@@ -8,17 +8,18 @@ namespace {
 // Whole numbers that a float32 holds exactly; beyond, arithmetic on them would round.
 constexpr double kExactInFloat = 16777216.0;
 
+// Nothing if one is not whole: then these are weights, not sizes.
 template <class T>
-std::vector<Dim> whole_numbers(const Bytes& data, std::size_t count) {
+std::optional<std::vector<Dim>> whole_numbers(const Bytes& data, std::size_t count) {
   std::vector<Dim> list;
   for (std::size_t i = 0; i < count; ++i) {
     const T element = data.at<T>(i);
     if constexpr (std::is_floating_point_v<T>) {
       const bool whole = std::abs(element) <= static_cast<T>(kExactInFloat) && std::trunc(element) == element;
-      list.push_back(whole ? Dim(static_cast<std::int64_t>(element)) : Dim());
-    } else {
-      list.push_back(static_cast<std::int64_t>(element));
+      if (!whole) return std::nullopt;
     }
+    if (i == 0) list.reserve(count);
+    list.emplace_back(static_cast<std::int64_t>(element));
   }
   return list;
 }
@@ -52,6 +53,46 @@ Value tensor(ElementType type, std::optional<Shape> shape) {
   value.type = type;
   value.shape = std::move(shape);
   return value;
+}
+
+Value without_contents(const Value& value) {
+  Value result = tensor(value.type, value.shape);
+  result.holder = value.holder;
+  result.held = value.held;
+  return result;
+}
+
+Value sequence_of(const Value& item) {
+  Value value;
+  value.holder = Holder::sequence;
+  value.held = std::make_shared<const Value>(tensor(item.type, std::nullopt));
+  return value;
+}
+
+Value optional_of(const Value& held) {
+  Value value;
+  value.holder = Holder::optional;
+  value.held = std::make_shared<const Value>(without_contents(held));
+  return value;
+}
+
+Value held_by(const Value& value) { return value.held ? *value.held : Value(); }
+
+bool types_agree(const Value& one, const Value& other) {
+  const auto known = [](const Value& value) {
+    return value.holder != Holder::none || value.type != ElementType::undefined;
+  };
+  if (!known(one) || !known(other)) return true;
+  if (one.holder != other.holder || one.type != other.type) return false;
+  return !one.held || !other.held || types_agree(*one.held, *other.held);
+}
+
+std::string to_string(const Value& value) {
+  if (value.holder != Holder::none) {
+    return fmt::format("{}({})", value.holder == Holder::sequence ? "seq" : "optional",
+                       to_string(held_by(value)));
+  }
+  return name_of(value.type) + (value.shape ? fmt::format("[{}]", to_string(*value.shape)) : std::string());
 }
 
 Value value_of(const graph::Tensor& constant) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -21,15 +22,20 @@ namespace anybit::ops {
 
 using graph::ElementType;
 
+enum class Holder : std::uint8_t { none, sequence, optional };
+
 // What is known of a value before the model runs.
 struct Value {
   ANYBIT_VALUE(Value);
   ElementType type = ElementType::undefined;  // undefined: not known, or not a tensor
+  Holder holder = Holder::none;               // none: not known, or neither a sequence nor an optional
   std::optional<Shape> shape;                 // nothing: not even the rank is known
   // The contents, row by row, of a small tensor of whole numbers (or booleans): shapes that a model computes
   // are such.
   std::optional<std::vector<Dim>> elements;
   const graph::Tensor* constant = nullptr;  // the weights, if this is an initializer or a Constant
+  // What lies in a sequence or an optional; of the items of a sequence only the type is known.
+  std::shared_ptr<const Value> held;
 
   bool has_rank(std::size_t rank) const { return shape && shape->size() == rank; }
 };
@@ -40,6 +46,16 @@ using Values = std::vector<Value>;
 inline constexpr std::int64_t kFollowed = 256;
 
 Value tensor(ElementType type, std::optional<Shape> shape);
+// The value without its contents: what another of the same type and shape has in common with it.
+Value without_contents(const Value& value);
+Value sequence_of(const Value& item);
+Value optional_of(const Value& held);
+// What lies in a sequence or an optional. Nothing is known of what lies in something else.
+Value held_by(const Value& value);
+// Whether both can be true of one value, as far as its type goes: elements and holders, not shapes.
+bool types_agree(const Value& one, const Value& other);
+// "float32[2, n]", "seq(int64)", "undefined"
+std::string to_string(const Value& value);
 // A value with the contents of a constant, as far as they are small and whole.
 Value value_of(const graph::Tensor& constant);
 // One-dimensional int64 contents.
@@ -68,6 +84,8 @@ struct Call : Attributes {
   // Tells that a graph never runs: whatever is wrong with its nodes does not matter. Bodies entered later are
   // to be ruled out first.
   virtual void rule_out(const Body& body) const = 0;
+  // Tells that the model says two things of a value that cannot both hold: for those who load it.
+  virtual void contradict(const std::string&) const {}
   // The multiply-accumulates of a graph's nodes, as far as they are known.
   virtual std::int64_t work(const Body& body) const = 0;
 

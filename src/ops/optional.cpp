@@ -6,8 +6,12 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer_same_value(const Call& call) {
-  return outputs_of(call, tensor(call.in(0).type, call.in(0).shape));
+Result<Values> infer_optional(const Call& call) { return outputs_of(call, optional_of(call.in(0))); }
+
+// Since version 18 the input may be no optional at all.
+Result<Values> infer_get(const Call& call) {
+  const Value& given = call.in(0);
+  return outputs_of(call, given.holder == Holder::optional ? held_by(given) : without_contents(given));
 }
 
 Result<Values> infer_has(const Call& call) { return outputs_of(call, tensor(ElementType::boolean, Shape())); }
@@ -35,7 +39,7 @@ std::span<const Descriptor> optional_descriptors() {
       {.name = "Optional",
        .domain = "",
        .since = {15},
-       .infer = infer_same_value,
+       .infer = infer_optional,
        .run = hand_on,
        .required = 0},
       {.name = "OptionalHasElement",
@@ -44,11 +48,7 @@ std::span<const Descriptor> optional_descriptors() {
        .infer = infer_has,
        .run = run_has,
        .required = 0},
-      {.name = "OptionalGetElement",
-       .domain = "",
-       .since = {15, 18},
-       .infer = infer_same_value,
-       .run = run_get},
+      {.name = "OptionalGetElement", .domain = "", .since = {15, 18}, .infer = infer_get, .run = run_get},
   };
   return all;
 }

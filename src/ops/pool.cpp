@@ -2,6 +2,7 @@
 // the Global pools. They take tensors as they lie, and leave them so.
 #include "ops/layout.hpp"
 #include "ops/pool_run.hpp"
+#include "ops/quantization.hpp"
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 
@@ -28,7 +29,7 @@ void over_rows(const Frame& frame, const kernels::PoolSizes& sizes, ElementType 
   const double cost = static_cast<double>(sizes.window[2].output * sizes.lanes) *
                       static_cast<double>(kernel_size(sizes.window));
   for_number(type, [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
+    if constexpr (std::is_floating_point_v<T> || (std::is_integral_v<T> && sizeof(T) <= 2)) {
       const auto rows = [&](std::int64_t first, std::int64_t last) { body(T(), first, last); };
       parallel(frame, sizes.rows(), cost, [&rows](std::int64_t a, std::int64_t b) { rows(a, b); });
     }
@@ -68,8 +69,7 @@ void find_indices(const Frame& frame, const kernels::PoolSizes& sizes, const Arr
 Result<void> run_max(Frame& frame) {
   const bool indexed = frame.wants(1);
   const Array x = indexed ? TRY(in_layout(frame, frame.in(0), Layout::plain)) : frame.in(0);
-  if (!is_real(x.type()) && x.type() != ElementType::int8 && x.type() != ElementType::uint8)
-    return wrong_type(frame, 0);
+  if (!is_real(x.type()) && !is_code(x.type())) return wrong_type(frame, 0);
   const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
   const Dims dims = output_dims(x.dim(0), x.dim(1), sizes.window, x.rank());
   TRY(with_computed(frame, x, dims, [&](const Array& from, Array& to) {
@@ -133,28 +133,28 @@ Result<void> run_global_lp(Frame& frame) {
 template <class Body>
 Result<void> run_global(Frame& frame, const Body& body) {
   const Array& x = frame.in(0);
-  if (!is_real(x.type())) return wrong_type(frame, 0);
   const kernels::PoolSizes sizes = TRY(global_sizes(x));
   return with_computed(frame, x, global_dims(x.dims()), [&](const Array& from, Array& to) {
     over_rows(frame, sizes, from.type(), [&]<class T>(T, std::int64_t first, std::int64_t last) {
-      if constexpr (std::is_floating_point_v<T>) {
-        const std::int64_t space = sizes.window[2].input;
-        for (std::int64_t map = first; map < last; ++map) {
-          body(from.data<T>() + map * space * sizes.lanes, space, sizes.lanes,
-               to.mutable_data<T>() + map * sizes.lanes);
-        }
+      const std::int64_t space = sizes.window[2].input;
+      for (std::int64_t map = first; map < last; ++map) {
+        body(from.data<T>() + map * space * sizes.lanes, space, sizes.lanes,
+             to.mutable_data<T>() + map * sizes.lanes);
       }
     });
   });
 }
 
 Result<void> run_global_average(Frame& frame) {
-  return run_global(frame, [](const auto* x, std::int64_t space, std::int64_t lanes, auto* y) {
-    kernels::mean_over(x, space, lanes, y);
+  if (!is_real(frame.in(0).type())) return wrong_type(frame, 0);
+  return run_global(frame, []<class T>(const T* x, std::int64_t space, std::int64_t lanes, T* y) {
+    if constexpr (std::is_floating_point_v<T>) kernels::mean_over(x, space, lanes, y);
   });
 }
 
+// Codes have the order of their numbers: fusions let it work on them.
 Result<void> run_global_max(Frame& frame) {
+  if (!is_real(frame.in(0).type()) && !is_code(frame.in(0).type())) return wrong_type(frame, 0);
   return run_global(frame, [](const auto* x, std::int64_t space, std::int64_t lanes, auto* y) {
     kernels::most_over(x, space, lanes, y);
   });

@@ -65,7 +65,7 @@ Dims global_dims(const Dims& x) {
 }
 
 Result<void> with_computed(Frame& frame, const Array& x, const Dims& dims,
-                           const std::function<void(const Array&, Array&)>& body) {
+                           const FunctionRef<const Array&, Array&>& body) {
   Array* out = TRY(frame.out(0, x.type(), dims, x.layout()));
   if (x.type() != ElementType::float16 && x.type() != ElementType::bfloat16) {
     if (out->count() > 0) body(x, *out);

@@ -16,6 +16,6 @@ Dims global_dims(const Dims& x);
 // 16-bit floats are pooled as float32: `body(x, y)` gets two arrays of float32, float64 or an integer type,
 // in the input's layout; y, of `dims`, becomes output 0.
 Result<void> with_computed(Frame& frame, const Array& x, const Dims& dims,
-                           const std::function<void(const Array&, Array&)>& body);
+                           const FunctionRef<const Array&, Array&>& body);
 
 }  // namespace anybit::ops

@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "ops/convert.hpp"
+
 namespace anybit::ops {
 namespace {
 
@@ -18,7 +20,39 @@ Dims stretched(const Operand& operand, const Dims& batch) {
   return strides;
 }
 
+// The elements as float32: where they lie, or in `wide`.
+const float* as_floats(const Array& array, std::vector<float>& wide) {
+  if (array.type() == ElementType::float32) return array.data<float>();
+  wide.resize(static_cast<std::size_t>(array.count()));
+  convert(array.type(), array.bytes(), ElementType::float32, reinterpret_cast<std::byte*>(wide.data()),
+          array.count());
+  return wide.data();
+}
+
+// c = alpha·a·b for every product. `b` is not looked at where it is packed.
+void multiply(const Frame& frame, const Products& p, const float* a, const float* b,
+              const PackedOperand* packed, float* c, const kernels::FloatEpilogue& epilogue) {
+  each_product(frame, p, [&](std::int64_t i) {
+    const auto [a_offset, b_offset] = p.at(i);
+    const kernels::PlainFloats plain({packed ? nullptr : b + b_offset, p.b_row, p.b_column}, p.n);
+    kernels::FloatProduct product{.m = p.m,
+                                  .n = p.n,
+                                  .k = p.k,
+                                  .a = {a + a_offset, p.a_row, p.a_column},
+                                  .b = &plain,
+                                  .c = c + i * p.m * p.n,
+                                  .c_stride = p.n,
+                                  .epilogue = epilogue};
+    if (packed) product.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
+    kernels::gemm(product, frame.pool());
+  });
+}
+
 }  // namespace
+
+bool computes_in_floats(ElementType type) {
+  return type == ElementType::float32 || type == ElementType::float16 || type == ElementType::bfloat16;
+}
 
 Result<Operand> Operand::of(const Dims& dims, bool left, bool transposed, bool batch_inside) {
   if (dims.empty()) return wrong("a scalar has no matrix product", "at least one axis");
@@ -94,8 +128,7 @@ Products::Offsets Products::at(std::int64_t index) const {
   return offsets;
 }
 
-void each_product(const Frame& frame, const Products& products,
-                  const std::function<void(std::int64_t)>& body) {
+void each_product(const Frame& frame, const Products& products, const FunctionRef<std::int64_t>& body) {
   if (products.count == 1 || products.macs() > kLargeMacs) {
     for (std::int64_t i = 0; i < products.count; ++i) body(i);
     return;
@@ -107,56 +140,48 @@ void each_product(const Frame& frame, const Products& products,
 }
 
 std::shared_ptr<const PackedOperand> PackedOperand::of(const Array* b, const Operand& operand) {
-  if (!b || b->type() != ElementType::float32 || b->layout() != Layout::plain) return nullptr;
+  if (!b || !computes_in_floats(b->type()) || b->layout() != Layout::plain) return nullptr;
   const bool rows = operand.row_stride == operand.columns && operand.column_stride == 1;
   const bool columns = operand.column_stride == operand.rows && operand.row_stride == 1;
   if (!rows && !columns) return nullptr;  // batches inside the rows are rare: they are left where they are
   auto packed = std::make_shared<PackedOperand>();
   packed->matrix_elements = operand.rows * operand.columns;
   if (packed->matrix_elements == 0) return nullptr;
+  std::vector<float> wide;
+  const float* elements = as_floats(*b, wide);
   for (std::int64_t i = 0; i < operand.batch.count(); ++i) {
-    packed->matrices.emplace_back(kernels::MatrixView<float>{b->data<float>() + i * packed->matrix_elements,
+    packed->matrices.emplace_back(kernels::MatrixView<float>{elements + i * packed->matrix_elements,
                                                              operand.row_stride, operand.column_stride},
                                   operand.rows, operand.columns);
   }
   return packed;
 }
 
-void multiply(const Frame& frame, const Products& p, const float* a, const float* b,
-              const PackedOperand* packed, float* c, const kernels::FloatEpilogue& epilogue) {
-  each_product(frame, p, [&](std::int64_t i) {
-    const auto [a_offset, b_offset] = p.at(i);
-    const kernels::PlainFloats plain({b + b_offset, p.b_row, p.b_column}, p.n);
-    kernels::FloatProduct product{.m = p.m,
-                                  .n = p.n,
-                                  .k = p.k,
-                                  .a = {a + a_offset, p.a_row, p.a_column},
-                                  .b = &plain,
-                                  .c = c + i * p.m * p.n,
-                                  .c_stride = p.n,
-                                  .epilogue = epilogue};
-    if (packed) product.b = &packed->matrices[static_cast<std::size_t>(b_offset / packed->matrix_elements)];
-    kernels::gemm(product, frame.pool());
-  });
-}
-
 Result<const float*> as_floats(Frame& frame, const Array& array) {
   if (array.type() == ElementType::float32) return array.data<float>();
   float* to = TRY(frame.scratch_of<float>(array.count())).data();
-  const bool real = for_real(array.type(), [&]<class T>(T) {
-    const T* from = array.data<T>();
-    for (std::int64_t i = 0; i < array.count(); ++i) to[i] = static_cast<float>(from[i]);
-  });
+  const bool real = convert(array.type(), array.bytes(), ElementType::float32,
+                            reinterpret_cast<std::byte*>(to), array.count());
   assert(real);
   static_cast<void>(real);
   return to;
 }
 
 void from_floats(const float* from, Array& to) {
-  for_real(to.type(), [&]<class T>(T) {
-    T* at = to.mutable_data<T>();
-    for (std::int64_t i = 0; i < to.count(); ++i) at[i] = static_cast<T>(from[i]);
-  });
+  convert(ElementType::float32, reinterpret_cast<const std::byte*>(from), to.type(), to.mutable_bytes(),
+          to.count());
+}
+
+Result<void> multiply_floats(Frame& frame, const Products& products, Array& out,
+                             const kernels::FloatEpilogue& epilogue) {
+  const auto* packed = frame.prepared<PackedOperand>();
+  const float* left = TRY(as_floats(frame, frame.in(0)));
+  const float* right = packed ? nullptr : TRY(as_floats(frame, frame.in(1)));
+  const bool narrow = out.type() != ElementType::float32;
+  float* to = narrow ? TRY(frame.scratch_of<float>(out.count())).data() : out.mutable_data<float>();
+  multiply(frame, products, left, right, packed, to, epilogue);
+  if (narrow) from_floats(to, out);
+  return {};
 }
 
 Result<Stretched> Stretched::over(const Dims& dims, std::int64_t m, std::int64_t n) {

@@ -37,21 +37,24 @@ struct Products {
 
 // Calls body(index) for every product: side by side if they are small, one after another if each of them can
 // keep all threads busy.
-void each_product(const Frame& frame, const Products& products,
-                  const std::function<void(std::int64_t)>& body);
+void each_product(const Frame& frame, const Products& products, const FunctionRef<std::int64_t>& body);
 
-// Constant float32 matrices in panels: one for each matrix of the batch, in its order.
+// Types whose products are computed in float32: itself, and those of 16 bits.
+bool computes_in_floats(ElementType type);
+
+// Constant matrices of such a type as float32 in panels: one for each matrix of the batch, in its order.
 struct PackedOperand : Prepared {
   std::vector<kernels::PackedFloats> matrices;
   std::int64_t matrix_elements = 0;  // between them in the constant
   std::int64_t bytes() const override { return bytes_of_all(matrices); }
-  // Null if `b` is no constant float32 operand.
+  // Null if `b` is no constant of such a type.
   static std::shared_ptr<const PackedOperand> of(const Array* b, const Operand& operand);
 };
 
-// c = alpha·a·b for every product. `packed` may be null.
-void multiply(const Frame& frame, const Products& products, const float* a, const float* b,
-              const PackedOperand* packed, float* c, const kernels::FloatEpilogue& epilogue);
+// out = alpha·a·b + … of inputs 0 and 1, which are of such a type, rounded once. Input 1 may be prepared as a
+// PackedOperand.
+Result<void> multiply_floats(Frame& frame, const Products& products, Array& out,
+                             const kernels::FloatEpilogue& epilogue);
 
 // c = a·b in the elements' own type; integers wrap.
 template <class T>

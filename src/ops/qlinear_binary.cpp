@@ -1,5 +1,5 @@
-// QLinearAdd and QLinearMul: ONNX Runtime's arithmetic on two 8-bit tensors. Inputs: A, its scale and zero
-// point, B, its scale and zero point, the result's.
+// QLinearAdd and QLinearMul: ONNX Runtime's arithmetic on two 8-bit tensors, and the same on two of 16 bits.
+// Inputs: A, its scale and zero point, B, its scale and zero point, the result's.
 #include "kernels/quantize.hpp"
 #include "ops/broadcast.hpp"
 #include "ops/quantization.hpp"
@@ -26,7 +26,7 @@ void row(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64
 
 Result<void> run(Frame& frame, bool sum) {
   const ElementType type = frame.in(0).type();
-  if (!is_byte(type)) return wrong_type(frame, 0);
+  if (!is_code(type)) return wrong_type(frame, 0);
   if (!frame.has(3)) return wrong("input 3 is missing", "the second tensor");
   const Quantization a = TRY(quantization_at(frame, 1, 2, type));
   const Quantization b = TRY(quantization_at(frame, 4, 5, type));
@@ -38,11 +38,10 @@ Result<void> run(Frame& frame, bool sum) {
       .a_zero = a.zero_point,
       .b_zero = b.zero_point,
       .zero_point = out.zero_point};
-  using U8 = std::uint8_t;
-  using I8 = std::int8_t;
-  PairRow chosen = sum ? row<U8, kernels::quantized_sum> : row<U8, kernels::quantized_product>;
-  if (type == ElementType::int8)
-    chosen = sum ? row<I8, kernels::quantized_sum> : row<I8, kernels::quantized_product>;
+  PairRow chosen = nullptr;
+  for_code(type, [&]<class Q>(Q) {
+    chosen = sum ? row<Q, kernels::quantized_sum<Q>> : row<Q, kernels::quantized_product<Q>>;
+  });
   return run_pairs(frame, 0, 3, type, chosen, 0.3, &by);
 }
 

@@ -1,5 +1,7 @@
 // QLinearConv: convolution of quantized tensors, requantized; as docs/formats.md#requantization says. ONNX:
-// QLinearConv-10.
+// QLinearConv-10. That of ai.anybit, which only fusions make, is for tensors of up to 16 bits; all but its
+// input are constants. Sums are of 64 bits where 32 may not hold them.
+#include "ops/coded.hpp"
 #include "ops/conv_rules.hpp"
 #include "ops/integer_conv.hpp"
 #include "ops/rules.hpp"
@@ -13,29 +15,44 @@ Result<Values> infer(const Call& call) {
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(3), outputs); }
 
-constexpr IntegerConvInputs kInputs{.x = 0, .x_zero = 2, .w = 3, .w_zero = 5, .quantized = true};
-
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
-  return prepare_integer_conv(setup, kInputs);
+  return prepare_integer_conv(setup, kQLinearConvInputs);
 }
-Result<void> run(Frame& frame) { return run_integer_conv(frame, kInputs); }
+Result<void> run(Frame& frame) {
+  TRY(run_integer_conv(frame, kQLinearConvInputs));
+  return {};
+}
+
+Result<std::shared_ptr<const Prepared>> prepare_wide(const Setup& setup) {
+  return prepare_integer_conv(setup, kWideConvInputs);
+}
+Result<void> run_wide(Frame& frame) {
+  TRY(run_integer_conv(frame, kWideConvInputs));
+  return {};
+}
+
+// One of the two; they differ in their domain and in what they take.
+Descriptor descriptor(std::string_view domain, std::int16_t since, Run run, Prepare prepare) {
+  return {.name = "QLinearConv",
+          .domain = domain,
+          .since = {since},
+          .infer = infer,
+          .macs = macs,
+          .quantized = {{.input = 0, .scale = 1, .zero_point = 2},
+                        {.input = 3, .scale = 4, .zero_point = 5},
+                        {.input = 8},
+                        {.output = 0, .scale = 6, .zero_point = 7}},
+          .run = run,
+          .prepare = prepare,
+          .required = 8,
+          .layouts = Layouts::each};
+}
 
 }  // namespace
 
 std::span<const Descriptor> qlinear_conv_descriptors() {
-  static const Descriptor all[] = {{.name = "QLinearConv",
-                                    .domain = "",
-                                    .since = {10},
-                                    .infer = infer,
-                                    .macs = macs,
-                                    .quantized = {{.input = 0, .scale = 1, .zero_point = 2},
-                                                  {.input = 3, .scale = 4, .zero_point = 5},
-                                                  {.input = 8},
-                                                  {.output = 0, .scale = 6, .zero_point = 7}},
-                                    .run = run,
-                                    .prepare = prepare,
-                                    .required = 8,
-                                    .layouts = Layouts::each}};
+  static const Descriptor all[] = {descriptor("", 10, run, prepare),
+                                   descriptor(kAnybit, 1, run_wide, prepare_wide)};
   return all;
 }
 

@@ -1,13 +1,12 @@
 // QLinearConvTranspose of ai.anybit: transposed convolution of 8-bit tensors, requantized once; inputs as
 // QLinearConv has them. Only fusions make it. What each input place spreads, for all taps and output
 // channels, is a row of a product of matrices; the rows are added, exactly, where they belong.
-#include <cmath>
-
 #include "formats/affine.hpp"
 #include "ops/coded.hpp"
 #include "ops/conv_transpose_sizes.hpp"
 #include "ops/integer_conv_parts.hpp"
 #include "ops/rules.hpp"
+#include "ops/whole_product.hpp"
 #include "ops/window.hpp"
 
 namespace anybit::ops {
@@ -15,7 +14,6 @@ namespace {
 
 using kernels::ConvSizes;
 using kernels::Whole;
-using kernels::WholeResult;
 using kernels::WindowAxis;
 
 enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
@@ -23,54 +21,49 @@ enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kY
 // Of each group a matrix with a row for each input channel and columns (tap, output channel); and by column
 // of any group what becomes of its sums.
 struct Spread : Prepared {
+  explicit Spread(FixedConvNumbers all) : fixed(std::move(all)) {}
+  FixedConvNumbers fixed;  // by output channel
   std::vector<kernels::PackedWholes> groups;
-  std::vector<float> multipliers;         // by output channel
-  std::vector<std::int32_t> biases;       // the same
   std::vector<float> column_multipliers;  // by group, then by column
   std::vector<std::int32_t> column_biases;
   std::int64_t bytes() const override {
-    return bytes_of_all(groups) +
-           static_cast<std::int64_t>((multipliers.size() + column_multipliers.size()) * 2 * sizeof(float));
+    return bytes_of_all(groups) + std::ssize(fixed.multipliers) * 12 + std::ssize(column_multipliers) * 8;
   }
 };
 
-Whole whole_of(const Array& array) { return array.type() == ElementType::int8 ? Whole::int8 : Whole::uint8; }
-
-std::int64_t pick(const Array& array, std::int64_t i) { return array.count() == 1 ? 0 : i; }
-
-Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
-  for (std::size_t i = kXScale; i <= kYZero; ++i) {
-    if (!setup.constant(i)) return std::shared_ptr<const Prepared>();
-  }
-  const Array &w = *setup.constant(kW), &scale = *setup.constant(kWScale), &zero = *setup.constant(kWZero);
-  const Array* bias = setup.constant(kBias);
-  const std::int64_t groups = setup.integer("group", 1), inputs = w.dim(0) / groups, outputs = w.dim(1);
-  const std::int64_t taps = w.dims().product(2, w.rank()), columns = taps * outputs;
-  auto spread = std::make_shared<Spread>();
-  for (std::int64_t c = 0; c < groups * outputs; ++c) {
-    const float m = formats::requantization_multiplier(*setup.constant(kXScale)->data<float>(),
-                                                       scale.data<float>()[pick(scale, c % outputs)],
-                                                       *setup.constant(kYScale)->data<float>());
-    if (!std::isfinite(m)) return wrong(fmt::format("the scales of channel {} make a factor of {}", c, m));
-    spread->multipliers.push_back(m);
-    spread->biases.push_back(bias ? bias->data<std::int32_t>()[c] : 0);
-  }
-  std::vector<std::uint8_t> matrix(static_cast<std::size_t>(inputs * columns));
+template <class T>
+void pack(const Array& w, std::int64_t groups, Spread& spread) {
+  const IntegerConvNumbers& numbers = spread.fixed.numbers;
+  const std::int64_t outputs = w.dim(1), inputs = w.dim(0) / groups, taps = w.dims().product(2, w.rank());
+  const std::int64_t columns = taps * outputs;
+  std::vector<T> matrix(static_cast<std::size_t>(inputs * columns));
   std::vector<std::int32_t> zeros(static_cast<std::size_t>(columns));
   for (std::int64_t group = 0; group < groups; ++group) {
-    const auto* from = reinterpret_cast<const std::uint8_t*>(w.bytes()) + group * inputs * outputs * taps;
+    const T* from = w.data<T>() + group * inputs * outputs * taps;
     for (std::int64_t column = 0; column < columns; ++column) {
-      const std::int64_t k = column / outputs, o = column % outputs;
-      const auto channel = static_cast<std::size_t>(group * outputs + o);
-      zeros[static_cast<std::size_t>(column)] = octet(zero, pick(zero, o));
-      spread->column_multipliers.push_back(spread->multipliers[channel]);
-      spread->column_biases.push_back(spread->biases[channel]);
+      const std::int64_t k = column / outputs, o = column % outputs, channel = group * outputs + o;
+      zeros[static_cast<std::size_t>(column)] = numbers.w_zero[channel];
+      spread.column_multipliers.push_back(numbers.multiplier[channel]);
+      spread.column_biases.push_back(numbers.bias[channel]);
       for (std::int64_t i = 0; i < inputs; ++i)
         matrix[static_cast<std::size_t>(i * columns + column)] = from[(i * outputs + o) * taps + k];
     }
-    spread->groups.emplace_back(kernels::WholeView{whole_of(w), matrix.data(), columns, 1}, inputs, columns,
-                                kernels::Spread<std::int32_t>{zeros.data(), 0, 1});
+    spread.groups.emplace_back(kernels::WholeView{*whole_of(w.type()), matrix.data(), columns, 1}, inputs,
+                               columns, kernels::Spread<std::int32_t>{zeros.data(), 0, 1});
+    if (!is_byte(spread.fixed.x_type)) spread.groups.back().keep_column_sums();
   }
+}
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
+  const std::shared_ptr<const Prepared> none;
+  const Array* w = setup.constant(kW);
+  if (!w || w->rank() < 3 || w->count() == 0 || !is_code(w->type())) return none;
+  const std::int64_t groups = setup.integer("group", 1);
+  if (groups < 1 || w->dim(0) % groups != 0) return none;
+  auto fixed = fixed_numbers(setup, kWideConvInputs, groups * w->dim(1));
+  if (!fixed || !is_code(fixed->x_type)) return none;
+  auto spread = std::make_shared<Spread>(*std::move(fixed));
+  for_code(w->type(), [&]<class T>(T) { pack<T>(*w, groups, *spread); });
   return std::shared_ptr<const Prepared>(std::move(spread));
 }
 
@@ -109,27 +102,29 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
   // Then the product's own epilogue makes the codes.
   const bool once = reaches_once(sizes.window);
   const Array& x = frame.in(kX);
-  const std::int32_t x_zero = octet(frame.in(kXZero), 0), y_zero = octet(frame.in(kYZero), 0);
+  const Whole type = *whole_of(x.type());
+  if (!once && (bytes_of(type) == 2 || spread.groups.front().parts() == 2 || sizeof(T) == 2))
+    return wrong("outputs of 16 bits are reached by several inputs", "strides as long as the kernel");
+  const IntegerConvNumbers& numbers = spread.fixed.numbers;
   const auto sums = TRY(frame.scratch_of<std::int32_t>(once ? 0 : in_space * columns));
   const auto codes = TRY(frame.scratch_of<T>(once ? in_space * columns : 0));
   const auto rows = TRY(frame.scratch_of<std::int32_t>(once ? 0 : space * channels));
   for (std::int64_t image = 0; image < sizes.batch * sizes.groups; ++image) {
     const std::int64_t n = image / sizes.groups, group = image % sizes.groups;
-    const auto* from = reinterpret_cast<const std::uint8_t*>(x.bytes()) +
-                       (n * sizes.out_channels + group * inputs) * in_space;
+    const std::byte* from = x.bytes() + (n * sizes.out_channels + group * inputs) * in_space * bytes_of(type);
     kernels::WholeProduct product{.m = in_space,
                                   .n = columns,
                                   .k = inputs,
-                                  .a = {whole_of(x), from, 1, in_space},
-                                  .a_zero = {&x_zero, 0, 0},
+                                  .a = {type, from, 1, in_space},
+                                  .a_zero = {&numbers.x_zero, 0, 0},
                                   .b = &spread.groups[static_cast<std::size_t>(group)],
                                   .c = once ? static_cast<void*>(codes.data()) : sums.data(),
                                   .c_stride = columns};
     if (once) {
-      product.epilogue = {.type = std::is_signed_v<T> ? WholeResult::int8 : WholeResult::uint8,
+      product.epilogue = {.type = *result_of(out.type()),
                           .bias = {spread.column_biases.data() + group * columns, 0, 1},
                           .scale = {spread.column_multipliers.data() + group * columns, 0, 1},
-                          .zero_point = y_zero,
+                          .zero_point = numbers.y_zero,
                           .low = kLow,
                           .high = kHigh};
     }
@@ -151,9 +146,9 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
             total[place * channels + c] += sums[static_cast<std::size_t>(at + c)];
         });
         for (std::int64_t i = 0; i < width * channels; ++i) {
-          const auto channel = static_cast<std::size_t>(group * channels + i % channels);
+          const std::int64_t channel = group * channels + i % channels;
           to[i / channels * sizes.in_channels + i % channels] = static_cast<T>(formats::requantize(
-              total[i], spread.biases[channel], spread.multipliers[channel], y_zero, kLow, kHigh));
+              total[i], numbers.bias[channel], numbers.multiplier[channel], numbers.y_zero, kLow, kHigh));
         }
       }
     };
@@ -168,13 +163,14 @@ Result<void> run(Frame& frame) {
   const Array &x = frame.in(kX), &w = frame.in(kW);
   const ConvSizes sizes = TRY(backward_sizes(frame, x.dims(), w.dims()));
   const auto* spread = frame.prepared<Spread>();
-  if (!spread || !is_octet(x.type())) return wrong("weights and scales must be constants");
+  if (!spread || spread->fixed.x_type != x.type())
+    return wrong("weights, scales or zero points do not go together", "constants, as QLinearConv has them");
   const Dims dims = TRY(spread_dims(sizes, x.rank()));
   const Layout layout = input_size(sizes.window) > 1 ? Layout::channels_last : Layout::plain;
   Array* out = TRY(frame.out(0, frame.in(kYZero).type(), dims, layout));
   if (out->count() == 0) return {};
   Result<void> done;
-  for_octet(out->type(), [&]<class T>(T) { done = run_as<T>(frame, sizes, *spread, *out); });
+  for_code(out->type(), [&]<class T>(T) { done = run_as<T>(frame, sizes, *spread, *out); });
   return done;
 }
 

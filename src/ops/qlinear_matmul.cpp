@@ -32,7 +32,9 @@ Dim macs(const Call& call, std::span<const Value> outputs) {
   return product(*outputs[0].shape) * a->back();
 }
 
-Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) { return prepare_whole(setup, 3, 5); }
+constexpr WholeInputs kInputs{0, 2, 3, 5};
+
+Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) { return prepare_whole(setup, kInputs); }
 
 // Inputs 0 to 5 of both operators.
 struct Terms {
@@ -41,7 +43,7 @@ struct Terms {
 };
 Result<Terms> terms_of(Frame& frame) {
   if (!result_of(frame.in(0).type())) return wrong_type(frame, 0);
-  Terms terms{TRY(WholeTerms::of(frame, {0, 2, 3, 5})), {}, {}};
+  Terms terms{TRY(WholeTerms::of(frame, kInputs)), {}, {}};
   const Products& p = terms.whole.products;
   terms.a_scale = TRY(scales_of(frame, 1, p.m, p.count));
   terms.b_scale = TRY(scales_of(frame, 4, p.n, p.count));
@@ -54,7 +56,7 @@ Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, doubl
   const Array& zero_point = frame.in(zero);
   const auto type = result_of(zero_point.type());
   if (!type) return wrong_type(frame, zero);
-  const WholeRange range = range_of(*type);
+  const WholeRange range = range_of(zero_point.type());
   const kernels::WholeEpilogue epilogue{
       .type = *type,
       .bias = bias,

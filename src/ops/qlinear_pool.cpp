@@ -1,10 +1,11 @@
-// QLinearAveragePool and QLinearGlobalAveragePool of ONNX Runtime: means of quantized tensors, from exact
-// sums, requantized once.
+// QLinearAveragePool and QLinearGlobalAveragePool of ONNX Runtime: means of quantized tensors, of 8 bits or
+// 16, from exact sums, requantized once.
 #include <cmath>
 
 #include "formats/affine.hpp"
 #include "ops/layout.hpp"
 #include "ops/pool_run.hpp"
+#include "ops/quantization.hpp"
 #include "ops/rules.hpp"
 #include "ops/window.hpp"
 
@@ -116,21 +117,22 @@ Result<void> pool(Frame& frame, const Array& x, const kernels::PoolSizes& sizes,
   return {};
 }
 
-Result<void> pool_octets(Frame& frame, const Array& x, const kernels::PoolSizes& sizes, const Dims& dims) {
-  if (x.type() == ElementType::uint8) return pool<std::uint8_t>(frame, x, sizes, dims);
-  if (x.type() == ElementType::int8) return pool<std::int8_t>(frame, x, sizes, dims);
-  return wrong_type(frame, 0);
+Result<void> pool_codes(Frame& frame, const Array& x, const kernels::PoolSizes& sizes, const Dims& dims) {
+  Result<void> done;
+  if (!for_code(x.type(), [&]<class T>(T) { done = pool<T>(frame, x, sizes, dims); }))
+    return wrong_type(frame, 0);
+  return done;
 }
 
 Result<void> run(Frame& frame) {
   const Array x = TRY(input_of(frame));
   const kernels::PoolSizes sizes = TRY(pool_sizes(frame, x));
-  return pool_octets(frame, x, sizes, output_dims(x.dim(0), x.dim(1), sizes.window, x.rank()));
+  return pool_codes(frame, x, sizes, output_dims(x.dim(0), x.dim(1), sizes.window, x.rank()));
 }
 
 Result<void> run_global(Frame& frame) {
   const Array x = TRY(input_of(frame));
-  return pool_octets(frame, x, TRY(global_sizes(x)), global_dims(x.dims()));
+  return pool_codes(frame, x, TRY(global_sizes(x)), global_dims(x.dims()));
 }
 
 constexpr QuantizedTensors tensors() {

@@ -12,6 +12,13 @@ namespace anybit::ops {
 using enum ElementType;
 
 bool is_byte(ElementType type) { return type == uint8 || type == int8; }
+bool is_code(ElementType type) { return is_byte(type) || type == uint16 || type == int16; }
+
+std::int32_t code_at(const Array& codes, std::int64_t i) {
+  std::int32_t code = 0;
+  for_code(codes.type(), [&]<class Q>(Q) { code = codes.data<Q>()[i]; });
+  return code;
+}
 
 WholeRange range_of(ElementType type) {
   switch (type) {

@@ -16,11 +16,33 @@ struct Quantization {
 };
 // From inputs that hold one number each; the zero point has the tensor's type, and may be left out (null).
 Result<Quantization> quantization_of(const Array* scale, const Array* zero_point, ElementType type);
-// The same from inputs of a node, for an 8-bit tensor.
+// The same from inputs of a node.
 Result<Quantization> quantization_at(const Frame& frame, std::size_t scale, std::size_t zero_point,
                                      ElementType type);
 
 bool is_byte(ElementType type);  // uint8 or int8
+bool is_code(ElementType type);  // those, uint16 or int16
+// body(Q()) for the type of codes; false if it is none.
+template <class Body>
+bool for_code(ElementType type, const Body& body) {
+  switch (type) {
+    case ElementType::uint8:
+      body(std::uint8_t());
+      return true;
+    case ElementType::int8:
+      body(std::int8_t());
+      return true;
+    case ElementType::uint16:
+      body(std::uint16_t());
+      return true;
+    case ElementType::int16:
+      body(std::int16_t());
+      return true;
+    default:
+      return false;
+  }
+}
+std::int32_t code_at(const Array& codes, std::int64_t i);
 struct WholeRange {
   std::int32_t low, high;
 };

@@ -52,12 +52,12 @@ void quantize_run(const Job& job, std::int64_t first, std::int64_t n, std::int64
   const ElementType to = job.out.type();
   const float* scale = job.scales.data() + parameter;
   const std::int32_t* zero = job.zero_points.data() + parameter;
-  if (job.x.type() == float32 && job.precision == float32 && is_byte(to)) {
-    const kernels::Scales scales{scale, zero, step};
-    const float* x = job.x.data<float>() + first;
-    const auto count = static_cast<std::size_t>(n);
-    if (to == uint8) return kernels::quantize(x, scales, job.out.mutable_data<std::uint8_t>() + first, count);
-    return kernels::quantize(x, scales, job.out.mutable_data<std::int8_t>() + first, count);
+  if (job.x.type() == float32 && job.precision == float32 && is_code(to)) {
+    for_code(to, [&]<class Q>(Q) {
+      kernels::quantize(job.x.data<float>() + first, {scale, zero, step}, job.out.mutable_data<Q>() + first,
+                        static_cast<std::size_t>(n));
+    });
+    return;
   }
   constexpr std::int64_t kRun = 256;
   float quotients[kRun];
@@ -129,7 +129,7 @@ Result<void> run(Frame& frame) {
                 zeros,
                 precision_of(frame),
                 {.saturate = frame.flag("saturate", true)}};
-  const double cost = x.type() == float32 && is_byte(to) ? 0.3 : 5;
+  const double cost = x.type() == float32 && is_code(to) ? 0.3 : 5;
   if (runs.per_tensor()) {
     parallel(frame, x.stored(), cost,
              [&](std::int64_t first, std::int64_t last) { quantize_run(job, first, last - first, 0, 0); });

@@ -48,6 +48,7 @@ struct Whole {
   std::int64_t width;                     // of all gates
   const C* x;                             // the input
   const std::int32_t* lengths = nullptr;  // by sample; null: all are `steps`
+  std::int64_t longest;                   // of them: later steps have nothing to do
   C* bias;                                // [directions, width]
   C* projected;                           // [directions, rows of x, width]
   C* gathered;                            // [directions, batch, width]
@@ -62,11 +63,14 @@ struct Whole {
   }
 };
 
-// Input · weights for all steps at once: the steps themselves only have the state's product to do.
+// Input · weights for all steps at once: the steps themselves only have the state's product to do. Where
+// steps come first, those behind the longest sample are left out: weights that quantize their input find its
+// range without them.
 template <class C>
 void project(const Whole<C>& all, const Direction<C>& one, std::int64_t d) {
   const RecurrentSizes& s = all.s;
-  one.weights->input->multiply(s.steps * s.batch, all.x, s.input, {all.bias + d * all.width, 0, 1},
+  const std::int64_t rows = (s.batch_first ? s.steps : all.longest) * s.batch;
+  one.weights->input->multiply(rows, all.x, s.input, {all.bias + d * all.width, 0, 1},
                                all.projected + d * s.steps * s.batch * all.width, all.width, *one.pool);
 }
 
@@ -91,7 +95,7 @@ template <class C>
 void run_direction(const Whole<C>& all, Direction<C>& one, std::int64_t d, RecurrentStep<C> step) {
   const RecurrentSizes& s = all.s;
   project(all, one, d);
-  for (std::int64_t t = 0; t < s.steps; ++t) {
+  for (std::int64_t t = 0; t < all.longest; ++t) {
     one.inputs = inputs_at(all, d, t);
     step(one);
     for (std::int64_t b = 0; b < s.batch; ++b) {
@@ -106,6 +110,9 @@ void run_direction(const Whole<C>& all, Direction<C>& one, std::int64_t d, Recur
     }
     std::swap(one.state, one.next);
     std::swap(one.cell, one.next_cell);
+  }
+  for (std::int64_t t = all.longest; all.y && t < s.steps; ++t) {
+    for (std::int64_t b = 0; b < s.batch; ++b) std::fill_n(all.y + output_at(s, t, d, b), s.hidden, C(0));
   }
 }
 
@@ -284,10 +291,14 @@ Result<void> run_recurrent(Frame& frame, const RecurrentKind& kind, const Recurr
                .width = width,
                .x = TRY(reals_in<C>(frame, frame.in(kX))).data(),
                .lengths = TRY(lengths_of(frame, s)),
+               .longest = s.steps,
                .bias = TRY(joint_bias<C>(frame, s, width, kind.last_bias_apart)),
                .projected = TRY(frame.scratch_of<C>(s.directions * s.steps * s.batch * width)).data(),
                .gathered = nullptr};
-  if (all.lengths) all.gathered = TRY(frame.scratch_of<C>(s.directions * s.batch * width)).data();
+  if (all.lengths) {
+    all.gathered = TRY(frame.scratch_of<C>(s.directions * s.batch * width)).data();
+    all.longest = s.batch > 0 ? *std::max_element(all.lengths, all.lengths + s.batch) : 0;
+  }
   all.reverse_only = frame.text("direction", "forward") == "reverse";
   std::optional<RealOutput<C>> y;
   if (frame.wants(0)) {

@@ -16,16 +16,6 @@ namespace {
 
 using kernels::Summand;
 
-Shape reduced(const Shape& shape, const std::vector<std::size_t>& axes, bool keep) {
-  Shape result;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const bool gone = std::find(axes.begin(), axes.end(), i) != axes.end();
-    if (!gone) result.push_back(shape[i]);
-    if (gone && keep) result.push_back(1);
-  }
-  return result;
-}
-
 std::vector<std::size_t> all_axes(std::size_t rank) {
   std::vector<std::size_t> axes(rank);
   for (std::size_t i = 0; i < rank; ++i) axes[i] = i;
@@ -45,9 +35,9 @@ Result<Values> infer(const Call& call) {
   }
   if (!axes || axes->empty()) {
     if (call.integer("noop_with_empty_axes", 0) != 0) return infer_same(call);
-    return outputs_of(call, tensor(input.type, reduced(*input.shape, all_axes(rank), keep)));
+    return outputs_of(call, tensor(input.type, reduced_shape(*input.shape, all_axes(rank), keep)));
   }
-  return outputs_of(call, tensor(input.type, reduced(*input.shape, TRY(axes_of(*axes, rank)), keep)));
+  return outputs_of(call, tensor(input.type, reduced_shape(*input.shape, TRY(axes_of(*axes, rank)), keep)));
 }
 
 // The product of a small vector: how many elements a computed shape has.
@@ -236,11 +226,9 @@ void fold_runs(const Folding& folding, const T* x, std::int64_t first, std::int6
   }
 }
 
-constexpr std::int64_t kColumns = 256;  // that are folded together
-
 template <class Fold, class T>
 void fold_columns(const Folding& folding, const T* x, std::int64_t n, T* y) {
-  typename Fold::Held held[kColumns];
+  typename Fold::Held held[kFoldedTogether];
   const std::int64_t rows = folding.reduced.count();
   if constexpr (kIsFast<Fold, T>) {
     if (folding.reduced.sizes.size() == 1) {
@@ -260,41 +248,27 @@ void fold_columns(const Folding& folding, const T* x, std::int64_t n, T* y) {
 
 template <class Fold, class T>
 void fold_all(Frame& frame, const Folding& folding, const T* x, T* y) {
-  const double cost = 0.3 * static_cast<double>(folding.folded()) + 5;
-  if (folding.columns == 1) {
-    parallel(frame, folding.kept.count(), cost,
-             [&](std::int64_t first, std::int64_t last) { fold_runs<Fold>(folding, x, first, last, y); });
-    return;
-  }
-  const std::int64_t parts = (folding.columns + kColumns - 1) / kColumns;
-  const double width = static_cast<double>(std::min(kColumns, folding.columns));
-  parallel(frame, folding.kept.count() * parts, cost * width, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t outer = i / parts, column = i % parts * kColumns;
-      fold_columns<Fold>(folding, x + folding.kept.offset(outer) + column,
-                         std::min(kColumns, folding.columns - column), y + outer * folding.columns + column);
-    }
-  });
+  fold_in_parallel(
+      frame, folding,
+      [&](std::int64_t first, std::int64_t last) { fold_runs<Fold>(folding, x, first, last, y); },
+      [&](std::int64_t from, std::int64_t n, std::int64_t to) {
+        fold_columns<Fold>(folding, x + from, n, y + to);
+      });
 }
 
 template <template <class> class Fold>
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
-  const auto axes = TRY(dims_of(frame, 1, "axes"));
-  const bool every = (!axes || axes->empty()) && !frame.flag("noop_with_empty_axes");
-  std::array<bool, Dims::kCapacity> gone{};
-  if (every) std::fill_n(gone.begin(), x.rank(), true);
-  for (const std::int64_t axis : axes.value_or(Dims())) gone[TRY(axis_of(axis, x.rank()))] = true;
-  const bool keep = frame.integer("keepdims", 1) != 0;
-  Dims dims;
-  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (!gone[axis]) dims.push_back(x.dim(axis));
-    if (gone[axis] && keep) dims.push_back(1);
+  Dims axes = TRY(dims_of(frame, 1, "axes")).value_or(Dims());
+  if (axes.empty() && !frame.flag("noop_with_empty_axes")) {
+    for (std::size_t axis = 0; axis < x.rank(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
   }
-  Array* y = TRY(frame.out(0, x.type(), dims));
+  const Reduced reduced = TRY(reduced_of(x.dims(), axes.span(), frame.integer("keepdims", 1) != 0));
+  Array* y = TRY(frame.out(0, x.type(), reduced.dims));
   if (y->count() == 0) return {};
-  const Folding folding = folding_of(x.dims(), std::span(gone).first(x.rank()));
-  const auto body = [&]<class T>(T) { fold_all<Fold<T>>(frame, folding, x.data<T>(), y->mutable_data<T>()); };
+  const auto body = [&]<class T>(T) {
+    fold_all<Fold<T>>(frame, reduced.folding, x.data<T>(), y->mutable_data<T>());
+  };
   if constexpr (std::is_same_v<Fold<float>, Max<float>> || std::is_same_v<Fold<float>, Min<float>>) {
     if (x.type() == ElementType::boolean) return body(bool()), Result<void>();
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/quantize.hpp"
 #include "ops/resize_plan.hpp"
 
 namespace anybit::ops {
@@ -72,6 +73,32 @@ T rounded(double value) {
 }
 
 template <class T>
+inline constexpr bool kIsCode = std::is_integral_v<T> && sizeof(T) <= 2;
+// Codes are quantized numbers whose scale is 1.
+constexpr float kOne = 1;
+constexpr std::int32_t kZero = 0;
+constexpr kernels::Scales kPlain{&kOne, &kZero, 0};
+
+template <class T, class C>
+void widen(const T* from, std::int64_t n, C* to) {
+  if constexpr (kIsCode<T>) {
+    kernels::dequantize(from, kPlain, to, static_cast<std::size_t>(n));
+  } else {
+    std::transform(from, from + n, to,
+                   [](T element) { return static_cast<C>(static_cast<Computed<T>>(element)); });
+  }
+}
+
+template <class T, class C>
+void narrow(const C* from, std::int64_t n, T* to) {
+  if constexpr (kIsCode<T>) {
+    kernels::quantize(from, kPlain, to, static_cast<std::size_t>(n));
+  } else {
+    std::transform(from, from + n, to, [](C value) { return rounded<T>(static_cast<double>(value)); });
+  }
+}
+
+template <class T>
 Result<void> run_weighted(Frame& frame, const ResizePlan& plan, Array& out) {
   // Small types are exact in float32.
   using C = std::conditional_t<sizeof(T) <= 2 || std::is_same_v<T, float>, float, double>;
@@ -81,11 +108,13 @@ Result<void> run_weighted(Frame& frame, const ResizePlan& plan, Array& out) {
   } else {
     const auto wide = TRY(frame.scratch_of<C>(input.stored()));
     const auto result = TRY(frame.scratch_of<C>(out.stored()));
-    std::ranges::transform(input.elements<T>(), wide.begin(),
-                           [](T element) { return static_cast<C>(static_cast<Computed<T>>(element)); });
+    parallel(frame, input.stored(), 0.5, [&](std::int64_t first, std::int64_t last) {
+      widen(input.data<T>() + first, last - first, wide.data() + first);
+    });
     const C* found = TRY(interpolate<C>(frame, plan, wide.data(), result.data()));
-    std::transform(found, found + out.stored(), out.mutable_data<T>(),
-                   [](C value) { return rounded<T>(static_cast<double>(value)); });
+    parallel(frame, out.stored(), 0.5, [&](std::int64_t first, std::int64_t last) {
+      narrow(found + first, last - first, out.mutable_data<T>() + first);
+    });
   }
   return extrapolate(frame, plan, out);
 }

@@ -19,7 +19,7 @@ Result<Values> infer_scan(const Call& call) {
   const auto in_axes = call.integers("scan_input_axes");
   const auto out_axes = call.integers("scan_output_axes");
   Values inputs;
-  for (std::size_t i = 0; i < states; ++i) inputs.push_back(tensor(call.in(i).type, call.in(i).shape));
+  for (std::size_t i = 0; i < states; ++i) inputs.push_back(without_contents(call.in(i)));
   Dim steps;
   for (std::size_t i = states; i < call.inputs.size(); ++i) {
     Value item = tensor(call.in(i).type, call.in(i).shape);

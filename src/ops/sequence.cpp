@@ -6,7 +6,16 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer_list(const Call& call) { return unknown_outputs(call); }
+Result<Values> infer_construct(const Call& call) { return outputs_of(call, sequence_of(call.in(0))); }
+
+Result<Values> infer_empty(const Call& call) {
+  const auto type = call.integer("dtype", static_cast<std::int64_t>(ElementType::float32));
+  return outputs_of(call, sequence_of(tensor(type_of(type), std::nullopt)));
+}
+
+Result<Values> infer_at(const Call& call) { return outputs_of(call, held_by(call.in(0))); }
+
+Result<Values> infer_same_list(const Call& call) { return outputs_of(call, without_contents(call.in(0))); }
 
 Result<Values> infer_length(const Call& call) {
   return outputs_of(call, tensor(ElementType::int64, Shape()));
@@ -98,11 +107,11 @@ constexpr Descriptor about(std::string_view name, Infer infer, Run run, std::siz
 
 std::span<const Descriptor> sequence_descriptors() {
   static const Descriptor all[] = {
-      about("SequenceConstruct", infer_list, run_construct, 1),
-      about("SequenceEmpty", infer_list, run_empty, 0),
-      about("SequenceAt", infer_list, run_at, 2),
-      about("SequenceInsert", infer_list, run_insert, 2),
-      about("SequenceErase", infer_list, run_erase, 1),
+      about("SequenceConstruct", infer_construct, run_construct, 1),
+      about("SequenceEmpty", infer_empty, run_empty, 0),
+      about("SequenceAt", infer_at, run_at, 2),
+      about("SequenceInsert", infer_same_list, run_insert, 2),
+      about("SequenceErase", infer_same_list, run_erase, 1),
       about("SequenceLength", infer_length, run_length, 1),
   };
   return all;

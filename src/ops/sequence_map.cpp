@@ -8,9 +8,15 @@ namespace {
 Result<Values> infer(const Call& call) {
   const graph::Graph* body = call.graph("body");
   if (!body) return wrong("SequenceMap needs the graph body");
-  const Body inside = TRY(call.enter(*body, {}, "body"));
+  Values inputs;
+  for (const Value* given : call.inputs) {
+    inputs.push_back(given->holder == Holder::sequence ? held_by(*given) : without_contents(*given));
+  }
+  const Body inside = TRY(call.enter(*body, inputs, "body"));
   call.repeat(inside, Dim());
-  return unknown_outputs(call);
+  Values values = fitted(inside.outputs, call.output_count());
+  for (Value& value : values) value = sequence_of(value);
+  return values;
 }
 
 Result<void> run(Frame& frame) {

@@ -13,17 +13,19 @@ struct Range {
   std::int64_t start, step, count;
 };
 
-// Negative bounds count from the end; both are then clamped to the axis. A negative step walks backwards.
+// Negative bounds count from the end; both are then clamped to the axis. A negative step walks backwards: its
+// start is an element, its end may lie before the first.
 std::optional<Range> range_of(const Dim& size, const Dim& start, const Dim& end, const Dim& step) {
   if (!size.known() || !start.known() || !end.known() || !step.known() || step.is(0)) return std::nullopt;
   const std::int64_t n = *size.size;
   const bool forward = *step.size > 0;
-  const auto clamp = [&](std::int64_t bound) {
-    if (bound < 0) bound = bound < -n ? (forward ? 0 : -1) : bound + n;
-    return forward ? std::clamp<std::int64_t>(bound, 0, n) : std::clamp<std::int64_t>(bound, -1, n - 1);
+  const std::int64_t highest = forward ? n : n - 1, lowest_end = forward ? 0 : -1;
+  // Without bound + n for a bound so low that it would overflow.
+  const auto clamp = [&](std::int64_t bound, std::int64_t lowest) {
+    return bound < -n ? lowest : std::clamp(bound < 0 ? bound + n : bound, lowest, highest);
   };
-  const std::int64_t first = clamp(*start.size);
-  const std::int64_t last = clamp(*end.size);
+  const std::int64_t first = clamp(*start.size, std::min<std::int64_t>(0, highest));
+  const std::int64_t last = clamp(*end.size, lowest_end);
   const Dim length = forward ? Dim(last - first) : Dim(first - last);
   const Dim stride = forward ? step : Dim(0) - step;
   const Dim count = ceil_div(length, stride);

@@ -72,6 +72,10 @@ const kernels::GroupKernel& kernel_of(ElementType type, bool saturate) {
   }
 }
 
+const kernels::GroupKernel& encoder_of(ElementType type, const ConvertOptions& options) {
+  return kernel_of(type, options.saturate || type == float4e2m1);
+}
+
 // The exponent field alone, and one more if something is rounded up. Zero is the smallest power; infinity is
 // not a number.
 std::uint8_t e8m0_code(float x, const ConvertOptions& options) {
@@ -116,8 +120,12 @@ void encode_small_floats(ElementType type, std::span<const float> values, std::u
     std::ranges::transform(values, codes, [&](float x) { return e8m0_code(x, options); });
     return;
   }
-  const bool saturate = options.saturate || type == float4e2m1;
-  kernel_of(type, saturate).encode({values.size(), 1, 0}, values.data(), nullptr, nullptr, codes);
+  encoder_of(type, options).encode({values.size(), 1, 0}, values.data(), nullptr, nullptr, codes);
+}
+
+void round_small_floats(ElementType type, std::span<const float> values, float* out,
+                        const ConvertOptions& options) {
+  encoder_of(type, options).quantize({values.size(), 1, 0}, values.data(), nullptr, nullptr, out);
 }
 
 void decode_small_floats(ElementType type, std::span<const std::uint8_t> codes, float* values) {

@@ -6,7 +6,7 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call) { return unknown_outputs(call); }
+Result<Values> infer(const Call& call) { return outputs_of(call, sequence_of(call.in(0))); }
 
 // How long each part is: one number for all (the last may be shorter), a list, or 1 each.
 Result<std::vector<std::int64_t>> lengths_of(const Frame& frame, std::int64_t total) {

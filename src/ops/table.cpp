@@ -1,7 +1,9 @@
 #include "ops/table.hpp"
 
-#include <algorithm>
+#include <functional>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "graph/model.hpp"
 
@@ -12,13 +14,16 @@ bool before(const Descriptor& a, const Descriptor& b) {
 }
 
 const Descriptor* find(std::string_view domain, std::string_view name) {
-  const auto key = std::pair(graph::canonical_domain(domain), name);
-  const auto all = table();
-  const auto found = std::lower_bound(all.begin(), all.end(), key, [](const Descriptor* d, const auto& k) {
-    return std::pair(d->domain, d->name) < k;
-  });
-  if (found == all.end() || std::pair((*found)->domain, (*found)->name) != key) return nullptr;
-  return *found;
+  using Key = std::pair<std::string_view, std::string_view>;
+  // Names alone are all but unique: a few operators are in two domains.
+  const auto hash = [](const Key& key) { return std::hash<std::string_view>()(key.second); };
+  static const auto index = [&] {
+    std::unordered_map<Key, const Descriptor*, decltype(hash)> all(2 * table().size(), hash);
+    for (const Descriptor* one : table()) all.emplace(Key(one->domain, one->name), one);
+    return all;
+  }();
+  const auto found = index.find({graph::canonical_domain(domain), name});
+  return found == index.end() ? nullptr : found->second;
 }
 
 std::optional<std::int64_t> version_in(const Descriptor& descriptor, std::int64_t opset) {

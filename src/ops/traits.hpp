@@ -31,6 +31,7 @@ struct Traits {
   struct Weight {
     int input = -1;
     ChannelAxis channel_axis = nullptr;  // nothing: it has no channels
+    ChannelAxis summed_axis = nullptr;   // nothing: beside the channels', before them unless they come first
   };
 
   Role role = Role::none;
@@ -71,6 +72,9 @@ constexpr Traits of_each_element(std::optional<Traits::Range> range = {}, bool s
 // Axes of channels that many weights have.
 inline std::int64_t first_axis(const graph::Node&, std::size_t) { return 0; }
 inline std::int64_t second_axis(const graph::Node&, std::size_t rank) { return rank < 2 ? -1 : 1; }
+inline std::int64_t last_but_one_axis(const graph::Node&, std::size_t rank) {
+  return static_cast<std::int64_t>(rank) - 2;
+}
 inline std::int64_t last_axis(const graph::Node&, std::size_t rank) {
   return rank < 2 ? -1 : static_cast<std::int64_t>(rank) - 1;
 }

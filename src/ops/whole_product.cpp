@@ -1,27 +1,10 @@
 #include "ops/whole_product.hpp"
 
-#include <cassert>
-
 namespace anybit::ops {
 namespace {
 
 using kernels::Whole;
 using kernels::WholeResult;
-
-std::optional<Whole> whole_of(ElementType type) {
-  switch (type) {
-    case ElementType::int8:
-      return Whole::int8;
-    case ElementType::uint8:
-      return Whole::uint8;
-    case ElementType::int16:
-      return Whole::int16;
-    case ElementType::uint16:
-      return Whole::uint16;
-    default:
-      return std::nullopt;
-  }
-}
 
 template <class T>
 Result<Along<T>> along(const Array& array, const T* data, std::size_t input, std::int64_t each,
@@ -57,7 +40,8 @@ Result<Along<float>> scales_of(Frame& frame, std::size_t input, std::int64_t eac
   return along<float>(array, TRY(as_floats(frame, array)), input, each, matrices);
 }
 
-Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, std::size_t b, std::size_t zero) {
+Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const WholeInputs& inputs) {
+  const std::size_t b = inputs.b, zero = inputs.b_zero;
   const std::shared_ptr<const Prepared> nothing;
   const Array* array = setup.constant(b);
   const bool has_zero = zero < setup.node.inputs.size() && !setup.node.inputs[zero].empty();
@@ -73,6 +57,7 @@ Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, std::s
     widen(*zeros, wide.data());
     each = TRY(along<std::int32_t>(*zeros, wide.data(), zero, operand.columns, matrices));
   }
+  const Array* a_zero = inputs.a_zero == kNoInput ? nullptr : setup.constant(inputs.a_zero);
   auto packed = std::make_shared<PackedWholeOperand>();
   packed->matrix_elements = operand.rows * operand.columns;
   if (packed->matrix_elements == 0) return nothing;
@@ -82,6 +67,7 @@ Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, std::s
         kernels::WholeView{*type, array->bytes() + offset, operand.row_stride, operand.column_stride},
         operand.rows, operand.columns,
         kernels::Spread<std::int32_t>{each.data ? each.data + i * each.matrix : nullptr, 0, each.stride});
+    if (a_zero && !is_byte(a_zero->type())) packed->matrices.back().keep_column_sums();
   }
   return std::shared_ptr<const Prepared>(std::move(packed));
 }
@@ -155,6 +141,21 @@ void multiply_wholes(const Frame& frame, const WholeTerms& terms, const kernels:
   });
 }
 
+std::optional<Whole> whole_of(ElementType type) {
+  switch (type) {
+    case ElementType::int8:
+      return Whole::int8;
+    case ElementType::uint8:
+      return Whole::uint8;
+    case ElementType::int16:
+      return Whole::int16;
+    case ElementType::uint16:
+      return Whole::uint16;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<WholeResult> result_of(ElementType type) {
   switch (type) {
     case ElementType::int8:
@@ -167,22 +168,6 @@ std::optional<WholeResult> result_of(ElementType type) {
       return WholeResult::uint16;
     default:
       return std::nullopt;
-  }
-}
-
-WholeRange range_of(WholeResult type) {
-  switch (type) {
-    case WholeResult::int8:
-      return {-128, 127};
-    case WholeResult::uint8:
-      return {0, 255};
-    case WholeResult::int16:
-      return {-32768, 32767};
-    case WholeResult::uint16:
-      return {0, 65535};
-    default:
-      assert(false);
-      return {};
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/product.hpp"
+#include "ops/quantization.hpp"
 
 namespace anybit::ops {
 
@@ -28,15 +29,14 @@ struct PackedWholeOperand : Prepared {
   std::int64_t matrix_elements = 0;
   std::int64_t bytes() const override { return bytes_of_all(matrices); }
 };
-// For an operator with B at input `b` and its zero points at `zero`. Null if they are no constants.
-Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, std::size_t b, std::size_t zero);
-
 // No such input.
 inline constexpr std::size_t kNoInput = static_cast<std::size_t>(-1);
 // Which inputs of a node are what.
 struct WholeInputs {
   std::size_t a, a_zero, b, b_zero;
 };
+// Null if B and its zero points are no constants.
+Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const WholeInputs& inputs);
 
 // The products of a node, and its zero points.
 struct WholeTerms {
@@ -58,11 +58,8 @@ Result<WholeScales> scales_of(Frame& frame, const WholeTerms& terms, const Along
 void multiply_wholes(const Frame& frame, const WholeTerms& terms, const kernels::WholeEpilogue& epilogue,
                      const WholeScales& scales, Array& out, const std::uint8_t* a = nullptr);
 
+// Types of 8 and 16 bits as kernels call them.
+std::optional<kernels::Whole> whole_of(ElementType type);
 std::optional<kernels::WholeResult> result_of(ElementType type);
-// The range of a type of 8 or 16 bits.
-struct WholeRange {
-  std::int32_t low, high;
-};
-WholeRange range_of(kernels::WholeResult type);
 
 }  // namespace anybit::ops

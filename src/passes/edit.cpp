@@ -12,6 +12,18 @@ using graph::Graph;
 using graph::Node;
 using graph::Tensor;
 
+bool has_any(const graph::Model& model, std::string_view op_type) {
+  bool found = false;
+  const auto look = [&](const graph::Graph& graph, const auto& self) -> void {
+    for (const graph::Node& node : graph.nodes) {
+      found = found || is(node, op_type);
+      graph::each_graph(node, [&](const graph::Graph& inner) { self(inner, self); });
+    }
+  };
+  if (model.graph) look(*model.graph, look);
+  return found;
+}
+
 Names::Names(const graph::Model& model) {
   if (model.graph) add(*model.graph);
   for (const graph::TrainingInfo& one : model.training) {

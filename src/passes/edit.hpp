@@ -29,6 +29,10 @@ void each_graph_of(graph::Model& model, const See& see) {
   if (model.graph) each_graph_inside(*model.graph, see);
 }
 
+// Whether a node anywhere in the model is of this type. If none is, a pass need not learn all about the
+// values.
+bool has_any(const graph::Model& model, std::string_view op_type);
+
 // Names of values that a model does not use yet.
 class Names {
  public:

@@ -83,7 +83,7 @@ class BatchNormFolder {
 };
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
-  if (!model.graph) return 0;
+  if (!has_any(model, "BatchNormalization")) return 0;
   BatchNormFolder folder(model, options);
   std::int64_t changes = 0;
   each_graph_of(model, [&](Graph& graph) { changes += folder.run(graph); });

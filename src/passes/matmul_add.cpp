@@ -67,7 +67,7 @@ class MatMulAdd {
 };
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
-  if (!model.graph) return 0;
+  if (!has_any(model, "MatMul")) return 0;
   MatMulAdd pass(model, options);
   std::int64_t changes = 0;
   each_graph_of(model, [&](Graph& graph) { changes += pass.run(graph); });

@@ -60,18 +60,51 @@ Value cut_periods(const Value& bytes, int bits, const Value& rows, const Value& 
   return body.op("BitwiseAnd", {shifted, body.unsigned_integers({(1u << bits) - 1})});
 }
 
+// Five digits of base 3 in a byte, the first one lowest: [rows, bytes, 5] codes. A byte above 242, which
+// packing never makes, stands for zeros.
+Value cut_fives(const Value& bytes) {
+  Body& body = bytes.body();
+  const Value number = to_double(body.op("Unsqueeze", {bytes, body.integers({2})}));
+  const Value valid = where(greater(number, 242), 0, number);
+  const Value shifted = floor(valid / body.reals({1, 3, 9, 27, 81}));
+  const Value digit = shifted - floor(shifted / 3) * 3;
+  return gather(body.integers({0, 1, 3}), to_index(digit));
+}
+
+// Packed rows with their bytes in a row each.
+struct Rows {
+  Rows(const Value& packed, const Value& bytes_in_row)
+      : bytes_in_row(bytes_in_row),
+        // Without rows or bytes there is nothing to infer a dimension from.
+        count(product(shape(packed)) / max(bytes_in_row, packed.body().integers({1}))),
+        bytes(reshape(packed, concat({count, bytes_in_row}))) {}
+
+  // [rows, length] of [rows, …] codes.
+  Value first(const Value& codes, const Value& length) const {
+    const Value per_row = product(slice(shape(codes), 1, kEnd));
+    const Value flat = reshape(codes, concat({count, per_row}));
+    return to_index(slice(flat, 1, flat.body().integers({0}), length));
+  }
+
+  Value bytes_in_row, count, bytes;
+};
+
 }  // namespace
 
 Value unpack(const Value& packed, int bits, const Value& length) {
   Body& body = packed.body();
-  const Value row_bytes = (length * body.integers({bits}) + body.integers({7})) / body.integers({8});
-  // Without rows or bytes there is nothing to infer a dimension from.
-  const Value rows = product(shape(packed)) / max(row_bytes, body.integers({1}));
-  const Value bytes = reshape(packed, concat({rows, row_bytes}));
-  if (bits == 8) return to_index(bytes);
-  const Value cut = 8 % bits == 0 ? cut_bytes(bytes, bits) : cut_periods(bytes, bits, rows, row_bytes);
-  const Value per_row = product(slice(shape(cut), 1, kEnd));
-  return to_index(slice(reshape(cut, concat({rows, per_row})), 1, body.integers({0}), length));
+  const Rows rows(packed, (length * body.integers({bits}) + body.integers({7})) / body.integers({8}));
+  if (bits == 8) return to_index(rows.bytes);
+  return rows.first(8 % bits == 0 ? cut_bytes(rows.bytes, bits)
+                                  : cut_periods(rows.bytes, bits, rows.count, rows.bytes_in_row),
+                    length);
+}
+
+Value unpack(const Value& packed, const formats::Codec& codec, const Value& length) {
+  if (codec.packing() == formats::Packing::bits) return unpack(packed, codec.bits(), length);
+  Body& body = packed.body();
+  const Rows rows(packed, (length + body.integers({4})) / body.integers({5}));
+  return rows.first(cut_fives(rows.bytes), length);
 }
 
 Value look_up(const std::vector<float>& table, const Value& codes) {

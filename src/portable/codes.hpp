@@ -9,6 +9,8 @@ namespace anybit::portable {
 
 // [rows, length] codes, as int32, of packed rows: `packed` has any dimensions, `length` is a list of one.
 Value unpack(const Value& packed, int bits, const Value& length);
+// As the codec packs them.
+Value unpack(const Value& packed, const formats::Codec& codec, const Value& length);
 
 // What a table has for each code, or for each of other whole numbers.
 Value look_up(const std::vector<float>& table, const Value& codes);

@@ -99,7 +99,7 @@ Result<graph::Function> decode(const formats::Use& use) {
   const Value coded = body.attribute("coded");
   const Value dims = body.attribute("dims");
   const Groups groups(made.layout, coded);
-  const Value rows = unpack(packed, made.codec->bits(), groups.row_length());
+  const Value rows = unpack(packed, *made.codec, groups.row_length());
   const Value codes = groups.split_rows(rows, to_index(body.integer(0)));
   const Value result = made.family->decode(made.setup(), groups, codes, fields);
   return named("Decode", use, std::move(body).finish(reshape(groups.join(result), dims)));

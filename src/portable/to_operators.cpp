@@ -7,6 +7,8 @@
 namespace anybit::portable {
 namespace {
 
+constexpr const char* kComputeHint = "anybit.compute";
+
 using Meanings = std::map<std::string, Meaning>;  // by the function's name
 
 std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meanings) {
@@ -30,9 +32,20 @@ void to_operator(graph::Node& node, const Meaning& meaning) {
   format.name = graph::Text("format");
   format.kind = static_cast<std::int32_t>(graph::AttributeKind::string);
   format.value = formats::to_string(meaning.use);
-  for (const graph::Property& one : node.metadata) {
-    if (one.key.str() != "anybit.compute") continue;
-    graph::Attribute& compute = node.attributes.emplace_back();
+  take_compute_hint(node, node);
+}
+
+graph::Property compute_hint(const std::string& compute) {
+  graph::Property hint;
+  hint.key = graph::Text(kComputeHint);
+  hint.value = graph::Text(compute);
+  return hint;
+}
+
+void take_compute_hint(const graph::Node& from, graph::Node& to) {
+  for (const graph::Property& one : from.metadata) {
+    if (one.key.str() != kComputeHint) continue;
+    graph::Attribute& compute = to.attributes.emplace_back();
     compute.name = graph::Text("compute");
     compute.kind = static_cast<std::int32_t>(graph::AttributeKind::string);
     compute.value = one.value.str();

@@ -13,19 +13,15 @@ using lower::Place;
 
 // The axis that a product sums over, where input `input` is not a constant weight: blocks run along it, so
 // that one scale serves a run of products.
-std::int64_t summed_axis(const Node& node, int input) {
+std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t> rank) {
   const std::string& op = node.op_type.str();
+  if (rank == 1) return -1;
   if (op == "Conv" || op == "ConvTranspose" || op == "FusedConv") return 1;
   if (op == "Gemm") {
     const bool turned = graph::attribute_or<std::int64_t>(node, input == 0 ? "transA" : "transB", 0) != 0;
     return (input == 0) != turned ? -1 : -2;
   }
   return (op == "MatMul" || op == "FusedMatMul") && input == 1 ? -2 : -1;
-}
-
-bool is_norm(std::string_view op) {
-  return op == "BatchNormalization" || op == "LayerNormalization" || op == "GroupNormalization" ||
-         op == "InstanceNormalization" || op == "RMSNormalization";
 }
 
 // Rows of a matrix are the output channels where those come first; else columns are.
@@ -150,13 +146,17 @@ class CodedAnnotator {
     }
     if (!rank) return unsupported_use("the rank of its input is not known", "a model with shapes");
     const auto size = static_cast<std::int64_t>(*rank);
-    if (axis < -size || axis >= size)
-      return invalid_argument(fmt::format("axis {} of a value of rank {}", axis, size),
-                              fmt::format("{} to {}", -size, size - 1));
+    TRY(check_axis(axis, size, "a value"));
     if (axis < 0) axis += size;
     use.grouping.axis = axis == size - 1 ? -1 : axis;
     if (axis != size - 1) use.rank = size;
     return check_value_use(std::move(use));
+  }
+
+  static Result<void> check_axis(std::int64_t axis, std::int64_t rank, std::string_view of) {
+    if (axis >= -rank && axis < rank) return {};
+    return invalid_argument(fmt::format("axis {} of {} of rank {}", axis, of, rank),
+                            fmt::format("{} to {}", -rank, rank - 1));
   }
 
   static Error unsupported_use(std::string message, std::string hint) {
@@ -183,7 +183,8 @@ class CodedAnnotator {
     const ops::NodeFacts* facts = scope_.facts().find(node(i));
     const auto at = static_cast<std::size_t>(input);
     const ops::Value* known = facts && at < facts->inputs.size() ? facts->inputs[at] : nullptr;
-    const Use use = TRY(use_of_value(*scheme(i).data_in, summed_axis(node(i), input), rank_of(i, known)));
+    const std::optional<std::size_t> rank = rank_of(i, known);
+    const Use use = TRY(use_of_value(*scheme(i).data_in, summed_axis(node(i), input, rank), rank));
     add_value(value, use, false, Place{static_cast<int>(i), input});
     return {};
   }
@@ -223,7 +224,7 @@ class CodedAnnotator {
   Result<void> store_data(std::size_t i, int input) {
     const graph::Tensor* tensor = scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]);
     const auto rank = static_cast<std::int64_t>(tensor->dims.size());
-    std::int64_t axis = summed_axis(node(i), input);
+    std::int64_t axis = summed_axis(node(i), input, tensor->dims.size());
     if (axis < 0) axis = std::max<std::int64_t>(axis + rank, 0);
     return store(i, input, *scheme(i).data_in, {tensor->dims, axis, axis});
   }
@@ -248,6 +249,7 @@ class CodedAnnotator {
       use.grouping.axis.reset();
     } else if (use.grouping.axis) {
       coded = tensor->dims;  // the caller counts the weight's own axes
+      TRY(check_axis(*use.grouping.axis, std::ssize(coded), fmt::format("'{}'", name)));
     } else {
       use.grouping.axis = granularity == formats::Granularity::channel ? view.channels : view.summed;
     }

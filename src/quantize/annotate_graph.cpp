@@ -9,6 +9,7 @@
 #include "lower/dynamic.hpp"
 #include "passes/masks.hpp"
 #include "quantize/annotate_coded.hpp"
+#include "quantize/annotate_constants.hpp"
 #include "quantize/moved_constants.hpp"
 #include "quantize/roles.hpp"
 #include "quantize/scope.hpp"
@@ -54,7 +55,7 @@ class Annotator {
     find_wanted();
     join_clusters();
     note_values();
-    note_constants();
+    note_constants(scope_, parts_, affine_, static_, notes_);
     name_outcomes();
     for (std::size_t i = 0; i < count() && notes_.node >= 0 && notes_.sign.empty(); ++i) {
       if (is_static(i)) notes_.sign = node(i).outputs[0];
@@ -83,14 +84,25 @@ class Annotator {
     static_.assign(count(), false);
     for (std::size_t i = 0; i < count(); ++i) {
       const std::string& op = notes_.nodes[i].op;
-      if (target_.runs(op) || parts_[i].kind == Part::Kind::left) continue;
+      if (parts_[i].kind == Part::Kind::left) continue;
+      if (target_.runs(op)) {
+        TRY(check_formats(i));
+        continue;
+      }
       if (matcher_.by_type(op) && !scheme(i).weight->is_float())
-        return error_at(Code::unsupported, graph::place_of(node(i), i),
-                        fmt::format("{} does not run {}", target_.name, op),
+        return error_at(Code::invalid_argument, graph::place_of(node(i), i),
+                        fmt::format("target {} does not run {}", target_.name, op),
                         fmt::format("it runs {}", fmt::join(target_.ops, ", ")));
       leave(i, fmt::format("{} does not run it: it stays on the CPU", target_.name));
     }
     return {};
+  }
+
+  // Small weights are of no use to hardware that does not take the data beside them.
+  Result<void> check_formats(std::size_t i) const {
+    if (parts_[i].weights.empty() || scheme(i).weight->is_float()) return {};
+    auto checked = check_pair(scheme(i), target_);
+    return checked.ok() ? checked : std::move(checked).error().within(graph::place_of(node(i), i));
   }
 
   // Tensors in other formats have been seen to: here they are float.
@@ -117,6 +129,7 @@ class Annotator {
           parts_[i].data, [&](int input) { return masked(node(i).inputs[static_cast<std::size_t>(input)]); });
       if (!takes && std::ranges::none_of(node(i).outputs, masked)) continue;
       leave(i, "a mask of -1e30 or less is among its values: no range holds that beside others");
+      parts_[i].held = true;
       notes_.nodes[i].less = !notes_.nodes[i].scheme.data_in->is_float();
     }
   }
@@ -154,7 +167,8 @@ class Annotator {
       const int user = scope_.index.only_user(node(i).outputs[0]);
       if (user < 0) continue;
       const auto u = static_cast<std::size_t>(user);
-      if (node(u).op_type.str() != "Add" || parts_[u].constants.size() != 1 || parts_[u].data.size() != 1)
+      if (node(u).op_type.str() != "Add" || parts_[u].constants.size() != 1 || parts_[u].data.size() != 1 ||
+          parts_[u].held)
         continue;
       const std::string& row = node(u).inputs[static_cast<std::size_t>(parts_[u].constants[0])];
       const graph::Tensor* tensor = scope_.constant(row);
@@ -176,6 +190,8 @@ class Annotator {
       weights.push_back(scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]));
     std::optional<std::string> reason =
         lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric);
+    if (!reason && !parts_[i].data.empty() && parts_[i].data.front() != 0)
+      reason = "its data is on the right";
     if (!reason && (lower::codes_of(weight.element()).bits != 8 || weight.granularity == Granularity::block))
       reason = fmt::format("integer products have no weights of {}", to_string(weight));
     parts_[i].dynamic = !table && !reason;
@@ -268,6 +284,32 @@ class Annotator {
       if (parts_[i].kind != Part::Kind::move) continue;
       for (const std::string& output : node(i).outputs) pass_on(i, output);
     }
+    for (std::size_t i = 0; i < count(); ++i) move_codes_on(i);
+  }
+
+  // ONNX Runtime quantizes behind these what comes as codes, and cannot load the model then, if its opset is
+  // 21 or newer and its codes are int8 (1.31). With the codes' own parameters nothing is lost by doing it
+  // before.
+  void move_codes_on(std::size_t i) {
+    static constexpr std::string_view kMovers[] = {"Reshape", "Transpose", "Slice",
+                                                   "Squeeze", "Unsqueeze", "MaxPool"};
+    if (parts_[i].kind != Part::Kind::move || carried_.count(static_cast<int>(i)) ||
+        std::ranges::find(kMovers, node(i).op_type.str()) == std::end(kMovers) || parts_[i].data.size() != 1)
+      return;
+    const Spec* spec = made_as(node(i).inputs[static_cast<std::size_t>(parts_[i].data[0])]);
+    const std::string& output = node(i).outputs[0];
+    if (!spec || (only_output(output) && io() && io()->data_out)) return;
+    made_[output] = *spec;
+    carried_.insert(static_cast<int>(i));
+  }
+
+  // What a value is quantized with where it is made, for all who take it; null: it is not.
+  const Spec* made_as(const std::string& value) const {
+    if (const auto made = made_.find(value); made != made_.end()) return &made->second;
+    const auto wants = wanted_.find(value);
+    // What a node moves between codes, or makes from codes element by element, comes out as codes.
+    const bool is_made = wants != wanted_.end() && (carried(value) || made_quantized(value));
+    return is_made ? &wants->second.front().second : nullptr;
   }
 
   const Scheme* io() const { return notes_.node < 0 ? matcher_.io() : nullptr; }
@@ -299,7 +341,8 @@ class Annotator {
       const Node& mover = node(static_cast<std::size_t>(i));
       for (const int input : parts_[static_cast<std::size_t>(i)].data) {
         for (const std::string& output : mover.outputs) {
-          if (wanted_.count(output)) unions_.join(mover.inputs[static_cast<std::size_t>(input)], output);
+          if (wanted_.count(output) || made_.count(output))
+            unions_.join(mover.inputs[static_cast<std::size_t>(input)], output);
         }
       }
     }
@@ -335,11 +378,7 @@ class Annotator {
   void note_value(const std::string& value) {
     ValueNote note{value, -1, {}};
     const auto wants = wanted_.find(value);
-    const auto made = made_.find(value);
-    const Spec* spec = made != made_.end() ? &made->second : nullptr;
-    // What a node moves between codes, or makes from codes element by element, comes out as codes.
-    if (!spec && wants != wanted_.end() && (carried(value) || made_quantized(value)))
-      spec = &wants->second.front().second;
+    const Spec* spec = made_as(value);
     if (spec) note.made = cluster(value, *spec);
     if (wants != wanted_.end()) {
       for (const auto& [place, wanted] : wants->second) {
@@ -350,7 +389,6 @@ class Annotator {
         group->places.push_back(place);
       }
     }
-    by_value_[value] = notes_.values.size();
     notes_.values.push_back(std::move(note));
   }
 
@@ -366,85 +404,6 @@ class Annotator {
       range->high = std::max(range->high, traits->range->high);
     }
     one.fixed = range;
-  }
-
-  // --- weights ---
-
-  void note_constants() {
-    for (std::size_t i = 0; i < count(); ++i) {
-      if (!computes(i)) continue;
-      std::vector<std::size_t> added;
-      const Spec& weight = *scheme(i).weight;
-      for (const int input : parts_[i].weights) {
-        if (!weight.is_float()) added.push_back(add_constant(i, input, weight));
-      }
-      if (parts_[i].dynamic)
-        notes_.dynamic.push_back({static_cast<int>(i), scheme(i).data_in->symmetric, added});
-      if (!is_static(i)) continue;
-      for (const int input : parts_[i].constants) {
-        Spec spec = *scheme(i).data_in;
-        spec.granularity = Granularity::tensor;
-        add_constant(i, input, spec);
-      }
-      if (!added.empty()) add_bias(i, added.front());
-    }
-  }
-
-  // Weights that several nodes share are quantized once, if they are to be in the same way.
-  std::size_t add_constant(std::size_t i, int input, Spec spec) {
-    const std::string& name = node(i).inputs[static_cast<std::size_t>(input)];
-    const graph::Tensor* tensor = scope_.constant(name);
-    const ops::Traits::Weight* weight = parts_[i].traits->weight(input);
-    std::int64_t axis =
-        weight && weight->channel_axis ? weight->channel_axis(node(i), tensor->dims.size()) : -1;
-    if (axis < 0) spec.granularity = Granularity::tensor;
-    // Blocks run along the other side of a matrix: that of the sum.
-    if (spec.granularity == Granularity::block) axis = axis == 0 ? 1 : axis - 1;
-    axis = std::max<std::int64_t>(axis, 0);
-    std::vector<std::int64_t> rows;
-    // Zero points that differ from gate to gate are more than runtimes take.
-    if (parts_[i].dynamic)
-      rows =
-          lower::dynamic_rows(node(i), *tensor, spec.symmetric && spec.granularity == Granularity::channel);
-    if (!rows.empty()) {
-      spec.granularity = Granularity::channel;
-      axis = 0;
-    }
-    const Place place{static_cast<int>(i), input};
-    const auto same = std::ranges::find_if(notes_.constants, [&](const ConstantNote& one) {
-      return one.tensor == tensor && one.spec == spec && one.axis == axis && one.rows == rows;
-    });
-    if (same != notes_.constants.end()) {
-      same->places.push_back(place);
-      return static_cast<std::size_t>(same - notes_.constants.begin());
-    }
-    notes_.constants.push_back({name, tensor, spec, axis, {place}, std::move(rows)});
-    return notes_.constants.size() - 1;
-  }
-
-  void add_bias(std::size_t i, std::size_t weight) {
-    if (parts_[i].bias < 0 || parts_[i].data.empty()) return;
-    if (scheme(i).bias && scheme(i).bias->is_float()) return;
-    const auto input = static_cast<std::size_t>(parts_[i].bias);
-    const Place data{static_cast<int>(i), parts_[i].data.front()};
-    const int cluster = cluster_at(data);
-    if (cluster < 0) return;
-    const std::string& name = node(i).inputs[input];
-    notes_.biases.push_back(
-        {name, scope_.constant(name), {static_cast<int>(i), parts_[i].bias}, cluster, weight});
-  }
-
-  // What an input of a node is quantized with; -1: nothing.
-  int cluster_at(const Place& place) const {
-    const std::string& value =
-        node(static_cast<std::size_t>(place.node)).inputs[static_cast<std::size_t>(place.input)];
-    const auto found = by_value_.find(value);
-    if (found == by_value_.end()) return -1;
-    const ValueNote& note = notes_.values[found->second];
-    for (const ValueNote::Taken& taken : note.taken) {
-      if (std::ranges::count(taken.places, place)) return taken.cluster;
-    }
-    return note.made;
   }
 
   // --- for the report ---
@@ -486,7 +445,6 @@ class Annotator {
   std::set<int> carried_;  // nodes that move codes
   Unions unions_;
   std::map<std::pair<std::string, std::string>, int> clusters_;
-  std::map<std::string, std::size_t> by_value_;
 };
 
 }  // namespace

@@ -18,7 +18,8 @@ Result<void> annotate_graph(const Scope& scope, Matcher& matcher, const Target& 
       GraphNotes& below = notes.inner.emplace_back();
       below.node = static_cast<int>(i);
       below.which = which++;
-      below.place = graph::place_of(scope.graph.nodes[i], i);
+      below.place = scope.facts().place(inner);
+      if (below.place.empty()) below.place = graph::place_of(scope.graph.nodes[i], i);  // unknown operators
       if (done.ok()) done = annotate_graph(Scope(inner, scope.facts(), &scope), matcher, target, below);
     });
     TRY(std::move(done));
@@ -54,6 +55,12 @@ Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, con
   std::set<std::string> named;
   remark_named(annotation.graph, matcher, named);
   annotation.remarks.insert(annotation.remarks.end(), named.begin(), named.end());
+  if (const auto& problems = facts.problems(); !problems.empty()) {
+    annotation.remarks.push_back(
+        fmt::format("the model has {} that 'anybit inspect' lists: {}: {}",
+                    problems.size() == 1 ? "a problem" : fmt::format("{} problems", problems.size()),
+                    problems[0].place, problems[0].message));
+  }
   return annotation;
 }
 

@@ -61,7 +61,10 @@ struct ConstantNote {
   std::int64_t axis = 0;  // of channels or blocks
   std::vector<lower::Place> places;
   std::vector<std::int64_t>
-      rows;  // what it is seen as, with a scale for each of the first axis; none: as it is
+      rows;                  // what it is seen as, with a scale for each of the first axis; none: as it is
+  std::string compute = {};  // "int8": products round their data on the fly; empty: float32
+  bool apart = false;        // a runtime that makes one operator of it and the product would be wrong
+  bool matrix = false;       // its codes are written as rows, and a Reshape gives it its dimensions back
 };
 
 // A bias in units of input scale × weight scale.
@@ -76,7 +79,7 @@ struct BiasNote {
 // A product whose data is quantized when it runs.
 struct DynamicNote {
   int node = -1;
-  bool symmetric = false;
+  bool symmetric = false, signed_codes = false;
   std::vector<std::size_t> weights;  // in GraphNotes::constants
 };
 
@@ -101,7 +104,7 @@ struct CodedConstantNote {
 struct GraphNotes {
   int node = -1;                // whose graph this is; -1: the model's own
   std::size_t which = 0;        // of the node's graphs
-  std::string place;            // for reports
+  std::string place;            // for reports: "node 'choice' (If), then_branch"
   std::string sign;             // a value that is made whenever the graph is entered; only of inner ones
   std::vector<NodeNote> nodes;  // as many as the graph has
   std::vector<Cluster> clusters;

@@ -84,6 +84,12 @@ bool is_float(const Scheme& scheme) {
   return left(scheme.data_in) && left(scheme.weight) && left(scheme.data_out);
 }
 
+// What ONNX calls a type that may have its name elsewhere.
+std::string_view onnx_name(std::string_view type) {
+  const auto* alias = std::ranges::find(kAliases, type, &Alias::name);
+  return alias == std::end(kAliases) ? type : alias->op;
+}
+
 // Operators that are known, but have no part in quantization: Shape, NonZero, …
 bool is_never_quantized(std::string_view type) {
   bool found = false;
@@ -95,11 +101,17 @@ bool is_never_quantized(std::string_view type) {
   return found;
 }
 
+bool is_for_weights_alone(const Scheme& scheme) {
+  const auto tells = [](const std::optional<Spec>& spec) { return spec && !spec->is_float(); };
+  return tells(scheme.weight) && !tells(scheme.data_in) && !tells(scheme.data_out);
+}
+
 // Operators that are known, but never have weights: Relu, Softmax, …
 bool is_without_weights(std::string_view type) {
+  const std::string_view op = onnx_name(type);
   bool found = false;
   for (const ops::Descriptor* one : ops::table()) {
-    if (one->name != type) continue;
+    if (one->name != op) continue;
     if (!one->traits.weights.empty()) return false;
     found = true;
   }
@@ -108,21 +120,24 @@ bool is_without_weights(std::string_view type) {
 
 // Under the name that ONNX has for the operator, or another.
 bool is_for(const Rule& rule, std::string_view op) {
-  return rule.kind == Rule::Kind::type &&
-         (rule.pattern == op || std::ranges::any_of(kAliases, [&](const Alias& alias) {
-            return alias.name == rule.pattern && alias.op == op;
-          }));
+  return rule.kind == Rule::Kind::type && (rule.pattern == op || onnx_name(rule.pattern) == op);
 }
 
 Result<void> check_type(const Rule& rule) {
   if (is_never_quantized(rule.pattern) && !is_float(rule.scheme))
-    return error_at(Code::unsupported, rule.place, fmt::format("{} cannot be quantized", shown(rule.pattern)),
+    return error_at(Code::invalid_argument, rule.place,
+                    fmt::format("{} cannot be quantized", shown(rule.pattern)),
                     "Conv, MatMul, Gemm, Add, …; docs/recipes.md");
   if (is_without_weights(rule.pattern) && rule.scheme.data_in && rule.scheme.data_in->dynamic)
     return error_at(
-        Code::unsupported, rule.place,
+        Code::invalid_argument, rule.place,
         fmt::format("{} has no weights: it cannot be quantized while the model runs", shown(rule.pattern)),
         "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a recipe that takes samples");
+  if (is_for_weights_alone(rule.scheme) && is_without_weights(rule.pattern) &&
+      !(rule.scheme.weight->is_coded() && is_norm(onnx_name(rule.pattern))))
+    return error_at(Code::invalid_argument, rule.place,
+                    fmt::format("{} has no weights, and the rule is for nothing else", shown(rule.pattern)),
+                    "activations: …, or no rule for it");
   if (is_type(rule.pattern)) return {};
   return error_at(Code::invalid_argument, rule.place,
                   fmt::format("no operator is called '{}'", shown(rule.pattern)),
@@ -130,6 +145,11 @@ Result<void> check_type(const Rule& rule) {
 }
 
 }  // namespace
+
+bool is_norm(std::string_view op) {
+  return op == "BatchNormalization" || op == "LayerNormalization" || op == "GroupNormalization" ||
+         op == "InstanceNormalization" || op == "RMSNormalization";
+}
 
 bool is_type(std::string_view name) {
   const std::vector<std::string_view> known = known_types();
@@ -160,6 +180,7 @@ struct Matcher::State {
   std::vector<Rule> rules;  // the least specific first; among equals in the order they were given
   std::vector<std::unique_ptr<re2::RE2>> expressions;  // by rule; null for other kinds
   std::vector<bool> used;
+  std::set<std::string> met;  // names and types of all that rules were asked about
 
   bool holds(std::size_t i, const Subject& subject) const {
     const Rule& rule = rules[i];
@@ -207,6 +228,8 @@ Result<Matcher> Matcher::make(const Recipe& recipe) {
 
 Scheme Matcher::scheme(const Subject& subject) {
   Scheme result{Spec{}, Spec{}, std::nullopt, Spec{}, std::nullopt};
+  state_->met.insert(subject.name);
+  state_->met.insert(subject.types.begin(), subject.types.end());
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     if (!state_->holds(i, subject)) continue;
     state_->used[i] = true;
@@ -218,6 +241,15 @@ Scheme Matcher::scheme(const Subject& subject) {
     if (from.compute) result.compute = from.compute;
   }
   return result;
+}
+
+bool Matcher::holds_in_float(const Subject& subject) const {
+  for (std::size_t i = state_->rules.size(); i-- > 0;) {
+    const Rule& rule = state_->rules[i];
+    if (rule.kind == Rule::Kind::global) return false;
+    if (rule.scheme.data_in && state_->holds(i, subject)) return rule.scheme.data_in->is_float();
+  }
+  return false;
 }
 
 const Scheme* Matcher::io() const {
@@ -254,9 +286,12 @@ Result<std::vector<std::string>> Matcher::unused() const {
     const Rule& rule = state_->rules[i];
     if (state_->used[i]) continue;
     if (rule.kind == Rule::Kind::name || rule.kind == Rule::Kind::regex) {
-      return error_at(Code::not_found, rule.place,
+      // Types, too: `--exclude` takes both, and what is none is taken for a name.
+      const std::vector<std::string_view> names(state_->met.begin(), state_->met.end());
+      const std::string meant = did_you_mean(rule.pattern, names);
+      return error_at(Code::invalid_argument, rule.place,
                       fmt::format("{} '{}' matches no node", name_of(rule.kind), shown(rule.pattern)),
-                      "`anybit inspect --nodes MODEL` lists the names");
+                      meant.empty() ? "`anybit inspect --nodes MODEL` lists the names" : meant);
     }
     if (rule.kind == Rule::Kind::type)
       lines.push_back(fmt::format("type '{}' is not in this model", shown(rule.pattern)));

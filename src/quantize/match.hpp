@@ -21,6 +21,9 @@ struct Subject {
 // `rank`: of the weight; 0 if it is not known.
 std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank);
 
+// Norms with factors. Those are weights in formats of src/formats alone: integers would only add error.
+bool is_norm(std::string_view op);
+
 // True if an operator has this name, or is called so elsewhere.
 bool is_type(std::string_view name);
 
@@ -34,6 +37,8 @@ class Matcher {
   // What the rules make of a node: each part from the most specific rule that tells about it. Never empty:
   // what no rule tells about stays in float.
   Scheme scheme(const Subject& subject);
+  // True if a rule for this node, and not for all of them, says that its data stays in float.
+  bool holds_in_float(const Subject& subject) const;
   // Of the model's own inputs and outputs; nothing if no rule tells about them.
   const Scheme* io() const;
   // True if a rule names this node, by its name or an expression.

@@ -21,8 +21,8 @@ bool needs_statistics(const Cluster& cluster) { return !cluster.fixed && !cluste
 // As if the recipe had excluded all of it.
 void leave(GraphNotes& notes) {
   for (NodeNote& node : notes.nodes) {
+    if (node.outcome != Outcome::left) node.reason = "no sample entered its graph";
     node.outcome = Outcome::left;
-    node.reason = "no sample entered its graph";
   }
   notes.clusters.clear();
   notes.values.clear();
@@ -62,9 +62,14 @@ void leave_unentered(GraphNotes& notes, const Seen& seen, QuantizationReport& re
     for (GraphNotes& inner : notes.inner) leave_unentered(inner, seen, report);
     return;
   }
-  report.remarks.push_back(
-      fmt::format("{}: no sample entered its graph {}; it is left in float", notes.place, notes.which));
+  report.remarks.push_back(fmt::format("{}: no sample entered this graph; it is left in float", notes.place));
   leave(notes);
+}
+
+// Who takes a constant, for messages.
+std::string place_of(const GraphNotes& notes, const std::vector<lower::Place>& places) {
+  const NodeNote& node = notes.nodes[static_cast<std::size_t>(places.front().node)];
+  return fmt::format("node '{}' ({})", shown(node.name), shown(node.op));
 }
 
 class Planner {
@@ -136,7 +141,8 @@ class Planner {
       row.low = row.seen_low = range.low;
       row.high = row.seen_high = range.high;
     } else if (!cluster.spec.dynamic) {
-      const Statistics seen = TRY(merged(cluster));
+      Statistics together;
+      const Statistics& seen = *TRY(seen_of(cluster, together));
       const calibrate::Descriptor* observer = TRY(calibrate::named(cluster.spec.observer));
       const lower::Codes codes = lower::codes_of(cluster.spec.element());
       calibrate::Parameters how;
@@ -170,18 +176,21 @@ class Planner {
     return {std::min(range.low, cluster.constants->low), std::max(range.high, cluster.constants->high)};
   }
 
-  Result<Statistics> merged(const Cluster& cluster) const {
-    std::optional<Statistics> all;
+  // What all sources of a cluster showed: that of the only one, or `together`.
+  Result<const Statistics*> seen_of(const Cluster& cluster, Statistics& together) const {
+    const Statistics* all = nullptr;
     for (const std::string& source : cluster.sources) {
       const Statistics* one = find(source);
       if (!one || one->samples == 0) continue;
       if (!all) {
-        all = *one;
-      } else {
-        TRY(all->merge(*one));
+        all = one;
+        continue;
       }
+      if (all != &together) together = *all;
+      all = &together;
+      TRY(together.merge(*one));
     }
-    return all.value_or(Statistics{});
+    return all ? all : &together;
   }
 
   static lower::Activation activation(const ValueNote& note, const std::vector<Parameters>& clusters) {
@@ -216,10 +225,14 @@ class Planner {
   Result<void> add_constants(const GraphNotes& notes, const std::vector<Parameters>& clusters,
                              lower::GraphPlan& plan) {
     std::vector<lower::Constant> made;
-    for (std::size_t i = 0; i < notes.constants.size(); ++i)
-      made.push_back(TRY(quantized(notes.constants[i], least_scales(notes, i, clusters))));
+    for (std::size_t i = 0; i < notes.constants.size(); ++i) {
+      const ConstantNote& note = notes.constants[i];
+      auto one = quantized(note, least_scales(notes, i, clusters));
+      if (!one.ok()) return std::move(one).error().within(place_of(notes, note.places));
+      made.push_back(std::move(*one));
+    }
     for (const DynamicNote& one : notes.dynamic) {
-      lower::DynamicProduct product{one.node, one.symmetric, {}};
+      lower::DynamicProduct product{one.node, one.symmetric, one.signed_codes, {}};
       for (const std::size_t weight : one.weights) product.weights.push_back(made[weight]);
       plan.dynamic.push_back(std::move(product));
       for (const std::size_t weight : one.weights)  // what is left are places of other nodes
@@ -236,7 +249,9 @@ class Planner {
 
   Result<void> add_coded_constants(const GraphNotes& notes, lower::GraphPlan& plan) {
     for (const CodedConstantNote& note : notes.coded_constants) {
-      CodedWeight made = TRY(code_constant(note, pool_.threads()));
+      auto coded = code_constant(note, pool_.threads());
+      if (!coded.ok()) return std::move(coded).error().within(place_of(notes, note.places));
+      CodedWeight made = std::move(*coded);
       if (only_standard_ && TRY(lower::linear_type(note.use)).type != graph::ElementType::undefined) {
         TRY(add_linear(note, made, plan));
         continue;
@@ -254,10 +269,7 @@ class Planner {
     if (!linear.ok()) return std::move(linear).error().within(note.name);
     add_weight(note.name, formats::to_string(note.use), *note.tensor,
                bytes_of(linear->codes) + bytes_of(linear->parameters), made.signal_to_noise);
-    if (note.compute == "int8")
-      report_.remarks.push_back(fmt::format(
-          "{}: compute: int8 is for weights that stay packed; DequantizeLinear makes floats of them",
-          note.name));
+    linear->compute = note.compute;
     plan.constants.push_back(std::move(*linear));
     return {};
   }
@@ -278,7 +290,7 @@ class Planner {
     graph::Tensor seen = *note.tensor;
     if (!note.rows.empty()) seen.dims = note.rows;
     QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_));
-    made.codes.dims = note.tensor->dims;
+    if (!note.matrix) made.codes.dims = note.tensor->dims;
     QuantizationReport::Weight& row = add_weight(
         note.name, to_string(note.spec), *note.tensor, bytes_of(made.codes) + bytes_of(made.parameters),
         made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0);
@@ -288,7 +300,13 @@ class Planner {
     row.scales = std::ssize(made.parameters.scales);
     row.scale_low = least_scale;
     row.scale_high = largest_scale;
-    return lower::Constant{note.name, note.places, std::move(made.codes), std::move(made.parameters)};
+    return lower::Constant{note.name,
+                           note.places,
+                           std::move(made.codes),
+                           std::move(made.parameters),
+                           note.matrix ? note.tensor->dims : std::vector<std::int64_t>(),
+                           note.compute,
+                           note.apart};
   }
 
   static void add_bias(const BiasNote& bias, const Parameters& weight,
@@ -300,15 +318,9 @@ class Planner {
       parameters.zero_points.push_back(0);
     }
     const auto count = static_cast<std::size_t>(bias.tensor->count());
-    // Channels may stand behind axes of length 1: Gemm takes a row as well.
-    const std::vector<std::int64_t>& dims = bias.tensor->dims;
-    const auto channels = std::ranges::find(dims, static_cast<std::int64_t>(count));
-    if (weight.per_tensor() || parameters.scales.size() != count || channels == dims.end()) {
-      parameters.scales.resize(1);
-      parameters.zero_points.resize(1);
-    } else {
+    if (!weight.per_tensor()) {
       parameters.dims = {static_cast<std::int64_t>(count)};
-      parameters.axis = channels - dims.begin();
+      parameters.axis = std::ssize(bias.tensor->dims) - 1;  // Gemm takes a row as well
     }
     std::vector<std::int32_t> codes;
     for (std::size_t i = 0; i < count; ++i) {

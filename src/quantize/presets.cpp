@@ -1,6 +1,7 @@
 // The recipes that have a name. Each is a text that a file could hold.
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/try.hpp"
 #include "quantize/recipe.hpp"
 
 namespace anybit::quantizing {
@@ -61,6 +62,12 @@ std::vector<Preset> add_direct(std::span<const Preset> first) {
   return all;
 }
 
+Result<Recipe> read_preset(const Preset& preset) {
+  Recipe recipe = TRY(read_recipe(std::string(preset.text), std::string(preset.name)));
+  for (Rule& rule : recipe.rules) rule.place = fmt::format("recipe '{}'", preset.name);
+  return recipe;
+}
+
 }  // namespace
 
 std::span<const Preset> presets() {
@@ -89,7 +96,7 @@ std::span<const Preset> presets() {
       {"dynamic-int8", "8-bit weights; activations are quantized when the model runs",
        "global: {weights: uint8 sym channel, activations: uint8 asym dynamic}"},
       {"nnpa", "for IBM Telum II: int8 weights per tensor; activations are quantized when the model runs",
-       "global: {weights: int8 sym tensor, activations: uint8 asym dynamic}"},
+       "global: {weights: int8 sym tensor, activations: int8 asym dynamic}"},
   };
   static const std::vector<Preset> kAll = add_direct(kAffine);
   return kAll;
@@ -98,7 +105,7 @@ std::span<const Preset> presets() {
 Result<Recipe> find_recipe(std::string_view preset) {
   std::vector<std::string_view> names;
   for (const Preset& one : presets()) {
-    if (one.name == preset) return read_recipe(std::string(one.text), std::string(one.name));
+    if (one.name == preset) return read_preset(one);
     names.push_back(one.name);
   }
   const std::string meant = did_you_mean(preset, names);

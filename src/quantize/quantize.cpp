@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <unordered_set>
 
 #include "base/error.hpp"
@@ -11,6 +12,7 @@
 #include "lower/linear.hpp"
 #include "lower/qdq.hpp"
 #include "lower/qoperator.hpp"
+#include "lower/rows.hpp"
 #include "lower/standard.hpp"
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
@@ -47,6 +49,28 @@ void each_node(const Graph& graph, See see) {
     see(node);
     graph::each_graph(node, [&](const Graph& inner) { each_node(inner, see); });
   }
+}
+
+// The format that values go through while the model runs, if they do: the first one's, here or in graphs
+// inside.
+std::optional<std::string> format_of_values(const lower::GraphPlan& plan) {
+  if (!plan.coded_values.empty()) return plan.coded_values.front().use.format;
+  for (const lower::GraphPlan& inner : plan.inner) {
+    if (auto format = format_of_values(inner)) return format;
+  }
+  return std::nullopt;
+}
+
+// No preset is slower than float without saying so, and why.
+std::string remark_on_speed(const std::string& format) {
+  if (format == "binary")
+    return "the inputs of products become signs while the model runs, which takes time of its own: small "
+           "convolutions can be slower than in float. A recipe for weights alone is not";
+  return fmt::format(
+      "the inputs of products are rounded to {} while the model runs, and multiplied in float32: this shows "
+      "what hardware of that format computes, and can be slower than the float model. A recipe for weights "
+      "alone is not",
+      format);
 }
 
 bool is_quantized(const Model& model) {
@@ -229,14 +253,15 @@ class Quantizer {
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
     report_.calibrate_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
+    if (!anything(annotation.graph)) {
+      return error_at(Code::invalid_argument, {},
+                      fmt::format("nothing is quantized: {}", fmt::join(report_.remarks, "; ")),
+                      "samples that enter the graphs inside nodes");
+    }
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
     TRY(write(result, plan));
-    if (!plan.coded_values.empty() && plan.coded_values.front().use.format != "binary")
-      report_.remarks.push_back(fmt::format(
-          "the inputs of products go through {} while the model runs, in float32: that takes time. A recipe "
-          "for weights alone runs faster",
-          plan.coded_values.front().use.format));
+    if (const auto format = format_of_values(plan)) report_.remarks.push_back(remark_on_speed(*format));
     note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);
     report_.quantize_seconds = watch_.lap();
@@ -347,7 +372,8 @@ class Quantizer {
     lower::Names names(*model.graph);
     lower::Functions functions(model, settings_.functions);
     TRY(lower::to_qdq(*model.graph, plan, names, functions));
-    if (settings_.qoperator) lower::to_qoperator(*model.graph);
+    if (settings_.qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
+    TRY(lower::keep_rows_from_gemm(model));
     lower::remove_unused_constants(*model.graph);
     import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));

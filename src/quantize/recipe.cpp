@@ -121,6 +121,23 @@ Result<Spec> weight_spec(const YAML::Node& node) {
   return spec;
 }
 
+// What operators quantize their data to while the model runs.
+Result<void> check_dynamic(const YAML::Node& node, const Spec& spec) {
+  if (!spec.dynamic) return {};
+  if (spec.format != "int8" && spec.format != "uint8")
+    return at(node,
+              invalid_argument(
+                  fmt::format("'{}': what is quantized while the model runs has 8 bits", to_string(spec)),
+                  "uint8 asym dynamic, int8 sym dynamic, …; or without dynamic, from samples"));
+  if (spec.observer != "minmax")
+    return at(node,
+              invalid_argument(
+                  fmt::format("'{}' chooses ranges from samples, and there are none for what is dynamic",
+                              spec.observer),
+                  "one of the two words"));
+  return {};
+}
+
 Result<Spec> data_spec(const YAML::Node& node) {
   Spec spec = TRY(spec_of(node));
   if (spec.is_affine() && spec.granularity != Granularity::tensor) {
@@ -132,6 +149,7 @@ Result<Spec> data_spec(const YAML::Node& node) {
                                            given, blocks ? "block" : "channel"),
                                to_string(spec)));
   }
+  TRY(check_dynamic(node, spec));
   return spec;
 }
 
@@ -190,12 +208,25 @@ Result<Scheme> scheme_of(const YAML::Node& node) {
   return preset->rules.front().scheme;
 }
 
+// What the model takes and gives out has neither weights nor sums.
+Result<void> check_io(const YAML::Node& value) {
+  if (!value.IsMap()) return {};
+  for (const auto& pair : value) {
+    const std::string key = TRY(scalar(pair.first, "a key"));
+    if (key != "activations" && key != "data_in" && key != "data_out")
+      return at(pair.first, invalid_argument(fmt::format("io: inputs and outputs have no '{}'", shown(key)),
+                                             "activations, data_in (of inputs) or data_out (of outputs)"));
+  }
+  return {};
+}
+
 Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& recipe) {
   static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex"};
   const std::string what = TRY(scalar(key, "a key"));
   for (const Rule::Kind kind :
        {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name, Rule::Kind::io}) {
     if (what != name_of(kind)) continue;
+    if (kind == Rule::Kind::io) TRY(check_io(value));
     if (kind == Rule::Kind::global || kind == Rule::Kind::io) {
       recipe.rules.push_back({kind, {}, TRY(scheme_of(value)), line_of(key)});
       return {};
@@ -210,6 +241,13 @@ Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& r
     return {};
   }
   return unknown_key(key, kKeys);
+}
+
+// Where the rules are, for messages about them once the recipe is read. What has one line needs no number.
+void name_places(Recipe& recipe, std::string_view text) {
+  const bool lines = text.find('\n') < text.find_last_not_of(" \n");
+  for (Rule& rule : recipe.rules)
+    rule.place = lines ? fmt::format("{}: {}", recipe.name, rule.place) : recipe.name;
 }
 
 }  // namespace
@@ -238,6 +276,7 @@ Result<Recipe> read_recipe(const std::string& text, std::string name) {
     return error_at(Code::malformed, fmt::format("line {}", thrown.mark.line + 1), thrown.msg);
   }
   if (recipe.rules.empty()) return invalid_argument("the recipe has no rules", "global: int8");
+  name_places(recipe, text);
   return recipe;
 }
 

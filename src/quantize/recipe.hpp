@@ -16,7 +16,7 @@ struct Rule {
   Kind kind = Kind::global;
   std::string pattern;  // a type, an expression, a name; empty for global and io
   Scheme scheme;
-  std::string place;   // for messages: "line 4"
+  std::string place;   // for messages: "mine.yaml: line 4", "recipe 'int8'"
   bool every = false;  // global: for all operators that can take part, not for products alone
 };
 

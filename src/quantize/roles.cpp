@@ -9,6 +9,8 @@ namespace {
 using graph::Node;
 using ops::Traits;
 
+constexpr const char* kByRecipe = "the recipe leaves it in float";
+
 // What a value is a function of, element by element; itself if of nothing else.
 class Origins {
  public:
@@ -71,13 +73,12 @@ class Reader {
     const Traits::Role role = traits_.role_in(node_);
     if (!descriptor_.quantized.empty()) return reason = "it has an integer form already", Part::Kind::left;
     if (role == Traits::Role::none) return reason = "anybit has no integer form of it", Part::Kind::left;
-    if (!scope_.makes_float(node_)) return reason = "its values are not float32", Part::Kind::left;
+    if (!scope_.makes_float(node_)) return reason = scope_.why_not_float(node_), Part::Kind::left;
     // Rows of a constant table: an embedding. Only the table is quantized.
     const bool embeds = role == Traits::Role::move && part.data.empty() && !part.weights.empty();
     if (role == Traits::Role::move && !embeds) return Part::Kind::move;
     if (of_one_value(part)) return Part::Kind::element;
-    if (scheme.data_in->is_float() && scheme.weight->is_float())
-      return reason = "the recipe leaves it in float", Part::Kind::left;
+    if (scheme.data_in->is_float() && scheme.weight->is_float()) return reason = kByRecipe, Part::Kind::left;
     if (const std::string empty = empty_constant(part); !empty.empty())
       return reason = fmt::format("its constant '{}' has no elements", empty), Part::Kind::left;
     return Part::Kind::compute;
@@ -105,10 +106,12 @@ class Reader {
 // The rank of a node's weight, for names like conv2d; 0 if it is not known.
 std::size_t weight_rank(const Scope& scope, const Node& node) {
   const graph::Tensor* weight = node.inputs.size() > 1 ? scope.constant(node.inputs[1]) : nullptr;
+  const bool of_matrices = node.op_type.str() == "MatMul" || node.op_type.str() == "Gemm";
+  if (!weight && of_matrices) weight = scope.constant(node.inputs[0]);
   return weight ? weight->dims.size() : 0;
 }
 
-bool is_norm(std::string_view kind) { return kind.ends_with("_norm") || kind == "softmax"; }
+bool is_delicate(std::string_view kind) { return kind.ends_with("_norm") || kind == "softmax"; }
 
 // What nodes are part of, where several make up one operator.
 std::unordered_map<int, std::string> groups_of(const graph::Graph& graph) {
@@ -143,10 +146,16 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
       continue;
     }
     Part part = Reader(scope, origins, node, *descriptor).read(note.scheme, note.reason);
+    const bool small_weights = !part.weights.empty() && !note.scheme.weight->is_float();
+    part.held = !small_weights && matcher.holds_in_float(subject);
+    if (part.held && part.kind != Part::Kind::left) {
+      part.kind = Part::Kind::left;
+      note.reason = kByRecipe;
+    }
     if (part.kind == Part::Kind::element)
       origins.set(node.outputs[0], origins.of(node.inputs[static_cast<std::size_t>(part.data[0])]));
     const bool asked = by_name || matcher.by_type(note.op);
-    if (group != groups.end() && is_norm(group->second) && !asked && !matcher.by_type(group->second)) {
+    if (group != groups.end() && is_delicate(group->second) && !asked && !matcher.by_type(group->second)) {
       part.kind = Part::Kind::left;
       note.reason = fmt::format("part of a {}, in which small errors grow", group->second);
     } else if (part.kind == Part::Kind::compute && descriptor->traits.sensitive && !asked) {

@@ -11,6 +11,7 @@ struct Part {
   const ops::Traits* traits = nullptr;
   bool heavy = false;  // sums of products: what quantization is for
   bool dynamic = false;
+  bool held = false;           // in float, whatever lies around it: by a rule, or for its values
   std::vector<int> data;       // inputs that are quantized values
   std::vector<int> constants;  // data inputs that are constants
   std::vector<int> weights;    // inputs that are constant weights

@@ -18,6 +18,13 @@ const ops::NodeFacts* Facts::find(const graph::Node& node) const {
   return found == nodes_.end() ? nullptr : found->second;
 }
 
+std::string Facts::place(const graph::Graph& graph) const {
+  for (const auto& one : inference_.graphs) {
+    if (one.graph == &graph) return one.place;
+  }
+  return {};
+}
+
 const graph::Tensor* Scope::constant(const std::string& name) const {
   if (index.exists(name) || !outer_) return index.constant(name);
   return outer_->constant(name);
@@ -38,6 +45,14 @@ bool Scope::is_float(const graph::Node& node, std::size_t input) const {
 bool Scope::makes_float(const graph::Node& node) const {
   const ops::NodeFacts* known = facts_.find(node);
   return known && !known->outputs.empty() && known->outputs[0].type == ElementType::float32;
+}
+
+std::string Scope::why_not_float(const graph::Node& node) const {
+  if (makes_float(node)) return {};
+  const ops::NodeFacts* known = facts_.find(node);
+  if (known && !known->problem.empty()) return fmt::format("it cannot work: {}", known->problem);
+  const bool typed = known && !known->outputs.empty() && known->outputs[0].type != ElementType::undefined;
+  return typed ? "its values are not float32" : "it is not known that its values are float32";
 }
 
 }  // namespace anybit::quantizing

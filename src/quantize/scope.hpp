@@ -14,6 +14,10 @@ class Facts {
  public:
   static Result<Facts> of(const graph::Model& model);
   const ops::NodeFacts* find(const graph::Node& node) const;
+  // Of a graph inside a node: "node 'choice' (If), then_branch".
+  std::string place(const graph::Graph& graph) const;
+  // What cannot work, or is declared wrongly.
+  const std::vector<Error>& problems() const { return inference_.problems; }
 
  private:
   ops::Inference inference_;
@@ -35,6 +39,8 @@ class Scope {
   // True if input `i` of the node is float32, as far as is known.
   bool is_float(const graph::Node& node, std::size_t input) const;
   bool makes_float(const graph::Node& node) const;
+  // Why it makes none; "" if it does.
+  std::string why_not_float(const graph::Node& node) const;
   const Facts& facts() const { return facts_; }
 
  private:

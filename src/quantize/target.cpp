@@ -36,6 +36,7 @@ void add_ethos(std::vector<Target>& list) {
       target.summary = "Arm Ethos-U: symmetric int8 weights, int8 or int16 activations, known ahead";
       target.ops = kOps;
       target.formats = {{"int8", "int8 sym"}, {"int16 sym", "int8 sym"}};
+      target.dynamic = false;
       list.push_back(std::move(target));
     }
   }
@@ -47,23 +48,36 @@ bool fits(const Spec& spec, std::string_view wanted) {
   return !words->symmetric || spec.symmetric;
 }
 
-Error refused(const Rule& rule, const Target& target, const Spec& spec, std::string_view what) {
+bool is_set(const std::optional<Spec>& spec) { return spec && !spec->is_float(); }
+
+// As activations of one of the target's pairs.
+bool fits_data(const Spec& spec, const Formats& pair, const Target& target) {
+  return fits(spec, pair.activation) && (target.dynamic || !spec.dynamic);
+}
+
+Error refused(const std::string& place, const Target& target, const Spec& spec, const std::string& what) {
   std::string known;
   for (const Formats& one : target.formats)
     known += fmt::format("{}activations {} with weights {}", known.empty() ? "" : ", ", one.activation,
                          one.weight);
-  return error_at(Code::unsupported, rule.place,
-                  fmt::format("{} does not take {} as {}", target.name, to_string(spec), what),
-                  fmt::format("{}{}", known, target.channels ? "" : ", one scale for each tensor"));
+  return error_at(Code::invalid_argument, place,
+                  fmt::format("target {} does not take {} as {}", target.name, to_string(spec), what),
+                  fmt::format("{}{}{}", known, target.channels ? "" : ", one scale for each tensor",
+                              target.dynamic ? "" : ", known before the model runs"));
+}
+
+// A rule that was added to a recipe has no place in it.
+std::string place_of(const Rule& rule) {
+  if (!rule.place.empty() || rule.pattern.empty()) return rule.place;
+  return fmt::format("{} '{}'", name_of(rule.kind), shown(rule.pattern));
 }
 
 Result<void> check_rule(const Rule& rule, const Target& target) {
-  const auto is_set = [](const std::optional<Spec>& spec) { return spec && !spec->is_float(); };
   for (const std::optional<Spec>* spec : {&rule.scheme.data_in, &rule.scheme.data_out}) {
     if (!is_set(*spec)) continue;
-    const bool known =
-        std::ranges::any_of(target.formats, [&](const Formats& one) { return fits(**spec, one.activation); });
-    if (!known) return refused(rule, target, **spec, "activations");
+    const bool known = std::ranges::any_of(
+        target.formats, [&](const Formats& one) { return fits_data(**spec, one, target); });
+    if (!known) return refused(place_of(rule), target, **spec, "activations");
   }
   if (!is_set(rule.scheme.weight)) return {};
   const Spec& weight = *rule.scheme.weight;
@@ -71,7 +85,7 @@ Result<void> check_rule(const Rule& rule, const Target& target) {
       std::ranges::any_of(target.formats, [&](const Formats& one) { return fits(weight, one.weight); });
   const bool granularity = weight.granularity == Granularity::tensor ||
                            (target.channels && weight.granularity == Granularity::channel);
-  if (!known || !granularity) return refused(rule, target, weight, "weights");
+  if (!known || !granularity) return refused(place_of(rule), target, weight, "weights");
   return {};
 }
 
@@ -96,7 +110,7 @@ std::vector<Target> targets() {
   nnpa.summary = "IBM Telum II: int8 with one scale for each tensor, products of matrices";
   nnpa.preset = "nnpa";
   nnpa.ops = {"MatMul", "Gemm"};
-  nnpa.formats = {{"int8", "int8"}, {"uint8", "int8"}};
+  nnpa.formats = {{"int8", "int8"}};
   nnpa.channels = false;
   list.push_back(nnpa);
   add_ethos(list);
@@ -148,6 +162,15 @@ Result<void> check(const Recipe& recipe, const Target& target) {
   if (target.formats.empty()) return {};
   for (const Rule& rule : recipe.rules) TRY(check_rule(rule, target));
   return {};
+}
+
+Result<void> check_pair(const Scheme& scheme, const Target& target) {
+  const Spec &data = *scheme.data_in, &weight = *scheme.weight;
+  const bool known = target.formats.empty() || std::ranges::any_of(target.formats, [&](const Formats& one) {
+                       return fits_data(data, one, target) && fits(weight, one.weight);
+                     });
+  if (known) return {};
+  return refused({}, target, data, fmt::format("activations beside weights {}", to_string(weight)));
 }
 
 }  // namespace anybit::quantizing

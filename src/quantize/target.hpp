@@ -21,6 +21,7 @@ struct Target {
   };
   std::vector<Formats> formats;
   bool channels = true;  // weights may have a scale for each
+  bool dynamic = true;   // activations may be quantized while the model runs
   // From a file: the system that the hardware is part of, and where it keeps its tensors.
   std::string system_configuration, memory_mode;
 
@@ -33,5 +34,7 @@ Result<Target> find_target(std::string_view name);
 Result<Target> read_target(const std::string& text, const std::string& name);
 // An error if a rule of the recipe asks for a format that the target does not have.
 Result<void> check(const Recipe& recipe, const Target& target);
+// An error if what the rules together make of a node with constant weights is no pair that the target has.
+Result<void> check_pair(const Scheme& scheme, const Target& target);
 
 }  // namespace anybit::quantizing

@@ -162,16 +162,19 @@ class Builder {
     for (const graph::ValueInfo& input : graph.inputs) {
       if (old && initialized.count(input.name.str())) continue;
       scope.program.inputs.push_back(scope.add(input.name.str()));
+      // Those of graphs inside nodes are not checked when they are run.
+      const graph::TensorType* tensor = outermost && input.type ? input.type->tensor() : nullptr;
+      if (tensor && tensor->element) scope.program.slots.back().type = tensor->element_type();
       watch(input.name.str(), scope.program.inputs.back(), scope.program);
     }
     const auto is_input = [&](const std::string& name) { return scope.names.count(name) != 0; };
-    for (const graph::Tensor& one : graph.initializers) {
-      TRY(add_constant(scope, one.name.str(), TRY(Array::from(one, *memory_)), !is_input(one.name.str())));
-    }
-    for (const graph::SparseTensor& one : graph.sparse_initializers) {
-      const std::string& name = one.values->name.str();
-      TRY(add_constant(scope, name, TRY(dense(one, *memory_)), !is_input(name)));
-    }
+    const auto add = [&](const std::string& name, Result<Array> array) -> Result<void> {
+      if (!array.ok()) return std::move(array).error().within(fmt::format("initializer '{}'", shown(name)));
+      return add_constant(scope, name, std::move(array).value(), !is_input(name));
+    };
+    for (const graph::Tensor& one : graph.initializers) TRY(add(one.name.str(), Array::from(one, *memory_)));
+    for (const graph::SparseTensor& one : graph.sparse_initializers)
+      TRY(add(one.values->name.str(), dense(one, *memory_)));
     return {};
   }
 

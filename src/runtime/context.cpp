@@ -87,7 +87,9 @@ Result<void> Context::find_plan() {
   plan_ = &plans_.front();
   if (plan_->arena > static_cast<std::int64_t>(arena_.capacity())) {
     arena_ = {};
-    arena_ = TRY(memory_->take(plan_->arena));
+    auto arena = memory_->take(plan_->arena);
+    if (!arena.ok()) return std::move(arena).error().within("values between nodes");
+    arena_ = std::move(arena).value();
   }
   return {};
 }
@@ -187,6 +189,25 @@ Result<void> Context::run_step(std::size_t index) {
   return {};
 }
 
+Error Context::with_inputs(const Step& step, Error error) const {
+  // An error that has a place names its tensor already, or comes from a graph inside the node.
+  if (!error.place.empty()) return error;
+  constexpr std::size_t kMost = 6;
+  std::string given;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    if (step.inputs[i] < 0) continue;
+    if (i >= kMost) {
+      given += ", …";
+      break;
+    }
+    const auto index = static_cast<std::size_t>(step.inputs[i]);
+    given += fmt::format("{}'{}' {}", given.empty() ? "" : ", ", shown(program_.slots[index].name),
+                         to_string(slots_[index]));
+  }
+  if (!given.empty()) error.message += "; given are " + given;
+  return error;
+}
+
 // Padding is not for the watcher; whoever needs the plain copy later finds it.
 Result<void> Context::show(const Shown& shown, std::size_t step) {
   const Datum* value = &slot(shown.slot);
@@ -202,13 +223,15 @@ Result<void> Context::run_steps(Profile* profile) {
     const std::size_t entry = profile ? profile->entries.size() : 0;
     if (profile) profile->entries.push_back({&step, start - profile->begin, 0, 0, profile->depth});
     Result<void> done = run_step(i);
-    for (std::size_t k = 0; watcher_ && done.ok() && k < step.shown.size(); ++k)
-      done = show(step.shown[k], i);
-    if (!done.ok()) return std::move(done).error().within(step.place);
+    if (!done.ok()) return with_inputs(step, std::move(done).error()).within(step.place);
+    // Before the watcher looks: that is no part of the node.
     if (profile) {
       profile->entries[entry].nanoseconds = now_nanoseconds() - start;
       profile->entries[entry].macs = macs_of(step, slots_);
     }
+    for (std::size_t k = 0; watcher_ && done.ok() && k < step.shown.size(); ++k)
+      done = show(step.shown[k], i);
+    if (!done.ok()) return std::move(done).error().within(step.place);
     for (const int slot : step.released) release(slot);
   }
   return {};

@@ -36,6 +36,8 @@ class Context {
 
   Result<void> bind(std::span<const ops::Datum> inputs, Context* outer);
   Result<void> run_steps(Profile* profile);
+  // An error of an operator, with the values that it was given.
+  Error with_inputs(const Step& step, Error error) const;
   Result<void> show(const Shown& shown, std::size_t step);
   Result<void> find_plan();
   void make_plan();

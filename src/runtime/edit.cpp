@@ -25,6 +25,15 @@ void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::V
   node.attributes.push_back(std::move(attribute));
 }
 
+graph::Node cast_through(const graph::Node& cast, ops::ElementType type) {
+  graph::Node node = cast;
+  node.op_type = graph::Text("CastThrough");
+  node.domain = graph::Text("ai.anybit");
+  set_attribute(node, "through", static_cast<std::int64_t>(type));
+  set_attribute(node, "to", static_cast<std::int64_t>(ops::ElementType::float32));
+  return node;
+}
+
 Edit::Edit(Program& program)
     : program_(program),
       producer_(program.slots.size(), -1),
@@ -62,6 +71,8 @@ void Edit::detach(std::size_t index) {
 }
 
 int Edit::producer(int slot) const { return slot < 0 ? -1 : producer_[static_cast<std::size_t>(slot)]; }
+
+const std::vector<int>& Edit::consumers(int slot) const { return consumers_[static_cast<std::size_t>(slot)]; }
 
 int Edit::uses(int slot) const {
   return slot < 0 ? 0 : static_cast<int>(consumers_[static_cast<std::size_t>(slot)].size());

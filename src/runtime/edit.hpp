@@ -10,6 +10,8 @@ namespace anybit::runtime {
 bool is(const Step& step, std::string_view name, std::string_view domain = "");
 // A Cast to this type.
 bool casts_to(const Step& step, ops::ElementType type);
+// A node in place of a Cast, which casts to a type and from there to float32.
+graph::Node cast_through(const graph::Node& cast, ops::ElementType type);
 void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::Value value);
 
 class Edit {
@@ -20,6 +22,9 @@ class Edit {
   int producer(int slot) const;
   // The one step that uses it, once; -1 if there are more, if it leaves the program, or if it is watched.
   int only_consumer(int slot) const;
+  // The steps that use it, as often as they do; -1 for each output of the program that it is, and if it is
+  // watched.
+  const std::vector<int>& consumers(int slot) const;
   // How many times steps use it; one more for each output of the program that it is, and if it is watched.
   int uses(int slot) const;
   // The value of a constant slot; null if it is not one.

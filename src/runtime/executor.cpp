@@ -12,12 +12,13 @@ using ops::Datum;
 
 std::string place_of_input(const std::string& name) { return fmt::format("input '{}'", shown(name)); }
 
-Result<void> check_tensor(const graph::TensorType& type, const Datum& value) {
-  if (!value.is_array()) return invalid_argument(fmt::format("{} is given", to_string(value)), "a tensor");
-  const ops::Array& array = value.array;
+std::string taken(const graph::Type& type) {
+  return fmt::format("the model takes {}", graph::to_string(type));
+}
+
+Result<void> check_tensor(const graph::Type& whole, const graph::TensorType& type, const ops::Array& array) {
   if (type.element && type.element_type() != array.type()) {
-    return invalid_argument(fmt::format("{} elements are given", graph::name_of(array.type())),
-                            fmt::format("the model takes {}", graph::name_of(type.element_type())));
+    return invalid_argument(fmt::format("{} elements are given", graph::name_of(array.type())), taken(whole));
   }
   if (!type.shape) return {};
   const auto& dims = type.shape->dims;
@@ -26,10 +27,29 @@ Result<void> check_tensor(const graph::TensorType& type, const Datum& value) {
     fits = !dims[i].known() || dims[i].size() == array.dim(i);
   }
   if (fits) return {};
-  graph::Type whole;
-  whole.kind = type;
-  return invalid_argument(fmt::format("shape {} is given", to_string(array.dims())),
-                          fmt::format("the model takes {}", graph::to_string(whole)));
+  return invalid_argument(fmt::format("shape {} is given", to_string(array.dims())), taken(whole));
+}
+
+// An optional that holds something is that thing. Of types that no value here can have, nothing is checked.
+Result<void> check_value(const graph::Type& type, const Datum& value) {
+  const auto other = [&] {
+    return invalid_argument(fmt::format("{} is given", to_string(value)), taken(type));
+  };
+  if (const auto* optional = std::get_if<graph::OptionalType>(&type.kind)) {
+    if (value.is_nothing() || !optional->element.get()) return {};
+    return check_value(*optional->element.get(), value);
+  }
+  if (value.is_nothing()) return other();
+  if (const auto* tensor = type.tensor())
+    return value.is_array() ? check_tensor(type, *tensor, value.array) : Result<void>(other());
+  const auto* sequence = std::get_if<graph::SequenceType>(&type.kind);
+  if (!sequence) return {};
+  if (!value.is_sequence()) return other();
+  for (std::size_t i = 0; sequence->element.get() && i < value.sequence->items.size(); ++i) {
+    auto checked = check_value(*sequence->element.get(), value.sequence->items[i]);
+    if (!checked.ok()) return std::move(checked).error().within(fmt::format("item {}", i));
+  }
+  return {};
 }
 
 }  // namespace
@@ -59,40 +79,39 @@ Result<std::unique_ptr<Executor>> Executor::make(std::shared_ptr<const graph::Mo
 
 Result<void> Executor::check(std::size_t index, const Datum& value) const {
   const Port& port = inputs_[index];
-  const graph::TensorType* type = port.info->type ? port.info->type->tensor() : nullptr;
-  if (value.is_nothing()) {
-    const bool optional =
-        port.info->type && std::holds_alternative<graph::OptionalType>(port.info->type->kind);
-    if (!port.required || optional) return {};
-    return error_at(
-        Code::invalid_argument, place_of_input(port.name), "nothing is given",
-        fmt::format("the model takes {}", port.info->type ? graph::to_string(*port.info->type) : "a value"));
-  }
-  if (!type) return {};
-  Result<void> checked = check_tensor(*type, value);
+  if (value.is_nothing() && !port.required) return {};
+  static const graph::Type kUnknown;
+  Result<void> checked = check_value(port.info->type ? *port.info->type : kUnknown, value);
   if (!checked.ok()) return std::move(checked).error().within(place_of_input(port.name));
   return {};
+}
+
+Result<std::size_t> Executor::input(std::string_view name) const {
+  const auto port = std::ranges::find(inputs_, name, &Port::name);
+  if (port != inputs_.end()) return static_cast<std::size_t>(port - inputs_.begin());
+  std::vector<std::string_view> names;
+  for (const Port& one : inputs_) names.push_back(one.name);
+  std::string hint = did_you_mean(name, names);
+  if (hint.empty()) hint = fmt::format("its inputs are {}", fmt::join(names, ", "));
+  return error_at(Code::not_found, {}, fmt::format("the model has no input '{}'", shown(name)), hint);
 }
 
 Result<std::vector<Datum>> Executor::run(const std::map<std::string, Datum>& inputs, Profile* profile,
                                          Watcher* watcher) const {
   std::vector<Datum> list(inputs_.size());
-  for (const auto& [name, value] : inputs) {
-    const auto port = std::ranges::find(inputs_, name, &Port::name);
-    if (port == inputs_.end()) {
-      std::vector<std::string_view> names;
-      for (const Port& one : inputs_) names.push_back(one.name);
-      std::string hint = did_you_mean(name, names);
-      if (hint.empty()) hint = fmt::format("its inputs are {}", fmt::join(names, ", "));
-      return error_at(Code::not_found, {}, fmt::format("the model has no input '{}'", shown(name)), hint);
-    }
-    list[static_cast<std::size_t>(port - inputs_.begin())] = value;
-  }
+  for (const auto& [name, value] : inputs) list[TRY(input(name))] = value;
   return run(std::span<const Datum>(list), profile, watcher);
 }
 
 Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile* profile,
                                          Watcher* watcher) const {
+  std::vector<Datum> outputs(outputs_.size());
+  TRY(run_into(inputs, outputs, profile, watcher));
+  return outputs;
+}
+
+Result<void> Executor::run_into(std::span<const Datum> inputs, std::span<Datum> outputs, Profile* profile,
+                                Watcher* watcher) const {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     TRY(check(i, i < inputs.size() ? inputs[i] : Datum()));
   }
@@ -108,11 +127,11 @@ Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile*
   if (profile) profile->begin = now_nanoseconds();
   auto result = guarded([&] { return context->run(inputs, nullptr, profile, watcher); });
   if (!result.ok()) return std::move(result).error();
-  std::vector<Datum> outputs(result->begin(), result->end());
+  std::ranges::copy(*result, outputs.begin());
   for (const auto& source : model_->sources) TRY(source->intact());
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(context));
-  return outputs;
+  return {};
 }
 
 }  // namespace anybit::runtime

@@ -45,6 +45,11 @@ class Executor {
   // In the order of inputs(); those with a default may be nothing.
   Result<std::vector<ops::Datum>> run(std::span<const ops::Datum> inputs, Profile* profile = nullptr,
                                       Watcher* watcher = nullptr) const;
+  // The same into as many as outputs() has: nothing is taken from the heap once shapes are known.
+  Result<void> run_into(std::span<const ops::Datum> inputs, std::span<ops::Datum> outputs,
+                        Profile* profile = nullptr, Watcher* watcher = nullptr) const;
+  // The number of an input; an error that names those there are.
+  Result<std::size_t> input(std::string_view name) const;
 
   ops::Memory& memory() const { return *memory_; }
   ThreadPool& pool() const { return *pool_; }

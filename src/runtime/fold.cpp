@@ -101,7 +101,7 @@ Result<void> prepare_steps(Program& program, ops::Memory& memory) {
     step.prepared = std::move(prepared).value();
     if (!step.prepared) continue;
     auto counted = memory.count(step.prepared->bytes());
-    if (!counted.ok()) return std::move(counted).error().within(step.place);
+    if (!counted.ok()) return std::move(counted).error().within("prepared weights").within(step.place);
   }
   return {};
 }

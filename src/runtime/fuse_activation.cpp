@@ -1,12 +1,13 @@
 // What follows a convolution is done while its result is in registers: the sum with another tensor, and an
 // activation. The result is ONNX Runtime's FusedConv, which some files have already; two activations are
-// names of ours.
+// names of ours. ConvIntegerToFloat takes an activation, too.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "graph/attribute.hpp"
+#include "ops/coded.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
@@ -30,6 +31,9 @@ bool is_float_conv(const Edit& edit, const Step& step) {
   const Array* w = step.inputs.size() > 1 ? edit.constant(step.inputs[1]) : nullptr;
   return w && w->type() == ElementType::float32;
 }
+
+// Of integers, into real numbers.
+bool is_whole_conv(const Step& step) { return is(step, "ConvIntegerToFloat", ops::kAnybit); }
 
 bool has_activation(const Step& step) { return step.node->attribute("activation") != nullptr; }
 
@@ -144,13 +148,15 @@ graph::Node fused_node(const Step& conv) {
 Result<void> fuse_activations(Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (edit.removed(i) || !is_float_conv(edit, program.steps[i]) || has_activation(program.steps[i]))
+    const bool whole = is_whole_conv(program.steps[i]);
+    if (edit.removed(i) || !(whole || is_float_conv(edit, program.steps[i])) ||
+        has_activation(program.steps[i]))
       continue;
     const int next = edit.only_consumer(program.steps[i].outputs[0]);
     auto found = next >= 0 ? simple(edit, program, static_cast<std::size_t>(next)) : gate(edit, program, i);
     if (!found && next < 0) found = spelled_hard_swish(edit, program, i);
     if (!found) continue;
-    graph::Node node = fused_node(program.steps[i]);
+    graph::Node node = whole ? *program.steps[i].node : fused_node(program.steps[i]);
     set_attribute(node, "activation", found->activation);
     if (!found->parameters.empty()) set_attribute(node, "activation_params", found->parameters);
     for (const std::size_t step : found->gone) edit.remove(step);

@@ -123,7 +123,9 @@ Result<void> run(Program& program, const Resources& resources) {
     const auto last = static_cast<std::size_t>(next);
     const auto affine = affine_after(edit, conv, program.steps[last]);
     if (!affine) continue;
-    auto made = TRY(changed(edit, conv, *affine, *resources.memory));
+    auto changes = changed(edit, conv, *affine, *resources.memory);
+    if (!changes.ok()) return std::move(changes).error().within(conv.place);
+    auto made = std::move(changes).value();
     if (!made) continue;
     graph::Node node = *conv.node;
     const int weights = edit.add_constant(std::move(made->first));

@@ -1,11 +1,15 @@
-// MatMulInteger → Cast → Mul by the scales (→ Add of a bias): what dynamic quantization writes for a matrix
-// product becomes MatMulIntegerToFloat, which scales while the sums are in registers.
+// MatMulInteger or ConvInteger → Cast → Mul by the scales (→ Add of a bias): what dynamic quantization writes
+// for a product becomes MatMulIntegerToFloat or ConvIntegerToFloat, which scale while the sums are in
+// registers.
+#include "ops/coded.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
 namespace anybit::runtime {
 namespace {
 
+using ops::Array;
+using ops::Dims;
 using ops::ElementType;
 
 const Step* at(const Program& program, int index) {
@@ -19,15 +23,43 @@ int other_input(const Step& step, int slot) {
   return step.inputs[1] == slot ? step.inputs[0] : -1;
 }
 
-// The chain behind a MatMulInteger.
+// A product of integers and how its result lies.
+struct Product {
+  std::int64_t channels;  // columns of a matrix
+  std::size_t behind;     // axes of the result behind that of the channels
+};
+
+std::optional<Product> matrix_product(const Array& weights) {
+  if (weights.rank() != 2) return std::nullopt;
+  return Product{weights.dim(1), 0};
+}
+std::optional<Product> convolution(const Array& weights) {
+  if (weights.rank() < 3) return std::nullopt;
+  return Product{weights.dim(0), weights.rank() - 2};
+}
+
+// One number, or one for each channel, under the dims that the operators want; nothing if the constant lies
+// otherwise over the result.
+std::optional<Array> by_channel(const Array* constant, const Product& product) {
+  if (!constant || constant->type() != ElementType::float32) return std::nullopt;
+  const std::size_t rank = constant->rank();
+  if (constant->count() == 1 && rank <= product.behind + 1) return constant->reshaped(Dims());
+  const bool along = rank > product.behind && rank <= product.behind + 2 &&
+                     constant->count() == product.channels &&
+                     constant->dim(rank - product.behind - 1) == product.channels;
+  return along ? std::optional(constant->reshaped(Dims{product.channels})) : std::nullopt;
+}
+
+// The chain behind a product.
 struct Chain {
   int cast, scale_by, scales;     // steps; `scales` multiplies the two scales
   int input_scale, weight_scale;  // slots
 };
 
-std::optional<Chain> chain_behind(const Program& program, const Edit& edit, const Step& product) {
+std::optional<Chain> chain_behind(const Program& program, const Edit& edit, const Step& step,
+                                  const Product& product) {
   Chain chain{};
-  chain.cast = edit.only_consumer(product.outputs[0]);
+  chain.cast = edit.only_consumer(step.outputs[0]);
   if (chain.cast < 0 || !casts_to(*at(program, chain.cast), ElementType::float32)) return std::nullopt;
   const int real = at(program, chain.cast)->outputs[0];
   chain.scale_by = edit.only_consumer(real);
@@ -40,42 +72,44 @@ std::optional<Chain> chain_behind(const Program& program, const Edit& edit, cons
     chain.input_scale = scales->inputs[swapped ? 1 : 0];
     chain.weight_scale = scales->inputs[swapped ? 0 : 1];
     const Step* quantizer = at(program, edit.producer(chain.input_scale));
-    const ops::Array* weights = edit.constant(chain.weight_scale);
-    if (quantizer && is(*quantizer, "DynamicQuantizeLinear") && weights && weights->rank() <= 1 &&
-        quantizer->outputs[0] == product.inputs[0]) {
+    if (quantizer && is(*quantizer, "DynamicQuantizeLinear") &&
+        by_channel(edit.constant(chain.weight_scale), product) && quantizer->outputs[0] == step.inputs[0]) {
       return chain;
     }
   }
   return std::nullopt;
 }
 
-Result<void> run(Program& program, const Resources&) {
-  const ops::Descriptor* fused = ops::find(ops::kMicrosoft, "MatMulIntegerToFloat");
-  if (!fused || !fused->run) return {};
+// Integers become real numbers.
+struct Rule {
+  std::string_view whole, real, domain;
+  std::optional<Product> (*product)(const Array& weights);
+};
+
+Result<void> follow(const Rule& rule, Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (edit.removed(i) || !is(program.steps[i], "MatMulInteger")) continue;
-    const Step& product = program.steps[i];
-    const auto chain = chain_behind(program, edit, product);
-    const ops::Array* matrix = edit.constant(product.inputs[1]);
-    if (!chain || !matrix || matrix->rank() != 2) continue;
-    const auto zero = [&](std::size_t k) { return product.inputs.size() > k ? product.inputs[k] : -1; };
-    std::vector<int> inputs{product.inputs[0],   product.inputs[1], chain->input_scale,
-                            chain->weight_scale, zero(2),           zero(3)};
+    if (edit.removed(i) || !is(program.steps[i], rule.whole)) continue;
+    const Step& step = program.steps[i];
+    const Array* weights = edit.constant(step.inputs[1]);
+    const auto product = weights ? rule.product(*weights) : std::nullopt;
+    const auto chain = product ? chain_behind(program, edit, step, *product) : std::nullopt;
+    if (!chain) continue;
+    const auto zero = [&](std::size_t k) { return step.inputs.size() > k ? step.inputs[k] : -1; };
+    const int scale = edit.add_constant(*by_channel(edit.constant(chain->weight_scale), *product));
+    std::vector<int> inputs{step.inputs[0], step.inputs[1], chain->input_scale, scale, zero(2), zero(3)};
     // A bias, if that is all that follows.
     auto last = static_cast<std::size_t>(chain->scale_by);
     const int next = edit.only_consumer(program.steps[last].outputs[0]);
     const Step* adds = at(program, next);
-    const int bias = adds && is(*adds, "Add") ? other_input(*adds, program.steps[last].outputs[0]) : -1;
-    const ops::Array* values = edit.constant(bias);
-    const bool biased = values && values->type() == ElementType::float32 && values->rank() == 1 &&
-                        values->count() == matrix->dim(1);
-    graph::Node node = *product.node;
-    node.op_type = graph::Text("MatMulIntegerToFloat");
-    node.domain = graph::Text(std::string(ops::kMicrosoft));
+    const int added = adds && is(*adds, "Add") ? other_input(*adds, program.steps[last].outputs[0]) : -1;
+    const auto bias = by_channel(edit.constant(added), *product);
+    graph::Node node = *step.node;
+    node.op_type = graph::Text(std::string(rule.real));
+    node.domain = graph::Text(std::string(rule.domain));
     edit.remove(static_cast<std::size_t>(chain->cast));
-    if (biased) {
-      inputs.push_back(bias);
+    if (bias && bias->rank() == 1) {
+      inputs.push_back(edit.add_constant(*bias));
       edit.remove(last);
       last = static_cast<std::size_t>(next);
     }
@@ -85,11 +119,23 @@ Result<void> run(Program& program, const Resources&) {
   return {};
 }
 
+Result<void> run(Program& program, const Resources&) {
+  return follow({"MatMulInteger", "MatMulIntegerToFloat", ops::kMicrosoft, matrix_product}, program);
+}
+Result<void> run_conv(Program& program, const Resources&) {
+  return follow({"ConvInteger", "ConvIntegerToFloat", ops::kAnybit, convolution}, program);
+}
+
 }  // namespace
 
 std::span<const Descriptor> fuse_dynamic_descriptors() {
   static const Descriptor all[] = {
-      {.name = "dynamic", .order = 15, .summary = "MatMulInteger, Cast and Mul become one", .run = run}};
+      {.name = "dynamic", .order = 15, .summary = "MatMulInteger, Cast and Mul become one", .run = run},
+      {.name = "dynamic-conv",
+       .order = 15,
+       .summary = "ConvInteger, Cast and Mul become one",
+       .run = run_conv,
+       .whom = For::running}};
   return all;
 }
 

@@ -1,5 +1,8 @@
-// A product in float16 or bfloat16 between Casts: there is no faster arithmetic here than float32, so it is
-// computed in float32 on the same values, and what it makes is rounded to the type, as a Cast would.
+// Products in float16 or bfloat16 between Casts: there is no faster arithmetic here than float32, so they are
+// computed in float32 on the same values, and what they make is rounded to the type, as a Cast would.
+// Products may share a Cast; it must serve nobody else, but for Casts back to float32.
+#include <algorithm>
+
 #include "ops/convert.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
@@ -13,66 +16,106 @@ bool is_product(const Step& step) {
   return is(step, "Conv") || is(step, "ConvTranspose") || is(step, "Gemm") || is(step, "MatMul");
 }
 
-bool casts_to(const Program& program, int step, ElementType type) {
-  return step >= 0 && casts_to(program.steps[static_cast<std::size_t>(step)], type);
-}
+bool is_half(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
 
-// The type that a product is in, if its weight tells it and is a half.
-ElementType half_of(const Edit& edit, const Step& step) {
-  const ops::Array* weight = step.inputs.size() > 1 ? edit.constant(step.inputs[1]) : nullptr;
-  const bool half =
-      weight && (weight->type() == ElementType::float16 || weight->type() == ElementType::bfloat16);
-  return half ? weight->type() : ElementType::undefined;
-}
+class Halves {
+ public:
+  Halves(Program& program, const Resources& resources)
+      : program_(program), resources_(resources), edit_(program), types_(program.steps.size()) {}
 
-// A step that rounds float32 values to the type, and gives out float32.
-Result<void> round_instead(Edit& edit, const Program& program, std::size_t step, ElementType type) {
-  graph::Node node = *program.steps[step].node;
-  node.op_type = graph::Text("QuantizeDequantize");
-  node.domain = graph::Text("ai.anybit");
-  node.attributes.clear();
-  set_attribute(node, "format",
-                std::string(type == ElementType::float16 ? "float16" : "bfloat16") + " saturate=false");
-  return edit.replace(step, std::move(node), program.steps[step].inputs);
-}
-
-Result<int> in_float(Edit& edit, int slot, const Resources& resources) {
-  const ops::Array& half = *edit.constant(slot);
-  ops::Array wide = TRY(ops::Array::make(*resources.memory, ElementType::float32, half.dims()));
-  ops::convert(half.type(), half.bytes(), ElementType::float32, wide.mutable_bytes(), half.count());
-  return edit.add_constant(std::move(wide));
-}
-
-// Every input but the first is a constant; the first is a Cast's, whose only user this is, and so is the Cast
-// behind it.
-bool fits(const Program& program, const Edit& edit, const Step& step, ElementType type) {
-  for (std::size_t i = 1; i < step.inputs.size(); ++i) {
-    if (step.inputs[i] >= 0 && !edit.constant(step.inputs[i])) return false;
-  }
-  return casts_to(program, edit.producer(step.inputs[0]), type) && edit.uses(step.inputs[0]) == 1 &&
-         casts_to(program, edit.only_consumer(step.outputs[0]), ElementType::float32);
-}
-
-Result<void> run(Program& program, const Resources& resources) {
-  Edit edit(program);
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (!is_product(program.steps[i])) continue;
-    const Step& step = program.steps[i];
-    const ElementType type = half_of(edit, step);
-    if (type == ElementType::undefined || !fits(program, edit, step, type)) continue;
-    const auto before = static_cast<std::size_t>(edit.producer(step.inputs[0]));
-    const auto behind = static_cast<std::size_t>(edit.only_consumer(step.outputs[0]));
-    std::vector<int> inputs = step.inputs;
-    for (std::size_t k = 1; k < inputs.size(); ++k) {
-      if (inputs[k] >= 0) inputs[k] = TRY(in_float(edit, inputs[k], resources));
+  Result<void> run() {
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) types_[i] = type_of_product(step(i));
+    while (drop_those_that_do_not_fit()) {
     }
-    TRY(edit.replace(i, *step.node, std::move(inputs)));
-    TRY(round_instead(edit, program, before, type));
-    TRY(round_instead(edit, program, behind, type));
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      if (types_[i] != ElementType::undefined) TRY(compute_in_float(i));
+    }
+    edit_.done();
+    return {};
   }
-  edit.done();
-  return {};
-}
+
+ private:
+  const Step& step(std::size_t i) const { return program_.steps[i]; }
+
+  bool casts_to(int at, ElementType type) const {
+    return at >= 0 && runtime::casts_to(step(static_cast<std::size_t>(at)), type);
+  }
+
+  // The half that a product is in, by its weight: a constant, or a Cast's.
+  ElementType type_of_product(const Step& product) const {
+    if (!is_product(product) || product.inputs.size() < 2) return ElementType::undefined;
+    const ops::Array* weight = edit_.constant(product.inputs[1]);
+    if (weight) return is_half(weight->type()) ? weight->type() : ElementType::undefined;
+    for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+      if (casts_to(edit_.producer(product.inputs[1]), type)) return type;
+    }
+    return ElementType::undefined;
+  }
+
+  // Does what a Cast makes go into such products alone, or back to float32?
+  bool serves_halves(int slot, ElementType type) const {
+    return std::ranges::all_of(edit_.consumers(slot), [&](int user) {
+      return user >= 0 &&
+             (types_[static_cast<std::size_t>(user)] == type || casts_to(user, ElementType::float32));
+    });
+  }
+
+  // All inputs are constants or Casts', and one Cast to float32 takes the result.
+  bool fits(const Step& product, ElementType type) const {
+    for (const int slot : product.inputs) {
+      if (slot < 0 || edit_.constant(slot)) continue;
+      if (!casts_to(edit_.producer(slot), type) || !serves_halves(slot, type)) return false;
+    }
+    return casts_to(edit_.only_consumer(product.outputs[0]), ElementType::float32);
+  }
+
+  bool drop_those_that_do_not_fit() {
+    bool dropped = false;
+    for (std::size_t i = 0; i < types_.size(); ++i) {
+      if (types_[i] == ElementType::undefined || fits(step(i), types_[i])) continue;
+      types_[i] = ElementType::undefined;
+      dropped = true;
+    }
+    return dropped;
+  }
+
+  Result<int> in_float(int slot) {
+    const ops::Array& half = *edit_.constant(slot);
+    ops::Array wide = TRY(ops::Array::make(*resources_.memory, ElementType::float32, half.dims()));
+    ops::convert(half.type(), half.bytes(), ElementType::float32, wide.mutable_bytes(), half.count());
+    return edit_.add_constant(std::move(wide));
+  }
+
+  // A Cast rounds to the type, and gives out float32.
+  Result<void> round_instead(int cast, ElementType type) {
+    const auto at = static_cast<std::size_t>(cast);
+    if (!is(step(at), "Cast")) return {};  // of another product, and done
+    return edit_.replace(at, cast_through(*step(at).node, type), step(at).inputs);
+  }
+
+  Result<void> compute_in_float(std::size_t i) {
+    const ElementType type = types_[i];
+    std::vector<int> inputs = step(i).inputs;
+    for (int& slot : inputs) {
+      if (slot < 0) continue;
+      if (edit_.constant(slot)) {
+        slot = TRY(in_float(slot));
+      } else {
+        TRY(round_instead(edit_.producer(slot), type));
+      }
+    }
+    const int behind = edit_.only_consumer(step(i).outputs[0]);
+    TRY(edit_.replace(i, *step(i).node, std::move(inputs)));
+    return round_instead(behind, type);
+  }
+
+  Program& program_;
+  const Resources& resources_;
+  Edit edit_;
+  std::vector<ElementType> types_;  // by step: of the products that are left
+};
+
+Result<void> run(Program& program, const Resources& resources) { return Halves(program, resources).run(); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "graph/attribute.hpp"
 #include "kernels/packed_weights.hpp"
+#include "portable/to_operators.hpp"
 #include "runtime/coded_product.hpp"
 #include "runtime/table.hpp"
 
@@ -57,6 +58,7 @@ Result<void> run(Program& program, const Resources&) {
       graph::Node node = coded_product(program, product, blocked, "DequantizeMatMul");
       const auto& dims = edit.constant(program.steps[static_cast<std::size_t>(blocked)].inputs[0])->dims();
       set_attribute(node, "dims", std::vector<std::int64_t>(dims.begin(), dims.end()));
+      portable::take_compute_hint(*program.steps[static_cast<std::size_t>(blocked)].node, node);
       TRY(replace_product(program, edit, i, blocked, product.inputs[0], std::move(node)));
     }
   }

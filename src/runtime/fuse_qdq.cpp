@@ -1,10 +1,13 @@
 // DequantizeLinear → operator → QuantizeLinear becomes one integer operator: ONNX's QLinearConv and
 // QLinearMatMul, and those that ONNX Runtime defined for the others. Results are within one step of the
-// nodes' by themselves (the integer ones do not round in between).
+// nodes' by themselves (the integer ones do not round in between). 16 bits are for our kernels alone.
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "graph/attribute.hpp"
 #include "ops/coded.hpp"
+#include "runtime/context.hpp"
 #include "runtime/qdq.hpp"
 
 namespace anybit::runtime {
@@ -33,13 +36,20 @@ bool runs(std::string_view op, std::string_view domain = "") {
   return found && found->run;
 }
 
-// Weights: 8 bits, constant, per tensor or with a scale for each index of `axis`.
+// Weights: integers, constant, per tensor or with a scale for each index of `axis`.
 std::optional<Quantized> weights(Qdq& qdq, int slot, std::int64_t axis) {
-  const auto found = qdq.from(slot);
-  if (!found || !is_8_bit(qdq.type_of(found->value))) return std::nullopt;
+  auto found = qdq.from(slot);
+  if (!found || !qdq.edit.constant(found->value)) return std::nullopt;
+  if (auto bytes = qdq.widened(*found); bytes.ok()) found = *bytes;
+  if (!qdq.takes(qdq.type_of(found->value))) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(qdq.edit.constant(found->value)->rank());
   const std::int64_t own = found->axis < 0 ? found->axis + rank : found->axis;
   return found->per_tensor || own == axis ? found : std::nullopt;
+}
+
+// Whether constants have types of 8 bits.
+bool are_bytes(const Qdq& qdq, std::initializer_list<int> slots) {
+  return std::ranges::all_of(slots, [&](int slot) { return ops::is_byte(qdq.type_of(slot)); });
 }
 
 // A bias in units of input scale × weight scale: as it is in the file if it was made so, else rounded anew.
@@ -74,23 +84,41 @@ int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w, con
   return qdq.edit.add_constant(std::move(result).value());
 }
 
-std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
-  const auto x = qdq.activation(step.inputs[0]);
+// Products with their results in codes of `y`.
+std::optional<Replacement> conv_into(Qdq& qdq, const Step& step, const std::optional<Quantized>& y) {
+  const auto x = y ? qdq.activation(step.inputs[0]) : std::nullopt;
   const auto w = x ? weights(qdq, step.inputs[1], 0) : std::nullopt;
   if (!w) return std::nullopt;
-  const auto y = qdq.into(step.outputs[0]);
-  if (!y) return std::nullopt;
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w, *y) : -1;
   if (biased && bias < 0) return std::nullopt;
   std::vector<int> inputs{x->value, x->scale,      x->zero_point, w->value,
                           w->scale, w->zero_point, y->scale,      y->zero_point};
   if (biased) inputs.push_back(bias);
-  return Replacement{renamed(*step.node, "QLinearConv"), std::move(inputs), *y};
+  // ONNX's is for 8 bits.
+  const bool narrow = are_bytes(qdq, {x->zero_point, w->zero_point, y->zero_point});
+  return Replacement{renamed(*step.node, "QLinearConv", narrow ? "" : ops::kAnybit), std::move(inputs), *y};
+}
+
+std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
+  return conv_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
 // Sums of 32 bits are exact as far as they are this long.
 constexpr std::int64_t kLongestSum = 66311;
+
+// Whether each output of a ConvTranspose is reached by one input, and none is cut off.
+bool lie_apart(const Step& step, const Array& weight) {
+  const auto list = [&](const char* name) {
+    return attribute_or(*step.node, name, std::vector<std::int64_t>());
+  };
+  const auto all = [&](const char* name, std::int64_t wanted) {
+    return std::ranges::all_of(list(name), [&](std::int64_t one) { return one == wanted; });
+  };
+  return weight.rank() > 2 && std::ranges::equal(list("strides"), weight.dims().span().subspan(2)) &&
+         all("dilations", 1) && all("pads", 0) && all("output_padding", 0) && list("output_shape").empty() &&
+         !step.node->attribute("auto_pad");
+}
 
 std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
   const auto x = qdq.activation(step.inputs[0]);
@@ -98,13 +126,17 @@ std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
   const auto y = w ? qdq.into(step.outputs[0]) : std::nullopt;
   if (!y) return std::nullopt;
   const Array& weight = *qdq.edit.constant(w->value);
+  // Sums of several inputs are of 32 bits.
+  if (!are_bytes(qdq, {x->zero_point, w->zero_point, y->zero_point}) && !lie_apart(step, weight))
+    return std::nullopt;
   const std::int64_t groups = attribute_or<std::int64_t>(*step.node, "group", 1);
   if (weight.rank() < 3 || weight.count() == 0 || groups < 1 || weight.dim(0) % groups != 0 ||
       weight.count() / weight.dim(1) > kLongestSum || (groups > 1 && !w->per_tensor))
     return std::nullopt;
+  const std::int64_t channels = groups * weight.dim(1);  // before a bias is added: constants may move then
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w, *y) : -1;
-  if (biased && (bias < 0 || qdq.edit.constant(bias)->count() != groups * weight.dim(1))) return std::nullopt;
+  if (biased && (bias < 0 || qdq.edit.constant(bias)->count() != channels)) return std::nullopt;
   std::vector<int> inputs{x->value, x->scale,      x->zero_point, w->value,
                           w->scale, w->zero_point, y->scale,      y->zero_point};
   if (biased) inputs.push_back(bias);
@@ -112,8 +144,8 @@ std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
 }
 
 // The second factor is a matrix of weights, or another activation.
-std::optional<Replacement> matmul(Qdq& qdq, const Step& step) {
-  const auto a = qdq.activation(step.inputs[0]);
+std::optional<Replacement> matmul_into(Qdq& qdq, const Step& step, const std::optional<Quantized>& y) {
+  const auto a = y ? qdq.activation(step.inputs[0]) : std::nullopt;
   if (!a) return std::nullopt;
   auto b = qdq.activation(step.inputs[1]);
   if (!b) {
@@ -121,24 +153,27 @@ std::optional<Replacement> matmul(Qdq& qdq, const Step& step) {
     const Array* matrix = held ? qdq.edit.constant(held->value) : nullptr;
     if (matrix && matrix->rank() == 2) b = weights(qdq, step.inputs[1], 1);
   }
-  const auto y = b ? qdq.into(step.outputs[0]) : std::nullopt;
-  if (!y) return std::nullopt;
+  if (!b) return std::nullopt;
   return Replacement{
       renamed(*step.node, "QLinearMatMul"),
       {a->value, a->scale, a->zero_point, b->value, b->scale, b->zero_point, y->scale, y->zero_point},
       *y};
 }
+std::optional<Replacement> matmul(Qdq& qdq, const Step& step) {
+  return matmul_into(qdq, step, qdq.into(step.outputs[0]));
+}
 
-std::optional<Replacement> gemm(Qdq& qdq, const Step& step) {
+// Of the weights of a product, the axis with an index for each channel of the result.
+std::int64_t channel_axis(const Step& step) {
+  return is(step, "Conv") || attribute_or<std::int64_t>(*step.node, "transB", 0) != 0 ? 0 : 1;
+}
+
+std::optional<Replacement> gemm_into(Qdq& qdq, const Step& step, const std::optional<Quantized>& y) {
   if (attribute_or(*step.node, "alpha", 1.0F) != 1.0F || attribute_or(*step.node, "beta", 1.0F) != 1.0F)
     return std::nullopt;
-  const auto a = qdq.activation(step.inputs[0]);
-  const auto b =
-      a ? weights(qdq, step.inputs[1], attribute_or<std::int64_t>(*step.node, "transB", 0) != 0 ? 0 : 1)
-        : std::nullopt;
+  const auto a = y ? qdq.activation(step.inputs[0]) : std::nullopt;
+  const auto b = a ? weights(qdq, step.inputs[1], channel_axis(step)) : std::nullopt;
   if (!b) return std::nullopt;
-  const auto y = qdq.into(step.outputs[0]);
-  if (!y) return std::nullopt;
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const int bias = biased ? integer_bias(qdq, step.inputs[2], *a, *b, *y) : -1;
   if (biased && bias < 0) return std::nullopt;
@@ -148,6 +183,10 @@ std::optional<Replacement> gemm(Qdq& qdq, const Step& step) {
       std::move(node),
       {a->value, a->scale, a->zero_point, b->value, b->scale, b->zero_point, bias, y->scale, y->zero_point},
       *y};
+}
+
+std::optional<Replacement> gemm(Qdq& qdq, const Step& step) {
+  return gemm_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
 // Add and Mul of two quantized values. A constant operand counts as one, too, if it is quantized.
@@ -164,19 +203,21 @@ std::optional<Replacement> two(Qdq& qdq, const Step& step, std::string_view op) 
 std::optional<Replacement> add(Qdq& qdq, const Step& step) { return two(qdq, step, "QLinearAdd"); }
 std::optional<Replacement> mul(Qdq& qdq, const Step& step) { return two(qdq, step, "QLinearMul"); }
 
+// With the same parameters everywhere, it only moves values.
 std::optional<Replacement> concat(Qdq& qdq, const Step& step) {
-  std::vector<int> inputs(2);
-  ElementType type = ElementType::undefined;
+  const auto y = qdq.into(step.outputs[0]);
+  if (!y) return std::nullopt;
+  std::vector<int> values, inputs{y->scale, y->zero_point};
+  bool moves = true;
   for (const int slot : step.inputs) {
     const auto x = qdq.activation(slot);
-    if (!x || (type != ElementType::undefined && qdq.type_of(x->zero_point) != type)) return std::nullopt;
-    type = qdq.type_of(x->zero_point);
+    if (!x || qdq.type_of(x->zero_point) != qdq.type_of(y->zero_point)) return std::nullopt;
+    moves = moves && qdq.same_parameters(*x, *y);
+    values.push_back(x->value);
     inputs.insert(inputs.end(), {x->value, x->scale, x->zero_point});
   }
-  const auto y = qdq.into(step.outputs[0]);
-  if (!y || qdq.type_of(y->zero_point) != type) return std::nullopt;
-  inputs[0] = y->scale;
-  inputs[1] = y->zero_point;
+  if (moves) return Replacement{*step.node, std::move(values), *y};
+  if (!ops::is_byte(qdq.type_of(y->zero_point))) return std::nullopt;
   return Replacement{renamed(*step.node, "QLinearConcat", ops::kMicrosoft), std::move(inputs), *y};
 }
 
@@ -194,6 +235,20 @@ std::optional<Replacement> average_pool(Qdq& qdq, const Step& step) {
 }
 std::optional<Replacement> global_pool(Qdq& qdq, const Step& step) {
   return one(qdq, step, "QLinearGlobalAveragePool");
+}
+// Over axes that are given, by an attribute or, since version 18, by a constant.
+std::optional<Replacement> reduce_mean(Qdq& qdq, const Step& step) {
+  std::vector<std::int64_t> axes;
+  if (step.inputs.size() > 1 && step.inputs[1] >= 0) {
+    const Array* given = qdq.edit.constant(step.inputs[1]);
+    if (!given || given->type() != ElementType::int64) return std::nullopt;
+    axes.assign(given->elements<std::int64_t>().begin(), given->elements<std::int64_t>().end());
+  } else {
+    axes = attribute_or(*step.node, "axes", std::vector<std::int64_t>());
+  }
+  auto found = axes.empty() ? std::nullopt : one(qdq, step, "QLinearReduceMean");
+  if (found) set_attribute(found->node, "axes", std::move(axes));
+  return found;
 }
 std::optional<Replacement> softmax(Qdq& qdq, const Step& step) {
   auto found = one(qdq, step, "QLinearSoftmax");
@@ -221,11 +276,31 @@ constexpr Rule kRules[] = {
     {"Softmax", "QLinearSoftmax", ops::kMicrosoft, softmax},
 };
 
-// Operators that only our kernels know.
-constexpr Rule kOwnRules[] = {{"ConvTranspose", "QLinearConvTranspose", ops::kAnybit, conv_transpose}};
+// Operators that only our kernels know, of 8 bits and 16.
+constexpr Rule kOwnRules[] = {{"ConvTranspose", "QLinearConvTranspose", ops::kAnybit, conv_transpose},
+                              {"ReduceMean", "QLinearReduceMean", ops::kMicrosoft, reduce_mean}};
+// For 8 bits and 16.
+constexpr Rule kWideRules[] = {
+    {"Conv", "QLinearConv", ops::kAnybit, conv},
+    {"MatMul", "QLinearMatMul", "", matmul},
+    {"Gemm", "QGemm", ops::kMicrosoft, gemm},
+    {"Add", "QLinearAdd", ops::kMicrosoft, add},
+    {"Mul", "QLinearMul", ops::kMicrosoft, mul},
+    {"Concat", "Concat", "", concat},
+    {"AveragePool", "QLinearAveragePool", ops::kMicrosoft, average_pool},
+    {"GlobalAveragePool", "QLinearGlobalAveragePool", ops::kMicrosoft, global_pool},
+};
 
-Result<void> follow(std::span<const Rule> rules, Program& program, const Resources& resources) {
-  Qdq qdq(program, resources);
+// Products by weights of any number of bits.
+constexpr Rule kRulesOfFewBits[] = {
+    {"Conv", "QLinearConv", ops::kAnybit, conv},
+    {"ConvTranspose", "QLinearConvTranspose", ops::kAnybit, conv_transpose},
+    {"MatMul", "QLinearMatMul", "", matmul},
+    {"Gemm", "QGemm", ops::kMicrosoft, gemm},
+};
+
+Result<void> follow(std::span<const Rule> rules, Codes codes, Program& program, const Resources& resources) {
+  Qdq qdq(program, resources, codes);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     if (qdq.edit.removed(i)) continue;
     for (const Rule& rule : rules) {
@@ -239,9 +314,159 @@ Result<void> follow(std::span<const Rule> rules, Program& program, const Resourc
   return {};
 }
 
-Result<void> run(Program& program, const Resources& resources) { return follow(kRules, program, resources); }
+// A product, a function of each element of its result, and a QuantizeLinear: Conv → HardSwish →
+// QuantizeLinear.
+struct Function {
+  std::size_t product, function, quantizer;  // steps
+};
+
+std::optional<Function> function_behind(Qdq& qdq, std::size_t product) {
+  const int result = qdq.program.steps[product].outputs[0], next = qdq.edit.only_consumer(result);
+  if (next < 0) return std::nullopt;
+  const Step& function = qdq.program.steps[static_cast<std::size_t>(next)];
+  if (function.descriptor->traits.role != ops::Traits::Role::element || function.inputs.size() != 1 ||
+      function.outputs.size() != 1 || !function.descriptor->domain.empty())
+    return std::nullopt;
+  const int last = qdq.edit.only_consumer(function.outputs[0]);
+  if (last < 0 || !quantizes(qdq.program.steps[static_cast<std::size_t>(last)]) ||
+      qdq.program.steps[static_cast<std::size_t>(last)].inputs[0] != function.outputs[0] ||
+      !qdq.from_quantizer(static_cast<std::size_t>(last)))
+    return std::nullopt;
+  return Function{product, static_cast<std::size_t>(next), static_cast<std::size_t>(last)};
+}
+
+// The largest magnitude of a constant, which may be quantized; none if it is no constant.
+std::optional<double> largest_of(Qdq& qdq, int slot) {
+  const auto stored = qdq.from(slot);
+  const Array* values = qdq.edit.constant(stored ? stored->value : slot);
+  if (!values || values->type() != (stored ? ElementType::int32 : ElementType::float32)) return std::nullopt;
+  double largest = 0, scale = stored ? 0 : 1;
+  for (std::int64_t i = 0; i < values->count(); ++i) {
+    const double value = stored ? static_cast<double>(values->data<std::int32_t>()[i])
+                                : static_cast<double>(values->data<float>()[i]);
+    largest = std::max(largest, std::abs(value));
+  }
+  if (!stored) return largest;
+  for (const float one : qdq.edit.constant(stored->scale)->elements<float>())
+    scale = std::max(scale, static_cast<double>(one));
+  return largest * scale;
+}
+
+// A scale by which any result of a product fits int16.
+std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
+  const auto x = qdq.activation(step.inputs[0]);
+  const std::int64_t axis = channel_axis(step);
+  const auto w = x ? weights(qdq, step.inputs[1], axis) : std::nullopt;
+  const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
+  const auto bias = biased ? largest_of(qdq, step.inputs[2]) : std::optional(0.0);
+  if (!w || !bias) return std::nullopt;
+  const Array &codes = *qdq.edit.constant(w->value), &scales = *qdq.edit.constant(w->scale);
+  const Array& zeros = *qdq.edit.constant(w->zero_point);
+  if (static_cast<std::int64_t>(codes.rank()) <= axis) return std::nullopt;
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t channels = codes.dim(at), inner = codes.dims().product(at + 1, codes.rank());
+  const auto pick = [](const Array& of, std::int64_t c) { return of.count() == 1 ? 0 : c; };
+  std::vector<double> sums(static_cast<std::size_t>(channels));
+  for (std::int64_t i = 0; i < codes.count(); ++i) {
+    const std::int64_t c = i / inner % channels;
+    sums[static_cast<std::size_t>(c)] +=
+        std::abs(ops::code_at(codes, i) - ops::code_at(zeros, pick(zeros, c)));
+  }
+  double largest = 0;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    largest = std::max(largest, sums[static_cast<std::size_t>(c)] *
+                                    static_cast<double>(scales.data<float>()[pick(scales, c)]));
+  }
+  const ops::WholeRange range = ops::range_of(qdq.type_of(x->zero_point));
+  const std::int64_t far = std::max(qdq.zero(*x) - range.low, range.high - qdq.zero(*x));
+  const double all = largest * static_cast<double>(far) * static_cast<double>(qdq.scale(*x)) + *bias;
+  const auto scale = static_cast<float>(all / 32767);
+  return std::isnormal(scale) ? std::optional(scale) : std::nullopt;
+}
+
+// What the function and the quantizer make of every code of int16, in the order of their bits.
+Result<Array> table_behind(Qdq& qdq, const Function& of, float scale) {
+  constexpr std::int64_t kCount = 65536;
+  const Program& program = qdq.program;
+  Context context(program, qdq.resources.memory, qdq.resources.pool);
+  Array numbers = TRY(Array::make(*qdq.resources.memory, ElementType::float32, {kCount}));
+  for (std::int64_t i = 0; i < kCount; ++i)
+    numbers.mutable_data<float>()[i] = static_cast<float>(static_cast<std::int16_t>(i)) * scale;
+  context.slot(program.steps[of.product].outputs[0]) = numbers;
+  TRY(context.run_step(of.function));
+  TRY(context.run_step(of.quantizer));
+  return context.slot(program.steps[of.quantizer].outputs[0]).array.copy(*qdq.resources.memory);
+}
+
+// Whether the function is so gentle that half a code of int16 is not more than one of the result.
+bool is_fine(const Array& table) {
+  for (int code = -32768; code < 32767; ++code) {
+    const auto place = [](int one) { return std::int64_t{static_cast<std::uint16_t>(one)}; };
+    const int here = ops::code_at(table, place(code)), next = ops::code_at(table, place(code + 1));
+    if (std::abs(next - here) > 1) return false;
+  }
+  return true;
+}
+
+struct ProductRule {
+  std::string_view op;
+  std::optional<Replacement> (*make)(Qdq& qdq, const Step& step, const std::optional<Quantized>& y);
+};
+constexpr ProductRule kProducts[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
+
+// Rounding to the result's codes before the function would round twice. So the product has its results in
+// int16, much finer, and a table does the rest.
+Result<void> put_table_behind(Qdq& qdq, const ProductRule& rule, std::size_t product) {
+  const auto of = function_behind(qdq, product);
+  const Step& step = qdq.program.steps[product];
+  // Depthwise products into int16 take longer than they and the function do in float.
+  if (of && attribute_or<std::int64_t>(*step.node, "group", 1) > 1) return {};
+  const auto scale = of ? scale_for_all(qdq, step) : std::nullopt;
+  // A dip as HardSwish has it, a few wide, could lie between two codes, where no table would show it.
+  constexpr float kCoarsest = 1.0F / 16;
+  if (!scale || *scale > kCoarsest) return {};
+  Quantized between{.step = product};
+  Array stored = TRY(Array::make(*qdq.resources.memory, ElementType::float32, {}));
+  *stored.mutable_data<float>() = *scale;
+  between.scale = qdq.edit.add_constant(std::move(stored));
+  between.zero_point = TRY(qdq.code_slot(ElementType::int16, 0));
+  auto made = rule.make(qdq, step, between);
+  if (!made) return {};
+  auto table = table_behind(qdq, *of, *scale);
+  if (!table.ok() || !is_fine(*table)) return {};  // if it is wrong, the run says so
+  graph::Node node = *qdq.program.steps[of->function].node;
+  const std::string name = node.op_type.str();
+  const int codes = step.outputs[0], held = qdq.edit.add_constant(std::move(table).value());
+  node = renamed(node, "LookUp", ops::kAnybit);
+  node.attributes.clear();
+  set_attribute(node, "of", name);
+  TRY(qdq.edit.replace(product, std::move(made->node), std::move(made->inputs)));
+  return qdq.edit.replace(of->function, of->quantizer, std::move(node), {codes, held});
+}
+
+Result<void> run_functions(Program& program, const Resources& resources) {
+  Qdq qdq(program, resources, Codes::any);
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    if (qdq.edit.removed(i)) continue;
+    const auto rule =
+        std::ranges::find_if(kProducts, [&](const ProductRule& one) { return is(program.steps[i], one.op); });
+    if (rule != std::end(kProducts)) TRY(put_table_behind(qdq, *rule, i));
+  }
+  qdq.edit.done();
+  return {};
+}
+
+Result<void> run(Program& program, const Resources& resources) {
+  return follow(kRules, Codes::bytes, program, resources);
+}
 Result<void> run_own(Program& program, const Resources& resources) {
-  return follow(kOwnRules, program, resources);
+  return follow(kOwnRules, Codes::wide, program, resources);
+}
+Result<void> run_few(Program& program, const Resources& resources) {
+  return follow(kRulesOfFewBits, Codes::any, program, resources);
+}
+Result<void> run_wide(Program& program, const Resources& resources) {
+  return follow(kWideRules, Codes::wide, program, resources);
 }
 
 }  // namespace
@@ -256,6 +481,17 @@ std::span<const Descriptor> fuse_qdq_descriptors() {
        .order = 10,
        .summary = "the same with integer operators of ours",
        .run = run_own,
+       .whom = For::running},
+      {.name = "qdq-few-bits",
+       .order = 10,
+       .summary = "the same for weights of fewer than 8 bits, widened",
+       .run = run_few,
+       .whom = For::running},
+      {.name = "qdq-wide", .order = 10, .summary = "the same for integers of 16 bits", .run = run_wide},
+      {.name = "qdq-function",
+       .order = 12,
+       .summary = "the same with a function of each element before the QuantizeLinear, by a table",
+       .run = run_functions,
        .whom = For::running}};
   return all;
 }

@@ -1,7 +1,6 @@
 // DequantizeLinear → operator that only moves values → QuantizeLinear with the same parameters: the operator
-// works on the integers themselves. Exact.
+// works on the integers themselves. Exact; Resize by weighted sums is within one step.
 #include <algorithm>
-#include <cstring>
 
 #include "graph/attribute.hpp"
 #include "runtime/qdq.hpp"
@@ -10,21 +9,19 @@ namespace anybit::runtime {
 namespace {
 
 using graph::attribute_or;
-using ops::Array;
 
 constexpr std::string_view kMovers[] = {"Reshape",      "Transpose", "Squeeze", "Unsqueeze", "Flatten",
                                         "Slice",        "Gather",    "MaxPool", "Identity",  "DepthToSpace",
                                         "SpaceToDepth", "Expand",    "Tile",    "Resize"};
+// What generators do not get to see: of integers it is none of ONNX's, or rounded in a way of our own.
+constexpr std::string_view kOwnMovers[] = {"GlobalMaxPool", "ReduceMax", "ReduceMin", "Resize"};
 
-bool same_bytes(const Array* a, const Array* b) {
-  return a && b && a->type() == b->type() && a->count() == b->count() &&
-         std::memcmp(a->bytes(), b->bytes(), a->byte_count()) == 0;
+bool is_among(std::span<const std::string_view> names, const Step& step) {
+  return step.descriptor->domain.empty() && std::ranges::find(names, step.descriptor->name) != names.end();
 }
 
 bool moves(const Step& step) {
-  if (std::ranges::find(kMovers, step.descriptor->name) == std::end(kMovers) ||
-      !step.descriptor->domain.empty())
-    return false;
+  if (!is_among(kMovers, step)) return false;
   if (is(step, "MaxPool")) return step.outputs.size() == 1 && step.version >= 12;
   if (!is(step, "Resize")) return true;
   // tf_crop_and_resize has a value of its own for places beyond the border.
@@ -32,18 +29,22 @@ bool moves(const Step& step) {
          attribute_or<std::string>(*step.node, "coordinate_transformation_mode", "") != "tf_crop_and_resize";
 }
 
-Result<void> run(Program& program, const Resources& resources) {
-  Qdq qdq(program, resources);
+// Resize: weights of neighbours add up to one, so the weighted sum of codes is the code of the weighted sum,
+// but for rounding where it lies in the middle of two.
+bool moves_by_our_kernels(const Step& step) {
+  if (!is_among(kOwnMovers, step)) return false;
+  return !is(step, "Resize") ||
+         attribute_or<std::string>(*step.node, "coordinate_transformation_mode", "") != "tf_crop_and_resize";
+}
+
+Result<void> work_on_codes(Program& program, const Resources& resources, Codes codes,
+                           bool (*works)(const Step&)) {
+  Qdq qdq(program, resources, codes);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    if (qdq.edit.removed(i) || !moves(program.steps[i])) continue;
+    if (qdq.edit.removed(i) || !works(program.steps[i])) continue;
     const auto x = qdq.activation(program.steps[i].inputs[0]);
-    const int next = x ? qdq.edit.only_consumer(program.steps[i].outputs[0]) : -1;
-    if (next < 0 || !is(program.steps[static_cast<std::size_t>(next)], "QuantizeLinear")) continue;
-    const auto y = qdq.into(program.steps[i].outputs[0]);
-    if (!y || !same_bytes(qdq.edit.constant(x->scale), qdq.edit.constant(y->scale)) ||
-        !same_bytes(qdq.edit.constant(x->zero_point), qdq.edit.constant(y->zero_point))) {
-      continue;
-    }
+    const auto y = x ? qdq.into(program.steps[i].outputs[0]) : std::nullopt;
+    if (!y || !qdq.same_parameters(*x, *y)) continue;
     std::vector<int> inputs = program.steps[i].inputs;
     inputs[0] = x->value;
     TRY(qdq.replace(i, *y, *program.steps[i].node, std::move(inputs)));
@@ -52,13 +53,30 @@ Result<void> run(Program& program, const Resources& resources) {
   return {};
 }
 
+Result<void> run(Program& program, const Resources& resources) {
+  return work_on_codes(program, resources, Codes::bytes, moves);
+}
+Result<void> run_wide(Program& program, const Resources& resources) {
+  return work_on_codes(program, resources, Codes::wide, moves);
+}
+Result<void> run_own(Program& program, const Resources& resources) {
+  return work_on_codes(program, resources, Codes::wide, moves_by_our_kernels);
+}
+
 }  // namespace
 
 std::span<const Descriptor> fuse_qdq_move_descriptors() {
-  static const Descriptor all[] = {{.name = "qdq-move",
-                                    .order = 11,
-                                    .summary = "operators that move values work on the integers",
-                                    .run = run}};
+  static const Descriptor all[] = {
+      {.name = "qdq-move",
+       .order = 11,
+       .summary = "operators that move values work on the integers",
+       .run = run},
+      {.name = "qdq-move-wide", .order = 11, .summary = "the same on integers of 16 bits", .run = run_wide},
+      {.name = "qdq-move-own",
+       .order = 11,
+       .summary = "the same by kernels of ours: extremes over axes, Resize by weighted sums",
+       .run = run_own,
+       .whom = For::running}};
   return all;
 }
 

@@ -13,7 +13,7 @@ std::optional<Quantized> second_factor(Qdq& qdq, int slot) {
   if (const auto activation = qdq.activation(slot)) return activation;
   const auto held = qdq.from(slot);
   const Array* matrix = held ? qdq.edit.constant(held->value) : nullptr;
-  if (!matrix || matrix->rank() != 2 || !is_8_bit(matrix->type())) return std::nullopt;
+  if (!matrix || matrix->rank() != 2 || !qdq.takes(matrix->type())) return std::nullopt;
   return held->axis == 1 || held->axis == -1 ? held : std::nullopt;
 }
 
@@ -24,7 +24,9 @@ int adds_row(Qdq& qdq, int result, int& row) {
   const Step& step = qdq.program.steps[static_cast<std::size_t>(next)];
   row = step.inputs[0] == result ? step.inputs[1] : step.inputs[0];
   const Array* values = qdq.edit.constant(row);
-  return values && values->type() == ElementType::float32 && values->rank() == 1 ? next : -1;
+  const bool is_row = values && values->type() == ElementType::float32 && values->rank() > 0 &&
+                      values->count() == values->dim(values->rank() - 1);
+  return is_row ? next : -1;
 }
 
 Result<void> run(Program& program, const Resources& resources) {

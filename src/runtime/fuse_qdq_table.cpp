@@ -1,7 +1,7 @@
-// Operators on single elements between 8-bit integers: there are 256 inputs, so whatever lies between a
-// quantized value and a QuantizeLinear is a table, made by running it once on all of them. Exact. What a
-// value is computed from may branch and meet again (x · clip(x + 3) / 6), and may be quantized on the way, as
-// long as everything stems from one 8-bit value and constants that are single numbers.
+// Operators on single elements between integers of 8 or 16 bits: there are 256 or 65,536 inputs, so whatever
+// lies between a quantized value and a QuantizeLinear is a table, made by running it once on all of them.
+// Exact. What a value is computed from may branch and meet again (x · clip(x + 3) / 6), and may be quantized
+// on the way, as long as everything stems from one quantized value and constants that are single numbers.
 #include <algorithm>
 #include <map>
 
@@ -17,14 +17,13 @@ using ops::ElementType;
 // Whether each element of the output is made from one element of each input of data; quantizing is such a
 // function too.
 bool by_element(const Step& step) {
-  if (!step.descriptor->domain.empty()) return false;
-  return step.descriptor->traits.by_element || is(step, "Identity") || is(step, "DequantizeLinear") ||
-         is(step, "QuantizeLinear");
+  if (dequantizes(step) || quantizes(step)) return true;
+  return step.descriptor->domain.empty() && (step.descriptor->traits.by_element || is(step, "Identity"));
 }
 
 // What a value is a function of, element by element.
 struct Origin {
-  int root = -1;         // the slot of an 8-bit value
+  int root = -1;         // the slot of a quantized value
   ElementType type{};    // of the root
   std::size_t rank = 0;  // of the constants on the way: the result has at least this many dimensions
   std::vector<std::size_t> steps;  // from the root, sorted
@@ -39,7 +38,7 @@ class Origins {
     const Step& step = qdq_.program.steps[index];
     if (step.outputs.size() != 1 || step.outputs[0] < 0) return nullptr;
     auto found = by_element(step) ? of_inputs(step) : std::nullopt;
-    if (!found && is(step, "DequantizeLinear")) found = of_root(step);
+    if (!found && dequantizes(step)) found = of_root(step);
     if (!found || found->steps.size() > kLongest) return nullptr;
     add_step(found->steps, index);
     return &(known_[step.outputs[0]] = *std::move(found));
@@ -117,23 +116,33 @@ class Origins {
   std::map<int, Origin> known_;
 };
 
-// All codes in the order of their bytes: 0, 1, … 255.
+// All codes in the order of their bits: 0, 1, … 255, and so on for 16.
 Result<Array> all_codes(ops::Memory& memory, ElementType type) {
-  Array codes = TRY(Array::make(memory, type, {256}));
-  for (int i = 0; i < 256; ++i) codes.mutable_data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i);
+  const std::int64_t count = ops::is_byte(type) ? 256 : 65536;
+  Array codes = TRY(Array::make(memory, type, {count}));
+  ops::for_code(type, [&]<class T>(T) {
+    for (std::int64_t i = 0; i < count; ++i) codes.mutable_data<T>()[i] = static_cast<T>(i);
+  });
   return codes;
 }
 
 Result<Array> table_of(Context& context, const Program& program, const Origin& origin, int result,
                        const Resources& resources) {
-  context.slot(origin.root) = TRY(all_codes(*resources.memory, origin.type));
+  const Array codes = TRY(all_codes(*resources.memory, origin.type));
+  context.slot(origin.root) = codes;
   for (const std::size_t index : origin.steps) TRY(context.run_step(index));
   const ops::Datum& made = context.slot(result);
-  if (!made.is_array() || made.array.count() != 256 || ops::element_bytes(made.array.type()) != 1) {
+  if (!made.is_array() || made.array.count() != codes.count() ||
+      ops::element_bytes(made.array.type()) != ops::element_bytes(origin.type)) {
     return ops::wrong(
         fmt::format("'{}' is not a table", program.slots[static_cast<std::size_t>(result)].name));
   }
-  return made.array.copy(*resources.memory);
+  Array table = TRY(made.array.copy(*resources.memory));
+  // What 65,536 numbers took on the way would add up.
+  for (const std::size_t index : origin.steps) {
+    for (const int slot : program.steps[index].outputs) context.slot(slot) = {};
+  }
+  return table;
 }
 
 struct Table {
@@ -146,20 +155,20 @@ struct Table {
 std::string name_of(const Program& program, const Origin& origin) {
   for (auto i = origin.steps.rbegin(); i != origin.steps.rend(); ++i) {
     const Step& step = program.steps[*i];
-    if (!is(step, "QuantizeLinear") && !is(step, "DequantizeLinear")) return step.node->op_type.str();
+    if (!quantizes(step) && !dequantizes(step)) return step.node->op_type.str();
   }
   return {};
 }
 
-Result<void> run(Program& program, const Resources& resources) {
-  Qdq qdq(program, resources);
+Result<void> make_tables(Program& program, const Resources& resources, Codes codes) {
+  Qdq qdq(program, resources, codes);
   Origins origins(qdq);
   std::vector<std::pair<std::size_t, Origin>> found;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Origin* origin = origins.add(i);
     // DequantizeLinear and QuantizeLinear alone are no work for a table: they go when parameters are the
     // same.
-    if (origin && is(program.steps[i], "QuantizeLinear") && qdq.from_quantizer(i) &&
+    if (origin && quantizes(program.steps[i]) && qdq.from_quantizer(i) &&
         !name_of(program, *origin).empty()) {
       found.emplace_back(i, *origin);
     }
@@ -187,6 +196,13 @@ Result<void> run(Program& program, const Resources& resources) {
   return {};
 }
 
+Result<void> run(Program& program, const Resources& resources) {
+  return make_tables(program, resources, Codes::bytes);
+}
+Result<void> run_wide(Program& program, const Resources& resources) {
+  return make_tables(program, resources, Codes::wide);
+}
+
 }  // namespace
 
 std::span<const Descriptor> fuse_qdq_table_descriptors() {
@@ -194,7 +210,12 @@ std::span<const Descriptor> fuse_qdq_table_descriptors() {
       {.name = "qdq-table",
        .order = 5,
        .summary = "operators on single elements between 8-bit integers become tables",
-       .run = run}};
+       .run = run},
+      {.name = "qdq-table-wide",
+       .order = 5,
+       .summary = "the same between integers of 16 bits",
+       .run = run_wide,
+       .whom = For::running}};
   return all;
 }
 

@@ -201,6 +201,17 @@ Result<Array> decoded(const ops::CodedWeight& weight, const Resources& resources
   return values;
 }
 
+// The node takes each code in bits of its own. Nothing if they are stored so.
+Result<std::optional<Array>> codes_in_bits(const ops::CodedWeight& weight, const Resources& resources) {
+  if (weight.codec.packing() == formats::Packing::bits) return std::optional<Array>();
+  std::vector<formats::Code16> codes(static_cast<std::size_t>(weight.codec.count()));
+  weight.codec.unpack(weight.codes, codes.data(), resources.pool);
+  const kernels::TensorCodec codec = weight.codec.in_bits();
+  Array made = TRY(Array::make(*resources.memory, ElementType::uint8, {codec.packed_bytes()}));
+  codec.pack(codes.data(), made.mutable_data<std::uint8_t>(), resources.pool);
+  return std::optional(std::move(made));
+}
+
 Result<void> replace(Program& program, Edit& edit, std::size_t step, const ops::CodedWeight& weight,
                      const Resources& resources) {
   const Step& decode = program.steps[step];
@@ -209,8 +220,9 @@ Result<void> replace(Program& program, Edit& edit, std::size_t step, const ops::
   if (tables) {
     std::vector<Array> made = TRY(inputs_of(*tables, weight.codec, *resources.memory));
     graph::Node node = table_decode(decode, weight.codec, tables->low_bits, tables->unit);
-    if (serves(node, *edit.constant(decode.inputs[0]), made, values)) {
-      std::vector<int> inputs{decode.inputs[0]};
+    auto own = TRY(codes_in_bits(weight, resources));
+    if (serves(node, own ? *own : *edit.constant(decode.inputs[0]), made, values)) {
+      std::vector<int> inputs{own ? edit.add_constant(*std::move(own)) : decode.inputs[0]};
       for (Array& one : made)
         inputs.push_back(one.type() == ElementType::undefined ? -1 : edit.add_constant(std::move(one)));
       while (inputs.back() < 0) inputs.pop_back();

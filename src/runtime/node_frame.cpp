@@ -31,6 +31,24 @@ Array* NodeFrame::store(std::size_t i, Array array) {
   return &target.array;
 }
 
+template <class T>
+Result<T> NodeFrame::for_output(std::size_t i, ElementType type, const Dims& dims, Result<T> result) const {
+  const int slot = output_slot(i);
+  if (result.ok() || slot < 0) return result;
+  const std::string& name = context_.program_.slots[static_cast<std::size_t>(slot)].name;
+  return std::move(result).error().within(
+      fmt::format("output '{}' {}{}", shown(name), graph::name_of(type), to_string(dims)));
+}
+
+Result<std::int64_t> NodeFrame::bytes(std::size_t i, ElementType type, const Dims& dims,
+                                      Layout layout) const {
+  return for_output(i, type, dims, ops::array_bytes(type, dims, layout));
+}
+
+Result<Array> NodeFrame::make(std::size_t i, ElementType type, const Dims& dims, Layout layout) const {
+  return for_output(i, type, dims, Array::make(*context_.memory_, type, dims, layout));
+}
+
 Result<void> NodeFrame::make_plain(std::size_t i) {
   if (i >= step_.inputs.size() || step_.inputs[i] < 0) return {};
   context_.pointers_[i] = TRY(context_.plain_for(step_.inputs[i], index_));
@@ -38,13 +56,13 @@ Result<void> NodeFrame::make_plain(std::size_t i) {
 }
 
 Result<Array*> NodeFrame::out(std::size_t i, ElementType type, const Dims& dims, Layout layout) {
-  const std::int64_t bytes = TRY(ops::array_bytes(type, dims, layout));
+  const std::int64_t bytes = TRY(this->bytes(i, type, dims, layout));
   const Place* planned = place(i);
   if (planned && planned->how == Place::How::arena && bytes <= planned->bytes &&
       type != ElementType::string) {
     return store(i, Array::over(type, dims, context_.arena_.data() + planned->offset, {}, layout));
   }
-  Array* array = store(i, TRY(Array::make(*context_.memory_, type, dims, layout)));
+  Array* array = store(i, TRY(make(i, type, dims, layout)));
   const int slot = output_slot(i);
   if (context_.recorder_ && slot >= 0 && type != ElementType::string &&
       !context_.program_.slots[static_cast<std::size_t>(slot)].escapes) {
@@ -71,7 +89,7 @@ bool NodeFrame::may_overwrite(std::size_t over, std::int64_t bytes) const {
 
 Result<Array*> NodeFrame::out_over(std::size_t i, std::size_t over, ElementType type, const Dims& dims) {
   const Layout layout = in(over).layout();
-  const std::int64_t bytes = TRY(ops::array_bytes(type, dims, layout));
+  const std::int64_t bytes = TRY(this->bytes(i, type, dims, layout));
   const int slot = output_slot(i);
   const Place* planned = place(i);
   if (planned && planned->how == Place::How::over &&
@@ -90,7 +108,7 @@ Result<Array*> NodeFrame::out_over(std::size_t i, std::size_t over, ElementType 
   record.outputs[place_index(i)] = {Place::How::over, 0, bytes};
   // While the first run records, the output has memory of its own: the input's block goes when it is
   // released.
-  return store(i, TRY(Array::make(*context_.memory_, type, dims, layout)));
+  return store(i, TRY(make(i, type, dims, layout)));
 }
 
 Result<void> NodeFrame::share(std::size_t i, std::size_t from, const Dims& dims) {
@@ -144,7 +162,9 @@ Result<std::byte*> NodeFrame::scratch(std::int64_t bytes) {
     return context_.scratch_.data() + begin;
   }
   // What was given out before stays where it is; next time there is enough in one piece.
-  context_.more_scratch_.push_back(TRY(context_.memory_->take(wanted)));
+  auto block = context_.memory_->take(wanted);
+  if (!block.ok()) return std::move(block).error().within("intermediate results");
+  context_.more_scratch_.push_back(std::move(block).value());
   return context_.more_scratch_.back().data();
 }
 

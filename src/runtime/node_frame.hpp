@@ -38,6 +38,13 @@ class NodeFrame final : public ops::Frame {
   std::size_t place_index(std::size_t i) const { return context_.first_output_[index_] + i; }
   const Place* place(std::size_t i) const;
   ops::Array* store(std::size_t i, ops::Array array);
+  // What output i takes, and memory for it; an error names it.
+  Result<std::int64_t> bytes(std::size_t i, ops::ElementType type, const ops::Dims& dims,
+                             ops::Layout layout) const;
+  Result<ops::Array> make(std::size_t i, ops::ElementType type, const ops::Dims& dims,
+                          ops::Layout layout) const;
+  template <class T>
+  Result<T> for_output(std::size_t i, ops::ElementType type, const ops::Dims& dims, Result<T> result) const;
   bool may_overwrite(std::size_t over, std::int64_t bytes) const;
 
   Context& context_;

@@ -44,6 +44,7 @@ struct Step {
 
 struct Slot {
   std::string name = {};
+  ops::ElementType type = {};  // of an input that tells its own; undefined otherwise
   bool is_constant = false;
   bool escapes = false;                   // an output of the program: its memory is its own
   int last_use = -1;                      // step

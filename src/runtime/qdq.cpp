@@ -1,9 +1,12 @@
 #include "runtime/qdq.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "graph/attribute.hpp"
+#include "ops/coded.hpp"
+#include "ops/number.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -13,12 +16,53 @@ using ops::Array;
 using ops::ElementType;
 
 std::int64_t code(const Array& array) {
-  return array.type() == ElementType::int8 ? *array.data<std::int8_t>() : *array.data<std::uint8_t>();
+  std::int64_t result = 0;
+  ops::for_integer(array.type(), [&]<class T>(T) { result = static_cast<std::int64_t>(*array.data<T>()); });
+  return result;
+}
+
+bool same_bytes(const Array* a, const Array* b) {
+  return a && b && a->type() == b->type() && a->count() == b->count() &&
+         std::memcmp(a->bytes(), b->bytes(), a->byte_count()) == 0;
+}
+
+// The type of 8 bits that has the numbers of one of fewer; undefined for others.
+ElementType byte_type(ElementType few) {
+  switch (few) {
+    case ElementType::int2:
+    case ElementType::int4:
+      return ElementType::int8;
+    case ElementType::uint2:
+    case ElementType::uint4:
+      return ElementType::uint8;
+    default:
+      return ElementType::undefined;
+  }
+}
+
+// Without a zero point, QuantizeLinear makes uint8, unless an attribute says otherwise.
+ElementType said_by(const Step& quantizer) {
+  const auto said = attribute_or<std::int64_t>(*quantizer.node, "output_dtype", 0);
+  return said == 0 ? ElementType::uint8 : static_cast<ElementType>(said);
 }
 
 }  // namespace
 
-bool is_8_bit(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
+bool quantizes(const Step& step) {
+  return is(step, "QuantizeLinear") || is(step, "QuantizeLinear", ops::kMicrosoft);
+}
+bool dequantizes(const Step& step) {
+  return is(step, "DequantizeLinear") || is(step, "DequantizeLinear", ops::kMicrosoft);
+}
+
+bool Qdq::takes(ElementType type) const {
+  return codes_ == Codes::bytes ? ops::is_byte(type) : ops::is_code(type);
+}
+
+bool Qdq::same_parameters(const Quantized& a, const Quantized& b) const {
+  return same_bytes(edit.constant(a.scale), edit.constant(b.scale)) &&
+         same_bytes(edit.constant(a.zero_point), edit.constant(b.zero_point));
+}
 
 ElementType Qdq::type_of(int slot) const {
   const Array* array = edit.constant(slot);
@@ -28,6 +72,28 @@ ElementType Qdq::type_of(int slot) const {
 float Qdq::scale(const Quantized& of) const { return *edit.constant(of.scale)->data<float>(); }
 
 std::int64_t Qdq::zero(const Quantized& of) const { return code(*edit.constant(of.zero_point)); }
+
+ElementType Qdq::integers_in(int slot) const {
+  for (;;) {
+    if (const Array* array = edit.constant(slot)) return array->type();
+    const int maker = edit.producer(slot);
+    if (maker < 0)
+      return slot < 0 ? ElementType::undefined : program.slots[static_cast<std::size_t>(slot)].type;
+    const Step& step = program.steps[static_cast<std::size_t>(maker)];
+    for (const ops::QuantizedTensor& one : step.descriptor->quantized) {
+      if (one.output < 0 || step.outputs[static_cast<std::size_t>(one.output)] != slot) continue;
+      const auto zero = static_cast<std::size_t>(one.zero_point);
+      const bool given = one.zero_point >= 0 && zero < step.inputs.size() && step.inputs[zero] >= 0;
+      if (given) return type_of(step.inputs[zero]);
+      return quantizes(step) ? said_by(step) : ElementType::undefined;
+    }
+    if (is(step, "LookUp", ops::kAnybit)) return type_of(step.inputs[1]);
+    const bool passes_on =
+        step.descriptor->traits.role_in(*step.node) == ops::Traits::Role::move || is(step, "Clip");
+    if (!passes_on || step.outputs[0] != slot) return ElementType::undefined;
+    slot = step.inputs[0];
+  }
+}
 
 std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool dequantizes) {
   Quantized found;
@@ -42,12 +108,8 @@ std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool deq
     return std::nullopt;
   found.per_tensor = scale->count() == 1;
   if (found.zero_point >= 0) return edit.constant(found.zero_point) ? std::optional(found) : std::nullopt;
-  // Without a zero point, the type is that of the integers: of a constant, or uint8 unless an attribute says
-  // otherwise.
-  const ElementType held = type_of(found.value);
-  const auto said = static_cast<ElementType>(attribute_or<std::int64_t>(*step.node, "output_dtype", 0));
-  ElementType type = dequantizes ? held : said == ElementType::undefined ? ElementType::uint8 : said;
-  if (dequantizes && type == ElementType::undefined) return std::nullopt;
+  const ElementType type = dequantizes ? integers_in(found.value) : said_by(step);
+  if (type == ElementType::undefined) return std::nullopt;
   auto zeros = Array::make(*resources.memory, type, scale->dims());
   if (!zeros.ok()) return std::nullopt;
   std::fill_n(zeros->mutable_bytes(), zeros->byte_count(), std::byte{0});
@@ -57,38 +119,57 @@ std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool deq
 
 std::optional<Quantized> Qdq::from(int slot) {
   const int maker = edit.producer(slot);
-  if (maker < 0 || !is(program.steps[static_cast<std::size_t>(maker)], "DequantizeLinear"))
-    return std::nullopt;
+  if (maker < 0 || !dequantizes(program.steps[static_cast<std::size_t>(maker)])) return std::nullopt;
   return read(program.steps[static_cast<std::size_t>(maker)], static_cast<std::size_t>(maker), true);
 }
 
 std::optional<Quantized> Qdq::activation(int slot) {
   const auto found = from(slot);
-  const bool fits = found && found->per_tensor && is_8_bit(type_of(found->zero_point));
+  const bool fits = found && found->per_tensor && takes(type_of(found->zero_point));
   return fits ? found : std::nullopt;
 }
 
-// A Relu or Clip whose bounds lie at or beyond the range of the codes.
-bool Qdq::does_nothing(const Step& step, const Quantized& after) const {
-  const bool is_signed = type_of(after.zero_point) == ElementType::int8;
-  const double step_size = static_cast<double>(scale(after)), half = 0.5 * step_size;
-  const double low = step_size * static_cast<double>((is_signed ? -128 : 0) - zero(after));
-  const double high = step_size * static_cast<double>((is_signed ? 127 : 255) - zero(after));
-  if (is(step, "Relu")) return low > -half;
-  if (!is(step, "Clip") || step.version < 11) return false;
-  const auto bound = [&](std::size_t i, double otherwise) -> std::optional<double> {
+Result<int> Qdq::as_bytes(int slot) {
+  const ElementType type = byte_type(type_of(slot));
+  if (type == ElementType::undefined) return slot;
+  if (const auto known = bytes_of_.find(slot); known != bytes_of_.end()) return known->second;
+  const Array& few = *edit.constant(slot);  // a byte for each as well
+  Array bytes = TRY(Array::make(*resources.memory, type, few.dims()));
+  std::memcpy(bytes.mutable_bytes(), few.bytes(), few.byte_count());
+  return bytes_of_[slot] = edit.add_constant(std::move(bytes));
+}
+
+Result<Quantized> Qdq::widened(Quantized of) {
+  if (codes_ != Codes::any) return of;
+  of.value = TRY(as_bytes(of.value));
+  of.zero_point = TRY(as_bytes(of.zero_point));
+  return of;
+}
+
+// Codes keep the order of the numbers that they stand for: what a Relu or Clip does to the numbers, bounds in
+// codes do to the codes, exactly.
+std::optional<ops::WholeRange> Qdq::codes_of_clamp(const Step& step, const Quantized& after) const {
+  constexpr float kEndless = std::numeric_limits<float>::infinity();
+  const auto bound = [&](std::size_t i, std::string_view name, float otherwise) -> std::optional<float> {
+    if (is(step, "Relu")) return i == 1 ? 0.0F : otherwise;
+    if (step.version < 11) return attribute_or(*step.node, name, otherwise);
     if (step.inputs.size() <= i || step.inputs[i] < 0) return otherwise;
     const Array* array = edit.constant(step.inputs[i]);
-    if (!array || array->type() != ElementType::float32) return std::nullopt;
-    return static_cast<double>(*array->data<float>());
+    if (!array || array->type() != ElementType::float32 || array->count() != 1) return std::nullopt;
+    return *array->data<float>();
   };
-  const auto least = bound(1, -HUGE_VAL), most = bound(2, HUGE_VAL);
-  return least && most && *least<low + half&& * most> high - half;
+  const auto low = bound(1, "min", -kEndless), high = bound(2, "max", kEndless);
+  if (!low || !high || std::isnan(*low) || std::isnan(*high)) return std::nullopt;
+  const auto code = [&](float x) {
+    return ops::quantized(static_cast<double>(x / scale(after)), static_cast<std::int32_t>(zero(after)),
+                          ops::range_of(type_of(after.zero_point)));
+  };
+  return ops::WholeRange{code(*low), code(*high)};
 }
 
 std::optional<Quantized> Qdq::from_quantizer(std::size_t step) {
   const auto found = read(program.steps[step], step, false);
-  const bool fits = found && found->per_tensor && is_8_bit(type_of(found->zero_point));
+  const bool fits = found && found->per_tensor && takes(type_of(found->zero_point));
   return fits ? found : std::nullopt;
 }
 
@@ -103,19 +184,40 @@ std::optional<Quantized> Qdq::into(int slot) {
     if (next < 0) return std::nullopt;
   }
   const auto last = static_cast<std::size_t>(next);
-  if (!is(program.steps[last], "QuantizeLinear")) return std::nullopt;
+  if (!quantizes(program.steps[last])) return std::nullopt;
   auto found = from_quantizer(last);
   if (!found || program.steps[last].inputs[0] != (clamps ? program.steps[between].outputs[0] : slot)) {
     return std::nullopt;
   }
-  if (clamps && !does_nothing(program.steps[between], *found)) return std::nullopt;
-  if (clamps) found->clamp = static_cast<int>(between);
+  if (!clamps) return found;
+  const auto kept = codes_of_clamp(program.steps[between], *found);
+  if (!kept) return std::nullopt;
+  const ops::WholeRange all = ops::range_of(type_of(found->zero_point));
+  if (kept->low != all.low || kept->high != all.high) found->kept = kept;
+  found->clamp = static_cast<int>(between);
   return found;
+}
+
+Result<int> Qdq::code_slot(ElementType type, std::int32_t code) {
+  Array one = TRY(Array::make(*resources.memory, type, {}));
+  ops::for_integer(type, [&]<class T>(T) { *one.mutable_data<T>() = static_cast<T>(code); });
+  return edit.add_constant(std::move(one));
 }
 
 Result<void> Qdq::replace(std::size_t first, const Quantized& output, graph::Node node,
                           std::vector<int> inputs) {
-  if (output.clamp >= 0) edit.remove(static_cast<std::size_t>(output.clamp));
+  const auto clamp = static_cast<std::size_t>(output.clamp);
+  if (output.kept) {
+    const ElementType type = type_of(output.zero_point);
+    const int codes = program.steps[clamp].outputs[0];
+    graph::Node clip = *program.steps[clamp].node;
+    clip.op_type = graph::Text("Clip");
+    clip.attributes.clear();
+    const int low = TRY(code_slot(type, output.kept->low)), high = TRY(code_slot(type, output.kept->high));
+    TRY(edit.replace(first, clamp, std::move(node), std::move(inputs)));
+    return edit.replace(output.step, std::move(clip), {codes, low, high});
+  }
+  if (output.clamp >= 0) edit.remove(clamp);
   return edit.replace(first, output.step, std::move(node), std::move(inputs));
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 
+#include "ops/quantization.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
@@ -15,27 +17,45 @@ struct Quantized {
   std::int64_t axis = 1;  // of scales for channels
   bool per_tensor = true;
   std::size_t step = 0;  // the QuantizeLinear or DequantizeLinear
-  int clamp = -1;        // a step before the QuantizeLinear that does nothing, to be removed with a fusion
+  int clamp = -1;        // a Relu or Clip before the QuantizeLinear, which goes with a fusion
+  // The codes that it lets pass; nothing if those are all.
+  std::optional<ops::WholeRange> kept = {};
+};
+
+// Which integers a fusion takes.
+enum class Codes : std::uint8_t {
+  bytes,  // those of 8 bits
+  wide,   // and those of 16
+  any,    // and weights of fewer than 8, which become bytes; generators are to see them as they are stored
 };
 
 class Qdq {
  public:
-  Qdq(Program& of, const Resources& with) : program(of), edit(of), resources(with) {}
+  Qdq(Program& of, const Resources& with, Codes codes = Codes::bytes)
+      : program(of), edit(of), resources(with), codes_(codes) {}
 
   // What `slot` is made from, if a DequantizeLinear with constant parameters makes it. A missing zero point
   // gets a slot.
   std::optional<Quantized> from(int slot);
-  // The same, per tensor and of 8 bits: what activations must be.
+  // The same, per tensor and of a type that is taken: what activations must be.
   std::optional<Quantized> activation(int slot);
-  // What becomes of `slot`, if its only consumer is a QuantizeLinear to 8 bits with constant parameters per
-  // tensor; maybe through a Relu or Clip that the range of the codes does anyway (Quantized::clamp).
+  // What becomes of `slot`, if its only consumer is a QuantizeLinear to such a type with constant parameters
+  // per tensor; maybe through a Relu or Clip (Quantized::clamp), which is a range of codes.
   std::optional<Quantized> into(int slot);
 
-  // One node in place of the steps from `first` to what makes `output`.
+  // One node in place of the steps from `first` to what makes `output`; a Clip of its codes behind it where
+  // that lets only some of them pass.
   Result<void> replace(std::size_t first, const Quantized& output, graph::Node node, std::vector<int> inputs);
-  // What a QuantizeLinear makes, per tensor and of 8 bits.
+  // The same with the values and zero points of constants as bytes, where their type has fewer bits and the
+  // fusion takes any.
+  Result<Quantized> widened(Quantized of);
+  // What a QuantizeLinear makes, per tensor and of a type that is taken.
   std::optional<Quantized> from_quantizer(std::size_t step);
 
+  // A new constant with one code.
+  Result<int> code_slot(ops::ElementType type, std::int32_t code);
+  bool takes(ops::ElementType type) const;
+  bool same_parameters(const Quantized& a, const Quantized& b) const;
   ops::ElementType type_of(int constant_slot) const;
   float scale(const Quantized& of) const;
   std::int64_t zero(const Quantized& of) const;
@@ -45,10 +65,20 @@ class Qdq {
   const Resources& resources;
 
  private:
-  bool does_nothing(const Step& step, const Quantized& after) const;
+  std::optional<ops::WholeRange> codes_of_clamp(const Step& step, const Quantized& after) const;
+  // Of the integers in a slot; undefined if nothing before it tells.
+  ops::ElementType integers_in(int slot) const;
   std::optional<Quantized> read(const Step& step, std::size_t index, bool dequantizes);
+
+  // A constant of few bits as bytes: its slot, or that of a constant of this kind itself.
+  Result<int> as_bytes(int slot);
+
+  Codes codes_;
+  std::unordered_map<int, int> bytes_of_;  // slots of few bits, and what they became
 };
 
-bool is_8_bit(ops::ElementType type);
+// ONNX's, or ONNX Runtime's, which had 16 bits first.
+bool quantizes(const Step& step);
+bool dequantizes(const Step& step);
 
 }  // namespace anybit::runtime

@@ -23,7 +23,8 @@ struct Resources {
 // What a program is built for.
 enum class Purpose : std::uint8_t {
   run,
-  // To be told to a code generator: no operator in it that only our kernels know, weights as they are stored.
+  // To be told to a code generator: no operator in it that docs/codegen.md does not tell, weights as they are
+  // stored.
   generate,
 };
 

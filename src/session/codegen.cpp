@@ -4,6 +4,7 @@
 #include "base/try.hpp"
 #include "codegen/generate.hpp"
 #include "onnx/content_hash.hpp"
+#include "session/constant_inputs.hpp"
 #include "session/model_access.hpp"
 
 namespace anybit {
@@ -30,9 +31,11 @@ GeneratorInfo info_of(const std::string& library) {
 Result<std::string> generate_code(const Model& model, const std::string& name, const std::string& path,
                                   const CodegenOptions& options) noexcept {
   return guarded([&]() -> Result<std::string> {
-    const Model::Content& content = ModelAccess::content(model);
+    const Model constant = TRY(with_constant_inputs(model, options.constants));
+    const Model::Content& content = ModelAccess::content(constant);
     const auto plugin = TRY(codegen::Plugin::find(name, options.folders));
-    const codegen::Source source{content.model, content.path, TRY(onnx::content_hash(content.model))};
+    const codegen::Source source{content.model, content.path,
+                                 TRY(onnx::content_hash(ModelAccess::content(model).model))};
     return codegen::generate(*plugin, source, path, options);
   });
 }

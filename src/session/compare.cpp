@@ -11,6 +11,7 @@
 #include "runtime/executor.hpp"
 #include "session/difference.hpp"
 #include "session/model_access.hpp"
+#include "session/row_scores.hpp"
 #include "session/value.hpp"
 
 namespace anybit {
@@ -108,31 +109,17 @@ class Scores {
   }
 
  private:
-  static std::size_t best(std::span<const float> row) {
-    return static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
-  }
-  // True if fewer than `most` scores are larger than the label's.
-  static bool among(std::span<const float> row, std::size_t label, std::int64_t most) {
-    return std::ranges::count_if(row, [&](float score) { return score > row[label]; }) < most;
-  }
-
   Result<void> add_row(std::span<const float> ours, std::span<const float> theirs) {
-    into_.agreed += best(ours) == best(theirs) ? 1 : 0;
+    into_.agreed += best_of(ours) == best_of(theirs) ? 1 : 0;
     const auto row = static_cast<std::size_t>(into_.rows++);
     if (labels_.empty()) return {};
-    if (row >= labels_.size())
-      return invalid_argument(fmt::format("{} labels for more samples", labels_.size()),
-                              "one label for each");
-    const std::int64_t label = labels_[row];
-    if (label < 0 || label >= static_cast<std::int64_t>(ours.size()))
-      return invalid_argument(
-          fmt::format("label {} of sample {} is none of {} classes", label, row, ours.size()));
-    const auto at = static_cast<std::size_t>(label);
+    if (row >= labels_.size()) return {};  // told at the end, when all rows are counted
+    const std::size_t label = TRY(label_of(labels_, row, ours.size()));
     ++into_.labelled;
-    into_.reference_top1 += best(ours) == at ? 1 : 0;
-    into_.other_top1 += best(theirs) == at ? 1 : 0;
-    into_.reference_top5 += among(ours, at, 5) ? 1 : 0;
-    into_.other_top5 += among(theirs, at, 5) ? 1 : 0;
+    into_.reference_top1 += best_of(ours) == label ? 1 : 0;
+    into_.other_top1 += best_of(theirs) == label ? 1 : 0;
+    into_.reference_top5 += is_among(ours, label, 5) ? 1 : 0;
+    into_.other_top5 += is_among(theirs, label, 5) ? 1 : 0;
     return {};
   }
 
@@ -153,6 +140,7 @@ class Run {
         scores_(options.labels, result_) {}
 
   Result<Comparison> on(Samples& samples) {
+    TRY(check_labels(samples));
     TRY(prepare());
     while (true) {
       auto sample = TRY(samples.next());
@@ -164,11 +152,22 @@ class Run {
     }
     if (result_.samples == 0)
       return invalid_argument("there are no samples", "--data PATH with at least one");
+    const bool spare = options_.spare_labels && std::ssize(options_.labels) > result_.rows;
+    if (!options_.labels.empty() && !spare) TRY(check_count(options_.labels, result_.rows));
     fill();
     return std::move(result_);
   }
 
  private:
+  // A sample has at least one row of scores: too few labels are told before anything runs.
+  Result<void> check_labels(const Samples& samples) const {
+    if (options_.labels.empty()) return {};
+    const std::int64_t count = samples.count().value_or(0);
+    if (std::ssize(options_.labels) >= count) return {};
+    return invalid_argument(fmt::format("{} labels for {} samples", options_.labels.size(), count),
+                            "one label for each");
+  }
+
   Result<void> prepare() {
     if (options_.layers) layers_ = common_layers(*reference_, *other_);
     runtime::ExecutorOptions ours{.threads = options_.threads, .max_memory = options_.max_memory},
@@ -192,7 +191,21 @@ class Run {
     return {};
   }
 
+  // Samples are of the first model: the second takes them by the same names.
+  Result<void> check_inputs(const std::map<std::string, Value>& sample) const {
+    std::vector<std::string> names;
+    for (const auto& one : second_->inputs()) names.push_back(one.name);
+    for (const auto& [name, value] : sample) {
+      if (std::ranges::count(names, name) != 0) continue;
+      return invalid_argument(
+          fmt::format("the models take different inputs: the second has no '{}'", shown(name)),
+          fmt::format("its inputs are {}", fmt::join(names, ", ")));
+    }
+    return {};
+  }
+
   Result<void> one(const std::map<std::string, Value>& sample) {
+    TRY(check_inputs(sample));
     std::map<std::string, Datum> inputs;
     for (const auto& [name, value] : sample) inputs.emplace(name, TRY(to_datum(value)));
     for (auto& kept : keeper_.kept) kept.clear();

@@ -1,5 +1,6 @@
 #include "anybit/convert_opset.hpp"
 
+#include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
 #include "graph/verify.hpp"
@@ -16,6 +17,12 @@ Result<OpsetConversion> convert_opset(const Model& model, std::optional<std::int
     return OpsetConversion{ModelAccess::make({std::move(raised.model), content.path, content.file_bytes}),
                            raised.from, raised.to, raised.changed};
   });
+}
+
+std::string newer_opset(const Model& model) {
+  const std::int64_t opset = ModelAccess::content(model).model.opset().value_or(0);
+  const std::int64_t newest = passes::newest_opset();
+  return opset > newest ? fmt::format("opset {}, but {} is the newest that anybit knows", opset, newest) : "";
 }
 
 }  // namespace anybit

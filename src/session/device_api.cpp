@@ -289,7 +289,11 @@ anybit_status anybit_codegen_model_path(const anybit_session* session, const cha
 }
 
 anybit_status anybit_set_available_backends(anybit_session* session, const char* names) {
-  return call(session, kAlways, [&] { return session->inner.set_backends(names ? names : ""); });
+  return call(session, kAlways, [&]() -> Result<void> {
+    if (names) return session->inner.set_backends(names);
+    session->inner.take_default_backends();
+    return {};
+  });
 }
 
 anybit_status anybit_run_with_auto_compilation(anybit_session* session, int64_t threshold,

@@ -97,8 +97,10 @@ Result<void> DeviceSession::run_auto(std::int64_t threshold, const std::string& 
                                                 generated_->preference() == preference));
   };
   if (compiled()) return run();
+  // Code that is still to be made may be the only one that may run.
+  const bool runs_first = !quantized_ || check_backend().ok();
   if (quantized_) {
-    TRY(run());
+    if (runs_first) TRY(run());
   } else {
     TRY(run_and_gather());
     state_ = State::ran;
@@ -107,6 +109,7 @@ Result<void> DeviceSession::run_auto(std::int64_t threshold, const std::string& 
     TRY(quantize());
   }
   if (!compiled()) TRY(codegen(generator, preference));
+  if (!runs_first) TRY(run());
   state_ = State::ran;
   return note_compiled();
 }

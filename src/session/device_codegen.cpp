@@ -1,13 +1,14 @@
 #include "session/device_codegen.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "ops/infer.hpp"
 #include "ops/number.hpp"
-#include "session/device_defaults.hpp"
+#include "session/constant_inputs.hpp"
 #include "session/device_session.hpp"
 #include "session/model_access.hpp"
 #include "session/port.hpp"
@@ -84,6 +85,11 @@ Result<std::shared_ptr<GeneratedModel>> GeneratedModel::load(const Model& model,
   return made;
 }
 
+bool GeneratedModel::takes(const std::string& input, const std::vector<std::int64_t>& dims) const {
+  const auto port = std::ranges::find(inputs_, input, &Port::name);
+  return port == inputs_.end() || port->dims == dims;
+}
+
 Result<std::vector<Value>> GeneratedModel::run(const std::map<std::string, Value>& inputs) {
   std::vector<anybit_tensor> in, out;
   const auto tensor = [](const std::string& type, const std::vector<std::int64_t>& dims, const void* data,
@@ -154,6 +160,11 @@ Result<void> DeviceSession::codegen(const std::string& generator, anybit_prefere
   return {};
 }
 
+void DeviceSession::take_default_backends() {
+  const char* const names = std::getenv("BACKENDS");
+  backends_ = split(names ? names : "");
+}
+
 Result<void> DeviceSession::set_backends(const std::string& text) {
   std::vector<std::string> names = split(text);
   std::vector<std::string> there{std::string(kOwnBackend)};
@@ -173,18 +184,25 @@ Result<void> DeviceSession::set_backends(const std::string& text) {
 }
 
 bool DeviceSession::may_run(std::string_view backend) const {
-  return backends_.empty() || std::ranges::count(backends_, backend) != 0;
+  return !backends_ || backends_->empty() || std::ranges::count(*backends_, backend) != 0;
 }
 
 bool DeviceSession::runs_generated() const {
-  return generated_ && generated_->runs() && may_run(GeneratedModel::backend_name(generated_->generator()));
+  if (!generated_ || !generated_->runs()) return false;
+  if (!may_run(GeneratedModel::backend_name(generated_->generator()))) return false;
+  // Other shapes than those of the code are left to anybit itself, if it may.
+  for (std::size_t i = 0; may_run(kOwnBackend) && i < inputs_.size(); ++i) {
+    const auto dims = input_dims(i);
+    if (inputs_[i].required && dims.ok() && !generated_->takes(inputs_[i].name, *dims)) return false;
+  }
+  return true;
 }
 
 Result<void> DeviceSession::check_backend() const {
   if (runs_generated() || may_run(kOwnBackend)) return {};
   return error_at(Code::invalid_state, {},
-                  fmt::format("none of the backends {} can run the model", fmt::join(backends_, ", ")),
-                  "anybit_codegen with the backend's generator before, or 'cpu' among them");
+                  fmt::format("none of the backends {} can run the model", fmt::join(*backends_, ", ")),
+                  "code made by the backend's generator (so-gen for so), or 'cpu' among them");
 }
 
 }  // namespace anybit

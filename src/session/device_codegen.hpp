@@ -23,6 +23,8 @@ class GeneratedModel {
   anybit_preference preference() const { return preference_; }
   const std::string& path() const { return path_; }
   bool runs() const { return backend_ != nullptr; }
+  // False for another shape than the one that the code was generated for.
+  bool takes(const std::string& input, const std::vector<std::int64_t>& dims) const;
   // "so" of "so-gen".
   static std::string backend_name(const std::string& generator);
 

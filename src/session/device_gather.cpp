@@ -4,8 +4,9 @@
 
 #include "base/try.hpp"
 #include "passes/prepare.hpp"
-#include "session/device_defaults.hpp"
+#include "session/constant_inputs.hpp"
 #include "session/model_access.hpp"
+#include "session/times.hpp"
 #include "session/watched_values.hpp"
 
 namespace anybit {
@@ -38,7 +39,8 @@ Result<std::vector<Watched>> further_values(const graph::Model& prepared, const 
 
 Result<std::vector<ops::Datum>> look(const runtime::Executor& executor, const std::vector<Watched>& watched,
                                      const std::map<std::string, ops::Datum>& inputs,
-                                     std::map<std::string, calibrate::Statistics>& tensors) {
+                                     std::map<std::string, calibrate::Statistics>& tensors,
+                                     runtime::Profile* profile) {
   std::vector<ops::Datum> outputs;
   bool given = false;
   const auto once = [&]() -> Result<std::optional<std::map<std::string, ops::Datum>>> {
@@ -46,7 +48,8 @@ Result<std::vector<ops::Datum>> look(const runtime::Executor& executor, const st
     return std::optional(inputs);
   };
   const auto take = [&](std::vector<ops::Datum> made) { outputs = std::move(made); };
-  auto statistics = TRY(calibrate::gather(executor, watched, once, {.name_samples = false, .outputs = take}));
+  auto statistics = TRY(calibrate::gather(executor, watched, once,
+                                          {.name_samples = false, .outputs = take, .profile = profile}));
   for (std::size_t i = 0; i < watched.size(); ++i) tensors[watched[i].name] = std::move(statistics[i]);
   return outputs;
 }
@@ -75,12 +78,16 @@ Result<Gatherer> Gatherer::make(const Model& model, int threads) {
   return gatherer;
 }
 
-Result<Gatherer::Seen> Gatherer::run(const std::map<std::string, ops::Datum>& inputs) const {
+Result<Gatherer::Seen> Gatherer::run(const std::map<std::string, ops::Datum>& inputs, bool keep_times) const {
   Seen seen;
+  runtime::Profile profile;
   for (const Part& part : parts_) {
-    auto outputs = TRY(look(*part.executor, part.watched, taken(*part.executor, inputs), seen.tensors));
-    if (&part == &parts_.front()) seen.outputs = std::move(outputs);
+    const bool first = &part == &parts_.front();
+    auto outputs = TRY(look(*part.executor, part.watched, taken(*part.executor, inputs), seen.tensors,
+                            first && keep_times ? &profile : nullptr));
+    if (first) seen.outputs = std::move(outputs);
   }
+  take_times(profile, seen.times);
   return seen;
 }
 

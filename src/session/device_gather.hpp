@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "anybit/executor.hpp"
 #include "anybit/model.hpp"
 #include "calibrate/gather.hpp"
 
@@ -18,8 +19,9 @@ class Gatherer {
   struct Seen {
     std::vector<ops::Datum> outputs;
     std::map<std::string, calibrate::Statistics> tensors;  // of this run alone
+    RunProfile times;                                      // empty if they are not kept
   };
-  Result<Seen> run(const std::map<std::string, ops::Datum>& inputs) const;
+  Result<Seen> run(const std::map<std::string, ops::Datum>& inputs, bool keep_times) const;
 
  private:
   struct Part {

@@ -23,15 +23,19 @@ Result<void> DeviceSession::take(Model model, std::string path) {
   input_buffers_ = std::move(input_buffers);
   output_buffers_ = std::move(output_buffers);
   grids_ = std::move(grids);
+  if (!backends_) take_default_backends();
   state_ = State::loaded;
   return {};
+}
+
+Error in_file(Error error, const std::string& path) {
+  return error.text().find(path) != std::string::npos ? error : std::move(error).within(path);
 }
 
 Result<void> DeviceSession::load_file(const std::string& path) {
   auto model = Model::load(path);
   if (model.ok()) return take(std::move(model).value(), path);
-  if (model.error().text().find(path) != std::string::npos) return std::move(model).error();
-  return std::move(model).error().within(path);
+  return in_file(std::move(model).error(), path);
 }
 
 Result<void> DeviceSession::load_bytes(std::span<const std::byte> bytes) {

@@ -5,7 +5,7 @@
 #include "anybit/samples.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "session/device_defaults.hpp"
+#include "session/constant_inputs.hpp"
 #include "session/device_session.hpp"
 #include "session/ranges.hpp"
 
@@ -86,7 +86,7 @@ Result<void> DeviceSession::quantize() {
   Model made = TRY(quantized()).model;
   if (!path.empty()) {
     auto saved = made.save(path);
-    if (!saved.ok()) return std::move(saved).error().within(path);
+    if (!saved.ok()) return in_file(std::move(saved).error(), path);
     made = TRY(Model::load(path));
   }
   quantized_ = TRY(make_quantized(path, std::move(made)));

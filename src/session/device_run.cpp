@@ -33,28 +33,17 @@ void DeviceSession::keep_times(RunProfile profile) {
   last_profile_ = std::move(profile);
 }
 
-// Looking at values takes longer than many a node, and nodes that are looked at are not fused: times of the
-// float model are those of a run of its own.
-Result<RunProfile> DeviceSession::float_times(const std::map<std::string, Value>& inputs) {
-  RunProfile profile;
-  if (!keeps_times()) return profile;
-  if (!executor_) executor_ = TRY(executor_for(*model_));
-  TRY(executor_->run(inputs, &profile));
-  return profile;
-}
-
 Result<void> DeviceSession::run_and_gather() {
   DeviceRanges* const ranges = TRY(this->ranges());
   if (!gatherer_) gatherer_ = TRY(Gatherer::make(*model_, threads_));
   std::map<std::string, ops::Datum> inputs;
   const auto values = TRY(input_values());
   for (const auto& [name, value] : values) inputs.emplace(name, TRY(to_datum(value)));
-  Gatherer::Seen seen = TRY(gatherer_->run(inputs));
-  RunProfile profile = TRY(float_times(values));
+  Gatherer::Seen seen = TRY(gatherer_->run(inputs, keeps_times()));
   std::vector<Value> outputs;
   for (const ops::Datum& one : seen.outputs) outputs.push_back(to_value(one));
   TRY(deliver(outputs));
-  keep_times(std::move(profile));
+  keep_times(std::move(seen.times));
   return ranges->add(std::move(seen.tensors));
 }
 
@@ -126,7 +115,6 @@ Result<void> DeviceSession::reset_config() {
   TRY(save_all());
   config_ = 0;
   gatherer_.reset();
-  if (quantized_) executor_.reset();  // of the float model, for times
   return {};
 }
 

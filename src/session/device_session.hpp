@@ -62,6 +62,8 @@ class DeviceSession {
   void set_generated_path(std::string path) { generated_path_ = std::move(path); }
   Result<void> codegen(const std::string& generator, anybit_preference preference);
   Result<void> set_backends(const std::string& text);
+  // Those of the variable BACKENDS; all if there is none.
+  void take_default_backends();
   const char* generated_path() const { return generated_ ? generated_->path().c_str() : nullptr; }
 
   // device_auto.cpp; `generator` is empty if no code is wanted.
@@ -110,7 +112,6 @@ class DeviceSession {
   Result<void> check_defaults() const;
   bool keeps_times() const;
   void keep_times(RunProfile profile);
-  Result<RunProfile> float_times(const std::map<std::string, Value>& inputs);
   Result<void> save_trace();
 
   // By the recipe that is set.
@@ -132,7 +133,7 @@ class DeviceSession {
   std::optional<Recipe> recipe_;
   std::string recipe_text_;  // that it was made from
   std::string quantized_path_, generated_path_, plugin_folder_;
-  std::vector<std::string> backends_;  // that may run; empty: all
+  std::optional<std::vector<std::string>> backends_;  // that may run; empty: all; nothing: not said yet
 
   std::optional<Model> model_;  // as it was loaded
   std::string path_;            // empty: it came from memory
@@ -154,5 +155,8 @@ class DeviceSession {
   std::vector<RunProfile> trace_;
   std::size_t traced_nodes_ = 0;
 };
+
+// The error with the file's name in it; one of the operating system names it already.
+Error in_file(Error error, const std::string& path);
 
 }  // namespace anybit

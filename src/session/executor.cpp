@@ -1,10 +1,14 @@
 #include "anybit/executor.hpp"
 
+#include <array>
+#include <memory_resource>
+
 #include "base/guard.hpp"
 #include "base/try.hpp"
 #include "runtime/executor.hpp"
 #include "session/model_access.hpp"
 #include "session/port.hpp"
+#include "session/times.hpp"
 #include "session/value.hpp"
 
 namespace anybit {
@@ -15,17 +19,13 @@ struct Executor::Content {
   std::vector<Port> inputs, outputs;
 };
 
-namespace {
-
-void take_profile(const runtime::Profile& from, RunProfile& to) {
+void take_times(const runtime::Profile& from, RunProfile& to) {
   for (const runtime::Profile::Entry& one : from.entries) {
     const graph::Node& node = *one.step->node;
     const std::string name = node.name.empty() ? one.step->place : node.name.str();
     to.entries.push_back({name, node.op_type.str(), one.start, one.nanoseconds, one.macs, one.depth});
   }
 }
-
-}  // namespace
 
 Result<Executor> Executor::make(const Model& model, const ExecutorOptions& options) noexcept {
   return guarded([&]() -> Result<Executor> {
@@ -51,17 +51,22 @@ const std::vector<Port>& Executor::outputs() const noexcept { return content_->o
 Result<std::vector<Value>> Executor::run(const std::map<std::string, Value>& inputs,
                                          RunProfile* profile) const noexcept {
   return guarded([&]() -> Result<std::vector<Value>> {
-    std::map<std::string, ops::Datum> data;
+    // What models usually have lies on the stack: only what the caller gets comes from the heap.
+    std::array<std::byte, 8 * sizeof(ops::Datum)> room;
+    std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
+    std::pmr::vector<ops::Datum> data(content_->inputs.size(), &memory);
+    std::pmr::vector<ops::Datum> results(content_->outputs.size(), &memory);
     for (const auto& [name, value] : inputs) {
       auto datum = to_datum(value);
       if (!datum.ok()) return std::move(datum).error().within(fmt::format("input '{}'", shown(name)));
-      data.emplace(name, std::move(datum).value());
+      data[TRY(content_->executor->input(name))] = std::move(datum).value();
     }
     runtime::Profile inner;
-    const std::vector<ops::Datum> results = TRY(content_->executor->run(data, profile ? &inner : nullptr));
+    TRY(content_->executor->run_into(data, results, profile ? &inner : nullptr));
     for (const auto& [name, value] : inputs) TRY(value.tensor.intact());
-    if (profile) take_profile(inner, *profile);
+    if (profile) take_times(inner, *profile);
     std::vector<Value> values;
+    values.reserve(results.size());
     for (const ops::Datum& one : results) values.push_back(to_value(one));
     return values;
   });

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "anybit/convert_opset.hpp"
 #include "base/checked.hpp"
+#include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
 #include "graph/type.hpp"
@@ -34,6 +36,8 @@ Inspection::Value summary(std::string name, const ops::Value& value,
   }
   if (declared && !declared->tensor()) {
     result.type = graph::to_string(*declared);
+  } else if (value.holder != ops::Holder::none) {
+    result.type = ops::to_string(value);
   } else if (value.type == ops::ElementType::undefined && !value.shape) {
     result.type = "?";
   } else {
@@ -119,7 +123,7 @@ Inspection::Node describe(const ops::NodeFacts& facts, const ops::Inference& inf
 
 void describe_nodes(const ops::Inference& inference, Inspection& result) {
   std::map<std::pair<std::string, std::string>, Inspection::Operator> operators;
-  ConstantFlow flow;
+  ConstantFlow flow(inference);
   QuantizationSurvey survey(flow);
   for (const ops::NodeFacts& facts : inference.nodes) {
     Inspection::Node node = describe(facts, inference);
@@ -188,6 +192,10 @@ Result<Inspection> inspect(const Model& inspected, const InspectOptions& options
     describe_nodes(inference, result);
     describe_structure(content.model, inference, result);
     result.problems = std::move(inference.problems);
+    if (std::string newer = newer_opset(inspected); !newer.empty()) {
+      result.problems.push_back(invalid_model(
+          "model", std::move(newer), "operators that changed since then run as they were; a newer anybit"));
+    }
     return result;
   });
 }

@@ -118,6 +118,10 @@ void count_parameters(const graph::Model& model, Inspection& result) {
   counter.finish(result);
 }
 
+ConstantFlow::ConstantFlow(const ops::Inference& inference) {
+  for (const auto& [value, numbers] : inference.sparse) behind_.emplace(value, std::vector{numbers});
+}
+
 const std::vector<const Tensor*>& ConstantFlow::behind(const ops::Value& value) const {
   static const std::vector<const Tensor*> none;
   const auto found = behind_.find(&value);

@@ -18,6 +18,7 @@ void count_parameters(const graph::Model& model, Inspection& result);
 // Follows constants through the operators that only rewrite them (DequantizeLinear, Cast, Transpose, …).
 class ConstantFlow {
  public:
+  explicit ConstantFlow(const ops::Inference& inference);
   // Nodes must come in the order of Inference::nodes.
   void pass(const ops::NodeFacts& facts);
   // The constants that make up a value; empty if it depends on anything else.

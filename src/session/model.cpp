@@ -1,7 +1,5 @@
 #include "anybit/model.hpp"
 
-#include <sys/stat.h>
-
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
@@ -17,17 +15,11 @@ onnx::LoadOptions inner(const LoadOptions& options) {
   return {options.limits, options.allow_linked_data ? Links::allow : Links::refuse};
 }
 
-std::int64_t file_size(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? static_cast<std::int64_t>(status.st_size) : 0;
-}
-
-// Types and ranks that the model declares, against those that follow from its nodes.
+// Types and ranks that the model declares, against those that follow from its nodes; both branches of an If.
 Result<void> check_types(const graph::Model& model) {
   const auto inference = ops::infer(model);
   if (!inference.ok() || inference->contradictions.empty()) return {};
-  const Error& first = inference->contradictions.front();
-  return invalid_model(first.place, first.message, "the right type among value_info or outputs, or none");
+  return inference->contradictions.front();
 }
 
 }  // namespace
@@ -36,7 +28,8 @@ Result<Model> Model::load(const std::string& path, const LoadOptions& options) n
   return guarded([&]() -> Result<Model> {
     graph::Model model = TRY(onnx::load(path, inner(options)));
     TRY(check_types(model));
-    return ModelAccess::make({std::move(model), path, file_size(path)});
+    const auto size = static_cast<std::int64_t>(model.file->bytes().size());
+    return ModelAccess::make({std::move(model), path, size});
   });
 }
 

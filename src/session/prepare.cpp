@@ -1,6 +1,10 @@
 #include "anybit/prepare.hpp"
 
+#include <algorithm>
+
+#include "base/error.hpp"
 #include "base/guard.hpp"
+#include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "passes/prepare.hpp"
@@ -16,6 +20,26 @@ std::int64_t count_nodes(const graph::Graph& graph) {
   return count;
 }
 
+void add_names(const graph::Graph& graph, std::vector<std::string_view>& names) {
+  for (const graph::Node& node : graph.nodes) {
+    names.push_back(node.name.str());
+    graph::each_graph(node, [&](const graph::Graph& inner) { add_names(inner, names); });
+  }
+}
+
+// A name that no node has would keep nothing.
+Result<void> check_kept(const graph::Model& model, const std::vector<std::string>& keep) {
+  std::vector<std::string_view> names;
+  if (!keep.empty()) add_names(*model.graph, names);
+  for (const std::string& one : keep) {
+    if (std::ranges::find(names, one) != names.end()) continue;
+    const std::string meant = did_you_mean(one, names);
+    return invalid_argument(fmt::format("there is no node '{}' to keep", shown(one)),
+                            meant.empty() ? "`anybit inspect --nodes MODEL` lists the names" : meant);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<PassInfo> preparation_passes() {
@@ -29,6 +53,7 @@ std::vector<PassInfo> preparation_passes() {
 Result<Preparation> prepare(const Model& model, const PrepareOptions& options) noexcept {
   return guarded([&]() -> Result<Preparation> {
     const Model::Content& content = ModelAccess::content(model);
+    TRY(check_kept(content.model, options.keep));
     graph::Model changed = content.model;
     passes::PrepareOptions with;
     with.only = options.passes;

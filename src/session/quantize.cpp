@@ -1,11 +1,16 @@
 #include "anybit/quantize.hpp"
 
+#include <map>
+#include <set>
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/mapped_file.hpp"
 #include "base/try.hpp"
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
+#include "session/constant_inputs.hpp"
 #include "session/model_access.hpp"
 #include "session/ranges.hpp"
 #include "session/sample_stream.hpp"
@@ -37,6 +42,24 @@ Result<quantizing::Target> target_of(const std::string& name) {
       name.find('/') != std::string::npos || name.ends_with(".yaml") || name.ends_with(".yml");
   if (!is_file) return quantizing::find_target(name);
   return quantizing::read_target(TRY(text_of_file(name)), name);
+}
+
+using NamedData = std::map<std::string, ops::Datum>;
+
+// What a sample is given for is an input, though it has a default.
+std::set<std::string> names_of(const std::optional<NamedData>& sample) {
+  std::set<std::string> names;
+  if (!sample) return names;
+  for (const auto& [name, datum] : *sample) names.insert(name);
+  return names;
+}
+
+void remark_constants(const Model& before, const Model& after, QuantizationReport& report) {
+  const std::size_t count = ModelAccess::content(before).model.graph->inputs.size() -
+                            ModelAccess::content(after).model.graph->inputs.size();
+  if (count == 0) return;
+  report.remarks.push_back(
+      fmt::format("weights that the model lists among its inputs are constants now: {}", count));
 }
 
 }  // namespace
@@ -97,7 +120,6 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     if (std::ranges::find(kEmits, options.emit) == std::end(kEmits))
       return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)),
                               fmt::format("one of {}", fmt::join(kEmits, ", ")));
-    const Model::Content& content = ModelAccess::content(model);
     quantizing::Settings settings{.threads = options.threads,
                                   .max_memory = options.max_memory,
                                   .prepare = options.prepare,
@@ -116,15 +138,23 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
       TRY(options.ranges->check_belongs(model));
       settings.known = &RangesAccess::inner(*options.ranges).tensors;
     }
+    const bool all_weights = lists_weights_as_inputs(model);
     std::optional<SampleStream> stream;
+    std::optional<NamedData> first;
     calibrate::NextSample next;
     if (samples) {
       stream.emplace(*samples);
-      next = [&] { return stream->next(); };
+      if (all_weights) first = TRY(stream->next());
+      next = [&]() -> Result<std::optional<NamedData>> {
+        return first ? std::exchange(first, std::nullopt) : stream->next();
+      };
       settings.gather.sample_name = [&](std::int64_t number) { return stream->name(number); };
     }
+    const Model constant = all_weights ? with_constant_defaults(model, names_of(first)) : model;
+    const Model::Content& content = ModelAccess::content(constant);
     quantizing::Outcomes done =
         TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next, settings));
+    remark_constants(model, constant, done.report);
     return Quantization{ModelAccess::make({std::move(done.model), content.path, content.file_bytes}),
                         std::move(done.report)};
   });

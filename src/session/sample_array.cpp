@@ -71,7 +71,7 @@ Result<void> read_at(int descriptor, std::size_t offset, std::span<std::byte> to
 
 }  // namespace
 
-Result<SampleArray> SampleArray::make(const Port& port, Array array) {
+Result<SampleArray> SampleArray::make(const Port& port, Array array, bool whole) {
   SampleArray result{port, std::move(array), {}, 1};
   const std::vector<std::int64_t>& dims = result.array.dims;
   const std::size_t rank = dims.size(), wanted = port.dims.size();
@@ -92,7 +92,7 @@ Result<SampleArray> SampleArray::make(const Port& port, Array array) {
     return invalid_argument(fmt::format("an array {} has no samples of {}", shape_text(dims), port.type),
                             "the input's shape, with one dimension more for several samples");
   }
-  if (wanted < 2 || dims[0] == port.dims[0]) return result;
+  if (wanted < 2 || dims[0] == port.dims[0] || (whole && port.dims[0] < 0)) return result;
   const std::int64_t rows = port.dims[0] < 0 ? 1 : port.dims[0];
   if (rows == 0 || dims[0] % rows != 0) {
     return invalid_argument(fmt::format("{} rows cannot be cut into samples of {}", dims[0], port.type),

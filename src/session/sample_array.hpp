@@ -14,8 +14,9 @@ struct SampleArray {
   std::vector<std::int64_t> dims;  // of one sample
   std::int64_t count = 1;
 
-  // Finds out how many samples of the input there are, and what shape each is of.
-  static Result<SampleArray> make(const Port& port, Array array);
+  // Finds out how many samples of the input there are, and what shape each is of. `whole`: an input whose
+  // batch is open takes the array as one sample.
+  static Result<SampleArray> make(const Port& port, Array array, bool whole);
   // In memory of its own, and of the input's type where numbers can be converted without a second thought.
   Result<Value> at(std::int64_t index) const;
 

@@ -18,14 +18,15 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kKinds = ".npy, .npz, .pb, .bin, or a picture (.png, .jpg, .bmp, .pnm)";
 
-// Raw elements: as many samples as the file is a multiple of one.
-Result<Array> read_raw(const std::string& path, const Port& port) {
+// Raw elements: as many samples as the file is a multiple of one. `whole`: an open batch is as large as the
+// file.
+Result<Value> read_raw(const std::string& path, const Port& port, bool whole) {
   const graph::ElementTypeInfo* type = graph::find_element_type(port.element_type);
   std::vector<std::int64_t> dims = port.dims;
   const bool batch = port.has_rank && dims.size() > 1 && dims[0] < 0;
   if (batch) dims[0] = 1;
   const bool fixed = port.has_rank && std::ranges::none_of(dims, [](std::int64_t dim) { return dim < 0; });
-  if (!type || type->bits < 8 || !fixed) return TRY(read_value(path, port)).tensor;
+  if (!type || type->bits < 8 || !fixed || (batch && whole)) return read_value(path, port);
   const auto count = element_count(dims);
   const auto each = count ? checked_mul(*count, static_cast<std::int64_t>(type->bits) / 8) : std::nullopt;
   const auto file = TRY(MappedFile::open(path));
@@ -42,7 +43,7 @@ Result<Array> read_raw(const std::string& path, const Port& port) {
   array.bytes = file->bytes().span();
   array.owner = file;
   array.file = file;
-  return array;
+  return Value(std::move(array));
 }
 
 Result<const Port*> only(const std::vector<Port>& inputs) {
@@ -58,8 +59,12 @@ Result<const Port*> only(const std::vector<Port>& inputs) {
 
 }  // namespace
 
-Result<void> SampleFile::add(const Port& port, Array array) {
-  auto made = SampleArray::make(port, std::move(array));
+Result<void> SampleFile::add(const Port& port, Value value) {
+  if (value.tensor.type == "string") {
+    texts_[port.name] = std::move(value);
+    return {};
+  }
+  auto made = SampleArray::make(port, std::move(value.tensor), options_.for_run);
   if (!made.ok()) return std::move(made).error().within(fmt::format("input '{}'", shown(port.name)));
   if (made->count == 0) return invalid_argument("it has no samples");
   arrays_.push_back(std::move(made).value());
@@ -71,18 +76,18 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
   auto opened = [&]() -> Result<SampleFile> {
     SampleFile file;
     file.path_ = path;
+    file.options_ = options;
     const std::string ending = fs::path(path).extension().string();
     if (is_image_path(path)) {
       file.image_ = *TRY(only(inputs));
-      file.options_ = options;
     } else if (ending == ".npz") {
       auto arrays = TRY(read_npz(path));
       for (auto& [name, array] : arrays) {
         const auto port = std::ranges::find(inputs, name, &Port::name);
         if (port != inputs.end()) {
-          TRY(file.add(*port, std::move(array)));
+          TRY(file.add(*port, Value(std::move(array))));
         } else if (arrays.size() == 1) {  // numpy's own name: there is only one thing it can be
-          TRY(file.add(*TRY(only(inputs)), std::move(array)));
+          TRY(file.add(*TRY(only(inputs)), Value(std::move(array))));
         } else {
           std::vector<std::string_view> names;
           for (const Port& one : inputs) names.push_back(one.name);
@@ -95,10 +100,10 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
       if (arrays.empty()) return invalid_argument("it has no arrays");
     } else if (ending == ".bin" || ending == ".raw") {
       const Port& port = *TRY(only(inputs));
-      TRY(file.add(port, TRY(read_raw(path, port))));
+      TRY(file.add(port, TRY(read_raw(path, port, options.for_run))));
     } else if (ending == ".npy" || ending == ".pb") {
       const Port& port = *TRY(only(inputs));
-      TRY(file.add(port, TRY(read_value(path, port)).tensor));
+      TRY(file.add(port, TRY(read_value(path, port))));
     } else {
       return invalid_argument("this is no kind of file that holds samples", std::string(kKinds));
     }
@@ -116,7 +121,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
 }
 
 Result<Sample> SampleFile::at(std::int64_t index) const {
-  Sample sample;
+  Sample sample = texts_;
   if (image_) {
     auto picture = read_image(path_, *image_, options_);
     if (!picture.ok() && picture.error().text().find(path_) == std::string::npos)

@@ -22,10 +22,11 @@ class SampleFile {
   std::string name(std::int64_t index) const;
 
  private:
-  Result<void> add(const Port& port, Array array);
+  Result<void> add(const Port& port, Value value);
 
   std::string path_;
   std::vector<SampleArray> arrays_;
+  Sample texts_;               // arrays of strings are not cut
   std::optional<Port> image_;  // the input that the picture is for
   SampleOptions options_;
   std::int64_t count_ = 1;

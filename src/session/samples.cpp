@@ -86,7 +86,10 @@ struct Filed final : Samples::Content {
                                             feed->given(), shown(feed->inputs()[0].name)),
                                 "as many of each, or a single one that serves for all");
       }
-      for (const auto& [name, value] : feed->last()) sample[name] = value;
+      for (const auto& [name, value] : feed->last()) {
+        if (!sample.emplace(name, value).second)
+          return invalid_argument(fmt::format("input '{}' is given twice", shown(name)), "once");
+      }
     }
     ++given;
     return std::optional(std::move(sample));
@@ -125,14 +128,19 @@ Result<Named> name_of(const std::string& text, const std::vector<Port>& inputs) 
   for (std::size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
     const std::string name = text.substr(0, at);
     const auto port = std::ranges::find_if(inputs, [&](const Port& one) { return one.name == name; });
-    if (port != inputs.end()) return Named{&*port, text.substr(at + 1)};
+    if (port == inputs.end()) continue;
+    if (at + 1 == text.size())
+      return invalid_argument(fmt::format("no file is given for '{}'", shown(name)), "NAME=PATH");
+    return Named{&*port, text.substr(at + 1)};
   }
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || sample_files(text).ok()) return Named{nullptr, text};
+  if (!inputs.empty() && (equals == std::string::npos || sample_files(text).ok()))
+    return Named{nullptr, text};
   std::vector<std::string_view> names;
   for (const Port& one : inputs) names.push_back(one.name);
   std::string hint = did_you_mean(text.substr(0, equals), names);
-  if (hint.empty()) hint = fmt::format("inputs are {}", fmt::join(names, ", "));
+  if (hint.empty())
+    hint = names.empty() ? "it has none" : fmt::format("inputs are {}", fmt::join(names, ", "));
   return error_at(Code::invalid_argument, {},
                   fmt::format("the model has no input '{}'", shown(text.substr(0, equals))), hint);
 }
@@ -192,14 +200,14 @@ Result<Samples> open_samples(const std::vector<Port>& inputs, const std::vector<
     for (const std::string& text : paths) {
       const Named named = TRY(name_of(text, inputs));
       Feed*& feed = by_input[named.port ? named.port->name : std::string()];
-      if (!feed) {
+      if (!feed || options.for_run) {
         const std::vector<Port> ports = named.port ? std::vector{*named.port} : inputs;
         content->feeds.push_back(std::make_unique<Feed>(ports, content->options));
         feed = content->feeds.back().get();
       }
       feed->add(TRY(sample_files(named.path)));
     }
-    TRY(check_complete(inputs, *content));
+    if (!options.for_run) TRY(check_complete(inputs, *content));
     return SamplesAccess::make(std::move(content));
   });
 }

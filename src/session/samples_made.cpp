@@ -33,9 +33,11 @@ Result<void> check_complete(const std::vector<Port>& inputs, const std::map<std:
 // Values of all inputs, some of which hold many samples.
 class Batch {
  public:
-  // `whole`: an input whose batch is open takes the array as one sample.
+  // `whole`: SampleArray::make.
   static Result<Batch> make(const std::vector<Port>& inputs, std::map<std::string, Value>&& values,
                             bool whole) {
+    // A name that is misspelt says more than the input that it was to be.
+    for (const auto& [name, value] : values) TRY(port_named(name, inputs));
     TRY(check_complete(inputs, values));
     Batch batch;
     for (auto& [name, value] : values) {
@@ -55,15 +57,12 @@ class Batch {
   }
 
  private:
-  Result<void> add(Port port, Value value, bool whole) {
+  Result<void> add(const Port& port, Value value, bool whole) {
     if (value.kind != Value::Kind::tensor || value.tensor.type == "string") {
       others_[port.name] = std::move(value);
       return {};
     }
-    const std::vector<std::int64_t>& dims = value.tensor.dims;
-    if (whole && port.has_rank && dims.size() == port.dims.size() && !dims.empty() && port.dims[0] < 0)
-      port.dims[0] = dims[0];
-    arrays_.push_back(TRY(SampleArray::make(port, std::move(value.tensor))));
+    arrays_.push_back(TRY(SampleArray::make(port, std::move(value.tensor), whole)));
     const std::int64_t count = arrays_.back().count;
     if (count == 0) return invalid_argument("the array holds no sample");
     if (count != 1 && count_ != 1 && count != count_)

@@ -46,10 +46,9 @@ Result<ops::Datum> tensor_datum(const Value& value) {
         fmt::format("{} bytes for {}{}", value.tensor.bytes.size(), value.tensor.type, to_string(dims)),
         fmt::format("{} bytes", bytes));
   }
-  const auto held =
-      std::make_shared<const Bytes>(Bytes(value.tensor.owner, value.tensor.bytes)
-                                        .aligned(std::min<std::size_t>(16, ops::element_bytes(type))));
-  return ops::Datum(ops::Array::over(type, dims, const_cast<std::byte*>(held->data()), held));
+  const Bytes held = Bytes(value.tensor.owner, value.tensor.bytes)
+                         .aligned(std::min<std::size_t>(16, ops::element_bytes(type)));
+  return ops::Datum(ops::Array::over(type, dims, const_cast<std::byte*>(held.data()), held.owner()));
 }
 
 Value tensor_value(const ops::Array& array) {
@@ -110,7 +109,10 @@ Result<Value> read(const std::string& path, const Port& port) {
     const auto memory = ops::Memory::make();
     return tensor_value(TRY(ops::Array::from(tensor, *memory)));
   }
-  return invalid_argument(fmt::format("'{}' is no kind of file that holds a tensor", shown(ending)),
+  if (std::filesystem::is_directory(path)) return invalid_argument("it is a folder", ".npy, .pb or .bin");
+  return invalid_argument(ending.empty()
+                              ? "the name has no ending that tells what the file holds"
+                              : fmt::format("'{}' is no kind of file that holds a tensor", shown(ending)),
                           ".npy, .pb or .bin");
 }
 
@@ -148,7 +150,8 @@ Result<Value> random_value(const Port& port, const std::map<std::string, std::in
     if (port.element_type.empty() || !port.has_rank) {
       return error_at(Code::invalid_argument, fmt::format("input '{}'", shown(port.name)),
                       fmt::format("no value can be made up for {}", port.type.empty() ? "it" : port.type),
-                      fmt::format("--input {}=FILE", port.name));
+                      port.element_type.empty() ? "values other than tensors are given from Python or C++"
+                                                : fmt::format("--input {}=FILE", port.name));
     }
     const ElementType type = TRY(element_type(port.element_type));
     std::vector<std::int64_t> sizes = port.dims;
@@ -159,7 +162,11 @@ Result<Value> random_value(const Port& port, const std::map<std::string, std::in
     }
     const ops::Dims shape = TRY(checked_dims(sizes));
     const auto memory = ops::Memory::make();
-    ops::Array array = TRY(ops::Array::make(*memory, type, shape));
+    auto made = ops::Array::make(*memory, type, shape);
+    if (!made.ok())
+      return std::move(made).error().within(
+          fmt::format("input '{}' {}{}", shown(port.name), port.element_type, to_string(shape)));
+    ops::Array array = std::move(made).value();
     std::mt19937_64 random(seed);
     std::normal_distribution<float> normal;
     const bool real = ops::for_real(type, [&]<class T>(T) {

@@ -22,8 +22,11 @@ Result<std::vector<calibrate::Watched>> watched_values(const graph::Model& model
   const ops::Inference facts = TRY(ops::infer(model));
   std::set<std::string> names;  // graphs side by side may use the same ones
   for (const ops::GraphFacts& one : facts.graphs) {
+    // Since IR 4 an input with a default is an input, and not a constant.
     std::set<std::string> constants;
-    for (const graph::Tensor& tensor : one.graph->initializers) constants.insert(tensor.name.str());
+    if (model.ir_version.value_or(0) < 4) {
+      for (const graph::Tensor& tensor : one.graph->initializers) constants.insert(tensor.name.str());
+    }
     for (const graph::ValueInfo& input : one.graph->inputs) {
       const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
       const bool real = may_be_real(type ? type->element_type() : ElementType::undefined);

@@ -8,6 +8,7 @@ import ctypes
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 BUILD = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")).resolve()
 PLUGINS = BUILD / "lib" / "anybit" / "codegen"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
+CLANG = next(filter(None, map(shutil.which, ["clang", "clang-14"])), None)
 BATCH = 100  # models in one library
 JOBS = 2
 
@@ -45,26 +47,38 @@ def generate(model, path, preference=0):
         raise NotGenerated(LIBRARY.codegen_error().decode())
 
 
-def compile_shared(source, target, *options):
-    done = subprocess.run(["gcc", *STRICT, "-shared", "-fPIC", *options, "-o", target, source, "-lm"], capture_output=True,
-                          text=True)
+def _silent(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise NotCompiled(done.stderr[:4000])
+
+
+def compile_shared(source, target, *options):
+    """By GCC; Clang, which warns of other things, has nothing to say either, where it is installed."""
+    if CLANG:
+        _silent(CLANG, *STRICT, "-fsyntax-only", *options, source)
+    _silent("gcc", *STRICT, "-shared", "-fPIC", *options, "-o", target, source, "-lm")
     return ctypes.CDLL(str(target))
 
 
-class Program:
-    """A generated model in a loaded library; `name` is the stem of its file."""
+class RunFailed(Exception):
+    """The inputs chose a branch that cannot run."""
 
-    def __init__(self, library, name):
+
+class Program:
+    """A generated model in a loaded library; `name` is the stem of its file. `header` tells if runs may fail."""
+
+    def __init__(self, library, name, header=None):
         self.function = getattr(library, f"{name}_run")
-        self.function.restype = None
+        may_fail = header is not None and f"int {name}_run(" in header.read_text()
+        self.function.restype = ctypes.c_int if may_fail else None
 
     def run(self, inputs, like):
         """Arrays in the model's order; `like`: arrays with the shapes and types of the outputs."""
         given = [np.ascontiguousarray(x) for x in inputs]
         made = [np.zeros(x.shape, x.dtype) for x in like]
-        self.function(*[ctypes.c_void_p(x.ctypes.data) for x in [*given, *made]])
+        if self.function(*[ctypes.c_void_p(x.ctypes.data) for x in [*given, *made]]):
+            raise RunFailed()
         return made
 
 
@@ -74,7 +88,8 @@ def _joined(names, folder):
     whole = []
     for name in names:
         text = (folder / f"{name}.c").read_text()
-        own = re.findall(r"^(?:static|STEP) [^(=;{]*?(\w+)(?:\(|\[)", text, re.MULTILINE) + ["arena"]
+        own = re.findall(r"^(?:ALONE |)(?:static|STEP|INLINE) [^(=;{]*?(\w+)(?:\(|\[)", text, re.MULTILINE) + ["arena"]
+        own += re.findall(r"^typedef .*?(\w+)(?: __attribute__.*)?;$", text, re.MULTILINE)
         whole.append(re.sub(r"\b(" + "|".join(set(own)) + r")\b", rf"{name}_\1", text))
     path = folder / f"{names[0]}_and_others.c"
     path.write_text("\n".join(whole))
@@ -89,7 +104,7 @@ def compile_all(names, folder, *options):
         try:
             source = _joined(batch, folder) if len(batch) > 1 else folder / f"{batch[0]}.c"
             library = compile_shared(source, target, "-O0", *options)
-            return {name: Program(library, name) for name in batch}
+            return {name: Program(library, name, folder / f"{name}.h") for name in batch}
         except NotCompiled as error:
             if len(batch) == 1:
                 return {batch[0]: error}

@@ -56,6 +56,9 @@ static int generate(const anybit_view* view, const anybit_codegen_options* optio
   return 0;
 #elif defined(WRITES_A_LINK)
   return symlink("/etc/passwd", path);
+#elif defined(GOES_ELSEWHERE)
+  write_file(path, "main");
+  return chdir("/") != 0 || getenv("RULE_FAILS") != NULL ? tell(error, "lost", 1) : 0;
 #elif defined(WRITES_SEVERAL)
   write_file(path, "main");
   strcat(beside, ".onnx");

@@ -276,6 +276,53 @@ def test_what_cannot_be_generated_is_named(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_inputs_become_constants_of_the_code(anybit, tmp_path):
+    """Of the input's own type; the text is whole numbers, real ones, or a file."""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    nodes = [helper.make_node("Mul", ["x", "scale"], ["m"]), helper.make_node("Reshape", ["m", "shape"], ["y"])]
+    model = model_of(nodes, {"x": x, "scale": np.zeros(3, np.float32)}, {})
+    model.graph.input.append(helper.make_tensor_value_info("shape", TensorProto.INT64, [2]))
+    onnx.save(model, tmp_path / "net.onnx")
+    np.save(tmp_path / "shape.npy", np.array([3, 2]))
+
+    def codegen(*constants, code=0):
+        words = [word for one in constants for word in ("--constant", one)]
+        return anybit("codegen", tmp_path / "net.onnx", "--target", "c-gen", *words, code=code).stderr
+    for shape in ("shape=3,2", f"shape={tmp_path / 'shape.npy'}"):
+        codegen("scale=0.1,2,3e0", shape)
+        made, = compiled(["net"], tmp_path)["net"].run([x], [np.zeros((3, 2), np.float32)])
+        np.testing.assert_array_equal(made, (x * np.array([0.1, 2, 3], np.float32)).reshape(3, 2))
+    for constant, message in (("shape=3,2.5", "a constant of float64"), ("shape=6", "a constant of shape []"),
+                              ("shapes=3,2", "did you mean 'shape'"), ("shape", "cannot read 'shape'"),
+                              ("shape=3,,2", "cannot read 'shape=3,,2'"), ("shape=", "cannot read 'shape='"),
+                              ("shape=3,2x", "write it like --constant sr=16000"), ("=3,2", "cannot read '=3,2'"),
+                              ("scale=1,2,4", "--constant: 'scale' is given twice")):
+        assert message in codegen("scale=1,2,3", constant, code=2)
+    assert "cannot open 'none.npy'" in codegen("scale=1,2,3", "shape=none.npy", code=1)
+
+
+@pytest.mark.parametrize("direction, by_gate", [("forward", False), ("reverse", True), ("bidirectional", True)])
+def test_an_lstm_with_8_bit_weights_is_close_to_the_runtimes(direction, by_gate, tmp_path):
+    random = np.random.default_rng(SEED)
+    steps, size, hidden, directions = 12, 9, 16, 1 + (direction == "bidirectional")
+    x = random.normal(size=(steps, 1, size)).astype(np.float32)
+    count = (directions, 4 * hidden) if by_gate else (directions,)
+    zeros = codes(random, np.int8, count) // 16 if by_gate else np.zeros(count, np.int8)
+    constants = {"w": codes(random, np.int8, (directions, size, 4 * hidden)), "r": codes(random, np.int8, (directions, hidden, 4 * hidden)),
+                 "b": random.normal(size=(directions, 8 * hidden)).astype(np.float32),
+                 "ws": random.uniform(0.002, 0.006, count).astype(np.float32), "wz": zeros,
+                 "rs": random.uniform(0.002, 0.006, count).astype(np.float32), "rz": zeros}
+    node = helper.make_node("DynamicQuantizeLSTM", ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"], ["y", "h", "c"],
+                            domain=MICROSOFT, hidden_size=hidden, direction=direction)
+    model = model_of([node], {"x": x}, constants, ("y", "h", "c"))
+    right = Executor(model, threads=1).run({"x": x})
+    for preference in range(4):
+        generate(model, tmp_path / f"net{preference}.c", preference)
+        for made, expected in zip(compiled([f"net{preference}"], tmp_path)[f"net{preference}"].run([x], right), right):
+            np.testing.assert_allclose(made, expected, atol=2e-3)
+            assert np.abs(made - expected).mean() < 1e-4
+
+
 def test_names_that_look_like_comments_do_not_disturb_the_code(tmp_path):
     x = np.zeros((1, 4), np.float32)
     names = ["in/*x", "w*/", "/*/y*/*"]
@@ -424,3 +471,19 @@ def test_an_operator_may_take_the_same_value_twice(op, tmp_path):
         generate(model, tmp_path / f"net{preference}.c", preference)
         made = compile_all([f"net{preference}"], tmp_path)[f"net{preference}"].run([x], expected)[0]
         np.testing.assert_allclose(made, expected[0], rtol=1e-5)
+
+
+def test_a_relu_above_the_least_code_has_the_runtimes_bits(tmp_path):
+    """It is a Clip of the codes behind the integer convolution, in both."""
+    random = np.random.default_rng(SEED)
+    x = codes(random, np.int8, (1, 4, 6, 6))
+    constants = {"s": np.float32(0.02), "z": np.int8(0), "w": codes(random, np.int8, (5, 4, 3, 3)), "ws": np.float32(0.01),
+                 "ys": np.float32(0.05), "yz": np.int8(-20)}
+    nodes = [helper.make_node("DequantizeLinear", ["x", "s", "z"], ["xf"]),
+             helper.make_node("DequantizeLinear", ["w", "ws", "z"], ["wf"]), helper.make_node("Conv", ["xf", "wf"], ["c"]),
+             helper.make_node("Relu", ["c"], ["r"]), helper.make_node("QuantizeLinear", ["r", "ys", "yz"], ["y"])]
+    model = model_of(nodes, {"x": x}, constants)
+    expected = Executor(model).run({"x": x})
+    assert expected[0].min() == -20
+    generate(model, tmp_path / "net.c")
+    np.testing.assert_array_equal(compiled(["net"], tmp_path)["net"].run([x], expected)[0], expected[0])

@@ -10,7 +10,7 @@ from onnx import numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-from executing import Executor
+from executing import Executor, ExecutorError
 
 
 def picture(generator, shape):
@@ -93,6 +93,53 @@ def test_both_branches_of_an_if_run(tmp_path):
     generator = np.random.default_rng(8)
     samples = [voice(generator, rate) for rate in (16000, 8000, 16000)]
     compare("voice", fixed("voice", samples[0]), samples, tmp_path, 1e-4)
+
+
+@pytest.mark.parametrize("samples, version", [(512, 5), (256, 6), (288, 5)])
+def test_the_rate_chooses_the_network_of_a_model_as_it_is_shipped(samples, version, anybit, tmp_path):
+    """Each rate has its own length of windows: one that the other network cannot take is refused when it is run."""
+    generator = np.random.default_rng(12)
+    shipped = ROOT / f"build/models/silero_vad_v{version}.onnx"
+    anybit("codegen", shipped, "--target", "c-gen", "-o", tmp_path / "net.c", "--shape", f"input=1,{samples}", "--shape", "state=2,1,128")
+    program = generating.compile_all(["net"], tmp_path, "-O1")["net"]
+    executor = Executor(onnx.load(shipped))
+    ran = 0
+    for rate in (16000, 8000, 16000, 8000):
+        given = {"input": sound(generator, samples), "sr": np.array(rate, np.int64),
+                 "state": generator.normal(scale=0.1, size=(2, 1, 128)).astype(np.float32)}
+        inputs = [given[name] for name in ("input", "state", "sr")]
+        try:
+            wanted = executor.run(given)
+        except ExecutorError:
+            with pytest.raises(generating.RunFailed):
+                program.run(inputs, [])
+            continue
+        ran += 1
+        for one, other in zip(program.run(inputs, wanted), wanted):
+            assert np.abs(one - other).max() <= 1e-4 * np.abs(other).max()
+    assert ran == (2 if samples == 512 else 4)
+
+
+@pytest.mark.parametrize("rate, version", [(16000, 5), (8000, 6)])
+def test_a_rate_is_chosen_when_code_is_made_of_a_model_as_it_is_shipped(rate, version, anybit, tmp_path):
+    """The code has one network alone."""
+    generator = np.random.default_rng(11)
+    shapes = ["--shape", f"input=1,{rate // 31.25:.0f}", "--shape", "state=2,1,128"]
+    samples = [{"input": sound(generator, 512)[:, :int(rate // 31.25)], "sr": np.array(rate, np.int64),
+                "state": generator.normal(scale=0.1, size=(2, 1, 128)).astype(np.float32)} for _ in range(3)]
+    shipped = ROOT / f"build/models/silero_vad_v{version}.onnx"
+    (tmp_path / "calib").mkdir()
+    for i, sample in enumerate(samples):
+        np.savez(tmp_path / f"calib/{i}.npz", **sample)
+    anybit("quantize", shipped, "-o", tmp_path / "int8.onnx", "--calib", tmp_path / "calib")
+    for kind, path in (("float", shipped), ("int8", tmp_path / "int8.onnx")):
+        anybit("codegen", path, "--target", "c-gen", "-o", tmp_path / f"{kind}_net.c", *shapes, "--constant", f"sr={rate}")
+        program = generating.compile_all([f"{kind}_net"], tmp_path, "-O1")[f"{kind}_net"]
+        executor = Executor(onnx.load(path))
+        for sample in samples:
+            wanted = executor.run(sample)
+            for one, other in zip(program.run([sample["input"], sample["state"]], wanted), wanted):
+                assert np.abs(one - other).max() <= 1e-4 * np.abs(other).max(), kind
 
 
 @pytest.mark.parametrize("name", ["classifier", "recogniser", "voice_16k"])

@@ -2,7 +2,7 @@
 import node_cases
 import pytest
 
-FLOOR = 1609  # may only rise
+FLOOR = 1619  # may only rise
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from onnx import TensorProto, helper
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "runtime"))
 from executing import Executor  # noqa: E402
+from test_branches import choosing_model  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
 SEED = 11
@@ -204,6 +205,19 @@ def test_sessions_with_one_file_run_at_the_same_time(build, models, tmp_path):
     assert wrong == []
     for one in sessions:
         one.close()
+
+
+def test_a_run_that_chooses_a_branch_that_cannot_run_fails(anybit, tmp_path):
+    onnx.save(choosing_model([3, 2], [4, 2]), tmp_path / "net.onnx")
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    anybit("codegen", tmp_path / "net.onnx", "--target", "so-gen", "-o", tmp_path / "net.so")
+    library = ctypes.CDLL(str(tmp_path / "net.so"))
+    y = np.zeros((3, 2), np.float32)
+    for first, code in ((True, 0), (False, 1)):
+        chosen = np.array(first)
+        inputs = (ctypes.c_void_p * 2)(x.ctypes.data, chosen.ctypes.data)
+        assert library.run_main_graph(inputs, (ctypes.c_void_p * 1)(y.ctypes.data)) == code
+    np.testing.assert_array_equal(y, x.reshape(3, 2))
 
 
 def test_the_compiler_is_what_the_environment_names_and_its_words_are_told(anybit, models, tmp_path, monkeypatch):

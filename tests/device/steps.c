@@ -31,7 +31,7 @@ static anybit_session* opened(const char* model) {
   if (getenv("BATCH") != NULL) CHECK(session, anybit_set_input_shape(session, 0, 2, dims));
   const size_t rows = (size_t)dims[0];
   CHECK(session, anybit_set_input(session, 0, ANYBIT_TYPE_FLOAT32, input, rows * kInputs * sizeof *input));
-  CHECK(session, anybit_set_output(session, 0, ANYBIT_TYPE_FLOAT32, output, rows * kOutputs * sizeof *output));
+  CHECK(session, anybit_set_output(session, 0, ANYBIT_TYPE_FLOAT32, output, sizeof output));
   return session;
 }
 
@@ -51,7 +51,8 @@ static anybit_status step(anybit_session* session, const char* word) {
   if (begins(word, "recipe:", &rest)) return anybit_set_quantization_recipe(session, rest);
   if (begins(word, "path:", &rest)) return anybit_set_quantized_model_path(session, rest);
   if (begins(word, "cpath:", &rest)) return anybit_set_codegen_model_path(session, rest);
-  if (begins(word, "default:", &rest)) {  // INDEX: the input gets zeros; -INDEX: it gets the model's own again
+  if (begins(word,
+             "default:", &rest)) {  // INDEX: the input gets zeros; -INDEX: it gets the model's own again
     static float zeros[64];
     const int index = atoi(rest);
     return anybit_set_input(session, (size_t)abs(index), ANYBIT_TYPE_FLOAT32, index > 0 ? zeros : NULL,
@@ -59,12 +60,19 @@ static anybit_status step(anybit_session* session, const char* word) {
   }
   if (begins(word, "quantize", &rest)) return anybit_quantize(session);
   if (begins(word, "codegen:", &rest)) return anybit_codegen(session, rest, ANYBIT_PREFER_MEMORY);
-  if (begins(word, "backends:", &rest)) return anybit_set_available_backends(session, rest);
+  if (begins(word, "backends:", &rest))
+    return anybit_set_available_backends(session, strcmp(rest, "NULL") == 0 ? NULL : rest);
   const int small = begins(word, "small-auto:", &rest);
   if (small || begins(word, "auto:", &rest)) {  // THRESHOLD[:GENERATOR]
     const char* const generator = strchr(rest, ':');
     return anybit_run_with_auto_compilation(session, atoi(rest), generator ? generator + 1 : NULL,
                                             small ? ANYBIT_PREFER_MEMORY : ANYBIT_PREFER_DEFAULT);
+  }
+  if (begins(word, "shape:", &rest)) {  // ROWS: the input has so many
+    const int64_t dims[2] = {atoi(rest), kInputs};
+    CHECK(session, anybit_set_input_shape(session, 0, 2, dims));
+    return anybit_set_input(session, 0, ANYBIT_TYPE_FLOAT32, input,
+                            (size_t)dims[0] * kInputs * sizeof *input);
   }
   if (begins(word, "run", &rest)) return anybit_run(session);
   if (begins(word, "shell:", &rest)) return system(rest) == 0 ? ANYBIT_OK : ANYBIT_IO;

@@ -11,6 +11,7 @@ LANGUAGES = {"sh", "console", "python", "output", "yaml", "json", "c", "text"}
 NOTE = re.compile(r"<!-- (not run|numbers vary):\s*(.*?)\s*-->$")
 FENCE = re.compile(r"```(\w*)$")
 COMMAND = re.compile(r" {4}(\$|anybit|build/release/bin/anybit|make|cmake|gcc|pip|python|CC=\w+) ")
+OWN = re.compile(r"^(\$ )?(.*/)?(anybit|import anybit)\b", re.MULTILINE)  # text is what users of others wrote
 NUMBER = re.compile(r"(?<![\w.])([-−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)( %)?")
 CLOSE = 0.02  # of a number
 CLOSE_PERCENT = 0.3  # of 100: six images in 2,000
@@ -54,6 +55,8 @@ def blocks_of(document: str) -> list[Block]:
                 text.append(inner + "\n")
             else:
                 raise Bad(f"line {number}: a block without an end")
+            if fence[1] == "text" and OWN.search("".join(text)):
+                raise Bad(f"line {number}: an example of ours as text, which is not run")
             found.append(Block(fence[1], "".join(text), number + 1, notes.get("not run"), notes.get("numbers vary")))
         elif COMMAND.match(line):
             raise Bad(f"line {number}: an indented command is not run: put it between ```sh and ```")

@@ -1,6 +1,7 @@
 """Every example of README.md and docs/ runs, and gives what it shows."""
 
 import os
+import re
 import sys
 
 import pytest
@@ -33,6 +34,43 @@ def examples(document):
 @pytest.mark.parametrize("document", [document for document in DOCUMENTS if examples(document)])
 def test_the_examples_of_a_document_run(document, runner):
     runner.document((ROOT / document).read_text(), document)
+
+
+def headings(document):
+    """Where links may lead to, by the rules of GitHub."""
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.M | re.S)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+@pytest.mark.parametrize("document", sorted(str(path.relative_to(ROOT)) for pattern in ("*.md", "docs/*.md", "examples/*/*.md")
+                                            for path in ROOT.glob(pattern)))
+def test_links_lead_somewhere(document):
+    for link in re.findall(r"\]\(([^)\s]+)\)", (ROOT / document).read_text()):
+        path, _, place = link.partition("#")
+        if "://" in link:
+            continue
+        target = (ROOT / document).parent / path if path else ROOT / document
+        assert target.exists(), link
+        assert not place or place in headings(target), link
+
+
+def test_contributing_has_every_folder_of_tests_and_every_target_of_make():
+    text = (ROOT / "CONTRIBUTING.md").read_text() + (ROOT / "README.md").read_text()
+    folders = {path.parent.relative_to(ROOT).parts[1] for path in (ROOT / "tests").glob("*/**/test_*.py")}
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.M)
+    assert folders and targets
+    assert [one for one in sorted(folders) if f"`tests/{one}/" not in text] == []
+    assert [one for one in targets if f"make {one}" not in text] == []
+
+
+def test_every_preset_and_target_is_in_its_document():
+    import anybit
+
+    text = (ROOT / "docs" / "recipes.md").read_text()
+    for preset in anybit.presets():
+        assert f"`{preset.name.removesuffix('-weights')}`" in text, preset.name
+    for target in anybit.targets():
+        assert target.name.split("-")[0] in text and target.recipe in text, target.name
 
 
 def test_what_is_not_run_says_why(capsys):
@@ -92,6 +130,7 @@ def test_blocks_have_their_language_line_and_notes():
     ("<!-- not run: because -->\n\nText.\n", "belongs to no example"),
     ("```\nanybit\n```\n", "language ''"),
     ("```sh\nanybit\n", "without an end"),
+    ("```text\nanybit formats\n```\n", "as text"),
     ("    anybit formats\n", "indented command"),
     ("    $ ls\n", "indented command"),
 ])

@@ -141,6 +141,8 @@ def test_threads_and_order_and_shards_do_not_change_the_ranges(anybit, digits, t
     merged, averages = without_order(tmp_path / "merged.json")
     expected, expected_averages = without_order(whole)
     assert merged == expected
+    done = anybit("calibrate", "--merge", *shards, "--data", tmp_path, "-o", tmp_path / "merged.json", code=2)
+    assert "merged without samples" in done.stderr
     for ours, theirs in zip(averages, expected_averages):
         for end in ("min", "max"):
             assert ours[end]["value"] == pytest.approx(theirs[end]["value"], rel=1e-9, abs=1e-9)
@@ -276,6 +278,26 @@ def test_inputs_come_side_by_side_and_a_single_one_serves_for_all(anybit, two_in
     assert not (tmp_path / "s.json").exists()
 
 
+@pytest.mark.parametrize("ir", [3, 8])
+def test_ranges_of_a_model_whose_weights_are_inputs_are_all_that_quantization_needs(anybit, tmp_path, ir):
+    random = np.random.default_rng(0)
+    weights = [numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+               for name, shape in (("w", (4, 3, 3, 3)), ("b", (4,)), ("k", ()))]
+    ports = [helper.make_tensor_value_info(one.name, TensorProto.FLOAT, list(one.dims)) for one in weights]
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w", "b"], ["c"]), helper.make_node("Add", ["c", "k"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8]), *ports],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=ir), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", random.standard_normal((1, 3, 8, 8)).astype(np.float32))
+    anybit("calibrate", tmp_path / "m.onnx", "--data", tmp_path / "x.npy", "-o", tmp_path / "r.json")
+    anybit("quantize", tmp_path / "m.onnx", "--ranges", tmp_path / "r.json", "-o", tmp_path / "by_ranges.onnx")
+    anybit("quantize", tmp_path / "m.onnx", "--calib", tmp_path / "x.npy", "-o", tmp_path / "by_samples.onnx")
+    one, other = (onnx.load(tmp_path / f"by_{name}.onnx").graph for name in ("ranges", "samples"))
+    assert [node.op_type for node in one.node] == [node.op_type for node in other.node]
+    for a, b in zip(one.initializer, other.initializer, strict=True):
+        np.testing.assert_allclose(numpy_helper.to_array(a), numpy_helper.to_array(b), rtol=1e-5)
+
+
 def test_a_branch_that_no_sample_entered_is_named(anybit, two_inputs, tmp_path):
     np.savez(tmp_path / "s.npz", a=np.ones((1, 3), np.float32), b=np.ones((1, 3), np.float32))
     text = anybit("calibrate", two_inputs, "--data", tmp_path / "s.npz", "-o", tmp_path / "r.json").stdout
@@ -378,3 +400,11 @@ def test_a_terminal_gets_a_bar_with_rate_and_time_left(tool, pixels, tmp_path):
         pass
     assert process.wait(timeout=120) == 0
     assert b"of 8 samples" in shown and b"[#" in shown and b"per second" in shown and b"left" in shown
+
+
+def test_an_archive_and_a_path_of_the_same_input_are_not_mixed(anybit, tmp_path):
+    image = np.load(DIGITS / "samples" / "3.npy")
+    np.savez(tmp_path / "x.npz", image=image)
+    said = anybit("calibrate", DIGITS / "digits.onnx", "--data", tmp_path / "x.npz", f"image={DIGITS / 'samples' / '4.npy'}",
+                  "-o", tmp_path / "r.json", code=2).stderr
+    assert "input 'image' is given twice" in said and not (tmp_path / "r.json").exists()

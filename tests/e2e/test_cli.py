@@ -89,6 +89,11 @@ def test_the_version_is_a_number_and_how_it_was_built(anybit):
     (["inspect", "m.onnx", "--input-shape", "x=1,a"], "--input-shape: cannot read 'x=1,a'", "x=1,3,640,640"),
     (["inspect", "m.onnx", "--input-shape", "x=1,"], "--input-shape: cannot read 'x=1,'", "x=1,3,640,640"),
     (["inspect", "m.onnx", "--dim", "n"], "--dim: cannot read 'n'", "batch=8"),
+    (["inspect", "m.onnx", "--dim", "n=1", "--dim", "n=2"], "--dim: 'n' is given twice", "once"),
+    (["inspect", "m.onnx", "--input-shape", "x=1", "--input-shape", "x=2"], "--input-shape: 'x' is given twice", "once"),
+    (["quantize", "m.onnx", "-o", "q.onnx", "--seed", "-1"], "--seed", "anybit quantize --help"),
+    (["convert", "x.npy", "-f", "int8", "-o", "y.npz", "--seed", "-1"], "--seed", "anybit convert --help"),
+    (["compare", "a.onnx", "b.onnx", "--rows", "-1"], "--rows", "anybit compare --help"),
     (["inspect", "m.onnx", "--max-rank", "many"], "--max-rank", "anybit inspect --help")])
 def test_a_wrong_call_ends_with_2_and_says_what_would_be_right(anybit, arguments, message, hint):
     done = anybit(*arguments)
@@ -105,6 +110,68 @@ def test_options_that_do_not_fit_the_model_are_a_wrong_call(anybit, float_model)
     done = anybit("inspect", float_model, "--dim", "bacth=2")
     assert done.returncode == 2 and "did you mean 'batch'?" in done.stderr
     assert anybit("inspect", float_model, "--input-shape", "x=1,4,16,16").returncode == 2
+
+
+DIGITS = ROOT / "examples" / "digits"
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["quantize", "-o", "q.onnx", "--recipe", "int9"], "no recipe 'int9'\n  hint: did you mean 'int8'"),
+    (["quantize", "-o", "q.onnx", "--target", "ethos"], "no target 'ethos'"),
+    (["quantize", "-o", "q.onnx", "--emit", "qqd"], "cannot emit 'qqd'"),
+    (["quantize", "-o", "q.onnx", "--op-types", "Conv,Covn"], ": no operator is called 'Covn'\n  hint: did you mean 'Conv'"),
+    (["quantize", "-o", "q.onnx", "--recipe", "w8", "--exclude", "stem/cnv"],
+     "name 'stem/cnv' matches no node\n  hint: did you mean 'stem/conv'?"),
+    (["quantize", "-o", "q.onnx", "--recipe", "w8", "--exclude", "Cnov"], "hint: did you mean 'Conv'?"),
+    (["quantize", "-o", "q.onnx", "--recipe", "w8", "--evaluate"], "nothing to evaluate the model on"),
+    (["codegen", "--target", "d-gen"], "there is no generator 'd-gen'"),
+    (["codegen", "--target", "c-gen", "--shape", "image=1,a"], "--shape: cannot read 'image=1,a'\n  hint: write it like --shape x="),
+    (["codegen", "--target", "c-gen", "--shape", "y=1"], "the model has no input 'y'\n  hint: its inputs are image"),
+    (["inspect", "--dim", "rows=2"], "dimension named 'rows'\n  hint: those that have a name are batch")])
+def test_names_that_nothing_has_are_a_wrong_call(tool, tmp_path, arguments, message):
+    command, *options = arguments
+    done = subprocess.run([tool("anybit"), command, DIGITS / "digits.onnx", *options], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and message in done.stderr and "line " not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("labels", [None, "1 2 three", "", "no/such/file"])
+@pytest.mark.parametrize("report", [None, "no/such/folder/r.html", "."])
+def test_what_can_be_told_before_the_work_is_told_before_anything_is_written(anybit, tmp_path, labels, report):
+    extra = []
+    if labels is not None:
+        (tmp_path / "labels.txt").write_text(labels)
+        extra += ["--labels", labels if "/" in labels else tmp_path / "labels.txt"]
+    if report is not None:
+        extra += ["--report", tmp_path / report]
+    done = anybit("quantize", DIGITS / "digits.onnx", "-o", tmp_path / "q.onnx", "--calib", DIGITS / "samples", *extra)
+    assert (done.returncode == 0) == (not extra)
+    assert (tmp_path / "q.onnx").exists() == (not extra) and "calibrating" not in done.stderr * len(extra)
+
+
+def test_models_that_take_different_inputs_are_not_compared(anybit, tmp_path):
+    model = onnx.load(DIGITS / "digits.onnx")
+    model.graph.input[0].name = "picture"
+    for node in model.graph.node:
+        node.input[:] = ["picture" if name == "image" else name for name in node.input]
+    onnx.save(model, tmp_path / "other.onnx")
+    done = anybit("compare", DIGITS / "digits.onnx", tmp_path / "other.onnx", "--data", DIGITS / "samples")
+    assert done.returncode == 2 and "different inputs: the second has no 'image'\n  hint: its inputs are picture" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["quantize", "compare"])
+@pytest.mark.parametrize("labels, limit, message", [
+    (5, None, "5 labels for 20 samples"), (30, None, "30 labels for 20 rows of scores"), (5, 6, "5 labels for 6 samples"),
+    (20, None, None), (20, 6, None), (6, 6, None)])
+def test_there_is_one_label_for_each_sample(anybit, tmp_path, command, labels, limit, message):
+    np.save(tmp_path / "x.npy", np.zeros((20, 1, 28, 28), np.float32))
+    np.save(tmp_path / "labels.npy", np.zeros(labels, np.int64))
+    model, other = DIGITS / "digits.onnx", tmp_path / "q.onnx"
+    call = {"quantize": ["quantize", model, "-o", other, "--calib"], "compare": ["compare", model, model, "--data"]}[command]
+    done = anybit(*call, tmp_path / "x.npy", "--labels", tmp_path / "labels.npy",
+                  *([] if limit is None else ["--samples", str(limit)]))
+    assert done.returncode == (0 if message is None else 2)
+    assert message is None or f"{message}\n  hint: one label for each" in done.stderr
 
 
 def test_work_that_fails_ends_with_1_and_names_the_file(anybit, tmp_path):
@@ -154,6 +221,22 @@ def test_a_float_model_is_told_completely(tool, float_model):
     assert [(op["name"], op["parameters"]) for op in said["operators"]][:2] == [("Conv", 224), ("Gemm", 36)]
     assert said["inputs"][0]["shape"] == [2, 3, 16, 16] and said["outputs"][0]["shape"] == [2, 4]
     assert said["quantized"] == [] and said["metadata"] == [{"key": "task", "value": "none"}]
+
+
+def test_sparse_weights_belong_to_the_node_that_uses_them(tool, tmp_path):
+    values = helper.make_tensor("w", TensorProto.FLOAT, [3], [1.0, 2.0, 3.0])
+    indices = helper.make_tensor("i", TensorProto.INT64, [3], [0, 5, 31])
+    graph = helper.make_graph(
+        [helper.make_node("Transpose", ["w"], ["t"]), helper.make_node("MatMul", ["x", "t"], ["y"])], "sparse",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+        sparse_initializer=[helper.make_sparse_tensor(values, indices, [4, 8])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "sparse.onnx")
+    said = inspect(tool("anybit"), tmp_path / "sparse.onnx")
+    assert said["parameters"]["elements"] == 3
+    assert [(op["name"], op["parameters"], op["parameter_bytes"]) for op in said["operators"]] == [
+        ("MatMul", 3, 12), ("Transpose", 0, 0)]
+    assert said["macs"]["total"] == 8 * 4
 
 
 def test_an_open_batch_is_named_with_the_option_that_closes_it(anybit, float_model):
@@ -274,3 +357,50 @@ def test_types_and_ranks_that_contradict_are_refused_and_sizes_told(anybit, tmp_
     done = anybit("inspect", tmp_path / "m.onnx")
     text = done.stdout + done.stderr
     assert done.returncode == code and (f"value 'y': it is {said}" in text if said else "Problems" not in text)
+
+
+@pytest.mark.parametrize("words, name", [
+    (["inspect", ""], "MODEL"), (["prepare", "MODEL", "-o", ""], "--output"), (["prepare", "--output=", "MODEL"], "--output"),
+    (["prepare", "MODEL", "--output="], "--output"), (["quantize", "MODEL", "-o", "q.onnx", "-r", ""], "--recipe"),
+    (["quantize", "MODEL", "-o", "q.onnx", "-r", "w8", "--report", ""], "--report"),
+    (["inspect", "MODEL", "--dim", ""], "--dim"), (["prepare", "MODEL", "-o", "q.onnx", "--keep", ""], "--keep"),
+    (["run", "MODEL", "--threads", ""], "--threads")])
+def test_an_option_without_a_text_is_a_wrong_call(anybit, float_model, tmp_path, words, name):
+    done = anybit(*[str(float_model) if word == "MODEL" else word for word in words], cwd=tmp_path)
+    assert done.returncode == 2 and name in done.stderr and "hint: " in done.stderr
+    assert done.stdout == "" and list(tmp_path.iterdir()) == []
+
+
+def test_an_option_without_a_text_is_told_in_json_too(anybit, float_model):
+    done = anybit("inspect", float_model, "--json", "--dim=")
+    assert done.returncode == 2 and json.loads(done.stdout)["error"]["message"] == "--dim is empty"
+
+
+def test_quantizing_tells_what_cannot_work(anybit, tmp_path):
+    """Products of shapes that do not fit: the first of them alone, and with one that does fit."""
+    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 5]),
+              helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 4])]
+    weights = [numpy_helper.from_array(np.ones((rows, 4), np.float32), f"w{rows}") for rows in (4, 5)]
+    bad, good = (helper.make_node("MatMul", ["x", f"w{rows}"], [name], name=name) for rows, name in [(4, "y"), (5, "z")])
+    fine = helper.make_tensor_value_info("z", TensorProto.FLOAT, [2, 4])
+    said = []
+    for nodes, outputs, constants in [([bad], values[1:], weights[:1]), ([bad, good], [values[1], fine], weights)]:
+        graph = helper.make_graph(nodes, "g", values[:1], outputs, constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+        said.append(anybit("quantize", tmp_path / "m.onnx", "-r", "w8", "-o", tmp_path / "q.onnx"))
+    assert [done.returncode for done in said] == [2, 0]
+    assert "'y' (MatMul): it cannot work: shapes [2, 5] and [4, 4] do not multiply" in said[0].stderr
+    assert "'anybit inspect' lists: node 'y' (MatMul): shapes [2, 5] and [4, 4] do not multiply" in said[1].stdout
+
+
+def test_an_opset_that_is_too_new_is_told(anybit, float_model, tmp_path):
+    model = onnx.load(float_model)
+    del model.opset_import[:]
+    model.opset_import.add(domain="", version=99)
+    onnx.save(model, tmp_path / "m.onnx")
+    newest = onnx.defs.onnx_opset_version()
+    told = f"opset 99, but {newest} is the newest that anybit knows"
+    assert f"anybit: {tmp_path}/m.onnx: {told}" in anybit("prepare", tmp_path / "m.onnx").stderr
+    assert f"model: {told}" in anybit("inspect", tmp_path / "m.onnx").stdout
+    assert told in [one["message"] for one in json.loads(anybit("inspect", tmp_path / "m.onnx", "--json").stdout)["problems"]]
+    assert anybit("prepare", float_model).stderr == ""

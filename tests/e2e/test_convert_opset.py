@@ -1,4 +1,5 @@
 """anybit convert-opset: a file in, a file of a newer opset out, with the same outputs in ONNX Runtime."""
+import json
 import subprocess
 
 import numpy as np
@@ -27,6 +28,13 @@ def test_a_raised_file_gives_the_same_in_onnx_runtime(tool, model, tmp_path):
     x = np.random.default_rng(1).normal(size=(3, 4, 5)).astype(np.float32)
     before, after = (onnxruntime.InferenceSession(str(path)).run(None, {"x": x})[0] for path in (model, new))
     np.testing.assert_array_equal(before, after)
+
+
+def test_what_changed_comes_as_json(tool, model, tmp_path):
+    call = [tool("anybit"), "convert-opset", model, "-o", tmp_path / "new.onnx", "--opset", "21"]
+    text, data = (subprocess.run(call + more, check=True, capture_output=True, text=True).stdout for more in ([], ["--json"]))
+    data = json.loads(data)
+    assert text == f"opset {data['from']} -> {data['to']}, {data['changed_nodes']} nodes changed\n" and data["to"] == 21
 
 
 def test_models_are_never_lowered(tool, model, tmp_path):

@@ -61,6 +61,19 @@ def test_code_is_generated_and_run_by_its_backend(anybit, model, tmp_path, gener
     assert np.load(tmp_path / "out" / "logits.npy").argmax() == 3
 
 
+def test_ranges_and_runs_are_of_all_samples(anybit, model, tmp_path, generators):
+    call = ["run", model, "--input", DIGITS / "samples", "--output", tmp_path / "out", "--json"]
+    for more, runs in [([], 10), (["--minmax-run", 13], 13), (["--samples", 4], 4)]:
+        done = json.loads(anybit(*call, "--quantize", "uint8", "--qpath", tmp_path / "q.onnx", *more).stdout)
+        assert done["ranges_runs"] == runs
+        assert [np.load(one["written"][0]).argmax() for one in done["samples"]] == list(range(len(done["samples"])))
+    done = json.loads(anybit(*call, "--codegen", "abc-gen", "--plugins", generators).stdout)
+    assert done["by_backend"] and len(done["samples"]) == 10
+    for i, one in enumerate(done["samples"]):
+        x = np.load(DIGITS / "samples" / f"{i}.npy")
+        np.testing.assert_allclose(np.load(one["written"][0])[0], x.sum() + np.arange(10), rtol=1e-4)
+
+
 def test_quantization_and_code_generation_go_together(tool, model, tmp_path, generators):
     done = subprocess.run(
         [tool("anybit"), "run", "--quantize", "uint8", "--qpath", tmp_path / "q.onnx", "--minmax_run", "2", "--codegen",
@@ -73,11 +86,23 @@ def test_quantization_and_code_generation_go_together(tool, model, tmp_path, gen
 
 
 @pytest.mark.parametrize("words, part, code", [
-    (["--quantize", "int9"], "int9", 1),
-    (["--codegen", "no-gen"], "no-gen", 1),
-    (["--backend", "xyz"], "there is no backend 'xyz'", 1),
+    (["--quantize", "int9"], "int9", 2),
+    (["--codegen", "no-gen"], "no-gen", 2),
+    (["--backend", "xyz"], "there is no backend 'xyz'", 2),
+    (["--qpath", "q.onnx"], "--qpath requires --quantize", 2),
+    (["--minmax-run", "5"], "--minmax-run requires --quantize", 2),
+    (["--cpath", "m.abc"], "--cpath requires --codegen", 2),
+    (["--prefer", "memory"], "--prefer requires --codegen", 2),
+    (["--plugins", "/tmp"], "--codegen NAME-gen, or --backend NAME", 2),
+    (["--backend", "so"], "none of the backends so can run the model", 1),
+    (["--backend", "so", "--codegen", "c-gen"], "none of the backends so can run the model", 1),
     (["--codegen", "abc-gen", "--prefer", "beauty"], "beauty", 2),
-    (["--quantize", "int8_wo", "--qpath", "no/such/folder/q.onnx"], "no/such/folder", 1),
+    (["--quantize", "int8_wo", "--qpath", "no/such/folder/q.onnx"], "digits.onnx: cannot write 'no/such/folder/q.onnx'", 1),
+    (["--quantize", ""], "'' is no type", 2),
+    (["--quantize", "int8_wo", "--qpath", ""], "'' is no path", 2),
+    (["--codegen", ""], "'' is no generator", 2),
+    (["--codegen", "c-gen", "--cpath", ""], "'' is no path", 2),
+    (["--codegen", "c-gen", "--plugins", ""], "'' is no folder", 2),
 ])
 def test_what_cannot_be_done_is_told(anybit, model, words, part, code):
     said = anybit("run", model, *words, code=code).stderr
@@ -85,6 +110,6 @@ def test_what_cannot_be_done_is_told(anybit, model, words, part, code):
 
 
 def test_what_would_be_right_is_told_on_a_line_of_its_own(anybit, model):
-    assert "int9'\n  hint: did you mean 'int8'" in anybit("run", model, "--quantize", "int9", code=1).stderr
-    error = json.loads(anybit("run", model, "--quantize", "int9", "--json", code=1).stdout)["error"]
+    assert "int9'\n  hint: did you mean 'int8'" in anybit("run", model, "--quantize", "int9", code=2).stderr
+    error = json.loads(anybit("run", model, "--quantize", "int9", "--json", code=2).stdout)["error"]
     assert error["message"] == "no recipe 'int9'" and error["hint"].startswith("did you mean 'int8'")

@@ -55,8 +55,14 @@ def test_every_format_can_be_told_about(anybit, formats):
 
 def test_one_format_shows_layout_parameters_values_and_an_example(anybit):
     text = anybit("formats", "mxfp4_e2m1").stdout
+    assert "Smallest  2^-9\n" in anybit("formats", "fp8_e4m3").stdout
     for part in ["│  s │  e  e │  m │", "scale_rule", "floor, ceil, even", "4.25", "0111", "exponent"]:
         assert part in text, part
+
+
+def test_the_range_of_integers_is_that_of_a_zero_point_they_can_have(anybit):
+    told = json.loads(anybit("formats", "uint8", "--set", "narrow=true", "--json").stdout)
+    assert (told["lowest"], told["largest"]) == (0, 254)
 
 
 def test_facts_follow_the_parameters(anybit):
@@ -65,14 +71,25 @@ def test_facts_follow_the_parameters(anybit):
 
 
 @pytest.mark.parametrize("words, said", [
+    (["formats", "minifloat", "--set", "width=16", "--set", "exponent_width=8"], "a larger exponent_bias"),
+    (["formats", "minifloat", "--set", "width=16", "--set", "exponent_bias=300"], "a smaller exponent_bias"),
     (["formats", "mxfp4_e2m2"], "mxfp4_e2m1"),
     (["formats", "minifloat", "--set", "width=1"], "from 2 to 16"),
     (["formats", "minifloat", "--set", "width"], "--set"),
     (["formats", "fp8_e4m3", "--set", "satrate=true"], "saturate"),
+    (["formats", "minifloat", "--set", "width=6", "--set", "width=7"], "width is given twice"),
+    (["formats", "fp32"], "values are float32 before they are quantized"),
+    (["formats", "nf4"], "int4, fp4_e2m1, mxfp4_e2m1 and nvfp4"),
 ])
 def test_a_wrong_call_about_formats_exits_with_2_and_a_hint(anybit, words, said):
     done = anybit(*words, code=2)
     assert said in done.stderr and done.stdout == ""
+
+
+@pytest.mark.parametrize("word, format", [("fp16", "float16"), ("half", "float16"), ("BF16", "bfloat16"), ("i8", "int8"),
+                                          ("float8_e4m3fn", "fp8_e4m3"), ("FLOAT8E5M2FNUZ", "fp8_e5m2fnuz"), ("float4", "fp4_e2m1")])
+def test_names_of_other_tools_lead_to_the_format(anybit, word, format):
+    assert f"did you mean '{format}'?" in anybit("formats", word, code=2).stderr
 
 
 def test_the_table_in_the_documents_is_current(tool):
@@ -104,6 +121,18 @@ def test_packed_codes_and_scales_are_those_of_the_definition(anybit, tmp_path, x
     assert out["losses"]["signal_to_noise_db"] == pytest.approx(noise, abs=1e-9)
     assert out["losses"]["flushed"] == int(((values == 0) & (x != 0)).sum())
     assert out["packed_bytes"] == file["codes"].size + file["exponent"].size
+
+
+def test_five_ternary_values_lie_in_a_byte(anybit, tmp_path, x):
+    assert "1.6 packed" in anybit("formats", "ternary", "--set", "packing=fives").stdout
+    anybit("convert", tmp_path / "x.npy", "-f", "ternary", "--set", "packing=fives", "-o", tmp_path / "y.npz")
+    file = np.load(tmp_path / "y.npz")
+    assert file["codes"].shape == (6, 15)
+    signs = np.where(np.abs(x) > 0.75 * np.abs(x.astype(np.float64)).mean(), np.sign(x), 0)
+    digits = np.where(signs < 0, 2, signs).astype(int).reshape(6, 15, 5)
+    np.testing.assert_array_equal(file["codes"], digits @ 3 ** np.arange(5))
+    anybit("convert", tmp_path / "y.npz", "--unpack", "-o", tmp_path / "z.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "z.npy"), signs)
 
 
 @pytest.mark.parametrize("name, dtype", [("fp8_e4m3", ml_dtypes.float8_e4m3fn), ("fp8_e5m2", ml_dtypes.float8_e5m2),
@@ -153,19 +182,54 @@ def test_files_of_numpys_own_archive_are_read(anybit, tmp_path, x):
     np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), np.load(tmp_path / "y.npy"))
 
 
+def test_sizes_are_told_as_they_are(anybit, tmp_path):
+    np.save(tmp_path / "x.npy", np.zeros((0, 5), np.float32))
+    assert "0 B packed\n" in anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y").stdout
+    np.save(tmp_path / "x.npy", np.float32(1.5))
+    text = anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y").stdout
+    assert "[], 1 value\n" in text and "1.25 × larger" in text
+
+
 def test_people_read_what_it_cost(anybit, tmp_path, x):
     text = anybit("convert", tmp_path / "x.npy", "-f", "mxfp6_e2m3", "-o", tmp_path / "y").stdout
     for part in ["dB", "Largest error", "Saturated", "Flushed", "Bits per value", "smaller", "y.npz"]:
         assert part in text, part
 
 
+def test_what_float32_cannot_hold_is_told_before_the_losses_of_the_format(anybit, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1 + 2.0**-40, 1e-60, 0.5, 1]))
+    said = json.loads(anybit("convert", tmp_path / "x.npy", "-f", "bfloat16", "--json", "-o", tmp_path / "y").stdout)
+    assert said["narrowing"] == {"from": "float64", "changed": 2, "flushed": 1, "largest_change": 2.0**-40}
+    assert not said["losses"]["exact"]
+    text = anybit("convert", tmp_path / "x.npy", "-f", "bfloat16", "-o", tmp_path / "y").stdout
+    assert "2 (50.0 %) of float64, by 9.09495e-13 at most; 1 became zero" in text and "exact, once" in text
+
+
+@pytest.mark.parametrize("numbers, changed, largest", [
+    (np.array([2**24, 2**24 + 1, -(2**24) - 1], np.int32), 2, 1), (np.array([2**62 + 1, -(2**63)], np.int64), 1, 1),
+    (np.array([2**64 - 1, 2**63], np.uint64), 1, 1), (np.array([65504, 1e-7], np.float16), 0, 0),
+    (np.array([np.nan, np.inf, -np.inf, 0.5]), 0, 0)], ids=lambda a: str(np.asarray(a).dtype))
+def test_whole_numbers_are_compared_exactly_with_their_float32(anybit, tmp_path, numbers, changed, largest):
+    np.save(tmp_path / "x.npy", numbers)
+    said = json.loads(anybit("convert", tmp_path / "x.npy", "-f", "fp8_e5m2", "--allow-nonfinite", "--json", "-o",
+                             tmp_path / "y").stdout)
+    assert said["narrowing"] == {"from": str(numbers.dtype), "changed": changed, "flushed": 0, "largest_change": largest}
+
+
 # --- bad input ---
+
+def test_a_number_beyond_float32_is_named_and_not_called_infinite(anybit, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[1, 2], [-1e300, 4]]))
+    done = anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y", code=1)
+    assert "value [1, 0]: -1e+300 is beyond the range of float32" in done.stderr and "--allow-nonfinite" in done.stderr
+    anybit("convert", tmp_path / "x.npy", "-f", "int8", "--allow-nonfinite", "-o", tmp_path / "y")
+
 
 def test_values_that_are_not_finite_are_refused_by_index_unless_allowed(anybit, tmp_path, x):
     x[2, 7] = np.nan
     np.save(tmp_path / "x.npy", x)
     done = anybit("convert", tmp_path / "x.npy", "-f", "int8", "-o", tmp_path / "y.npz", code=1)
-    assert "value [2, 7]: is NaN" in done.stderr and not (tmp_path / "y.npz").exists()
+    assert "value [2, 7]: is NaN" in done.stderr and "--allow-nonfinite" in done.stderr and not (tmp_path / "y.npz").exists()
     anybit("convert", tmp_path / "x.npy", "-f", "int8", "--allow-nonfinite", "-o", tmp_path / "y.npz")
 
 
@@ -173,6 +237,16 @@ def test_values_that_are_not_finite_are_refused_by_index_unless_allowed(anybit, 
     (["-f", "int99"], "did you mean"),
     (["-f", "minifloat", "--set", "width=1"], "from 2 to 16"),
     (["-f", "mxint8", "--axis", "2"], "axis 2"),
+    (["-f", "int8", "--axis", "0"], "granularity channel"),
+    (["-f", "fp8_e4m3", "--axis", "2"], "axis 2"),
+    (["-f", "int8", "--granularity", "block"], "no block size is given"),
+    (["-f", "fixed", "--set", "width=8", "--set", "frac=3", "--set", "width=6"], "width is given twice"),
+    (["-f", "int8", "--granularity", "channel", "--block-size", "4"], "granularity block, or no block"),
+    (["-f", "mxint8", "--block", "1,2,3"], "no more of them than the tensor has"),
+    (["-f", "INT8"], "did you mean 'int8'"),
+    (["-f", "e4m3"], "did you mean 'fp8_e4m3'"),
+    (["-f", "x" * 400], "…"),
+    (["-f", "minifloat", "--set", "exponent_bias=" + "9" * 400], "…"),
     (["-f", "mxint8", "--block-size", "0"], "block size 0"),
     (["-f", "mxint8", "--rounding", "half_evn"], "half_even"),
     (["-f", "mxint8", "--granularity", "blok"], "block"),
@@ -193,6 +267,8 @@ def test_files_that_are_no_arrays_exit_with_1(anybit, tmp_path):
     assert "No such file" in anybit("convert", tmp_path / "none.npy", "-f", "int8", "-o", tmp_path / "y", code=1).stderr
     np.save(tmp_path / "o.npy", np.array([{}]), allow_pickle=True)
     assert "Python objects" in anybit("convert", tmp_path / "o.npy", "-f", "int8", "-o", tmp_path / "y", code=1).stderr
+    np.save(tmp_path / "t.npy", np.array(["2020-01-01"], "datetime64[D]"))
+    assert "type '<M8[D]' are not read" in anybit("convert", tmp_path / "t.npy", "-f", "int8", "-o", tmp_path / "y", code=1).stderr
     np.savez_compressed(tmp_path / "c.npz", codes=np.zeros(3, np.uint8))
     assert "compressed" in anybit("convert", tmp_path / "c.npz", "--unpack", "-o", tmp_path / "y", code=1).stderr
     np.savez(tmp_path / "d.npz", codes=np.zeros(3, np.uint8))
@@ -216,6 +292,9 @@ def test_input_and_output_are_never_the_same_file(anybit, tmp_path, x):
     ({"codes": np.zeros(3, np.uint8)}, "packed bytes"),
     ({"meta": "{}"}, "meta"),
     ({"meta": "[1"}, "meta"),
+    ({"meta": json.dumps({"anybit": 1, "format": "int8"})}, "does not tell format, granularity and dims"),
+    ({"meta": json.dumps({"anybit": 0, "format": "int8", "granularity": "tensor", "dims": [6, 75]})}, "does not tell a version"),
+    ({"meta": json.dumps({"anybit": 2, "layout": "new"})}, "written by a newer anybit: version 2"),
     ({"meta": json.dumps({"anybit": 1, "format": "int8", "granularity": "tensor", "dims": [2**40, 2**40]})}, "dimensions"),
     ({"meta": json.dumps({"anybit": 1, "format": "mxint8", "granularity": "block", "dims": [2**47]})}, "y.npz"),
     ({"meta": json.dumps({"anybit": 1, "format": "nothing", "granularity": "block", "dims": [4]})}, "nothing"),
@@ -241,7 +320,15 @@ def test_what_becomes_no_number_is_never_called_exact(anybit, tmp_path):
     assert losses["lost"] == 2 and not losses["exact"]
 
 
-@pytest.mark.parametrize("output", ["", ".", "/dev/null", "/dev/full"])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_what_was_not_finite_is_never_called_exact(anybit, tmp_path, odd):
+    np.save(tmp_path / "x.npy", np.array([odd, 1], np.float32))
+    words = ["convert", tmp_path / "x.npy", "--format", "int8", "--allow-nonfinite", "-o", tmp_path / "y"]
+    assert not json.loads(anybit(*words, "--json").stdout)["losses"]["exact"]
+    assert "exact where they were finite" in anybit(*words).stdout
+
+
+@pytest.mark.parametrize("output", [".", "/dev/null", "/dev/full"])
 def test_folders_and_devices_get_no_ending(anybit, tmp_path, output):
     np.save(tmp_path / "x.npy", np.ones(8, np.float32))
     assert "no file's name" in anybit("convert", tmp_path / "x.npy", "--format", "int8", "-o", output, code=2).stderr

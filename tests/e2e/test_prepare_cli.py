@@ -1,4 +1,5 @@
 """anybit prepare: a file in, a file that quantization can work on out, with the same outputs in ONNX Runtime."""
+import json
 import subprocess
 
 import numpy as np
@@ -48,9 +49,19 @@ def test_mistakes_are_told_and_nothing_is_written(tool, model, tmp_path):
     new = tmp_path / "new.onnx"
     done = run(tool, model, "-o", new, "--pass", "remove_no_op")
     assert done.returncode != 0 and "remove_no_op" in done.stderr and "remove_no_ops" in done.stderr and not new.exists()
+    done = run(tool, model, "-o", new, "--keep", "/con")
+    assert done.returncode == 2 and "no node '/con' to keep\n  hint: did you mean '/conv'" in done.stderr and not new.exists()
     assert run(tool).returncode != 0
 
 
 def test_the_passes_are_listed_in_their_order(tool):
     names = [line.split()[0] for line in run(tool, "--list").stdout.splitlines()[1:]]
     assert names.index("unique_names") < names.index("fold_constants") < names.index("fold_batch_norm") < names.index("remove_unused")
+
+
+def test_changes_and_passes_come_as_json(tool, model, tmp_path):
+    done = json.loads(run(tool, model, "-o", tmp_path / "new.onnx", "--json").stdout)
+    assert (done["nodes_before"], done["nodes_after"]) == (3, 1)
+    assert {one["name"]: one["changes"] for one in done["passes"]}["fold_batch_norm"] == 1
+    listed = json.loads(run(tool, "--list", "--json").stdout)
+    assert [one["name"] for one in listed] == [line.split()[0] for line in run(tool, "--list").stdout.splitlines()[1:]]

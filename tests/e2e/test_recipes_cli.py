@@ -9,6 +9,7 @@ def test_every_listed_recipe_can_be_shown_and_read_back(anybit, tmp_path):
         shown = anybit("recipes", one["name"]).stdout
         assert shown.splitlines()[0].startswith(f"# {one['name']}:")
         assert one["text"] in shown
+        assert json.loads(anybit("recipes", one["name"], "--json").stdout) == one
 
 
 @pytest.mark.parametrize("name", ["mxfp4", "ternary-weights", "int8"])

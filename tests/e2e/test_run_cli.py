@@ -38,6 +38,22 @@ def test_reads_digits_from_a_file_and_writes_the_logits(anybit, images, tmp_path
     logits = np.load(tmp_path / "out" / "logits.npy")
     labels = next(value for value in images.values() if value.ndim == 1)[:50]
     assert (logits.argmax(1) == labels).mean() >= 0.9
+    np.save(tmp_path / "labels.npy", labels)
+    call = ["run", DIGITS / "digits.onnx", "--input", f"image={tmp_path / 'x.npy'}", "--labels", tmp_path / "labels.npy"]
+    told = json.loads(anybit(*call, "--json").stdout)["labels"]
+    ranks = (logits > logits[np.arange(50), labels][:, None]).sum(1)
+    assert told == {"rows": 50, "top1": (ranks < 1).mean(), "top5": (ranks < 5).mean()}
+    assert f"top-1 {100 * told['top1']:.2f} %, top-5 {100 * told['top5']:.2f} % of 50 rows" in anybit(*call).stdout
+    np.save(tmp_path / "labels.npy", (logits.argmin(1)))
+    assert "top-1 0.00 %, top-5 0.00 % of 50 rows" in anybit(*call).stdout
+
+
+@pytest.mark.parametrize("labels,message", [([1, 2], "2 labels for 1 rows of scores"), ([10], "label 10 of sample 0 is none of 10"),
+                                            ([], "there are no labels")])
+def test_labels_that_do_not_fit_are_a_wrong_call(anybit, tmp_path, labels, message):
+    np.save(tmp_path / "labels.npy", np.array(labels, np.int64))
+    done = anybit("run", DIGITS / "digits.onnx", "--labels", tmp_path / "labels.npy", "-o", tmp_path / "out", code=2)
+    assert message in done.stderr and not (tmp_path / "out").exists()
 
 
 def test_values_that_no_file_gives_are_random_and_said_to_be(anybit):
@@ -51,6 +67,16 @@ def test_profile_shows_operators_and_writes_a_trace(anybit, tmp_path):
     assert "Time by operator" in text and "Slowest nodes" in text and "GMAC/s" in text
     events = json.loads(trace.read_text())["traceEvents"]
     assert events and all({"name", "ph", "ts", "dur"} <= set(event) for event in events)
+
+
+def test_a_profile_comes_with_a_trace_in_the_current_folder(tool, tmp_path):
+    done = subprocess.run([tool("anybit"), "run", DIGITS / "digits.onnx", "--profile"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and "Written digits.trace.json\n" in done.stdout
+    assert json.loads((tmp_path / "digits.trace.json").read_text())["traceEvents"]
+    (tmp_path / "digits.trace.json").unlink()
+    (tmp_path / "digits.trace.json").mkdir()
+    done = subprocess.run([tool("anybit"), "run", DIGITS / "digits.onnx", "--profile"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "cannot write 'digits.trace.json'" in done.stderr and "hint: --trace FILE" in done.stderr
 
 
 def test_several_inputs_come_from_files_or_an_archive(anybit, two_inputs, tmp_path):
@@ -70,13 +96,65 @@ def test_several_inputs_come_from_files_or_an_archive(anybit, two_inputs, tmp_pa
 @pytest.mark.parametrize("arguments,message,code", [
     (["--input", "c=x.npy"], "no input 'c'", 2),
     (["--input", "a=missing.npy"], "missing.npy", 1),
+    (["--input", "a="], "no file is given for 'a'", 2),
+    (["--mean", "0.5"], "--mean requires --input", 2),
+    (["--dim", "n=2", "--dim", "n=3"], "--dim: 'n' is given twice", 2),
+    (["--seed", "-1"], "--seed", 2),
     (["--dim", "n=x"], "n=x", 2),
+    (["--dim", "nn=2"], "no input that is made up has a dimension named 'nn'\n  hint: did you mean 'n'?", 2),
+    (["--dim", "sequence=2"], "hint: --dim can give n", 2),
     (["--threads", "-1"], "--threads", 2),
     (["--repeat", "0"], "--repeat", 2),
 ])
 def test_wrong_calls_are_told_apart_from_failed_work(anybit, two_inputs, arguments, message, code):
     done = anybit("run", two_inputs, *arguments, code=code)
     assert message in done.stderr and not done.stdout
+
+
+def test_an_input_is_given_once(anybit, two_inputs, tmp_path):
+    np.savez(tmp_path / "both.npz", a=np.ones((2, 3), np.float32), b=np.ones((2, 3), np.float32))
+    np.save(tmp_path / "a.npy", np.ones((2, 3), np.float32))
+    for first, second in [(f"a={tmp_path / 'a.npy'}", tmp_path / "both.npz"), (f"a={tmp_path / 'a.npy'}",) * 2]:
+        assert "input 'a' is given twice" in anybit("run", two_inputs, "--input", first, "--input", second, code=2).stderr
+
+
+def test_what_is_made_up_beside_files_has_their_sizes(anybit, two_inputs, tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((7, 3), np.float32))
+    said = json.loads(anybit("run", two_inputs, "--input", f"a={tmp_path / 'a.npy'}", "--json").stdout)
+    assert said["inputs"]["b"] == {"type": "float32[7, 3]", "random": True}
+
+
+def test_sizes_of_dimensions_are_for_values_that_are_made_up(anybit, two_inputs, tmp_path):
+    np.savez(tmp_path / "both.npz", a=np.ones((2, 3), np.float32), b=np.ones((2, 3), np.float32))
+    said = anybit("run", two_inputs, "--input", tmp_path / "both.npz", "--dim", "n=5", code=2).stderr
+    assert "'n'\n  hint: shapes of inputs from files are those of the files" in said
+    assert "did you mean 'n'?" in anybit("bench", two_inputs, "--dim", "nn=5", code=2).stderr
+
+
+def test_models_that_are_measured_together_need_not_have_the_same_dimensions(anybit, two_inputs):
+    models = [two_inputs, DIGITS / "digits.onnx"]
+    anybit("bench", *models, "--dim", "n=5", "--dim", "batch=2", "--seconds", "0.01")
+    assert "no input that is made up has a dimension named 'm'" in anybit("bench", *models, "--dim", "m=5", code=2).stderr
+
+
+def test_an_optional_that_no_file_is_given_for_is_empty(anybit, tmp_path):
+    port = onnx.ValueInfoProto(name="s")
+    port.type.optional_type.elem_type.tensor_type.elem_type = TensorProto.FLOAT
+    graph = helper.make_graph([helper.make_node("OptionalHasElement", ["s"], ["y"])], "g", [port],
+                              [helper.make_tensor_value_info("y", TensorProto.BOOL, [])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), tmp_path / "m.onnx")
+    np.save(tmp_path / "s.npy", np.ones(2, np.float32))
+    for given, wanted in [([], False), (["--input", f"s={tmp_path / 's.npy'}"], True)]:
+        anybit("run", tmp_path / "m.onnx", *given, "-o", tmp_path / "out")
+        assert np.load(tmp_path / "out" / "y.npy") == wanted
+
+
+def test_a_model_without_inputs_is_given_none(anybit, tmp_path):
+    graph = helper.make_graph([helper.make_node("Constant", [], ["y"], value_float=1.0)], "g", [],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), tmp_path / "m.onnx")
+    for given in ("x.npy", "x=x.npy"):
+        assert "hint: it has none" in anybit("run", tmp_path / "m.onnx", "--input", given, code=2).stderr
 
 
 def test_a_shape_that_does_not_fit_is_named(anybit, two_inputs, tmp_path):
@@ -87,11 +165,29 @@ def test_a_shape_that_does_not_fit_is_named(anybit, two_inputs, tmp_path):
 
 def test_memory_can_be_bounded(anybit, two_inputs):
     done = anybit("run", two_inputs, "--dim", "n=1000000", "--max-memory", "1MB", code=1)
-    assert "memory limit" in done.stderr and "the_add" in done.stderr
+    assert "node 'the_add' (Add): output 'sum/of:both' float32[1000000, 3]: " in done.stderr and "memory limit" in done.stderr
+
+
+@pytest.mark.parametrize("limit", ["10", "1KB", "50KB", "100KB", "200KB", "300KB"])
+def test_the_memory_limit_names_what_it_was_reached_at(anybit, limit):
+    said = anybit("run", DIGITS / "digits.onnx", "--max-memory", limit, "--repeat", 2, code=1).stderr
+    assert "digits.onnx: node '" in said and "memory limit" in said
+
+
+def test_a_node_that_fails_is_named_with_its_inputs(anybit, two_inputs, tmp_path):
+    np.savez(tmp_path / "both.npz", a=np.ones((2, 3), np.float32), b=np.ones((4, 3), np.float32))
+    said = anybit("run", two_inputs, "--input", tmp_path / "both.npz", code=1).stderr
+    assert "node 'the_add' (Add): " in said and "given are 'a' float32[2, 3], 'b' float32[4, 3]" in said
+
+
+def test_a_value_that_cannot_be_made_up_is_named(anybit, two_inputs):
+    assert "input 'a' float32[1000000000000, 3]: " in anybit("run", two_inputs, "--dim", "n=1000000000000", code=1).stderr
 
 
 def test_json_is_json(anybit, two_inputs):
-    result = json.loads(anybit("run", two_inputs, "--json", "--profile", "--dim", "n=4").stdout)
+    trace = two_inputs.parent / "trace.json"
+    result = json.loads(anybit("run", two_inputs, "--json", "--profile", "--trace", trace, "--dim", "n=4").stdout)
+    assert result["written"] == [str(trace)]
     assert result["outputs"]["sum/of:both"]["type"] == "float32[4, 3]"
     assert result["inputs"]["a"]["random"] and result["nodes"][0]["operator"] == "Add"
 
@@ -159,7 +255,8 @@ def test_shares_of_nested_nodes_add_up_to_the_whole(anybit, tmp_path):
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
                               [numpy_helper.from_array(np.ones((512, 512), np.float32), "w")])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
-    table = anybit("run", tmp_path / "m.onnx", "--repeat", 3, "--profile").stdout.split("Time by operator")[1].split("Slowest")[0]
+    call = ["run", tmp_path / "m.onnx", "--repeat", 3, "--profile", "--trace", tmp_path / "trace.json"]
+    table = anybit(*call).stdout.split("Time by operator")[1].split("Slowest")[0]
     shares = [float(word) for word, sign in zip(table.split(), table.split()[1:]) if sign == "%"]
     assert len(shares) == 3 and abs(sum(shares) - 100) < 1
 
@@ -174,5 +271,5 @@ def test_what_branches_compute_from_constants_outside_is_computed_once(anybit, t
                                            helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
-    nodes = json.loads(anybit("run", tmp_path / "m.onnx", "--profile", "--json").stdout)["nodes"]
+    nodes = json.loads(anybit("run", tmp_path / "m.onnx", "--profile", "--trace", tmp_path / "trace.json", "--json").stdout)["nodes"]
     assert [node["operator"] for node in nodes] == ["If", "MatMul"]

@@ -2,8 +2,12 @@
 
 import re
 import subprocess
+from pathlib import Path
 
+import numpy as np
 import pytest
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
 
 
 def commands(anybit):
@@ -33,9 +37,33 @@ def test_bash_completes_commands_options_and_values(completed):
     assert completed("anybit", "quantize", "m.onnx", "--rec") == ["--recipe"]
     assert completed("anybit", "quantize", "m.onnx", "--recipe", "mxint") == ["mxint8", "mxint8-weights"]
     assert completed("anybit", "quantize", "--target", "ethos-u65") == ["ethos-u65-256", "ethos-u65-512"]
+    assert completed("anybit", "quantize", "--emit", "=", "qd") == ["qdq"]  # as bash cuts --emit=qd
+    assert completed("anybit", "quantize", "--emit", "=") == completed("anybit", "quantize", "--emit", "")
     assert completed("anybit", "formats", "mxfp4") == ["mxfp4_e2m1"]
     assert completed("anybit", "help", "insp") == ["inspect"]
     assert completed("anybit", "quantize", "mod") == []  # a file: left to the shell
+    assert completed("anybit", "codegen", "m.onnx", "--target", "c") == ["c-gen"]
+    assert completed("anybit", "run", "m.onnx", "--codegen", "so") == ["so-gen"]
+    assert completed("anybit", "run", "m.onnx", "--quantize", "int8_") == ["int8_wo"]
+    assert completed("anybit", "calibrate", "m.onnx", "--layout", "") == ["NCHW", "NHWC"]
+
+
+def test_every_command_with_a_result_gives_it_as_json(anybit):
+    for command in set(commands(anybit)) - {"help", "man", "completion"}:
+        assert "--json" in options(anybit, command), command
+
+
+@pytest.mark.parametrize("option, call", [
+    ("--emit", ["quantize", "M", "-o", "q.onnx", "--recipe", "w8"]), ("--prefer", ["codegen", "M", "--target", "c-gen"]),
+    ("--rounding", ["convert", "X", "--format", "int8", "-o", "y.npz"]),
+    ("--granularity", ["convert", "X", "--format", "int8", "-o", "y.npz"]), ("SHELL", ["completion"])])
+def test_words_that_are_offered_are_those_that_an_error_lists(anybit, completed, tmp_path, option, call):
+    np.save(tmp_path / "x.npy", np.ones(4, np.float32))
+    paths = {"M": DIGITS / "digits.onnx", "X": tmp_path / "x.npy", "q.onnx": tmp_path / "q.onnx", "y.npz": tmp_path / "y.npz"}
+    flag = [] if option == "SHELL" else [option]
+    said = anybit(*(paths.get(word, word) for word in call), *flag, "nonsense", code=2).stderr.split("hint: ")[1]
+    listed = set(re.findall(r"[A-Za-z_-]+", said)) - {"one", "of", "or"}
+    assert set(completed("anybit", call[0], *flag, "")) == listed
 
 
 def test_bash_knows_every_option_of_every_command(anybit, completed):
@@ -69,5 +97,5 @@ def test_the_manual_page_is_well_formed_and_tells_every_option(anybit):
 
 
 def test_the_version_tells_what_it_was_built_with(anybit):
-    assert re.match(r"anybit [\d.]+ \((clang|g)\+\+ .*, \w+, protobuf [\d.]+(, oneDNN [\d.]+)?, [A-Z0-9_]+\)\n$",
+    assert re.match(r"anybit [\d.]+ \((clang|g)\+\+ .*, \w+, protobuf [\d.]+(, oneDNN [\d.]+)?, [A-Z0-9_]+(\+VNNI)?\)\n$",
                     anybit("--version").stdout)

@@ -29,6 +29,7 @@ def reset(folder, old):
         file.unlink()
     if old is not None:
         (folder / "f").write_bytes(old)
+        (folder / "f").chmod(0o666)  # not what a new file gets, so that permissions have to be set
 
 
 def content(folder):

@@ -28,14 +28,15 @@ _BY_FORMAT = {
     "integer": ["signed=false", "width=12 frac=11"],
     "log": ["with_zero=true", "width=9 exponent_bias=149", "width=9 exponent_bias=128 with_zero=true", "width=2", "width=5"],
     "minifloat": ["width=16 exponent_width=3", "width=7 exponent_width=1 flavour=fn saturate=false", "width=6 exponent_width=5",
-                  "width=12 exponent_width=5 flavour=inf saturate=false", "width=11 flavour=fnuz saturate=false",
+                  "width=5 exponent_width=1 flavour=inf saturate=false", "width=12 exponent_width=5 flavour=inf saturate=false", "width=11 flavour=fnuz saturate=false",
                   "width=10 exponent_width=6 flavour=fn", "width=16 exponent_width=8 flavour=inf", "exponent_bias=140 width=11",
                   "width=9 exponent_width=8 exponent_bias=128", "exponent_bias=-100"],
     "minifloat_ieee": ["width=6 exponent_width=2", "width=12 exponent_width=4 exponent_bias=3"],
     "minifloat_denorm": ["width=16 exponent_width=8", "width=3 exponent_width=1", "width=6 exponent_width=3 exponent_bias=-60",
                          "width=10 exponent_width=4 exponent_bias=140"],
     "mxint8": ["symmetric=true", "rounding_mode=0", "scale_rule=even scale_overflow=nan", "scale_rule=ceil nonfinite=element"],
-    "ternary": ["scale=mean", "basis=max threshold=0.3", "basis=max scale=mean threshold=0", "threshold=2.5 scale=mean"],
+    "ternary": ["scale=mean", "basis=max threshold=0.3", "basis=max scale=mean threshold=0", "threshold=2.5 scale=mean",
+                "packing=fives", "packing=fives scale=mean"],
 }
 # Formats that try every rounding, one of each family that rounds.
 _ROUNDED = ["int5", "fixed", "fp8_e4m3", "fp8_e8m0", "fp8_e5m2fnuz", "minifloat_denorm", "mxfp6_e3m2", "mxint8", "block_fp",

@@ -33,6 +33,13 @@ def test_inputs_that_are_missing_or_unknown_are_refused(inputs):
         anybit.Session(product()).run(inputs)
 
 
+def test_an_input_that_is_given_twice_is_refused():
+    ones = np.ones((1, 8), np.float32)
+    for inputs in ({"x": ones}, ones):
+        with pytest.raises(anybit.InvalidArgument, match="input 'x' is given twice"):
+            anybit.Session(product()).run(inputs, x=2 * ones)
+
+
 def test_what_an_iterator_raises_halfway_is_what_the_caller_gets(digits, images, tmp_path):
     with pytest.raises(OSError, match="the disk of the samples is gone"):
         anybit.quantize(digits, "int8", broken_after(images, 20)).save(tmp_path / "q.onnx")
@@ -42,13 +49,14 @@ def test_what_an_iterator_raises_halfway_is_what_the_caller_gets(digits, images,
     assert anybit.quantize(digits, "int8", images[:20]).report.samples == 20
 
 
-def test_numbers_below_zero_are_refused(digits, images):
+def test_numbers_that_are_too_small_are_refused(digits, images):
     calls = [lambda **given: anybit.calibrate(digits, images[:3], **given),
              lambda **given: anybit.quantize(digits, "int8", images[:3], **given),
              lambda **given: anybit.compare(digits, digits, images[:3], **given)]
     for call in calls:
-        with pytest.raises(anybit.InvalidArgument, match="samples=-1"):
-            call(samples=-1)
+        for few in (-1, 0):
+            with pytest.raises(anybit.InvalidArgument, match=f"samples={few}"):
+                call(samples=few)
         with pytest.raises(anybit.InvalidArgument, match="max_memory=-10"):
             call(max_memory=-10)
     with pytest.raises(anybit.InvalidArgument, match="max_memory=-10"):
@@ -56,7 +64,7 @@ def test_numbers_below_zero_are_refused(digits, images):
 
 
 def test_ranges_are_ranges_or_a_path_of_theirs(digits, images, tmp_path):
-    with pytest.raises(anybit.InvalidArgument, match="int holds no ranges"):
+    with pytest.raises(anybit.InvalidArgument, match="ranges=7"):
         anybit.quantize(digits, "int8", ranges=7)
     with pytest.raises(anybit.NotFound):
         anybit.quantize(digits, "int8", ranges=str(tmp_path / "none.json"))
@@ -64,6 +72,8 @@ def test_ranges_are_ranges_or_a_path_of_theirs(digits, images, tmp_path):
     ranges.save(tmp_path / "ranges.json")
     by_path = anybit.quantize(digits, "int8", ranges=tmp_path / "ranges.json")
     assert by_path.to_bytes() == anybit.quantize(digits, "int8", ranges=ranges).to_bytes()
+    with pytest.raises(anybit.InvalidArgument, match="one of the two"):
+        anybit.quantize(digits, "int8", images[:2], ranges=ranges)
 
 
 class Stubborn:
@@ -75,13 +85,13 @@ class Stubborn:
     ([np.zeros((1, 7), np.float32)], anybit.Error),
     ([np.ones((1, 8), np.float32), "text"], anybit.Error),
     ([(np.ones((1, 8)), np.ones(1))], anybit.InvalidArgument),
-    ([{"z": np.ones((1, 8), np.float32)}], anybit.InvalidArgument),
+    ([{"z": np.ones((1, 8), np.float32)}], anybit.InvalidArgument), ([None], anybit.InvalidArgument),
     ([np.full((1, 8), np.nan, np.float32)], anybit.InvalidData),
     ([[[1.0, 2.0], [3.0]]], anybit.InvalidArgument),
     (42, anybit.InvalidArgument), (b"bytes", anybit.InvalidArgument), ([], anybit.Error), (Stubborn(), SystemError),
     ("no/such/folder", anybit.NotFound), (np.zeros((0, 8), np.float32), anybit.InvalidArgument),
     (np.zeros((2, 3, 4, 8), np.float32), anybit.InvalidArgument)],
-    ids=["shape", "text", "too many", "unknown name", "NaN", "ragged", "number", "bytes", "none", "reader", "folder", "empty",
+    ids=["shape", "text", "too many", "unknown name", "None", "NaN", "ragged", "number", "bytes", "none", "reader", "folder", "empty",
          "rank"])
 def test_samples_that_do_not_fit_are_refused(source, raised):
     with pytest.raises(raised) as caught:
@@ -96,6 +106,15 @@ def test_a_sample_that_does_not_fit_is_named_by_its_number():
         anybit.calibrate(product(), [good, good, np.zeros((1, 8), np.complex64)])
 
 
+def test_a_name_that_is_misspelt_is_what_the_message_is_about():
+    ones = np.ones((1, 8), np.float32)
+    for source in ({"X": ones}, [{"X": ones}]):
+        with pytest.raises(anybit.InvalidArgument, match="the model has no input 'X'"):
+            anybit.calibrate(product(), source)
+    with pytest.raises(anybit.InvalidArgument, match="sample 1: input 'x': None is no array"):
+        anybit.calibrate(product(), [ones, None])
+
+
 def test_inputs_with_different_numbers_of_samples_are_refused():
     with pytest.raises(anybit.InvalidArgument, match="as many of each"):
         anybit.calibrate(two_inputs(), {"x": np.ones((3, 1, 3), np.float32), "y": np.ones((2, 1, 3), np.float32)})
@@ -103,7 +122,7 @@ def test_inputs_with_different_numbers_of_samples_are_refused():
 
 @pytest.mark.parametrize("recipe, said", [
     ("in8", "did you mean 'int8'"), ({"global": {"weihgts": "int8"}}, "weihgts"), ({"type": {"Convv": "int8"}}, "Convv"),
-    ({}, "no rules"), ({"global": object()}, "config"), (7, "is no recipe"), ("no/such.yaml", "such.yaml")])
+    ({}, "no rules"), ({"global": object()}, "config"), (7, "recipe=7"), ("no/such.yaml", "such.yaml")])
 def test_a_recipe_that_is_wrong_is_refused(recipe, said):
     with pytest.raises(anybit.Error, match=said):
         anybit.quantize(product(), recipe, np.ones((3, 8), np.float32))
@@ -133,6 +152,30 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(digits, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_page_that_cannot_be_written_is_an_error_of_ours_and_leaves_nothing_behind(digits, tmp_path):
+    page = anybit.quantize(digits, "w8").report.page()
+    (tmp_path / "folder").mkdir()
+    for path, kind in ((tmp_path / "no" / "page.html", anybit.NotFound), (tmp_path / "folder", anybit.Io), ("", anybit.InvalidArgument)):
+        with pytest.raises(kind, match=f"cannot write '{path}'"):
+            page.save(path)
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+    page.save(tmp_path / "page.html")
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == page.html
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "page.html"]
+
+
+def test_what_would_be_left_out_in_silence_is_refused(digits, images, recwarn):
+    with pytest.raises(anybit.InvalidArgument, match=r"labels=\[\]"):
+        anybit.compare(digits, digits, images[:2], labels=[])
+    for call in (anybit.generators, lambda folder: anybit.codegen(digits, "c-gen", "x.c", plugins=folder)):
+        with pytest.raises(anybit.InvalidArgument, match="plugins='relative'"):
+            call("relative")
+    with pytest.raises(anybit.InvalidData, match="1e.300 is beyond the range of float32"):
+        anybit.formats["int8"].quantize(np.array([1e300]))
+    assert not recwarn.list  # of numpy
+
+
 def test_a_source_that_calls_back_into_the_library_works(digits, images):
     session = anybit.Session(digits)
 
@@ -154,3 +197,13 @@ def test_a_generator_that_runs_on_the_callers_thread_sees_that_thread(digits, im
             yield image[None]
     anybit.calibrate(digits, samples())
     assert seen == {threading.current_thread()}
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_beyond_float32_is_named_and_not_called_infinite():
+    x = np.array([[1, 2], [-1e300, 4]])
+    with pytest.raises(anybit.InvalidData, match=r"value \[1, 0\]: -1e\+300 is beyond the range of float32"):
+        anybit.formats["int8"].quantize(x)
+    with pytest.raises(anybit.InvalidData, match="value .1. is Inf|value .1.: is Inf"):
+        anybit.formats["int8"].quantize(np.array([1, np.inf]))
+    assert anybit.formats["bfloat16"].quantize(x, allow_nonfinite=True, saturate=False)[1, 0] == -np.inf

@@ -1,5 +1,7 @@
 """Models from Python: where they may come from, what they tell, where they go."""
 
+import copy
+import os
 import pickle
 import subprocess
 from pathlib import Path
@@ -10,6 +12,35 @@ import pytest
 
 import anybit
 from packaged import product
+
+
+def test_copies_of_a_model_are_the_model_and_a_pickled_one_its_bytes(digits):
+    model = anybit.quantize(digits, "w8")
+    assert copy.copy(model) is copy.deepcopy(model) is model  # the report comes along
+    assert copy.copy(anybit.load(digits)).path == digits
+    assert copy.deepcopy({"report": model.report})["report"] is model.report
+    again = pickle.loads(pickle.dumps(model))
+    assert again.to_bytes() == model.to_bytes() and again.report is None
+
+
+def test_ranges_and_formats_can_be_pickled(digits, images):
+    ranges = anybit.calibrate(digits, images[:5])
+    again = pickle.loads(pickle.dumps(ranges))
+    assert copy.deepcopy(ranges) is ranges and again.samples == 5 and again.model_hash == ranges.model_hash
+    assert again.merged(ranges).samples == 10 and again.range("logits", "mse") == ranges.range("logits", "mse")
+    narrow = anybit.formats["block_fp"].with_parameters(width=5)
+    assert pickle.loads(pickle.dumps(narrow)).info.bits == 5 and copy.deepcopy(narrow) is narrow
+    assert pickle.loads(pickle.dumps(anybit.formats)) is copy.deepcopy(anybit.formats) is anybit.formats
+    packed = narrow.pack(images[0])
+    for back in (pickle.loads(pickle.dumps(packed)), copy.deepcopy(packed)):
+        np.testing.assert_array_equal(back.decode(), packed.decode())
+
+
+def test_a_format_with_parameters_works_with_them(images):
+    given, kept = anybit.formats["fixed"], anybit.formats["fixed"].with_parameters(width=6, frac=3)
+    np.testing.assert_array_equal(kept.quantize(images[0]), given.quantize(images[0], width=6, frac=3))
+    np.testing.assert_array_equal(kept.quantize(images[0], frac=1), given.quantize(images[0], width=6, frac=1))
+    assert kept.with_parameters(width=5).parameters == {"width": 5, "frac": 3}
 
 
 def test_a_model_comes_from_a_path_bytes_or_a_protobuf_and_is_the_same(digits):
@@ -47,9 +78,25 @@ def test_weights_can_be_moved_out_of_the_file(digits, tmp_path):
     assert anybit.load(tmp_path / "small.onnx").content_hash() == anybit.load(digits).content_hash()
 
 
-def test_a_model_can_be_pickled(digits):
-    model = anybit.load(digits)
-    assert pickle.loads(pickle.dumps(model)).content_hash() == model.content_hash()
+def test_names_that_are_not_utf_8_lead_back_to_their_bytes(images, tmp_path, capsys):
+    content = product().SerializeToString().replace(b"product", b"prod\xff\xfet").replace(b"\x01x", b"\x01\xff")
+    content = content.replace(b"made", b"m\xffde")
+    model, ones = anybit.load(content), np.ones((2, 8), np.float32)
+    assert os.fsencode(model.nodes[0].name) == b"prod\xff\xfet" and model.inputs[0].name == "\udcff"
+    session = anybit.Session(model)
+    by_name = session.run({"\udcff": ones})["y"]
+    np.testing.assert_array_equal(by_name, session.run(ones)["y"])
+    quantized = anybit.quantize(model, "int8", [{"\udcff": ones}])
+    assert anybit.calibrate(model, ones)["\udcff"].count == 16
+    result = anybit.compare(model, quantized, ones)
+    print(model, model.nodes, session, quantized.report, quantized.report.nodes, result, result.layers)
+    assert "Model m\\xffde" in capsys.readouterr().out
+    for shown in (model, quantized.report, result, result.plot()):
+        shown._repr_html_().encode()
+    quantized.report.page(result).save(tmp_path / "page.html")
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/m\xff.onnx")
+    model.save(path)
+    assert anybit.load(path).to_bytes() == anybit.load(Path(path)).to_bytes() == content
 
 
 def test_a_model_tells_its_nodes_and_its_interface(digits):
@@ -58,11 +105,14 @@ def test_a_model_tells_its_nodes_and_its_interface(digits):
     assert model.outputs[0].shape == ("batch", 10)
     assert "test_accuracy" in model.metadata
     assert "<table>" in model._repr_html_()
+    facts = anybit.quantize(model, "w8").inspect()
+    assert repr(facts.operators[0]).startswith("Conv: 6 nodes") and "int8: " in repr(facts.parameters)
+    assert repr(facts.quantized[0]).startswith("weight int8 channel: 7 tensors")
 
 
 @pytest.mark.parametrize("given", [None, 3, 2.5, ["a"], object()])
 def test_what_is_no_model_is_refused(given):
-    with pytest.raises(anybit.InvalidArgument, match="is no model"):
+    with pytest.raises(anybit.InvalidArgument, match="an onnx.ModelProto"):
         anybit.load(given)
 
 

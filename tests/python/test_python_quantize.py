@@ -1,12 +1,14 @@
 """Quantizing from Python: sources of samples, rules in the words of others, results beside the command line's."""
 
 import json
+import shutil
 import subprocess
+from xml.etree import ElementTree
 
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 from onnxruntime.quantization import CalibrationDataReader
 
 import anybit
@@ -86,6 +88,23 @@ def test_a_single_name_or_folder_may_stand_alone(digits, tmp_path):
     assert alone.to_bytes() == listed.to_bytes() != anybit.quantize(digits, "w8").to_bytes()
     assert [one.name for one in anybit.generators(str(tmp_path))] == [one.name for one in anybit.generators([tmp_path])]
     anybit.codegen(digits, "c-gen", tmp_path / "net.c", shapes={"image": (1, 1, 28, 28)}, plugins=str(tmp_path))
+
+
+def test_code_of_a_model_that_was_loaded_from_a_file_is_beside_it(digits, tmp_path):
+    path = shutil.copy(digits, tmp_path / "net.onnx")
+    model, shapes = anybit.load(path), {"image": (1, 1, 28, 28)}
+    assert model.path == str(path) and anybit.codegen(model, "c-gen", shapes=shapes) == str(tmp_path / "net.c")
+    for other in (model.prepare(), anybit.load(model.to_bytes())):
+        with pytest.raises(anybit.InvalidArgument, match="not loaded from a file"):
+            anybit.codegen(other, "c-gen", shapes=shapes)
+
+
+def test_inputs_become_constants_of_the_code(tmp_path):
+    model = two_inputs()
+    path = anybit.codegen(model, "c-gen", tmp_path / "net.c", shapes={"x": (1, 3)}, constants={"y": [[1.5, 2, 3]]})
+    assert "_run(const float *in0, float *out0)" in (tmp_path / "net.h").read_text() and path == str(tmp_path / "net.c")
+    with pytest.raises(anybit.InvalidArgument, match="the model has no input 'w'"):
+        anybit.codegen(model, "c-gen", tmp_path / "net.c", constants={"w": 1})
 
 
 def test_what_is_told_of_a_model_or_a_format_reads_well(digits):
@@ -172,6 +191,22 @@ def test_operators_may_be_named_by_the_classes_of_other_worlds(module, name):
     assert list(anybit.Quantizer().set_module_type(module, None).recipe["type"]) == [name]
 
 
+@pytest.mark.parametrize("config, outcome", [("int8", {"Gemm": "quantized", "Conv": "float"}),
+                                              (None, {"Gemm": "float", "Conv": "quantized"})])
+def test_what_no_rule_is_about_stays_in_float_unless_all_rules_are_exceptions(digits, images, config, outcome):
+    report = anybit.Quantizer().set_io("int8").set_module_type("Gemm", config).quantize(digits, images[:5]).report
+    assert {node.op: node.outcome for node in report.nodes if node.op in outcome} == outcome
+
+
+def test_a_rule_for_inputs_and_outputs_alone_does_not_quantize_the_rest(digits, images):
+    config = anybit.get_symmetric_quantization_config()
+    assert anybit.Quantizer().set_io(config).recipe["global"] == "float"
+    with pytest.raises(anybit.InvalidArgument, match="set_io alone quantizes nothing"):
+        anybit.Quantizer().set_io(config).quantize(digits, images[:5])
+    floats_outside = anybit.Quantizer().set_io(None).quantize(digits, images[:5]).report  # an exception from the target's recipe
+    assert "quantized" in {node.outcome for node in floats_outside.nodes}
+
+
 def test_arms_flow_works_as_it_is_written(digits, images):
     quantizer = anybit.Quantizer(target="ethos-u55-128")
     quantizer.set_global(anybit.get_symmetric_quantization_config())
@@ -243,6 +278,14 @@ def test_a_report_and_a_comparison_can_be_shown_in_a_notebook(digits, images, la
     assert (tmp_path / "plot.svg").read_text().count("<rect") == len(result.layers)
 
 
+def test_names_that_xml_cannot_hold_do_not_break_a_picture():
+    name = "a\x00\x1b[31m\x7f<&>\ufffe\U0001f40e"
+    model = model_of([helper.make_node("Relu", ["x"], [name]), helper.make_node("Neg", [name], ["y"])],
+                     [("x", [1, 4])], [("y", [1, 4])])
+    picture = ElementTree.fromstring(anybit.compare(model, model, np.ones((2, 4), np.float32)).plot().svg)
+    assert any(part.text and part.text.endswith("<&>\ufffd\U0001f40e") for part in picture.iter())
+
+
 def test_the_page_of_a_report_is_shown_in_a_frame_and_saved_whole(digits, images, tmp_path):
     model = anybit.quantize(digits, "int8", images[:20])
     pages = [model.report.page(), model.report.page(anybit.compare(digits, model, images[:20])),
@@ -252,7 +295,7 @@ def test_the_page_of_a_report_is_shown_in_a_frame_and_saved_whole(digits, images
         assert page._repr_html_().count('"') == 6  # nothing of the page breaks out of its frame
         page.save(tmp_path / "report.html")
         assert (tmp_path / "report.html").read_text() == page.html and "residual/first/conv" in page.html
-    with pytest.raises(OSError):
+    with pytest.raises(anybit.NotFound):
         pages[0].save(tmp_path / "no" / "such.html")
     with pytest.raises(anybit.Error):
         anybit.calibrate(digits, images[:5]).page(product())
@@ -269,3 +312,18 @@ def test_comparing_gives_the_numbers_of_the_command_line(digits, images, labels,
     result = anybit.compare(digits, tmp_path / "q.onnx", images, labels=labels)
     assert [one.signal_to_noise for one in result.outputs] == [one["signal_to_noise_db"] for one in said["outputs"]]
     assert len(result.layers) == len(said["layers"])
+
+
+def test_names_in_remarks_are_text_in_a_notebook():
+    """A branch that no sample enters is a remark, with the name of its node."""
+    def branch(op, *inputs):
+        return helper.make_graph([helper.make_node(op, inputs, ["out"], name=op)], op, [],
+                                 [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)])
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"], name="product"),
+             helper.make_node("If", ["c"], ["z"], name="<script>", then_branch=branch("Relu", "y"),
+                              else_branch=branch("MatMul", "y", "v"))]
+    model = model_of(nodes, [("x", ["N", 8]), ("c", [], TensorProto.BOOL)], [("z", ["N", 4])],
+                     [("w", np.ones((8, 4), np.float32)), ("v", np.eye(4, dtype=np.float32))])
+    report = anybit.quantize(model, "int8", [{"x": np.ones((1, 8), np.float32), "c": np.array(True)}]).report
+    assert "<script>" in report.remarks[0]
+    assert "<script>" not in report._repr_html_() and "&lt;script&gt;" in report._repr_html_()

@@ -85,6 +85,18 @@ def test_an_input_that_is_passed_on_is_not_shared_with_the_output():
     np.testing.assert_array_equal(x, [0, 1, 2])
 
 
+def test_inputs_that_become_items_of_a_sequence_are_not_shared_with_it():
+    graph = helper.make_graph([helper.make_node("SequenceConstruct", ["x", "x"], ["s"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
+                              [helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, [3])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    x = np.arange(3, dtype=np.float32)
+    first, second = anybit.Session(model).run(x)["s"]
+    first[:], second[:] = 8, 9
+    np.testing.assert_array_equal(x, [0, 1, 2])
+    np.testing.assert_array_equal(first, [8, 8, 8])
+
+
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1,)])
 def test_arrays_without_elements_or_without_axes_pass(shape):
     model = model_of([helper.make_node("Identity", ["x"], ["y"])], [("x", list(shape))], [("y", list(shape))])
@@ -110,6 +122,40 @@ def test_text_goes_in_and_comes_out():
     kind = TensorProto.STRING
     model = model_of([helper.make_node("Identity", ["x"], ["y"])], [("x", [2], kind)], [("y", [2], kind)])
     assert anybit.Session(model).run(np.array(["ä", "b" * 40]))["y"].tolist() == ["ä", "b" * 40]
+
+
+def sequences():
+    """How many tensors a sequence has, and the sequence with x at its end."""
+    model = model_of([helper.make_node("SequenceLength", ["s"], ["n"]), helper.make_node("SequenceInsert", ["s", "x"], ["t"])],
+                     [("x", [2])], [("n", [], TensorProto.INT64)])
+    model.graph.input.append(helper.make_tensor_sequence_value_info("s", TensorProto.FLOAT, None))
+    model.graph.output.append(helper.make_tensor_sequence_value_info("t", TensorProto.FLOAT, None))
+    return model
+
+
+@pytest.mark.parametrize("given", [[], (), [np.ones(2, np.float32)], (np.zeros((3, 1), np.float32), [[1.0]])])
+def test_a_sequence_may_have_any_number_of_tensors(given):
+    given = type(given)(np.asarray(one, np.float32) for one in given)
+    x = np.array([5, 6], np.float32)
+    outputs = anybit.Session(sequences()).run({"s": given, "x": x})
+    assert outputs["n"] == len(given)
+    for one, wanted in zip(outputs["t"], [*given, x], strict=True):
+        np.testing.assert_array_equal(one, wanted)
+
+
+@pytest.mark.parametrize("given,message", [
+    (np.ones(2, np.float32), r"input 's': float32\[2\] is given\n  hint: the model takes seq\(float32"),
+    ([np.ones(2, np.float32), np.ones(2, np.int32)], "input 's': item 1: int32 elements are given\n  hint: the model takes float32"),
+    ([[np.ones(2, np.float32)]], "input 's': item 0: a sequence of 1 is given"),
+    (None, "input 's': nothing is given")])
+def test_what_is_no_such_sequence_is_named(given, message):
+    with pytest.raises(anybit.InvalidArgument, match=message):
+        anybit.Session(sequences()).run({"s": given, "x": np.zeros(2, np.float32)})
+
+
+def test_a_list_of_arrays_for_a_tensor_is_an_array():
+    rows = [np.ones(3, np.float32), np.zeros(3, np.float32)]
+    np.testing.assert_array_equal(anybit.Session(two_inputs()).run({"x": rows, "y": rows})["z"], 2 * np.array(rows))
 
 
 def test_a_session_can_be_closed_while_others_run_it(digits, images):
@@ -160,3 +206,16 @@ def test_a_profile_tells_the_time_of_every_node(digits, images):
 def test_memory_can_be_bounded(digits, images):
     with pytest.raises(anybit.LimitExceeded):
         anybit.Session(digits, max_memory=1000).run(images)
+
+
+def test_outputs_that_are_one_value_of_the_model_do_not_share_memory():
+    model = model_of([helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Identity", ["y"], ["z"]),
+                      helper.make_node("Reshape", ["y", "shape"], ["w"]), helper.make_node("SequenceConstruct", ["y", "z"], ["both"]),
+                      helper.make_node("SequenceAt", ["both", "at"], ["one"])],
+                     [("x", [4])], [("y", [4]), ("z", [4]), ("w", [2, 2]), ("one", [4])],
+                     [("shape", np.array([2, 2])), ("at", np.array(1))])
+    made = anybit.Session(model).run(np.arange(4, dtype=np.float32))
+    for number, output in enumerate(made.values()):
+        output += 10 * number
+    for number, output in enumerate(made.values()):
+        np.testing.assert_array_equal(output.reshape(-1), np.arange(4) + 10 * number)

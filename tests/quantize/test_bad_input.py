@@ -68,6 +68,14 @@ def test_samples_under_a_wrong_name(tool, folder):
     ("global: {weights: int8 sym channel, activations: int8 channel}", "one scale per tensor"),
     ("global: {weights: int8, data_in: int8 asym block 32}", "one scale per tensor"),
     ("global: int8\ntype: {Conv: {bias: int16}}", "int32"),
+    ("global: {weights: int8 sym, activations: int16 sym dynamic}", "8 bits"),
+    ("global: {weights: int8 sym, activations: uint8 dynamic mse}", "from samples"),
+    ("global: int8\nio: {weights: int4}", "line 2: io: inputs and outputs have no 'weights'"),
+    ("global: int8\nio: {activations: int8, bias: float}", "inputs and outputs have no 'bias'"),
+    ("global: int8\ntype: {MaxPool: {weights: int4}}", "MaxPool has no weights"),
+    ("global: int8\ntype: {relu: w8}", "relu has no weights"),
+    ("global: int8\ntype: {Softmax: {weights: mxfp4_e2m1}}", "Softmax has no weights"),
+    ("global: int8\ntype: {layer_norm: {weights: int8 sym}}", "layer_norm has no weights"),
 ])
 def test_a_recipe_with_a_mistake(tool, folder, recipe, said):
     (folder / "recipe.yaml").write_text(recipe)
@@ -92,9 +100,12 @@ def test_words_that_are_right_are_taken(tool, folder, recipe):
 @pytest.mark.parametrize("arguments, said", [
     (["--recipe", "w4", "--dynamic"], "--recipe"),
     (["--weight-only", "--dynamic"], "--weight-only"),
+    (["--dynamic=symActivation,asymActivation"], "symActivation and asymActivation contradict"),
+    (["--dynamic=symWeight,asymActivation,asymWeight"], "symWeight and asymWeight contradict"),
     (["--recipe", "recipe.yaml", "--op-types", "Conv"], "type: {Conv: int8}"),
     (["--recipe", "recipe.yaml", "--weight-only"], "activations: float"),
     (["--recipe", "recipe.yaml", "-maccel=NPU"], "-maccel=NNPA"),
+    (["--ranges", "ranges.json", "--calib", "calib"], "--ranges has what --calib would find"),
 ])
 def test_options_of_which_one_would_be_left_out_in_silence(tool, folder, monkeypatch, arguments, said):
     (folder / "recipe.yaml").write_text("global: w8")
@@ -103,13 +114,37 @@ def test_options_of_which_one_would_be_left_out_in_silence(tool, folder, monkeyp
 
 
 def test_an_operator_that_cannot_be_quantized(tool, folder):
-    assert "Shape cannot be quantized" in quantize(tool, folder, "--dynamic", "--op-types", "MatMul,Shape")
+    assert "Shape cannot be quantized" in quantize(tool, folder, "--dynamic", "--op-types", "MatMul,Shape", code=2)
 
 
 def test_an_operator_that_the_target_does_not_run(tool, folder):
-    assert "nnpa does not run Conv" in quantize(tool, folder, "--dynamic", "--target", "nnpa", "--op-types", "Conv")
+    assert "nnpa does not run Conv" in quantize(tool, folder, "--dynamic", "--target", "nnpa", "--op-types", "Conv",
+                                                  code=2)
     assert "ethos-u55-128" in quantize(tool, folder, "--recipe", "int8x4", "--target", "ethos-u55-128", "--calib",
                                        folder / "calib")
+
+
+@pytest.mark.parametrize("target, recipe, said", [
+    ("ethos-u55-128", "w8", "node 'stem/conv' (Conv): target ethos-u55-128 does not take float as activations beside weights"),
+    ("ethos-u55-128", "w4", "recipe 'w4': target ethos-u55-128 does not take int4 sym block 32 as weights"),
+    ("ethos-u85-256", "{global: int8, name: {stem.conv: {activations: float}}}", "stem/conv"),
+    ("ethos-u65-256", "{global: {weights: int8 sym, activations: int8 dynamic}}", "known before the model runs"),
+    ("ethos-u65-256", "global: int8\ntype:\n  Conv: {weights: int4 sym}", "recipe.yaml: line 3: target ethos-u65-256 does not"),
+    ("nnpa", "{global: {weights: int8 sym, activations: uint8 dynamic}}", "recipe.yaml: target nnpa does not take uint8"),
+    ("nnpa", "{global: {weights: int8 sym, activations: float}}", "float as activations"),
+    ("nnpa", "int8", "one scale for each tensor")])
+def test_formats_that_the_target_does_not_take(tool, folder, target, recipe, said):
+    if ":" in recipe:
+        (folder / "recipe.yaml").write_text(recipe)
+        recipe = folder / "recipe.yaml"
+    assert said in quantize(tool, folder, "--recipe", recipe, "--target", target, "--calib", folder / "calib", code=2)
+
+
+@pytest.mark.parametrize("options, said", [
+    (["--dynamic"], ": --dynamic: target ethos-u55-128 does not take uint8 asym dynamic as activations"),
+    (["--recipe", "int8x4", "--op-types", "Conv"], ": type 'Conv': target ethos-u55-128 does not take int4 sym channel as")])
+def test_a_flag_that_the_target_does_not_take_is_named(tool, folder, options, said):
+    assert said in quantize(tool, folder, *options, "--target", "ethos-u55-128", "--calib", folder / "calib", code=2)
 
 
 def test_an_unknown_preset_offers_the_nearest(tool, folder):

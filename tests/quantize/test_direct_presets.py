@@ -6,7 +6,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from quantizing import Executor, in_onnxruntime, net, run_tool
+from quantizing import Executor, decibels, in_onnxruntime, net, run_tool
 
 # What quantized weights may take of their float32 bytes, scales included.
 SHARES = {"mxfp4-weights": 0.15, "nvfp4-weights": 0.15, "mxfp6-weights": 0.21, "mxint8-weights": 0.27, "bfp16-weights": 0.29,
@@ -42,6 +42,16 @@ def test_every_preset_runs_in_onnx_runtime_with_the_same_result(tool, tmp_path):
         assert np.abs(ours - theirs).max() <= bound * np.abs(theirs).max(), name
 
 
+def test_a_recipe_that_can_be_slower_than_float_says_so_and_why(tool, tmp_path):
+    model = matrix(tmp_path)
+    for name in presets(tool):
+        report = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", name, "--json", "--report", tmp_path / "q.html")
+        remarks = [one for one in json.loads(report.stdout)["remarks"] if "slower than" in one]
+        assert len(remarks) == (not name.endswith("-weights")), name
+        text = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", name).stdout
+        assert all(one in text and one in (tmp_path / "q.html").read_text() for one in remarks), name
+
+
 @pytest.mark.parametrize("name", SHARES)
 def test_weights_shrink_to_their_real_width(tool, tmp_path, name):
     model = matrix(tmp_path)
@@ -63,17 +73,28 @@ def test_a_file_for_anybit_alone_has_no_functions_and_gives_the_same(tool, tmp_p
     np.testing.assert_array_equal(*outputs)
 
 
-@pytest.mark.parametrize("emit", ["portable", "packed"])
-def test_compute_int8_rounds_the_data_of_a_product_and_stays_near_float(tool, tmp_path, emit):
+@pytest.mark.parametrize("weights, emit", [
+    ("mxfp4_e2m1", "portable"), ("mxfp4_e2m1", "packed"), ("mxint8", "qdq"), ("int4 sym block 32", "portable"),
+    ("uint4 asym block 64", "portable"), ("int8 sym block 32", "qdq")])
+def test_compute_int8_rounds_the_data_of_a_product_and_stays_near_float(tool, tmp_path, weights, emit):
     model = matrix(tmp_path, 1100, 1024)
     x = np.random.default_rng(7).standard_normal((2, 1100)).astype(np.float32)
     outputs = []
-    for recipe in ("global: {weights: mxfp4_e2m1}", "global: {weights: mxfp4_e2m1, compute: int8}"):
+    for recipe in (f"global: {{weights: {weights}}}", f"global: {{weights: {weights}, compute: int8}}"):
         (tmp_path / "recipe.yaml").write_text(recipe)
         run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", "--emit", emit)
         outputs.append(Executor(str(tmp_path / "q.onnx")).run({"x": x})[0])
     exact, rounded = outputs
     assert 0 < np.linalg.norm(rounded - exact) <= 0.015 * np.linalg.norm(exact)
+    peer = in_onnxruntime(tmp_path / "q.onnx", {"x": x})[0] if emit != "packed" else exact
+    assert decibels(exact, peer) > 60  # who does not know the word computes in float
+
+
+@pytest.mark.parametrize("parts", ["weights: int8 sym channel, compute: int8", "weights: int4 sym block 32, compute: float16"])
+def test_compute_that_has_no_effect_is_told(tool, tmp_path, parts):
+    (tmp_path / "recipe.yaml").write_text(f"global: float\ntype: {{MatMul: {{{parts}}}}}")
+    said = run_tool(tool, "quantize", matrix(tmp_path, 64, 32), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml").stdout
+    assert f"{parts.split(', ')[1]} is not for weights of {parts.split(', ')[0].split(': ')[1]}" in said
 
 
 def layers(tmp_path, sizes=(96, 130, 70), seed=4):
@@ -147,8 +168,9 @@ def test_corrupt_packed_data_is_refused(tool, tmp_path, recipe, change, words):
 
 
 @pytest.mark.parametrize("recipe, words", [
-    ("global: {weights: mxfp4_e2m1 block 0}", "block size"),
-    ("global: {weights: mxfp4_e2m1 axis 7}", "axis"),
+    ("global: {weights: mxfp4_e2m1 block 0}", "line 1: block size 0"),
+    ("{'bfp_method': 'to_bfp', 'axis': 1, 'bit_width': 16, 'block_size': 0}", "line 1: block size 0"),
+    ("global: {weights: mxfp4_e2m1 axis 7}", "(MatMul): axis 7 of 'w' of rank 2"),
     ("global: {weights: mxfp4}", "mxfp4_e2m1"),
     ("global: {weights: {format: block_fp, widht: 8}}", "width"),
     ("global: {data_in: mxint8 rounding stochastic, weights: mxint8}", "stochastic"),

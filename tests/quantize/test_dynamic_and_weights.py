@@ -37,6 +37,41 @@ def test_dynamic_in_all_four_combinations(tool, files, activation, weight):
     assert ("DynamicQuantizeLinear" in written) == (activation == "asymActivation")
 
 
+@pytest.mark.parametrize("how", ["asymActivation,symWeight", "asymActivation,asymWeight", "symActivation"])
+def test_nnpa_multiplies_signed_codes_with_one_scale_for_each_tensor(tool, files, how):
+    folder, feeds = files
+    quantize(tool, folder, f"--nnpa-quant-dynamic={how}", "-maccel=NNPA")
+    check(folder, feeds, 24)
+    model = onnx.shape_inference.infer_shapes(onnx.load(folder / "net.q.onnx"))
+    types = {one.name: one.type.tensor_type.elem_type for one in model.graph.value_info}
+    types |= {one.name: one.data_type for one in model.graph.initializer}
+    sizes = {one.name: list(one.dims) for one in model.graph.initializer}
+    products = [node for node in model.graph.node if node.op_type == "MatMulInteger"]
+    assert len(products) == 2
+    for node in products:
+        assert {types[name] for name in node.input if name} == {onnx.TensorProto.INT8}
+        assert all(sizes.get(name, []) == [] for name in node.input[2:])
+
+
+@pytest.mark.parametrize("values", [np.zeros((2, 6)), np.full((2, 6), 3.0), np.full((2, 6), -3.0),
+                                    np.linspace(-1, 4, 12).reshape(2, 6)])
+def test_signed_codes_while_it_runs_have_the_numbers_of_unsigned_ones(tool, tmp_path, values):
+    """ONNX's DynamicQuantizeLinear gives uint8; int8 is 128 lower, and stands for the same."""
+    helper, made = onnx.helper, {}
+    weight = np.random.default_rng(5).standard_normal((6, 4)).astype(np.float32)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", 1, [2, 6])], [helper.make_tensor_value_info("y", 1, [2, 4])],
+                              [onnx.numpy_helper.from_array(weight, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), tmp_path / "net.onnx")
+    for codes in ("int8", "uint8"):
+        (tmp_path / "recipe.yaml").write_text(f"global: {{weights: int8 sym, activations: {codes} asym dynamic}}")
+        quantize(tool, tmp_path, "--recipe", tmp_path / "recipe.yaml")
+        feeds = {"x": values.astype(np.float32)}
+        made[codes] = in_anybit(tmp_path / "net.q.onnx", feeds)[0]
+        np.testing.assert_allclose(in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0], made[codes], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(made["int8"], made["uint8"], rtol=1e-5, atol=1e-6)
+
+
 def test_dynamic_alone_decides_and_says_what(tool, files):
     folder, feeds = files
     report = report_of(quantize(tool, folder, "--dynamic", "--json"))
@@ -69,3 +104,30 @@ def test_weight_only_leaves_the_activations_of_any_preset_in_float(tool, files, 
     check(folder, feeds, 10)
     assert [one["outcome"] for one in report["nodes"]].count("weights only") == weights
     assert "QuantizeLinear" not in ops(onnx.load(folder / "net.q.onnx"))
+
+
+@pytest.mark.parametrize("recipe", ["w4", "w2"])
+def test_blocks_of_a_convolution_run_along_its_whole_kernel(tool, files, recipe):
+    """Along the channels alone, those of a depthwise one would have a scale for each value."""
+    folder, feeds = files
+    bytes_after = {one: report_of(quantize(tool, folder, "--recipe", one, "--json"))["weight_bytes"]["after"] for one in ("w8", recipe)}
+    assert bytes_after[recipe] < 0.8 * bytes_after["w8"]
+    held = {one.name: list(one.dims) for one in onnx.load(folder / "net.q.onnx").graph.initializer}
+    assert [held[name] for name in ("w1_quantized", "w1_scale")] == [[8, 27], [8, 1]]
+    assert [held[name] for name in ("w2_quantized", "w2_scale")] == [[8, 9], [8, 1]]
+    assert [held[name] for name in ("w3_quantized", "w3_scale")] == [[8, 8, 1, 1], [8, 1, 1, 1]]
+    check(folder, feeds, 12 if recipe == "w4" else -3)
+
+
+@pytest.mark.parametrize("shape, group", [((6, 4, 5), 1), ((8, 1, 3), 8), ((6, 2, 2, 3, 2), 2), ((6, 4, 1, 1, 1), 1)])
+def test_blocks_of_convolutions_of_any_rank(tool, tmp_path, shape, group):
+    helper, rng = onnx.helper, np.random.default_rng(1)
+    x = rng.standard_normal((1, shape[1] * group, *[7] * (len(shape) - 2))).astype(np.float32)
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], group=group, name="conv")], "net",
+                              [helper.make_tensor_value_info("x", 1, x.shape)], [helper.make_tensor_value_info("y", 1, None)],
+                              [onnx.numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    quantize(tool, tmp_path, "--recipe", "w4")
+    reference = in_onnxruntime(tmp_path / "net.onnx", {"x": x})[0]
+    for run in (in_onnxruntime, in_anybit):
+        assert decibels(reference, run(tmp_path / "net.q.onnx", {"x": x})[0]) > 13

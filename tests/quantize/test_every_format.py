@@ -21,6 +21,7 @@ SCHEMES = {
     "binary": ("binary", {"scale": "mean"}, {"scale": "mean"}, "tensor", 0),
     "binary_residual": ("binary_residual", {"levels": 3}, {"levels": 2}, "tensor", 0),
     "ternary": ("ternary", {"scale": "mean"}, {"threshold": 0.5}, "tensor", 0),
+    "ternary_fives": ("ternary", {"scale": "mean", "packing": "fives"}, {"packing": "fives"}, "tensor", 0),
     "minifloat_ieee": ("minifloat_ieee", {"width": 8, "exponent_width": 4}, {"width": 6, "exponent_width": 3}, "element", 0),
     "minifloat_denorm": ("minifloat_denorm", {}, {"width": 7, "exponent_width": 3}, "element", 0),
     "log": ("log", {"with_zero": True}, {}, "element", 0),

@@ -178,7 +178,7 @@ def test_operators_without_8_bit_integers_take_floats(tool, tmp_path, op, nodes,
 
 @pytest.mark.parametrize("opset, ir, recipe, type_of_pool", [
     (10, 5, "int8-per-tensor", "float32"), (11, 6, "int8-per-tensor", "float32"), (11, 6, "int8", "int8"),
-    (17, 8, "int8", "int8"), (17, 8, "uint8", "uint8")])
+    (12, 7, "int8-per-tensor", "int8"), (17, 8, "int8", "int8"), (17, 8, "uint8", "uint8")])
 def test_pools_take_codes_in_opsets_that_let_them(tool, tmp_path, opset, ir, recipe, type_of_pool):
     pool = node("MaxPool", ["a"], ["z"], name="pool", kernel_shape=[2, 2])
     assert in_integers(tool, tmp_path, between_convolutions([pool], opset=opset, ir=ir), recipe)["MaxPool"] == type_of_pool

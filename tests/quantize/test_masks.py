@@ -25,7 +25,10 @@ def attention(path, kind, hidden):
                    node("Add", ["scaled", "mask"], ["masked"], name="add")],
         "choice": [node("Cast", ["keep"], ["kept"], to=TensorProto.BOOL),
                    node("Where", ["kept", "scaled", "hidden"], ["masked"], name="mask")],
+        "row": [node("Add", ["scores", "causal"], ["masked"], name="add")],
         "constant": [node("Add", ["scaled", "causal"], ["masked"], name="add")]}[kind]
+    if kind == "row":  # as a bias would be
+        constants["causal"] = np.array([0] * (LENGTH - 1) + [hidden], np.float32)
     if kind == "constant":
         constants["causal"] = np.triu(np.full((LENGTH, LENGTH), hidden, np.float32), 1)
     nodes = [node("MatMul", ["x", "wq"], ["q"]), node("MatMul", ["x", "wk"], ["k"]), node("MatMul", ["x", "wv"], ["v"]),
@@ -50,11 +53,11 @@ def samples(folder, count=8):
     return dict(np.load(folder / "0.npz"))
 
 
-KINDS = [("sum", -np.inf), ("sum", LOWEST), ("factor", LOWEST), ("choice", -np.inf), ("constant", -np.inf)]
+KINDS = [("sum", -np.inf), ("sum", LOWEST), ("factor", LOWEST), ("choice", -np.inf), ("constant", -np.inf), ("row", LOWEST)]
 
 
 @pytest.mark.parametrize("kind, hidden", KINDS)
-@pytest.mark.parametrize("recipe", ["int8", "{global: int8, type: {Add: int8, Where: int8, Softmax: int8}}"])
+@pytest.mark.parametrize("recipe", ["int8", "{global: int8, type: {MatMul: int8, Add: int8, Where: int8, Softmax: int8}}"])
 def test_the_mask_and_what_it_is_added_to_stay_in_float(tool, tmp_path, kind, hidden, recipe):
     path, made = tmp_path / "net.onnx", tmp_path / "net.q.onnx"
     attention(path, kind, hidden)

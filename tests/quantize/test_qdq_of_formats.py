@@ -190,9 +190,3 @@ def test_a_blocked_axis_without_values_is_left_as_it_is_by_requantize(tool, tmp_
     run_tool(tool, "quantize", tmp_path / "empty.onnx", "-o", tmp_path / "w8.onnx", "--recipe", "w8", "--requantize")
     output = Executor(str(tmp_path / "w8.onnx")).run({"x": np.zeros((3, 0), np.float32)})[0]
     np.testing.assert_array_equal(output, np.zeros((3, 4), np.float32))
-
-
-def test_compute_int8_is_told_to_be_of_no_use_there(tool, tmp_path):
-    layers(tmp_path / "layers.onnx")
-    _, done = quantize(tool, tmp_path, "global: {weights: mxint8, compute: int8}", "qdq")
-    assert "compute: int8" in done.stdout

@@ -101,6 +101,55 @@ def test_excluded_nodes_and_types_stay_in_float(tool, files):
     assert outcome["body/pointwise"] == "quantized"
 
 
+def test_a_loop_that_no_sample_enters_leaves_nothing_to_quantize(tool, tmp_path):
+    rng, helper = np.random.default_rng(6), onnx.helper
+    value = helper.make_tensor_value_info
+    weight = numpy_helper.from_array(rng.standard_normal((8, 8)).astype(np.float32), "w")
+    body = helper.make_graph([helper.make_node("Identity", ["go"], ["on"]), helper.make_node("MatMul", ["s", "w"], ["t"])], "b",
+                             [value("i", 7, []), value("go", 9, []), value("s", 1, [2, 8])],
+                             [value("on", 9, []), value("t", 1, [2, 8])], [weight])
+    graph = helper.make_graph([helper.make_node("Loop", ["n", "", "x"], ["y"], name="rounds", body=body)], "g",
+                              [value("x", 1, [2, 8]), value("n", 7, [])], [value("y", 1, [2, 8])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    (tmp_path / "calib").mkdir()
+    for rounds, code in (0, "error"), (2, 0):
+        np.savez(tmp_path / "calib" / "0.npz", x=rng.standard_normal((2, 8)).astype(np.float32), n=np.int64(rounds))
+        said = quantize(tool, tmp_path, code=code).stderr
+        assert not code or "'rounds' (Loop), body: no sample entered" in said
+        assert (tmp_path / "net.q.onnx").exists() == (not code)
+
+
+@pytest.mark.parametrize("excluded, node, quantized, whole", [
+    ("Relu", "stem/relu", {"c1", "r1"}, set()), ("pool", "pool", {"c3"}, {"s3", "p3"}), ("Flatten", "flat", {"f3"}, {"g3"}),
+    ("body.clip", "body/clip", {"c2"}, {"k2", "m2"})])
+def test_what_moves_or_cuts_off_values_stays_in_float_where_a_rule_says_so(tool, files, excluded, node, quantized, whole):
+    folder, _ = files
+    report = report_of(quantize(tool, folder, "--exclude", excluded, "--json"))
+    note = {one["name"]: one for one in report["nodes"]}[node]
+    assert note["outcome"] == "float" and note["reason"] == "the recipe leaves it in float"
+    graph = onnx.load(folder / "net.q.onnx").graph
+    held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    scales = {node.input[0]: float(held[node.input[1]]) for node in graph.node if node.op_type == "QuantizeLinear"}
+    assert quantized <= set(scales) and not whole & set(scales)
+    assert len({scales[one] for one in quantized}) == len(quantized)  # the values around it share nothing
+
+
+def test_a_bias_behind_a_product_is_not_part_of_it_where_a_rule_leaves_it_in_float(tool, tmp_path):
+    rng, helper = np.random.default_rng(3), onnx.helper
+    held = {"w": rng.standard_normal((8, 8)), "b": rng.standard_normal(8), "v": rng.standard_normal((8, 8))}
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"),
+             helper.make_node("Add", ["p", "b"], ["s"], name="bias"),
+             helper.make_node("MatMul", ["s", "v"], ["y"], name="last")]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "net", [value("x", 1, [2, 3, 8])], [value("y", 1, [2, 3, 8])],
+                              [numpy_helper.from_array(array.astype(np.float32), name) for name, array in held.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "net.onnx")
+    samples(tmp_path / "calib", shape=(2, 3, 8))
+    for words, outcome in ([], "inside"), (["--exclude", "Add"], "float"):
+        report = report_of(quantize(tool, tmp_path, "--no-prepare", *words, "--json"))
+        assert {one["name"]: one["outcome"] for one in report["nodes"]}["bias"] == outcome
+
+
 @pytest.mark.parametrize("opset, ir", [(9, 3), (11, 6), (12, 7)])
 def test_older_models_are_raised_to_what_channels_need(tool, tmp_path, opset, ir):
     model = net()
@@ -180,7 +229,8 @@ def test_a_branch_that_no_sample_entered_stays_in_float_and_is_named(tool, tmp_p
     for i in range(4):
         np.save(folder / f"{i}.npy", np.abs(rng.standard_normal((2, 8))).astype(np.float32))
     report = report_of(quantize(tool, tmp_path, "--json"))
-    assert any("choice" in remark and "no sample entered" in remark for remark in report["remarks"])
+    assert any("'choice' (If), else_branch: no sample entered" in remark for remark in report["remarks"])
+    assert {one["graph"].split(", ")[-1] for one in report["nodes"]} == {"", "then_branch", "else_branch"}
     told = {one["name"]: one for one in report["nodes"]}
     assert told["product_a"]["outcome"] == "quantized" and told["product_b"]["outcome"] == "float"
     assert "no sample" in told["product_b"]["reason"]
@@ -403,3 +453,42 @@ def test_operators_in_integer_form_are_left_by_requantize_and_the_report_says_so
     assert any("integer form are left as they are" in one and "3 QLinearConv" in one for one in report["remarks"])
     rows = [one for one in report["nodes"] if one["op"] == "QLinearConv"]
     assert rows and all(one["reason"] == "it has an integer form already" for one in rows)
+
+
+def with_weights_among_inputs(model):
+    """As older exporters write it: every constant is an input, too, with its value as a default."""
+    for one in model.graph.initializer:
+        model.graph.input.append(onnx.helper.make_tensor_value_info(one.name, one.data_type, list(one.dims)))
+    return model
+
+
+def test_weights_that_are_listed_among_the_inputs_are_weights(tool, files):
+    folder, arrays = files
+    quantize(tool, folder)
+    expected = (folder / "net.q.onnx").read_bytes()
+    onnx.save(with_weights_among_inputs(onnx.load(folder / "net.onnx")), folder / "net.onnx")
+    done = quantize(tool, folder)
+    assert "constants now: 11" in done.stdout
+    after = onnx.load(folder / "net.q.onnx")
+    assert [one.name for one in after.graph.input] == ["x"]
+    assert after.graph == onnx.load_from_string(expected).graph
+
+
+def test_an_input_with_a_default_that_samples_give_stays_an_input(tool, files):
+    folder, arrays = files
+    onnx.save(with_weights_among_inputs(onnx.load(folder / "net.onnx")), folder / "net.onnx")
+    for i, array in enumerate(arrays):
+        (folder / "calib" / f"{i:04}.npy").unlink()
+        np.savez(folder / "calib" / f"{i:04}.npz", x=array, three=np.float32(2.5 + i / 8))
+    quantize(tool, folder)
+    assert sorted(one.name for one in onnx.load(folder / "net.q.onnx").graph.input) == ["three", "x"]
+
+
+@pytest.mark.parametrize("recipe", ["int8", "w8", "dynamic-int8"])
+def test_an_input_with_a_default_beside_weights_that_have_none_stays_an_input(tool, files, recipe):
+    folder, _ = files
+    model = onnx.load(folder / "net.onnx")
+    model.graph.input.append(onnx.helper.make_tensor_value_info("six", onnx.TensorProto.FLOAT, []))
+    onnx.save(model, folder / "net.onnx")
+    quantize(tool, folder, "--recipe", recipe)
+    assert [one.name for one in onnx.load(folder / "net.q.onnx").graph.input] == ["x", "six"]

@@ -73,6 +73,20 @@ def test_scripts_with_an_interpreter_line_can_be_run(path):
     assert (ROOT / path).stat().st_mode & 0o111, f"chmod +x {path}"
 
 
+def slugs(document):
+    """What GitHub calls the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", text_of(document), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_sections_that_are_named_exist():
+    named = {(path, document, section) for path in tracked() if text_of(path) is not None
+             for document, section in re.findall(r"\b(docs/[\w-]+\.md)#([\w-]+)", text_of(path))}
+    named |= {(path, path, section) for path in tracked() if path.endswith(".md")
+              for section in re.findall(r"\]\(#([\w-]+)\)", text_of(path))}
+    assert [one for one in sorted(named) if one[2] not in slugs(one[1])] == []
+
+
 def test_no_link_is_tracked():
     """A link to a place on one machine once hid in a commit, and replaced the folders of others."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-s"], check=True, capture_output=True, text=True).stdout

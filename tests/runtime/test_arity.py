@@ -12,7 +12,7 @@ GRAPHS = ("If", "Loop", "Scan", "SequenceMap")  # want attributes
 MICROSOFT = ("Attention", "BiasGelu", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "EmbedLayerNormalization", "FastGelu",
              "FusedConv", "FusedMatMul", "Gelu", "MatMulIntegerToFloat", "MatMulNBits", "QAttention", "QGemm", "QLinearAdd",
              "QLinearAveragePool", "QLinearConcat", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearMul",
-             "QLinearSigmoid", "QLinearSoftmax", "SkipLayerNormalization")
+             "QLinearReduceMean", "QLinearSigmoid", "QLinearSoftmax", "SkipLayerNormalization")
 SCHEMAS = [one for one in defs.get_all_schemas() if not one.deprecated and one.name not in GRAPHS]
 OPERATORS = [(one.domain, one.name, one.min_input, min(one.max_input, 8), min(one.max_output, 4)) for one in SCHEMAS
              if one.domain in ("", "ai.onnx.ml")] + [("com.microsoft", name, 2, 8, 2) for name in MICROSOFT]

@@ -78,3 +78,75 @@ def test_a_value_that_leaves_the_model_is_not_fused_away():
                      [("a", TensorProto.FLOAT), ("y", TensorProto.FLOAT)], {"w0": constants(random)["w0"]})
     for got, wanted in zip(Executor(model).run([x]), reference(model, {"x": x})):
         close(got, wanted)
+
+
+def dynamic_conv(random, channels, outputs, groups, kernel, scale_shape, bias_shape, behind=(), axes=2):
+    """x → DynamicQuantizeLinear → ConvInteger → Cast → Mul by the scales → Add of a bias, as dynamic quantization writes it."""
+    kinds = {np.uint8: TensorProto.UINT8, np.int8: TensorProto.INT8}
+    kind = random.choice(list(kinds))
+    limits = np.iinfo(kind)
+    held = {"w": random.integers(limits.min, limits.max + 1, (outputs, channels // groups, *[kernel] * axes)).astype(kind),
+            "wz": kind(3), "ws": random.uniform(0.001, 0.01, scale_shape).astype(np.float32)}
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+             node("ConvInteger", ["q", "w", "z", "wz"], ["i"], group=groups, pads=[kernel // 2] * 2 * axes),
+             node("Cast", ["i"], ["f"], to=TensorProto.FLOAT), node("Mul", ["ws", "s"], ["sw"]), node("Mul", ["f", "sw"], ["m"])]
+    if bias_shape is not None:
+        held["b"] = random.standard_normal(bias_shape, np.float32)
+        nodes.append(node("Add", ["m", "b"], ["n"]))
+    nodes += behind
+    nodes[-1].output[0] = "y"
+    x = random.standard_normal((2, channels, *[9, 11, 7][:axes]), np.float32)
+    return model_of(nodes, [("x", TensorProto.FLOAT, x.shape)], [("y", TensorProto.FLOAT)], held), x
+
+
+DYNAMIC = {  # channels, outputs, groups, kernel, shapes of scale and bias
+    "by channel": (16, 24, 1, 3, (24, 1, 1), (24, 1, 1)), "with a batch": (8, 20, 1, 1, (1, 20, 1, 1), (1, 20, 1, 1)),
+    "one scale": (6, 7, 1, 3, (), (7, 1, 1)), "depthwise": (24, 24, 24, 3, (24, 1, 1), (24, 1, 1)),
+    "few channels": (4, 4, 4, 5, (4, 1, 1), (4, 1, 1)), "depthwise, one scale": (40, 40, 40, 3, (1,), (40, 1, 1)),
+    "groups": (12, 24, 3, 3, (24, 1, 1), (24, 1, 1)), "without a bias": (24, 24, 24, 3, (24, 1, 1), None)}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_scales_and_bias_of_a_dynamic_convolution_are_part_of_it_to_the_bit(name, threads):
+    model, x = dynamic_conv(np.random.default_rng(SEED), *DYNAMIC[name])
+    fused = Executor(model, threads=threads)
+    assert fused.steps() == [":DynamicQuantizeLinear", "ai.anybit:ConvIntegerToFloat"]
+    np.testing.assert_array_equal(fused.run([x])[0], Executor(model, fuse=False).run([x])[0])
+
+
+@pytest.mark.parametrize("axes", [1, 3])
+def test_dynamic_convolutions_of_other_ranks_are_fused_as_well(axes):
+    model, x = dynamic_conv(np.random.default_rng(SEED), 16, 16, 16, 3, (16, *[1] * axes), (16, *[1] * axes), axes=axes)
+    assert Executor(model).steps() == [":DynamicQuantizeLinear", "ai.anybit:ConvIntegerToFloat"]
+    np.testing.assert_array_equal(Executor(model).run([x])[0], Executor(model, fuse=False).run([x])[0])
+
+
+@pytest.mark.parametrize("op, attributes", [("Relu", {}), ("HardSwish", {}), ("Sigmoid", {}), ("LeakyRelu", {"alpha": 0.2}),
+                                            ("HardSigmoid", {"alpha": 0.3}), ("Tanh", {})])
+def test_an_activation_behind_a_dynamic_convolution_is_part_of_it(op, attributes):
+    behind = [node(op, ["n"], ["a"], **attributes)]
+    model, x = dynamic_conv(np.random.default_rng(SEED), 16, 16, 16, 3, (16, 1, 1), (16, 1, 1), behind)
+    assert Executor(model).steps() == [":DynamicQuantizeLinear", "ai.anybit:ConvIntegerToFloat"]
+    close(Executor(model).run([x])[0], Executor(model, fuse=False).run([x])[0], 1e-5)
+
+
+@pytest.mark.parametrize("scale, bias", [((11,), (16, 1, 1)), ((16, 1, 1), (11,)), ((1, 1, 16, 1, 1), (16, 1, 1))])
+def test_numbers_that_lie_otherwise_over_a_dynamic_convolution_stay_apart(scale, bias):
+    model, x = dynamic_conv(np.random.default_rng(SEED), 16, 16, 1, 3, scale, bias)
+    np.testing.assert_array_equal(Executor(model).run([x])[0], Executor(model, fuse=False).run([x])[0])
+    assert ":Mul" in Executor(model).steps() or ":Add" in Executor(model).steps()
+
+
+@pytest.mark.parametrize("channels", [12, 16])
+def test_dynamic_codes_of_a_convolution_are_those_of_its_numbers(channels):
+    """In whatever order the convolution left them; channels that pad it count for nothing."""
+    random = np.random.default_rng(SEED)
+    x, w = random.standard_normal((2, 5, 9, 9), np.float32), random.standard_normal((channels, 5, 3, 3), np.float32)
+    nodes = [conv("x", "c", "w0", "b"), node("DynamicQuantizeLinear", ["c"], ["q", "s", "z"])]
+    model = model_of(nodes, [("x", TensorProto.FLOAT, x.shape)],
+                     [("c", TensorProto.FLOAT), ("q", TensorProto.UINT8), ("s", TensorProto.FLOAT), ("z", TensorProto.UINT8)],
+                     {"w0": w, "b": np.full(channels, 30, np.float32)})
+    numbers, codes, scale, zero = Executor(model).run([x])
+    assert zero == 0 and scale == np.float32(numbers.max() / np.float32(255))
+    np.testing.assert_array_equal(codes, np.rint(numbers / scale).astype(np.uint8))

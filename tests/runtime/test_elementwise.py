@@ -171,6 +171,22 @@ def test_clip_of_every_version_and_type(random):
     np.testing.assert_array_equal(run("Clip", [x], {"min": -1.0}, opset=6)[0], np.maximum(x, -1))
 
 
+def test_bounds_that_are_left_out_cut_infinity_to_the_last_number():
+    for kind, last in zip(FLOATS, (np.finfo(np.float32).max, np.finfo(np.float64).max, 65504, 2.0**127 * (2 - 2.0**-7))):
+        x = np.array([-np.inf, -1, np.nan, 2, np.inf], kind)
+        np.testing.assert_array_equal(run("Clip", [x])[0].astype(np.float64), [-last, -1, np.nan, 2, last])
+        np.testing.assert_array_equal(run("Clip", [x, None, np.array(1, kind)])[0].astype(np.float64), [-last, -1, np.nan, 1, 1])
+        np.testing.assert_array_equal(run("Clip", [x], {"min": 0.0}, opset=6)[0].astype(np.float64), [0, 0, np.nan, 2, last])
+
+
+@pytest.mark.parametrize("op, attributes", [("Shrink", {"lambd": 0.5, "bias": 1.0}), ("ThresholdedRelu", {"alpha": 0.5})])
+def test_what_is_not_beyond_a_bound_is_zero(op, attributes):
+    x = np.array([-np.inf, -1, -0.25, 0, np.nan, 0.25, 2, np.inf], np.float32)
+    for kind in FLOATS:
+        got, = run(op, [x.astype(kind)], attributes)
+        np.testing.assert_array_equal(got.astype(np.float32), by_peer(op, [x], attributes)[0])
+
+
 @pytest.mark.parametrize("op, attributes", [("Gelu", {}), ("QuickGelu", {"alpha": 1.7}), ("FastGelu", {}), ("BiasGelu", {})])
 def test_the_gelus_of_onnx_runtime(random, op, attributes):
     x, bias = numbers(random, (2, 5, 37), np.float32), numbers(random, (37,), np.float32)

@@ -176,3 +176,38 @@ def test_kernels_that_are_flat_in_a_volume_that_is_not(kernel, pads, strides, si
     padded = np.pad(x.astype(np.int64) - 7, [(0, 0), (0, 0), *zip(pads[:3], pads[3:])])
     windows = np.lib.stride_tricks.sliding_window_view(padded, kernel, (2, 3, 4))[:, :, ::strides[0], ::strides[1], ::strides[2]]
     np.testing.assert_array_equal(got, np.einsum("ncdhwijk,ocijk->nodhw", windows, w.astype(np.int64)))
+
+
+ODD_CONSTANTS = {
+    "xs": [np.zeros(0, np.float32), np.int8(1), np.ones(2, np.float32)],
+    "xz": [np.zeros(0, np.int8), np.float32(0), np.int16(0)],
+    "w": [np.ones((2, 3), np.int8), np.ones((0, 3, 2, 2), np.int8), np.ones((2, 3, 2, 2), np.float32), np.int8(1)],
+    "ws": [np.zeros(0, np.float32), np.ones(2, np.float32), np.int8(1)],
+    "wz": [np.zeros(2, np.int8), np.zeros(0, np.int8), np.uint8(0)],
+    "ys": [np.zeros(0, np.float32), np.int8(0)],
+    "yz": [np.zeros(0, np.int8), np.float32(0)],
+    "b": [np.zeros(0, np.int32), np.zeros(1, np.int32), np.zeros(3, np.float32)],
+}
+
+
+@pytest.mark.parametrize("op", ["QLinearConv", "QLinearConvTranspose"])
+def test_what_only_fusions_make_checks_its_constants_in_a_file_as_well(op):
+    """Numbers of other types, or fewer than the channels, were read from memory behind them."""
+    def run(**changed):
+        shape = (3, 2, 2, 2) if op == "QLinearConv" else (2, 3, 2, 2)
+        constants = dict(xs=np.float32(0.1), xz=np.int8(0), w=np.ones(shape, np.int8), ws=np.float32(0.1), wz=np.int8(0),
+                         ys=np.float32(0.1), yz=np.int8(0), b=np.zeros(3, np.int32)) | changed
+        graph = helper.make_graph(
+            [helper.make_node(op, ["x", *constants], ["y"], domain="ai.anybit")], "g",
+            [helper.make_tensor_value_info("x", TensorProto.INT8, (1, 2, 4, 4))],
+            [helper.make_tensor_value_info("y", TensorProto.INT8, None)],
+            [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("ai.anybit", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+        return Executor(model).run({"x": np.ones((1, 2, 4, 4), np.int8)})[0]
+
+    assert run().shape[:2] == (1, 3)
+    for name, values in ODD_CONSTANTS.items():
+        for value in values:
+            with pytest.raises(ExecutorError):
+                run(**{name: value})

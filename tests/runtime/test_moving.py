@@ -50,11 +50,19 @@ def test_slices_with_any_bounds_and_steps(seed):
     for axis in range(rank):
         size = x.shape[axis]
         low, high = (0, size) if steps[axis] > 0 else (-1, size - 1)
-        clamp = lambda bound: min(max(bound + size if bound < 0 else bound, low), high)
-        at = list(range(clamp(starts[axis]), clamp(ends[axis]), steps[axis]))
+        clamp = lambda bound, lowest: min(max(bound + size if bound < 0 else bound, lowest), high)
+        # A start is an element, even if it is given as one before the first; an end may be none.
+        at = list(range(clamp(starts[axis], 0), clamp(ends[axis], low), steps[axis]))
         wanted = np.take(wanted, at, axis)
     got, = run("Slice", [x, starts, ends, np.arange(rank), steps])
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("constants", [(), (1, 2, 3, 4)])
+def test_a_slice_backwards_from_before_the_first_element_starts_at_it(constants):
+    for size, start, end in ((4, -9, -100), (4, -5, -2), (1, -2, -3), (0, -9, -100)):
+        x = np.arange(size, dtype=np.float32)
+        compare("Slice", [x, vector(start), vector(end), vector(0), vector(-1)], constants=constants)
 
 
 def test_slice_bounds_may_be_the_largest_integers():

@@ -95,12 +95,8 @@ def test_other_floats(kind, rough):
         np.testing.assert_allclose(one.astype(np.float64), other, rtol=rough, atol=rough)
 
 
-@pytest.mark.parametrize("by_column", [False, True])
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("kind", [np.int8, np.uint8])
-def test_dynamic_quantize_lstm(by_column, direction, kind):
-    random = np.random.default_rng(9)
-    inputs, about = case(random, "LSTM", direction, batch=1)
+def quantized_case(inputs, by_column=False, kind=np.int8):
+    """The inputs of an LSTM as those of DynamicQuantizeLSTM."""
     for weight in (1, 2):
         w = inputs[weight].transpose(0, 2, 1)
         axes = (1,) if by_column else (1, 2)
@@ -112,8 +108,37 @@ def test_dynamic_quantize_lstm(by_column, direction, kind):
         while len(inputs) < 8:
             inputs.append(None)
         inputs += [scale, zero]
-    about["domain"] = "com.microsoft"
-    compare("DynamicQuantizeLSTM", inputs, rtol=1e-3, atol=2e-3, constants=(1, 2, 8, 9, 10, 11), **about)
+    return inputs
+
+
+def compare_quantized(inputs, about):
+    compare("DynamicQuantizeLSTM", inputs, rtol=1e-3, atol=2.5e-3, constants=(1, 2, 8, 9, 10, 11),
+            domain="com.microsoft", **about)
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_dynamic_quantize_lstm(by_column, direction, kind):
+    inputs, about = case(np.random.default_rng(9), "LSTM", direction, batch=1)
+    compare_quantized(quantized_case(inputs, by_column, kind), about)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("lengths", [(4, 4), (4, 2), (3, 5), (7, 3)])
+def test_steps_behind_the_longest_sequence_do_not_widen_the_range(direction, lengths):
+    inputs, about = case(np.random.default_rng(9), "LSTM", direction, batch=2)
+    inputs[0][max(lengths):] *= 1000
+    inputs[4] = np.array(lengths, np.int32)
+    compare_quantized(quantized_case(inputs), about)
+
+
+@pytest.mark.parametrize("name", GATES)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_no_sequence_need_be_as_long_as_the_input(name, direction):
+    inputs, about = case(np.random.default_rng(11), name, direction, batch=3)
+    inputs[4] = np.array([4, 1, 3], np.int32)
+    compare(name, inputs, **about)
 
 
 def test_wrong_shapes_are_errors():

@@ -7,6 +7,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const { chromium } = createRequire(new URL("../../web/package.json", import.meta.url))("playwright-core");
 
+// What follows from a key (the focus, a new selection) comes with the frame after it.
+const settled = (page) => page.evaluate(() => new Promise((done) => {
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));
+}));
+
 const texts = (page, selector) => page.$$eval(selector, (all) => all.map((one) => one.innerText.trim()));
 
 const steps = {
@@ -23,19 +28,35 @@ const steps = {
     const said = await page.innerText("#found li:last-child");
     await page.keyboard.press("Enter");
     if (found.length > 0) await page.waitForSelector(".details");
-    return { found, said, ms: Date.now() - begin };
+    const ms = Date.now() - begin;
+    await settled(page);
+    return { found, said, ms };
   },
-  details: (page) => page.$eval(".details", (one) => ({
+  // The same by someone who types faster than the page is painted: the last letter and Enter in one frame.
+  searchAtOnce: async (page, { text }) => {
+    await page.evaluate(async (wanted) => {
+      const input = document.querySelector("[role=combobox]");
+      input.focus();
+      await new Promise((done) => setTimeout(done, 200));
+      input.value = wanted;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+      for (let i = 0; i < 20; i += 1) await Promise.resolve(); // drawn, but not painted
+      input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+    }, text);
+    await settled(page);
+    return null;
+  },
+  details: (page) => page.waitForSelector(".details").then((found) => found.evaluate((one) => ({
     op: one.querySelector("h2").innerText,
     name: one.querySelector("header p").innerText,
     noise: one.querySelector("[data-noise]")?.dataset.noise,
     plots: one.querySelectorAll(".plot canvas").length,
     text: one.innerText,
-  })),
+  }))),
   tab: async (page, { name }) => { await page.click(`#tab-${name}`); return texts(page, "#panel h3"); },
   rows: (page, { selector }) => texts(page, selector),
   click: async (page, { selector }) => { await page.click(selector); return null; },
-  press: async (page, { key }) => { await page.keyboard.press(key); return null; },
+  press: async (page, { key }) => { await page.keyboard.press(key); await settled(page); return null; },
   focus: async (page, { selector }) => { await page.focus(selector); return null; },
   open: async (page, { file }) => {
     await page.setInputFiles("input[type=file]", file);
@@ -45,6 +66,14 @@ const steps = {
   // A click into the middle of the drawing's first node that is on the screen.
   clickGraph: async (page, { x, y }) => { await page.locator(".canvas canvas").click({ position: { x, y } }); return null; },
   selected: (page) => texts(page, "[role=option][aria-selected=true]"),
+  // Whether an element comes to be seen, by its middle: it is on the screen, and nothing lies over it.
+  inView: (page, { selector }) => page.waitForFunction((wanted) => {
+    const one = document.querySelector(wanted);
+    if (!one) return false;
+    const box = one.getBoundingClientRect();
+    const there = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    return there !== null && one.contains(there);
+  }, selector, { timeout: 5000 }).then(() => true, () => false),
   active: (page) => page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName),
   theme: (page) => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]),
   overflow: (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
@@ -53,6 +82,10 @@ const steps = {
     const row = one.closest(".row") ?? one;
     return one.scrollWidth > one.clientWidth + 1 || row.scrollHeight > row.clientHeight + 1;
   }).map((one) => one.innerText)),
+  boxes: (page, { selector }) => page.$$eval(selector, (all) => all.map((one) => {
+    const { left, right, top, bottom } = one.getBoundingClientRect();
+    return { left, right, top, bottom };
+  })),
   drawn: (page) => page.evaluate(() => performance.getEntriesByName("anybit-drawn")[0].startTime),
   inked: (page) => page.$eval(".canvas canvas", (canvas) => {
     const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);

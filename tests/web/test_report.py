@@ -121,6 +121,64 @@ def test_everything_can_be_reached_by_keyboard(browse, digits):
     assert answers[9] == []
 
 
+def test_keys_go_on_from_what_the_search_found(browse, digits):
+    search, down = {"do": "search", "text": "residual/second/conv"}, {"do": "press", "key": "ArrowDown"}
+    for tab in ("graph", "left"):  # what is not on this list is shown in the graph
+        _, _, active, _, details = browse(digits[0], {"do": "tab", "name": tab}, search, "active", down, "details")
+        assert active == "CANVAS" and details["name"] == "residual/add"
+        at_once = {**search, "do": "searchAtOnce"}
+        _, _, active, details = browse(digits[0], {"do": "tab", "name": tab}, at_once, "active", "details")
+        assert active == "CANVAS" and details["name"] == "residual/second/conv"
+    _, _, before, _, after = browse(digits[0], {"do": "tab", "name": "layers"}, search, "selected", down, "selected")
+    assert len(before) == len(after) == 1 and before != after
+
+
+@pytest.mark.parametrize("width, height", [(1280, 860), (400, 800)], ids=["screen", "phone"])
+@pytest.mark.parametrize("tab", ["layers", "tensors"])
+def test_what_the_search_found_is_scrolled_to(browse, classifier, tab, width, height):
+    row = {"do": "inView", "selector": "#panel [role=option][aria-selected=true]"}
+    for node in ("p2o.Conv.5", "p2o.Conv.40"):  # far from each other in both lists
+        _, _, details, seen, rows = browse(classifier[0], {"do": "tab", "name": tab}, {"do": "search", "text": node}, "details",
+                                           row, {"do": "rows", "selector": "#panel [role=option]"}, width=width, height=height)
+        assert details["name"] == node and seen
+        assert len(rows) < 40  # of hundreds: the list scrolls by itself, and holds what is in view
+
+
+def test_on_a_phone_a_click_shows_that_it_tells_more(browse, digits):
+    head, row = {"do": "inView", "selector": ".details h2"}, {"do": "inView", "selector": "#panel [role=option][aria-selected=true]"}
+    for tab in ("layers", "tensors"):
+        _, _, told, seen = browse(digits[0], {"do": "tab", "name": tab}, {"do": "click", "selector": f"#{tab}-2"}, head, row,
+                                  width=400, height=800)
+        assert told and seen
+    _, told = browse(digits[0], {"do": "search", "text": "residual/second/conv"}, head, width=400, height=800)
+    assert told
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 800, 400])
+def test_tiles_hold_long_numbers_and_leave_no_gap(browse, digits, tmp_path, width):
+    page, data = tmp_path / "many.html", data_of(digits[0])
+    data["nodes"] = [{**data["nodes"][i % 18], "name": f"n{i}", "out": [f"v{i}"], "in": []} for i in range(12_345)]
+    text = digits[0].read_text()
+    begin = text.index('type="application/json">') + len('type="application/json">')
+    page.write_text(text[:begin] + json.dumps(data) + text[text.index("</script>", begin):])
+    cut, wide, boxes = browse(page, {"do": "cut", "selector": ".tile .value"}, "overflow", {"do": "boxes", "selector": ".tile"}, width=width)
+    assert cut == [] and wide == 0
+    right = max(box["right"] for box in boxes)
+    for top in {box["top"] for box in boxes}:
+        assert max(box["right"] for box in boxes if box["top"] == top) == pytest.approx(right, abs=1)
+
+
+def test_the_search_selects_the_tensor_that_belongs_to_the_node(browse, digits):
+    def selected(text):
+        answers = browse(digits[0], {"do": "tab", "name": "tensors"}, {"do": "search", "text": text}, "selected",
+                         {"do": "rows", "selector": ".detail figcaption b"}, {"do": "rows", "selector": ".detail"})
+        return [row.split("\n")[0] for row in answers[2]], answers[3], answers[4]
+    assert selected("residual/second/conv")[:2] == (["residual/second/norm.out"],) * 2  # what it makes
+    assert selected("stem/conv")[:2] == (["stem/conv.weight_folded"],) * 2  # its result has a grid after the Relu alone
+    rows, names, text = selected("residual/add")
+    assert rows == names == [] and "no grid of its own" in text[0]
+
+
 def test_light_dark_and_a_phone(browse, digits):
     light, _, dark = browse(digits[0], "theme", {"do": "click", "selector": "[aria-label=Dark]"}, "theme")
     assert light[0] == "light" and dark[0] == "dark" and light[1] != dark[1]

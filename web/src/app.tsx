@@ -1,5 +1,5 @@
 // The page: summary, tabs, search, the selected node, light and dark, and a second report.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseFile, type Report } from "./data";
 import { Details } from "./details";
 import { GraphView } from "./graph_view";
@@ -42,6 +42,7 @@ export function App({ report }: { report: Report }) {
   const [other, setOther] = useState<Report>();
   const [error, setError] = useState<string>();
   const search = useRef<HTMLInputElement>(null);
+  const found = useRef(false); // by the search, and not looked at yet
 
   const matches = useMemo(() => {
     const wanted = query.trim().toLowerCase();
@@ -100,6 +101,14 @@ export function App({ report }: { report: Report }) {
     };
   }, []);
 
+  // Once what was found is drawn or listed, keys are for moving on from there. A plain effect may come late,
+  // from what was drawn before the search was over, and find a list that is about to go.
+  useLayoutEffect(() => {
+    if (!found.current) return;
+    found.current = false;
+    document.querySelector<HTMLElement>("#panel canvas[tabindex], #panel .list, .details button")?.focus();
+  });
+
   const moveTab = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
@@ -136,6 +145,7 @@ export function App({ report }: { report: Report }) {
           matches={matches}
           onQuery={setQuery}
           onPick={(index) => {
+            found.current = true;
             setQuery("");
             pickNode(index);
             if (tab === "runs" || tab === "left") setTab("graph");
@@ -189,7 +199,14 @@ export function App({ report }: { report: Report }) {
             <Layers report={report} other={other} selected={value} theme={theme} onSelect={pickValue} />
           )}
           {tab === "tensors" && (
-            <Tensors report={report} selected={value} query={query} theme={theme} onSelect={pickValue} />
+            <Tensors
+              report={report}
+              selected={value}
+              node={node}
+              query={query}
+              theme={theme}
+              onSelect={pickValue}
+            />
           )}
           {tab === "left" && <Left report={report} selected={node} query={query} onSelect={pickNode} />}
           {tab === "runs" && (

@@ -26,6 +26,7 @@ const STEPS: { below: number; label: string; color: string }[] = [
   { below: Infinity, label: "40 dB and more", color: "--error-4" },
 ];
 
+export const outcomeLabel = (outcome: string): string => OUTCOMES[outcome]?.label ?? outcome;
 export const errorColor = (dB: number): string => STEPS.find((step) => dB < step.below)!.color;
 
 // "int8 asym, int4 sym block 32" is "int8 × int4": data × weight.

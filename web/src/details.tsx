@@ -1,4 +1,6 @@
 // All about one node: what became of it and why, what goes in and comes out, with histograms.
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { outcomeLabel } from "./colors";
 import type { Report } from "./data";
 import { decibels, real } from "./format";
 import { TensorView, WeightView } from "./tensors";
@@ -14,6 +16,9 @@ interface Props {
 
 export function Details({ report, other, node: index, theme, onSelect, onClose }: Props) {
   const node = report.data.nodes[index]!;
+  // On a phone it lies below what was clicked, out of sight.
+  const head = useRef<HTMLElement>(null);
+  useLayoutEffect(() => head.current!.scrollIntoView({ block: "nearest" }), []);
   const tensors = [
     ...new Set(node.out.map((value) => report.tensor(value)).filter((one) => one !== undefined)),
   ];
@@ -31,7 +36,7 @@ export function Details({ report, other, node: index, theme, onSelect, onClose }
     );
   return (
     <aside class="details" aria-label="The selected node">
-      <header>
+      <header ref={head}>
         <div>
           <h2>{node.op}</h2>
           <p class="names">{node.name || "(no name)"}</p>
@@ -50,7 +55,7 @@ export function Details({ report, other, node: index, theme, onSelect, onClose }
         {node.outcome && (
           <>
             <dt>outcome</dt>
-            <dd>{node.outcome}</dd>
+            <dd>{outcomeLabel(node.outcome)}</dd>
           </>
         )}
         {node.to && (

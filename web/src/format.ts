@@ -48,3 +48,9 @@ export function real(value: number | undefined): string {
 
 export const count = (value: number): string => value.toLocaleString("en");
 export const times = (ratio: number): string => `${ratio.toFixed(ratio < 10 ? 2 : 1)} ×`;
+
+// "1.60 × faster", "1.14 × slower", or that it is neither.
+export function compared(ratio: number, more: string, less: string, same: string): string {
+  if (times(ratio) === times(1)) return same;
+  return ratio > 1 ? `${times(ratio)} ${more}` : `${times(1 / ratio)} ${less}`;
+}

@@ -59,8 +59,12 @@ export function Layers({ report, other, selected, theme, onSelect }: Props) {
       <div class="head layer" aria-hidden="true">
         <span>value</span>
         <span>made by</span>
-        <span>dB</span>
-        <span>{other ? "other run" : "adds"}</span>
+        <span title="Signal to noise">dB</span>
+        {other ? (
+          <span title="Signal to noise in the other run">other run</span>
+        ) : (
+          <span title="What it has less than the worst of what it is made from: the harm of its own node">adds</span>
+        )}
         <span>largest error</span>
       </div>
       <List

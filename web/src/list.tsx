@@ -1,6 +1,6 @@
 // A long list of which only what is in view is in the page. Arrows, Home, End and PageUp/Down move through it.
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 interface Props<Row> {
   label: string;
@@ -42,7 +42,7 @@ export function List<Row>({ label, rows, rowHeight, heightOf, selected, render, 
     for (const row of rows) list.push(list[list.length - 1]! + (heightOf?.(row) ?? rowHeight));
     return list;
   }, [rows, rowHeight, heightOf]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = place.current!;
     if (selected < 0) return;
     const y = tops[selected]!;

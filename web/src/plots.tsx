@@ -214,7 +214,7 @@ export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps
         {
           width,
           height: 200,
-          padding: [10, 12, 0, 0],
+          padding: [10, 24, 0, 0],
           legend: { show: false },
           cursor: { y: false, drag: { x: false, y: false } },
           scales: {

@@ -172,7 +172,9 @@ export function Runs({ report, other, error, onOpen, onClose, onSelect, selected
       {rows.length > 0 ? (
         <>
           <div class="head run" aria-hidden="true">
-            <span>value, where they differ most first</span>
+            <span>
+              value, where they differ most first; above {CLEAN} dB counts as {CLEAN}
+            </span>
             <span>{runName(report)}</span>
             <span>{runName(other)}</span>
             <span>dB</span>

@@ -11,6 +11,7 @@ type Kind = "all" | "activations" | "weights";
 interface Props {
   report: Report;
   selected: string | undefined;
+  node: number | undefined; // the one whose tensor is wanted, where what is selected has none
   query: string;
   theme: string;
   onSelect: (name: string) => void;
@@ -20,7 +21,10 @@ function clipped(entry: Entry): number {
   return "tensor" in entry ? (entry.tensor.saturated ?? 0) : 0;
 }
 
-export function Tensors({ report, selected, query, theme, onSelect }: Props) {
+const holds = (entry: Entry, name: string): boolean =>
+  entry.name === name || ("tensor" in entry && (entry.tensor.values?.includes(name) ?? false));
+
+export function Tensors({ report, selected, node, query, theme, onSelect }: Props) {
   const [kind, setKind] = useState<Kind>("all");
   const [worst, setWorst] = useState(false);
   const entries = useMemo(() => {
@@ -32,11 +36,16 @@ export function Tensors({ report, selected, query, theme, onSelect }: Props) {
     const found = list.filter((entry) => entry.name.toLowerCase().includes(wanted));
     return worst ? found.sort((a, b) => clipped(b) - clipped(a)) : found;
   }, [report, kind, worst, query]);
-  const at = entries.findIndex(
-    (entry) =>
-      entry.name === selected || ("tensor" in entry && entry.tensor.values?.includes(selected ?? "")),
-  );
-  const shown = entries[at >= 0 ? at : 0];
+  const at = useMemo(() => {
+    const of = node === undefined ? undefined : report.data.nodes[node]!;
+    const weights = of?.in.filter((name) => report.weight(name)) ?? [];
+    for (const name of [...(selected === undefined ? [] : [selected]), ...(of?.out ?? []), ...weights]) {
+      const found = entries.findIndex((entry) => holds(entry, name));
+      if (found >= 0) return found;
+    }
+    return of || entries.length === 0 ? -1 : 0;
+  }, [report, entries, selected, node]);
+  const shown = entries[at];
   if (report.data.tensors.length + report.weights.length === 0)
     return (
       <div class="empty">
@@ -68,7 +77,7 @@ export function Tensors({ report, selected, query, theme, onSelect }: Props) {
           label="tensors"
           rows={entries}
           rowHeight={44}
-          selected={at >= 0 ? at : entries.length ? 0 : -1}
+          selected={at}
           onSelect={(row) => onSelect(row.name)}
           render={(row) => (
             <div class="entry">
@@ -76,7 +85,9 @@ export function Tensors({ report, selected, query, theme, onSelect }: Props) {
                 {row.name}
               </span>
               <span class="dim">
-                {"tensor" in row ? (row.tensor.to ?? "range") : `weight, ${row.weight.to ?? "float32"}`}
+                {"tensor" in row
+                  ? (row.tensor.to ?? `${real(row.tensor.low)} to ${real(row.tensor.high)}`)
+                  : `weight, ${row.weight.to ?? "float32"}`}
                 {clipped(row) > 0 && <em> {share(clipped(row))} clipped</em>}
               </span>
             </div>
@@ -84,12 +95,14 @@ export function Tensors({ report, selected, query, theme, onSelect }: Props) {
         />
       </div>
       <div class="column detail">
-        {shown &&
-          ("tensor" in shown ? (
-            <TensorView tensor={shown.tensor} theme={theme} full />
-          ) : (
-            <WeightView weight={shown.weight} theme={theme} full />
-          ))}
+        {!shown && node !== undefined && (
+          <p class="dim">
+            What this node makes has no grid of its own, and it has no weights in this list. Its panel tells what
+            became of it.
+          </p>
+        )}
+        {shown && "tensor" in shown && <TensorView tensor={shown.tensor} theme={theme} full />}
+        {shown && "weight" in shown && <WeightView weight={shown.weight} theme={theme} full />}
       </div>
     </div>
   );

@@ -1,7 +1,7 @@
 // The answer in a few numbers: what it cost and what it brought.
 import type { ComponentChildren } from "preact";
 import type { Report } from "./data";
-import { bytes, count, DASH, decibels, milliseconds, percent, times } from "./format";
+import { bytes, compared, count, DASH, decibels, milliseconds, percent } from "./format";
 
 function Tile({
   title,
@@ -44,7 +44,7 @@ function SizeTile({ report }: { report: Report }) {
       note={
         <>
           {bytes(before.bytes)} before,{" "}
-          <b>{ratio >= 1 ? `${times(ratio)} smaller` : `${times(1 / ratio)} larger`}</b>
+          <b>{compared(ratio, "smaller", "larger", "as large")}</b>
         </>
       }
     />
@@ -111,7 +111,7 @@ function SpeedTile({ report }: { report: Report }) {
       note={
         <>
           {milliseconds(before)} before,{" "}
-          <b>{ratio >= 1 ? `${times(ratio)} faster` : `${times(1 / ratio)} slower`}</b>
+          <b>{compared(ratio, "faster", "slower", "as fast")}</b>
         </>
       }
     />
@@ -193,7 +193,7 @@ export function Tiles({ report }: { report: Report }) {
         <Tile
           title="Values"
           value={count(report.data.tensors.length)}
-          note={`${count(clipped)} with values outside their range`}
+          note={`${clipped ? count(clipped) : "none"} with values outside their range`}
         />
       )}
       {report.data.command === "calibrate" && (

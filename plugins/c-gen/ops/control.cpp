@@ -1,4 +1,6 @@
 // Operators that run graphs: If, Loop, Scan. The graphs' nodes are called where the operator is.
+#include "failure.hpp"
+#include "files.hpp"
 #include "nest.hpp"
 
 namespace anybit::cgen {
@@ -10,6 +12,8 @@ void copy(Node& node, const std::string& to, const std::string& from, std::int64
 
 void emit_branch(Node& node, std::string_view attribute) {
   Body& body = node.body(attribute);
+  if (const std::string reason = failure(*body.graph); !reason.empty())
+    return node.line("return 1; /* {} */", comment_text(reason));
   node.emit(body);
   for (std::size_t i = 0; i < node.output_count(); ++i) {
     if (node.has_out(i)) copy(node, node.y(i), node.pointer(*body.outputs[i]), node.out(i).count());

@@ -1,6 +1,7 @@
 // Conv and ONNX Runtime's FusedConv, which adds a tensor and has an activation; ConvTranspose, Col2Im.
 #include "numbers.hpp"
 #include "product.hpp"
+#include "real_conv.hpp"
 #include "window.hpp"
 
 namespace anybit::cgen {
@@ -100,13 +101,17 @@ bool is_pointwise(const Window& window) {
 void emit_conv(Node& node) {
   const Value &x = node.in(0), &w = node.in(1), &y = node.out();
   const Convolution c = convolution_of(node, x, w, y);
+  const std::string activation = fused_activation(node, x);
+  if (node.has(3) && node.in(3).count() != y.count()) node.refuse("the sum's inputs have different shapes");
+  if (x.rank() <= 5) {
+    const ConvShape shape = conv_shape(node, w);
+    if (suits_tiles(node, shape)) return emit_tiled_real_conv(node, shape, activation);
+  }
   const std::string_view type = computed(x);
   const bool small = x.info().kind == Kind::small_real;
   const std::string inputs = computed_input(node, 0);
   const std::string sums = small ? node.scratch("float", c.output) : "",
                     kernels = small ? node.scratch("float", c.in * c.kernel) : "";
-  const std::string activation = fused_activation(node, x);
-  if (node.has(3) && node.in(3).count() != y.count()) node.refuse("the sum's inputs have different shapes");
   node.loop("n", c.batch);
   node.loop("c", c.groups * c.out);
   const std::string group = c.groups == 1 ? "" : fmt::format(" + c / {} * {}", c.out, c.in * c.input);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "whole_product.hpp"
 
@@ -29,44 +30,47 @@ std::vector<std::int32_t> whole_for_channels(const Node& node, std::size_t i, st
   return for_channels(node, std::move(numbers), count, what);
 }
 
+// The largest magnitude of a number less its zero point, where that is known.
+std::int64_t largest(const ElementInfo& type, std::optional<std::int64_t> zero) {
+  return zero ? std::max(type.high - *zero, *zero - type.low) : type.high - type.low;
+}
+
 // What sums may be: from the weights themselves if they are known.
-void measure_sums(const Node& node, IntegerConv& conv) {
-  const Value &x = node.in(conv.x), &w = node.in(conv.w);
-  const std::int64_t most_x = x.info().high - x.info().low;
+void measure_sums(const Node& node, std::int64_t most_x, IntegerConv& conv) {
+  const Value& w = node.in(conv.w);
   std::vector<std::int64_t> weights;
   if (w.constant()) weights = node.integers_in(conv.w, "the weights");
+  std::int64_t most_w = 0, most_sum = 0;
   for (std::int64_t o = 0; o < conv.groups * conv.outputs; ++o) {
     const auto c = static_cast<std::size_t>(o);
     std::int64_t sum = 0;
-    for (std::int64_t k = 0; k < conv.depth(); ++k)
-      sum += weights.empty()
-                 ? 255
-                 : std::abs(weights[static_cast<std::size_t>(o * conv.depth() + k)] - conv.w_zero[c]);
+    for (std::int64_t k = 0; k < conv.depth(); ++k) {
+      const std::int64_t one =
+          weights.empty()
+              ? largest(w.info(), conv.w_zero[c])
+              : std::abs(weights[static_cast<std::size_t>(o * conv.depth() + k)] - conv.w_zero[c]);
+      most_w = std::max(most_w, one);
+      sum += one;
+    }
     const std::int64_t bias = conv.quantized ? std::abs(std::int64_t{conv.bias[c]}) : 0;
-    conv.largest_sum = std::max(conv.largest_sum, sum * most_x);
+    most_sum = std::max(most_sum, sum);
     conv.wide |= sum * most_x + bias > INT32_MAX;
   }
-}
-
-Window three_axes(Window space) {
-  space.insert(space.begin(), 3 - space.size(), WindowAxis{});
-  return space;
+  conv.largest_sum = most_sum * most_x;
+  conv.parts = parts_for(most_x, most_sum);
+  conv.narrow = most_w < 32768;
 }
 
 IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_zero, bool quantized) {
   const Value &x = node.in(0), &weight = node.in(w);
-  if (!is_byte(x) || !is_byte(weight))
+  if (!is_code(x) || !is_code(weight) || (!quantized && !(is_byte(x) && is_byte(weight))))
     node.refuse("the types are {} and {}", x.info().name, weight.info().name);
-  if (x.rank() < 3 || x.rank() > 5) node.refuse("a tensor of rank {}", x.rank());
-  IntegerConv conv{.x = 0, .w = w, .quantized = quantized};
-  conv.batch = x.dims[0];
-  conv.groups = node.integer("group", 1);
-  conv.channels = weight.dims[1];
-  conv.outputs = weight.dims[0] / conv.groups;
-  conv.space = three_axes(window_of(node, x, node.out(), Dims(weight.dims.begin() + 2, weight.dims.end())));
-  if (node.has(x_zero))
-    conv.x_zero = node.constant(x_zero) ? literal(node.integer_in(x_zero, "the zero point", 0))
-                                        : node.x(x_zero) + "[0]";
+  IntegerConv conv{conv_shape(node, weight)};
+  conv.w = w;
+  conv.quantized = quantized;
+  std::optional<std::int64_t> zero;
+  if (!node.has(x_zero) || node.constant(x_zero)) zero = node.integer_in(x_zero, "the zero point", 0);
+  conv.x_zero = zero ? literal(*zero) : node.x(x_zero) + "[0]";
   const std::int64_t all = weight.dims[0];
   conv.w_zero = whole_for_channels(node, w_zero, all, "the weights' zero points");
   if (quantized) {
@@ -77,16 +81,17 @@ IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_ze
     for (const float scale : for_channels(node, node.floats_in(4, "the weights' scales"), all, "scales"))
       conv.factors.push_back(static_cast<float>(x_scale * static_cast<double>(scale) / y_scale));
   }
-  measure_sums(node, conv);
+  const std::int64_t most_x = largest(x.info(), zero);
+  measure_sums(node, most_x, conv);
+  // 32768 is no 16-bit number, but -32768 is.
+  conv.narrow = conv.narrow && (most_x < 32768 || (x.type == Element::int16 && zero == 0));
   return conv;
 }
 
 constexpr std::int64_t kMostTaps = 32;  // that are written out
 
-// Channels whose bias alone makes a sum wide are few, and done one by one.
 bool is_depthwise(const IntegerConv& conv) {
-  return conv.channels == 1 && conv.groups > 1 && conv.quantized && conv.taps() <= kMostTaps &&
-         conv.largest_sum <= INT32_MAX;
+  return conv.channels == 1 && conv.groups > 1 && conv.quantized && conv.taps() <= kMostTaps;
 }
 
 // One window over all of the input: a matrix product.
@@ -119,10 +124,10 @@ void emit_product(Node& node, const IntegerConv& conv) {
 
 void emit(Node& node, const IntegerConv& conv) {
   if (node.out().count() == 0) return;
-  if (node.small() || node.quick() || !conv.flat() || !node.in(conv.w).constant())
+  if (node.small() || node.quick() || !conv.flat() || !conv.narrow || !node.in(conv.w).constant())
     return emit_direct_conv(node, conv);
   if (is_depthwise(conv)) return emit_depthwise_conv(node, conv);
-  if (conv.wide) return emit_direct_conv(node, conv);
+  if (conv.wide && !(conv.quantized && conv.parts)) return emit_direct_conv(node, conv);
   is_product(conv) ? emit_product(node, conv) : emit_tiled_conv(node, conv);
 }
 
@@ -133,7 +138,8 @@ void conv_integer(Node& node) { emit(node, read(node, 2, 1, 3, false)); }
 
 std::span<const Descriptor> integer_conv_descriptors() {
   static const Descriptor all[] = {{.op = "ConvInteger", .emit = conv_integer},
-                                   {.op = "QLinearConv", .emit = qlinear_conv}};
+                                   {.op = "QLinearConv", .emit = qlinear_conv},
+                                   {.op = "QLinearConv", .domain = "ai.anybit", .emit = qlinear_conv}};
   return all;
 }
 

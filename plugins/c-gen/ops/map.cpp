@@ -1,4 +1,6 @@
 // Functions of single elements: a row for each operator with its C expression.
+#include <limits>
+
 #include "nest.hpp"
 #include "numbers.hpp"
 
@@ -100,7 +102,15 @@ void emit_gelu(Node& node) {
 void emit_fast_gelu(Node& node) { map_elements(node, typed(kTanhGelu, node.in(0)), node.has(1)); }
 void emit_bias_gelu(Node& node) { map_elements(node, typed(kGelu, node.in(0)), true); }
 
-// Bounds are inputs since version 11, attributes before.
+// The largest finite number of a real type.
+double most(const Value& value) {
+  if (value.type == Element::float64) return std::numeric_limits<double>::max();
+  if (value.type == Element::float16) return 65504;
+  return value.type == Element::bfloat16 ? 0x1.FEp127 : std::numeric_limits<float>::max();
+}
+
+// Bounds are inputs since version 11, attributes before. One that is left out cuts infinity to the last
+// number.
 void emit_clip(Node& node) {
   const Value& in = node.in(0);
   std::string text = "x";
@@ -113,6 +123,7 @@ void emit_clip(Node& node) {
     } else if (node.has(i)) {
       bound = load(node, in, node.x(i), "0");
     }
+    if (bound.empty() && is_real(in)) bound = number(in, i == 1 ? -most(in) : most(in));
     if (bound.empty()) continue;
     node.line("const {} {} = {};", computed(in), name, bound);
     text = fmt::format("{0} {1} {2} ? {2} : {0}", text == "x" ? text : "(" + text + ")", order, name);

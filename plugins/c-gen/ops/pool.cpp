@@ -79,7 +79,8 @@ void emit_max(Node& node, bool global) {
     node.line("where = {};", at);
     node.close();
   } else {
-    node.line("if (x > best || x != x) best = x;");
+    const bool has_nan = node.in(0).info().kind != Kind::integer;
+    node.line("if (x > best{}) best = x;", has_nan ? " || x != x" : "");
   }
   pool.close_window();
   if (indexed) node.line("{}[{}] = m * {} + where;", node.y(1), pool.place(), pool.input);

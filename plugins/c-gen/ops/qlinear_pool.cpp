@@ -35,7 +35,7 @@ std::int64_t held(const WindowAxis& axis, std::int64_t o, bool include) {
 
 void pool(Node& node, const Window& space, bool include) {
   const Value &x = node.in(0), &y = node.out();
-  if (!is_byte(x) || x.type != y.type) node.refuse("the type is {}", x.info().name);
+  if (!is_code(x) || x.type != y.type) node.refuse("the type is {}", x.info().name);
   const Quantization from = quantization_at(node, 1, 2), to = quantization_at(node, 3, 4);
   const bool last = node.flag("channels_last");
   const std::size_t axes = space.size();
@@ -56,7 +56,9 @@ void pool(Node& node, const Window& space, bool include) {
   if (last) node.loop("c", channels);
   if (!same || last || out_count > 1) node.line("int32_t out = 0;");
   for (std::size_t a = 0; a < axes; ++a) node.loop(fmt::format("o{}", a), space[a].output);
-  node.line("int32_t sum = 0;");
+  std::int64_t most = x.info().high - x.info().low;
+  for (const WindowAxis& axis : space) most *= axis.kernel;
+  node.line("{} sum = 0;", most > INT32_MAX ? "int64_t" : "int32_t");
   std::string index = "0";
   for (std::size_t a = 0; a < axes; ++a) {
     const WindowAxis& axis = space[a];

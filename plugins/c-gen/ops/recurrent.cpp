@@ -1,13 +1,28 @@
-// LSTM, GRU and RNN: step by step, sample by sample.
+// LSTM, GRU and RNN: step by step, sample by sample. ONNX Runtime's DynamicQuantizeLSTM is an LSTM with 8-bit
+// weights, whose input and states are quantized as they come.
 #include <algorithm>
 
+#include "dynamic_quantize.hpp"
 #include "numbers.hpp"
 #include "product.hpp"
 
 namespace anybit::cgen {
 namespace {
 
-enum Input : std::size_t { kX, kW, kR, kB, kLengths, kState, kCell, kPeepholes };
+enum Input : std::size_t {
+  kX,
+  kW,
+  kR,
+  kB,
+  kLengths,
+  kState,
+  kCell,
+  kPeepholes,
+  kWScale,
+  kWZero,
+  kRScale,
+  kRZero
+};
 
 struct Activation {
   std::string_view name, text;  // of x, with $a and $b
@@ -34,7 +49,9 @@ struct Recurrent {
   const Value& x;
   std::int64_t steps, batch, input, hidden, directions, gates;
   bool batch_first;
+  bool quantized;  // weights are codes [direction, k, gates]
   std::string type, gate_sums, more, state, cell;
+  std::string x_codes, state_codes, code_sums;
   std::vector<std::string> activations;  // expressions, those of all directions
   std::int64_t direction = 0;
 
@@ -50,6 +67,8 @@ struct Recurrent {
   }
 
  private:
+  void quantize_inputs();
+  void multiply_codes(std::size_t weight, std::int64_t k, const std::string& codes, const std::string& sums);
   void initialize(std::size_t input, const std::string& to);
   void sum_inputs();
   void write_state(std::size_t output, const std::string& from);
@@ -79,24 +98,73 @@ std::vector<std::string> expressions(const Node& node, const Value& x, std::size
 }
 
 Recurrent::Recurrent(Node& of, std::int64_t gate_count, const std::vector<std::string>& usual)
-    : node(of), x(of.in(kX)), gates(gate_count), batch_first(of.flag("layout")), type(x.c()) {
+    : node(of),
+      x(of.in(kX)),
+      gates(gate_count),
+      batch_first(of.flag("layout")),
+      quantized(of.op() == "DynamicQuantizeLSTM"),
+      type(x.c()) {
   if (x.info().kind != Kind::real) node.refuse("its input is {}", x.info().name);
   steps = x.dims[batch_first ? 1 : 0];
   batch = x.dims[batch_first ? 0 : 1];
   input = x.dims[2];
-  hidden = node.in(kR).dims[2];
+  hidden = node.in(kR).dims[quantized ? 1 : 2];
   directions = node.in(kW).dims[0];
   activations = expressions(node, x, usual.size() * static_cast<std::size_t>(directions), usual);
   gate_sums = node.scratch(type, gates * hidden);
   more = node.op() == "GRU" ? node.scratch(type, hidden) : "";
   state = node.scratch(type, hidden);
-  cell = node.op() == "LSTM" ? node.scratch(type, hidden) : "";
+  cell = gates == 4 ? node.scratch(type, hidden) : "";
+  if (quantized) quantize_inputs();
+}
+
+void Recurrent::quantize_inputs() {
+  if (x.type != Element::float32) node.refuse("its input is {}", x.info().name);
+  // The states of all samples are quantized together, which samples one by one cannot.
+  if (batch != 1) node.refuse("{} samples at a time: one can be generated", batch);
+  for (const std::size_t i : {kW, kR}) {
+    if (!is_byte(node.in(i))) node.refuse("weights of {}", node.in(i).info().name);
+  }
+  need_dynamic_quantize(node);
+  x_codes = node.scratch("uint8_t", x.count());
+  state_codes = node.scratch("uint8_t", hidden);
+  code_sums = node.scratch("int32_t", gates * hidden);
+  node.line("float x_scale;");
+  node.line("const int32_t x_zero = dynamic_quantize({}, {}, {}, &x_scale);", node.x(kX), x_codes, x.count());
+}
+
+void Recurrent::multiply_codes(std::size_t weight, std::int64_t k, const std::string& codes,
+                               const std::string& sums) {
+  const std::int64_t all = gates * hidden;
+  const bool of_input = weight == kW;
+  const std::size_t scale = of_input ? kWScale : kRScale, zero = of_input ? kWZero : kRZero;
+  // One for each direction, or for each gate of each.
+  const auto at = [&](std::size_t i) {
+    const bool by_gate = node.in(i).count() != directions;
+    return by_gate ? fmt::format("{}[{} + g]", node.x(i), direction * all)
+                   : fmt::format("{}[{}]", node.x(i), direction);
+  };
+  node.open("");
+  if (!of_input) {
+    node.line("float x_scale;");
+    node.line("const int32_t x_zero = dynamic_quantize({}, {}, {}, &x_scale);", state, codes, hidden);
+  }
+  node.line("for (int32_t g = 0; g < {}; ++g) {}[g] = 0;", all, code_sums);
+  node.loop("p", k);
+  node.line("const int32_t code = ({})[p] - x_zero;", codes);
+  node.line("for (int32_t g = 0; g < {0}; ++g) {1}[g] += code * ({2}[{3} + p * {0} + g] - {4});", all,
+            code_sums, node.x(weight), direction * all * k, at(zero));
+  node.end();
+  node.line("for (int32_t g = 0; g < {}; ++g) {}[g] += (float){}[g] * (x_scale * {});", all, sums, code_sums,
+            at(scale));
+  node.close();
 }
 
 // sums[g] += Σ weight[first + g, p] · vector[p]. Constant weights are turned round, so that gates lie side by
 // side.
 void Recurrent::multiply(std::size_t weight, std::int64_t first, std::int64_t count, std::int64_t k,
                          const std::string& vector, const std::string& sums) {
+  if (quantized) return multiply_codes(weight, k, weight == kW ? vector : state_codes, sums);
   const std::int64_t all = gates * hidden, matrix = direction * all * k;
   if (node.constant(weight)) {
     const std::string turned = transposed(node, node.in(weight), all, k);
@@ -143,7 +211,8 @@ void Recurrent::sum_inputs() {
   node.line("for (int32_t g = 0; g < {}; ++g) {}[g] = {};", gates * hidden, gate_sums, first);
   const std::string row = batch_first ? fmt::format("(b * {} + at) * {}", steps, input)
                                       : fmt::format("(at * {} + b) * {}", batch, input);
-  multiply(kW, 0, gates * hidden, input, fmt::format("{} + {}", node.x(kX), row), gate_sums);
+  multiply(kW, 0, gates * hidden, input, fmt::format("{} + {}", quantized ? x_codes : node.x(kX), row),
+           gate_sums);
 }
 
 void Recurrent::write_state(std::size_t output, const std::string& from) {
@@ -260,7 +329,10 @@ void emit_rnn(Node& node) { Recurrent(node, 1, {"Tanh"}).run(finish_rnn); }
 }  // namespace
 
 std::span<const Descriptor> recurrent_descriptors() {
-  static constexpr Descriptor all[] = {{"GRU", "", emit_gru}, {"LSTM", "", emit_lstm}, {"RNN", "", emit_rnn}};
+  static constexpr Descriptor all[] = {{"DynamicQuantizeLSTM", "com.microsoft", emit_lstm},
+                                       {"GRU", "", emit_gru},
+                                       {"LSTM", "", emit_lstm},
+                                       {"RNN", "", emit_rnn}};
   return all;
 }
 

@@ -19,6 +19,15 @@ TEST(Nearest, ANameCutShortGetsThoseThatBeginAlike) {
   EXPECT_THAT(nearest("mxfp66", kNames), testing::ElementsAre("mxfp6_e2m3", "mxfp6_e3m2"));
 }
 
+TEST(Nearest, TheNameItselfComesBeforeThoseThatBeginLikeIt) {
+  constexpr std::string_view kIntegers[] = {"int2", "int3", "int4", "int8", "int80"};
+  EXPECT_EQ(nearest("INT8", kIntegers).front(), "int8");
+}
+
+TEST(Nearest, APartOfANameGetsThoseThatHaveIt) {
+  EXPECT_EQ(nearest("e4m3", kNames), std::vector<std::string>{"fp8_e4m3"});
+}
+
 TEST(Nearest, NothingIsOfferedForAWordLikeNone) {
   EXPECT_EQ(did_you_mean("zebra", kNames), "");
   EXPECT_EQ(did_you_mean("", kNames), "");

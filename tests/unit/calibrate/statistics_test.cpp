@@ -162,5 +162,27 @@ TEST(Bins, SortedGoesFromTheLeastToTheLargest) {
   }
 }
 
+// Pages within a range may be left out; nothing beyond it is.
+TEST(Bins, EveryBinBeyondARangeIsSeen) {
+  Bins bins;
+  for (std::uint32_t key = 0x3000; key < 0x4800; key += 37) {
+    bins.add(static_cast<std::uint16_t>(key), key);
+    bins.add(static_cast<std::uint16_t>(0x8000 | (key + 5)), key + 1);
+  }
+  for (const auto& [low, high] : {std::pair{0.0f, 0.0f}, {-1.0f, 0.3f}, {-0.001f, 7.9f}, {-3e38f, 2.0f}}) {
+    const auto beyond = [&](const Bins::Bin& bin) { return bin.high > high || bin.low < low; };
+    std::vector<std::uint64_t> expected, seen;
+    for (const Bins::Bin& bin : bins.sorted()) {
+      if (beyond(bin)) expected.push_back(bin.count);
+    }
+    bins.each(
+        [&](const Bins::Bin& bin) {
+          if (beyond(bin)) seen.push_back(bin.count);
+        },
+        low, high);
+    EXPECT_EQ(seen, expected) << low << " " << high;
+  }
+}
+
 }  // namespace
 }  // namespace anybit::calibrate

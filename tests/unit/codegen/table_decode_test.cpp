@@ -108,6 +108,7 @@ TEST(TableDecode, TakesAsManyBitsAsTheFormat) {
   } cases[] = {
       {"mx4 axis=1", 90 + 18 + 18},                // 40 values are 2 blocks of 16 and one of 8
       {"mx9 axis=0", 240 + 40 + 40},               // 6 values, 3 pairs
+      {"ternary packing=fives", 60 + 4},           // two bits each: bytes are not cut into digits
       {"mx6 axis=1 block_size=40", 150 + 4 + 18},  // all blocks have one exponent
       {"bfp16 axis=1", 240 + 30},
       {"block_minifloat axis=1", 240 + 18},

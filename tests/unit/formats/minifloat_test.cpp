@@ -50,6 +50,24 @@ TEST(Minifloat, ImpossibleLayoutsAreRefusedWithAHint) {
   EXPECT_FALSE(result.error().hint.empty());
 }
 
+// One exponent bit: what is not Inf or NaN is subnormal, and there is as much of it as of them.
+TEST(Minifloat, SubnormalsAreValuesEnoughBesideInfAndNan) {
+  const MinifloatLayout layout{1, 2, 0, Flavour::inf};
+  ASSERT_TRUE(check(layout).ok());
+  EXPECT_EQ(layout.largest(), 1.5);
+  EXPECT_EQ(nearest(layout, 0.7f), 0.5);
+  EXPECT_EQ(nearest(layout, -1.74f, false), -1.5);
+  EXPECT_TRUE(std::isinf(nearest(layout, 1.75f, false)));
+  EXPECT_TRUE(std::isnan(nearest(layout, kNan)));
+}
+
+TEST(Minifloat, WithoutAMantissaInfLeavesNoCodeToNan) {
+  const auto result = check(MinifloatLayout{3, 0, 3, Flavour::inf});
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().text().find("Inf leaves no code to NaN"), std::string::npos)
+      << result.error().text();
+}
+
 TEST(Table, AMisspeltNameGetsTheNearestOnes) {
   const auto result = find("fp8_e4m4");
   ASSERT_FALSE(result.ok());

@@ -61,6 +61,16 @@ TEST(ScalarFormats, WordsThatCannotBeMeantAreRefused) {
   EXPECT_FALSE(check("fixed", automatic, {1000}));
 }
 
+// ±α has no zero, and a scale of 0 is an error everywhere: the smallest scale is the nearest to it.
+TEST(ScalarFormats, ZerosHaveTheSmallestScaleWhereNoCodeIsZero) {
+  const auto codec = *make("binary", {{"scale", std::string("mean")}});
+  const float zeros[] = {0.0f, -0.0f};
+  std::uint32_t scale = 0;
+  codec->choose(zeros, {&scale, 1});
+  EXPECT_EQ(float_of(scale), 0x1p-126f);
+  EXPECT_TRUE(codec->check({&scale, 1}).ok());
+}
+
 TEST(Sums, AreTakenInChunksOfIndexOrder) {
   // In one run the ones would vanish beside 2^53; in chunks of 4096 they add up among themselves first.
   const auto term = [](std::size_t i) { return i == 0 ? 0x1p53 : i < kSumChunk ? 0.0 : 1.0; };

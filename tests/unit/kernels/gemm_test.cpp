@@ -7,17 +7,15 @@
 #include <random>
 #include <vector>
 
-#include "hwy/highway.h"
+#include "unit/kernels/paths.hpp"
 
 namespace anybit::kernels {
 namespace {
 
 constexpr unsigned kSeed = 20261115;
 
-class GemmOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
+class GemmOnEveryTarget : public OnEveryPath {
  protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
   ThreadPool pool_{2};
 };
 
@@ -275,20 +273,21 @@ TEST_P(GemmOnEveryTarget, ExtremeValuesNeitherSaturateNorOverflow) {
       {Whole::uint8, Whole::int8, 255, 127, 0, 0},       {Whole::int8, Whole::int8, -128, -128, 0, 0},
       {Whole::uint8, Whole::int8, 255, -128, 0, 0},      {Whole::uint8, Whole::uint8, 255, 255, 0, 0},
       {Whole::int8, Whole::int8, -128, -128, 127, 127},  {Whole::uint8, Whole::uint8, 0, 0, 255, 255},
+      {Whole::int16, Whole::int8, -32768, 127, 0, 0},    {Whole::int16, Whole::int8, 32767, -127, -1, 0},
       {Whole::int16, Whole::int8, -32768, -128, 0, 0},   {Whole::int16, Whole::int16, -32768, -32768, 0, 0},
       {Whole::uint16, Whole::int8, 65535, -128, 0, 127}, {Whole::uint16, Whole::uint16, 65535, 65535, 0, 0}};
   for (const auto& one : cases) {
-    for (const std::int64_t k : {256, 33025, 60000}) {
-      for (const std::int64_t m : {1, 7}) {
+    for (const std::int64_t k : {256, 516, 517, 33025, 60000}) {
+      for (const auto& [m, packed] : {std::pair{1, true}, {7, false}, {7, true}}) {
         WholeCase test({m, k, 3}, one.a, one.b);
         for (std::int64_t i = 0; i < m * k; ++i) test.a.set(i, one.x);
         for (std::int64_t i = 0; i < k * 3; ++i) test.b.set(i, one.y);
         std::fill(test.a_zeros.begin(), test.a_zeros.end(), one.za);
         std::fill(test.b_zeros.begin(), test.b_zeros.end(), one.zb);
         const float scale = 1;
-        const auto real = product_of<float>(test, m == 1, false,
+        const auto real = product_of<float>(test, packed, false,
                                             {.type = WholeResult::float32, .scale = {&scale, 0, 0}}, pool_);
-        const auto whole = product_of<std::int32_t>(test, m == 1, false, {}, pool_);
+        const auto whole = product_of<std::int32_t>(test, packed, false, {}, pool_);
         const std::int64_t sum = k * std::int64_t{one.x - one.za} * (one.y - one.zb);
         for (std::size_t i = 0; i < real.size(); ++i) {
           ASSERT_EQ(real[i], static_cast<float>(sum)) << one.x << "·" << one.y << " over " << k;
@@ -299,8 +298,7 @@ TEST_P(GemmOnEveryTarget, ExtremeValuesNeitherSaturateNorOverflow) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Simd, GemmOnEveryTarget, ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& info) { return std::string(hwy::TargetName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Simd, GemmOnEveryTarget, ::testing::ValuesIn(every_path()), path_name);
 
 }  // namespace
 }  // namespace anybit::kernels

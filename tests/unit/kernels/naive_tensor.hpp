@@ -68,18 +68,26 @@ class NaiveTensor {
     return all;
   }
 
-  // Bit by bit: rows along the pack axis, which comes last; each row starts on a byte.
+  // Bit by bit, or digit by digit: rows along the pack axis, which comes last; each row starts on a byte.
   std::vector<std::uint8_t> pack(const std::vector<formats::Code16>& codes) const {
     if (codes.empty()) return {};
     const auto axis = static_cast<std::size_t>(grouping_.pack_axis);
     const std::int64_t length = grouping_.dims.empty() ? 1 : grouping_.dims[axis];
-    const std::int64_t row_bytes = (length * codec_.bits() + 7) / 8;
+    const bool fives = codec_.packing() == formats::Packing::fives;
+    const std::int64_t row_bytes = fives ? (length + 4) / 5 : (length * codec_.bits() + 7) / 8;
     std::vector<std::uint8_t> packed(static_cast<std::size_t>(grouping_.count() / length * row_bytes), 0);
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const formats::Dims at = index_of(i);
       std::int64_t row = 0;
       for (std::size_t d = 0; d < at.size(); ++d) {
         if (d != axis) row = row * grouping_.dims[d] + at[d];
+      }
+      if (fives) {
+        constexpr int kWeights[] = {1, 3, 9, 27, 81}, kDigits[] = {0, 1, 0, 2};
+        const std::int64_t place = at.empty() ? 0 : at[axis];
+        packed[static_cast<std::size_t>(row * row_bytes + place / 5)] +=
+            static_cast<std::uint8_t>(kWeights[place % 5] * kDigits[codes[i]]);
+        continue;
       }
       for (int b = 0; b < codec_.bits(); ++b) {
         const std::int64_t bit = (at.empty() ? 0 : at[axis]) * codec_.bits() + b;

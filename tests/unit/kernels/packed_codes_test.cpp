@@ -272,6 +272,14 @@ TEST(PackedWeights, EveryFormatThatPacksGivesTheProductsOfItsDecodedWeights) {
   }
 }
 
+TEST(PackedWeights, SoDoTernaryWeightsFiveToAByte) {
+  for (const bool transposed : {false, true}) {
+    const auto codec = codec_of("ternary", {{"packing", std::string("fives")}}, transposed);
+    ASSERT_TRUE(codec.ok() && packs(*codec, transposed));
+    check_format(*codec, transposed);
+  }
+}
+
 TEST(PackedWeights, SoDoFormatsOfEveryWidth) {
   int checked = 0;
   for (const std::string_view name :

@@ -59,12 +59,28 @@ TEST(Packing, SixBitCodesTakeThreeBytesForFour) {
 
 TEST(Packing, FiveTernaryCodesShareAByte) {
   for (std::size_t n = 0; n <= 23; ++n) {
-    std::vector<std::uint8_t> codes(n), packed(packed5_size(n)), back(n);
-    for (std::size_t i = 0; i < n; ++i) codes[i] = static_cast<std::uint8_t>((i * 7 + n) % 3);
-    pack5(codes.data(), n, packed.data());
-    unpack5(packed.data(), n, back.data());
+    std::vector<std::uint8_t> codes(n), packed(fives_size(n)), back(n);
+    constexpr std::uint8_t kCodes[] = {0, 1, 3};
+    for (std::size_t i = 0; i < n; ++i) codes[i] = kCodes[(i * 7 + n) % 3];
+    pack_fives(codes.data(), n, packed.data());
+    unpack_fives(packed.data(), n, back.data());
     EXPECT_EQ(back, codes);
   }
+}
+
+TEST(Packing, EveryByteHasFiveTernaryCodes) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto packed = static_cast<std::uint8_t>(byte);
+    std::uint16_t codes[5];
+    unpack_fives(&packed, 5, codes);
+    std::uint8_t again = 255;
+    pack_fives(codes, 5, &again);
+    EXPECT_EQ(again, byte < 243 ? byte : 0);
+  }
+  const std::uint16_t codes[] = {1, 3, 2, 0, 3};  // +1, -1, the other zero, 0, -1
+  std::uint8_t packed = 0;
+  pack_fives(codes, 5, &packed);
+  EXPECT_EQ(packed, 1 + 2 * 3 + 2 * 81);
 }
 
 }  // namespace

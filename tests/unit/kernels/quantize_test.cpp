@@ -68,6 +68,8 @@ TEST(Quantize, RoundsTheQuotientHalfToEvenOnEveryTarget) {
       check<std::uint8_t>(scale, 0, random);
       check<std::uint8_t>(scale, 255, random);
       check<std::int8_t>(scale, -3, random);
+      check<std::uint16_t>(scale, 32768, random);
+      check<std::int16_t>(scale, -3, random);
       if (testing::Test::HasFatalFailure()) break;
     }
   }

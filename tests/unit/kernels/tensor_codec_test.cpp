@@ -141,6 +141,24 @@ TEST_P(EveryFormat, PacksEveryLengthAlongEveryAxis) {
   }
 }
 
+TEST(TensorCodec, PacksFivesOfEveryLengthAlongEveryAxis) {
+  for (std::int64_t length = 0; length <= 70; ++length) {
+    for (const auto& [dims, axis] :
+         {std::pair{formats::Dims{length}, 0}, {{2, length, 3}, 1}, {{length, 2}, 0}}) {
+      TensorOptions options;
+      options.parameters = {{"packing", std::string("fives")}};
+      options.grouping = {formats::Granularity::block, axis, 7, {}};
+      const auto codec = TensorCodec::make("ternary", dims, options);
+      ASSERT_TRUE(codec.ok()) << codec.error().text();
+      std::vector<float> x(static_cast<std::size_t>(codec->count()));
+      RandomTensors random(static_cast<unsigned>(length));
+      for (float& one : x) one = static_cast<float>(random.between(-1, 1));
+      ASSERT_NO_FATAL_FAILURE(compare(*codec, NaiveTensor(*codec, options.rounding, 0), x, pool_of(1)))
+          << length;
+    }
+  }
+}
+
 // The formats that encode to the nearest value. Log, binary and ternary have thresholds of their own; the
 // other block formats may share more than a scale.
 bool encodes_to_nearest(const Descriptor& format) {

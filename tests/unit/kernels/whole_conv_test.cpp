@@ -1,24 +1,24 @@
-// Convolutions of 8-bit integers against plain loops, for every SIMD target this CPU has; extreme values
+// Convolutions of integers against plain loops, for every SIMD target this CPU has; extreme values
 // among them.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <vector>
 
-#include "hwy/highway.h"
 #include "kernels/conv_winograd.hpp"
 #include "kernels/depthwise_whole.hpp"
+#include "kernels/quad_product.hpp"
+#include "unit/kernels/paths.hpp"
 
 namespace anybit::kernels {
 namespace {
 
 constexpr unsigned kSeed = 20261116;
 
-class WholeConvOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
+class WholeConvOnEveryTarget : public OnEveryPath {
  protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
   std::mt19937 random_{kSeed};
   ThreadPool pool_{2};
 };
@@ -56,19 +56,27 @@ ConvSizes sizes_of(const Shape& s) {
 // A convolution's numbers; extreme ones make sums as large as they can be.
 struct Case {
   ConvSizes sizes;
+  Whole x_type;
   bool x_signed;
   std::int32_t x_zero;
-  std::vector<std::uint8_t> x;  // channels last; signed ones as their bits
+  std::vector<std::uint8_t> x;  // channels last; the bytes of its numbers
   std::vector<std::int16_t> w;  // [out][in per group][tap]
   std::vector<std::int32_t> bias;
   std::vector<float> multiplier;
 
   Case(const ConvSizes& of, bool is_signed, std::int32_t largest, bool extreme, std::mt19937& random)
-      : sizes(of), x_signed(is_signed), x_zero(is_signed ? -128 : 255) {
-    x.resize(at(sizes.batch * sizes.in_channels * input_size(sizes.window)));
+      : Case(of, is_signed ? Whole::int8 : Whole::uint8, largest, extreme, random) {}
+  Case(const ConvSizes& of, Whole type, std::int32_t largest, bool extreme, std::mt19937& random)
+      : sizes(of), x_type(type), x_signed(type == Whole::int8 || type == Whole::int16) {
+    const std::int64_t bytes = bytes_of(type);
+    const std::int32_t highest = (1 << (8 * bytes)) - 1;
+    x_zero = x_signed ? -highest / 2 - 1 : highest;
+    x.resize(at(sizes.batch * sizes.in_channels * input_size(sizes.window) * bytes));
     w.resize(at(sizes.out_channels * sizes.depth()));
-    for (auto& one : x) {
-      one = static_cast<std::uint8_t>(extreme ? (is_signed ? 127 : 0) : static_cast<int>(random() % 256));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool top = at(bytes) == i % at(bytes) + 1;  // the byte with the sign
+      const int farthest = !x_signed ? 0 : top ? 127 : 255;
+      x[i] = static_cast<std::uint8_t>(extreme ? farthest : static_cast<int>(random() % 256));
     }
     for (auto& one : w) {
       one = static_cast<std::int16_t>(
@@ -81,7 +89,12 @@ struct Case {
   }
 
   std::int64_t value(std::int64_t i) const {
-    return (x_signed ? std::int64_t{static_cast<std::int8_t>(x[at(i)])} : std::int64_t{x[at(i)]}) - x_zero;
+    const auto number = [&]<class T>(T one) {
+      std::memcpy(&one, x.data() + at(i) * sizeof(T), sizeof(T));
+      return std::int64_t{one} - x_zero;
+    };
+    if (bytes_of(x_type) == 1) return x_signed ? number(std::int8_t()) : number(std::uint8_t());
+    return x_signed ? number(std::int16_t()) : number(std::uint16_t());
   }
   std::int64_t sum(std::int64_t n, std::int64_t oh, std::int64_t ow, std::int64_t o) const {
     const auto& [d, h, width] = sizes.window;
@@ -100,10 +113,16 @@ struct Case {
     }
     return total;
   }
-  int code(std::int64_t total, std::int64_t o, std::int32_t zero, int low, int high) const {
-    const float scaled = std::nearbyint(static_cast<float>(total) * multiplier[at(o)]);
-    return static_cast<int>(std::min(std::max(scaled + static_cast<float>(zero), static_cast<float>(low)),
-                                     static_cast<float>(high)));
+  // Of channel o: codes, or float32 with the channel's number added.
+  template <class Y>
+  Y result(std::int64_t total, std::int64_t o, std::int32_t zero) const {
+    const float scaled = static_cast<float>(total) * multiplier[at(o)];
+    if constexpr (std::is_same_v<Y, std::int32_t>) return static_cast<std::int32_t>(total);
+    if constexpr (std::is_same_v<Y, float>) return scaled + static_cast<float>(o);
+    const float code = std::nearbyint(scaled) + static_cast<float>(zero);
+    constexpr auto kLow = static_cast<float>(std::numeric_limits<Y>::lowest());
+    constexpr auto kHigh = static_cast<float>(std::numeric_limits<Y>::max());
+    return static_cast<Y>(std::min(std::max(code, kLow), kHigh));
   }
   template <class Y>
   void check(const std::vector<Y>& y, std::int32_t zero) const {
@@ -113,9 +132,7 @@ struct Case {
       for (std::int64_t place = 0; place < h.output * w.output; ++place) {
         for (std::int64_t o = 0; o < sizes.out_channels; ++o, ++i) {
           const std::int64_t total = sum(n, place / w.output, place % w.output, o);
-          const int expected =
-              code(total, o, zero, std::numeric_limits<Y>::min(), std::numeric_limits<Y>::max());
-          ASSERT_EQ(int{y[i]}, expected) << "place " << place << ", channel " << o;
+          ASSERT_EQ(y[i], result<Y>(total, o, zero)) << "place " << place << ", channel " << o;
         }
       }
     }
@@ -123,24 +140,40 @@ struct Case {
 };
 
 template <class Y>
-void check_depthwise(const Case& test) {
+WholeResult result_of() {
+  if (std::is_same_v<Y, std::int32_t>) return WholeResult::int32;
+  if (std::is_same_v<Y, float>) return WholeResult::float32;
+  if (sizeof(Y) == 2) return std::is_signed_v<Y> ? WholeResult::int16 : WholeResult::uint16;
+  return std::is_signed_v<Y> ? WholeResult::int8 : WholeResult::uint8;
+}
+
+template <class Y>
+void check_depthwise(const Case& test, int parts = 1) {
   const ConvSizes& sizes = test.sizes;
   const DepthwiseBlocks blocks{sizes.out_channels};
   const std::int64_t taps = kernel_size(sizes.window), pairs = (taps + 1) / 2;
-  std::vector<std::int16_t> weights(at(blocks.slots() * 2 * pairs));
+  std::vector<std::int16_t> weights(at(blocks.slots() * 2 * pairs)), upper(weights.size());
   std::vector<std::int32_t> bias(at(blocks.slots()));
-  std::vector<float> multiplier(at(blocks.slots()));
+  std::vector<double> wide_bias(bias.size());
+  const std::int32_t left_zero = test.x_type == Whole::uint16 ? test.x_zero - 32768 : test.x_zero;
+  std::vector<float> multiplier(at(blocks.slots())), addend(at(blocks.slots()));
   for (std::int64_t slot = 0; slot < blocks.slots(); ++slot) {
     const std::int64_t c = blocks.channel(slot);
     if (c >= sizes.out_channels) continue;
     std::int32_t sum = 0;
     for (std::int64_t t = 0; t < taps; ++t) {
       const std::int64_t pair = (slot / 16 * pairs + t / 2) * 16 + slot % 16;
-      weights[at(pair * 2 + t % 2)] = test.w[at(c * taps + t)];
-      sum += test.w[at(c * taps + t)];
+      const std::int32_t weight = test.w[at(c * taps + t)];
+      weights[at(pair * 2 + t % 2)] =
+          static_cast<std::int16_t>(parts == 1 ? weight : DepthwiseWhole::lower_part(weight));
+      upper[at(pair * 2 + t % 2)] = static_cast<std::int16_t>(DepthwiseWhole::upper_part(weight));
+      sum += weight;
     }
-    bias[at(slot)] = test.bias[at(c)] - test.x_zero * sum;
+    const double exact = test.bias[at(c)] - static_cast<double>(left_zero) * sum;
+    wide_bias[at(slot)] = exact;
+    bias[at(slot)] = static_cast<std::int32_t>(static_cast<std::int64_t>(exact));
     multiplier[at(slot)] = test.multiplier[at(c)];
+    addend[at(slot)] = static_cast<float>(c);
   }
   const std::int64_t rows = sizes.batch * sizes.window[1].output;
   std::vector<Y> y(at(rows * sizes.window[2].output * sizes.out_channels));
@@ -148,28 +181,56 @@ void check_depthwise(const Case& test) {
                             .weights = weights.data(),
                             .bias = bias.data(),
                             .multiplier = multiplier.data(),
-                            .x_signed = test.x_signed,
-                            .y_signed = std::is_signed_v<Y>,
+                            .addend = addend.data(),
+                            .x_type = test.x_type,
+                            .result = result_of<Y>(),
                             .x_zero = test.x_zero,
                             .y_zero = 3,
                             .x = test.x.data(),
-                            .y = y.data()};
+                            .y = y.data(),
+                            .upper = parts == 2 ? upper.data() : nullptr,
+                            .wide_bias = wide_bias.data()};
   depthwise_whole(work, 0, rows / 2);
   depthwise_whole(work, rows / 2, rows);
   test.check(y, 3);
 }
 
+// Shapes of depthwise convolutions with so many channels.
+std::vector<Shape> depthwise_shapes(std::int64_t c) {
+  return {{1, c, c, c, 5, 7, 3, 1, 1, 1, 1},    {2, c, c, c, 9, 6, 5, 2, 1, 2, 2},
+          {1, c, c, c, 8, 12, 3, 1, 3, 2, 3},   {1, c, c, c, 3, 3, 2, 1, 1, 0, 1},
+          {1, c, c, c, 16, 17, 15, 1, 1, 0, 0}, {2, c, c, c, 4, 75, 3, 1, 2, 1, 1}};
+}
+constexpr std::int64_t kDepthwiseChannels[] = {1, 2, 4, 8, 15, 16, 17, 32, 40};
+
+TEST_P(WholeConvOnEveryTarget, DepthwiseOnesOfSixteenBitsAreThoseOfPlainLoops) {
+  for (const std::int64_t c : kDepthwiseChannels) {
+    for (const Shape& s : depthwise_shapes(c)) {
+      SCOPED_TRACE(::testing::Message() << s);
+      for (const bool extreme : {false, true}) {
+        check_depthwise<std::int16_t>({sizes_of(s), Whole::int16, 127, extreme, random_});
+        check_depthwise<std::uint16_t>({sizes_of(s), Whole::uint16, 127, extreme, random_});
+        check_depthwise<std::int8_t>({sizes_of(s), Whole::uint16, 127, extreme, random_});
+        check_depthwise<std::int16_t>({sizes_of(s), Whole::uint8, 255, extreme, random_});
+        check_depthwise<std::int16_t>({sizes_of(s), Whole::uint16, 32767, extreme, random_}, 2);
+        check_depthwise<std::uint16_t>({sizes_of(s), Whole::int16, 32767, extreme, random_}, 2);
+      }
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(WholeConvOnEveryTarget, DepthwiseOnesAreThoseOfPlainLoops) {
-  const std::int64_t channels[] = {1, 2, 4, 8, 15, 16, 17, 32, 40};
-  for (const std::int64_t c : channels) {
-    for (const Shape& s :
-         {Shape{1, c, c, c, 5, 7, 3, 1, 1, 1, 1}, Shape{2, c, c, c, 9, 6, 5, 2, 1, 2, 2},
-          Shape{1, c, c, c, 8, 12, 3, 1, 3, 2, 3}, Shape{1, c, c, c, 3, 3, 2, 1, 1, 0, 1},
-          Shape{1, c, c, c, 16, 17, 16, 1, 1, 0, 0}, Shape{2, c, c, c, 4, 75, 3, 1, 2, 1, 1}}) {
+  for (const std::int64_t c : kDepthwiseChannels) {
+    std::vector<Shape> shapes = depthwise_shapes(c);
+    shapes.push_back({1, c, c, c, 16, 17, 16, 1, 1, 0, 0});
+    for (const Shape& s : shapes) {
       SCOPED_TRACE(::testing::Message() << s);
       for (const bool extreme : {false, true}) {
         check_depthwise<std::uint8_t>({sizes_of(s), false, 255, extreme, random_});
         check_depthwise<std::int8_t>({sizes_of(s), true, 255, extreme, random_});
+        check_depthwise<std::int32_t>({sizes_of(s), false, 255, extreme, random_});
+        check_depthwise<float>({sizes_of(s), true, 255, extreme, random_});
       }
       if (HasFatalFailure()) return;
     }
@@ -198,8 +259,8 @@ void check_winograd(const Case& test, ThreadPool& pool) {
   const ConvSizes even = winograd_sizes(test.sizes);
   const ConvRuns runs{even};
   std::vector<std::int16_t> image(at(runs.elements()), -1);
-  runs.widen(test.x_signed ? Whole::int8 : Whole::uint8, test.x.data(), true, test.x_zero, image.data(),
-             pool);
+  runs.lay_out(test.x_signed ? Whole::int8 : Whole::uint8, test.x.data(), true, test.x_zero, image.data(),
+               pool);
   std::vector<Y> y;
   const WholeProduct product = product_of(test, y);
   conv_winograd(runs, image.data(), WinogradWeights(test.sizes, test.w.data()), product, pool);
@@ -242,14 +303,22 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
     const std::int64_t n = i / (space * sizes.in_channels), c = i % sizes.in_channels;
     x[at((n * sizes.in_channels + c) * space + i / sizes.in_channels % space)] = test.x[at(i)];
   }
-  std::vector<std::int16_t> image(at(runs.elements()), -1);
-  runs.widen(test.x_signed ? Whole::int8 : Whole::uint8, x.data(), channels_last, test.x_zero, image.data(),
-             pool);
+  const Whole type = test.x_signed ? Whole::int8 : Whole::uint8;
   std::vector<Y> y;
   WholeProduct product = product_of(test, y);
   product.k = runs.depth();
   product.b = &packed;
-  conv_whole(runs, image.data(), product, pool);
+  if (has_quads()) {
+    std::vector<std::uint8_t> image(at(runs.elements()), 77);
+    runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);
+    product.a.type = type;
+    product.a_zero = {&test.x_zero, 0, 0};
+    quad_conv(runs, image.data(), product, pool);
+  } else {
+    std::vector<std::int16_t> image(at(runs.elements()), -1);
+    runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);
+    conv_whole(runs, image.data(), product, pool);
+  }
   test.check(y, 7);
 }
 
@@ -274,9 +343,7 @@ TEST_P(WholeConvOnEveryTarget, SumsOfSixtyThousandExtremeProductsAreExact) {
   check_conv<std::int8_t>({sizes_of(s), true, 128, true, random_}, true, pool_);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, WholeConvOnEveryTarget,
-                         ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& info) { return hwy::TargetName(info.param); });
+INSTANTIATE_TEST_SUITE_P(Targets, WholeConvOnEveryTarget, ::testing::ValuesIn(every_path()), path_name);
 
 }  // namespace
 }  // namespace anybit::kernels

@@ -141,6 +141,36 @@ TEST(SaveExternal, DataThatAnotherModelNeedsStays) {
   EXPECT_EQ(loaded(path).graph->initializers.at(0).data.text(), std::string(5000, 'b'));
 }
 
+TEST(SaveExternal, DataThatABackupNeedsStays) {
+  const Scratch scratch;
+  const std::string path = scratch.file("m.onnx");
+  save_or_fail(parsed(weights_model(5000, 'a')), path, External::always);
+  std::filesystem::copy_file(path, scratch.file("m.ONNX.bak"));
+  save_or_fail(parsed(weights_model(5000, 'b')), path, External::never);
+  EXPECT_EQ(loaded(scratch.file("m.ONNX.bak")).graph->initializers.at(0).data.text(), std::string(5000, 'a'));
+}
+
+TEST(SaveExternal, AFileThatTheOldModelDidNotUseStays) {
+  const Scratch scratch;
+  const std::string path = scratch.put("m.onnx", weights_model(10));
+  scratch.put("m.onnx.data", "mine");
+  save_or_fail(parsed(weights_model(10)), path);
+  EXPECT_EQ(scratch.content("m.onnx.data"), "mine");
+}
+
+TEST(SaveExternal, ThroughALinkToAnotherFolderIsRefused) {
+  const Scratch scratch;
+  std::filesystem::create_directory(scratch.file("real"));
+  std::filesystem::create_symlink("real/m.onnx", scratch.file("link.onnx"));
+  SaveOptions options;
+  options.external = External::always;
+  const auto saved = save(parsed(weights_model(5000)), scratch.file("link.onnx"), options);
+  ASSERT_FALSE(saved.ok());
+  EXPECT_THAT(saved.error().message, HasSubstr("link to another folder"));
+  EXPECT_THAT(saved.error().hint, HasSubstr("real/m.onnx"));
+  EXPECT_THAT(scratch.names(), ElementsAre("link.onnx", "real"));
+}
+
 TEST(SaveExternal, FilesOfOtherNamesAreNotTouched) {
   const Scratch scratch;
   const std::string path = scratch.put("m.onnx", weights_model(10));

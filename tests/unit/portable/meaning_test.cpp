@@ -143,7 +143,10 @@ TEST(Functions, WhatONNXCannotSayIsRefusedWithWhatItCan) {
   EXPECT_THAT(hint("ternary basis=median"), testing::HasSubstr("basis=mean"));
   EXPECT_THAT(hint("int8 granularity=channel axis=3 rank=2"), testing::HasSubstr("axis 3"));
   EXPECT_THAT(hint("fp8_e4m3 block_size=16"), testing::HasSubstr("shares nothing"));
-  EXPECT_THAT(hint("mxint8 block_size=0"), testing::HasSubstr("block size 0"));
+  formats::Use empty = use_of("mxint8");
+  empty.grouping.block_size = 0;  // words are refused before
+  EXPECT_FALSE(decode(empty).ok());
+  EXPECT_FALSE(formats::read_use("mxint8 block_size=0").ok());
   formats::Use box = use_of("mxint8");
   box.grouping.block = {2, 16};
   EXPECT_FALSE(decode(box).ok());

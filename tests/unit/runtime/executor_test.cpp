@@ -6,8 +6,8 @@
 #include <atomic>
 #include <thread>
 
+#include "unit/count_allocations.hpp"
 #include "unit/ops/graphs.hpp"
-#include "unit/runtime/count_allocations.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -100,14 +100,73 @@ TEST(Executor, AReshapedCopyOfAnotherLayoutLastsAsLongAsItIsNeeded) {
   EXPECT_EQ(contents((*planned)[0]), expected);
 }
 
-TEST(Executor, ARepeatedRunTakesNothingFromTheHeap) {
-  const auto model = chain();
+// Products and pools, in float.
+std::shared_ptr<graph::Model> products() {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"1", "4", "8", "8"})};
+  graph.outputs = {value("y", {"1", "3"})};
+  graph.initializers = {ops::testing::floats("w", {8, 8}), ops::testing::floats("v", {4, 3}),
+                        ops::testing::floats("b", {3})};
+  graph.nodes = {node("MatMul", {"x", "w"}, {"m"}),
+                 node("MaxPool", {"m"}, {"p"},
+                      {ops::testing::attribute("kernel_shape", std::vector<std::int64_t>{2, 2})}),
+                 node("GlobalAveragePool", {"p"}, {"g"}),
+                 node("Flatten", {"g"}, {"f"}),
+                 node("Gemm", {"f", "v", "b"}, {"s"}),
+                 node("Softmax", {"s"}, {"y"})};
+  return std::make_shared<graph::Model>(ops::testing::model(std::move(graph)));
+}
+
+// Between QuantizeLinear and DequantizeLinear, in integers of a type.
+template <class T>
+std::shared_ptr<graph::Model> quantized(ElementType type) {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"1", "4", "8", "8"})};
+  graph.outputs = {value("y", {"1", "3"})};
+  graph.initializers = {
+      ops::testing::stored<float>("scale", ElementType::float32, {}, {0.5F}),
+      ops::testing::stored<T>("zero", type, {}, {T{1}}),
+      ops::testing::stored<float>("ws", ElementType::float32, {}, {0.25F}),
+      ops::testing::stored<std::int8_t>("wz", ElementType::int8, {}, {0}),
+      ops::testing::stored<std::int8_t>("w", ElementType::int8, {5, 4, 3, 3},
+                                        std::vector<std::int8_t>(180, 2)),
+      ops::testing::stored<std::int8_t>("v", ElementType::int8, {5, 3}, std::vector<std::int8_t>(15, 3))};
+  auto& nodes = graph.nodes;
+  const auto pair = [&](const std::string& name) {
+    nodes.push_back(node("QuantizeLinear", {name, "scale", "zero"}, {name + "q"}));
+    nodes.push_back(node("DequantizeLinear", {name + "q", "scale", "zero"}, {name + "d"}));
+  };
+  nodes = {node("DequantizeLinear", {"w", "ws", "wz"}, {"wd"}),
+           node("DequantizeLinear", {"v", "ws", "wz"}, {"vd"})};
+  pair("x");
+  nodes.push_back(node("Conv", {"xd", "wd"}, {"c"}));
+  nodes.push_back(node("Relu", {"c"}, {"r"}));
+  pair("r");
+  nodes.push_back(node("Add", {"rd", "rd"}, {"a"}));
+  pair("a");
+  nodes.push_back(node("GlobalAveragePool", {"ad"}, {"g"}));
+  pair("g");
+  nodes.push_back(node("Flatten", {"gd"}, {"f"}));
+  pair("f");
+  nodes.push_back(node("MatMul", {"fd", "vd"}, {"y"}));
+  return std::make_shared<graph::Model>(ops::testing::model(std::move(graph)));
+}
+
+struct Repeated {
+  std::string_view name;
+  std::shared_ptr<graph::Model> (*model)();
+  Dims input;
+};
+class EveryModel : public ::testing::TestWithParam<Repeated> {};
+
+TEST_P(EveryModel, TakesNothingFromTheHeapWhenItRunsAgain) {
+  const auto model = GetParam().model();
   ThreadPool pool(2);
   const auto own = ops::Memory::make();
   const auto program = build(*model, own, pool);
-  ASSERT_TRUE(program.ok());
+  ASSERT_TRUE(program.ok()) << program.error().text();
   Context context(**program, own, pool);
-  const Datum input(floats({64, 4}));
+  const Datum input(floats(GetParam().input));
   const std::span<const Datum> inputs(&input, 1);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(context.run(inputs).ok());
   const std::int64_t used = own->used(), before = allocations;
@@ -118,6 +177,14 @@ TEST(Executor, ARepeatedRunTakesNothingFromTheHeap) {
   EXPECT_GT(context.plan()->arena, 0);
   EXPECT_LE(context.plan()->arena * 4, context.plan()->live * 5);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Executor, EveryModel,
+    ::testing::Values(
+        Repeated{"chain", chain, {64, 4}}, Repeated{"products", products, {1, 4, 8, 8}},
+        Repeated{"int8", [] { return quantized<std::int8_t>(ElementType::int8); }, {1, 4, 8, 8}},
+        Repeated{"int16", [] { return quantized<std::int16_t>(ElementType::int16); }, {1, 4, 8, 8}}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Executor, ManyThreadsMayRunItAtOnce) {
   const auto executor = executor_of(chain());
@@ -152,12 +219,47 @@ TEST(Executor, SaysWhatIsWrongWithAnInputAndStaysUsable) {
   EXPECT_EQ(text({{"x", Datum(floats({2, 4}))}}), "fine");
 }
 
+TEST(Executor, TakesSequencesOfAnyLengthAndOfTheirTypeAlone) {
+  auto model = chain();
+  graph::ValueInfo many = value("s", {"2"});
+  many.type = graph::Type(graph::SequenceType{*many.type, {}});
+  model->graph->inputs.push_back(many);
+  model->graph->nodes.push_back(node("SequenceLength", {"s"}, {"count"}));
+  model->graph->outputs.push_back(value("count", {}, ElementType::int64));
+  const auto executor = executor_of(model);
+  const auto text = [&](const Datum& given) {
+    const auto outputs = executor->run({{"x", Datum(floats({1, 4}))}, {"s", given}});
+    return outputs.ok() ? std::to_string(*(*outputs)[1].array.data<std::int64_t>()) : outputs.error().text();
+  };
+  const auto sequence = [](std::vector<Datum> items) {
+    auto made = std::make_shared<ops::Sequence>();
+    made->items = std::move(items);
+    return Datum(std::shared_ptr<const ops::Sequence>(made));
+  };
+  EXPECT_EQ(text(sequence({})), "0");
+  EXPECT_EQ(text(sequence({Datum(floats({2})), Datum(floats({2}))})), "2");
+  EXPECT_THAT(text(sequence({Datum(floats({2})), Datum(floats({3}))})),
+              HasSubstr("input 's': item 1: shape [3] is given"));
+  EXPECT_THAT(text(Datum(floats({2}))), HasSubstr("input 's': float32[2] is given"));
+}
+
+TEST(Executor, NamesTheNodeThatFailsAndWhatItWasGiven) {
+  auto model = chain();
+  model->graph->inputs.push_back(value("z", {"m"}));
+  model->graph->nodes.push_back(node("Add", {"a", "z"}, {"other"}));
+  model->graph->outputs.push_back(value("other", {"", ""}));
+  const auto outputs = executor_of(model)->run({{"x", Datum(floats({2, 4}))}, {"z", Datum(floats({3}))}});
+  ASSERT_FALSE(outputs.ok());
+  EXPECT_THAT(outputs.error().text(), HasSubstr("node 5 (Add): "));
+  EXPECT_THAT(outputs.error().text(), HasSubstr("given are 'a' float32[2, 4], 'z' float32[3]"));
+}
+
 TEST(Executor, StopsAtTheMemoryLimitAndNamesTheNode) {
   const auto executor = executor_of(chain(), {.threads = 1, .max_memory = 100'000});
   const auto outputs = executor->run({{"x", Datum(floats({5000, 4}))}});
   ASSERT_FALSE(outputs.ok());
   EXPECT_EQ(outputs.error().code, Code::limit_exceeded);
-  EXPECT_THAT(outputs.error().text(), HasSubstr("(Mul)"));
+  EXPECT_THAT(outputs.error().text(), HasSubstr("(Mul): output 'b' float32[5000, 4]: "));
   EXPECT_TRUE(executor->run({{"x", Datum(floats({10, 4}))}}).ok());
 }
 

@@ -1,0 +1,17 @@
+// Products of matrices and convolutions of bytes on CPUs that multiply them four at a time (quads.hpp): A as
+// it is, but unsigned; what its zero point adds to the sums is taken off at the end.
+#pragma once
+
+#include "kernels/conv_whole.hpp"
+
+namespace anybit::kernels {
+
+// Whether the CPU and the types do; the sums fit 32 bits, or are int32.
+bool fits_quads(const WholeProduct& product);
+void quad_product(const WholeProduct& product, ThreadPool& pool);
+
+// `image`: the input as ConvRuns::lay_out writes it, product.a_zero and .a.type its zero point and type.
+void quad_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
+               ThreadPool& pool);
+
+}  // namespace anybit::kernels

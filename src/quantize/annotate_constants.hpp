@@ -1,0 +1,16 @@
+// Which constants QuantizeLinear's formats are for: weights, constants where data is expected, and biases.
+#pragma once
+
+#include "quantize/annotation.hpp"
+#include "quantize/roles.hpp"
+#include "quantize/scope.hpp"
+
+namespace anybit::quantizing {
+
+// Fills the notes on constants, biases and products that are quantized while they run. `schemes`: what is
+// left of the nodes' for QuantizeLinear; `is_static`: nodes whose data is quantized ahead of time. The notes
+// on values are there already.
+void note_constants(const Scope& scope, const std::vector<Part>& parts, const std::vector<Scheme>& schemes,
+                    const std::vector<bool>& is_static, GraphNotes& notes);
+
+}  // namespace anybit::quantizing

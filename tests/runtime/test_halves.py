@@ -1,0 +1,86 @@
+"""Products in float16 and bfloat16 between Casts, and Casts through small floats, have the bits of the nodes by themselves."""
+import ml_dtypes
+import numpy as np
+import pytest
+from executing import Executor
+from onnx import TensorProto, helper, numpy_helper
+
+SEED = 20261117
+HALVES = {TensorProto.FLOAT16: np.float16, TensorProto.BFLOAT16: ml_dtypes.bfloat16}
+SMALL = {TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT8E5M2, TensorProto.FLOAT8E4M3FNUZ, TensorProto.FLOAT8E5M2FNUZ} | set(HALVES)
+
+
+def cast(source, result, kind):
+    return helper.make_node("Cast", [source], [result], to=kind)
+
+
+def model_of(nodes, inputs, outputs, constants=None, opset=21):
+    ports = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape) for name, value in inputs.items()]
+    weights = [numpy_helper.from_array(value, name) for name, value in (constants or {}).items()]
+    results = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs.items()]
+    return helper.make_model(helper.make_graph(nodes, "g", ports, results, weights), ir_version=10,
+                             opset_imports=[helper.make_opsetid("", opset)])
+
+
+def check_bits(model, feeds, steps):
+    """Fused as `steps` says, and the same bits as without fusion."""
+    fused = Executor(model)
+    assert sorted(step.split(":")[1] for step in fused.steps()) == sorted(steps)
+    for got, wanted in zip(fused.run(feeds), Executor(model, fuse=False).run(feeds)):
+        np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_products_that_share_a_cast_are_computed_in_float32(kind):
+    rng = np.random.default_rng(SEED)
+    x = rng.standard_normal((3, 20)).astype(np.float32)
+    constants = {f"w{i}": rng.standard_normal((20, 5)).astype(HALVES[kind]) for i in range(3)}
+    nodes = [cast("x", "h", kind)]
+    for i in range(3):
+        nodes += [helper.make_node("MatMul", ["h", f"w{i}"], [f"p{i}"]), cast(f"p{i}", f"y{i}", TensorProto.FLOAT)]
+    model = model_of(nodes, {"x": x}, {f"y{i}": TensorProto.FLOAT for i in range(3)}, constants)
+    check_bits(model, {"x": x}, ["CastThrough"] * 4 + ["MatMul"] * 3)
+
+
+def test_products_of_values_with_values_are_computed_in_float32():
+    rng = np.random.default_rng(SEED)
+    feeds = {"a": rng.standard_normal((2, 4, 6)).astype(np.float32), "b": rng.standard_normal((2, 6, 5)).astype(np.float32)}
+    nodes = [cast("a", "ah", TensorProto.FLOAT16), cast("b", "bh", TensorProto.FLOAT16),
+             helper.make_node("MatMul", ["ah", "bh"], ["p"]), cast("p", "y", TensorProto.FLOAT)]
+    check_bits(model_of(nodes, feeds, {"y": TensorProto.FLOAT}), feeds, ["CastThrough"] * 3 + ["MatMul"])
+
+
+def test_a_cast_that_others_need_stays_and_so_do_its_products():
+    rng = np.random.default_rng(SEED)
+    x, w = rng.standard_normal((3, 20)).astype(np.float32), rng.standard_normal((20, 5)).astype(np.float16)
+    nodes = [cast("x", "h", TensorProto.FLOAT16), helper.make_node("Neg", ["h"], ["n"]),
+             helper.make_node("MatMul", ["h", "w"], ["p"]), cast("p", "y", TensorProto.FLOAT)]
+    model = model_of(nodes, {"x": x}, {"y": TensorProto.FLOAT, "n": TensorProto.FLOAT16}, {"w": w})
+    check_bits(model, {"x": x}, ["Cast", "Neg", "MatMul", "Cast"])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.float64, np.float16, np.bool_])
+def test_what_is_cast_may_be_of_any_type(dtype):
+    x = (np.arange(12).reshape(3, 4) * 1000.0 % 257).astype(dtype)
+    w = np.random.default_rng(SEED).standard_normal((4, 5)).astype(np.float16)
+    nodes = [cast("x", "h", TensorProto.FLOAT16), helper.make_node("MatMul", ["h", "w"], ["p"]), cast("p", "y", TensorProto.FLOAT)]
+    check_bits(model_of(nodes, {"x": x}, {"y": TensorProto.FLOAT}, {"w": w}), {"x": x}, ["CastThrough", "MatMul", "CastThrough"])
+
+
+def test_text_may_be_cast():
+    x = np.array([["1.0009765", "-3e9"], ["0.1", "NaN"]], dtype=object)
+    port = helper.make_tensor_value_info("x", TensorProto.STRING, x.shape)
+    nodes = [cast("x", "h", TensorProto.FLOAT16), cast("h", "y", TensorProto.FLOAT)]
+    graph = helper.make_graph(nodes, "g", [port], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    check_bits(helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21)]), {"x": x}, ["CastThrough"])
+
+
+@pytest.mark.parametrize("kind", sorted(SMALL))
+@pytest.mark.parametrize("saturate", [0, 1])
+def test_values_go_through_a_small_float_in_one_pass(kind, saturate):
+    rng = np.random.default_rng(SEED)
+    x = rng.integers(0, 2**32, 3000, dtype=np.uint32).view(np.float32)
+    x[:8] = [0, -0.0, np.inf, -np.inf, np.nan, 1e-45, 3e38, -65520]
+    about = {} if kind in HALVES else {"saturate": saturate}
+    nodes = [helper.make_node("Cast", ["x"], ["h"], to=kind, **about), cast("h", "y", TensorProto.FLOAT)]
+    check_bits(model_of(nodes, {"x": x}, {"y": TensorProto.FLOAT}), {"x": x}, ["CastThrough"])
