@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "formats/sums.hpp"
 
 namespace anybit::portable {
 
@@ -86,6 +87,22 @@ Value Groups::smallest(const Value& laid_out) const {
   return min(reduce("ReduceMin", laid_out, shared_axes()), 0);
 }
 Value Groups::sum(const Value& laid_out) const { return reduce("ReduceSum", laid_out, shared_axes()); }
+
+// Running sums add one value after the other in every runtime; what ReduceSum does is its own affair.
+Value Groups::sum_in_order(const Value& laid_out) const {
+  Body& body = one_.body();
+  const auto add_up = [&](const Value& lines) {  // the last of the running sums along the last axis
+    const Value running = body.op("CumSum", {lines, body.integer(-1)});
+    return slice(running, -1, body.integers({-1}), body.integers({kEnd}));
+  };
+  const Value lines = places(laid_out);
+  const Value length = slice(shape(lines), -1, kEnd);
+  const Value chunk = max(min(length, body.integers({formats::kSumChunk})), one_);
+  const Value filled = pad(lines, 3, body.op("Mod", {-length, chunk}), body.real(0));
+  const Value chunks = (length + chunk - one_) / chunk;
+  const Value parts = add_up(reshape(filled, concat({slice(shape(lines), 0, -1), chunks, chunk})));
+  return spread(add_up(reshape(parts, concat({slice(shape(lines), 0, -1), chunks}))));
+}
 
 // A tensor without values has no groups, and so no values in its fields.
 Value Groups::spread(const Value& field) const {

@@ -37,9 +37,10 @@ class Groups {
   Value join(const Value& laid_out) const;
 
   // Over the values that share parameters; as many axes as the layout, those of length 1.
-  Value largest(const Value& laid_out) const;   // at least 0: of magnitudes
-  Value smallest(const Value& laid_out) const;  // at most 0
-  Value sum(const Value& laid_out) const;
+  Value largest(const Value& laid_out) const;       // at least 0: of magnitudes
+  Value smallest(const Value& laid_out) const;      // at most 0
+  Value sum(const Value& laid_out) const;           // of whole numbers: in any order
+  Value sum_in_order(const Value& laid_out) const;  // as formats::chunked_sum adds
   // A field with one value for each group, so that it goes with a tensor in the layout.
   Value spread(const Value& field) const;
 

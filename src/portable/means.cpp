@@ -8,7 +8,7 @@ namespace {
 
 MagnitudeSum sum_where(const Groups& groups, const Value& x, const Value& counted) {
   const Value magnitudes = where(counted, abs(x), 0);
-  return {groups.sum(magnitudes), groups.sum(to_double(counted))};
+  return {groups.sum_in_order(magnitudes), groups.sum(to_double(counted))};
 }
 
 }  // namespace

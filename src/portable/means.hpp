@@ -1,6 +1,5 @@
-// Means of magnitudes, as binary and ternary formats take them: in float64, over the finite values alone. The
-// order of the additions is the runtime's own, so that a mean may differ in the last bit of a float64; it
-// shows only where that decides how the mean is rounded to float32, or on which side of it a value lies.
+// Means of magnitudes, as binary and ternary formats take them: in float64, over the finite values alone,
+// added up in the library's order.
 #pragma once
 
 #include "portable/groups.hpp"

@@ -131,6 +131,21 @@ def test_a_single_value_without_dimensions_will_do(use):
     check(use, x, Peer(model).run(), expected)
 
 
+# A mean that lies between two float32: what is added first decides which of them it becomes.
+@pytest.mark.parametrize("use", ["binary scale=mean block_size=16", "binary scale=mean", "ternary scale=mean threshold=0",
+                                 "binary bipolar=false scale=mean granularity=channel axis=1"])
+@pytest.mark.parametrize("length", [16, 4099, 9000])
+def test_means_are_added_up_in_the_order_of_the_library(use, length):
+    line = np.full(length, 2.0**-54, np.float32)
+    line[:2] = 1, 2.0**-24
+    for x in (np.stack([line, line[::-1]]), np.stack([line, line[::-1]], axis=1)):
+        model = quantize_model(use)
+        expected = quantize(use, x)
+        check(use, x, Peer(model).run(x), expected)
+        check(use, x, Executor(tampered(model)).run({"x": x})[0], expected)
+        check(use, x, ReferenceEvaluator(onnx.load_from_string(model)).run(None, {"x": x})[0], expected)
+
+
 # A second opinion on what ONNX's operators mean, in numpy.
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_evaluator_of_onnx_comes_to_the_same_bits(name, rng):
