@@ -82,6 +82,7 @@ struct Cut {
 //   Ahead(panel, k), kRowBytes                         where it will be read from, if that is worth knowing
 //   Direct(row, panel, stride)                         where sums go if they are C's elements; null otherwise
 //   Multiply(rows, a, stride, b, count, sums, sum_stride, first)   a tile: sums = or += a·b
+//   kTogether                   panels that are multiplied at once; if two, then MultiplyTwo(…) does it
 //   Finish(sums, row, rows, panel)                     a tile of C from its sums
 template <class Math>
 HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -95,9 +96,11 @@ HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_
   using A = typename Math::A;
   using B = typename Math::B;
   using Sum = typename Math::Sum;
-  const std::int64_t a_bytes = math.LeftBytes(cut.rows, cut.depth), b_bytes = math.RightBytes(cut.depth);
+  constexpr int kTogether = Math::kTogether;
+  const std::int64_t a_bytes = math.LeftBytes(cut.rows, cut.depth);
+  const std::int64_t b_bytes = kTogether * math.RightBytes(cut.depth);
   const std::int64_t tile = kTileRows * kPanel;
-  const std::int64_t sum_count = single ? tile : padded_rows * kPanel * panels;
+  const std::int64_t sum_count = single ? kTogether * tile : padded_rows * kPanel * panels;
   std::byte* scratch = gemm_scratch(a_bytes + b_bytes + sum_count * static_cast<std::int64_t>(sizeof(Sum)));
   B* b_scratch = reinterpret_cast<B*>(scratch + a_bytes);
   Sum* sums = reinterpret_cast<Sum*>(scratch + a_bytes + b_bytes);
@@ -106,23 +109,43 @@ HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_
     const std::int64_t k0 = step * cut.depth, count = std::min(cut.depth, k - k0);
     std::int64_t stride = 0;
     const A* a = math.Left(row0, rows, k0, count, scratch, stride);
-    for (std::int64_t p = 0; p < panels; ++p) {
-      const B* b = math.Right(panel0 + p, k0, count, b_scratch);
-      // The next panel comes nearer while this one is used, a share with each tile.
-      const std::byte* ahead = p + 1 < panels ? math.Ahead(panel0 + p + 1, k0) : nullptr;
+    for (std::int64_t p = 0; p < panels; p += kTogether) {
+      const auto beside = static_cast<int>(std::min<std::int64_t>(kTogether, panels - p));
+      const B* b[kTogether];
+      for (int i = 0; i < beside; ++i)
+        b[i] = math.Right(panel0 + p + i, k0, count, b_scratch + i * cut.depth * kPanel);
+      // The next panels come nearer while these are used, a share with each tile.
+      const std::byte* ahead[kTogether] = {};
+      for (int i = 0; i < kTogether && p + kTogether + i < panels; ++i)
+        ahead[i] = math.Ahead(panel0 + p + kTogether + i, k0);
       const std::int64_t share = Ratio(Ratio(count * Math::kRowBytes, 64), padded_rows / kTileRows);
       for (std::int64_t r = 0; r < rows; r += kTileRows) {
         const int tile_rows = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - r));
-        std::int64_t at_stride = kPanel;
-        Sum* at = math.Direct(row0 + r, panel0 + p, at_stride);
+        std::int64_t at_stride = kPanel, at_step = kPanel;
+        // If the last of the panels may be written to, so may those before it.
+        Sum* at = math.Direct(row0 + r, panel0 + p + beside - 1, at_stride);
         const bool direct = at != nullptr;
-        if (!direct) at = single ? sums : sums + (p * padded_rows + r) * kPanel;
-        if (ahead) {
-          for (std::int64_t i = 0; i < share; ++i) __builtin_prefetch(ahead + i * 64);
-          ahead += share * 64;
+        if (direct) at -= (beside - 1) * kPanel;
+        if (!direct) {
+          at = single ? sums : sums + (p * padded_rows + r) * kPanel;
+          at_step = single ? tile : padded_rows * kPanel;
         }
-        math.Multiply(tile_rows, a + r * stride, stride, b, count, at, at_stride, step == 0);
-        if (!direct && step + 1 == cut.depth_blocks) math.Finish(at, row0 + r, tile_rows, panel0 + p);
+        for (const std::byte*& next : ahead) {
+          if (!next) continue;
+          for (std::int64_t i = 0; i < share; ++i) __builtin_prefetch(next + i * 64);
+          next += share * 64;
+        }
+        const A* tile_a = a + r * stride;
+        if constexpr (kTogether == 2) {
+          if (beside == 2)
+            math.MultiplyTwo(tile_rows, tile_a, stride, b, count, at, at_stride, at_step, step == 0);
+          else
+            math.Multiply(tile_rows, tile_a, stride, b[0], count, at, at_stride, step == 0);
+        } else {
+          math.Multiply(tile_rows, tile_a, stride, b[0], count, at, at_stride, step == 0);
+        }
+        if (direct || step + 1 != cut.depth_blocks) continue;
+        for (int i = 0; i < beside; ++i) math.Finish(at + i * at_step, row0 + r, tile_rows, panel0 + p + i);
       }
     }
   }

@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "kernels/gemm_float.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/gemm_finish-inl.h"
+#include "kernels/wide_floats.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -95,6 +96,7 @@ HWY_INLINE FloatTiles FloatTileOf(int rows, std::integer_sequence<int, Rows...>)
 
 class FloatMath {
  public:
+  static constexpr int kTogether = 1;
   using A = float;
   using B = float;
   using Sum = float;
@@ -159,6 +161,19 @@ class FloatMath {
   const bool plain_;  // sums are C's elements
 };
 
+// Two panels at a time, in wider vectors.
+class WideFloatMath : public FloatMath {
+ public:
+  static constexpr int kTogether = 2;
+  static_assert(kTileRows <= kWideRows);
+  using FloatMath::FloatMath;
+  HWY_INLINE void MultiplyTwo(int rows, const float* a, std::int64_t stride, const float* const (&b)[2],
+                              std::int64_t count, float* sums, std::int64_t sum_stride, std::int64_t sum_step,
+                              bool first) const {
+    multiply_wide(rows, {a, stride, {b[0], b[1]}, count, sums, sum_stride, sum_step, first});
+  }
+};
+
 // A few rows by a packed matrix, which is read once, in order: memory is what takes time.
 template <int Rows, int Panels>
 void FewRows(const FloatProduct& product, ThreadPool& pool) {
@@ -195,6 +210,7 @@ void FloatGemm(const FloatProduct& product, ThreadPool& pool) {
     if (product.m == 3) return FewRows<3, 2>(product, pool);
     return FewRows<4, 1>(product, pool);
   }
+  if (HWY_TARGET == HWY_AVX2 && has_wide_floats()) return RunBlocks<WideFloatMath>(product, 256, pool);
   RunBlocks<FloatMath>(product, 256, pool);
 }
 

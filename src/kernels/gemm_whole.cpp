@@ -26,6 +26,7 @@ namespace HWY_NAMESPACE {
 // How A gets into its scratch.
 class WholeLeft {
  public:
+  static constexpr int kTogether = 1;
   using A = std::int16_t;
   explicit WholeLeft(const WholeProduct& product) : product_(product) {}
 
