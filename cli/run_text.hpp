@@ -41,7 +41,7 @@ struct RunOutcome {
   int gathered = 0;
   bool by_backend = false;
 
-  void add(SampleOutcome sample, const std::vector<Port>& outputs);
+  void add(SampleOutcome sample, const std::vector<Port>& ports);
 };
 
 std::string run_text(const Executor& executor, const RunOutcome& outcome, bool profile);
