@@ -61,4 +61,14 @@ void emit_chunk(Node& node, const ConvShape& conv, const Cut& cut, bool as_it_is
               conv.space[2].stride);
 }
 
+void emit_places(Node& node, const ConvShape& conv, const Cut& cut, bool as_it_is, std::int64_t chunks) {
+  node.line("int32_t {}to[{}];", as_it_is ? "" : fmt::format("from[{}], ", chunks), chunks);
+  node.line("const int32_t left = {0} - first < {1} ? {0} - first : {1};", cut.count(), chunks);
+  node.line("const int32_t tiles = (left + {0}) / {1};", cut.in_tile() - 1, cut.in_tile());
+  node.open("for (int32_t q = 0; q < tiles * {}; ++q)", cut.in_tile());
+  node.line("const int32_t number = q < left ? first + q : first + left - 1;");
+  emit_chunk(node, conv, cut, as_it_is);
+  node.end();
+}
+
 }  // namespace anybit::cgen

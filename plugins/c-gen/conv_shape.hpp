@@ -42,5 +42,7 @@ Cut cut_of(std::int64_t rows, std::int64_t width);
 // C that tells where chunk `number` lies: to[q] in the output and, unless the input is taken as it is,
 // from[q] in the padded input.
 void emit_chunk(Node& node, const ConvShape& conv, const Cut& cut, bool as_it_is);
+// Where the chunks of a block lie that begins with chunk `first`: how many are `left`, in how many `tiles`.
+void emit_places(Node& node, const ConvShape& conv, const Cut& cut, bool as_it_is, std::int64_t chunks);
 
 }  // namespace anybit::cgen

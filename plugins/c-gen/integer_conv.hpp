@@ -8,9 +8,11 @@
 namespace anybit::cgen {
 
 struct IntegerConv : ConvShape {
-  std::size_t x = 0, w = 0;  // inputs
-  bool quantized = false;    // else the sums are the output
-  std::string x_zero = "0";  // an expression: it may be known only when the model runs
+  std::size_t x = 0, w = 0;                    // inputs
+  bool quantized = false;                      // else the sums are the output
+  std::string x_zero = "0";                    // an expression: it may be known only when the model runs
+  std::optional<std::int64_t> known_zero = 0;  // the same, if it is known
+  std::int64_t padding = 0;                    // what the padding has, less the zero point
   std::int64_t y_zero = 0;
   // By output channel.
   std::vector<std::int32_t> w_zero = {}, bias = {};

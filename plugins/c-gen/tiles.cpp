@@ -28,7 +28,6 @@ typedef int16_t eight __attribute__((vector_size(16)));
 typedef int32_t four __attribute__((vector_size(16)));
 typedef eight loose_eight __attribute__((aligned(1), may_alias));
 typedef four loose_four __attribute__((aligned(1), may_alias));
-typedef reals loose_reals __attribute__((aligned(1), may_alias));
 typedef union { shorts all; eight half[2]; } halves;
 /* As to_code, but for the upper clamp, and the zero point less 0x4B400000: packing saturates. */
 INLINE ints to_wide_code(ints sum, ints bias, reals factor, ints zero) {
@@ -41,6 +40,20 @@ INLINE void keep_sums(int32_t *to, ints low, ints high) {
   *(loose_ints *)(void *)to = low;
   *(loose_ints *)(void *)(to + 8) = high;
 }
+#if defined(__AVX512VNNI__) && defined(__AVX512BW__) && (defined(__clang__) || __GNUC__ >= 12)
+#define QUADS 1
+typedef int32_t wide_ints __attribute__((vector_size(64)));
+typedef float wide_reals __attribute__((vector_size(64)));
+typedef wide_ints loose_wide_ints __attribute__((aligned(1), may_alias));
+/* Compilers have different names for these instructions. */
+#define OF_THREE(name, to, a, b) __asm__(name " {%2, %1, %0|%0, %1, %2}" : to : "v"(a), "v"(b))
+#define ADD_QUADS(sums, bytes, signed_bytes) OF_THREE("vpdpbusd", "+v"(sums), bytes, signed_bytes)
+INLINE wide_ints all_ints(int32_t one) {
+  const wide_ints all = {one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one};
+  return all;
+}
+INLINE wide_ints quad_at(const int8_t *from) { return all_ints(*(const loose_pair *)(const void *)from); }
+#endif
 #endif)";
 
 // Tiles of `rows` rows with vectors. One name for each sum, so that they stay in registers.
@@ -173,27 +186,30 @@ constexpr std::string_view kWiden =
   }
 })";
 
-// 16 sums with the same bias and factor, or (`by_column`) with one each.
+// 16 sums with the same bias and factor.
 constexpr std::string_view kCodes =
     R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
-                            int32_t by_column, int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
-#if defined(VECTORS)
+                            int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
+#if defined(QUADS)
+  typedef $T sixteen __attribute__((vector_size(16)));
+  typedef sixteen loose_sixteen __attribute__((aligned(1), may_alias));
+  const wide_ints least = all_ints(0x4B400000 + low), most = all_ints(0x4B400000 + high);
+  wide_ints whole = *(const loose_wide_ints *)(const void *)sums;
+  whole = (wide_ints)(__builtin_convertvector(whole + bias[0], wide_reals) * factor[0] + 12582912.0f);
+  OF_THREE("vpmaxsd", "=v"(whole), whole, least);
+  OF_THREE("vpminsd", "=v"(whole), whole, most);
+  *(loose_sixteen *)(void *)codes = __builtin_convertvector(whole + (zero - 0x4B400000), sixteen);
+#elif defined(VECTORS)
   const int32_t less = zero - 0x4B400000;
   const ints point = {less, less, less, less, less, less, less, less};
   const int32_t b = bias[0];
   const float f = factor[0];
-  ints bias0 = {b, b, b, b, b, b, b, b}, bias1 = bias0;
-  reals factor0 = {f, f, f, f, f, f, f, f}, factor1 = factor0;
+  const ints add = {b, b, b, b, b, b, b, b};
+  const reals by = {f, f, f, f, f, f, f, f};
   halves packed;
   four mixed, codes4;
-  if (by_column) {
-    bias0 = ints_at(bias);
-    bias1 = ints_at(bias + 8);
-    factor0 = *(const loose_reals *)(const void *)factor;
-    factor1 = *(const loose_reals *)(const void *)(factor + 8);
-  }
-  packed.all = __builtin_ia32_packssdw256(to_wide_code(ints_at(sums), bias0, factor0, point),
-                                          to_wide_code(ints_at(sums + 8), bias1, factor1, point));
+  packed.all = __builtin_ia32_packssdw256(to_wide_code(ints_at(sums), add, by, point),
+                                          to_wide_code(ints_at(sums + 8), add, by, point));
   (void)low, (void)high;
   /* Its halves have numbers 0 to 3 and 8 to 11, 4 to 7 and 12 to 15. */
   mixed = (four)$pack(packed.half[0], packed.half[1]);
@@ -201,15 +217,15 @@ constexpr std::string_view kCodes =
   *(loose_four *)(void *)codes = codes4;
 #else
   for (int32_t j = 0; j < 16; ++j)
-    codes[j] = ($T)to_code((float)(sums[j] + bias[by_column * j]) * factor[by_column * j], low, high, zero);
+    codes[j] = ($T)to_code((float)(sums[j] + bias[0]) * factor[0], low, high, zero);
 #endif
 })";
 
 constexpr std::string_view kWideCodes =
     R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
-                            int32_t by_column, int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
+                            int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
   for (int32_t j = 0; j < 16; ++j)
-    codes[j] = ($T)to_code((float)(sums[j] + bias[by_column * j]) * factor[by_column * j], low, high, zero);
+    codes[j] = ($T)to_code((float)(sums[j] + bias[0]) * factor[0], low, high, zero);
 })";
 
 // Codes of `count` pixels of one channel, each the sum of products of numbers that lie `offsets` from it.
@@ -402,7 +418,7 @@ std::string need_finish(Node& node, const Value& out, std::int64_t chunk) {
       "for (int32_t j = 0; j < 16; ++j) codes[j] = sums[j];\n  (void)bias, (void)factor, (void)low, "
       "(void)high, (void)zero";
   if (out.type != Element::int32)
-    codes = need_codes(node, out) + "(sums, bias, factor, 0, low, high, zero, codes)";
+    codes = need_codes(node, out) + "(sums, bias, factor, low, high, zero, codes)";
   return need_finish_named(node, fmt::format("finish_{}_{}", short_name(out), chunk), out, chunk, codes);
 }
 

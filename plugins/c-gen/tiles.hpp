@@ -38,7 +38,8 @@ void need_line(Node& node, const Value& value);
 // what is missing of `height` rows, and of `width`, is zero.
 std::string need_widen(Node& node, const Value& value);
 
-// Types of vectors and what is done with them, where the compiler has AVX2: VECTORS is defined then.
+// Types of vectors and what is done with them, where the compiler has AVX2: VECTORS is defined then, and with
+// AVX-512 VNNI QUADS, too.
 void need_vectors(Node& node);
 
 // void taps_s8(const int16_t *x, const int32_t *offsets, const int16_t *weights, int32_t pairs, int32_t
@@ -50,9 +51,8 @@ inline constexpr std::int64_t kTapsSlack = 32;
 // far_taps_s8: the same with sums of 64 bits.
 std::string need_far_taps(Node& node, const Value& out);
 
-// void codes_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t by_column, int32_t
-// low, int32_t high, int32_t zero, int8_t *codes): 16 sums become codes, with one bias and factor, or with
-// one for each.
+// void codes_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t high,
+// int32_t zero, int8_t *codes): 16 sums become codes, with one bias and factor.
 std::string need_codes(Node& node, const Value& out);
 
 // void finish_s8_16(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t high,

@@ -17,6 +17,9 @@ BUILD = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")).resolve()
 PLUGINS = BUILD / "lib" / "anybit" / "codegen"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
 CLANG = next(filter(None, map(shutil.which, ["clang", "clang-14"])), None)
+# Not every machine has the instructions that multiply four bytes; every compiler does.
+VNNI = ["-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vnni"]
+HAS_VNNI = {"avx512bw", "avx512_vnni"} <= set(pathlib.Path("/proc/cpuinfo").read_text().split())
 BATCH = 100  # models in one library
 JOBS = 2
 

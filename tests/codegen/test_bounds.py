@@ -3,7 +3,7 @@ import re
 import subprocess
 
 import numpy as np
-from generating import STRICT, generate
+from generating import HAS_VNNI, STRICT, VNNI, generate
 from onnx import helper
 from test_c_gen import DEFAULT, PERFORMANCE, SEED, codes, model_of
 
@@ -56,7 +56,7 @@ def test_products_and_convolutions_keep_to_their_arrays(tmp_path):
         names.append(name)
     includes = "".join(f'#include "{name}.h"\n' for name in names)
     (tmp_path / "main.c").write_text(f"#include <stdlib.h>\n{includes}int main(void) {{\n{body}  return 0;\n}}\n")
-    for options in (["-mavx2"], []):
+    for options in (["-mavx2"], [], *([VNNI] if HAS_VNNI else [])):
         command = ["gcc", *STRICT, "-g1", "-O1", *options, "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "main.c",
                    *(f"{name}.c" for name in names), "-o", "main", "-lm"]
         subprocess.run(command, cwd=tmp_path, check=True)

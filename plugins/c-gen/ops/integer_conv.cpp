@@ -70,6 +70,7 @@ IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_ze
   conv.quantized = quantized;
   std::optional<std::int64_t> zero;
   if (!node.has(x_zero) || node.constant(x_zero)) zero = node.integer_in(x_zero, "the zero point", 0);
+  conv.known_zero = zero;
   conv.x_zero = zero ? literal(*zero) : node.x(x_zero) + "[0]";
   const std::int64_t all = weight.dims[0];
   conv.w_zero = whole_for_channels(node, w_zero, all, "the weights' zero points");

@@ -1,0 +1,90 @@
+"""c-gen: integer convolutions by products of four bytes (AVX-512 VNNI) have the bits of the runtime, as by any other way."""
+import subprocess
+
+import numpy as np
+import pytest
+from generating import HAS_VNNI, VNNI, Program, compile_shared, generate
+from onnx import helper
+from test_c_gen import DEFAULT, PERFORMANCE, Executor, codes, compiled, model_of
+
+SEED = 20261117
+
+# channels, outputs, groups, kernel, height and width, strides: rows of weights that fill tiles and do not, depths of every
+# remainder, lines of every length, blocks of one tile and of many.
+SHAPES = [(4, 8, 1, (3, 3), (9, 16), (1, 1)), (3, 10, 1, (3, 3), (11, 21), (1, 1)), (1, 16, 1, (3, 3), (28, 28), (1, 1)),
+          (5, 7, 1, (1, 1), (6, 7), (1, 1)), (16, 24, 1, (1, 1), (8, 8), (1, 1)), (34, 9, 1, (1, 1), (5, 37), (1, 1)),
+          (6, 12, 2, (3, 2), (7, 9), (1, 1)), (8, 20, 4, (1, 5), (3, 40), (1, 1)), (7, 3, 1, (3, 3), (12, 17), (2, 2)),
+          (2, 1, 1, (2, 2), (5, 4), (1, 1)), (40, 17, 1, (3, 3), (6, 5), (1, 2)), (64, 33, 1, (3, 3), (14, 14), (1, 1)),
+          (300, 6, 1, (3, 3), (3, 9), (1, 1)), (1, 2, 1, (1, 1), (4, 4), (1, 1))]
+
+
+def case(number):
+    random = np.random.default_rng([SEED, number])
+    channels, outputs, groups, kernel, size, strides = SHAPES[number % len(SHAPES)]
+    x_kind, y_kind = (np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 2))
+    shape = (outputs, channels // groups, *kernel)
+    # What is multiplied has 8 bits, whatever type the weights have and whatever their zero points are.
+    zeros = random.integers(-20, 21, outputs) if number % 3 else np.zeros(outputs, int)
+    weights = random.integers(-128, 128, shape)
+    if number % 4 == 3:
+        w_kind, zeros = np.uint8, zeros + 128
+        weights = np.clip(weights + zeros.reshape(-1, 1, 1, 1), 0, 255)
+    else:
+        w_kind = np.int8
+        weights = np.clip(weights + zeros.reshape(-1, 1, 1, 1), -128, 127)
+    constants = {
+        "xs": np.float32(0.02), "xz": codes(random, x_kind), "w": weights.astype(w_kind), "wz": zeros.astype(w_kind),
+        "ws": random.uniform(0.0005, 0.02, outputs).astype(np.float32), "ys": np.float32(0.5), "yz": codes(random, y_kind),
+        "b": random.integers(-30000, 30000, outputs).astype(np.int32)}
+    pads = [0] * 4 if kernel == (1, 1) else random.integers(0, 3, 4).tolist()
+    x = codes(random, x_kind, (2, channels, *size))
+    x.flat[:3], x[0, -1] = np.iinfo(x_kind).max, np.iinfo(x_kind).min
+    node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], group=groups, pads=pads,
+                            strides=strides, dilations=[1, 1 + number // len(SHAPES) % 2] if kernel[1] > 1 else [1, 1])
+    return model_of([node], {"x": x}, constants), x
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    """{name: (input, what the runtime makes of it)}, and the folder with the C."""
+    folder, made = tmp_path_factory.mktemp("quads"), {}
+    for number in range(2 * len(SHAPES)):
+        model, x = case(number)
+        expected = Executor(model, threads=1).run({"x": x})
+        generate(model, folder / f"conv_{number}.c", (DEFAULT, PERFORMANCE)[(number + number // len(SHAPES)) % 2])
+        made[f"conv_{number}"] = x, expected
+    return folder, made
+
+
+@pytest.mark.parametrize("options", [["-O0"], ["-O1", "-mavx2", "-mfma"], ["-O0", *VNNI], ["-O2", *VNNI]], ids=" ".join)
+def test_convolutions_by_four_bytes_have_the_runtimes_bits(cases, options):
+    folder, made = cases
+    assert sum("quad_tile(quads" in (folder / f"{name}.c").read_text() for name in made) > 0.9 * len(made)
+    programs = compiled(list(made), folder, *options)
+    for name, (x, expected) in made.items() if HAS_VNNI or VNNI[-1] not in options else ():
+        np.testing.assert_array_equal(programs[name].run([x], expected)[0], expected[0], err_msg=name)
+
+
+def test_four_bytes_are_multiplied_where_the_compiler_has_them(cases):
+    folder, _ = cases
+    for options, wanted in (VNNI, True), (VNNI[:2], False):
+        compile_shared(folder / "conv_0.c", folder / "one.so", "-O1", *options)
+        code = subprocess.run(["objdump", "-d", folder / "one.so"], check=True, capture_output=True, text=True).stdout
+        assert ("vpdpbusd" in code) == wanted
+
+
+@pytest.mark.parametrize("weights, bias", [(255, 0), (127, 2**31 - 2**20)], ids=["9 bits", "a large bias"])
+def test_what_four_bytes_cannot_hold_has_the_runtimes_bits(tmp_path, weights, bias):
+    """Weights of more than 8 bits less their zero point, and sums that leave 32 bits before the zero point is taken off."""
+    random = np.random.default_rng(SEED)
+    x = random.integers(240, 256, (1, 8, 9, 9)).astype(np.uint8)
+    constants = {"xs": np.float32(0.02), "xz": np.uint8(250), "w": np.full((8, 8, 3, 3), weights, np.uint8),
+                 "wz": np.uint8(0), "ws": np.float32(1e-6), "ys": np.float32(0.5), "yz": np.uint8(100), "b": np.full(8, bias, np.int32)}
+    node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], pads=[1] * 4)
+    model = model_of([node], {"x": x}, constants)
+    expected = Executor(model, threads=1).run({"x": x})
+    generate(model, tmp_path / "net.c", PERFORMANCE)
+    assert "quad_tile" not in (tmp_path / "net.c").read_text()
+    for options in [[], ["-mavx2"], *([VNNI] if HAS_VNNI else [])]:
+        program = Program(compile_shared(tmp_path / "net.c", tmp_path / f"{len(options)}.so", *options), "net")
+        np.testing.assert_array_equal(program.run([x], expected)[0], expected[0])
