@@ -22,10 +22,17 @@ constexpr std::string_view kSplit =
       const int32_t count = sizes[1] < sizes[7] - sizes[5] ? sizes[1] : sizes[7] - sizes[5];
       line_$S(x + h * sizes[1], line + sizes[5], count, (int16_t)zero);
     } else {
-      for (int32_t v = 0; v < sizes[1]; ++v) {
-        const int32_t column = v + sizes[5];
-        if (column / sizes[3] >= sizes[7]) break;
-        line[column % sizes[3] * part + column / sizes[3]] = (int16_t)(x[h * sizes[1] + v] - zero);
+      for (int32_t side = 0; side < sizes[3]; ++side) {
+        const int32_t skipped = (side + sizes[3] - sizes[5] % sizes[3]) % sizes[3], at = (skipped + sizes[5]) / sizes[3];
+        const int32_t there = (sizes[1] - skipped + sizes[3] - 1) / sizes[3];
+        const int32_t count = there < sizes[7] - at ? there : sizes[7] - at;
+        const int32_t from = h * sizes[1] + skipped;
+        int16_t *numbers = line + side * part + at;
+        if (sizes[3] == 2) {
+          for (int32_t i = 0; i < count; ++i) numbers[i] = (int16_t)(x[from + 2 * i] - zero);
+        } else {
+          for (int32_t i = 0; i < count; ++i) numbers[i] = (int16_t)(x[from + i * sizes[3]] - zero);
+        }
       }
     }
   }

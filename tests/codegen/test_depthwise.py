@@ -1,0 +1,27 @@
+"""c-gen: integer convolutions of single channels have the bits of the runtime for every stride, also where a line is shorter."""
+import itertools
+
+import numpy as np
+from generating import generate
+from onnx import helper
+from test_c_gen import DEFAULT, PERFORMANCE, SEED, Executor, codes, compiled, model_of
+
+
+def test_single_channels_have_the_runtimes_bits_for_every_stride(tmp_path):
+    made = {}
+    for number, (width, stride, left) in enumerate(itertools.product((1, 2, 7, 24), (1, 2, 3, 5), (0, 1, 4))):
+        random = np.random.default_rng([SEED, number])
+        kind = np.dtype([np.uint8, np.int8][number % 2])
+        x, zero = codes(random, kind, (1, 3, 6, width)), codes(random, kind)
+        constants = {"xs": np.float32(0.02), "xz": zero, "w": codes(random, np.int8, (3, 1, 3, 3)), "wz": np.int8(0),
+                     "ws": np.float32(0.005), "ys": np.float32(0.5), "yz": zero}
+        node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz"], ["y"], group=3, strides=[2, stride],
+                                pads=[1, left, 1, 4])
+        model = model_of([node], {"x": x}, constants)
+        name = f"conv_{number}"
+        generate(model, tmp_path / f"{name}.c", [DEFAULT, PERFORMANCE][number // 2 % 2])
+        made[name] = x, Executor(model, threads=1).run({"x": x})
+    for options in ([], ["-O2", "-mavx2", "-mfma"]):
+        for name, program in compiled(list(made), tmp_path, *options).items():
+            x, expected = made[name]
+            np.testing.assert_array_equal(program.run([x], expected)[0], expected[0], err_msg=name)
