@@ -7,27 +7,56 @@ namespace anybit::cgen {
 namespace {
 
 // Tiles of `rows` rows. One name for each sum, so that they stay in registers.
-std::string rows_of_quads(std::int64_t rows) {
+std::string rows_of_quads(std::int64_t rows, std::string_view step, std::string_view columns,
+                          std::string_view factors) {
   std::string text = "    wide_ints s0 = {0}";
   for (std::int64_t r = 1; r < rows; ++r) text += fmt::format(", s{} = s0", r);
-  text += ";\n    for (int32_t k = 0; k < depth; k += 4, right += step) {\n";
-  text += "      const wide_ints columns = *(const loose_wide_ints *)(const void *)right;\n";
-  for (std::int64_t r = 0; r < rows; ++r)
-    text += fmt::format("      ADD_QUADS(s{0}, columns, quad_at(left + {0} * depth + k));\n", r);
+  text += fmt::format(";\n    for (int32_t k = 0; k < depth; k += 4, right += {}) {{\n", step);
+  text += fmt::format("      const wide_ints columns = {};\n", columns);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::string row = fmt::format("quad_at(left + {} * depth + k)", r);
+    text += fmt::format("      ADD_QUADS(s{}, {});\n", r, filled(factors, {{"row", row}}));
+  }
   text += "    }\n";
   for (std::int64_t r = 0; r < rows; ++r)
     text += fmt::format("    *(loose_wide_ints *)(void *)(sums + {}) = s{};\n", 16 * r, r);
   return text;
 }
 
-std::string tile_of_quads() {
-  std::string text =
-      "#if defined(QUADS)\nALONE static void quad_tile(const uint8_t *restrict right, int32_t step, const "
-      "int8_t *restrict left, int32_t rows,\n    int32_t depth, int32_t *restrict sums) {\n";
+std::string all_rows_of_quads(std::string_view head, std::string_view step, std::string_view columns,
+                              std::string_view factors) {
+  std::string text = fmt::format("#if defined(QUADS)\n{} {{\n", head);
   for (std::int64_t rows = 1; rows < kQuadRows; ++rows)
-    text += fmt::format("  if (rows == {}) {{\n{}    return;\n  }}\n", rows, rows_of_quads(rows));
-  return text + fmt::format("  {{\n{}  }}\n}}\n#endif", rows_of_quads(kQuadRows));
+    text += fmt::format("  if (rows == {}) {{\n{}    return;\n  }}\n", rows,
+                        rows_of_quads(rows, step, columns, factors));
+  return text + fmt::format("  {{\n{}  }}\n}}\n#endif", rows_of_quads(kQuadRows, step, columns, factors));
 }
+
+constexpr std::string_view kTile =
+    R"(ALONE static void quad_tile(const uint8_t *restrict right, int32_t step, const int8_t *restrict left, int32_t rows,
+    int32_t depth, int32_t *restrict sums))";
+
+constexpr std::string_view kPanel =
+    R"(ALONE static void quad_panel(const int8_t *restrict right, const uint8_t *restrict left, int32_t rows, int32_t depth,
+    int32_t *restrict sums))";
+
+constexpr std::string_view kPairsToQuads = R"(#if defined(QUADS)
+typedef int16_t wide_shorts __attribute__((vector_size(64)));
+INLINE wide_ints quads_of_pairs(const int8_t *from) {
+  const wide_shorts pairs = (wide_shorts)*(const loose_wide_ints *)(const void *)from;
+  return (wide_ints)__builtin_shufflevector(pairs, pairs, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24,
+                                            9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+#endif)";
+
+constexpr std::string_view kShift = R"(#if defined(QUADS)
+ALONE static void shift_$S(const $T *restrict from, uint8_t *restrict to, int32_t rows, int32_t count, int32_t width) {
+  for (int32_t r = 0; r < rows; ++r, from += count, to += width) {
+    for (int32_t i = 0; i < count; ++i) to[i] = (uint8_t)from[i] ^ $flip;
+    for (int32_t i = count; i < width; ++i) to[i] = 0;
+  }
+}
+#endif)";
 
 constexpr std::string_view kNarrow = R"(#if defined(QUADS)
 ALONE static void narrow_$S(const $T *restrict from, int8_t *restrict to, int32_t rows, int32_t step, int32_t count,
@@ -150,7 +179,20 @@ void need_lines(Node& node) {
 
 void need_quad_tile(Node& node) {
   need_vectors(node);
-  node.helper("quad_tile", tile_of_quads());
+  node.helper("quad_tile", all_rows_of_quads(kTile, "step", "*(const loose_wide_ints *)(const void *)right",
+                                             "columns, $row"));
+}
+
+void need_quad_panel(Node& node) {
+  need_vectors(node);
+  node.helper("quads_of_pairs", kPairsToQuads);
+  node.helper("quad_panel", all_rows_of_quads(kPanel, "64", "quads_of_pairs(right)", "$row, columns"));
+}
+
+std::string need_shift(Node& node, const Value& value) {
+  std::string name = fmt::format("shift_{}", short_name(value));
+  node.helper(name, filled(kShift, names(value)));
+  return name;
 }
 
 std::string need_narrow(Node& node, const Value& value) {

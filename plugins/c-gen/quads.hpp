@@ -15,6 +15,15 @@ inline std::int64_t quad_depth(std::int64_t count) { return (count + 3) / 4 * 4;
 // other: (k, j) is at k / 4 * step + 4 * j + k % 4; `depth` is a multiple of 4.
 void need_quad_tile(Node& node);
 
+// void quad_panel(const int8_t *right, const uint8_t *left, int32_t rows, int32_t depth, int32_t *sums): the
+// same with signed bytes in a panel of 16 columns, where pairs of k are beside each other, as tile_s8 takes
+// it, and unsigned rows. Up to 32 bytes behind the panel are read if its depth is no multiple of 4.
+void need_quad_panel(Node& node);
+
+// void shift_s8(const int8_t *from, uint8_t *to, int32_t rows, int32_t count, int32_t width): rows of codes
+// less the lowest; zeros behind them until `width`.
+std::string need_shift(Node& node, const Value& value);
+
 // void narrow_s16(const int16_t *from, int8_t *to, int32_t rows, int32_t step, int32_t count, int32_t width,
 // const int32_t *zero): rows of `count` numbers, `step` apart, less their zero points, if there are any,
 // which must leave 8 bits; zeros behind them until `width`.

@@ -52,7 +52,7 @@ INLINE wide_ints all_ints(int32_t one) {
   const wide_ints all = {one, one, one, one, one, one, one, one, one, one, one, one, one, one, one, one};
   return all;
 }
-INLINE wide_ints quad_at(const int8_t *from) { return all_ints(*(const loose_pair *)(const void *)from); }
+INLINE wide_ints quad_at(const void *from) { return all_ints(*(const loose_pair *)from); }
 #endif
 #endif)";
 

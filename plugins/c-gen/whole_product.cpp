@@ -5,6 +5,7 @@
 
 #include "nest.hpp"
 #include "numbers.hpp"
+#include "quads.hpp"
 #include "tiles.hpp"
 
 namespace anybit::cgen {
@@ -115,13 +116,15 @@ void emit_plain(Node& node, const WholeProduct& product, const Sizes& s, bool wi
   nest.close(node);
 }
 
-// A constant matrix in panels of 16 columns, pairs of rows side by side.
-std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, std::int64_t depth) {
+// A constant matrix in panels of 16 columns, pairs of rows side by side, and zeros behind the last.
+std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, std::int64_t depth,
+                      std::int64_t zeros) {
   const auto codes = node.integers_in(product.b, "the weights");
   const std::int64_t panels = (s.n + kTileColumns - 1) / kTileColumns;
   const Value& b = node.in(product.b);
   const auto width = static_cast<std::size_t>(b.info().bytes);
-  std::string bytes(static_cast<std::size_t>(panels * depth * kTileColumns) * width, '\0');
+  const std::int64_t count = panels * depth * kTileColumns + zeros;
+  std::string bytes(static_cast<std::size_t>(count) * width, '\0');
   for (std::int64_t k = 0; k < s.k; ++k) {
     for (std::int64_t j = 0; j < s.n; ++j) {
       const std::int64_t at =
@@ -132,7 +135,7 @@ std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, s
         bytes[static_cast<std::size_t>(at) * width + i] = static_cast<char>(code >> (8 * i));
     }
   }
-  return node.array(b.type, bytes.data(), panels * depth * kTileColumns);
+  return node.array(b.type, bytes.data(), count);
 }
 
 // Fills `sums` from a panel and the rows of A, or parts of them that lie `apart`.
@@ -146,51 +149,115 @@ void emit_tiles(Node& node, const Value& b, const Parts& parts, const std::strin
               i == 0 ? rows : fmt::format("{} + {}", rows, i * apart), filled, depth, i * kTileSums);
 }
 
-void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s, const Sums& sums) {
-  const Parts parts = *sums.parts;
-  const Value& b = node.in(product.b);
-  Value a = node.in(product.a);
-  a.type = product.a_type;
-  const std::string left = product.a_codes.empty() ? node.x(product.a) : product.a_codes;
-  const std::string widen = need_widen(node, a);
-  const std::int64_t depth = tile_depth(s.k);
-  std::int64_t rows = s.m;
-  for (const std::int64_t one : s.batch) rows *= one;
-  const std::int64_t height = std::min(rows, kTileRows) == 1 ? 1 : kTileRows;
-  const std::string wide = node.scratch("int16_t", height * depth * parts.count);
-  const std::string panels = panels_of(node, product, s, depth);
-  node.line("const int32_t a_zero = {};", product.a_zero.none() ? "0" : product.a_zero.expression);
-  node.open("for (int32_t first = 0; first < {}; first += {})", rows, height);
-  node.line("const int32_t filled = {0} - first < {1} ? {0} - first : {1};", rows, height);
-  node.line("{}({} + first * {}, {}, filled, {}, {}, {}, &a_zero, 0);", widen, left, s.k, wide, height, s.k,
-            depth);
-  emit_split(node, parts, wide, height * depth);
-  if (!product.b_zero.none()) {
-    node.line("int32_t totals[{}] = {{0}};", height);
-    node.loop("r", height);
-    node.line("for (int32_t k = 0; k < {1}; ++k) totals[r] += {0}[r * {1} + k];", wide, depth);
-    node.end();
-  }
+// What tiles of pairs and of four bytes share.
+struct Tiled {
+  Value a;
+  std::string codes = {};   // of A
+  std::string taken = {};   // memory for rows of A: pointers to 16-bit numbers
+  std::string panels = {};  // of B
+  std::int64_t rows = 1, depth = 0;
+};
+
+void open_rows(Node& node, const Tiled& how, std::int64_t height) {
+  node.open("for (int32_t first = 0; first < {}; first += {})", how.rows, height);
+  node.line("const int32_t filled = {0} - first < {1} ? {0} - first : {1};", how.rows, height);
+}
+
+void open_panels(Node& node, const Sizes& s, std::int64_t sums) {
   node.open("for (int32_t panel = 0; panel < {}; panel += {})", s.n, kTileColumns);
   node.line("const int32_t wanted = {0} - panel < {1} ? {0} - panel : {1};", s.n, kTileColumns);
-  node.line("int32_t sums[{}];", kTileSums * (parts.count - 1) + height * kTileColumns);
-  emit_tiles(node, b, parts, fmt::format("{} + panel * {}", panels, depth), wide, height * depth,
-             height == 1 ? "1" : "filled", depth);
+  node.line("int32_t sums[{}];", sums);
+}
+
+// Elements of the output from sums of a panel; ends its loop and that over rows.
+void emit_elements(Node& node, const WholeProduct& product, const Sizes& s, std::string_view type,
+                   const std::string& sum) {
   node.open("for (int32_t r = 0; r < filled; ++r)");
   node.open("for (int32_t j = 0; j < wanted; ++j)");
   node.line("const int32_t row = first + r, column = panel + j;");
-  if (sums.wide) {
-    node.line("const int64_t sum = {};",
-              parts.sum("sums", kTileSums, fmt::format("r * {} + j", kTileColumns)));
-  } else if (product.b_zero.none()) {
-    node.line("const int32_t sum = sums[r * {} + j];", kTileColumns);
-  } else {
-    node.line(
-        "const int32_t sum = (int32_t)((uint32_t)sums[r * {} + j] - (uint32_t)totals[r] * (uint32_t){});",
-        kTileColumns, product.b_zero.expression);
-  }
+  node.line("const {} sum = {};", type, sum);
   node.line("{}", store_at(node, fmt::format("row * {} + column", s.n), finished(node, product, "sum")));
   for (int i = 0; i < 4; ++i) node.end();
+}
+
+std::string less_totals(const WholeProduct& product) {
+  return product.b_zero.none()
+             ? ""
+             : fmt::format(" - (uint32_t)totals[r] * (uint32_t){}", product.b_zero.expression);
+}
+
+void emit_pairs(Node& node, const WholeProduct& product, const Sizes& s, const Sums& sums, const Tiled& how) {
+  const Parts parts = *sums.parts;
+  const std::int64_t height = how.rows == 1 ? 1 : kTileRows, depth = how.depth;
+  open_rows(node, how, height);
+  node.line("{}({} + first * {}, {}, filled, {}, {}, {}, &a_zero, 0);", need_widen(node, how.a), how.codes,
+            s.k, how.taken, height, s.k, depth);
+  emit_split(node, parts, how.taken, height * depth);
+  if (!product.b_zero.none()) {
+    node.line("int32_t totals[{}] = {{0}};", height);
+    node.loop("r", height);
+    node.line("for (int32_t k = 0; k < {1}; ++k) totals[r] += {0}[r * {1} + k];", how.taken, depth);
+    node.end();
+  }
+  open_panels(node, s, kTileSums * (parts.count - 1) + height * kTileColumns);
+  emit_tiles(node, node.in(product.b), parts, fmt::format("{} + panel * {}", how.panels, depth), how.taken,
+             height * depth, height == 1 ? "1" : "filled", depth);
+  const std::string at = fmt::format("r * {} + j", kTileColumns);
+  if (sums.wide) {
+    emit_elements(node, product, s, "int64_t", parts.sum("sums", kTileSums, at));
+  } else if (product.b_zero.none()) {
+    emit_elements(node, product, s, "int32_t", fmt::format("sums[{}]", at));
+  } else {
+    emit_elements(node, product, s, "int32_t",
+                  fmt::format("(int32_t)((uint32_t)sums[{}]{})", at, less_totals(product)));
+  }
+}
+
+// A less its lowest code by B; a row of ones behind those of A tells what the zero point takes off.
+void emit_quads(Node& node, const WholeProduct& product, const Sizes& s, const Tiled& how) {
+  const std::int64_t height = std::min(how.rows, kQuadRows - 1), depth = quad_depth(s.k);
+  need_quad_panel(node);
+  node.line("const int32_t above = a_zero - ({});", how.a.info().low);
+  node.line("uint8_t *rows = (uint8_t *){};", how.taken);
+  open_rows(node, how, height);
+  node.line("{}({} + first * {}, rows, filled, {}, {});", need_shift(node, how.a), how.codes, s.k, s.k,
+            depth);
+  node.line("for (int32_t k = 0; k < {0}; ++k) rows[filled * {0} + k] = k < {1};", depth, s.k);
+  if (!product.b_zero.none()) {
+    node.line("int32_t totals[{}];", height);
+    node.open("for (int32_t r = 0; r < filled; ++r)");
+    node.line("totals[r] = -above * {};", s.k);
+    node.line("for (int32_t k = 0; k < {}; ++k) totals[r] += rows[r * {} + k];", s.k, depth);
+    node.end();
+  }
+  open_panels(node, s, (height + 1) * kTileColumns);
+  node.line("quad_panel({} + panel * {}, rows, filled + 1, {}, sums);", how.panels, how.depth, depth);
+  emit_elements(node, product, s, "int32_t",
+                fmt::format("(int32_t)((uint32_t)sums[r * {0} + j] - (uint32_t)above * (uint32_t)sums[filled "
+                            "* {0} + j]{1})",
+                            kTileColumns, less_totals(product)));
+}
+
+void emit_tiled(Node& node, const WholeProduct& product, const Sizes& s, const Sums& sums) {
+  const std::int64_t parts = sums.parts->count;
+  const bool quads = !sums.wide && node.in(product.b).type == Element::int8 && info(product.a_type).bits == 8;
+  Tiled how{.a = node.in(product.a), .depth = tile_depth(s.k)};
+  how.a.type = product.a_type;
+  how.codes = product.a_codes.empty() ? node.x(product.a) : product.a_codes;
+  for (const std::int64_t one : s.batch) how.rows *= one;
+  how.rows *= s.m;
+  std::int64_t bytes = 2 * (how.rows == 1 ? 1 : kTileRows) * how.depth * parts;
+  if (quads) bytes = std::max(bytes, std::min(how.rows + 1, kQuadRows) * quad_depth(s.k));
+  how.taken = node.scratch("int16_t", bytes / 2);
+  how.panels =
+      panels_of(node, product, s, how.depth, quads ? (quad_depth(s.k) - how.depth) * kTileColumns : 0);
+  node.line("const int32_t a_zero = {};", product.a_zero.none() ? "0" : product.a_zero.expression);
+  if (!quads) return emit_pairs(node, product, s, sums, how);
+  node.line("#if defined(QUADS)");
+  emit_quads(node, product, s, how);
+  node.line("#else");
+  emit_pairs(node, product, s, sums, how);
+  node.line("#endif");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-"""c-gen: integer convolutions by products of four bytes (AVX-512 VNNI) have the bits of the runtime, as by any other way."""
+"""c-gen: integer convolutions and matrix products by four bytes (AVX-512 VNNI) have the bits of the runtime, as by any other way."""
 import subprocess
 
 import numpy as np
 import pytest
 from generating import HAS_VNNI, VNNI, Program, compile_shared, generate
 from onnx import helper
-from test_c_gen import DEFAULT, PERFORMANCE, Executor, codes, compiled, model_of
+from test_c_gen import DEFAULT, MICROSOFT, PERFORMANCE, Executor, codes, compiled, model_of
 
 SEED = 20261117
 
@@ -63,6 +63,44 @@ def test_convolutions_by_four_bytes_have_the_runtimes_bits(cases, options):
     programs = compiled(list(made), folder, *options)
     for name, (x, expected) in made.items() if HAS_VNNI or VNNI[-1] not in options else ():
         np.testing.assert_array_equal(programs[name].run([x], expected)[0], expected[0], err_msg=name)
+
+
+PRODUCTS = [(1, 64, 10), (1, 1, 1), (7, 33, 20), (8, 30, 16), (13, 16, 17), (2, 3, 40), (15, 6, 33), (3, 130, 100)]
+
+
+def product(number):
+    random = np.random.default_rng([SEED, 1, number])
+    m, k, n = PRODUCTS[number % len(PRODUCTS)]
+    a_kind, y_kind = (np.dtype([np.uint8, np.int8][bit]) for bit in random.integers(0, 2, 2))
+    a, b = codes(random, a_kind, (2, m, k)), codes(random, np.int8, (k, n))
+    a.flat[0], b[:, 0] = np.iinfo(a_kind).max, -128
+    constants = {"as": np.float32(0.02), "az": codes(random, a_kind), "bs": random.uniform(0.001, 0.02, n).astype(np.float32),
+                 "bz": codes(random, np.int8, n) if number % 2 else np.zeros(n, np.int8), "ys": np.float32(0.3), "yz": codes(random, y_kind),
+                 "b": b, "c": random.integers(-30000, 30000, n).astype(np.int32)}
+    kind = number % 5
+    if kind == 0:
+        return model_of([helper.make_node("QGemm", ["a", "as", "az", "b", "bs", "bz", "c", "ys", "yz"], ["y"], domain=MICROSOFT)],
+                        {"a": a[0]}, constants), a[0]
+    if kind == 1:
+        real = random.normal(size=a.shape).astype(np.float32)
+        return model_of([helper.make_node("DynamicQuantizeMatMul", ["a", "b", "bs", "bz"], ["y"], domain=MICROSOFT)], {"a": real},
+                        constants), real
+    op, names = [("QLinearMatMul", ["a", "as", "az", "b", "bs", "bz", "ys", "yz"]), ("MatMulInteger", ["a", "b", "az", "bz"]),
+                 ("MatMulIntegerToFloat", ["a", "b", "as", "bs", "az", "bz"])][kind - 2]
+    return model_of([helper.make_node(op, names, ["y"], domain=MICROSOFT if op.endswith("Float") else "")], {"a": a}, constants), a
+
+
+def test_matrix_products_by_four_bytes_have_the_runtimes_bits(tmp_path):
+    made = {}
+    for number in range(5 * len(PRODUCTS)):
+        model, a = product(number)
+        generate(model, tmp_path / f"product_{number}.c", (DEFAULT, PERFORMANCE)[number // 5 % 2])
+        assert "quad_panel(c" in (tmp_path / f"product_{number}.c").read_text()
+        made[f"product_{number}"] = a, Executor(model, threads=1).run({"a": a})
+    for options in ["-O0"], ["-O0", "-mavx2", "-mfma"], ["-O1", *VNNI]:
+        programs = compiled(list(made), tmp_path, *options)
+        for name, (a, expected) in made.items() if HAS_VNNI or VNNI[-1] not in options else ():
+            np.testing.assert_array_equal(programs[name].run([a], expected)[0], expected[0], err_msg=name)
 
 
 def test_four_bytes_are_multiplied_where_the_compiler_has_them(cases):
