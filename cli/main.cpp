@@ -11,6 +11,7 @@
 
 #include "anybit/version.hpp"
 #include "command.hpp"
+#include "heap.hpp"
 #include "spelling.hpp"
 #include "terminal.hpp"
 
@@ -168,6 +169,7 @@ int run(int argc, char** argv) {
 }  // namespace anybit::cli
 
 int main(int argc, char** argv) {
+  anybit::cli::take_heap_in_large_steps();
   try {
     const int code = anybit::cli::run(argc, argv);
     // What is still in the buffer may not fit the disk.
