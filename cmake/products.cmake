@@ -33,6 +33,11 @@ target_precompile_headers(anybit_cli_text PRIVATE <fmt/format.h> <nlohmann/json.
 target_link_libraries(anybit_cli PRIVATE CLI11::CLI11)
 set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit EXPORT_NAME program BUILD_RPATH "\$ORIGIN/../lib"
                                             INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+if(CMAKE_INSTALL_LIBDIR STREQUAL "lib")
+  # The build folder looks like the installed one. What CMake would write, with room for another path, makes the loader
+  # look for every library in the folder it is called from, too, and in a dozen folders there.
+  set_target_properties(anybit_cli PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+endif()
 
 include(plugins)
 include(install)
