@@ -3,83 +3,126 @@
 // spread.
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <numeric>
 
 #include "calibrate/table.hpp"
 
 namespace anybit::calibrate {
 namespace {
 
-constexpr std::size_t kTypical = 4096;  // bins that are not empty
-
 struct Run {
   double low, high, count;
 };
 
-// The value of a whole rank in sorted runs.
-double ranked(std::span<const Run> runs, double rank) {
-  double before = 0;
-  for (const Run& run : runs) {
-    if (rank < before + run.count) return run.low + (rank - before + 0.5) / run.count * (run.high - run.low);
-    before += run.count;
-  }
-  return runs.empty() ? 0 : runs.back().high;
-}
+// Values that follow each other: a page of bins, rising or falling, or two pages of the same magnitudes,
+// which rise; zeros if there is none. A rank passes over most of them as a whole: counts are whole numbers,
+// and their sums exact in any order.
+struct Stretch {
+  const Bins::Page *rising = nullptr, *other = nullptr;
+  std::size_t page = 0;
+  double count = 0;
 
-double quantile(std::span<const Run> runs, double share) {
-  double total = 0;
-  for (const Run& run : runs) total += run.count;
-  const double rank = share * (total - 1), whole = std::floor(rank);
-  const double below = ranked(runs, whole);
-  return below + (rank - whole) * (ranked(runs, whole + 1) - below);
-}
-
-// Both bins of a magnitude, zeros first.
-std::vector<Run> by_magnitude(const Statistics& statistics) {
-  std::vector<Run> runs;
-  if (statistics.zeros > 0) runs.push_back({0, 0, static_cast<double>(statistics.zeros)});
-  for (std::size_t page = 0; page < Bins::kPages / 2; ++page) {
-    const Bins::Page* sides[] = {statistics.bins.page(page), statistics.bins.page(page + Bins::kPages / 2)};
-    for (std::size_t i = 0; (sides[0] || sides[1]) && i < Bins::kPerPage; ++i) {
-      const std::uint64_t count = (sides[0] ? (*sides[0])[i] : 0) + (sides[1] ? (*sides[1])[i] : 0);
-      if (count == 0) continue;
+  // Its bins that are not empty, in order, until `see` is satisfied with one.
+  template <class See>
+  void find(const See& see) const {
+    if (!rising && !other) {
+      see(Run{0, 0, count});
+      return;
+    }
+    const bool falls = !rising;  // values below zero, from the largest magnitude to the smallest
+    for (std::size_t k = 0; k < Bins::kPerPage; ++k) {
+      const std::size_t i = falls ? Bins::kPerPage - 1 - k : k;
+      const std::uint64_t n = (rising ? (*rising)[i] : 0) + (other ? (*other)[i] : 0);
+      if (n == 0) continue;
       const auto top = static_cast<std::uint16_t>(page * Bins::kPerPage + i);
-      runs.push_back({static_cast<double>(lower_edge(top)), static_cast<double>(upper_edge(top)),
-                      static_cast<double>(count)});
+      const auto low = static_cast<double>(lower_edge(top)), high = static_cast<double>(upper_edge(top));
+      if (see(falls ? Run{-high, -low, static_cast<double>(n)} : Run{low, high, static_cast<double>(n)}))
+        return;
     }
   }
-  return runs;
-}
+};
 
-std::vector<Run> by_value(const Statistics& statistics) {
-  std::vector<Run> runs;
-  runs.reserve(kTypical);
-  bool zeros_wait = statistics.zeros > 0;
-  const auto add_zeros = [&] {
-    if (std::exchange(zeros_wait, false)) runs.push_back({0, 0, static_cast<double>(statistics.zeros)});
-  };
-  statistics.bins.each([&](const Bins::Bin& bin) {
-    if (bin.low >= 0) add_zeros();
-    runs.push_back(
-        {static_cast<double>(bin.low), static_cast<double>(bin.high), static_cast<double>(bin.count)});
-  });
-  add_zeros();
-  return runs;
-}
+class Ranks {
+ public:
+  static Ranks by_magnitude(const Statistics& statistics) {
+    Ranks ranks;
+    ranks.add_zeros(statistics);
+    for (std::size_t page = 0; page < kHalf; ++page) {
+      const Bins::Page *one = statistics.bins.page(page), *other = statistics.bins.page(page + kHalf);
+      ranks.add(one ? one : other, one ? other : nullptr, page);
+    }
+    return ranks;
+  }
+
+  static Ranks by_value(const Statistics& statistics) {
+    Ranks ranks;
+    for (std::size_t page = kHalf; page-- > 0;) ranks.add(nullptr, statistics.bins.page(page + kHalf), page);
+    ranks.add_zeros(statistics);
+    for (std::size_t page = 0; page < kHalf; ++page) ranks.add(statistics.bins.page(page), nullptr, page);
+    return ranks;
+  }
+
+  double quantile(double share) const {
+    const double rank = share * (total_ - 1), whole = std::floor(rank);
+    const double below = ranked(whole);
+    return below + (rank - whole) * (ranked(whole + 1) - below);
+  }
+
+ private:
+  static constexpr std::size_t kHalf = Bins::kPages / 2;
+
+  void add(const Bins::Page* rising, const Bins::Page* other, std::size_t page) {
+    std::uint64_t count = 0;
+    for (const Bins::Page* one : {rising, other}) {
+      if (one) count = std::accumulate(one->begin(), one->end(), count);
+    }
+    if (count > 0) add({rising, other, page, static_cast<double>(count)});
+  }
+  void add_zeros(const Statistics& statistics) {
+    if (statistics.zeros > 0) add({.count = static_cast<double>(statistics.zeros)});
+  }
+  void add(const Stretch& stretch) {
+    stretches_.push_back(stretch);
+    total_ += stretch.count;
+  }
+
+  // The value of a whole rank; the largest if there are not so many.
+  double ranked(double rank) const {
+    double before = 0, value = 0;
+    for (const Stretch& stretch : stretches_) {
+      const bool here = rank < before + stretch.count;
+      if (here || &stretch == &stretches_.back()) {
+        stretch.find([&](const Run& run) {
+          const bool found = rank < before + run.count;
+          value = found ? run.low + (rank - before + 0.5) / run.count * (run.high - run.low) : run.high;
+          before += run.count;
+          return found;
+        });
+      } else {
+        before += stretch.count;
+      }
+      if (here) break;
+    }
+    return value;
+  }
+
+  std::vector<Stretch> stretches_;
+  double total_ = 0;
+};
 
 Range choose(const Statistics& statistics, const Grid& grid, const Parameters& parameters) {
   const double share = std::clamp(parameters.percentile / 100, 0.0, 1.0);
   if (grid.symmetric) {
-    const std::vector<Run> runs = by_magnitude(statistics);
     const float largest = std::max(std::abs(statistics.min), std::abs(statistics.max));
-    const float reach = share < 1 ? std::min(static_cast<float>(quantile(runs, share)), largest) : largest;
-    return {-reach, reach};
+    if (!(share < 1)) return {-largest, largest};
+    const auto reach = static_cast<float>(Ranks::by_magnitude(statistics).quantile(share));
+    return {-std::min(reach, largest), std::min(reach, largest)};
   }
   if (share == 1) return {statistics.min, statistics.max};
-  const std::vector<Run> runs = by_value(statistics);
+  const Ranks ranks = Ranks::by_value(statistics);
   const double cut = (1 - share) / 2;
   const auto at = [&](double where) {
-    return std::clamp(static_cast<float>(quantile(runs, where)), statistics.min, statistics.max);
+    return std::clamp(static_cast<float>(ranks.quantile(where)), statistics.min, statistics.max);
   };
   return {at(cut), at(1 - cut)};
 }
