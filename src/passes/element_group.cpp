@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "passes/edit.hpp"
 #include "passes/view.hpp"
@@ -118,7 +119,7 @@ bool computes(const Points& y, Function function) {
 }
 
 // Of the nodes that were seen, those that the last one is made from.
-std::optional<Group> needed_for(const View& view, std::string_view kind, const std::vector<int>& seen,
+std::optional<Group> needed_for(const View& view, std::string_view kind, std::span<const int> seen,
                                 int last) {
   std::vector<int> needed = {last};
   for (std::size_t k = 0; k < needed.size(); ++k) {
@@ -131,34 +132,66 @@ std::optional<Group> needed_for(const View& view, std::string_view kind, const s
   return view.group(kind, needed, last);
 }
 
+// Nodes that are functions of a value alone, in order, with what they are at the points.
+struct Chain {
+  std::vector<int> nodes;
+  std::vector<Points> points;
+};
+
+Chain chain_from(const View& view, const std::string& from) {
+  Chain chain;
+  Values values(view, from);
+  std::vector<int> todo;
+  const auto add_users = [&](const std::string& name) {
+    for (const graph::Index::Use& use : view.index().uses(name)) {
+      if (use.node >= 0 && use.input >= 0) todo.push_back(use.node);
+    }
+  };
+  add_users(from);
+  while (!todo.empty() && chain.nodes.size() < kLargest) {
+    // The earliest first: what it needs has been seen, if it can be.
+    const int i = *std::ranges::min_element(todo);
+    std::erase(todo, i);
+    const auto points = values.add(view.node(i));
+    if (!points) continue;
+    chain.nodes.push_back(i);
+    chain.points.push_back(*points);
+    add_users(view.out(i));
+  }
+  return chain;
+}
+
+}  // namespace
+
+struct ElementChains {
+  int node;
+  std::vector<Chain> chains;
+};
+
+namespace {
+
+const ElementChains& chains_at(const View& view, int node) {
+  if (view.chains && view.chains->node == node) return *view.chains;
+  auto made = std::make_shared<ElementChains>(ElementChains{node, {}});
+  for (const std::string& from : view.node(node).inputs) {
+    // Once for each value: at its first user.
+    if (from.empty() || view.is_constant(from) || view.index().uses(from)[0].node != node) continue;
+    made->chains.push_back(chain_from(view, from));
+  }
+  view.chains = std::move(made);
+  return *view.chains;
+}
+
 }  // namespace
 
 std::optional<Group> element_group(const View& view, int node, std::string_view kind,
                                    std::initializer_list<Function> functions) {
   std::optional<Group> best;
-  for (const std::string& from : view.node(node).inputs) {
-    // Once for each value: at its first user.
-    if (from.empty() || view.is_constant(from) || view.index().uses(from)[0].node != node) continue;
-    Values values(view, from);
-    std::vector<int> nodes, todo;
-    for (const graph::Index::Use& use : view.index().uses(from)) {
-      if (use.node >= 0 && use.input >= 0) todo.push_back(use.node);
-    }
-    while (!todo.empty() && nodes.size() < kLargest) {
-      // The earliest first: what it needs has been seen, if it can be.
-      const auto first = std::ranges::min_element(todo);
-      const int i = *first;
-      std::erase(todo, i);
-      const auto points = values.add(view.node(i));
-      if (!points) continue;
-      nodes.push_back(i);
-      for (const graph::Index::Use& use : view.index().uses(view.out(i))) {
-        if (use.node >= 0 && use.input >= 0) todo.push_back(use.node);
-      }
-      if (nodes.size() < 2 ||
-          std::ranges::none_of(functions, [&](Function one) { return computes(*points, one); }))
+  for (const Chain& chain : chains_at(view, node).chains) {
+    for (std::size_t k = 1; k < chain.nodes.size(); ++k) {
+      if (std::ranges::none_of(functions, [&](Function one) { return computes(chain.points[k], one); }))
         continue;
-      auto group = needed_for(view, kind, nodes, i);
+      auto group = needed_for(view, kind, std::span(chain.nodes).first(k + 1), chain.nodes[k]);
       if (group && group->inputs.size() == 1 && group->nodes.size() > (best ? best->nodes.size() : 1))
         best = group;
     }

@@ -79,12 +79,15 @@ std::optional<Group> View::group(std::string_view kind, std::vector<int> nodes, 
 
 std::vector<Group> recognise(const graph::Graph& graph, const Constants* around) {
   const View view(graph, around);
-  std::vector<Group> found;
-  for (const Descriptor* pattern : table()) {
-    for (int i = 0; pattern->match && i < static_cast<int>(graph.nodes.size()); ++i) {
-      if (auto group = pattern->match(view, i)) found.push_back(*std::move(group));
+  std::vector<std::vector<Group>> by_pattern(table().size());
+  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
+    for (std::size_t k = 0; k < table().size(); ++k) {
+      const Match match = table()[k]->match;
+      if (auto group = match ? match(view, i) : std::nullopt) by_pattern[k].push_back(*std::move(group));
     }
   }
+  std::vector<Group> found;
+  for (std::vector<Group>& groups : by_pattern) std::ranges::move(groups, std::back_inserter(found));
   // The larger ones first; among equals, the pattern that comes first.
   std::ranges::stable_sort(found,
                            [](const Group& a, const Group& b) { return a.nodes.size() > b.nodes.size(); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 #include "passes/table.hpp"
 
 namespace anybit::passes {
+
+struct ElementChains;
 
 class View {
  public:
@@ -40,6 +43,10 @@ class View {
 
   // A group of these nodes with what goes in and out; nothing if an inner value is used elsewhere.
   std::optional<Group> group(std::string_view kind, std::vector<int> nodes, int last) const;
+
+  // What element_group has computed for the node that it was asked about last: patterns ask one after the
+  // other.
+  mutable std::shared_ptr<const ElementChains> chains;
 
  private:
   const graph::Graph& graph_;
