@@ -35,24 +35,23 @@ bool multiply(float& weight, double factor) {
   return std::isfinite(weight);
 }
 
-// Output and input channel of weight i.
-struct Place {
-  std::size_t output, input;
-};
-
-Place place_of(const Linear& linear, std::size_t i) {
+// Calls `see` with each weight's number, output channel and input channel, in order.
+template <class See>
+void each_weight(const Linear& linear, const See& see) {
   const auto size = [&](std::size_t axis) { return static_cast<std::size_t>(linear.dims[axis]); };
-  if (linear.kind == Linear::Kind::gemm || linear.kind == Linear::Kind::matmul) {
-    const std::size_t row = i / size(1), column = i % size(1);
-    return linear.transposed ? Place{row, column} : Place{column, row};
-  }
+  const bool convolves = linear.kind == Linear::Kind::conv || linear.kind == Linear::Kind::conv_transpose;
+  // [outputs, inputs of a group, …] and, transposed, [inputs, outputs of a group, …].
+  const bool outputs_first = linear.kind == Linear::Kind::conv || linear.transposed;
   std::size_t window = 1;
   for (std::size_t axis = 2; axis < linear.dims.size(); ++axis) window *= size(axis);
-  const std::size_t row = i / (size(1) * window), column = i / window % size(1);
-  const auto groups = static_cast<std::size_t>(linear.groups);
-  // [outputs, inputs of a group, …] and, transposed, [inputs, outputs of a group, …].
-  const std::size_t group = row / (size(0) / groups), other = group * size(1) + column;
-  return linear.kind == Linear::Kind::conv ? Place{row, other} : Place{other, row};
+  const std::size_t rows_of_group = convolves ? size(0) / static_cast<std::size_t>(linear.groups) : size(0);
+  for (std::size_t row = 0, i = 0; row < size(0); ++row) {
+    for (std::size_t column = 0; column < size(1); ++column) {
+      const std::size_t other = row / rows_of_group * size(1) + column;
+      const std::size_t output = outputs_first ? row : other, input = outputs_first ? other : row;
+      for (std::size_t k = 0; k < window; ++k, ++i) see(i, output, input);
+    }
+  }
 }
 
 bool is_scaled(const Node& node) {  // a Gemm
@@ -131,8 +130,9 @@ std::optional<Linear> linear_of(const Node& node, const Constants& constants) {
 bool Linear::put_after(const Affine& affine) {
   if (std::ssize(affine.factor) != outputs) return false;
   bool finite = true;
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    finite = multiply(weights[i], affine.factor[place_of(*this, i).output]) && finite;
+  each_weight(*this, [&](std::size_t i, std::size_t output, std::size_t) {
+    finite = multiply(weights[i], affine.factor[output]) && finite;
+  });
   for (std::size_t c = 0; c < bias.size(); ++c) {
     bias[c] = bias[c] * affine.factor[c] + affine.offset[c];
     finite = finite && std::isfinite(static_cast<float>(bias[c]));
@@ -143,11 +143,10 @@ bool Linear::put_after(const Affine& affine) {
 bool Linear::put_before(const Affine& affine) {
   if (std::ssize(affine.factor) != inputs) return false;
   bool finite = true;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const Place place = place_of(*this, i);
-    bias[place.output] += static_cast<double>(weights[i]) * affine.offset[place.input];
-    finite = multiply(weights[i], affine.factor[place.input]) && finite;
-  }
+  each_weight(*this, [&](std::size_t i, std::size_t output, std::size_t input) {
+    bias[output] += static_cast<double>(weights[i]) * affine.offset[input];
+    finite = multiply(weights[i], affine.factor[input]) && finite;
+  });
   return finite &&
          std::ranges::all_of(bias, [](double one) { return std::isfinite(static_cast<float>(one)); });
 }
