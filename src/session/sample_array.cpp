@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -110,7 +111,7 @@ Result<std::vector<std::byte>> SampleArray::read(std::size_t begin, std::size_t 
   const bool large = array.file && array.file->bytes().size() > kSmall;
   const int descriptor = large ? ::open(array.file->path().c_str(), O_RDONLY | O_CLOEXEC) : -1;
   if (descriptor < 0) {
-    std::ranges::copy(bytes, copy.begin());
+    if (size > 0) std::memcpy(copy.data(), bytes.data(), size);
   } else {
     const auto offset = static_cast<std::size_t>(bytes.data() - array.file->bytes().data());
     auto done = read_at(descriptor, offset, copy, array.file->path());
