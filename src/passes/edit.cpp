@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "passes/learned.hpp"
+
 namespace anybit::passes {
 
 using graph::Attribute;
@@ -59,24 +61,32 @@ std::string Names::fresh(std::string_view wish) {
 }
 
 Constants::Constants(const graph::Model& model) {
-  if (model.graph) add(*model.graph);
+  const auto found = std::make_shared<Found>();
+  if (model.graph) add(*model.graph, *found);
+  found_ = found;
 }
 
-void Constants::add(const Graph& graph) {
-  for (const Tensor& one : graph.initializers) found_.emplace(one.name.str(), one);
-  for (const graph::ValueInfo& one : graph.inputs) found_.erase(one.name.str());
+Constants::Constants(const graph::Model& model, const PassOptions& options)
+    : Constants(options.learned && options.learned->constants ? *options.learned->constants
+                                                              : Constants(model)) {
+  if (options.learned) options.learned->constants = *this;
+}
+
+void Constants::add(const Graph& graph, Found& found) {
+  for (const Tensor& one : graph.initializers) found.emplace(one.name.str(), one);
+  for (const graph::ValueInfo& one : graph.inputs) found.erase(one.name.str());
   for (const Node& node : graph.nodes) {
-    graph::each_graph(node, [&](const Graph& inner) { add(inner); });
+    graph::each_graph(node, [&](const Graph& inner) { add(inner, found); });
     if (!is(node, "Constant") || node.outputs.empty()) continue;
     const Attribute* held = node.attribute("value");
     if (const auto* tensor = held ? std::get_if<Tensor>(&held->value) : nullptr)
-      found_.emplace(node.outputs[0], *tensor);
+      found.emplace(node.outputs[0], *tensor);
   }
 }
 
 const Tensor* Constants::find(std::string_view name) const {
-  const auto found = name.empty() ? found_.end() : found_.find(std::string(name));
-  return found == found_.end() ? nullptr : &found->second;
+  const auto found = name.empty() ? found_->end() : found_->find(std::string(name));
+  return found == found_->end() ? nullptr : &found->second;
 }
 
 const std::string& Renames::of(const std::string& name) const {

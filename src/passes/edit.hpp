@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "graph/model.hpp"
+#include "passes/table.hpp"
 
 namespace anybit::passes {
 
@@ -54,11 +56,14 @@ class Names {
 class Constants {
  public:
   explicit Constants(const graph::Model& model);
+  // Those that are learned already, if there are any.
+  Constants(const graph::Model& model, const PassOptions& options);
   const graph::Tensor* find(std::string_view name) const;
 
  private:
-  void add(const graph::Graph& graph);
-  std::unordered_map<std::string, graph::Tensor> found_;
+  using Found = std::unordered_map<std::string, graph::Tensor>;
+  static void add(const graph::Graph& graph, Found& found);
+  std::shared_ptr<const Found> found_;
 };
 
 // Values that take another's place: collected first, then put in place all at once.

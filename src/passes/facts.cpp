@@ -2,15 +2,19 @@
 
 #include <algorithm>
 
+#include "passes/learned.hpp"
+
 namespace anybit::passes {
 
 Facts::Facts(const graph::Model& model) {
+  const auto values = std::make_shared<std::unordered_map<std::string, ops::Value>>();
+  values_ = values;
   // What cannot be inferred is unknown.
   auto inference = ops::infer(model);
   if (!inference.ok()) return;
   const auto learn = [&](const std::string& name, const ops::Value& value) {
     if (name.empty()) return;
-    ops::Value& known = values_[name] = value;
+    ops::Value& known = (*values)[name] = value;
     known.constant = nullptr;  // it points into the model, which is about to change
   };
   for (const ops::NodeFacts& one : inference->nodes) {
@@ -22,10 +26,15 @@ Facts::Facts(const graph::Model& model) {
   }
 }
 
+Facts::Facts(const graph::Model& model, const PassOptions& options)
+    : Facts(options.learned && options.learned->facts ? *options.learned->facts : Facts(model)) {
+  if (options.learned) options.learned->facts = *this;
+}
+
 const ops::Value& Facts::of(std::string_view name) const {
   static const ops::Value unknown;
-  const auto found = values_.find(std::string(name));
-  return found == values_.end() ? unknown : found->second;
+  const auto found = values_->find(std::string(name));
+  return found == values_->end() ? unknown : found->second;
 }
 
 std::optional<std::size_t> Facts::rank(std::string_view name) const {

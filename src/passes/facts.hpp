@@ -1,10 +1,12 @@
 // Types and shapes of a model's values by name, as far as they are known before it runs.
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 
 #include "ops/infer.hpp"
+#include "passes/table.hpp"
 
 namespace anybit::passes {
 
@@ -12,6 +14,8 @@ namespace anybit::passes {
 class Facts {
  public:
   explicit Facts(const graph::Model& model);
+  // Those that are learned already, if there are any.
+  Facts(const graph::Model& model, const PassOptions& options);
 
   // Nothing is known of a value that the model does not have.
   const ops::Value& of(std::string_view name) const;
@@ -21,7 +25,7 @@ class Facts {
   bool same_shape(std::string_view a, std::string_view b) const;
 
  private:
-  std::unordered_map<std::string, ops::Value> values_;
+  std::shared_ptr<const std::unordered_map<std::string, ops::Value>> values_;
 };
 
 }  // namespace anybit::passes

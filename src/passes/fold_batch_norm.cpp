@@ -25,8 +25,8 @@ class BatchNormFolder {
  public:
   BatchNormFolder(const graph::Model& model, const PassOptions& options)
       : options_(options),
-        facts_(model),
-        constants_(model),
+        facts_(model, options),
+        constants_(model, options),
         names_(model),
         opset_(model.opset().value_or(1)) {}
 

@@ -24,7 +24,7 @@ constexpr std::int64_t kLarger = 256;   // times what one value may grow: all of
 class Folder {
  public:
   Folder(graph::Model& model, const PassOptions& options)
-      : model_(model), options_(options), facts_(model), constants_(model) {
+      : model_(model), options_(options), facts_(model, options), constants_(model, options) {
     for (const graph::Function& one : model.functions)
       functions_.insert(one.domain.str() + "\n" + one.name.str());
     count_uses(*model.graph);

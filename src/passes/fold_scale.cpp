@@ -44,7 +44,7 @@ std::optional<Affine> affine_of(const Node& node, const std::string& x, const Co
 class ScaleFolder {
  public:
   ScaleFolder(const graph::Model& model, const PassOptions& options)
-      : options_(options), constants_(model), names_(model), opset_(model.opset().value_or(1)) {}
+      : options_(options), constants_(model, options), names_(model), opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
     const Graph before_edits = graph;  // the index looks at names, which change

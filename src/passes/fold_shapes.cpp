@@ -65,7 +65,7 @@ std::optional<std::vector<std::int64_t>> target_of(const Node& node, const Facts
 class ShapeFolder {
  public:
   explicit ShapeFolder(const graph::Model& model, const PassOptions& options)
-      : options_(options), facts_(model), constants_(model), names_(model) {}
+      : options_(options), facts_(model, options), constants_(model, options), names_(model) {}
 
   std::int64_t run(Graph& graph) {
     std::set<std::string_view> given_out;

@@ -53,7 +53,7 @@ std::int64_t run_in(Graph& graph, const Constants& constants, const PassOptions&
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
   if (!model.graph) return 0;
-  const Constants constants(model);
+  const Constants constants(model, options);
   std::int64_t changes = 0;
   each_graph_of(model, [&](Graph& graph) { changes += run_in(graph, constants, options); });
   return changes;

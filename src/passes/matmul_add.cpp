@@ -16,7 +16,10 @@ using graph::Node;
 class MatMulAdd {
  public:
   MatMulAdd(const graph::Model& model, const PassOptions& options)
-      : options_(options), facts_(model), constants_(model), opset_(model.opset().value_or(1)) {}
+      : options_(options),
+        facts_(model, options),
+        constants_(model, options),
+        opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
     if (opset_ < 7) return 0;          // Gemm stretched its bias only where an attribute said so

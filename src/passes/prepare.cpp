@@ -6,6 +6,7 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "graph/verify.hpp"
+#include "passes/learned.hpp"
 
 namespace anybit::passes {
 namespace {
@@ -41,11 +42,15 @@ Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOption
   }
   std::vector<PassResult> results;
   for (const Descriptor* one : chosen) results.push_back({one->name, one->summary, 0});
+  Learned learned;
+  PassOptions each = options;
+  each.learned = &learned;
   for (int round = 0; round < kRounds; ++round) {
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
-      auto changed = chosen[i]->run(model, options);
+      auto changed = chosen[i]->run(model, each);
       if (!changed.ok()) return std::move(changed).error().within(fmt::format("pass '{}'", chosen[i]->name));
+      if (*changed != 0) learned = {};
       results[i].changes += *changed;
       changes += *changed;
     }

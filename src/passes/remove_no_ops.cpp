@@ -94,7 +94,10 @@ int handed_on(const Node& node, const About& about) {
 class Remover {
  public:
   Remover(const graph::Model& model, const PassOptions& options)
-      : options_(options), facts_(model), constants_(model), opset_(model.opset().value_or(1)) {}
+      : options_(options),
+        facts_(model, options),
+        constants_(model, options),
+        opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
     std::int64_t all = 0;

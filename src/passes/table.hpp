@@ -16,6 +16,8 @@
 
 namespace anybit::passes {
 
+struct Learned;
+
 struct PassOptions {
   std::set<std::string, std::less<>> keep;  // names of nodes that stay as they are
   // Which rules of a recipe name a node, by its name: such nodes stay, so that the rules find them.
@@ -24,6 +26,9 @@ struct PassOptions {
   std::int64_t growth = std::int64_t{1} << 20;
   // Constants that a Cast makes larger stay as they are stored, unless they are small.
   bool keep_narrow = false;
+  // What passes before have learned of the model as it is, and where the next ones look first; null: each
+  // learns for itself.
+  Learned* learned = nullptr;
 
   bool keeps(const graph::Node& node) const {
     return !node.name.empty() && (keep.contains(node.name.str()) || rules.contains(node.name.str()));
