@@ -34,14 +34,15 @@ class Side {
     if (last < first_ || largest <= 0) return;
     const std::uint64_t below = statistics.bins.count_between(sign, sign | first_);
     sums_.resize(std::size_t{last} - first_ + 2U);
-    sums_[0] = added({}, below, static_cast<double>(lower_edge(first_)));
+    Sum sum = sums_[0] = added({}, below, static_cast<double>(lower_edge(first_)));
     const Bins::Page* page = nullptr;
     for (std::uint16_t top = first_; top <= last; ++top) {
       const std::size_t in_page = top % Bins::kPerPage;
       if (top == first_ || in_page == 0)
         page = statistics.bins.page(static_cast<std::size_t>(sign | top) / Bins::kPerPage);
-      const double room = static_cast<double>(upper_edge(top)) - static_cast<double>(lower_edge(top));
-      sums_[top - first_ + 1U] = added(sums_[top - first_], page ? (*page)[in_page] : 0, room);
+      if (const std::uint64_t count = page ? (*page)[in_page] : 0; count > 0)
+        sum = added(sum, count, static_cast<double>(upper_edge(top)) - static_cast<double>(lower_edge(top)));
+      sums_[top - first_ + 1U] = sum;
     }
   }
 
