@@ -121,6 +121,22 @@ TEST(Percentile, IsThatOfTheSortedValues) {
   }
 }
 
+TEST(Percentile, OfValuesTurnedAroundIsTurnedAround) {
+  for (auto values :
+       {normal(10'000), rectified(10'000), std::vector<float>{0.5f}, std::vector<float>{0, 3}}) {
+    std::vector<float> turned = values;
+    for (float& one : turned) one = -one;
+    for (const double share : {50.0, 99.9}) {
+      const Range range = chosen("percentile", values, {256, false}, {.percentile = share});
+      const Range other = chosen("percentile", turned, {256, false}, {.percentile = share});
+      EXPECT_NEAR(other.low, -range.high, 1e-6);
+      EXPECT_NEAR(other.high, -range.low, 1e-6);
+      EXPECT_EQ(chosen("percentile", values, {256, true}, {.percentile = share}).high,
+                chosen("percentile", turned, {256, true}, {.percentile = share}).high);
+    }
+  }
+}
+
 TEST(Percentile, OfAHundredIsMinmax) {
   const Range range = chosen("percentile", normal(1000), {}, {.percentile = 100});
   const Range whole = chosen("minmax", normal(1000), {});
