@@ -14,8 +14,6 @@
 namespace anybit {
 namespace {
 
-using graph::ElementType;
-
 bool fits(const Port& port, const std::vector<std::int64_t>& dims) {
   if (!port.has_rank) return true;
   return std::ranges::equal(port.dims, dims,
