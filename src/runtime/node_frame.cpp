@@ -31,22 +31,25 @@ Array* NodeFrame::store(std::size_t i, Array array) {
   return &target.array;
 }
 
-template <class T>
-Result<T> NodeFrame::for_output(std::size_t i, ElementType type, const Dims& dims, Result<T> result) const {
+Error NodeFrame::of_output(std::size_t i, ElementType type, const Dims& dims, Error error) const {
   const int slot = output_slot(i);
-  if (result.ok() || slot < 0) return result;
+  if (slot < 0) return error;
   const std::string& name = context_.program_.slots[static_cast<std::size_t>(slot)].name;
-  return std::move(result).error().within(
+  return std::move(error).within(
       fmt::format("output '{}' {}{}", shown(name), graph::name_of(type), to_string(dims)));
 }
 
 Result<std::int64_t> NodeFrame::bytes(std::size_t i, ElementType type, const Dims& dims,
                                       Layout layout) const {
-  return for_output(i, type, dims, ops::array_bytes(type, dims, layout));
+  const auto found = ops::array_bytes(type, dims, layout);
+  if (!found.ok()) return of_output(i, type, dims, found.error());
+  return *found;
 }
 
 Result<Array> NodeFrame::make(std::size_t i, ElementType type, const Dims& dims, Layout layout) const {
-  return for_output(i, type, dims, Array::make(*context_.memory_, type, dims, layout));
+  auto made = Array::make(*context_.memory_, type, dims, layout);
+  if (!made.ok()) return of_output(i, type, dims, std::move(made).error());
+  return std::move(made).value();
 }
 
 Result<void> NodeFrame::make_plain(std::size_t i) {

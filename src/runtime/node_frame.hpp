@@ -43,8 +43,7 @@ class NodeFrame final : public ops::Frame {
                              ops::Layout layout) const;
   Result<ops::Array> make(std::size_t i, ops::ElementType type, const ops::Dims& dims,
                           ops::Layout layout) const;
-  template <class T>
-  Result<T> for_output(std::size_t i, ops::ElementType type, const ops::Dims& dims, Result<T> result) const;
+  Error of_output(std::size_t i, ops::ElementType type, const ops::Dims& dims, Error error) const;
   bool may_overwrite(std::size_t over, std::int64_t bytes) const;
 
   Context& context_;
