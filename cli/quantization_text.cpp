@@ -134,7 +134,8 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
                                {"bytes_before", one.bytes_before},
                                {"bytes_after", one.bytes_after},
                                {"signal_to_noise_db", one.signal_to_noise},
-                               {"raised_channels", one.raised}});
+                               {"raised_channels", one.raised},
+                               {"moved_for_sums", one.moved}});
   if (comparison) json["comparison"] = Json::parse(comparison_json(*comparison, files));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -113,8 +113,9 @@ struct QuantizationReport {
     std::int64_t bytes_before = 0, bytes_after = 0;  // after: with scales and zero points
     double signal_to_noise = 0;                      // dB
     std::int64_t raised = 0;                         // channels whose scale was raised for their bias
-    std::int64_t levels = 0;                         // of its grids, if they are of whole numbers
-    std::int64_t scales = 0;                         // how many it has
+    std::int64_t moved = 0;   // values that are not rounded to the nearest, so that outputs keep their sums
+    std::int64_t levels = 0;  // of its grids, if they are of whole numbers
+    std::int64_t scales = 0;  // how many it has
     float scale_low = 0, scale_high = 0;
     Histogram histogram;  // of the values before, if QuantizeOptions::histograms
   };

@@ -29,7 +29,7 @@ class Report(NeverChanges):
     - ``nodes``: ``graph``, ``name``, ``op``, ``outcome``, ``what`` it is in, and the ``reason`` why it is not more;
     - ``tensors``: ``name``, ``spec``, ``low``, ``high``, ``seen_low``, ``seen_high``, ``scale``, ``zero_point``, ``fixed``,
       ``saturated``, ``samples``;
-    - ``weights``: ``name``, ``spec``, ``bytes_before``, ``bytes_after``, ``signal_to_noise``, ``raised``.
+    - ``weights``: ``name``, ``spec``, ``bytes_before``, ``bytes_after``, ``signal_to_noise``, ``raised``, ``moved``.
     """
 
     @checked

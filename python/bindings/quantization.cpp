@@ -77,6 +77,7 @@ void add_report(nb::module_& module) {
       .def_ro("bytes_after", &Report::Weight::bytes_after)
       .def_ro("signal_to_noise", &Report::Weight::signal_to_noise)
       .def_ro("raised", &Report::Weight::raised)
+      .def_ro("moved", &Report::Weight::moved)
       .def("__repr__", [](const Report::Weight& one) { return shown(one.name + ": " + one.spec); });
   report.def_ro("recipe", &Report::recipe)
       .def_ro("nodes", &Report::nodes)

@@ -28,6 +28,7 @@ std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t>
 struct MatrixView {
   std::vector<std::int64_t> dims;
   std::int64_t channels, summed;  // axes
+  std::int64_t sums = -1;         // CodedConstantNote::sums_axis
 };
 
 MatrixView matrix_of(const std::vector<std::int64_t>& dims, std::int64_t channel_axis) {
@@ -217,7 +218,9 @@ class CodedAnnotator {
     const ops::Traits::Weight* weight = parts_[i].traits->weight(input);
     const std::int64_t axis =
         weight && weight->channel_axis ? weight->channel_axis(node(i), tensor->dims.size()) : -1;
-    return store(i, input, *scheme(i).weight, matrix_of(tensor->dims, axis));
+    MatrixView view = matrix_of(tensor->dims, axis);
+    view.sums = sums_axis(parts_[i], scheme(i), node(i), input, tensor->dims.size());
+    return store(i, input, *scheme(i).weight, view);
   }
 
   // A constant where data is expected: in the format of the data, along the axis that data has.
@@ -257,13 +260,14 @@ class CodedAnnotator {
     if (use.grouping.axis) use.rank = static_cast<std::int64_t>(coded.size());
     const Place place{static_cast<int>(i), input};
     for (CodedConstantNote& one : notes_.coded_constants) {
-      if (one.tensor != tensor || !(one.use == use) || one.coded != coded) continue;
+      if (one.tensor != tensor || !(one.use == use) || one.coded != coded || one.sums_axis != view.sums)
+        continue;
       one.places.push_back(place);
       shared_ = true;
       return {};
     }
     notes_.coded_constants.push_back(
-        {name, tensor, std::move(use), std::move(coded), scheme(i).compute.value_or(""), {place}});
+        {name, tensor, std::move(use), std::move(coded), scheme(i).compute.value_or(""), {place}, view.sums});
     return {};
   }
 

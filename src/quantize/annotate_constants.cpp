@@ -113,9 +113,13 @@ class ConstantAnnotator {
       spec.granularity = Granularity::channel;
       axis = 0;
     }
+    const bool turned = !rows.empty() && !matrix;  // its rows are not its channels
+    const std::int64_t sums =
+        turned ? -1 : sums_axis(parts_[i], scheme(i), node(i), input, tensor->dims.size());
     const Place place{static_cast<int>(i), input};
     const auto same = std::ranges::find_if(notes_.constants, [&](const ConstantNote& one) {
-      return one.tensor == tensor && one.spec == spec && one.axis == axis && one.rows == rows;
+      return one.tensor == tensor && one.spec == spec && one.axis == axis && one.rows == rows &&
+             one.sums_axis == sums;
     });
     if (same != notes_.constants.end()) {
       same->places.push_back(place);
@@ -129,7 +133,8 @@ class ConstantAnnotator {
                                 std::move(rows),
                                 compute_of(i, spec),
                                 stands_apart(i, spec),
-                                matrix});
+                                matrix,
+                                sums});
     return notes_.constants.size() - 1;
   }
 

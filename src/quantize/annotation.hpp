@@ -61,10 +61,11 @@ struct ConstantNote {
   std::int64_t axis = 0;  // of channels or blocks
   std::vector<lower::Place> places;
   std::vector<std::int64_t>
-      rows;                  // what it is seen as, with a scale for each of the first axis; none: as it is
-  std::string compute = {};  // "int8": products round their data on the fly; empty: float32
-  bool apart = false;        // a runtime that makes one operator of it and the product would be wrong
-  bool matrix = false;       // its codes are written as rows, and a Reshape gives it its dimensions back
+      rows;                     // what it is seen as, with a scale for each of the first axis; none: as it is
+  std::string compute = {};     // "int8": products round their data on the fly; empty: float32
+  bool apart = false;           // a runtime that makes one operator of it and the product would be wrong
+  bool matrix = false;          // its codes are written as rows, and a Reshape gives it its dimensions back
+  std::int64_t sums_axis = -1;  // of outputs that keep the sums of their weights; -1: none do
 };
 
 // A bias in units of input scale × weight scale.
@@ -99,6 +100,7 @@ struct CodedConstantNote {
   std::vector<std::int64_t> coded;  // the dimensions it is coded in: a convolution's weight is a matrix
   std::string compute;              // "int8": products round their data on the fly; empty: float32
   std::vector<lower::Place> places;
+  std::int64_t sums_axis = -1;  // of `tensor`, as in ConstantNote
 };
 
 struct GraphNotes {

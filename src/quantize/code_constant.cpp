@@ -3,6 +3,7 @@
 #include "anybit/formats.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "quantize/keep_sums.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -23,10 +24,31 @@ graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims,
   return tensor;
 }
 
+// The values that are to be coded in place of these, whose nearest are `rounded`: they are of the format.
+Result<std::vector<float>> with_sums_kept(const CodedConstantNote& note, const TensorFormat& format,
+                                          const GroupParameters& chosen, std::span<const float> values,
+                                          std::span<const float> rounded, std::int64_t& moved,
+                                          ThreadPool& pool) {
+  const Outputs outputs = outputs_of(note.tensor->dims, note.sums_axis);
+  if (outputs.count == 0) return std::vector<float>();
+  std::vector<float> kept(values.size()), other(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) kept[i] = mirrored(values[i], rounded[i]);
+  TRY(format.quantize(kept, chosen, other));
+  const auto neighbours = [&](std::int64_t at, std::span<float> nearest, std::span<float> beyond) {
+    auto from = static_cast<std::size_t>(at);
+    for (std::size_t i = 0; i < nearest.size(); ++i, from += static_cast<std::size_t>(outputs.step)) {
+      nearest[i] = rounded[from];
+      beyond[i] = other[from];
+    }
+  };
+  moved = keep_sums(values.data(), outputs, neighbours, kept.data(), pool).moved;
+  return kept;
+}
+
 }  // namespace
 
-Result<CodedWeight> code_constant(const CodedConstantNote& note, int threads) {
-  const TensorFormat format = TRY(format_of(note, threads));
+Result<CodedWeight> code_constant(const CodedConstantNote& note, ThreadPool& pool) {
+  const TensorFormat format = TRY(format_of(note, pool.threads()));
   const Bytes held = note.tensor->data.aligned(alignof(float));
   const std::span values(reinterpret_cast<const float*>(held.data()), held.size() / sizeof(float));
   std::vector<std::uint8_t> packed(static_cast<std::size_t>(format.packed_bytes()));
@@ -34,9 +56,13 @@ Result<CodedWeight> code_constant(const CodedConstantNote& note, int threads) {
   if (!chosen.ok()) return std::move(chosen).error().within(note.name);
   std::vector<float> decoded(values.size());
   TRY(format.decode_packed(packed, *chosen, decoded));
-  const Losses losses = TRY(format.losses(values, *chosen, decoded));
-
   CodedWeight result;
+  if (const auto kept = TRY(with_sums_kept(note, format, *chosen, values, decoded, result.moved, pool));
+      result.moved > 0) {
+    TRY(format.encode_packed(kept, *chosen, packed));
+    TRY(format.decode_packed(packed, *chosen, decoded));
+  }
+  const Losses losses = TRY(format.losses(values, *chosen, decoded));
   result.signal_to_noise = std::min(losses.signal_to_noise, kPerfect);
   lower::CodedConstant& constant = result.constant;
   constant.name = note.name;

@@ -239,6 +239,7 @@ Scheme Matcher::scheme(const Subject& subject) {
     if (from.bias) result.bias = from.bias;
     if (from.data_out) result.data_out = from.data_out;
     if (from.compute) result.compute = from.compute;
+    if (from.refine) result.refine = from.refine;
   }
   return result;
 }

@@ -31,12 +31,15 @@ struct QuantizedConstant {
   graph::Tensor codes;
   lower::Parameters parameters;
   std::int64_t raised = 0;       // channels whose scale `least` raised
+  std::int64_t moved = 0;        // values that are not rounded to the nearest, for the sums
   double signal = 0, noise = 0;  // sums of squares: of the values, and of what they lost
 };
 
 // `axis`: of channels or blocks. `least`: by channel, scales that must not be undercut; may be empty. An
-// error if a value is not finite.
+// error if a value is not finite. `sums_axis`: of outputs that keep the sums of their weights
+// (keep_sums.hpp); -1: every value is rounded to the nearest.
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
-                                            std::span<const double> least, ThreadPool& pool);
+                                            std::span<const double> least, ThreadPool& pool,
+                                            std::int64_t sums_axis = -1);
 
 }  // namespace anybit::quantizing

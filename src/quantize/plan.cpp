@@ -249,14 +249,15 @@ class Planner {
 
   Result<void> add_coded_constants(const GraphNotes& notes, lower::GraphPlan& plan) {
     for (const CodedConstantNote& note : notes.coded_constants) {
-      auto coded = code_constant(note, pool_.threads());
+      auto coded = code_constant(note, pool_);
       if (!coded.ok()) return std::move(coded).error().within(place_of(notes, note.places));
       CodedWeight made = std::move(*coded);
       if (only_standard_ && TRY(lower::linear_type(note.use)).type != graph::ElementType::undefined) {
         TRY(add_linear(note, made, plan));
         continue;
       }
-      add_weight(note.name, formats::to_string(note.use), *note.tensor, made.bytes, made.signal_to_noise);
+      add_weight(note.name, formats::to_string(note.use), *note.tensor, made.bytes, made.signal_to_noise)
+          .moved = made.moved;
       made.constant.compute = note.compute;
       plan.coded_constants.push_back(std::move(made.constant));
     }
@@ -268,7 +269,8 @@ class Planner {
     auto linear = lower::to_linear(made.constant, pool_);
     if (!linear.ok()) return std::move(linear).error().within(note.name);
     add_weight(note.name, formats::to_string(note.use), *note.tensor,
-               bytes_of(linear->codes) + bytes_of(linear->parameters), made.signal_to_noise);
+               bytes_of(linear->codes) + bytes_of(linear->parameters), made.signal_to_noise)
+        .moved = made.moved;
     linear->compute = note.compute;
     plan.constants.push_back(std::move(*linear));
     return {};
@@ -289,13 +291,14 @@ class Planner {
   Result<lower::Constant> quantized(const ConstantNote& note, const std::vector<double>& least) {
     graph::Tensor seen = *note.tensor;
     if (!note.rows.empty()) seen.dims = note.rows;
-    QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_));
+    QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_, note.sums_axis));
     if (!note.matrix) made.codes.dims = note.tensor->dims;
     QuantizationReport::Weight& row = add_weight(
         note.name, to_string(note.spec), *note.tensor, bytes_of(made.codes) + bytes_of(made.parameters),
         made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0);
     const auto [least_scale, largest_scale] = std::ranges::minmax(made.parameters.scales);
     row.raised = made.raised;
+    row.moved = made.moved;
     row.levels = std::int64_t{1} << lower::codes_of(made.parameters.type).bits;
     row.scales = std::ssize(made.parameters.scales);
     row.scale_low = least_scale;

@@ -8,6 +8,7 @@
 #include "base/try.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/weights.hpp"
+#include "quantize/keep_sums.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
@@ -48,6 +49,13 @@ struct Layout {
   std::int64_t group = 1;                         // indices of the axis that share a scale
   std::int64_t groups = 1;                        // of them
   bool blocks = false;                            // every index of the other axes has scales of its own
+
+  // Whose scale the value at `at` has.
+  std::size_t scale_of(std::int64_t at) const {
+    const std::int64_t index = at / inner % length / group;
+    return static_cast<std::size_t>(blocks ? (at / inner / length * groups + index) * inner + at % inner
+                                           : index);
+  }
 
   std::int64_t scales() const { return blocks ? outer * groups * inner : groups; }
   std::int64_t count() const { return outer * length * inner; }
@@ -258,6 +266,45 @@ class Coder {
   kernels::CodeRange range_;
 };
 
+// The values that integers stand for, and the neighbours of others among them.
+class Grid {
+ public:
+  Grid(const float* x, const Parameters& parameters, const Layout& layout, std::int64_t step)
+      : x_(x),
+        parameters_(parameters),
+        layout_(layout),
+        codes_(lower::codes_of(parameters.type)),
+        step_(step) {}
+
+  void operator()(std::int64_t at, std::span<float> rounded, std::span<float> other) const {
+    const std::size_t first = layout_.scale_of(at);
+    const bool shared =
+        !layout_.blocks &&
+        layout_.scale_of(at + (static_cast<std::int64_t>(rounded.size()) - 1) * step_) == first;
+    for (std::size_t i = 0; i < rounded.size(); ++i, at += step_) {
+      const std::size_t scale = shared ? first : layout_.scale_of(at);
+      rounded[i] = nearest(x_[at], scale);
+      other[i] = nearest(mirrored(x_[at], rounded[i]), scale);
+    }
+  }
+
+ private:
+  float nearest(float x, std::size_t i) const {
+    const auto zero = static_cast<float>(parameters_.zero_points[i]);
+    const auto low = static_cast<float>(codes_.low) - zero, high = static_cast<float>(codes_.high) - zero;
+    // Half to even: what is added leaves no bits behind the point, and codes have 16 at most.
+    constexpr float kWhole = 0x1.8p23F;
+    const float units = std::clamp(x / parameters_.scales[i], low, high);
+    return ((units + kWhole) - kWhole) * parameters_.scales[i];
+  }
+
+  const float* x_;
+  const Parameters& parameters_;
+  const Layout& layout_;
+  Codes codes_;
+  std::int64_t step_;
+};
+
 std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                      const Layout& layout) {
   if (spec.granularity == Granularity::tensor || tensor.dims.empty()) return {};
@@ -270,7 +317,8 @@ std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& sp
 }  // namespace
 
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
-                                            std::span<const double> least, ThreadPool& pool) {
+                                            std::span<const double> least, ThreadPool& pool,
+                                            std::int64_t sums_axis) {
   const Bytes held = tensor.data.aligned(alignof(float));
   const auto* x = reinterpret_cast<const float*>(held.data());
   const Layout layout = layout_of(tensor, spec, axis);
@@ -289,7 +337,16 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   parameters.dims = scale_dims(tensor, spec, axis, layout);
   parameters.block_size = spec.granularity == Granularity::block ? spec.block_size : 0;
   kernels::Loss loss;
-  result.codes.data = Coder(x, parameters, layout).code(pool, loss);
+  if (const Outputs outputs = outputs_of(tensor.dims, sums_axis); outputs.count > 0) {
+    const auto kept = room_for<float>(layout.count());
+    const Grid grid(x, parameters, layout, outputs.step);
+    const Kept done = keep_sums(x, outputs, grid, kept.get(), pool);
+    result.codes.data = Coder(kept.get(), parameters, layout).code(pool, loss);
+    loss = {done.signal, done.noise};
+    result.moved = done.moved;
+  } else {
+    result.codes.data = Coder(x, parameters, layout).code(pool, loss);
+  }
   result.signal = loss.signal;
   result.noise = loss.noise;
   result.codes.element = static_cast<std::int32_t>(spec.element());

@@ -167,8 +167,8 @@ Result<Spec> bias_spec(const YAML::Node& node) {
 Scheme all_float() { return {Spec{}, Spec{}, Spec{}, Spec{}}; }
 
 Result<Scheme> scheme_of_map(const YAML::Node& map) {
-  static constexpr std::string_view kKeys[] = {"weights", "activations", "weight", "bias",
-                                               "data_in", "data_out",    "compute"};
+  static constexpr std::string_view kKeys[] = {"weights", "activations", "weight",  "bias",
+                                               "data_in", "data_out",    "compute", "refine"};
   TRY(check_keys(map));
   Scheme scheme;
   for (const auto& pair : map) {
@@ -178,6 +178,13 @@ Result<Scheme> scheme_of_map(const YAML::Node& map) {
       if (scheme.compute != "float32" && scheme.compute != "float16" && scheme.compute != "int8")
         return at(pair.second, invalid_argument(fmt::format("compute: {}", shown(*scheme.compute)),
                                                 "float32, float16 or int8"));
+      continue;
+    }
+    if (key == "refine") {
+      scheme.refine = TRY(scalar(pair.second, key));
+      if (scheme.refine != "none" && scheme.refine != "sums")
+        return at(pair.second,
+                  invalid_argument(fmt::format("refine: {}", shown(*scheme.refine)), "sums or none"));
       continue;
     }
     if (key == "weights" || key == "weight") {

@@ -167,4 +167,11 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
   return parts;
 }
 
+std::int64_t sums_axis(const Part& part, const Scheme& scheme, const Node& node, int input,
+                       std::size_t rank) {
+  if (scheme.refine != "sums" || !part.heavy) return -1;
+  const Traits::Weight* weight = part.traits->weight(input);
+  return weight && weight->channel_axis ? weight->channel_axis(node, rank) : -1;
+}
+
 }  // namespace anybit::quantizing

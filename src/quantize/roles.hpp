@@ -21,4 +21,8 @@ struct Part {
 // Fills `notes.nodes` with the schemes, and with the reasons of those that are left in float.
 std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& notes);
 
+// Of a weight of this rank: the axis of the outputs that are to keep the sums of their weights. -1: none are.
+std::int64_t sums_axis(const Part& part, const Scheme& scheme, const graph::Node& node, int input,
+                       std::size_t rank);
+
 }  // namespace anybit::quantizing

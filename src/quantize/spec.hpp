@@ -40,6 +40,8 @@ struct Scheme {
   // In what products are computed: "float32"; "float16", by nodes of that type; "int8", where weights are in
   // blocks of few bits and data is rounded on the fly.
   std::optional<std::string> compute = {};
+  // How weights are rounded: "none", each to the nearest; "sums", so that outputs keep the sums of theirs.
+  std::optional<std::string> refine = {};
 };
 
 // "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9",
