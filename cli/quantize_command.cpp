@@ -71,10 +71,10 @@ Result<std::string> dynamic_scheme(const Options& options) {
   }
   const bool symmetric_data = data == "symActivation", symmetric_weight = weight != "asymWeight";
   if (options.quantize.target == "nnpa")
-    return fmt::format("{{weights: int8 {} tensor, activations: {} dynamic}}",
+    return fmt::format("{{weights: int8 {} tensor, activations: {} dynamic, refine: sums}}",
                        symmetric_weight ? "sym" : "asym", symmetric_data ? "int8 sym" : "int8 asym");
   // Zero points that differ from channel to channel are more than most runtimes convolve with.
-  return fmt::format("{{weights: uint8 {}, activations: {} dynamic}}",
+  return fmt::format("{{weights: uint8 {}, activations: {} dynamic, refine: sums}}",
                      symmetric_weight ? "sym channel" : "asym tensor",
                      symmetric_data ? "int8 sym" : "uint8 asym");
 }

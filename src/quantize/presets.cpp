@@ -9,9 +9,11 @@ namespace anybit::quantizing {
 namespace {
 
 // Formats that are chosen from the values as they come. Each makes two presets: for products with their
-// inputs, and "-weights", where activations stay in float.
+// inputs, and "-weights", where activations stay in float. Weights are rounded so that outputs keep their
+// sums; not where a threshold takes the place of the nearest value, nor where there is nothing to gain.
 struct Direct {
   std::string_view name, what, weights, data;
+  std::string_view refine = ", refine: sums";
 };
 constexpr Direct kDirect[] = {
     {"mxfp4", "OCP MX, 4-bit floats in blocks of 32", "mxfp4_e2m1", "mxfp4_e2m1"},
@@ -38,13 +40,13 @@ constexpr Direct kDirect[] = {
     {"fixed8", "8-bit fixed point; the weights' point is where they lose least", "fixed frac auto",
      "fixed frac 4"},
     {"ternary", "-1, 0 and 1 with a scale for each channel", "ternary channel scale mean",
-     "ternary scale mean"},
-    {"binary", "signs with a scale for each channel", "binary channel scale mean", "binary scale mean"},
+     "ternary scale mean", ""},
+    {"binary", "signs with a scale for each channel", "binary channel scale mean", "binary scale mean", ""},
     {"binary-residual", "two signs with two scales for each channel", "binary_residual channel",
-     "binary_residual"},
+     "binary_residual", ""},
     {"float16", "mixed precision: products are computed in IEEE half precision", "float16",
-     "float16, compute: float16"},
-    {"bfloat16", "the upper half of float32", "bfloat16", "bfloat16"},
+     "float16, compute: float16", ""},
+    {"bfloat16", "the upper half of float32", "bfloat16", "bfloat16", ""},
 };
 
 std::vector<Preset> add_direct(std::span<const Preset> first) {
@@ -53,11 +55,12 @@ std::vector<Preset> add_direct(std::span<const Preset> first) {
   texts.reserve(std::size(kDirect) * 4);
   const auto keep = [](std::string text) -> std::string_view { return texts.emplace_back(std::move(text)); };
   for (const Direct& one : kDirect) {
-    all.push_back({one.name, one.what,
-                   keep(fmt::format("global: {{weights: {}, data_in: {}}}", one.weights, one.data))});
+    all.push_back(
+        {one.name, one.what,
+         keep(fmt::format("global: {{weights: {}, data_in: {}{}}}", one.weights, one.data, one.refine))});
     all.push_back({keep(fmt::format("{}-weights", one.name)),
                    keep(fmt::format("the same for weights alone: {}", one.what)),
-                   keep(fmt::format("global: {{weights: {}}}", one.weights))});
+                   keep(fmt::format("global: {{weights: {}{}}}", one.weights, one.refine))});
   }
   return all;
 }
@@ -73,30 +76,30 @@ Result<Recipe> read_preset(const Preset& preset) {
 std::span<const Preset> presets() {
   static constexpr Preset kAffine[] = {
       {"int8", "8-bit weights per channel, 8-bit activations: the default",
-       "global: {weights: int8 sym channel, activations: int8 asym}"},
+       "global: {weights: int8 sym channel, activations: int8 asym, refine: sums}"},
       {"uint8", "as int8, in unsigned codes",
-       "global: {weights: uint8 sym channel, activations: uint8 asym}"},
+       "global: {weights: uint8 sym channel, activations: uint8 asym, refine: sums}"},
       {"int8-per-tensor", "as int8, with one scale for each weight tensor",
-       "global: {weights: int8 sym tensor, activations: int8 asym}"},
+       "global: {weights: int8 sym tensor, activations: int8 asym, refine: sums}"},
       {"int16", "16-bit weights and activations",
        "global: {weights: int16 sym channel, activations: int16 sym}"},
       {"int16x8", "8-bit weights, 16-bit activations",
-       "global: {weights: int8 sym channel, activations: int16 sym}"},
+       "global: {weights: int8 sym channel, activations: int16 sym, refine: sums}"},
       {"int8x4", "4-bit weights, 8-bit activations",
-       "global: {weights: int4 sym channel, activations: int8 asym}"},
+       "global: {weights: int4 sym channel, activations: int8 asym, refine: sums}"},
       {"w8", "8-bit weights, activations stay in float",
-       "global: {weights: int8 sym channel, activations: float}"},
+       "global: {weights: int8 sym channel, activations: float, refine: sums}"},
       {"w16", "16-bit weights, activations stay in float",
        "global: {weights: int16 sym channel, activations: float}"},
       {"w4", "4-bit weights in blocks of 32, activations stay in float",
-       "global: {weights: int4 sym block 32, activations: float}"},
+       "global: {weights: int4 sym block 32, activations: float, refine: sums}"},
       {"w2", "2-bit weights in blocks of 32, activations stay in float",
-       "global: {weights: int2 sym block 32, activations: float}"},
+       "global: {weights: int2 sym block 32, activations: float, refine: sums}"},
       // Unsigned weights: ONNX Runtime multiplies uint8 by int8 with saturation on CPUs without VNNI.
       {"dynamic-int8", "8-bit weights; activations are quantized when the model runs",
-       "global: {weights: uint8 sym channel, activations: uint8 asym dynamic}"},
+       "global: {weights: uint8 sym channel, activations: uint8 asym dynamic, refine: sums}"},
       {"nnpa", "for IBM Telum II: int8 weights per tensor; activations are quantized when the model runs",
-       "global: {weights: int8 sym tensor, activations: int8 asym dynamic}"},
+       "global: {weights: int8 sym tensor, activations: int8 asym dynamic, refine: sums}"},
   };
   static const std::vector<Preset> kAll = add_direct(kAffine);
   return kAll;

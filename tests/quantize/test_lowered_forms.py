@@ -121,10 +121,10 @@ def between_convolutions(nodes, constants=None, opset=17, ir=8):
                     {**ends, **(constants or {})}, opset, ir)
 
 
-def in_integers(tool, folder, model, recipe="int8"):
+def in_integers(tool, folder, model, recipe="int8", least=25):
     """The operators of the file, by what they take: "int8", "float32", …"""
     feeds = {"x": array(1, 4, 8, 8)}
-    made = quantized(tool, folder, model, feeds, "--recipe", recipe, "--emit", "qoperator", least=25)
+    made = quantized(tool, folder, model, feeds, "--recipe", recipe, "--emit", "qoperator", least=least)
     made = onnx.shape_inference.infer_shapes(made, strict_mode=True)
     types = {one.name: one.type.tensor_type.elem_type for one in [*made.graph.value_info, *made.graph.input]}
     return {one.op_type: helper.tensor_dtype_to_np_dtype(types[one.input[0]]).name for one in made.graph.node
@@ -173,7 +173,8 @@ UNPOOLED = [node("MaxPool", ["a"], ["m", "places"], name="pool", kernel_shape=[2
     ids=["GlobalMaxPool", "MaxUnpool", "linear Resize", "cubic Resize"])
 def test_operators_without_8_bit_integers_take_floats(tool, tmp_path, op, nodes, recipe):
     model = between_convolutions(nodes, {"scales": np.array([1, 1, 2, 2], np.float32)})
-    assert in_integers(tool, tmp_path, model, recipe)[op] == "float32"
+    least = 10 if op == "MaxUnpool" else 25  # of two values that are nearly the same, the other may be the larger one
+    assert in_integers(tool, tmp_path, model, recipe, least)[op] == "float32"
 
 
 @pytest.mark.parametrize("opset, ir, recipe, type_of_pool", [

@@ -1,0 +1,82 @@
+"""`refine: sums`: outputs of products keep the sums of their weights, in any format that rounds to the nearest."""
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from quantizing import Executor, report_of, run_tool, samples
+
+SIDE, CHANNELS = 12, 16
+WEIGHTS = ["mxint8", "bfp16", "mx9", "block_fp", "mxfp8_e4m3", "nvfp4", "int8 sym channel", "int8 sym tensor", "uint8 asym tensor",
+           "int4 sym block 32"]
+
+
+def kernels(tmp_path, seed=11):
+    """A depthwise convolution that nearly cancels over a flat picture, one over all channels, and a product."""
+    rng = np.random.default_rng(seed)
+    edges = rng.standard_normal((CHANNELS, 1, 3, 3))
+    edges -= edges.mean((1, 2, 3), keepdims=True)
+    weights = {"edges": edges, "mix": rng.standard_normal((8, CHANNELS, 3, 3)), "head": rng.standard_normal((8, 40))}
+    nodes = [helper.make_node("Conv", ["x", "edges"], ["e"], name="edges", group=CHANNELS),
+             helper.make_node("Conv", ["x", "mix"], ["m"], name="mix"),
+             helper.make_node("ReduceMean", ["m"], ["f"], name="mean", axes=[2, 3], keepdims=0),
+             helper.make_node("MatMul", ["f", "head"], ["y"], name="head")]
+    graph = helper.make_graph(
+        nodes, "kernels", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, CHANNELS, SIDE, SIDE])],
+        [helper.make_tensor_value_info("e", onnx.TensorProto.FLOAT, [1, CHANNELS, SIDE - 2, SIDE - 2]),
+         helper.make_tensor_value_info("m", onnx.TensorProto.FLOAT, [1, 8, SIDE - 2, SIDE - 2]),
+         helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 40])],
+        [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "kernels.onnx")
+    return tmp_path / "kernels.onnx"
+
+
+def quantized(tool, tmp_path, weights, refine, *options):
+    (tmp_path / "recipe.yaml").write_text(f"global: {{weights: {weights}, refine: {refine}}}")
+    made = tmp_path / f"{refine}.onnx"
+    done = run_tool(tool, "quantize", kernels(tmp_path), "-o", made, "--recipe", tmp_path / "recipe.yaml", "--json", *options)
+    return made, report_of(done)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_a_flat_picture_gives_nearly_what_the_float_model_gives(tool, tmp_path, weights):
+    flat = {"x": np.ones((1, CHANNELS, SIDE, SIDE), np.float32)}
+    expected = Executor(str(kernels(tmp_path))).run(flat)
+    errors = {}
+    for refine in ("none", "sums"):
+        made, report = quantized(tool, tmp_path, weights, refine)
+        errors[refine] = [np.sqrt(np.mean((a - b) ** 2)) for a, b in zip(Executor(str(made)).run(flat)[:2], expected)]
+        assert (sum(one["moved_for_sums"] for one in report["weights"]) > 0) == (refine == "sums")
+    edges, mix = (after / before for after, before in zip(errors["sums"], errors["none"]))
+    assert edges < 0.75 and mix < 0.35
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_weights_lose_little_by_it(tool, tmp_path, weights):
+    (_, nearest), (_, sums) = (quantized(tool, tmp_path, weights, refine) for refine in ("none", "sums"))
+    for before, after in zip(nearest["weights"], sums["weights"]):
+        assert before["signal_to_noise_db"] - 2 < after["signal_to_noise_db"] < before["signal_to_noise_db"]
+        assert before["bytes_after"] == after["bytes_after"]
+
+
+def test_the_file_is_the_same_for_any_number_of_threads(tool, tmp_path):
+    for weights in ("mxint8", "int8 sym channel"):
+        files = [quantized(tool, tmp_path, weights, "sums", "--threads", threads)[0].read_bytes() for threads in (1, 2, 3)]
+        assert files[0] == files[1] == files[2]
+
+
+def test_presets_keep_sums_and_a_file_can_turn_it_off(tool, tmp_path):
+    samples(tmp_path / "samples", shape=(1, CHANNELS, SIDE, SIDE))
+    for recipe in ("int8", "w8", "w4", "dynamic-int8", "mxint8", "bfp16-weights", "bfloat16", "w16", "binary"):
+        (tmp_path / "off.yaml").write_text(f"global: {recipe}\ntype: {{Conv: {{refine: none}}, MatMul: {{refine: none}}}}")
+        moved = [sum(one["moved_for_sums"] for one in report_of(run_tool(
+            tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", which, "--calib", tmp_path / "samples",
+            "--json"))["weights"]) for which in (recipe, tmp_path / "off.yaml")]
+        assert (moved[0] > 0) == (recipe not in ("bfloat16", "w16", "binary")), recipe
+        assert moved[1] == 0, recipe
+
+
+def test_another_word_is_refused(tool, tmp_path):
+    (tmp_path / "recipe.yaml").write_text("global: {weights: mxint8, refine: sum}")
+    done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", code="error")
+    assert "refine: sum" in done.stderr and "sums or none" in done.stderr
