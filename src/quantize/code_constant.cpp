@@ -34,7 +34,8 @@ Result<std::vector<float>> with_sums_kept(const CodedConstantNote& note, const T
   std::vector<float> kept(values.size()), other(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) kept[i] = mirrored(values[i], rounded[i]);
   TRY(format.quantize(kept, chosen, other));
-  const auto neighbours = [&](std::int64_t at, std::span<float> nearest, std::span<float> beyond) {
+  const auto neighbours = [&](std::int64_t at, std::span<const float>, std::span<float> nearest,
+                              std::span<float> beyond) {
     auto from = static_cast<std::size_t>(at);
     for (std::size_t i = 0; i < nearest.size(); ++i, from += static_cast<std::size_t>(outputs.step)) {
       nearest[i] = rounded[from];

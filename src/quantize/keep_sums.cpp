@@ -18,9 +18,7 @@ constexpr double kMean = 4;
 class Row {
  public:
   explicit Row(std::int64_t length)
-      : values(static_cast<std::size_t>(length)), rounded(values.size()), other(values.size()) {
-    moves_.reserve(values.size());
-  }
+      : values(static_cast<std::size_t>(length)), rounded(values.size()), other(values.size()) {}
 
   Kept keep() {
     Kept result;
@@ -63,13 +61,15 @@ class Row {
 
   // Those that bring the sum nearer to what it was.
   void find_moves(double sum) {
-    moves_.clear();
-    for (std::size_t i = 0; i < values.size(); ++i) {
+    moves_.resize(values.size());
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {  // without a branch that nobody can foresee
       const double by = static_cast<double>(other[i]) - static_cast<double>(rounded[i]);
-      if (by == 0 || (by > 0) == (sum > 0)) continue;
       const double now = error_of(rounded[i], i), then = error_of(other[i], i);
-      moves_.push_back({then * then - now * now, by, i});
+      moves_[count] = {then * then - now * now, by, i};
+      count += by * sum < 0 ? 1U : 0U;
     }
+    moves_.resize(count);
     std::ranges::make_heap(moves_, later);
   }
 
@@ -105,7 +105,7 @@ Kept keep_sums(const float* values, const Outputs& outputs, const Neighbours& ne
           rows[row].values[static_cast<std::size_t>(k)] = values[at(row, k)];
       }
       for (std::size_t row = 0; row < tile; ++row) {
-        neighbours(at(row, 0), rows[row].rounded, rows[row].other);
+        neighbours(at(row, 0), rows[row].values, rows[row].rounded, rows[row].other);
         const Kept one = rows[row].keep();
         part.moved += one.moved;
         part.signal += one.signal;

@@ -22,9 +22,9 @@ struct Outputs {
 // Outputs are the indices of the first axis, or the columns of a matrix; of anything else there are none.
 Outputs outputs_of(std::span<const std::int64_t> dims, std::int64_t axis);
 
-// neighbours(at, rounded, other): of the values at `at`, at + step, …: the nearest that the format has, and
-// the one on the other side of the value; the nearest again where that is much farther away.
-using Neighbours = FunctionRef<std::int64_t, std::span<float>, std::span<float>>;
+// neighbours(at, values, rounded, other): of the values at `at`, at + step, …: the nearest that the format
+// has, and the one on the other side of the value; the nearest again where that is much farther away.
+using Neighbours = FunctionRef<std::int64_t, std::span<const float>, std::span<float>, std::span<float>>;
 
 // Where a value that was rounded is to be rounded once more to find its other neighbour: at twice the
 // distance, which is beyond the middle if less than a quarter of the step is left to it, and never beyond the

@@ -269,36 +269,47 @@ class Coder {
 // The values that integers stand for, and the neighbours of others among them.
 class Grid {
  public:
-  Grid(const float* x, const Parameters& parameters, const Layout& layout, std::int64_t step)
-      : x_(x),
-        parameters_(parameters),
-        layout_(layout),
-        codes_(lower::codes_of(parameters.type)),
-        step_(step) {}
+  Grid(const Parameters& parameters, const Layout& layout, std::int64_t step)
+      : parameters_(parameters), layout_(layout), codes_(lower::codes_of(parameters.type)), step_(step) {}
 
-  void operator()(std::int64_t at, std::span<float> rounded, std::span<float> other) const {
+  void operator()(std::int64_t at, std::span<const float> values, std::span<float> rounded,
+                  std::span<float> other) const {
+    const auto count = static_cast<std::int64_t>(values.size());
     const std::size_t first = layout_.scale_of(at);
-    const bool shared =
-        !layout_.blocks &&
-        layout_.scale_of(at + (static_cast<std::int64_t>(rounded.size()) - 1) * step_) == first;
-    for (std::size_t i = 0; i < rounded.size(); ++i, at += step_) {
-      const std::size_t scale = shared ? first : layout_.scale_of(at);
-      rounded[i] = nearest(x_[at], scale);
-      other[i] = nearest(mirrored(x_[at], rounded[i]), scale);
-    }
+    if (!layout_.blocks && layout_.scale_of(at + (count - 1) * step_) == first)
+      return fill(values, rounded, other, [steps = steps(first)](std::size_t) { return steps; });
+    fill(values, rounded, other,
+         [&](std::size_t i) { return steps(layout_.scale_of(at + static_cast<std::int64_t>(i) * step_)); });
   }
 
  private:
-  float nearest(float x, std::size_t i) const {
-    const auto zero = static_cast<float>(parameters_.zero_points[i]);
-    const auto low = static_cast<float>(codes_.low) - zero, high = static_cast<float>(codes_.high) - zero;
+  struct Steps {
+    float scale, low, high;  // the ends in units of the scale
+
     // Half to even: what is added leaves no bits behind the point, and codes have 16 at most.
-    constexpr float kWhole = 0x1.8p23F;
-    const float units = std::clamp(x / parameters_.scales[i], low, high);
-    return ((units + kWhole) - kWhole) * parameters_.scales[i];
+    float nearest(float x) const {
+      constexpr float kWhole = 0x1.8p23F;
+      const float units = std::min(std::max(x / scale, low), high);
+      return ((units + kWhole) - kWhole) * scale;
+    }
+  };
+
+  Steps steps(std::size_t i) const {
+    const auto zero = static_cast<float>(parameters_.zero_points[i]);
+    return {parameters_.scales[i], static_cast<float>(codes_.low) - zero,
+            static_cast<float>(codes_.high) - zero};
   }
 
-  const float* x_;
+  template <class StepsOf>
+  static void fill(std::span<const float> values, std::span<float> rounded, std::span<float> other,
+                   const StepsOf& steps_of) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Steps steps = steps_of(i);
+      rounded[i] = steps.nearest(values[i]);
+      other[i] = steps.nearest(mirrored(values[i], rounded[i]));
+    }
+  }
+
   const Parameters& parameters_;
   const Layout& layout_;
   Codes codes_;
@@ -339,7 +350,7 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   kernels::Loss loss;
   if (const Outputs outputs = outputs_of(tensor.dims, sums_axis); outputs.count > 0) {
     const auto kept = room_for<float>(layout.count());
-    const Grid grid(x, parameters, layout, outputs.step);
+    const Grid grid(parameters, layout, outputs.step);
     const Kept done = keep_sums(x, outputs, grid, kept.get(), pool);
     result.codes.data = Coder(kept.get(), parameters, layout).code(pool, loss);
     loss = {done.signal, done.noise};
