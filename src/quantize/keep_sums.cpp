@@ -39,7 +39,7 @@ class Row {
       if (move.cost >= kMean * (sum * sum - moved * moved)) continue;
       rounded[move.at] = other[move.at];
       sum = moved;
-      result.noise += move.cost;
+      result.noise += move.grows;
       ++result.moved;
     }
     return result;
@@ -49,8 +49,9 @@ class Row {
 
  private:
   struct Move {
-    double cost, by;  // what the squared error grows by; what the sum changes by
+    double cost, by;  // see find_moves(); what the sum changes by
     std::size_t at;
+    double grows = 0;  // what the squared error grows by
   };
   // Of a heap, the first comes out last; the cheapest are to come first, among equals the earlier.
   static bool later(const Move& a, const Move& b) { return a.cost != b.cost ? a.cost > b.cost : a.at > b.at; }
@@ -59,7 +60,8 @@ class Row {
     return static_cast<double>(to) - static_cast<double>(values[i]);
   }
 
-  // Those that bring the sum nearer to what it was.
+  // Those that bring the sum nearer to what it was. An error costs what it is in steps of its own: small
+  // weights, whose steps are fine in floats and small blocks, are of inputs as large as they are small.
   void find_moves(double sum) {
     moves_.resize(values.size());
     std::size_t count = 0;
@@ -70,6 +72,13 @@ class Row {
       count += by * sum < 0 ? 1U : 0U;
     }
     moves_.resize(count);
+    double squares = 0;
+    for (const Move& move : moves_) squares += move.by * move.by;
+    const double usual = squares / static_cast<double>(std::max<std::size_t>(1, count));
+    for (Move& move : moves_) {
+      move.grows = move.cost;
+      move.cost *= usual / (move.by * move.by);
+    }
     std::ranges::make_heap(moves_, later);
   }
 
