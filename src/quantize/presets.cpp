@@ -11,8 +11,7 @@ namespace {
 // Formats that are chosen from the values as they come. Each makes two presets: for products with their
 // inputs, and "-weights", where activations stay in float. Weights are rounded so that outputs keep their
 // sums; not where a threshold takes the place of the nearest value, nor where there is nothing to gain, nor
-// in mxfp8, whose largest values saturate by up to an eighth: moving others to make up for that costs more
-// than it gives.
+// in mxfp8, which read fewer words with it (docs/accuracy.md).
 struct Direct {
   std::string_view name, what, weights, data;
   std::string_view refine = ", refine: sums";
