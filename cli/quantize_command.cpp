@@ -27,7 +27,7 @@ struct Options {
   LoadOptions load;
   QuantizeOptions quantize;
   SampleArguments samples;
-  std::string recipe, ranges, report;
+  std::string recipe, refine, ranges, report;
   std::string labels;   // a file
   std::string dynamic;  // what --dynamic was given; "true": nothing
   bool weight_only = false, no_prepare = false;
@@ -127,6 +127,9 @@ Result<void> check_together(const Options& options) {
   if (options.weight_only)
     return refused("--weight-only is for presets; a file has rules of its own",
                    "activations: float in the file");
+  if (!options.refine.empty())
+    return refused("--refine is for presets; a file has rules of its own",
+                   "refine: sums beside weights there");
   return {};
 }
 
@@ -162,19 +165,24 @@ Result<Recipe> base_recipe(const Options& options) {
   return recipe;
 }
 
+// The recipe with a rule for all nodes, or for those of --op-types.
+Result<Recipe> with_for_all(Result<Recipe> recipe, const Options& options, const std::string& scheme) {
+  if (options.op_types.empty()) return recipe.ok() ? recipe->with("global", "", scheme) : recipe;
+  for (const std::string& type : op_types(options)) {
+    if (recipe.ok()) recipe = recipe->with("type", type, scheme);
+  }
+  return recipe;
+}
+
 // A word is a type if an operator has that name, and a name otherwise.
 Result<Recipe> recipe_of(const Options& options) {
   if (auto checked = check_together(options); !checked.ok()) return std::move(checked).error();
   auto recipe = base_recipe(options);
   if (!recipe.ok()) return recipe;
-  if (options.weight_only) {
-    auto next = options.op_types.empty() ? recipe->with("global", "", "{activations: float}") : recipe;
-    for (const std::string& type : op_types(options)) {
-      if (next.ok()) next = next->with("type", type, "{activations: float}");
-    }
-    if (!next.ok()) return next;
-    recipe = std::move(next);
-  }
+  if (options.weight_only) recipe = with_for_all(std::move(recipe), options, "{activations: float}");
+  if (!options.refine.empty())
+    recipe = with_for_all(std::move(recipe), options, fmt::format("{{refine: {}}}", options.refine));
+  if (!recipe.ok()) return recipe;
   for (const std::string& word : split(options.exclude)) {
     auto next = recipe->with(is_operator(word) ? "type" : "name", word, "float");
     if (!next.ok()) return next;
@@ -289,6 +297,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
+  app.add_option(
+      "--refine", options->refine,
+      "How weights are rounded: sums (outputs keep the sums of their weights, which presets do) or none "
+      "(each to its nearest code)");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
                  "Only these operators, with commas between them: MatMul (Gemm, too), Conv, …")
       ->allow_extra_args(false);

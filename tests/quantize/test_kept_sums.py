@@ -80,3 +80,20 @@ def test_another_word_is_refused(tool, tmp_path):
     (tmp_path / "recipe.yaml").write_text("global: {weights: mxint8, refine: sum}")
     done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", code="error")
     assert "refine: sum" in done.stderr and "sums or none" in done.stderr
+
+
+def test_a_flag_beside_a_preset_says_how_weights_are_rounded(tool, tmp_path):
+    made = {}
+    for words in (["--recipe", "mxint8-weights"], ["--recipe", "mxint8-weights", "--refine", "none"], ["--dynamic", "--refine", "none"],
+                  ["--recipe", "w8", "--op-types", "Conv", "--refine", "none"]):
+        report = report_of(run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", *words, "--json"))
+        made[" ".join(words)] = sum(one["moved_for_sums"] for one in report["weights"])
+    assert list(map(bool, made.values())) == [True, False, False, False], made
+
+
+def test_the_flag_is_not_for_files_and_takes_two_words(tool, tmp_path):
+    (tmp_path / "recipe.yaml").write_text("global: mxint8-weights")
+    for words, told in ((["--recipe", tmp_path / "recipe.yaml", "--refine", "none"], "--refine is for presets"),
+                        (["--recipe", "w8", "--refine", "sum"], "sums or none")):
+        done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", *words, code="error")
+        assert told in done.stderr and not (tmp_path / "q.onnx").exists()
