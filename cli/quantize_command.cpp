@@ -299,7 +299,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                "Activations stay in float (recipe w8 unless one is given)");
   app.add_option(
       "--refine", options->refine,
-      "How weights are rounded: sums (outputs keep the sums of their weights, which presets do) or none "
+      "How weights are rounded: sums (outputs keep the sums of their weights, as with most presets) or none "
       "(each to its nearest code)");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
                  "Only these operators, with commas between them: MatMul (Gemm, too), Conv, …")

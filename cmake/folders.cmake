@@ -38,6 +38,9 @@ function(anybit_folder name)
     # With -O1, g++ 12 sees variants freed that are on the stack.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> -Wno-free-nonheap-object)
   endif()
+  foreach(file IN LISTS ANYBIT_HOT_FILES)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${file} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
+  endforeach()
   # Headers that take long are compiled once: a folder's own, or those of ops or graph for what is above them.
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/precompiled.hpp)
     target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${name}/precompiled.hpp)

@@ -1,6 +1,8 @@
 #include "quantize/keep_sums.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <vector>
 
 namespace anybit::quantizing {
@@ -14,6 +16,10 @@ constexpr std::int64_t kChunk = 1 << 15;  // values that one thread takes at a t
 // pictures more. Results hardly change from 2 to infinity.
 constexpr double kMean = 4;
 
+// What a move costs, in squares of its step: 0 for a value in the middle between two codes, 1 for one at a
+// code. Up to kNear is about every tenth value.
+constexpr double kNear = 0.1, kAny = 2;
+
 // One output's weights; memory is kept from one to the next.
 class Row {
  public:
@@ -22,26 +28,19 @@ class Row {
 
   Kept keep() {
     Kept result;
-    double sum = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double error = error_of(rounded[i], i);
-      sum += error;
-      result.noise += error * error;
-      result.signal += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-    }
-    find_moves(sum);
-    while (!moves_.empty()) {
-      std::ranges::pop_heap(moves_, later);
-      const Move move = moves_.back();
-      moves_.pop_back();
-      if (move.cost > kMean * sum * sum) break;  // no sum gains as much
-      const double moved = sum + move.by;
-      if (move.cost >= kMean * (sum * sum - moved * moved)) continue;
-      rounded[move.at] = other[move.at];
-      sum = moved;
-      result.noise += move.grows;
-      ++result.moved;
-    }
+    Lanes errors{}, noise{}, signal{};
+    for_lanes([&](std::size_t i, std::size_t lane) {
+      const double error = error_of(rounded[i], i), value = static_cast<double>(values[i]);
+      errors[lane] += error;
+      noise[lane] += error * error;
+      signal[lane] += value * value;
+    });
+    double sum = total(errors);
+    result.noise = total(noise);
+    result.signal = total(signal);
+    const double usual = usual_square(sum);
+    // Those that are near to a tie mostly do; the others are looked for only if not.
+    if (take_moves(sum, usual, -kAny, kNear, result)) take_moves(sum, usual, kNear, kAny, result);
     return result;
   }
 
@@ -49,9 +48,8 @@ class Row {
 
  private:
   struct Move {
-    double cost, by;  // see find_moves(); what the sum changes by
+    double cost, by;  // see take_moves(); what the sum changes by
     std::size_t at;
-    double grows = 0;  // what the squared error grows by
   };
   // Of a heap, the first comes out last; the cheapest are to come first, among equals the earlier.
   static bool later(const Move& a, const Move& b) { return a.cost != b.cost ? a.cost > b.cost : a.at > b.at; }
@@ -59,31 +57,69 @@ class Row {
   double error_of(float to, std::size_t i) const {
     return static_cast<double>(to) - static_cast<double>(values[i]);
   }
+  double step_of(std::size_t i) const {
+    return static_cast<double>(other[i]) - static_cast<double>(rounded[i]);
+  }
 
-  // Those that bring the sum nearer to what it was. An error costs what it is in steps of its own: by its
+  // Sums of every fourth value: they do not wait for each other.
+  using Lanes = std::array<double, 4>;
+  static double total(const Lanes& lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
+  template <class Body>
+  void for_lanes(const Body& body) const {
+    std::size_t i = 0;
+    for (; i + 4 <= values.size(); i += 4) {
+      for (std::size_t lane = 0; lane < 4; ++lane) body(i + lane, lane);
+    }
+    for (; i < values.size(); ++i) body(i, 0);
+  }
+
+  // The mean square of the steps that bring a sum nearer to zero; and the shortest of them.
+  double usual_square(double sum) {
+    Lanes squares{}, count{}, least;
+    least.fill(std::numeric_limits<double>::infinity());
+    for_lanes([&](std::size_t i, std::size_t lane) {
+      const double by = step_of(i), counts = by * sum < 0 ? 1 : 0;
+      squares[lane] += counts * by * by;
+      count[lane] += counts;
+      least[lane] = std::min(least[lane], by * sum < 0 ? std::abs(by) : least[lane]);
+    });
+    shortest_ = std::ranges::min(least);
+    return total(squares) / std::max(1.0, total(count));
+  }
+
+  // Takes those of the moves with low <= cost < high, in parts of `usual`, that bring the sum nearer to what
+  // it was; tells whether dearer ones may do so, too. An error costs what it is in steps of its own: by its
   // size alone, hundreds of small floats with fine steps would move for one large one, which measured worse
   // (mx4, mxfp8).
-  void find_moves(double sum) {
-    moves_.resize(values.size());
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {  // without a branch that nobody can foresee
-      const double by = static_cast<double>(other[i]) - static_cast<double>(rounded[i]);
-      const double now = error_of(rounded[i], i), then = error_of(other[i], i);
-      moves_[count] = {then * then - now * now, by, i};
-      count += by * sum < 0 ? 1U : 0U;
-    }
-    moves_.resize(count);
-    double squares = 0;
-    for (const Move& move : moves_) squares += move.by * move.by;
-    const double usual = squares / static_cast<double>(std::max<std::size_t>(1, count));
-    for (Move& move : moves_) {
-      move.grows = move.cost;
-      move.cost *= usual / (move.by * move.by);
+  bool take_moves(double& sum, double usual, double low, double high, Kept& result) {
+    moves_.clear();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double by = step_of(i), square = by * by;
+      const double grows = by * (by + 2 * error_of(rounded[i], i));  // (error + by)² − error²
+      // One condition, which few meet: each alone is a toss-up.
+      if (static_cast<int>(by * sum < 0) & static_cast<int>(grows >= low * square) &
+          static_cast<int>(grows < high * square))
+        moves_.push_back({grows / square * usual, by, i});
     }
     std::ranges::make_heap(moves_, later);
+    while (!moves_.empty() && shortest_ < 2 * std::abs(sum)) {  // longer ones would only turn the sum round
+      std::ranges::pop_heap(moves_, later);
+      const Move move = moves_.back();
+      moves_.pop_back();
+      if (move.cost > kMean * sum * sum) return false;  // no sum gains as much
+      const double moved = sum + move.by;
+      if (move.cost >= kMean * (sum * sum - moved * moved)) continue;
+      const double now = error_of(rounded[move.at], move.at);
+      result.noise += move.by * (move.by + 2 * now);
+      rounded[move.at] = other[move.at];
+      sum = moved;
+      ++result.moved;
+    }
+    return shortest_ < 2 * std::abs(sum) && high * usual <= kMean * sum * sum;
   }
 
   std::vector<Move> moves_;
+  double shortest_ = 0;
 };
 
 }  // namespace

@@ -30,9 +30,8 @@ using Neighbours = FunctionRef<std::int64_t, std::span<const float>, std::span<f
 // distance, which is beyond the middle if less than a quarter of the step is left to it, and never beyond the
 // neighbour.
 inline float mirrored(float value, float rounded) {
-  constexpr double kMost = std::numeric_limits<float>::max();
-  const double beyond = 2 * static_cast<double>(value) - static_cast<double>(rounded);
-  return static_cast<float>(std::clamp(beyond, -kMost, kMost));
+  constexpr float kMost = std::numeric_limits<float>::max();
+  return std::min(std::max(value + (value - rounded), -kMost), kMost);
 }
 
 struct Kept {

@@ -67,12 +67,12 @@ def test_the_file_is_the_same_for_any_number_of_threads(tool, tmp_path):
 
 def test_presets_keep_sums_and_a_file_can_turn_it_off(tool, tmp_path):
     samples(tmp_path / "samples", shape=(1, CHANNELS, SIDE, SIDE))
-    for recipe in ("int8", "w8", "w4", "dynamic-int8", "mxint8", "bfp16-weights", "bfloat16", "w16", "binary"):
+    for recipe in ("int8", "dynamic-int8", "mxint8", "bfp16-weights", "w8", "w4", "bfloat16", "w16", "binary"):
         (tmp_path / "off.yaml").write_text(f"global: {recipe}\ntype: {{Conv: {{refine: none}}, MatMul: {{refine: none}}}}")
         moved = [sum(one["moved_for_sums"] for one in report_of(run_tool(
             tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", which, "--calib", tmp_path / "samples",
             "--json"))["weights"]) for which in (recipe, tmp_path / "off.yaml")]
-        assert (moved[0] > 0) == (recipe not in ("bfloat16", "w16", "binary")), recipe
+        assert (moved[0] > 0) == (recipe not in ("w8", "w4", "bfloat16", "w16", "binary")), recipe
         assert moved[1] == 0, recipe
 
 
@@ -85,10 +85,11 @@ def test_another_word_is_refused(tool, tmp_path):
 def test_a_flag_beside_a_preset_says_how_weights_are_rounded(tool, tmp_path):
     made = {}
     for words in (["--recipe", "mxint8-weights"], ["--recipe", "mxint8-weights", "--refine", "none"], ["--dynamic", "--refine", "none"],
-                  ["--recipe", "w8", "--op-types", "Conv", "--refine", "none"]):
+                  ["--recipe", "mxint8-weights", "--op-types", "Conv", "--refine", "none"],
+                  ["--recipe", "w8", "--op-types", "Conv", "--refine", "sums"]):
         report = report_of(run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", *words, "--json"))
         made[" ".join(words)] = sum(one["moved_for_sums"] for one in report["weights"])
-    assert list(map(bool, made.values())) == [True, False, False, False], made
+    assert list(map(bool, made.values())) == [True, False, False, False, True], made
 
 
 def test_the_flag_is_not_for_files_and_takes_two_words(tool, tmp_path):
