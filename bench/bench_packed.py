@@ -15,15 +15,15 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
+import document  # noqa: E402
 from executing import Executor  # noqa: E402
 
 BLOCK = 32
 # format: bits, the range of a field that blocks share
 FORMATS = {"mxfp4_e2m1": 4, "nvfp4": 4, "int4": 4, "mxint8": 8, "mxfp8_e4m3": 8, "mxfp8_e5m2": 8, "bfp16": 8}
 ROUNDED = ("mxfp4_e2m1", "nvfp4", "int4", "mxint8")  # with compute: int8 as well
-MARK = "packed"
 
 
 def model_of(node_or_nodes, size, constants):
@@ -146,11 +146,7 @@ def main():
         lines.append(line)
         print(line, flush=True)
     if options.write:
-        text = options.write.read_text()
-        head, rest = text.split(f"<!-- {MARK}: begin -->\n")
-        tail = rest.split(f"<!-- {MARK}: end -->")[1]
-        body = "\n".join(lines) + "\n"
-        options.write.write_text(f"{head}<!-- {MARK}: begin -->\n{body}<!-- {MARK}: end -->{tail}")
+        document.put(options.write, "packed", lines)
 
 
 if __name__ == "__main__":
