@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
-        bench-accuracy bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz \
+        bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -129,6 +129,12 @@ bench-accuracy:  ## What quantization costs in accuracy, beside ONNX Runtime's t
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_accuracy.py $(BENCH)
+
+bench-agreement:  ## One int8 file in anybit and in ONNX Runtime, and in ONNX Runtime with its sums in another order
+	@scripts/setup build test python models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_agreement.py $(BENCH)
 
 bench-presets:  ## Every format as a recipe: size, accuracy and speed on real models (long)
 	@scripts/setup build test accuracy python models large-models data

@@ -5,13 +5,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runtime"))
 
 import peer_models  # noqa: E402
 from executing import Executor  # noqa: E402
+from other_order import turned_round  # noqa: E402
 from peer_models import IMAGES, MODELS, image, peer, quantized  # noqa: E402
+from same_inputs import differences  # noqa: E402
 
 FLOAT_ERROR = 1e-4  # of the largest value
 QUANTIZED_DB = 40
@@ -52,69 +53,27 @@ def test_picture_models_agree_in_float(stem, shape):
     assert all(np.array_equal(a, b) for a, b in zip(first, second))
 
 
-def quantizers_with_values(path, x):
-    """The model, and what ONNX Runtime has at the output of every QuantizeLinear. Its optimized kernels saturate on this kind
-    of CPU, so they are off."""
-    model = onnx.load(path)
-    names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
-    probed = onnx.ModelProto()
-    probed.CopyFrom(model)
-    probed.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    session = peer(probed.SerializeToString(), optimized=False)
-    return model, dict(zip(names, session.run(names, {session.get_inputs()[0].name: x})))
-
-
-def piece_before(model, quantizer, values, makers):
-    """The nodes between a QuantizeLinear and those before it, as a model of its own."""
-    constants = {tensor.name: tensor for tensor in model.graph.initializer}
-    nodes, inputs, tensors, open_, seen = [], [], [], [quantizer], set()
-    while open_:
-        node = open_.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        nodes.append(node)
-        for name in node.input:
-            if name in constants:
-                tensors.append(name)
-            elif name in values:
-                inputs.append(name)
-            elif name in makers:
-                open_.append(makers[name])
-            elif name:
-                return None  # it reads the model's input
-    order = {id(node): i for i, node in enumerate(model.graph.node)}
-    ports = [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(values[name].dtype), values[name].shape)
-             for name in dict.fromkeys(inputs)]
-    graph = helper.make_graph(sorted(nodes, key=lambda node: order[id(node)]), "piece", ports,
-                              [onnx.ValueInfoProto(name=quantizer.output[0])],
-                              [constants[name] for name in dict.fromkeys(tensors)])
-    graph.output[0].type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(values[quantizer.output[0]].dtype)
-    return helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
-
-
-@pytest.mark.parametrize("kind", ["tensor", "channel"])
+# A sum of products lies close enough to a tie for the order of its sum to matter once in a million codes. Averages, and sums
+# of two values with one scale, are ties by nature: there, one step is all that can be asked.
+@pytest.mark.parametrize("kind", ["tensor", "channel", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind):
-    model, values = quantizers_with_values(quantized(stem, kind), image(IMAGES[stem], seed=11))
-    makers = {name: node for node in model.graph.node for name in node.output}
-    checked = fused = 0
-    for name in values:
-        piece = piece_before(model, makers[name], values, makers)
-        if piece is None:
-            continue
-        executor = Executor(piece)
-        got, = executor.run({port.name: values[port.name] for port in piece.graph.input})
-        step = np.abs(got.astype(int) - values[name].astype(int)).max()
-        assert step <= 1, f"{name}: {step} steps apart; {[node.op_type for node in piece.graph.node]} as {executor.steps()}"
+    checked = fused = codes = other = 0
+    for name, apart, steps in differences(quantized(stem, kind), image(IMAGES[stem], seed=11)):
+        assert apart.max() <= 1, f"{name}: {apart.max()} steps apart, run as {steps}"
         checked += 1
-        fused += "DequantizeLinear" not in " ".join(executor.steps())
+        fused += "DequantizeLinear" not in " ".join(steps)
+        if not any(tied in step for step in steps for tied in ("QLinearAdd", "AveragePool")):
+            codes += apart.size
+            other += np.count_nonzero(apart)
     assert checked > 50 and fused > 0.8 * checked
+    assert other <= 1e-5 * codes, f"{other} of {codes} codes differ"
 
 
-# Static quantization of the recogniser loses most of its accuracy, and one step here or there moves its outputs: ONNX
-# Runtime's own optimizations move them by 10 to 29 dB. Beside the noise of quantization, ours is to be small.
-@pytest.mark.parametrize("kind", ["tensor", "channel", "dynamic"])
+# One code in a million is enough: what follows takes other codes on its account, until as many differ as quantization moved.
+# ONNX Runtime is as far from itself when it adds in another order (docs/accuracy.md, make bench-agreement). So ours is to be
+# nearer to its result than that is to the float model's.
+@pytest.mark.parametrize("kind", ["tensor", "channel", "dynamic", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_whole_quantized_models_agree(stem, kind):
     path = quantized(stem, kind)
@@ -129,6 +88,16 @@ def test_whole_quantized_models_agree(stem, kind):
             assert got.shape == wanted.shape
             floor = min(QUANTIZED_DB, lost + 3)
             assert decibels(got, wanted) >= floor, f"fuse={fuse}, shape {shape}, the quantized model has {lost:.1f} dB"
+
+
+@pytest.mark.parametrize("kind", ["tensor", "channel", "anybit"])
+@pytest.mark.parametrize("stem", IMAGES)
+def test_integer_sums_do_not_depend_on_the_order_of_channels(stem, kind):
+    path = quantized(stem, kind)
+    turned = onnx.load_from_string(turned_round(path))
+    assert sum(node.op_type == "Gather" for node in turned.graph.node) > 20
+    x = image(IMAGES[stem], seed=11)
+    assert np.array_equal(Executor(turned).run([x])[0], Executor(path).run([x])[0])
 
 
 @pytest.mark.parametrize("name", ["silero_vad_v5", "silero_vad_v6", "silero_vad_legacy"])

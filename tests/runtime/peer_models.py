@@ -1,8 +1,11 @@
-"""Real models, and their quantized forms made by ONNX Runtime's own tools. Made once, kept in build/models/quantized."""
+"""Real models, and their quantized forms made by ONNX Runtime's own tools or by anybit. The former are made once and kept in
+build/models/quantized."""
 import functools
 import logging
 import os
 import pathlib
+import subprocess
+import tempfile
 
 import numpy as np
 import onnx
@@ -71,11 +74,24 @@ def _make(stem, kind, path):
     partial.rename(path)
 
 
+def _make_by_anybit(stem, path):
+    """By the program as it is now."""
+    program = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(3):
+            np.save(f"{folder}/{seed}.npy", image(IMAGES[stem], seed))
+        subprocess.run([program, "quantize", MODELS / f"{stem}.onnx", "-o", path, "--recipe", "int8", "--calib", folder],
+                       check=True, stdout=subprocess.DEVNULL)
+
+
+@functools.cache
 def quantized(stem, kind):
-    """`kind`: "tensor", "channel" (static, QDQ) or "dynamic"."""
+    """`kind`: "tensor", "channel" (static, QDQ), "dynamic", or "anybit", which is static int8 by anybit."""
     QUANTIZED.mkdir(parents=True, exist_ok=True)
     path = QUANTIZED / f"{stem}.{kind}.onnx"
-    if not path.exists():
+    if kind == "anybit":
+        _make_by_anybit(stem, path)
+    elif not path.exists():
         _make(stem, kind, path)
     return path
 

@@ -1,0 +1,85 @@
+"""How far two runtimes agree on one int8 file, and why whole models cannot agree better than they do.
+
+    python bench/bench_agreement.py [--pictures N] [--write docs/accuracy.md]
+
+ONNX Runtime is beside anybit (optimizations off), and beside itself when it adds in another order: in a copy of the file each
+convolution reads its input's channels last first, from weights whose channels are turned round, too.
+"""
+import argparse
+import pathlib
+import statistics
+import sys
+
+import numpy as np
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
+
+import document  # noqa: E402
+from executing import Executor  # noqa: E402
+from other_order import turned_round  # noqa: E402
+from peer_models import MODELS, image, peer, quantized  # noqa: E402
+from same_inputs import differences  # noqa: E402
+
+SHAPES = {
+    "ch_ppocr_mobile_v2.0_cls_infer": ("PP-OCR classifier", (1, 3, 48, 192)),
+    "ch_PP-OCRv4_det_infer": ("PP-OCRv4 detector", (1, 3, 320, 320)),
+    "ch_PP-OCRv4_rec_infer": ("PP-OCRv4 recogniser", (1, 3, 48, 320)),
+}
+KINDS = {"anybit": "anybit int8", "tensor": "ONNX Runtime, per tensor", "channel": "ONNX Runtime, per channel"}
+EQUAL_DB = 999
+
+
+def decibels(got, wanted):
+    noise = np.sum((got.astype(np.float64) - wanted) ** 2)
+    return EQUAL_DB if noise == 0 else 10 * np.log10(np.sum(wanted.astype(np.float64) ** 2) / noise)
+
+
+def measured(stem, kind, pictures):
+    """Of every picture, decibels between the results of each pair; and of the first, how many codes differ node by node."""
+    path = quantized(stem, kind)
+    turned = turned_round(path)
+    theirs, theirs_turned = peer(path, optimized=False), peer(turned, optimized=False)
+    float_model = peer(MODELS / f"{stem}.onnx")
+    ours, ours_turned = Executor(path), Executor(onnx.load_from_string(turned))
+    name = theirs.get_inputs()[0].name
+    columns = {"anybit": [], "turned": [], "ours turned": [], "float": []}
+    for seed in range(100, 100 + pictures):
+        x = image(SHAPES[stem][1], seed)
+        wanted, = theirs.run(None, {name: x})
+        got, = ours.run([x])
+        columns["anybit"].append(decibels(got, wanted))
+        columns["turned"].append(decibels(theirs_turned.run(None, {name: x})[0], wanted))
+        columns["ours turned"].append(decibels(ours_turned.run([x])[0], got))
+        columns["float"].append(decibels(wanted, float_model.run(None, {name: x})[0]))
+    apart = [steps for _, steps, _ in differences(path, image(SHAPES[stem][1], 100))]
+    return columns, sum(map(np.count_nonzero, apart)), sum(steps.size for steps in apart), max(steps.max() for steps in apart)
+
+
+def span(values):
+    """The least and the middle of some decibels."""
+    say = lambda value: "equal" if value >= EQUAL_DB else f"{value:.0f} dB"  # noqa: E731
+    least, middle = min(values), statistics.median_low(values)
+    return say(least) if least == middle else f"{say(least)} … {say(middle)}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pictures", type=int, default=12)
+    parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
+    options = parser.parse_args()
+    lines = ["| model | quantized by | codes that differ, same inputs | anybit and ONNX Runtime | ONNX Runtime in both orders "
+             "| anybit in both orders | quantized and float |", "|---|---|--:|--:|--:|--:|--:|"]
+    for stem, (title, _) in SHAPES.items():
+        for kind, maker in KINDS.items():
+            columns, differ, codes, step = measured(stem, kind, options.pictures)
+            lines.append(f"| {title} | {maker} | {differ} of {codes / 1e6:.1f} million, by {step} | "
+                         + " | ".join(span(values) for values in columns.values()) + " |")
+    print("\n".join(lines))
+    if options.write:
+        document.put(options.write, "agreement", lines)
+
+
+if __name__ == "__main__":
+    main()
