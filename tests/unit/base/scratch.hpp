@@ -1,4 +1,5 @@
-// A folder of its own for each test, gone afterwards.
+// A folder of its own for each test, gone afterwards. Death tests run the test anew in a process that dies
+// before it can tidy up, so a process that was started by a test makes its folders inside that test's.
 #pragma once
 
 #include <stdlib.h>
@@ -17,11 +18,15 @@ class Scratch {
  public:
   Scratch() {
     // mkdtemp wants six letters X at the end, and puts others in their place.
-    std::string name =
-        (std::filesystem::temp_directory_path() / "anybit-test-").string() + std::string(6, 'X');
+    std::string name = (outer_ / "anybit-test-").string() + std::string(6, 'X');
     path_ = mkdtemp(name.data());
+    std::filesystem::create_directory(path_ / ".children");
+    setenv("TMPDIR", (path_ / ".children").c_str(), 1);
   }
-  ~Scratch() { std::filesystem::remove_all(path_); }
+  ~Scratch() {
+    setenv("TMPDIR", outer_.c_str(), 1);
+    std::filesystem::remove_all(path_);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
@@ -38,12 +43,13 @@ class Scratch {
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))
-      names.push_back(entry.path().filename());
+      if (entry.path().filename() != ".children") names.push_back(entry.path().filename());
     std::sort(names.begin(), names.end());
     return names;
   }
 
  private:
+  const std::filesystem::path outer_ = std::filesystem::temp_directory_path();
   std::filesystem::path path_;
 };
 
