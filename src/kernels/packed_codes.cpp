@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/minifloat.hpp"
+#include "kernels/wide_floats.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -97,9 +98,10 @@ struct Place {
   std::int64_t byte;
   int shift;
 };
-Place place_in_group(CodeKind kind, std::int64_t row, std::int64_t column) {
-  switch (kind) {
+Place place_in_group(const CodeView& view, std::int64_t row, std::int64_t column) {
+  switch (view.kind) {
     case CodeKind::nibbles:
+      if (view.wide) return {column * 4 + row / 2, row % 2 == 0 ? 0 : 4};
       return {row / 4 * 32 + column / 4 % 2 * 16 + column / 8 * 8 + column % 4 * 2 + row % 2,
               row % 4 < 2 ? 0 : 4};
     case CodeKind::e4m3:
@@ -148,7 +150,12 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
       zeros_(nullptr, nullptr),
       units_(nullptr, nullptr) {
   const std::int64_t panels = (from.n + kPanel - 1) / kPanel, blocks = from.blocks();
-  view_ = {.kind = kind, .k = from.k, .n = from.n, .block = from.block, .blocks = blocks};
+  view_ = {.kind = kind,
+           .wide = kind == CodeKind::nibbles && has_wide_floats(),
+           .k = from.k,
+           .n = from.n,
+           .block = from.block,
+           .blocks = blocks};
   const std::int64_t last = from.k - (blocks - 1) * from.block;
   view_.block_groups = (from.block + kGroupRows - 1) / kGroupRows;
   view_.groups = (blocks - 1) * view_.block_groups + (last + kGroupRows - 1) / kGroupRows;
@@ -175,7 +182,7 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
       std::uint8_t* group =
           codes + (c / kPanel * view_.groups + b * view_.block_groups) * view_.group_bytes();
       for (std::int64_t k = first; k < end; ++k) {
-        const auto [byte, shift] = place_in_group(kind, (k - first) % kGroupRows, c % kPanel);
+        const auto [byte, shift] = place_in_group(view_, (k - first) % kGroupRows, c % kPanel);
         std::uint8_t& place = group[(k - first) / kGroupRows * view_.group_bytes() + byte];
         const std::uint8_t code = column[at(k)];
         place = static_cast<std::uint8_t>(place | (looked_up ? code : stored[code]) << shift);

@@ -43,9 +43,14 @@ std::optional<CodeStorage> whole_storage(const CodeMatrix& from);
 
 AlignedBytes zeroed_bytes(std::int64_t bytes);
 
+// How codes become weights: by a factor; less a zero, then by a factor; or as they are, where factors are
+// powers of two and the sums are in units of the block's factor, which is as exact.
+enum class CodeScale : std::uint8_t { factor, zero, unit };
+
 // What the vector code sees of a matrix. Blocks take whole groups of 8 rows.
 struct CodeView {
   CodeKind kind = CodeKind::nibbles;
+  bool wide = false;  // nibbles, as wide_nibbles.hpp has them
   std::int64_t k = 0, n = 0, block = 0, blocks = 0;
   std::int64_t block_groups = 0, groups = 0;         // of a full block, of a column
   std::uint8_t lower[16] = {}, upper[16] = {};       // nibbles: the upper bytes of what each is in float32

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/wide_nibbles.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/packed_codes_simd.cpp"
 #include "hwy/foreach_target.h"
@@ -135,12 +137,8 @@ class Minifloats {
 
 constexpr std::int64_t kAhead = 16;  // groups that are fetched ahead
 
-// How codes become weights: by a factor; less a zero, then by a factor; or as they are, where factors are
-// powers of two and the sums are in units of the block's factor, which is as exact.
-enum class Scale { factor, zero, unit };
-
 // A few rows of A by some panels. `a` has rows of whole groups; sums come out as [panel][row][16].
-template <class Codes, Scale kScale, int Rows, int Panels>
+template <class Codes, CodeScale kScale, int Rows, int Panels>
 HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const float* HWY_RESTRICT a,
                             std::int64_t stride, float* HWY_RESTRICT sums) {
   const DF d;
@@ -157,7 +155,7 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
   const std::int64_t panel_bytes = view.groups * Codes::kBytes;
   const std::uint8_t* HWY_RESTRICT at = view.codes + panel * panel_bytes;
   const float* HWY_RESTRICT units =
-      view.units + (kScale == Scale::unit ? panel * (view.blocks + 1) * kPanel : 0);
+      view.units + (kScale == CodeScale::unit ? panel * (view.blocks + 1) * kPanel : 0);
   const auto change_unit = [&](std::int64_t block) HWY_ATTR {
     HWY_UNROLL(4)
     for (int p = 0; p < Panels; ++p) {
@@ -171,15 +169,15 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
   };
   HWY_ALIGN typename Codes::Element buffer[Panels][kGroupRows * kPanel];
   for (std::int64_t b = 0; b < view.blocks; ++b) {
-    if (kScale == Scale::unit) change_unit(b);
+    if (kScale == CodeScale::unit) change_unit(b);
     VF factor[Panels][kVectors], zero[Panels][kVectors];
     HWY_UNROLL(4)
     for (int p = 0; p < Panels; ++p) {
       const std::int64_t scale = ((panel + p) * view.blocks + b) * kPanel;
       HWY_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        if (kScale != Scale::unit) factor[p][v] = hn::LoadU(d, view.factors + scale + v * kLanes);
-        if (kScale == Scale::zero) zero[p][v] = hn::LoadU(d, view.zeros + scale + v * kLanes);
+        if (kScale != CodeScale::unit) factor[p][v] = hn::LoadU(d, view.factors + scale + v * kLanes);
+        if (kScale == CodeScale::zero) zero[p][v] = hn::LoadU(d, view.zeros + scale + v * kLanes);
       }
     }
     const std::int64_t first = b * view.block_groups, last = std::min(first + view.block_groups, view.groups);
@@ -205,8 +203,8 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
             HWY_UNROLL(4)
             for (int v = 0; v < kVectors; ++v) {
               VF w = weights[t][v];
-              if (kScale == Scale::zero) w = hn::Sub(w, zero[p][v]);
-              if (kScale != Scale::unit) w = hn::Mul(w, factor[p][v]);
+              if (kScale == CodeScale::zero) w = hn::Sub(w, zero[p][v]);
+              if (kScale != CodeScale::unit) w = hn::Mul(w, factor[p][v]);
               HWY_UNROLL(4)
               for (int r = 0; r < Rows; ++r) {
                 const VF left = hn::Set(d, x[r * stride + 2 * pair + t]);
@@ -219,7 +217,7 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
       }
     }
   }
-  if (kScale == Scale::unit) change_unit(view.blocks);
+  if (kScale == CodeScale::unit) change_unit(view.blocks);
   HWY_UNROLL(4)
   for (int p = 0; p < Panels; ++p) {
     HWY_UNROLL(4)
@@ -231,8 +229,14 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
   }
 }
 
+template <class Codes, CodeScale kScale, int Rows, int Panels>
+void Strip(const CodeView& view, std::int64_t panel, const float* a, std::int64_t stride, float* sums) {
+  if (view.wide) return multiply_wide_nibbles(Rows, Panels, {view, kScale, panel, a, stride, sums});
+  CodeStrip<Codes, kScale, Rows, Panels>(view, panel, a, stride, sums);
+}
+
 // A few rows: the codes are read once, in order.
-template <class Codes, Scale kScale, int Rows, int Panels>
+template <class Codes, CodeScale kScale, int Rows, int Panels>
 void FewRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
              ThreadPool& pool) {
   static_assert(Rows <= kMostRows);
@@ -248,36 +252,37 @@ void FewRows(const CodeView& view, const FloatProduct& product, const float* a, 
              HWY_ALIGN float sums[Rows * Panels * kPanel];
              for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
                if (p + Panels <= job.panels) {
-                 CodeStrip<Codes, kScale, Rows, Panels>(job.view, p, job.a, job.stride, sums);
+                 Strip<Codes, kScale, Rows, Panels>(job.view, p, job.a, job.stride, sums);
                  for (int i = 0; i < Panels; ++i)
                    FinishTile(job.product, sums + i * Rows * kPanel, 0, Rows, p + i);
                  continue;
                }
                for (std::int64_t i = p; i < job.panels; ++i) {
-                 CodeStrip<Codes, kScale, Rows, 1>(job.view, i, job.a, job.stride, sums);
+                 Strip<Codes, kScale, Rows, 1>(job.view, i, job.a, job.stride, sums);
                  FinishTile(job.product, sums, 0, Rows, i);
                }
              }
            });
 }
 
-template <class Codes, Scale kScale>
+template <class Codes, CodeScale kScale>
 void ByRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
             ThreadPool& pool) {
   // As many panels as registers have room for, since the sums of one row wait for each other.
-  constexpr int kPanels = kScale != Scale::unit ? 2 : std::is_same_v<Codes, Nibbles> ? 3 : 4;
+  constexpr int kPanels = kScale != CodeScale::unit ? 2 : std::is_same_v<Codes, Nibbles> ? 3 : 4;
   if (product.m == 1) return FewRows<Codes, kScale, 1, kPanels>(view, product, a, stride, pool);
   if (product.m == 2) return FewRows<Codes, kScale, 2, 1>(view, product, a, stride, pool);
   return FewRows<Codes, kScale, 3, 1>(view, product, a, stride, pool);
 }
 
 // The 8 rows of a group, 16 columns each.
-template <class Codes, Scale kScale>
+template <class Codes, CodeScale kScale>
 void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, std::int64_t block,
                  float* HWY_RESTRICT to) {
   const DF d;
   const Codes codes(view);
   const std::int64_t scale = (panel * view.blocks + block) * kPanel;
+  if (view.wide) return decode_wide_nibbles(view, panel, group, block, to);
   HWY_ALIGN typename Codes::Element buffer[kGroupRows * kPanel];
   const auto* elements = codes.Decode(view.codes + (panel * view.groups + group) * Codes::kBytes, buffer);
   HWY_UNROLL(4)
@@ -290,14 +295,14 @@ void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, s
       HWY_UNROLL(2)
       for (int t = 0; t < 2; ++t) {
         VF w = weights[t][v];
-        if (kScale == Scale::zero) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
+        if (kScale == CodeScale::zero) w = hn::Sub(w, hn::LoadU(d, view.zeros + scale + v * kLanes));
         hn::StoreU(hn::Mul(w, factor), d, to + (2 * pair + t) * kPanel + v * kLanes);
       }
     }
   }
 }
 
-template <class Codes, Scale kScale>
+template <class Codes, CodeScale kScale>
 void DecodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::int64_t count, float* to) {
   HWY_ALIGN float part[kGroupRows * kPanel];
   for (std::int64_t done = 0; done < count;) {
@@ -320,9 +325,9 @@ void DecodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::
 template <class Body>
 HWY_INLINE void ForCodes(const CodeView& view, bool units, const Body& body) {
   const auto with = [&]<class Codes>() {
-    if (view.zeros) return body.template operator()<Codes, Scale::zero>();
-    if (units) return body.template operator()<Codes, Scale::unit>();
-    body.template operator()<Codes, Scale::factor>();
+    if (view.zeros) return body.template operator()<Codes, CodeScale::zero>();
+    if (units) return body.template operator()<Codes, CodeScale::unit>();
+    body.template operator()<Codes, CodeScale::factor>();
   };
   switch (view.kind) {
     case CodeKind::nibbles:
@@ -340,13 +345,13 @@ HWY_INLINE void ForCodes(const CodeView& view, bool units, const Body& body) {
 
 void CodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::int64_t count, float* to) {
   ForCodes(view, false,
-           [&]<class Codes, Scale kScale>() { DecodePanel<Codes, kScale>(view, panel, k, count, to); });
+           [&]<class Codes, CodeScale kScale>() { DecodePanel<Codes, kScale>(view, panel, k, count, to); });
 }
 
 void CodeRows(const CodeView& view, bool units, const FloatProduct& product, const float* a,
               std::int64_t stride, ThreadPool& pool) {
   ForCodes(view, units,
-           [&]<class Codes, Scale kScale>() { ByRows<Codes, kScale>(view, product, a, stride, pool); });
+           [&]<class Codes, CodeScale kScale>() { ByRows<Codes, kScale>(view, product, a, stride, pool); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// Products by packed codes against products by the floats that they stand for, for every SIMD target.
+// Products by packed codes against products by the floats that they stand for, on every path.
 #include "kernels/packed_codes.hpp"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include "formats/minifloat.hpp"
 #include "hwy/highway.h"
 #include "kernels/packed_weights.hpp"
+#include "unit/kernels/paths.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -54,10 +55,8 @@ struct Sizes {
 const Sizes kSizes[] = {{1, 1, 32},    {7, 17, 32},  {64, 16, 32},  {100, 33, 32},
                         {300, 50, 16}, {75, 70, 12}, {513, 20, 513}};
 
-class PackedCodesOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
+class PackedCodesOnEveryPath : public OnEveryPath {
  protected:
-  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
-  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
   ThreadPool pool_{2};
 };
 
@@ -124,7 +123,7 @@ void check(const Case& test, const FloatRight& packed, ThreadPool& pool, std::mt
   }
 }
 
-TEST_P(PackedCodesOnEveryTarget, ProductsAreThoseOfTheDecodedWeights) {
+TEST_P(PackedCodesOnEveryPath, ProductsAreThoseOfTheDecodedWeights) {
   std::mt19937 random(kSeed);
   for (const Table& table : tables()) {
     for (const Sizes& s : kSizes) {
@@ -141,7 +140,7 @@ TEST_P(PackedCodesOnEveryTarget, ProductsAreThoseOfTheDecodedWeights) {
 }
 
 // Sums in units of a power of two would leave the range of float32 here.
-TEST_P(PackedCodesOnEveryTarget, HugeTinyAndNonFiniteNumbersGiveWhatFloatsGive) {
+TEST_P(PackedCodesOnEveryPath, HugeTinyAndNonFiniteNumbersGiveWhatFloatsGive) {
   std::mt19937 random(kSeed);
   const Table table = tables()[0];
   const Case test(table, {64, 16, 32}, false, true, random);
@@ -161,7 +160,7 @@ TEST_P(PackedCodesOnEveryTarget, HugeTinyAndNonFiniteNumbersGiveWhatFloatsGive) 
   }
 }
 
-TEST_P(PackedCodesOnEveryTarget, PanelsMayBeginAnywhere) {
+TEST_P(PackedCodesOnEveryPath, PanelsMayBeginAnywhere) {
   std::mt19937 random(kSeed);
   for (const Table& table : tables()) {
     const Case test(table, {75, 20, 12}, false, false, random);
@@ -302,9 +301,7 @@ TEST(PackedWeights, SoDoFormatsOfEveryWidth) {
   EXPECT_GT(checked, 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PackedCodesOnEveryTarget,
-                         ::testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& about) { return std::string(hwy::TargetName(about.param)); });
+INSTANTIATE_TEST_SUITE_P(All, PackedCodesOnEveryPath, ::testing::ValuesIn(every_path()), path_name);
 
 }  // namespace
 }  // namespace anybit::kernels
