@@ -88,7 +88,7 @@ Json json_of(const QuantizationReport::Weight& one) {
     json["signal_to_noise_db"] = one.signal_to_noise;
   }
   if (one.raised > 0) json["raised"] = one.raised;
-  if (one.moved > 0) json["moved"] = one.moved;
+  if (one.moved > 0) json["moved_for_sums"] = one.moved;
   if (one.scales > 0) {
     json["levels"] = one.levels;
     json["scales"] = one.scales;

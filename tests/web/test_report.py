@@ -86,6 +86,8 @@ def test_tiles_search_and_a_layer_show_the_numbers_of_the_json(browse, digits):
     assert (details["op"], details["name"]) == ("Conv", "residual/second/conv")
     assert float(details["noise"]) == layer["signal_to_noise_db"] and shown(layer["signal_to_noise_db"]) in details["text"]
     assert "int8 asym, int8 sym channel" in details["text"]
+    weight = next(one for one in printed["weights"] if one["name"].startswith("residual/second/conv.weight"))
+    assert weight["moved_for_sums"] > 0 and f"moved for sums{weight['moved_for_sums']:,}" in details["text"].replace("\n", "")
     assert details["plots"] == 3  # what it makes, its weight, what it takes
     assert inked > 10  # the network is drawn, in colours
 

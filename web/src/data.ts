@@ -50,6 +50,7 @@ export interface Weight {
   bytes_after?: number;
   signal_to_noise_db?: number;
   raised?: number;
+  moved_for_sums?: number;
   levels?: number;
   scales?: number;
   scale_low?: number;

@@ -1,7 +1,7 @@
 // Every tensor with its histogram: the range that was chosen, what lies outside, the grid.
 import { useMemo, useState } from "preact/hooks";
 import type { Report, Tensor, Weight } from "./data";
-import { bytes, decibels, real, share } from "./format";
+import { bytes, count, decibels, real, share } from "./format";
 import { List } from "./list";
 import { HistogramPlot, type Grid } from "./plots";
 
@@ -266,6 +266,14 @@ export function WeightView({
           <>
             <dt title="So that their bias fits 32 bits">raised scales</dt>
             <dd>{weight.raised}</dd>
+          </>
+        )}
+        {weight.moved_for_sums !== undefined && (
+          <>
+            <dt title="Values at the code beside the nearest one, so that every output keeps the sum of its weights">
+              moved for sums
+            </dt>
+            <dd>{count(weight.moved_for_sums)}</dd>
           </>
         )}
       </dl>
