@@ -1,11 +1,12 @@
 """Every recipe that needs no samples, on real models: how small the weights get, what it costs, how fast it runs.
 
-    python bench/bench_presets.py [--only TEXT] [--tasks digits …] [--write docs/accuracy.md]
+    python bench/bench_presets.py [--only TEXT] [--tasks digits …] [--words N] [--write docs/accuracy.md]
 
 Models are cast directly: no calibration, no training. Results are kept in build/presets/results.json, so that a table
 may be made in several runs.
 """
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -25,6 +26,7 @@ from accuracy import images, models, sentences, words  # noqa: E402
 WORK = ROOT / "build" / "presets"
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
 RUNS = 20  # of each model, in turns; the best counts
+SHOWN = {"words": 2}  # measures of a task that the table has, if not one
 ELSEWHERE = ("digits", "cifar")  # ONNX Runtime takes minutes to put the functions of larger models in place
 
 
@@ -72,21 +74,26 @@ def measure(task, recipe):
             "elsewhere": runs_elsewhere(made, feeds, run(feeds)) if task.name in ELSEWHERE else None}
 
 
+def shown(task):
+    return task.measures[:SHOWN.get(task.name, 1)]
+
+
 def table(tasks, names, results):
     head = ["recipe"]
     for task in tasks:
-        head += [f"{task.name}: weights", task.measures[0].name, "speed"]
+        head += [f"{task.name}: weights", *(measure.name for measure in shown(task)), "speed"]
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for name in ["float", *names]:
         cells = [name]
         for task in tasks:
-            one, unit = results.get(f"{task.name}|{name}"), task.measures[0]
+            one = results.get(f"{task.name}|{name}")
             if one is None:
-                cells += ["", "", ""]
+                cells += ["", *("" for _ in shown(task)), ""]
                 continue
-            score = f"{one['scores'][0]:.{unit.digits}f} {unit.unit}".strip()
-            cells += [f"{one['share']:.3f} ×", score, f"{one['speed']:.2f} ×"]
-        lines.append("| " + " | ".join(cells) + " |")
+            scores = [f"{score:.{unit.digits}f} {unit.unit}".strip() for score, unit in zip(one["scores"], shown(task))]
+            cells += [f"{one['share']:.3f} ×", *scores, f"{one['speed']:.2f} ×"]
+        if any(cells[1:]):
+            lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
@@ -103,12 +110,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="recipes whose name holds this")
     parser.add_argument("--tasks", nargs="+", default=["digits", "cifar", "words", "sentences"])
+    parser.add_argument("--words", type=int, default=words.TESTED, help="read so many; others than the usual number are a run apart")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     parser.add_argument("--again", action="store_true", help="measure what is there already, too")
     options = parser.parse_args()
     tasks = [task for family in (images, words, sentences) for task in family.tasks() if task.name in options.tasks]
     WORK.mkdir(parents=True, exist_ok=True)
     kept = WORK / "results.json"
+    if options.words != words.TESTED:
+        kept = WORK / f"results_of_{options.words}_words.json"
+        tasks = [dataclasses.replace(task, scores=lambda run: words.scores(run, options.words))
+                 for task in tasks if task.name == "words"]
     results = json.loads(kept.read_text()) if kept.exists() else {}
     names = recipes()
     for task in tasks:

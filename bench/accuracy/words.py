@@ -43,8 +43,10 @@ def render(word, rng):
 
 
 def lines(sentences, count, seed):
+    """Words and their pictures; a word that is needed again is rendered anew."""
     rng = np.random.default_rng(seed)
-    words = vocabulary(sentences, rng)[:count]
+    words = vocabulary(sentences, rng)
+    words = [words[k % len(words)] for k in range(count)]
     return words, np.stack([render(word, rng) for word in words])
 
 
@@ -55,12 +57,15 @@ def decoded(scores, characters):
             for row in best]
 
 
-def scores(run):
+def scores(run, count=TESTED):
+    """Two shares: read exactly, and but for spaces. PaddleOCR's own measure (RecMetric) leaves spaces out unless told otherwise;
+    with these words, a space before or after is nearly all that any model gets wrong."""
     characters = ["", *(DATA / "ppocr_keys_v1.txt").read_text().split("\n")[:6623], " "]
-    words, images = lines(SENTENCES[CALIBRATION_SENTENCES:], TESTED, 2)
+    words, images = lines(SENTENCES[CALIBRATION_SENTENCES:], count, 2)
     read = [text for at in range(0, len(words), BATCH)
             for text in decoded(run({"x": images[at:at + BATCH]})[0], characters)]
-    return [100 * float(np.mean([text == word for text, word in zip(read, words)]))]
+    return [100 * float(np.mean([text == word for text, word in zip(texts, words)]))
+            for texts in (read, [text.replace(" ", "") for text in read])]
 
 
 def samples():
@@ -68,5 +73,5 @@ def samples():
 
 
 def tasks():
-    yield Task("words", MODELS / "ch_PP-OCRv4_rec_infer.onnx", ("int8",), (Measure("exact match", "%", 1, 1.5),),
-               samples, scores)
+    yield Task("words", MODELS / "ch_PP-OCRv4_rec_infer.onnx", ("int8",),
+               (Measure("exact match", "%", 1, 1.5), Measure("letters match", "%", 1, 1.0)), samples, scores)
