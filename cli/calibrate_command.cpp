@@ -30,7 +30,7 @@ struct Options {
   ExecutorOptions executor;
   SampleArguments samples;
   RangeOptions range;
-  bool observer_given = false;
+  bool observer_given = false, percentile_given = false;
   CalibrateOptions calibrate;
   bool list = false, json = false;
 };
@@ -149,6 +149,17 @@ Result<void> check(const Options& options) {
   if (!options.merge.empty() && !options.samples.paths.empty())
     return wrong_call("ranges are merged without samples", "leave --data out, or calibrate on it first");
   std::error_code ignored;
+  for (std::size_t i = 0; i < options.merge.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      if (std::filesystem::equivalent(options.merge[i], options.merge[k], ignored))
+        return wrong_call(fmt::format("--merge: '{}' is there twice", printable(options.merge[i])),
+                          "each file once: samples would count twice");
+    }
+  }
+  if (options.percentile_given && options.range.observer != "percentile")
+    return wrong_call(
+        fmt::format("--percentile is for the observer percentile, not {}", printable(options.range.observer)),
+        "--observer percentile");
   if (!options.model.empty() && std::filesystem::equivalent(options.model, options.output, ignored))
     return wrong_call("the ranges would replace the model", "another name for --output");
   std::vector<std::string> others = options.samples.paths;
@@ -187,28 +198,33 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "The ONNX file");
   app.add_option("-o,--output", options->output, "Where to write the ranges")->required();
-  app.add_option("--merge", options->merge, "Ranges of the same model, calibrated apart, to put together")
-      ->type_name("RANGES...");
+  CLI::Option* merge =
+      app.add_option("--merge", options->merge, "Ranges of the same model, calibrated apart, to put together")
+          ->type_name("RANGES...");
   add_sample_options(app, "--data", options->samples);
   CLI::Option* observer = app.add_option("--observer", options->range.observer,
                                          "How ranges are chosen: minmax, moving_average, percentile, "
                                          "entropy, mse. Ranges are written for "
                                          "all of them unless one is named that needs less")
                               ->capture_default_str();
-  app.add_option("--percentile", options->range.percentile, "Of values that the observer percentile keeps")
-      ->check(number_within(0, 100))
-      ->capture_default_str();
+  CLI::Option* percentile = app.add_option("--percentile", options->range.percentile,
+                                           "Of values that the observer percentile keeps")
+                                ->check(number_within(0, 100))
+                                ->capture_default_str();
   app.add_option("--momentum", options->calibrate.momentum, "Of moving averages")
+      ->excludes(merge)
       ->check(number_within(0, 1))
       ->capture_default_str();
   app.add_flag("--allow-nan", options->calibrate.allow_nan,
-               "Count NaN and infinity and leave them out; otherwise they are an error");
+               "Count NaN and infinity and leave them out; otherwise they are an error")
+      ->excludes(merge);
   add_executor_options(app, options->executor);
   app.add_flag("--list", options->list, "Show the range of every value");
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_report_option(app, options->report);
   add_load_options(app, options->load);
-  return [options, observer] {
+  return [options, observer, percentile] {
+    options->percentile_given = percentile->count() > 0;
     options->observer_given = observer->count() > 0;
     return run(*options);
   };

@@ -17,6 +17,7 @@
 #include "quantization_text.hpp"
 #include "report_file.hpp"
 #include "sample_options.hpp"
+#include "terminal.hpp"
 #include "text_file.hpp"
 
 namespace anybit::cli {
@@ -116,6 +117,8 @@ Result<void> check_together(const Options& options) {
                    "one of them; in a recipe: activations: uint8 asym dynamic");
   if (!options.dynamic.empty() && options.weight_only)
     return refused("--dynamic quantizes activations, --weight-only leaves them in float", "one of them");
+  if (!options.refine.empty() && options.refine != "sums" && options.refine != "none")
+    return refused(fmt::format("--refine: what is '{}'?", printable(options.refine)), "sums or none");
   const bool looks_at_samples = options.evaluate || !options.labels.empty() || !options.report.empty();
   if (!options.ranges.empty() && !options.samples.paths.empty() && !looks_at_samples)
     return refused("--ranges has what --calib would find",

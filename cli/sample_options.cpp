@@ -37,11 +37,13 @@ std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& opti
 }
 
 void add_sample_options(CLI::App& app, const std::string& flag, SampleArguments& arguments) {
-  app.add_option(flag, arguments.paths,
-                 "Files or folders: .npy, .npz, .pb, raw .bin, pictures; NAME=PATH for one input of several")
-      ->type_name("PATH...")
-      ->group(kGroup);
-  add_sample_settings(app, arguments.options);
+  CLI::Option* paths =
+      app.add_option(
+             flag, arguments.paths,
+             "Files or folders: .npy, .npz, .pb, raw .bin, pictures; NAME=PATH for one input of several")
+          ->type_name("PATH...")
+          ->group(kGroup);
+  for (CLI::Option* one : add_sample_settings(app, arguments.options)) one->needs(paths);
 }
 
 Result<Samples> open_samples(const Model& model, const SampleArguments& arguments) {

@@ -1,4 +1,5 @@
 // MatMul: numpy's matrix product. ONNX: MatMul-1, -9, -13; ONNX Runtime's FusedMatMul.
+#include "graph/attribute.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
 
@@ -67,11 +68,15 @@ Result<void> run(Frame& frame) {
   return known ? Result<void>() : Result<void>(wrong_type(frame, 0));
 }
 
+// Of FusedMatMul's weight.
+bool is_transposed(const graph::Node& node, std::size_t rank) {
+  return rank > 1 && graph::attribute_or<std::int64_t>(node, "transB", 0) != 0;
+}
 std::int64_t channel_axis(const graph::Node& node, std::size_t rank) {
-  const graph::Attribute* transposed = node.attribute("transB");
-  const auto* flag = transposed ? std::get_if<std::int64_t>(&transposed->value) : nullptr;
-  const std::int64_t last = last_axis(node, rank);
-  return last > 0 && flag && *flag != 0 ? last - 1 : last;
+  return is_transposed(node, rank) ? last_but_one_axis(node, rank) : last_axis(node, rank);
+}
+std::int64_t summed_axis(const graph::Node& node, std::size_t rank) {
+  return is_transposed(node, rank) ? last_axis(node, rank) : last_but_one_axis(node, rank);
 }
 
 }  // namespace
@@ -97,7 +102,9 @@ std::span<const Descriptor> matmul_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, channel_axis}}}},
+       .traits = {.role = Traits::Role::compute,
+                  .data = {0, 1},
+                  .weights = {{1, channel_axis, summed_axis}}}},
   };
   return all;
 }

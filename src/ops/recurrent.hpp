@@ -16,7 +16,9 @@ Dim recurrent_macs(const Call& call, std::int64_t gates);
 
 // Only the two matrices of weights are quantized.
 constexpr Traits recurrent_traits() {
-  return {.role = Traits::Role::compute, .data = {}, .weights = {{1, second_axis}, {2, second_axis}}};
+  return {.role = Traits::Role::compute,
+          .data = {},
+          .weights = {{1, second_axis, last_axis}, {2, second_axis, last_axis}}};
 }
 
 struct RecurrentSizes {

@@ -31,7 +31,7 @@ struct MatrixView {
   std::int64_t sums = -1;         // CodedConstantNote::sums_axis
 };
 
-MatrixView matrix_of(const std::vector<std::int64_t>& dims, std::int64_t channel_axis) {
+MatrixView matrix_of(const std::vector<std::int64_t>& dims, std::int64_t channel_axis, std::int64_t summed) {
   const auto rank = static_cast<std::int64_t>(dims.size());
   if (rank < 2 || channel_axis < 0) return {dims, 0, rank - 1};
   const auto product = [&](std::size_t first) {
@@ -41,7 +41,8 @@ MatrixView matrix_of(const std::vector<std::int64_t>& dims, std::int64_t channel
   };
   if (channel_axis == 0) return {{dims[0], product(1)}, 0, 1};
   if (channel_axis == rank - 1) return {dims, rank - 1, rank - 2};
-  if (channel_axis == 1 && rank > 3) return {{dims[0], product(1)}, 1, 0};  // ConvTranspose
+  if (summed >= 0) return {dims, channel_axis, summed};
+  if (channel_axis == 1) return {{dims[0], product(1)}, 1, 0};  // ConvTranspose
   return {dims, channel_axis, rank - 1};
 }
 
@@ -216,9 +217,11 @@ class CodedAnnotator {
     const std::string& name = node(i).inputs[static_cast<std::size_t>(input)];
     const graph::Tensor* tensor = scope_.constant(name);
     const ops::Traits::Weight* weight = parts_[i].traits->weight(input);
-    const std::int64_t axis =
-        weight && weight->channel_axis ? weight->channel_axis(node(i), tensor->dims.size()) : -1;
-    MatrixView view = matrix_of(tensor->dims, axis);
+    const auto axis_by = [&](ops::ChannelAxis axis) {
+      return axis ? axis(node(i), tensor->dims.size()) : -1;
+    };
+    MatrixView view = matrix_of(tensor->dims, weight ? axis_by(weight->channel_axis) : -1,
+                                weight ? axis_by(weight->summed_axis) : -1);
     view.sums = sums_axis(parts_[i], scheme(i), node(i), input, tensor->dims.size());
     return store(i, input, *scheme(i).weight, view);
   }
@@ -259,15 +262,18 @@ class CodedAnnotator {
     if (coded.empty()) coded = {1};
     if (use.grouping.axis) use.rank = static_cast<std::int64_t>(coded.size());
     const Place place{static_cast<int>(i), input};
+    std::string compute = scheme(i).compute.value_or("");
     for (CodedConstantNote& one : notes_.coded_constants) {
-      if (one.tensor != tensor || !(one.use == use) || one.coded != coded || one.sums_axis != view.sums)
+      if (one.tensor != tensor || !(one.use == use) || one.coded != coded || one.compute != compute ||
+          !are_compatible_sums(one.sums_axis, view.sums))
         continue;
       one.places.push_back(place);
+      one.sums_axis = std::max(one.sums_axis, view.sums);
       shared_ = true;
       return {};
     }
     notes_.coded_constants.push_back(
-        {name, tensor, std::move(use), std::move(coded), scheme(i).compute.value_or(""), {place}, view.sums});
+        {name, tensor, std::move(use), std::move(coded), std::move(compute), {place}, view.sums});
     return {};
   }
 

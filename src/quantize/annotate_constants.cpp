@@ -117,12 +117,15 @@ class ConstantAnnotator {
     const std::int64_t sums =
         turned ? -1 : sums_axis(parts_[i], scheme(i), node(i), input, tensor->dims.size());
     const Place place{static_cast<int>(i), input};
+    std::string compute = compute_of(i, spec);
     const auto same = std::ranges::find_if(notes_.constants, [&](const ConstantNote& one) {
       return one.tensor == tensor && one.spec == spec && one.axis == axis && one.rows == rows &&
-             one.sums_axis == sums;
+             one.compute == compute && are_compatible_sums(one.sums_axis, sums);
     });
     if (same != notes_.constants.end()) {
       same->places.push_back(place);
+      same->apart = same->apart || stands_apart(i, spec);
+      same->sums_axis = std::max(same->sums_axis, sums);
       return static_cast<std::size_t>(same - notes_.constants.begin());
     }
     notes_.constants.push_back({name,
@@ -131,7 +134,7 @@ class ConstantAnnotator {
                                 axis,
                                 {place},
                                 std::move(rows),
-                                compute_of(i, spec),
+                                std::move(compute),
                                 stands_apart(i, spec),
                                 matrix,
                                 sums});

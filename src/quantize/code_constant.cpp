@@ -1,5 +1,7 @@
 #include "quantize/code_constant.hpp"
 
+#include <cmath>
+
 #include "anybit/formats.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
@@ -34,6 +36,10 @@ Result<std::vector<float>> with_sums_kept(const CodedConstantNote& note, const T
   std::vector<float> kept(values.size()), other(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) kept[i] = mirrored(values[i], rounded[i]);
   TRY(format.quantize(kept, chosen, other));
+  for (std::size_t i = 0; i < other.size(); ++i) {  // beyond the largest there may be Inf or NaN
+    if (!std::isfinite(rounded[i])) return std::vector<float>();
+    if (!std::isfinite(other[i])) other[i] = rounded[i];
+  }
   const auto neighbours = [&](std::int64_t at, std::span<const float>, std::span<float> nearest,
                               std::span<float> beyond) {
     auto from = static_cast<std::size_t>(at);
@@ -60,8 +66,17 @@ Result<CodedWeight> code_constant(const CodedConstantNote& note, ThreadPool& poo
   CodedWeight result;
   if (const auto kept = TRY(with_sums_kept(note, format, *chosen, values, decoded, result.moved, pool));
       result.moved > 0) {
-    TRY(format.encode_packed(kept, *chosen, packed));
-    TRY(format.decode_packed(packed, *chosen, decoded));
+    std::vector<std::uint8_t> codes(packed.size());
+    std::vector<float> again(values.size());
+    TRY(format.encode_packed(kept, *chosen, codes));
+    TRY(format.decode_packed(codes, *chosen, again));
+    // Not every encoding gives a value of the format back (ternary without a scale, random rounding).
+    if (again == kept) {
+      packed = std::move(codes);
+      decoded = std::move(again);
+    } else {
+      result.moved = 0;
+    }
   }
   const Losses losses = TRY(format.losses(values, *chosen, decoded));
   result.signal_to_noise = std::min(losses.signal_to_noise, kPerfect);

@@ -222,8 +222,23 @@ class Planner {
     return least;
   }
 
+  static Result<void> check_biases(const GraphNotes& notes) {
+    for (const BiasNote& bias : notes.biases) {
+      const auto count = static_cast<std::size_t>(bias.tensor->count());
+      for (std::size_t i = 0; i < count; ++i) {
+        if (std::isfinite(bias.tensor->data.at<float>(i))) continue;
+        return error_at(Code::invalid_data, fmt::format("initializer '{}'", shown(bias.name)),
+                        fmt::format("element {} of a bias is not finite", i),
+                        "leave the node in float (--exclude), or mend the model")
+            .within(place_of(notes, {bias.place}));
+      }
+    }
+    return {};
+  }
+
   Result<void> add_constants(const GraphNotes& notes, const std::vector<Parameters>& clusters,
                              lower::GraphPlan& plan) {
+    TRY(check_biases(notes));
     std::vector<lower::Constant> made;
     for (std::size_t i = 0; i < notes.constants.size(); ++i) {
       const ConstantNote& note = notes.constants[i];

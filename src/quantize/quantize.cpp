@@ -314,7 +314,12 @@ class Quantizer {
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {
     const std::vector<calibrate::Watched> names =
         watched(annotation, settings_.histograms && !settings_.known);
-    if (names.empty()) return std::vector<calibrate::Statistics>();
+    if (names.empty()) {
+      if (next_ || settings_.known)
+        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: what was given is not used",
+                                              recipe_.name, settings_.known ? "ranges" : "samples"));
+      return std::vector<calibrate::Statistics>();
+    }
     if (settings_.known) return recall(names);
     if (!next_)
       return invalid_argument(

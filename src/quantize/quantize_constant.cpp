@@ -1,6 +1,7 @@
 // Weights to codes. A tensor is seen as [outer, axis, inner]; runs of values that lie side by side and share
 // a scale, or whose scales lie side by side, are coded at once.
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <numeric>
 
@@ -272,6 +273,7 @@ class Grid {
   Grid(const Parameters& parameters, const Layout& layout, std::int64_t step)
       : parameters_(parameters), layout_(layout), codes_(lower::codes_of(parameters.type)), step_(step) {}
 
+  float nearest(std::int64_t at, float x) const { return steps(layout_.scale_of(at)).nearest(x); }
   void operator()(std::int64_t at, std::span<const float> values, std::span<float> rounded,
                   std::span<float> other) const {
     const auto count = static_cast<std::int64_t>(values.size());
@@ -316,6 +318,23 @@ class Grid {
   std::int64_t step_;
 };
 
+// Squares of weights as large or as small as these are not what float32 has.
+bool has_plain_squares(std::uint32_t largest) {
+  const auto most = std::bit_cast<float>(largest);
+  return most > 1e-15F && most < 1e15F;
+}
+
+kernels::Loss exact_loss(const float* x, const Grid& grid, std::int64_t count) {
+  kernels::Loss loss;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto value = static_cast<double>(x[i]);
+    const double lost = value - static_cast<double>(grid.nearest(i, x[i]));
+    loss.signal += value * value;
+    loss.noise += lost * lost;
+  }
+  return loss;
+}
+
 std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                      const Layout& layout) {
   if (spec.granularity == Granularity::tensor || tensor.dims.empty()) return {};
@@ -357,6 +376,7 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
     result.moved = done.moved;
   } else {
     result.codes.data = Coder(x, parameters, layout).code(pool, loss);
+    if (!has_plain_squares(ends.largest)) loss = exact_loss(x, Grid(parameters, layout, 1), layout.count());
   }
   result.signal = loss.signal;
   result.noise = loss.noise;

@@ -122,6 +122,12 @@ def test_percentiles_are_those_of_numpy(anybit, digits, tmp_path, percentile):
         assert abs(tensors[value]["low"] - low) <= slack + gap, value
 
 
+def test_a_percentile_is_for_its_observer(anybit, digits, tmp_path):
+    done = anybit("calibrate", DIGITS / "model.onnx", "--data", digits, "-o", tmp_path / "r.json", "--observer", "minmax",
+                  "--percentile", "50", code=2)
+    assert "--observer percentile" in done.stderr
+
+
 def test_threads_and_order_and_shards_do_not_change_the_ranges(anybit, digits, tmp_path):
     def calibrated(data, name, *more):
         np.save(tmp_path / f"{name}.npy", data)
@@ -143,6 +149,10 @@ def test_threads_and_order_and_shards_do_not_change_the_ranges(anybit, digits, t
     assert merged == expected
     done = anybit("calibrate", "--merge", *shards, "--data", tmp_path, "-o", tmp_path / "merged.json", code=2)
     assert "merged without samples" in done.stderr
+    done = anybit("calibrate", "--merge", shards[0], shards[1], shards[0], "-o", tmp_path / "merged.json", code=2)
+    assert "is there twice" in done.stderr
+    for word in (["--allow-nan"], ["--momentum", "0.5"]):
+        assert "--merge" in anybit("calibrate", "--merge", *shards, *word, "-o", tmp_path / "merged.json", code=2).stderr
     for ours, theirs in zip(averages, expected_averages):
         for end in ("min", "max"):
             assert ours[end]["value"] == pytest.approx(theirs[end]["value"], rel=1e-9, abs=1e-9)

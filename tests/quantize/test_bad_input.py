@@ -106,11 +106,19 @@ def test_words_that_are_right_are_taken(tool, folder, recipe):
     (["--recipe", "recipe.yaml", "--weight-only"], "activations: float"),
     (["--recipe", "recipe.yaml", "-maccel=NPU"], "-maccel=NNPA"),
     (["--ranges", "ranges.json", "--calib", "calib"], "--ranges has what --calib would find"),
+    (["--recipe", "w8", "--samples", "3"], "--samples requires --calib"),
+    (["--ranges", "ranges.json", "--mean", "0.5"], "--mean requires --calib"),
+    (["--recipe", "mxint8", "--refine", "sums, weights: float"], "sums or none"),
 ])
 def test_options_of_which_one_would_be_left_out_in_silence(tool, folder, monkeypatch, arguments, said):
     (folder / "recipe.yaml").write_text("global: w8")
     monkeypatch.chdir(folder)
     assert said in quantize(tool, folder, *arguments)
+
+
+def test_samples_that_a_recipe_does_not_need_are_remarked_on(tool, folder):
+    done = run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "q.onnx", "--recipe", "w8", "--calib", folder / "calib")
+    assert "recipe 'w8' needs no samples" in done.stdout
 
 
 def test_an_operator_that_cannot_be_quantized(tool, folder):
