@@ -82,7 +82,8 @@ int explain(const CLI::ParseError& error, const CLI::App& app) {
   return kWrongCall;
 }
 
-int help(const CLI::App& app, const std::string& topic) {
+int help(const CLI::App& app, std::string topic) {
+  if (topic == "-h" || topic == "--help") topic.clear();
   const auto named = app.get_subcommands([&](const CLI::App* one) { return one->get_name() == topic; });
   if (named.empty() && !topic.empty()) {
     complain(fmt::format("unknown command '{}'", printable(topic)), did_you_mean(topic, command_names()));

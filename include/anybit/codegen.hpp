@@ -177,6 +177,8 @@ struct CodegenOptions {
   std::map<std::string, Array> constants = {};
   // Folders to look for plugins in before the one of the installation. Absolute paths.
   std::vector<std::string> folders = {};
+  // Files that nothing may be written over, beside those of the model.
+  std::vector<std::string> keep = {};
 };
 
 // Turns a model into a file by the plugin `name` ("c-gen"). An empty `path` is the model's, with the plugin's

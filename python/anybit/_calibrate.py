@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import tempfile
-from typing import Annotated, Iterable, Mapping
+from typing import Annotated, Iterable, Iterator, Mapping
 
 from . import _anybit
 from ._checks import Memory, Path, Threads, Within, checked
@@ -92,7 +92,7 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
             return self._by_name[name]
         raise NoSuchKey(f"there are no ranges of {name!r}", "", "list(ranges) has the names")
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
 
     def __len__(self) -> int:

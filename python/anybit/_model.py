@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Iterable, Mapping, Optional, Protocol, Sequence, Union, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Iterable, Mapping, Optional, Protocol, Sequence, Union, runtime_checkable
 
 from . import _anybit
 from ._checks import Count, Path, checked
 from ._copies import NeverChanges
 from ._html import page, table
 from ._text import amount, names, shown, size
+from .errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ._report import Report
 
 
 class Model(NeverChanges):
@@ -30,7 +34,7 @@ class Model(NeverChanges):
         self.path = path
         self._facts: Optional[_anybit.Inspection] = None
         #: What quantization did, for a model that came from it; else None.
-        self.report = report
+        self.report: Optional[Report] = report
 
     @property
     def inputs(self) -> list[_anybit.Inspection.Value]:
@@ -161,4 +165,8 @@ def load(source: Source, linked_data: bool = False) -> Model:
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         return Model(_anybit.load(path, linked_data), path=path)
+    if isinstance(source, type):
+        raise InvalidArgument(f"{source.__name__} is a class", "", "an object of it: onnx.load(path)")
+    if isinstance(source, memoryview) and not source.c_contiguous:
+        source = bytes(source)
     return Model(_anybit.from_bytes(source.SerializeToString() if isinstance(source, Serializable) else source))

@@ -113,8 +113,8 @@ def _dumped(recipe: Mapping[str, Any]) -> str:
             return value.item()
         return scheme_of(value)
     try:
-        return json.dumps(recipe if isinstance(recipe, dict) else dict(recipe), default=plain)
-    except (TypeError, ValueError) as error:
+        return json.dumps(recipe if isinstance(recipe, dict) else dict(recipe), default=plain, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArgument(f"the recipe cannot be written down: {error}", "", "a dict of text and numbers") from None
 
 
@@ -142,15 +142,15 @@ class Quantizer:
         self._rules: dict[str, Any] = {}
 
     @checked
-    def set_global(self, config: Config) -> Quantizer:
+    def set_global(self, quantization_config: Config) -> Quantizer:
         """For all that no other rule is about."""
-        self._rules["global"] = scheme_of(config)
+        self._rules["global"] = scheme_of(quantization_config)
         return self
 
     @checked
-    def set_io(self, config: Config) -> Quantizer:
+    def set_io(self, quantization_config: Config) -> Quantizer:
         """For the model's inputs and outputs, where operators that are quantized use them: other rules say which."""
-        scheme = scheme_of(config)
+        scheme = scheme_of(quantization_config)
         # Only activations are there; Arm's users hand over a whole config.
         if isinstance(scheme, Mapping):
             scheme = {name: part for name, part in scheme.items() if name not in ("weight", "weights", "bias")}
@@ -158,23 +158,23 @@ class Quantizer:
         return self
 
     @checked
-    def set_module_name(self, module_name: str, config: Config) -> Quantizer:
+    def set_module_name(self, module_name: str, quantization_config: Config) -> Quantizer:
         """For a node or a module by name ("blocks.sub"), and all below it; ``*`` and ``?`` as in a shell."""
-        return self._set("name", module_name, config)
+        return self._set("name", module_name, quantization_config)
 
     @checked
-    def set_module_type(self, module_type: Union[str, type], config: Config) -> Quantizer:
+    def set_module_type(self, module_type: Union[str, type], quantization_config: Config) -> Quantizer:
         """For an operator: ONNX's name ("Conv"), another world's ("conv2d"), or a class that is called so (torch.nn.Conv2d)."""
-        return self._set("type", _operator(module_type), config)
+        return self._set("type", _operator(module_type), quantization_config)
 
     @checked
-    def set_regex(self, pattern: str, config: Config) -> Quantizer:
+    def set_regex(self, pattern: str, quantization_config: Config) -> Quantizer:
         """For nodes whose whole name matches.
 
         >>> anybit.Quantizer().set_regex("residual/.*/conv", "int8").recipe
         {'global': 'float', 'regex': {'residual/.*/conv': 'int8'}}
         """
-        return self._set("regex", pattern, config)
+        return self._set("regex", pattern, quantization_config)
 
     def _set(self, kind: str, pattern: str, config: Config) -> Quantizer:
         rules = self._rules.setdefault(kind, {})
@@ -208,6 +208,8 @@ class Quantizer:
         10
         """
         _check_qat(qat)
+        if "target" in options:
+            raise InvalidArgument("the quantizer has its target already", "", f"Quantizer({options['target']!r})")
         if set(self._rules) == {"io"} and self._rules["io"] != "float":
             raise InvalidArgument("set_io alone quantizes nothing: it is about the inputs and outputs of operators that are quantized",
                                   "", "set_global(config), or a rule for a name or a type")

@@ -102,12 +102,36 @@ def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: I
     elif is_path(given) or (isinstance(given, (list, tuple)) and len(given) > 0 and all(map(is_path, given))):
         source = _paths(given)
     elif isinstance(given, Mapping):
+        for name, value in given.items():
+            if is_path(value):
+                raise InvalidArgument(f"a path where an array is wanted: {value!r}", str(name), f"a list of paths: ['{name}={value}']")
+        if any(_is_text(value) for value in given.values()):
+            return open_source(_rows(given), model, limit)
         source = {name: to_native(value, name) for name, value in given.items()}
+    elif is_array(given) and _is_text(given):
+        return open_source(_rows({_only_input(model): given}), model, limit)
     elif is_array(given) and not hasattr(given, "get_next"):
         source = {_only_input(model): to_native(as_numpy(given))}
     else:
         source, total = _stream(given, model, limit)
     return _anybit.source(source, limit or 0, list(mean), list(std), list(size), layout), total
+
+
+def _is_text(given: Any) -> bool:
+    """An array of texts, which goes in sample by sample."""
+    return is_array(given) and getattr(getattr(given, "dtype", None), "kind", "") in ("U", "S", "O", "T")
+
+
+def _rows(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The samples along the first axes, as those of numbers are cut: one each, the axis kept."""
+    arrays = {name: as_numpy(value) for name, value in given.items()}
+    counts = {name: len(array) if array.ndim else 1 for name, array in arrays.items()}
+    count = max(counts.values())
+    for name, one in counts.items():
+        if one not in (1, count):
+            raise InvalidArgument(f"{one} samples, and {count} of other inputs", name, "as many of each input, or one for all")
+    return [{name: array[k:k + 1] if counts[name] == count and array.ndim else array for name, array in arrays.items()}
+            for k in range(count)]
 
 
 def _stream(given: Any, model: Any, limit: Optional[int]) -> tuple[Callable[[], Optional[dict]], Optional[int]]:

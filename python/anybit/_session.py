@@ -61,7 +61,7 @@ class Session:
         """Bytes of values and prepared weights: the most so far."""
         return self._open().peak_memory
 
-    def run(self, inputs: Any = None, **named: Any) -> dict[str, np.ndarray]:
+    def run(self, inputs: Any = None, /, **named: Any) -> dict[str, np.ndarray]:
         """Outputs by name. Inputs are a dict by name, keywords, or, for a model with one input, an array.
 
         Contiguous arrays go in without a copy, and outputs come out without one.
@@ -76,7 +76,7 @@ class Session:
         """
         return dict(zip(self._names, self._run(inputs, named, None)))
 
-    def profile(self, inputs: Any = None, **named: Any) -> list[NodeTime]:
+    def profile(self, inputs: Any = None, /, **named: Any) -> list[NodeTime]:
         """Runs once, and tells how long each node took.
 
         >>> times = anybit.Session(digits).profile(np.zeros((1, 1, 28, 28), np.float32))

@@ -57,7 +57,8 @@ void add_inspection(nb::module_& module) {
       .def_ro("name", &Inspection::Value::name)
       .def_ro("type", &Inspection::Value::type)
       .def_ro("element_type", &Inspection::Value::element_type)
-      .def_prop_ro("shape", shape_of)
+      .def_prop_ro("shape", shape_of,
+                   nb::for_getter(nb::sig("def shape(self, /) -> tuple[int | str | None, ...] | None")))
       .def("__repr__", [](const Inspection::Value& one) { return shown(one.name + ": " + one.type); });
   nb::class_<Inspection::Parameters>(inspection, "Parameters", "The constants of one type.")
       .def_ro("type", &Inspection::Parameters::type)

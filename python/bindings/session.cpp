@@ -50,7 +50,8 @@ void add_session(nb::module_& module) {
       .def_ro("name", &Port::name)
       .def_ro("type", &Port::type)
       .def_ro("element_type", &Port::element_type)
-      .def_prop_ro("shape", shape_of)
+      .def_prop_ro("shape", shape_of,
+                   nb::for_getter(nb::sig("def shape(self, /) -> tuple[int | str | None, ...] | None")))
       .def_ro("required", &Port::required)
       .def("__repr__", [](const Port& one) { return shown(one.name + ": " + one.type); });
   nb::class_<Executor>(module, "Executor")

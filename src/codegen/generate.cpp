@@ -22,9 +22,8 @@ Result<std::string> default_path(const Source& source, const anybit_codegen_plug
   return path.string();
 }
 
-// The files that the model lies in.
-std::vector<std::string> files_of(const Source& source) {
-  std::vector<std::string> files;
+// The files that the model lies in, after these.
+std::vector<std::string> files_of(const Source& source, std::vector<std::string> files) {
   if (!source.path.empty()) files.push_back(source.path);
   for (const auto& one : source.model.sources) files.push_back(one->path());
   return files;
@@ -36,7 +35,7 @@ Result<std::string> generate(const Plugin& plugin, const Source& source, const s
                              const CodegenOptions& options) {
   const anybit_codegen_plugin& table = plugin.table();
   const std::string target = path.empty() ? TRY(default_path(source, table)) : path;
-  Output output = TRY(Output::make(target, table.extension, files_of(source)));
+  Output output = TRY(Output::make(target, table.extension, files_of(source, options.keep)));
   const auto view = TRY(table.view == ANYBIT_VIEW_FUSED ? fused_view(source, options.shapes)
                                                         : written_view(source, options.shapes));
   std::vector<const char*> names, texts;

@@ -14,8 +14,8 @@ Result<OpsetConversion> convert_opset(const Model& model, std::optional<std::int
     const Model::Content& content = ModelAccess::content(model);
     passes::Raised raised = TRY(passes::raise_opset(content.model, opset));
     TRY(graph::verify(raised.model));
-    return OpsetConversion{ModelAccess::make({std::move(raised.model), content.path, content.file_bytes}),
-                           raised.from, raised.to, raised.changed};
+    return OpsetConversion{ModelAccess::made(std::move(raised.model)), raised.from, raised.to,
+                           raised.changed};
   });
 }
 

@@ -153,7 +153,11 @@ Result<void> DeviceSession::codegen(const std::string& generator, anybit_prefere
     return invalid_argument(fmt::format("there is no preference {}", static_cast<int>(preference)),
                             "one of ANYBIT_PREFER_…");
   const Model& model = quantized_ ? quantized_->model : *model_;
-  const CodegenOptions options = codegen_options(preference);
+  CodegenOptions options = codegen_options(preference);
+  options.keep.push_back(path_);  // the float model, which a quantized one came from
+  for (const auto& source : ModelAccess::content(*model_).model.sources)
+    options.keep.push_back(source->path());
+  std::erase(options.keep, "");
   const std::string path = TRY(generate_code(model, generator, generated_path_, options));
   generated_ = TRY(GeneratedModel::load(model, generator, path, options));
   if (state_ == State::ran) state_ = State::prepared;

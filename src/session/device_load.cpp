@@ -71,6 +71,10 @@ Result<void> DeviceSession::set_workspace(std::optional<std::string> folder) {
   if (folder && !folder->empty() && !std::filesystem::is_directory(*folder, error))
     return error_at(Code::not_found, {}, fmt::format("'{}' is no folder", shown(*folder)),
                     "the path of a folder that exists");
+  const bool nowhere = folder ? folder->empty() : path_.empty();
+  if ((config_ & ANYBIT_TRACE) != 0 && nowhere)
+    return invalid_argument("a trace is kept, and there would be no place for it",
+                            "anybit_reset_execute_config before");
   workspace_ = std::move(folder);
   ranges_.reset();
   return {};

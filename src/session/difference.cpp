@@ -34,7 +34,10 @@ void DifferenceSums::fill(Difference& difference) const {
                                : noise_ > 0 ? std::min(kSame, 10 * std::log10(reference_ / noise_))
                                             : kSame;
   const double sizes = std::sqrt(reference_) * std::sqrt(other_);
-  difference.cosine = sizes > 0 ? product_ / sizes : noise_ > 0 ? 0.0 : 1.0;
+  difference.cosine = broken_      ? std::numeric_limits<double>::quiet_NaN()
+                      : sizes > 0  ? product_ / sizes
+                      : noise_ > 0 ? 0.0
+                                   : 1.0;
   difference.largest_error = broken_ ? kInfinity : largest_error_;
   difference.largest_value = largest_value_;
 }

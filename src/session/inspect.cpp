@@ -47,10 +47,11 @@ Inspection::Value summary(std::string name, const ops::Value& value,
   return result;
 }
 
-void describe_file(const Model::Content& content, Inspection& result) {
+void describe_file(const Model& of, Inspection& result) {
+  const Model::Content& content = ModelAccess::content(of);
   const graph::Model& model = content.model;
   result.path = content.path;
-  result.file_bytes = content.file_bytes;
+  result.file_bytes = ModelAccess::bytes_of(of);
   result.ir_version = model.ir_version.value_or(0);
   result.model_version = model.model_version;
   result.producer = model.producer.str();
@@ -186,7 +187,7 @@ Result<Inspection> inspect(const Model& inspected, const InspectOptions& options
     portable::to_operators(model);       // what the functions of ours mean says more than their nodes
     ops::Inference inference = TRY(ops::infer(model, {options.input_shapes, options.dims}));
     Inspection result;
-    describe_file(content, result);
+    describe_file(inspected, result);
     describe_interface(*model.graph, inference, result);
     count_parameters(model, result);
     describe_nodes(inference, result);

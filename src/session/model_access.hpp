@@ -10,8 +10,8 @@ namespace anybit {
 
 struct Model::Content {
   graph::Model model;
-  std::string path;             // empty if it came from bytes
-  std::int64_t file_bytes = 0;  // of the model file or the bytes
+  std::string path;             // empty if it came from bytes, or was made from another model
+  std::int64_t file_bytes = 0;  // of the model file or the bytes; 0: none were read
 };
 
 struct ModelAccess {
@@ -19,6 +19,9 @@ struct ModelAccess {
   static Model make(Model::Content content) {
     return Model(std::make_shared<const Model::Content>(std::move(content)));
   }
+  // A model that no file has.
+  static Model made(graph::Model model) { return make({std::move(model), {}, 0}); }
+  static std::int64_t bytes_of(const Model& model);
 };
 
 }  // namespace anybit

@@ -62,8 +62,7 @@ Result<Preparation> prepare(const Model& model, const PrepareOptions& options) n
     for (const passes::PassResult& one : TRY(passes::prepare(changed, with)))
       ran.push_back({std::string(one.name), std::string(one.summary), one.changes});
     const std::int64_t before = count_nodes(*content.model.graph), after = count_nodes(*changed.graph);
-    return Preparation{ModelAccess::make({std::move(changed), content.path, content.file_bytes}),
-                       std::move(ran), before, after};
+    return Preparation{ModelAccess::made(std::move(changed)), std::move(ran), before, after};
   });
 }
 

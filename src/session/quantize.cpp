@@ -154,9 +154,9 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     const Model::Content& content = ModelAccess::content(constant);
     quantizing::Outcomes done =
         TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next, settings));
+    for (const auto& source : content.model.sources) TRY(source->intact());
     remark_constants(model, constant, done.report);
-    return Quantization{ModelAccess::make({std::move(done.model), content.path, content.file_bytes}),
-                        std::move(done.report)};
+    return Quantization{ModelAccess::made(std::move(done.model)), std::move(done.report)};
   });
 }
 

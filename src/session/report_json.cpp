@@ -38,8 +38,12 @@ Json json_of(const ReportInput::File& file) {
   for (const auto& one : counted.parameters)
     parameters.push_back(
         {{"type", one.type}, {"tensors", one.tensors}, {"elements", one.elements}, {"bytes", one.bytes}});
-  Json json = {{"file", file.path.empty() ? content.path : file.path},
-               {"bytes", file.bytes > 0 ? file.bytes : content.file_bytes},
+  const std::string& path = file.path.empty() ? content.path : file.path;
+  const std::string& name = content.model.graph->name.str();
+  Json json = {{"file", !path.empty()   ? path
+                        : !name.empty() ? name
+                                        : "model"},
+               {"bytes", file.bytes > 0 ? file.bytes : ModelAccess::bytes_of(*file.model)},
                {"parameters", std::move(parameters)}};
   if (file.milliseconds >= 0) json["ms"] = file.milliseconds;
   return json;
@@ -224,7 +228,7 @@ Result<void> add_model(const ReportInput& input, Json& json) {
   }
   std::vector<QuantizationReport::Tensor> tensors = std::move(graph.tensors);
   if (input.ranges) tensors = TRY(with_ranges(std::move(tensors), input));
-  json["samples"] = input.ranges ? input.ranges->samples() : 0;
+  json["samples"] = input.ranges ? input.ranges->samples() : input.comparison ? input.comparison->samples : 0;
   json["observer"] = input.range.observer;
   json["nodes"] = list_of(graph.nodes);
   json["tensors"] = list_of(tensors);

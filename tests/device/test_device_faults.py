@@ -1,5 +1,6 @@
 """Sessions when things go wrong: full disks, files that change, no memory; and many sessions at once."""
 
+import ctypes
 import json
 import os
 import re
@@ -104,6 +105,26 @@ def test_paths_that_cannot_be_read_or_written_are_told(program, model, tmp_path)
     assert rows[-1][1] == FLOAT
     rows, said = steps(program, model, "type:4", f"path:{model}", "quantize")
     assert rows[-1][0] == 1 and "is the float model itself" in said
+
+
+def test_code_is_never_written_over_the_float_model_of_a_quantized_one(program, model):
+    before = model.read_bytes()
+    rows, said = steps(program, model, "type:4", "quantize", f"cpath:{model}", "codegen:c-gen", "run")
+    assert [row[0] for row in rows] == [OK, OK, OK, 1, OK] and "the model lies in it" in said
+    assert model.read_bytes() == before
+
+
+def test_a_trace_keeps_its_place(build, model):
+    library, session = ctypes.CDLL(str(build / "lib" / "libanybit.so")), ctypes.c_void_p()
+    library.anybit_last_error.restype = ctypes.c_char_p
+    assert library.anybit_create_session(ctypes.byref(session)) == OK
+    assert library.anybit_load_model_from_file(session, str(model).encode()) == OK
+    trace = 4
+    assert library.anybit_set_execute_config(session, trace) == OK
+    assert library.anybit_set_workspace(session, b"") == 1
+    assert b"no place for it" in library.anybit_last_error(session)
+    assert library.anybit_reset_execute_config(session) == OK and library.anybit_set_workspace(session, b"") == OK
+    assert library.anybit_close_session(session) == OK
 
 
 def test_a_model_overwritten_while_it_is_in_use_is_an_error_and_one_that_is_replaced_is_not(program, model):

@@ -177,6 +177,8 @@ def test_the_search_selects_the_tensor_that_belongs_to_the_node(browse, digits):
         return [row.split("\n")[0] for row in answers[2]], answers[3], answers[4]
     assert selected("residual/second/conv")[:2] == (["residual/second/norm.out"],) * 2  # what it makes
     assert selected("stem/conv")[:2] == (["stem/conv.weight_folded"],) * 2  # its result has a grid after the Relu alone
+    assert selected("Gemm")[0] == ["logits"]  # an operator's name, as in the graph
+    assert "No tensor matches the search" in selected("zzz")[2][0]
     rows, names, text = selected("residual/add")
     assert rows == names == [] and "no grid of its own" in text[0]
 
@@ -262,7 +264,8 @@ def test_a_model_that_was_quantized_before_is_drawn_as_it_is(browse, anybit, sam
 def test_merged_ranges_have_no_network_but_histograms(browse, anybit, samples):
     ranges, page = samples / "part.json", samples / "merged.html"
     anybit("calibrate", DIGITS / "digits.onnx", "-o", ranges, "--data", samples / "calibration", "--samples", "5")
-    anybit("calibrate", "--merge", ranges, ranges, "-o", samples / "both.json", "--report", page)
+    (samples / "other.json").write_bytes(ranges.read_bytes())
+    anybit("calibrate", "--merge", ranges, samples / "other.json", "-o", samples / "both.json", "--report", page)
     rows, _, figures = browse(page, {"do": "rows", "selector": ".empty"}, {"do": "tab", "name": "tensors"},
                               {"do": "rows", "selector": "figcaption"})
     assert rows == ["No network to draw: ranges alone were given, without a model."] and len(figures) == 1

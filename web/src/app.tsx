@@ -204,6 +204,7 @@ export function App({ report }: { report: Report }) {
               selected={value}
               node={node}
               query={query}
+              matches={matches}
               theme={theme}
               onSelect={pickValue}
             />

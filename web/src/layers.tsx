@@ -1,7 +1,7 @@
 // The layers by what they lose: where along the network, and which most.
 import { useMemo, useState } from "preact/hooks";
 import { errorColor } from "./colors";
-import type { Difference, Report } from "./data";
+import { type Difference, NOTHING_LEFT, type Report } from "./data";
 import { DASH, decibels, real } from "./format";
 import { List } from "./list";
 import { NoisePlot } from "./plots";
@@ -81,8 +81,9 @@ export function Layers({ report, other, selected, theme, onSelect }: Props) {
 
 function LayerRow({ row, report, other }: { row: Difference; report: Report; other: Report | undefined }) {
   const drop = report.drop(row.name);
-  const added = drop === undefined ? DASH : drop < 0.05 ? "" : `−${Math.min(drop, 999).toFixed(1)}`;
   const dB = row.signal_to_noise_db;
+  const lost = dB <= NOTHING_LEFT ? "lost" : `−${drop?.toFixed(1)}`;
+  const added = drop === undefined ? DASH : drop < 0.05 ? "" : lost;
   return (
     <div
       class="layer"

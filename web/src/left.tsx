@@ -50,7 +50,7 @@ export function Left({
 }) {
   const { rows, total } = useMemo(() => {
     const reasons = new Map<string, { node: GraphNode; index: number }[]>();
-    const wanted = query.toLowerCase();
+    const wanted = query.trim().toLowerCase();
     let all = 0;
     report.data.nodes.forEach((node, index) => {
       if (

@@ -13,6 +13,7 @@ interface Props {
   selected: string | undefined;
   node: number | undefined; // the one whose tensor is wanted, where what is selected has none
   query: string;
+  matches: ReadonlySet<number> | undefined; // nodes that the search finds
   theme: string;
   onSelect: (name: string) => void;
 }
@@ -21,10 +22,11 @@ function clipped(entry: Entry): number {
   return "tensor" in entry ? (entry.tensor.saturated ?? 0) : 0;
 }
 
-const holds = (entry: Entry, name: string): boolean =>
-  entry.name === name || ("tensor" in entry && (entry.tensor.values?.includes(name) ?? false));
+const values = (entry: Entry): string[] => [entry.name, ...("tensor" in entry ? (entry.tensor.values ?? []) : [])];
 
-export function Tensors({ report, selected, node, query, theme, onSelect }: Props) {
+const holds = (entry: Entry, name: string): boolean => values(entry).includes(name);
+
+export function Tensors({ report, selected, node, query, matches, theme, onSelect }: Props) {
   const [kind, setKind] = useState<Kind>("all");
   const [worst, setWorst] = useState(false);
   const entries = useMemo(() => {
@@ -32,10 +34,14 @@ export function Tensors({ report, selected, node, query, theme, onSelect }: Prop
     if (kind !== "weights")
       for (const tensor of report.data.tensors) list.push({ name: tensor.name, tensor });
     if (kind !== "activations") for (const weight of report.weights) list.push({ name: weight.name, weight });
-    const wanted = query.toLowerCase();
-    const found = list.filter((entry) => entry.name.toLowerCase().includes(wanted));
+    const wanted = query.trim().toLowerCase();
+    // What the nodes that the search finds take and make, too.
+    const near = new Set([...(matches ?? [])].flatMap((i) => [...report.data.nodes[i]!.out, ...report.data.nodes[i]!.in]));
+    const found = list.filter(
+      (entry) => entry.name.toLowerCase().includes(wanted) || values(entry).some((name) => near.has(name)),
+    );
     return worst ? found.sort((a, b) => clipped(b) - clipped(a)) : found;
-  }, [report, kind, worst, query]);
+  }, [report, kind, worst, query, matches]);
   const at = useMemo(() => {
     const of = node === undefined ? undefined : report.data.nodes[node]!;
     const weights = of?.in.filter((name) => report.weight(name)) ?? [];
@@ -95,7 +101,8 @@ export function Tensors({ report, selected, node, query, theme, onSelect }: Prop
         />
       </div>
       <div class="column detail">
-        {!shown && node !== undefined && (
+        {entries.length === 0 && <p class="dim">No tensor matches the search.</p>}
+        {!shown && entries.length > 0 && node !== undefined && (
           <p class="dim">
             What this node makes has no grid of its own, and it has no weights in this list. Its panel tells what
             became of it.

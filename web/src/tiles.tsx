@@ -61,7 +61,7 @@ function AccuracyTile({ report }: { report: Report }) {
         value={DASH}
         note={
           <>
-            with samples: <code>--calib</code>
+            with samples: <code class="word">--calib</code>
           </>
         }
       />

@@ -36,25 +36,37 @@ Body& body_of(Node& node) {
   return body;
 }
 
-// What goes from turn to turn is kept in the node's outputs.
+// What goes from turn to turn is kept in the node's outputs, or in memory where it has none.
+std::vector<std::string> kept_states(Node& node, const Body& body, std::size_t first, std::size_t count) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value& state = *body.inputs[first + i];
+    kept.push_back(node.has_out(i) ? node.y(i) : node.scratch(state.c(), state.count()));
+  }
+  return kept;
+}
+
 void emit_loop(Node& node) {
   Body& body = body_of(node);
   const std::size_t carried = body.inputs.size() - 2;
+  const std::vector<std::string> kept = kept_states(node, body, 2, carried);
+  const auto count = [&](std::size_t i) { return body.inputs[i + 2]->count(); };
   node.open("");
   node.line("uint8_t more = {};", node.has(1) ? fmt::format("{}[0]", node.x(1)) : "1");
-  for (std::size_t i = 0; i < carried; ++i) copy(node, node.y(i), node.x(i + 2), node.out(i).count());
+  for (std::size_t i = 0; i < carried; ++i) copy(node, kept[i], node.x(i + 2), count(i));
   node.open("for (int64_t turn = 0; more{}; ++turn)",
             node.has(0) ? fmt::format(" && turn < {}[0]", node.x(0)) : "");
   if (body.inputs[0]->storage >= 0) node.line("{}[0] = turn;", body.x[0]);
   if (body.inputs[1]->storage >= 0) node.line("{}[0] = more;", body.x[1]);
-  for (std::size_t i = 0; i < carried; ++i) copy(node, body.x[i + 2], node.y(i), node.out(i).count());
+  for (std::size_t i = 0; i < carried; ++i) copy(node, body.x[i + 2], kept[i], count(i));
   node.emit(body);
   node.line("more = {}[0];", node.pointer(*body.outputs[0]));
-  for (std::size_t i = 0; i < node.output_count(); ++i) {
-    if (!node.has_out(i)) continue;
+  for (std::size_t i = 0; i + 1 < body.outputs.size(); ++i) {
     const Value& made = *body.outputs[i + 1];
-    const std::string to = i < carried ? node.y(i) : fmt::format("({} + turn * {})", node.y(i), made.count());
-    copy(node, to, node.pointer(made), made.count());
+    if (i < carried)
+      copy(node, kept[i], node.pointer(made), made.count());
+    else if (node.has_out(i))
+      copy(node, fmt::format("({} + turn * {})", node.y(i), made.count()), node.pointer(made), made.count());
   }
   node.close();
   node.close();
@@ -90,20 +102,19 @@ void emit_scan(Node& node) {
   const auto in_axis = [&](std::size_t i) {
     return node.axis(listed(node, "scan_input_axes", i), node.in(states + i).rank());
   };
-  for (std::size_t i = 0; i < states; ++i) copy(node, node.y(i), node.x(i), node.out(i).count());
+  const std::vector<std::string> kept = kept_states(node, body, 0, states);
+  const auto count = [&](std::size_t i) { return body.inputs[i]->count(); };
+  for (std::size_t i = 0; i < states; ++i) copy(node, kept[i], node.x(i), count(i));
   node.loop("turn", node.in(states).dims[in_axis(0)]);
-  for (std::size_t i = 0; i < states; ++i) copy(node, body.x[i], node.y(i), node.out(i).count());
+  for (std::size_t i = 0; i < states; ++i) copy(node, body.x[i], kept[i], count(i));
   for (std::size_t i = 0; i < scanned; ++i)
     copy_slice(node, node.in(states + i), node.x(states + i), in_axis(i),
                listed(node, "scan_input_directions", i) != 0, body.x[states + i], true);
   node.emit(body);
-  for (std::size_t i = 0; i < node.output_count(); ++i) {
-    if (!node.has_out(i)) continue;
+  for (std::size_t i = 0; i < body.outputs.size(); ++i) {
     const std::string made = node.pointer(*body.outputs[i]);
-    if (i < states) {
-      copy(node, node.y(i), made, node.out(i).count());
-      continue;
-    }
+    if (i < states) copy(node, kept[i], made, count(i));
+    if (i < states || !node.has_out(i)) continue;
     const std::size_t k = i - states;
     copy_slice(node, node.out(i), node.y(i),
                node.axis(listed(node, "scan_output_axes", k), node.out(i).rank()),

@@ -98,7 +98,8 @@ bool is_depthwise(const IntegerConv& conv) {
 // One window over all of the input: a matrix product.
 bool is_product(const IntegerConv& conv) {
   for (const WindowAxis& axis : conv.space) {
-    if (axis.output != 1 || axis.kernel != axis.input || axis.before != 0) return false;
+    const bool apart = axis.dilation != 1 && axis.kernel > 1;
+    if (axis.output != 1 || axis.kernel != axis.input || axis.before != 0 || apart) return false;
   }
   return conv.groups == 1;
 }

@@ -19,7 +19,7 @@ constexpr Reduction kReductions[] = {
     {"ReduceL2", "0", "s += x * x", "sqrt$f(s)", ""},
     {"ReduceLogSum", "0", "s += x", "log$f(s)", ""},
     {"ReduceMax", "$low", "if (x > s || x != x) s = x", "s", "if (x > s) s = x", false},
-    {"ReduceMean", "0", "s += x", "s / $n", "s += ($A)x", false},
+    {"ReduceMean", "0", "s += x", "s / $n", "s = ($A)((uint64_t)s + (uint64_t)x)", false},
     {"ReduceMin", "$high", "if (x < s || x != x) s = x", "s", "if (x < s) s = x", false},
     {"ReduceProd", "1", "s *= x", "s", "s *= ($A)x"},
     {"ReduceSum", "0", "s += x", "s", "s += ($A)x"},
@@ -74,15 +74,19 @@ void emit_reduction(Node& node) {
   const bool real = is_real(in);
   if (!real && row->whole_step.empty()) node.refuse("its input is {}", in.info().name);
   const Loops loops = loops_of(node);
-  const std::string type(!real && row->wraps ? wrapping(in) : computed(in));
-  std::string_view step = real ? row->step : row->whole_step;
+  const bool whole_mean = !real && row->op == "ReduceMean";  // sums have 64 bits
+  std::string type(!real && row->wraps ? wrapping(in) : computed(in));
+  if (whole_mean) type = is_unsigned(in) ? "uint64_t" : "int64_t";
+  std::string_view step = real ? row->step : row->whole_step, last = row->last;
+  if (whole_mean) last = loops.count > 0 ? "s / ($A)$n" : "0";
   if (!real && row->op == "ReduceL1" && is_unsigned(in)) step = "s += ($A)x";
   const auto text = [&](std::string_view what) {
-    return typed(what, in,
-                 {{"low", lowest(in)},
-                  {"high", largest(in)},
-                  {"n", number(in, static_cast<double>(loops.count))},
-                  {"A", type}});
+    return typed(
+        what, in,
+        {{"low", lowest(in)},
+         {"high", largest(in)},
+         {"n", whole_mean ? fmt::format("{}", loops.count) : number(in, static_cast<double>(loops.count))},
+         {"A", type}});
   };
   loops.outer.open(node);
   node.line("{} s = {};", type, text(row->first));
@@ -90,7 +94,7 @@ void emit_reduction(Node& node) {
   node.line("const {} x = {};", computed(in), element(node, loops));
   node.line("{};", text(step));
   loops.inner.close(node);
-  node.line("{}", store(node, node.out(), node.y(), loops.outer.at(0), text(row->last)));
+  node.line("{}", store(node, node.out(), node.y(), loops.outer.at(0), text(last)));
   loops.outer.close(node);
 }
 

@@ -160,6 +160,7 @@ void table_decode(Node& node) {
 bool emit_table_row(Node& decode) {
   const Layout layout = layout_of(decode);
   if (layout.coded != decode.out().dims) return false;
+  decode.line("(void)r;");  // a single row is not counted
   decode.loop("j", layout.coded[1]);
   decode.line("to[j] = {};", element(decode, layout, {"r", "j"}));
   decode.end();
