@@ -201,6 +201,9 @@ void PackedCodes::find_units() {
     const bool there = i / (blocks * kPanel) * kPanel + i % kPanel < view_.n;
     const float x = there ? view_.factors[i] : 1.0f;
     if (view_.zeros || !is_power_of_two(x) || x < 0x1p-40f || x > 0x1p40f) return;
+    const float first = there ? view_.factors[i / (blocks * kPanel) * blocks * kPanel + i % kPanel] : 1.0f;
+    // Those of a column are within 2^24 of each other: a change of units neither overflows nor loses bits.
+    if (x > first * 0x1p12f || x < first / 0x1p12f) return;
   }
   units_ = aligned_bytes(panels * (blocks + 1) * kPanel * 4);
   auto* to = reinterpret_cast<float*>(units_.get());

@@ -380,18 +380,20 @@ void pad_rows(const FloatProduct& product, const CodeView& view, float* to) {
   }
 }
 
-// Whether sums in units of any factor stay well inside the range of float32; factors are within 2^±40.
+// Whether sums in units of any factor stay well inside the range of float32; the factors of a column are
+// within 2^24 of each other. Zeros are no trouble.
 bool fits_units(const FloatProduct& product) {
-  float largest = 0;
-  bool numbers = true;
+  constexpr float kMost = 0x1p60f, kLeast = 0x1p-60f;
   for (std::int64_t r = 0; r < product.m; ++r) {
     const float* row = product.a.data + r * product.a.row_stride;
+    bool fits = true;
     for (std::int64_t k = 0; k < product.k; ++k) {
-      largest = std::max(largest, std::fabs(row[k]));
-      numbers = numbers && row[k] == row[k];
+      const float size = std::fabs(row[k]);
+      fits = fits && (size < kMost) && (size > kLeast || size == 0);
     }
+    if (!fits) return false;
   }
-  return numbers && largest < 0x1p40f && (largest > 0x1p-40f || largest == 0);
+  return true;
 }
 
 }  // namespace

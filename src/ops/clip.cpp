@@ -27,7 +27,11 @@ Result<T> bound(const Frame& frame, std::size_t input, std::string_view attribut
     const double value = frame.real(attribute, static_cast<double>(static_cast<Computed<T>>(otherwise)));
     return static_cast<T>(static_cast<Computed<T>>(value));
   }
-  if (!frame.has(input)) return otherwise;
+  if (!frame.has(input)) {
+    if (frame.find(attribute))
+      return wrong(fmt::format("{} is an attribute", attribute), "an input, as since opset 11");
+    return otherwise;
+  }
   const Array& array = frame.in(input);
   if (array.type() != frame.in(0).type() || array.count() != 1) {
     return wrong(fmt::format("{} is {}", attribute, to_string(array)),

@@ -30,7 +30,7 @@ Result<std::int64_t> number(const Frame& frame, std::string_view name, std::size
 Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const Dims& w) {
   const std::size_t count = x.size() - 2;
   kernels::Window window;
-  const std::string_view padding = frame.text("auto_pad", "NOTSET");
+  const std::string_view padding = TRY(padding_of(frame));
   const bool same = padding == "SAME_UPPER" || padding == "SAME_LOWER";
   for (std::size_t i = 0; i < count; ++i) {
     kernels::WindowAxis& axis = window[kAxes - count + i];

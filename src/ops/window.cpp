@@ -65,16 +65,26 @@ void pad_to_same(std::string_view padding, std::int64_t extent, kernels::WindowA
 
 Result<void> count_positions(std::int64_t extent, bool round_up, kernels::WindowAxis& axis) {
   const std::int64_t room = axis.input + axis.before + axis.after - extent;
-  if (room < 0) {
+  // Rounding up, a window may reach behind the padding as long as it begins before.
+  if (room < 0 && !(round_up && room > -axis.stride)) {
     return wrong(fmt::format("the window reaches over {}, but the input has {} with its padding", extent,
                              room + extent));
   }
-  axis.output = (round_up ? kernels::ceil_quotient(room, axis.stride) : room / axis.stride) + 1;
+  axis.output =
+      room < 0 ? 1 : (round_up ? kernels::ceil_quotient(room, axis.stride) : room / axis.stride) + 1;
   if (round_up && (axis.output - 1) * axis.stride >= axis.input + axis.before) --axis.output;
   return {};
 }
 
 }  // namespace
+
+Result<std::string_view> padding_of(const Attributes& node) {
+  const std::string_view padding = node.text("auto_pad", "NOTSET");
+  if (padding.empty()) return "NOTSET";
+  if (padding != "NOTSET" && padding != "VALID" && !same_size(padding))
+    return wrong(fmt::format("auto_pad is '{}'", shown(padding)), "NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  return padding;
+}
 
 Result<kernels::Window> window_over(const Attributes& node, std::span<const std::int64_t> kernel,
                                     std::span<const std::int64_t> input) {
@@ -87,8 +97,8 @@ Result<kernels::Window> window_over(const Attributes& node, std::span<const std:
   std::array<std::int64_t, 2 * kAxes> pads;
   TRY(read(node, "strides", count, 1, stride));
   TRY(read(node, "dilations", count, 1, dilation));
-  const std::string_view padding = node.text("auto_pad", "NOTSET");
-  const bool given = padding != "VALID" && !same_size(padding);
+  const std::string_view padding = TRY(padding_of(node));
+  const bool given = padding == "NOTSET";
   pads.fill(0);
   if (given) TRY(read(node, "pads", 2 * count, 0, pads));
   kernels::Window window;
@@ -134,7 +144,7 @@ Result<Window> window_of(const Call& call, std::vector<Dim> kernel) {
   window.dilation = TRY(filled(call, "dilations", count));
   window.round_up = call.integer("ceil_mode", 0) != 0;
   window.before = window.after = std::vector<Dim>(count, Dim(0));
-  const std::string_view padding = call.text("auto_pad", "NOTSET");
+  const std::string_view padding = TRY(padding_of(call));
   if (padding == "SAME_UPPER") window.padding = Window::Padding::same_upper;
   if (padding == "SAME_LOWER") window.padding = Window::Padding::same_lower;
   if (padding == "VALID") window.padding = Window::Padding::valid;

@@ -13,6 +13,8 @@ struct Window {
   bool round_up = false;  // ceil_mode
 };
 
+// auto_pad: one of ONNX's words, NOTSET if there is none.
+Result<std::string_view> padding_of(const Attributes& node);
 // Reads strides, dilations, pads and auto_pad; `kernel` comes from kernel_shape or the weight's shape.
 Result<Window> window_of(const Call& call, std::vector<Dim> kernel);
 // The kernel from kernel_shape, or from dimension 2 on of `weight`; unknown sizes if neither tells.

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/nearest.hpp"
+#include "ops/attribute_kinds.hpp"
 #include "ops/frame.hpp"
 #include "portable/to_operators.hpp"
 #include "runtime/fold.hpp"
@@ -224,6 +225,7 @@ class Builder {
                         fmt::format("it came with opset {}", descriptor->since.front()));
     }
     step.version = *version;
+    TRY(ops::check_attributes(node));
     for (const std::string& name : node.inputs) step.inputs.push_back(name.empty() ? -1 : scope.find(name));
     TRY(check_inputs(step));
     TRY(add_graphs(node, step, scope, opsets, depth));

@@ -1,4 +1,5 @@
 """Weights that stay packed: what fusion makes of Decode and a product, beside the decoded weights."""
+import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
@@ -214,3 +215,29 @@ def test_scales_that_do_not_fit_their_blocks_are_refused():
     scale.CopyFrom(numpy_helper.from_array(np.ones((DEPTH // 32 - 1, WIDTH), np.float32), "scale"))
     with pytest.raises(ExecutorError, match="scales"):
         Executor(model).run({"x": np.zeros((1, DEPTH), np.float32)})
+
+
+def test_huge_and_tiny_numbers_by_scales_that_are_powers_of_two():
+    """Sums are in units of the block's scale where that is exact, and nowhere else; rows do not depend on each other."""
+    depth, width, block = 1024, 1024, 32
+    codes = np.random.default_rng(0).integers(1, 8, (depth, width)).astype(ml_dtypes.int4)
+
+    def runs(scales, x):
+        nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=block), helper.make_node("MatMul", ["x", "d"], ["y"])]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["m", depth])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["m", width])],
+                                  [numpy_helper.from_array(codes, "w"), numpy_helper.from_array(scales, "s")])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+        fused, plain = Executor(model), Executor(model, fuse=False)
+        assert "DequantizeMatMul" in " ".join(fused.steps())
+        return fused.run({"x": x})[0], plain.run({"x": x})[0]
+
+    far = np.ones((depth // block, width), np.float32)
+    far[:16], far[16:] = 2.0 ** 40, 2.0 ** -40
+    np.testing.assert_array_equal(*runs(far, np.full((1, depth), 2.0 ** 39.5, np.float32)))
+    near = np.full((depth // block, width), 2.0 ** 10, np.float32)
+    near[0] = 2.0 ** -1
+    x = np.ones((2, depth), np.float32)
+    x[0, :32], x[0, 32:] = 1e-36, 0
+    for rows in (x, x[:1], x * np.float32(1e30)):
+        np.testing.assert_array_equal(*runs(near, rows))

@@ -92,3 +92,16 @@ def test_windows_that_do_not_fit_are_errors(op, attributes):
                      [("y", TensorProto.FLOAT)], {})
     with pytest.raises(ExecutorError):
         Executor(model, max_memory=1 << 30).run([np.zeros((1, 2, 5, 5), np.float32)])
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+def test_a_window_larger_than_the_input_has_one_place_if_sizes_are_rounded_up(op):
+    x = np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2)
+
+    def model(**more):
+        node = helper.make_node(op, ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2], **more)
+        return model_of([node], [("x", TensorProto.FLOAT, [1, 1, 2, 2])], [("y", TensorProto.FLOAT)], {}, opset=22, ir=10)
+
+    close(Executor(model(ceil_mode=1)).run({"x": x})[0], reference(model(ceil_mode=1), {"x": x})[0])
+    with pytest.raises(ExecutorError, match="the window reaches over 3"):
+        Executor(model()).run({"x": x})

@@ -1,0 +1,81 @@
+#include "ops/attribute_kinds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "ops/rules.hpp"
+
+namespace anybit::ops {
+namespace {
+
+// Attributes as " name:kind name:kind|kind! ", sorted by domain and operator.
+struct Row {
+  std::string_view domain, op, attributes;
+};
+constexpr Row kRows[] = {
+#include "ops/attribute_kinds.inc"
+};
+
+// Of the alternatives of Attribute::Value; those of AttributeKind have another order.
+constexpr std::array<std::string_view, 15> kHeld = {
+    "",       "float", "int",     "string",  "tensor", "graph",          "sparse_tensor", "type_proto",
+    "floats", "ints",  "strings", "tensors", "graphs", "sparse_tensors", "type_protos"};
+static_assert(kHeld.size() == std::variant_size_v<graph::AnyAttributeValue>);
+
+const Row* find_row(const graph::Node& node) {
+  const auto key = [](const Row& row) { return std::tie(row.domain, row.op); };
+  const std::string_view domain = graph::canonical_domain(node.domain.str()), op = node.op_type.str();
+  const Row* row = std::ranges::lower_bound(kRows, std::tie(domain, op), {}, key);
+  return row != std::end(kRows) && row->domain == domain && row->op == op ? row : nullptr;
+}
+
+// "ints" of an attribute's "pads:ints"; nothing if the operator has none of that name.
+std::string_view kinds_of(const Row& row, std::string_view name) {
+  const std::size_t at = row.attributes.find(fmt::format(" {}:", name));
+  if (at == std::string_view::npos) return {};
+  const std::size_t first = at + name.size() + 2;
+  return row.attributes.substr(first, row.attributes.find_first_of(" !", first) - first);
+}
+
+bool is_among(std::string_view kinds, std::string_view kind) {
+  for (std::size_t at = 0; at <= kinds.size();) {
+    const std::size_t end = std::min(kinds.find('|', at), kinds.size());
+    if (kinds.substr(at, end - at) == kind) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+Result<void> check_kind(const graph::Attribute& attribute, const Row& row) {
+  const std::string_view wanted = kinds_of(row, attribute.name.str());
+  // Nothing held: an empty list, which is one of any kind.
+  const std::string_view held = kHeld[attribute.value.index()];
+  if (wanted.empty() || held.empty() || is_among(wanted, held)) return {};
+  return wrong(fmt::format("attribute '{}' is of kind {}", attribute.name.str(), held),
+               fmt::format("{}", wanted));
+}
+
+Result<void> check_required(const graph::Node& node, const Row& row) {
+  for (std::size_t at = row.attributes.find('!'); at != std::string_view::npos;
+       at = row.attributes.find('!', at + 1)) {
+    const std::size_t first = row.attributes.rfind(' ', at) + 1;
+    const std::string_view name = row.attributes.substr(first, row.attributes.find(':', first) - first);
+    if (!node.attribute(name))
+      return wrong(fmt::format("attribute '{}' is missing", name), "it must be there");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_attributes(const graph::Node& node) {
+  const Row* row = find_row(node);
+  if (!row) return {};
+  for (const graph::Attribute& one : node.attributes) TRY(check_kind(one, *row));
+  return check_required(node, *row);
+}
+
+}  // namespace anybit::ops
