@@ -61,7 +61,7 @@ std::vector<std::string> flags_of(const CLI::App& app) {
 }
 
 // What CLI11 found wrong, in our words, with the nearest spelling of a name that does not exist.
-int explain(const CLI::ParseError& error, const CLI::App& app) {
+Error explained(const CLI::ParseError& error, const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const CLI::App& where = chosen.empty() ? app : *chosen[0];
   const std::string help = chosen.empty()
@@ -69,17 +69,15 @@ int explain(const CLI::ParseError& error, const CLI::App& app) {
                                : fmt::format("'anybit {} --help' lists its options", where.get_name());
   std::vector<std::string> rest = where.remaining();
   if (rest.empty()) rest = app.remaining();
-  if (rest.empty()) {
-    complain(error.what(), help);
-    return kWrongCall;
-  }
+  if (rest.empty()) return {Code::invalid_argument, error.what(), {}, help};
   const bool flag = rest[0].starts_with("-");
   const std::string word = rest[0].substr(0, rest[0].find('='));
   const std::string near = did_you_mean(word, flag ? flags_of(where) : command_names());
   const std::string kind = flag ? "option" : chosen.empty() ? "command" : "argument";
-  complain(fmt::format("unknown {} '{}'", kind, printable(word)),
-           near.empty() || kind == "argument" ? help : near);
-  return kWrongCall;
+  return {Code::invalid_argument,
+          fmt::format("unknown {} '{}'", kind, printable(word)),
+          {},
+          near.empty() || kind == "argument" ? help : near};
 }
 
 int help(const CLI::App& app, std::string topic) {
@@ -145,22 +143,23 @@ int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "help") return help(app, argc > 2 ? argv[2] : "");
 
   const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
+  const bool json = std::ranges::count(arguments, std::string_view("--json")) > 0;
   if (const std::string_view bare = bare_option(arguments); !bare.empty())
-    return report(empty_text(bare), std::ranges::count(arguments, std::string_view("--json")) > 0);
+    return report(empty_text(bare), json);
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    return explain(error, app);
+    return report(explained(error, app), json);
   }
-  if (!app.remaining().empty()) return explain(CLI::ExtrasError(app.remaining()), app);
+  if (!app.remaining().empty()) return report(explained(CLI::ExtrasError(app.remaining()), app), json);
   for (const auto& [sub, action] : actions) {
     if (!sub->parsed()) continue;
     const Result<void> done = run_command(*sub, action);
-    const CLI::Option* json = sub->get_option_no_throw("--json");
-    return done.ok() ? kFine : report(done.error(), json && json->count() > 0);
+    const CLI::Option* asked = sub->get_option_no_throw("--json");
+    return done.ok() ? kFine : report(done.error(), asked && asked->count() > 0);
   }
   complain("no command is given", "'anybit --help' lists the commands");
   return kWrongCall;

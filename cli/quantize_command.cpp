@@ -149,8 +149,10 @@ std::vector<std::string> op_types(const Options& options) {
 Result<Recipe> base_recipe(const Options& options) {
   if (options.dynamic.empty() && is_file(options.recipe)) {
     auto recipe = Recipe::from_file(options.recipe);
-    if (!recipe.ok()) return in_file(std::move(recipe).error(), options.recipe);
-    return recipe;
+    if (recipe.ok()) return recipe;
+    std::error_code ignored;
+    Error error = in_file(std::move(recipe).error(), options.recipe);
+    return std::filesystem::exists(options.recipe, ignored) ? wrong_call(std::move(error)) : error;
   }
   auto scheme = scheme_text(options);
   if (!scheme.ok()) return std::move(scheme).error();

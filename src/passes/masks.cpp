@@ -11,7 +11,6 @@ namespace {
 using graph::Node;
 using graph::Tensor;
 
-constexpr float kHidden = -1e30F;
 constexpr std::int64_t kMost =
     1 << 24;  // elements of a constant that is looked through: a mask of 4096 positions
 
@@ -33,11 +32,11 @@ int masked_input(const Node& node) {
   return op == "MultiHeadAttention" ? 5 : -1;
 }
 
-bool hides(const Tensor& tensor) {
+bool hides(const Tensor& tensor, float hidden) {
   if (tensor.type() != graph::ElementType::float32 || tensor.count() > kMost) return false;
   const auto count = std::min(static_cast<std::size_t>(tensor.count()), tensor.data.size() / sizeof(float));
   for (std::size_t i = 0; i < count; ++i) {
-    if (tensor.data.at<float>(i) <= kHidden) return true;
+    if (tensor.data.at<float>(i) <= hidden) return true;
   }
   return false;
 }
@@ -66,7 +65,7 @@ std::set<std::string> before_softmax(const graph::Graph& graph) {
 
 }  // namespace
 
-std::set<std::string> masks_in(const graph::Graph& graph) {
+std::set<std::string> masks_in(const graph::Graph& graph, float hidden) {
   const std::set<std::string> reached = before_softmax(graph);
   std::set<std::string> masks;
   if (reached.empty()) return masks;
@@ -75,10 +74,10 @@ std::set<std::string> masks_in(const graph::Graph& graph) {
     const bool used =
         std::ranges::any_of(node.outputs, [&](const auto& one) { return reached.count(one) != 0; });
     if (!used) continue;
-    bool carries = filling(node) && hides(*filling(node));
+    bool carries = filling(node) && hides(*filling(node), hidden);
     for (std::size_t i = 0; passes_on(node) && !carries && i < node.inputs.size(); ++i) {
       const Tensor* constant = index.constant(node.inputs[i]);
-      carries = constant ? hides(*constant) : masks.count(node.inputs[i]) != 0;
+      carries = constant ? hides(*constant, hidden) : masks.count(node.inputs[i]) != 0;
     }
     if (carries) masks.insert(node.outputs.begin(), node.outputs.end());
   }

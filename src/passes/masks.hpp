@@ -10,9 +10,13 @@
 
 namespace anybit::passes {
 
-// Values that a constant of -1e30 or less reaches by sums, factors, choices and moves, and that Softmax is
+inline constexpr float kEndless = -1e30F;  // what stands for -Inf
+inline constexpr float kHiding =
+    -1e3F;  // what hides a score all the same: its exponential is zero beside any other
+
+// Values that a constant of `hidden` or less reaches by sums, factors, choices and moves, and that Softmax is
 // given, or the mask of an attention, in the same way: the mask itself and the scores behind it. Of this
 // graph alone, none inside it.
-std::set<std::string> masks_in(const graph::Graph& graph);
+std::set<std::string> masks_in(const graph::Graph& graph, float hidden = kEndless);
 
 }  // namespace anybit::passes

@@ -100,8 +100,14 @@ class Annotator {
 
   // Small weights are of no use to hardware that does not take the data beside them.
   Result<void> check_formats(std::size_t i) const {
-    if (parts_[i].weights.empty() || scheme(i).weight->is_float()) return {};
-    auto checked = check_pair(scheme(i), target_);
+    Scheme as = scheme(i);
+    const auto is_models = [&](int input) {
+      return scope_.index.is_input(node(i).inputs[static_cast<std::size_t>(input)]);
+    };
+    if (io() && io()->data_in && std::ranges::any_of(parts_[i].data, is_models)) as.data_in = io()->data_in;
+    const bool plain = as.weight->is_float() && (as.data_in->is_float() || parts_[i].data.empty());
+    if (parts_[i].weights.empty() || plain) return {};
+    auto checked = check_pair(as, target_);
     return checked.ok() ? checked : std::move(checked).error().within(graph::place_of(node(i), i));
   }
 
@@ -121,14 +127,14 @@ class Annotator {
 
   // No range holds a mask beside other numbers, and clipped it would hide nothing.
   void leave_masks() {
-    const std::set<std::string> masks = passes::masks_in(scope_.graph);
+    const std::set<std::string> masks = passes::masks_in(scope_.graph, passes::kHiding);
     const auto masked = [&](const std::string& value) { return masks.count(value) != 0; };
     for (std::size_t i = 0; i < count() && !masks.empty(); ++i) {
       if (parts_[i].kind == Part::Kind::left) continue;
       const bool takes = std::ranges::any_of(
           parts_[i].data, [&](int input) { return masked(node(i).inputs[static_cast<std::size_t>(input)]); });
       if (!takes && std::ranges::none_of(node(i).outputs, masked)) continue;
-      leave(i, "a mask of -1e30 or less is among its values: no range holds that beside others");
+      leave(i, "a mask of -1000 or less is among its values: no range holds that beside others");
       parts_[i].held = true;
       notes_.nodes[i].less = !notes_.nodes[i].scheme.data_in->is_float();
     }

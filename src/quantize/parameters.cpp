@@ -22,20 +22,30 @@ bool usable(double scale) {
          scale <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
+// None at which the farthest code stands for more than a float32 holds.
+float within_float32(double scale, double codes) {
+  if (!usable(scale)) return 1.0F;
+  const double most = static_cast<double>(std::numeric_limits<float>::max()) / codes;
+  const auto nearest = static_cast<float>(std::min(scale, most));
+  return static_cast<double>(nearest) > most ? std::nextafter(nearest, 0.0F) : nearest;
+}
+
 }  // namespace
 
 std::int32_t middle(const Codes& codes) { return codes.low < 0 ? 0 : 1 << (codes.bits - 1); }
 
 ScaleAndZero symmetric_over(double largest, double top, const Codes& codes) {
-  const double scale = largest / top;
-  return {usable(scale) ? static_cast<float>(scale) : 1.0F, middle(codes)};
+  return {within_float32(largest / top, top), middle(codes)};
 }
 
 ScaleAndZero asymmetric_over(double low, double high, const Codes& codes) {
   const double wide = (high - low) / (static_cast<double>(codes.high) - codes.low);
   const float scale = usable(wide) ? static_cast<float>(wide) : 1.0F;
-  const double zero = std::clamp<double>(codes.low - low / static_cast<double>(scale), codes.low, codes.high);
-  return {scale, static_cast<std::int32_t>(std::nearbyint(zero))};
+  // Divided as formats do (affine.cpp): a range with zero in its middle has one zero point everywhere.
+  const auto steps = static_cast<double>(static_cast<float>(low) / scale);
+  const double zero = std::nearbyint(std::clamp<double>(codes.low - steps, codes.low, codes.high));
+  return {within_float32(static_cast<double>(scale), std::max(codes.high - zero, zero - codes.low)),
+          static_cast<std::int32_t>(zero)};
 }
 
 Parameters from_range(const calibrate::Range& range, const Spec& spec) {

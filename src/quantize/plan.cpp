@@ -202,7 +202,8 @@ class Planner {
     return result;
   }
 
-  // A bias must fit 32 bits in units of input scale × weight scale.
+  // A bias must fit 32 bits in units of input scale × weight scale, together with the sum that it is added
+  // to.
   static std::vector<double> least_scales(const GraphNotes& notes, std::size_t weight,
                                           const std::vector<Parameters>& clusters) {
     std::vector<double> least;
@@ -352,8 +353,7 @@ class Planner {
                               parameters});
   }
 
-  static constexpr double kLargest =
-      2147483000;  // a little below 2^31, for the float that the scale is rounded to
+  static constexpr double kLargest = 1 << 30;  // half of what 32 bits hold: the rest is for the sum
 
   const Seen& statistics_;
   ThreadPool& pool_;

@@ -278,8 +278,15 @@ class Quantizer {
       remark_integer_operators();
     }
     passes::PrepareOptions options;
-    const Matcher matcher = TRY(Matcher::make(recipe_));
+    Matcher matcher = TRY(Matcher::make(recipe_));
+    const auto scheme_as = [&](Node node, std::string_view op) {
+      node.op_type = graph::Text(op);
+      return matcher.scheme({node.name.str(), types_of(node, true, 2)});
+    };
     each_node(*model_->graph, [&](const Node& node) {
+      // As a Gemm, with the Add behind it, it would be under other rules.
+      if (node.op_type == "MatMul" && !(scheme_as(node, "MatMul") == scheme_as(node, "Gemm")))
+        options.keep.insert(node.name.str());
       if (std::set<std::size_t> rules = matcher.naming(node); !rules.empty())
         options.rules.emplace(node.name.str(), std::move(rules));
     });

@@ -154,8 +154,7 @@ Parameters parameters_of(const Ends& ends, const Spec& spec, ThreadPool& pool) {
   all.scales.resize(groups);
   all.zero_points.resize(groups);
   const Codes codes = lower::codes_of(spec.element());
-  const double top =
-      spec.narrow || codes.low == 0 ? codes.high - middle(codes) : -static_cast<double>(codes.low);
+  const double top = codes.high - middle(codes);
   pool.run(static_cast<std::int64_t>(groups), kChunk / 8, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const auto low = static_cast<double>(ends.low[i]), high = static_cast<double>(ends.high[i]);

@@ -42,6 +42,7 @@ struct Scheme {
   std::optional<std::string> compute = {};
   // How weights are rounded: "none", each to the nearest; "sums", so that outputs keep the sums of theirs.
   std::optional<std::string> refine = {};
+  friend bool operator==(const Scheme&, const Scheme&) = default;
 };
 
 // "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9",

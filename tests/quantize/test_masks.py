@@ -53,7 +53,7 @@ def samples(folder, count=8):
     return dict(np.load(folder / "0.npz"))
 
 
-KINDS = [("sum", -np.inf), ("sum", LOWEST), ("factor", LOWEST), ("choice", -np.inf), ("constant", -np.inf), ("row", LOWEST)]
+KINDS = [("constant", -1e4), ("choice", -1e4), ("constant", -1e9), ("choice", -1e9), ("row", -65504.0), ("sum", -np.inf), ("sum", LOWEST), ("factor", LOWEST), ("choice", -np.inf), ("constant", -np.inf), ("row", LOWEST)]
 
 
 @pytest.mark.parametrize("kind, hidden", KINDS)

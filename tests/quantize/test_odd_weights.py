@@ -128,3 +128,58 @@ def test_losses_of_tiny_and_huge_weights_are_told(tool, tmp_path, scale):
     signal, noise = np.sum(w.astype(np.float64) ** 2), np.sum((w - decoded) ** 2)
     told = report["weights"][0]["signal_to_noise_db"]
     assert told == pytest.approx(10 * np.log10(signal / noise), abs=0.1)
+
+
+@pytest.mark.parametrize("emit", ["portable", "qoperator"])
+def test_a_bias_leaves_room_for_the_sum_that_it_is_added_to(tool, tmp_path, emit):
+    bias = np.array([800, -900, 1000, 0.5], np.float32)
+    model = save(tmp_path / "net.onnx", [helper.make_node("Conv", ["x", "w", "b"], ["y"])], [("x", [1, 8, 4, 4])], [("y", [1, 4, 4, 4])],
+                 {"w": normal(4, 8, 1, 1, scale=1e-4), "b": bias})
+    x = normal(1, 8, 4, 4, seed=5)
+    np.save(tmp_path / "x.npy", x)
+    made, _ = quantize(tool, model, "--calib", tmp_path / "x.npy", "--emit", emit)
+    ours = in_anybit(made, {"x": x})[0]
+    for optimised in (False, True):  # sums have 32 bits there, and wrap
+        assert np.allclose(in_onnxruntime(made, {"x": x}, optimised=optimised)[0], ours, atol=10)
+
+
+@pytest.mark.parametrize("recipe", ["w8", "w16", "int8", "uint8", "int16x8"])
+def test_weights_at_the_end_of_float32_stay_finite(tool, tmp_path, recipe):
+    w = normal(16, 8, scale=0.1)
+    w[3, 2] = np.finfo(np.float32).min
+    model = save(tmp_path / "net.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", [1, 16])], [("y", [1, 8])], {"w": w})
+    np.save(tmp_path / "x.npy", np.zeros((1, 16), np.float32))
+    made, _ = quantize(tool, model, "--recipe", recipe, *([] if recipe.startswith("w") else ["--calib", tmp_path / "x.npy"]))
+    for run in (in_anybit, in_onnxruntime):
+        assert np.isfinite(run(made, {"x": np.zeros((1, 16), np.float32)})[0]).all()
+
+
+def test_a_rule_for_gemm_is_not_for_a_matmul_with_a_bias(tool, tmp_path):
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="product"), helper.make_node("Add", ["h", "b"], ["y"], name="bias")]
+    model = save(tmp_path / "net.onnx", nodes, [("x", [4, 64])], [("y", [4, 64])], {"w": normal(64, 64), "b": normal(64)})
+    for rule, to in (("type: {Gemm: {weights: int4 sym channel}}", "int8 sym channel"), ("type: {MatMul: {weights: int4 sym channel}}", "int4 sym channel"),
+                     ("type: {linear: {weights: int4 sym channel}}", "int4 sym channel")):
+        (tmp_path / "recipe.yaml").write_text(f"global: w8\n{rule}")
+        _, report = quantize(tool, model, "--recipe", tmp_path / "recipe.yaml")
+        assert [one["to"] for one in report["weights"]] == [to], rule
+
+
+def test_ranges_around_zero_have_the_zero_point_of_the_format(tool, tmp_path):
+    model = save(tmp_path / "net.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", [1, 16])], [("y", [1, 8])], {"w": normal(16, 8)})
+    for most in (1.5, 0.7, 3.3, 1.0):
+        np.save(tmp_path / "x.npy", np.linspace(-most, most, 16, dtype=np.float32)[None])
+        _, report = quantize(tool, model, "--recipe", "int8", "--calib", tmp_path / "x.npy")
+        scale = np.float32(2 * np.float64(np.float32(most)) / 255)  # divided in float32, as numerics say
+        wanted = np.rint(-128 - np.float64(np.float32(-most) / scale))
+        assert next(one for one in report["tensors"] if one["name"] == "x")["zero_point"] == wanted
+
+
+@pytest.mark.parametrize("recipe,told", [("global: int8\nio: float", "float"), ("global: {activations: int8 asym}", "weights float")])
+def test_a_target_takes_pairs_alone(tool, tmp_path, recipe, told):
+    model = save(tmp_path / "net.onnx", [helper.make_node("Conv", ["x", "w"], ["y"])], [("x", [1, 3, 8, 8])], [("y", [1, 4, 6, 6])],
+                 {"w": normal(4, 3, 3, 3)})
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    np.save(tmp_path / "x.npy", normal(1, 3, 8, 8))
+    done = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", "--target", "ethos-u55-128",
+                    "--calib", tmp_path / "x.npy", code=2)
+    assert "target ethos-u55-128 does not take" in done.stderr and told in done.stderr
