@@ -53,8 +53,9 @@ struct Cut {
   std::int64_t rows, panels, depth;  // of a block
   std::int64_t row_blocks, panel_blocks, depth_blocks;
 
-  Cut(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t max_depth) {
-    row_blocks = Ratio(m, kBlockRows);
+  Cut(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t max_depth,
+      std::int64_t max_rows = kBlockRows) {
+    row_blocks = Ratio(m, max_rows);
     rows = Ratio(Ratio(m, row_blocks), kTileRows) * kTileRows;
     row_blocks = Ratio(m, rows);
     const std::int64_t all = Ratio(n, kPanel);
@@ -82,6 +83,7 @@ struct Cut {
 //   Ahead(panel, k), kRowBytes                         where it will be read from, if that is worth knowing
 //   Direct(row, panel, stride)                         where sums go if they are C's elements; null otherwise
 //   Multiply(rows, a, stride, b, count, sums, sum_stride, first)   a tile: sums = or += a·b
+//   kBlockRows                  of a block, at most
 //   kTogether                   panels that are multiplied at once; if two, then MultiplyTwo(…) does it
 //   Finish(sums, row, rows, panel)                     a tile of C from its sums
 template <class Math>
@@ -156,7 +158,7 @@ HWY_INLINE void RunBlocks(const Product& product, std::int64_t max_depth, Thread
   struct Job {
     const Product& product;
     Cut cut;
-  } const job{product, Cut(product.m, product.n, product.k, max_depth)};
+  } const job{product, Cut(product.m, product.n, product.k, max_depth, Math::kBlockRows)};
   pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(product.k),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
              const Product& of = job.product;
