@@ -195,16 +195,26 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
   find_units();
 }
 
+// Powers of two, and those of a column near enough to each other: a change of units neither overflows nor
+// loses bits.
+bool PackedCodes::has_units() const {
+  for (std::int64_t column = 0; column < view_.n; ++column) {
+    const float* factors = view_.factors + column / kPanel * view_.blocks * kPanel + column % kPanel;
+    float low = *factors, high = low;
+    for (std::int64_t b = 0; b < view_.blocks; ++b) {
+      const float x = factors[b * kPanel];
+      if (!is_power_of_two(x)) return false;
+      low = std::min(low, x);
+      high = std::max(high, x);
+    }
+    if (low < 0x1p-40f || high > 0x1p40f || high > low * 0x1p24f) return false;
+  }
+  return !view_.zeros;
+}
+
 void PackedCodes::find_units() {
   const std::int64_t panels = (view_.n + kPanel - 1) / kPanel, blocks = view_.blocks;
-  for (std::int64_t i = 0; i < panels * blocks * kPanel; ++i) {
-    const bool there = i / (blocks * kPanel) * kPanel + i % kPanel < view_.n;
-    const float x = there ? view_.factors[i] : 1.0f;
-    if (view_.zeros || !is_power_of_two(x) || x < 0x1p-40f || x > 0x1p40f) return;
-    const float first = there ? view_.factors[i / (blocks * kPanel) * blocks * kPanel + i % kPanel] : 1.0f;
-    // Those of a column are within 2^24 of each other: a change of units neither overflows nor loses bits.
-    if (x > first * 0x1p12f || x < first / 0x1p12f) return;
-  }
+  if (!has_units()) return;
   units_ = aligned_bytes(panels * (blocks + 1) * kPanel * 4);
   auto* to = reinterpret_cast<float*>(units_.get());
   for (std::int64_t i = 0; i < panels * (blocks + 1) * kPanel; ++i) {

@@ -79,6 +79,7 @@ class PackedCodes final : public FloatRight {
  private:
   PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const std::uint8_t> stored, float unit);
   CodeView view_ = {};
+  bool has_units() const;
   void find_units();
   AlignedBytes codes_, factors_, zeros_, units_;
 };
