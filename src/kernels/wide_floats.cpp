@@ -50,8 +50,9 @@ ANYBIT_WIDE void multiply_rows(const WideTiles& tiles) {
 
 }  // namespace
 
+// Only where the other kernels fuse products and sums, too: bits are the same for every number of rows.
 bool has_wide_floats() noexcept {
-  static const bool has = __builtin_cpu_supports("avx512f");
+  static const bool has = __builtin_cpu_supports("avx512f") && (HWY_TARGETS & HWY_AVX2) != 0;
   return has && used.load(std::memory_order_relaxed);
 }
 
