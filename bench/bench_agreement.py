@@ -20,7 +20,7 @@ import document  # noqa: E402
 from executing import Executor  # noqa: E402
 from other_order import turned_round  # noqa: E402
 from peer_models import MODELS, image, peer, quantized  # noqa: E402
-from same_inputs import differences  # noqa: E402
+from same_inputs import decibels, differences  # noqa: E402
 
 SHAPES = {
     "ch_ppocr_mobile_v2.0_cls_infer": ("PP-OCR classifier", (1, 3, 48, 192)),
@@ -28,12 +28,6 @@ SHAPES = {
     "ch_PP-OCRv4_rec_infer": ("PP-OCRv4 recogniser", (1, 3, 48, 320)),
 }
 KINDS = {"anybit": "anybit int8", "tensor": "ONNX Runtime, per tensor", "channel": "ONNX Runtime, per channel"}
-EQUAL_DB = 999
-
-
-def decibels(got, wanted):
-    noise = np.sum((got.astype(np.float64) - wanted) ** 2)
-    return EQUAL_DB if noise == 0 else 10 * np.log10(np.sum(wanted.astype(np.float64) ** 2) / noise)
 
 
 def measured(stem, kind, pictures):
@@ -59,7 +53,7 @@ def measured(stem, kind, pictures):
 
 def span(values):
     """The least and the middle of some decibels."""
-    say = lambda value: "equal" if value >= EQUAL_DB else f"{value:.0f} dB"  # noqa: E731
+    say = lambda value: "equal" if np.isinf(value) else f"{value:.0f} dB"  # noqa: E731
     least, middle = min(values), statistics.median_low(values)
     return say(least) if least == middle else f"{say(least)} … {say(middle)}"
 

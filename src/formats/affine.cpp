@@ -30,13 +30,9 @@ float rounded(float scale, int bits) {
   return is_finite(up) ? up : truncated(scale, bits);
 }
 
-// The largest scale of that kind, but none at which `steps` steps are more than a float32 holds.
-float within_float32(float scale, int steps, ScaleKind kind) {
-  const double limit = static_cast<double>(kLargest) / steps;
-  if (static_cast<double>(scale) <= limit) return scale;
-  const auto nearest = static_cast<float>(limit);
-  const float below = static_cast<double>(nearest) > limit ? std::nextafter(nearest, 0.0f) : nearest;
-  return truncated(below, significant_bits(kind));
+// A scale of that kind within float32.
+float limited(float scale, int steps, ScaleKind kind) {
+  return truncated(within_float32(scale, static_cast<double>(steps)), significant_bits(kind));
 }
 
 Result<std::shared_ptr<const Codec>> make_codec(AffineLayout layout, const Values& values) {
@@ -149,6 +145,13 @@ std::vector<Field> AffineCodec::fields(std::int64_t) const {
   return {scale, {.name = "zero_point", .store = Field::Store::int32, .stored_bits = layout_.bits}};
 }
 
+float within_float32(float scale, double steps) {
+  const double limit = static_cast<double>(kLargest) / steps;
+  if (static_cast<double>(scale) <= limit) return scale;
+  const auto nearest = static_cast<float>(limit);
+  return static_cast<double>(nearest) > limit ? std::nextafter(nearest, 0.0f) : nearest;
+}
+
 // A range of zero width gives scale 0: there is nothing to choose from.
 AffineParameters AffineCodec::for_range(Range range) const {
   const int lowest = layout_.lowest(), highest = layout_.highest(), middle = layout_.fixed_zero_point();
@@ -157,12 +160,12 @@ AffineParameters AffineCodec::for_range(Range range) const {
   if (width == 0) return {0, layout_.symmetric ? middle : lowest};
   const int steps = layout_.symmetric ? highest - middle : highest - lowest;
   const float scale = scale_of_kind(std::max(static_cast<float>(width / steps), eps_), kind_);
-  if (layout_.symmetric) return {within_float32(scale, steps, kind_), middle};
+  if (layout_.symmetric) return {limited(scale, steps, kind_), middle};
   const double zero = lowest - static_cast<double>(static_cast<float>(low) / scale);
   const auto zero_point = static_cast<int>(
       std::nearbyint(std::clamp(zero, static_cast<double>(lowest), static_cast<double>(highest))));
   const int reach = std::max(highest - zero_point, zero_point - lowest);
-  return {within_float32(scale, reach, kind_), zero_point};
+  return {limited(scale, reach, kind_), zero_point};
 }
 
 void AffineCodec::choose(std::span<const float> values, Words words) const {

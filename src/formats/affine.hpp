@@ -24,6 +24,9 @@ struct AffineLayout {
   }
 };
 
+// The scale, or the largest at which `steps` steps are no more than a float32 holds.
+float within_float32(float scale, double steps);
+
 // What a scale may be. Each kind rounds the float32 scale that the range asks for.
 enum class ScaleKind {
   float32,

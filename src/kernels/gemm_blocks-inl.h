@@ -83,7 +83,6 @@ struct Cut {
 //   Ahead(panel, k), kRowBytes                         where it will be read from, if that is worth knowing
 //   Direct(row, panel, stride)                         where sums go if they are C's elements; null otherwise
 //   Multiply(rows, a, stride, b, count, sums, sum_stride, first)   a tile: sums = or += a·b
-//   kBlockRows                  of a block, at most
 //   kTogether                   panels that are multiplied at once; if two, then MultiplyTwo(…) does it
 //   Finish(sums, row, rows, panel)                     a tile of C from its sums
 template <class Math>
@@ -154,11 +153,12 @@ HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_
 }
 
 template <class Math, class Product>
-HWY_INLINE void RunBlocks(const Product& product, std::int64_t max_depth, ThreadPool& pool) {
+HWY_INLINE void RunBlocks(const Product& product, std::int64_t max_depth, ThreadPool& pool,
+                          std::int64_t max_rows = kBlockRows) {
   struct Job {
     const Product& product;
     Cut cut;
-  } const job{product, Cut(product.m, product.n, product.k, max_depth, Math::kBlockRows)};
+  } const job{product, Cut(product.m, product.n, product.k, max_depth, max_rows)};
   pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(product.k),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
              const Product& of = job.product;

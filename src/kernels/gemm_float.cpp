@@ -97,7 +97,6 @@ HWY_INLINE FloatTiles FloatTileOf(int rows, std::integer_sequence<int, Rows...>)
 class FloatMath {
  public:
   static constexpr int kTogether = 1;
-  static constexpr std::int64_t kBlockRows = HWY_NAMESPACE::kBlockRows;
   using A = float;
   using B = float;
   using Sum = float;
@@ -162,12 +161,10 @@ class FloatMath {
   const bool plain_;  // sums are C's elements
 };
 
-// Two panels at a time, in wider vectors. CPUs that have these have a larger second-level cache: blocks of
-// more rows read B fewer times.
+// Two panels at a time, in wider vectors.
 class WideFloatMath : public FloatMath {
  public:
   static constexpr int kTogether = 2;
-  static constexpr std::int64_t kBlockRows = 192;
   static_assert(kTileRows <= kWideRows);
   using FloatMath::FloatMath;
   HWY_INLINE void MultiplyTwo(int rows, const float* a, std::int64_t stride, const float* const (&b)[2],
@@ -213,7 +210,8 @@ void FloatGemm(const FloatProduct& product, ThreadPool& pool) {
     if (product.m == 3) return FewRows<3, 2>(product, pool);
     return FewRows<4, 1>(product, pool);
   }
-  if (HWY_TARGET == HWY_AVX2 && has_wide_floats()) return RunBlocks<WideFloatMath>(product, 384, pool);
+  // CPUs with wider vectors have a larger second-level cache: blocks of more rows read B fewer times.
+  if (HWY_TARGET == HWY_AVX2 && has_wide_floats()) return RunBlocks<WideFloatMath>(product, 384, pool, 192);
   RunBlocks<FloatMath>(product, 256, pool);
 }
 

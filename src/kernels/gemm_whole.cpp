@@ -27,7 +27,6 @@ namespace HWY_NAMESPACE {
 class WholeLeft {
  public:
   static constexpr int kTogether = 1;
-  static constexpr std::int64_t kBlockRows = HWY_NAMESPACE::kBlockRows;
   using A = std::int16_t;
   explicit WholeLeft(const WholeProduct& product) : product_(product) {}
 

@@ -161,7 +161,8 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
   view_.groups = (blocks - 1) * view_.block_groups + (last + kGroupRows - 1) / kGroupRows;
   const bool looked_up = kind == CodeKind::nibbles;
   for (std::size_t i = 0; looked_up && i < stored.size(); ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int8_t>(stored[i])));
+    view_.values[i] = static_cast<float>(static_cast<std::int8_t>(stored[i]));
+    const auto bits = std::bit_cast<std::uint32_t>(view_.values[i]);
     view_.lower[i] = static_cast<std::uint8_t>(bits >> 16);
     view_.upper[i] = static_cast<std::uint8_t>(bits >> 24);
   }

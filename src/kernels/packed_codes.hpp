@@ -53,7 +53,8 @@ struct CodeView {
   bool wide = false;  // nibbles, as wide_nibbles.hpp has them
   std::int64_t k = 0, n = 0, block = 0, blocks = 0;
   std::int64_t block_groups = 0, groups = 0;         // of a full block, of a column
-  std::uint8_t lower[16] = {}, upper[16] = {};       // nibbles: the upper bytes of what each is in float32
+  float values[16] = {};                             // nibbles: what each stands for
+  std::uint8_t lower[16] = {}, upper[16] = {};       // and the upper bytes of that
   const std::uint8_t* codes = nullptr;               // [panel][group][128 codes]
   const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
 

@@ -389,7 +389,7 @@ bool fits_units(const FloatProduct& product) {
     bool fits = true;
     for (std::int64_t k = 0; k < product.k; ++k) {
       const float size = std::fabs(row[k]);
-      fits = fits && (size < kMost) && (size > kLeast || size == 0);
+      fits &= static_cast<bool>((size < kMost) & ((size > kLeast) | (size == 0)));
     }
     if (!fits) return false;
   }

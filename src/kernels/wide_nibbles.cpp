@@ -6,7 +6,6 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace anybit::kernels {
 namespace {
@@ -17,15 +16,6 @@ constexpr std::int64_t kGroupBytes = 64;
 constexpr std::int64_t kAhead = 16;  // groups that are fetched ahead
 
 using Words = std::uint32_t __attribute__((vector_size(64)));
-
-// What the sixteen codes stand for.
-struct Values {
-  explicit Values(const CodeView& view) {
-    for (std::size_t i = 0; i < 16; ++i)
-      of[i] = std::bit_cast<float>(static_cast<std::uint32_t>(view.upper[i] << 8 | view.lower[i]) << 16);
-  }
-  float of[16];
-};
 
 // The look-up takes the lowest four bits of each word. (The forms of both instructions that have no mask read
 // what is not initialized, says g++ 12.)
@@ -44,8 +34,7 @@ class Strip {
  public:
   ANYBIT_WIDE static void multiply(const NibbleStrip& strip) {
     const CodeView& view = strip.view;
-    const Values table(view);
-    const __m512 values = _mm512_loadu_ps(table.of);
+    const __m512 values = _mm512_loadu_ps(view.values);
     const std::uint8_t* codes = view.codes + strip.panel * view.groups * kGroupBytes;
     __m512 sums[Panels][Rows];
 #pragma GCC unroll 4
@@ -131,8 +120,7 @@ void multiply_wide_nibbles(int rows, int panels, const NibbleStrip& strip) {
 
 ANYBIT_WIDE void decode_wide_nibbles(const CodeView& view, std::int64_t panel, std::int64_t group,
                                      std::int64_t block, float* to) {
-  const Values table(view);
-  const __m512 values = _mm512_loadu_ps(table.of);
+  const __m512 values = _mm512_loadu_ps(view.values);
   const __m512i codes = _mm512_loadu_si512(view.codes + (panel * view.groups + group) * kGroupBytes);
   const __m512 factor = _mm512_loadu_ps(scales_of(view.factors, view, panel, block));
 #pragma GCC unroll 8

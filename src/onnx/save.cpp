@@ -95,6 +95,8 @@ Result<void> save(const graph::Model& model, const std::string& path, const Save
   return {};
 }
 
+std::uint64_t serialized_size(const graph::Model& model) { return Encoding(model, ExternalPlan()).size(); }
+
 Result<std::string> serialize(const graph::Model& model) {
   const ExternalPlan inside;
   const Encoding encoding(model, inside);

@@ -27,5 +27,6 @@ struct SaveOptions {
 Result<void> save(const graph::Model& model, const std::string& path, const SaveOptions& options = {});
 // Without external data. Fails beyond 2 GB.
 Result<std::string> serialize(const graph::Model& model);
+std::uint64_t serialized_size(const graph::Model& model);
 
 }  // namespace anybit::onnx

@@ -11,7 +11,7 @@
 namespace anybit::ops {
 namespace {
 
-// Attributes as " name:kind name:kind|kind! ", sorted by domain and operator.
+// Attributes as " name:kind name:kind! ", sorted by domain and operator.
 struct Row {
   std::string_view domain, op, attributes;
 };
@@ -33,29 +33,19 @@ const Row* find_row(const graph::Node& node) {
 }
 
 // "ints" of an attribute's "pads:ints"; nothing if the operator has none of that name.
-std::string_view kinds_of(const Row& row, std::string_view name) {
+std::string_view kind_of(const Row& row, std::string_view name) {
   const std::size_t at = row.attributes.find(fmt::format(" {}:", name));
   if (at == std::string_view::npos) return {};
   const std::size_t first = at + name.size() + 2;
   return row.attributes.substr(first, row.attributes.find_first_of(" !", first) - first);
 }
 
-bool is_among(std::string_view kinds, std::string_view kind) {
-  for (std::size_t at = 0; at <= kinds.size();) {
-    const std::size_t end = std::min(kinds.find('|', at), kinds.size());
-    if (kinds.substr(at, end - at) == kind) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
 Result<void> check_kind(const graph::Attribute& attribute, const Row& row) {
-  const std::string_view wanted = kinds_of(row, attribute.name.str());
+  const std::string_view wanted = kind_of(row, attribute.name.str());
   // Nothing held: an empty list, which is one of any kind.
   const std::string_view held = kHeld[attribute.value.index()];
-  if (wanted.empty() || held.empty() || is_among(wanted, held)) return {};
-  return wrong(fmt::format("attribute '{}' is of kind {}", attribute.name.str(), held),
-               fmt::format("{}", wanted));
+  if (wanted.empty() || held.empty() || wanted == held) return {};
+  return wrong(fmt::format("attribute '{}' is of kind {}", attribute.name.str(), held), std::string(wanted));
 }
 
 Result<void> check_required(const graph::Node& node, const Row& row) {

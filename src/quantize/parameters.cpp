@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "formats/affine.hpp"
+
 namespace anybit::quantizing {
 
 using lower::Codes;
@@ -22,20 +24,13 @@ bool usable(double scale) {
          scale <= static_cast<double>(std::numeric_limits<float>::max());
 }
 
-// None at which the farthest code stands for more than a float32 holds.
-float within_float32(double scale, double codes) {
-  if (!usable(scale)) return 1.0F;
-  const double most = static_cast<double>(std::numeric_limits<float>::max()) / codes;
-  const auto nearest = static_cast<float>(std::min(scale, most));
-  return static_cast<double>(nearest) > most ? std::nextafter(nearest, 0.0F) : nearest;
-}
-
 }  // namespace
 
 std::int32_t middle(const Codes& codes) { return codes.low < 0 ? 0 : 1 << (codes.bits - 1); }
 
 ScaleAndZero symmetric_over(double largest, double top, const Codes& codes) {
-  return {within_float32(largest / top, top), middle(codes)};
+  const double scale = largest / top;
+  return {usable(scale) ? formats::within_float32(static_cast<float>(scale), top) : 1.0F, middle(codes)};
 }
 
 ScaleAndZero asymmetric_over(double low, double high, const Codes& codes) {
@@ -44,7 +39,7 @@ ScaleAndZero asymmetric_over(double low, double high, const Codes& codes) {
   // Divided as formats do (affine.cpp): a range with zero in its middle has one zero point everywhere.
   const auto steps = static_cast<double>(static_cast<float>(low) / scale);
   const double zero = std::nearbyint(std::clamp<double>(codes.low - steps, codes.low, codes.high));
-  return {within_float32(static_cast<double>(scale), std::max(codes.high - zero, zero - codes.low)),
+  return {formats::within_float32(scale, std::max(codes.high - zero, zero - codes.low)),
           static_cast<std::int32_t>(zero)};
 }
 

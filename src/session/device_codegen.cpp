@@ -154,10 +154,10 @@ Result<void> DeviceSession::codegen(const std::string& generator, anybit_prefere
                             "one of ANYBIT_PREFER_…");
   const Model& model = quantized_ ? quantized_->model : *model_;
   CodegenOptions options = codegen_options(preference);
-  options.keep.push_back(path_);  // the float model, which a quantized one came from
+  // The float model, which a quantized one came from.
+  if (!path_.empty()) options.keep.push_back(path_);
   for (const auto& source : ModelAccess::content(*model_).model.sources)
     options.keep.push_back(source->path());
-  std::erase(options.keep, "");
   const std::string path = TRY(generate_code(model, generator, generated_path_, options));
   generated_ = TRY(GeneratedModel::load(model, generator, path, options));
   if (state_ == State::ran) state_ = State::prepared;

@@ -62,8 +62,7 @@ Result<void> Model::save(const std::string& path, const SaveOptions& options) co
 
 std::int64_t ModelAccess::bytes_of(const Model& model) {
   if (const std::int64_t read = content(model).file_bytes; read > 0) return read;
-  const Result<std::string> bytes = model.to_bytes();
-  return bytes.ok() ? static_cast<std::int64_t>(bytes->size()) : 0;
+  return static_cast<std::int64_t>(onnx::serialized_size(content(model).model));
 }
 
 Result<std::string> Model::to_bytes() const noexcept {

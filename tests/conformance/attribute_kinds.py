@@ -24,10 +24,6 @@ def active(schemas):
     return [one for i, one in enumerate(schemas) if i + 1 == len(schemas) or schemas[i + 1].since_version > OLDEST]
 
 
-def kind_of(attribute):
-    return attribute.type.name.lower()
-
-
 def rows():
     by_name = {}
     for schema in defs.get_all_schemas_with_history():
@@ -37,11 +33,12 @@ def rows():
         kinds, required = {}, {}
         for schema in active(schemas):
             for attribute in schema.attributes.values():
-                kinds.setdefault(attribute.name, set()).add(kind_of(attribute))
+                kind = attribute.type.name.lower()
+                assert kinds.setdefault(attribute.name, kind) == kind, f"{name}: {attribute.name} has changed its kind"
         for attribute in kinds:
             required[attribute] = all(attribute in schema.attributes and schema.attributes[attribute].required for schema in active(schemas))
         if kinds:
-            words = " ".join(f"{attribute}:{'|'.join(sorted(kinds[attribute]))}{'!' if required[attribute] else ''}" for attribute in sorted(kinds))
+            words = " ".join(f"{attribute}:{kinds[attribute]}{'!' if required[attribute] else ''}" for attribute in sorted(kinds))
             yield f'{{"{domain}", "{name}", " {words} "}},\n'
 
 

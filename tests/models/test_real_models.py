@@ -12,7 +12,7 @@ import peer_models  # noqa: E402
 from executing import Executor  # noqa: E402
 from other_order import turned_round  # noqa: E402
 from peer_models import IMAGES, MODELS, image, peer, quantized  # noqa: E402
-from same_inputs import differences  # noqa: E402
+from same_inputs import decibels, differences  # noqa: E402
 
 FLOAT_ERROR = 1e-4  # of the largest value
 QUANTIZED_DB = 40
@@ -29,11 +29,6 @@ def assert_close(got, wanted, slack=0.0):
     assert got.shape == wanted.shape and got.dtype == wanted.dtype
     largest = np.abs(wanted).max()
     assert np.abs(got - wanted).max() <= FLOAT_ERROR * largest + slack
-
-
-def decibels(got, wanted):
-    noise = np.sum((got.astype(np.float64) - wanted) ** 2)
-    return np.inf if noise == 0 else 10 * np.log10(np.sum(wanted.astype(np.float64) ** 2) / noise)
 
 
 @pytest.mark.parametrize("stem,shape", CASES)

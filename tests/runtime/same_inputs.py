@@ -6,6 +6,11 @@ from onnx import helper
 from peer_models import peer
 
 
+def decibels(got, wanted):
+    noise = np.sum((got.astype(np.float64) - wanted) ** 2)
+    return np.inf if noise == 0 else 10 * np.log10(np.sum(wanted.astype(np.float64) ** 2) / noise)
+
+
 def quantizers_with_values(path, x):
     """The model, and what ONNX Runtime has at the output of every QuantizeLinear. Its optimized kernels saturate on this kind
     of CPU, so they are off."""
