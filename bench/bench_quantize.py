@@ -9,12 +9,14 @@ Before that, how fast weights alone are coded: GB of float32 a second on two thr
 The first number is that of coding, the second that of the whole process.
 """
 import argparse
+import functools
 import json
 import math
 import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -72,13 +74,28 @@ def run(arguments):
     return float(seconds), int(peak), "\n".join(said)
 
 
-def best(once, seconds):
-    """The shortest time and the highest peak of up to three runs, if they fit into `seconds`, and the shortest call."""
-    runs = []
-    while len(runs) < 3 and sum(taken for taken, *_ in runs) < seconds:
-        runs.append(once())
+def best(runs):
+    """The shortest time and the highest peak of some runs, and the shortest call."""
     taken, peaks, *calls = zip(*runs)
     return [min(taken), max(peaks), *map(min, calls)]
+
+
+def in_turn(tools, seconds, most=7):
+    """The best of each tool's runs, by turns so that all meet the same machine: as many rounds as fit into `seconds`."""
+    runs, failed, begin = {name: [] for name in tools}, {}, time.perf_counter()
+    for _ in range(most):
+        for name, once in tools.items():
+            if name in failed:
+                continue
+            try:
+                runs[name].append(once())
+            except RuntimeError as error:
+                if "Memory" not in str(error) and "bad_alloc" not in str(error):
+                    raise
+                failed[name] = "out of memory"
+        if time.perf_counter() - begin > seconds:
+            break
+    return {name: failed[name] if name in failed else best(runs[name]) for name in tools}
 
 
 def ours(stem, observer, folder):
@@ -95,6 +112,9 @@ def theirs(stem, observer, folder):
     script, made = ROOT / "bench" / "quantize_by_onnxruntime.py", WORK / stem / "onnxruntime.onnx"
     seconds, peak, said = run([sys.executable, script, ready, made, folder, OBSERVERS[observer][1], PEER_MAX_GB])
     return seconds, peak, float(said.split()[-1])
+
+
+TOOLS = {"anybit": ours, "onnxruntime": theirs}
 
 
 def row(stem, observer, count, results):
@@ -174,7 +194,7 @@ def main():
     parser.add_argument("--weights", action="store_true", help="only how fast weights are coded")
     parser.add_argument("--samples", type=int, nargs="+", default=[8, 32, 128])
     parser.add_argument("--observers", nargs="+", choices=OBSERVERS, default=list(OBSERVERS))
-    parser.add_argument("--columns", nargs="+", choices=["anybit", "onnxruntime"], default=["anybit", "onnxruntime"])
+    parser.add_argument("--columns", nargs="+", choices=TOOLS, default=list(TOOLS))
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
@@ -194,17 +214,13 @@ def main():
     for stem in PICTURES:
         for observer in options.observers:
             for count in options.samples:
-                for column, tool in (("anybit", ours), ("onnxruntime", theirs)):
-                    if column not in options.columns or options.only not in stem:
-                        continue
-                    folder, name = samples(stem, count), f"{stem}|{observer}|{count}|{column}"
-                    try:
-                        results[name] = best(lambda: tool(stem, observer, folder), 10)
-                    except RuntimeError as error:
-                        if "Memory" not in str(error) and "bad_alloc" not in str(error):
-                            raise
-                        results[name] = "out of memory"
-                    kept.write_text(json.dumps(results, indent=1))
+                if options.only not in stem:
+                    continue
+                folder = samples(stem, count)
+                tools = {column: functools.partial(TOOLS[column], stem, observer, folder) for column in options.columns}
+                for column, found in in_turn(tools, 10).items():
+                    results[f"{stem}|{observer}|{count}|{column}"] = found
+                kept.write_text(json.dumps(results, indent=1))
                 lines.append(row(stem, observer, count, results))
                 print(lines[-1], flush=True)
     said = [text for line in summary(results, options.samples) for text in ("", line)]

@@ -25,7 +25,8 @@ void take_heap_in_large_steps() {
 
   const auto end = [] { return reinterpret_cast<std::uintptr_t>(sbrk(0)); };
   const std::uintptr_t first = (end() + kLargePage - 1) / kLargePage * kLargePage;
-  std::free(std::malloc(kMegabyte));  // the first step
+  void* volatile step = std::malloc(kMegabyte);  // the first one; volatile, or the compiler leaves it out
+  std::free(step);
   if (first < end()) madvise(reinterpret_cast<void*>(first), end() - first, MADV_HUGEPAGE);
 #endif
 }

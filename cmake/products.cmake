@@ -23,8 +23,8 @@ list(REMOVE_ITEM cli_sources ${cli_text})
 add_library(anybit_cli_text OBJECT ${cli_text})
 add_executable(anybit_cli ${cli_sources} $<TARGET_OBJECTS:anybit_cli_text>)
 foreach(target anybit_cli anybit_cli_text)
-  # Parsing options and printing tables is over in a millisecond either way, and compiles in half the time.
-  target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-O0>)
+  # As quick to compile as -O0, and the program starts in half the time; more makes no difference.
+  target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-Og>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cli)
   target_link_libraries(${target} PRIVATE anybit fmt::fmt nlohmann_json::nlohmann_json)
 endforeach()

@@ -125,6 +125,17 @@ std::int64_t opset_for(const Spec& spec) {
                          spec.granularity == Granularity::block);
 }
 
+// What the recipe takes if the model has something for all of it.
+std::int64_t opset_for(const Recipe& recipe) {
+  std::int64_t opset = 10;
+  for (const Rule& rule : recipe.rules) {
+    for (const auto* part : {&rule.scheme.data_in, &rule.scheme.weight, &rule.scheme.data_out}) {
+      if (*part && (*part)->is_affine()) opset = std::max(opset, opset_for(**part));
+    }
+  }
+  return opset;
+}
+
 // The IR version that came with an opset: older ones do not have its types.
 std::int64_t ir_for(std::int64_t opset) {
   struct Pair {
@@ -308,14 +319,31 @@ class Quantizer {
 
   // What the recipe makes of the model; raised first to the opset that this takes.
   Result<Annotation> annotate() {
+    if (auto guessed = annotate_at(opset_for(recipe_))) return *std::move(guessed);
     Annotation annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
-    std::int64_t needed = opset_for(annotation.graph);
-    needed = std::max(needed, TRY(opset_for_coded(annotation.graph, settings_.functions)));
+    const std::int64_t needed = TRY(needed_by(annotation));
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
     passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
     *model_ = std::move(raised.model);
     report_.opset_after = needed;
     return quantizing::annotate(*model_, recipe_, settings_.target);
+  }
+
+  // Most older models take all that the recipe has: raised at once, they are annotated once.
+  std::optional<Annotation> annotate_at(std::int64_t opset) {
+    if (opset <= model_->opset().value_or(1)) return std::nullopt;
+    auto raised = passes::raise_opset(*model_, opset);
+    if (!raised.ok()) return std::nullopt;
+    auto annotation = quantizing::annotate(raised->model, recipe_, settings_.target);
+    if (!annotation.ok() || !anything(annotation->graph)) return std::nullopt;
+    if (const auto needed = needed_by(*annotation); !needed.ok() || *needed != opset) return std::nullopt;
+    *model_ = std::move(raised->model);
+    report_.opset_after = opset;
+    return std::move(annotation).value();
+  }
+
+  Result<std::int64_t> needed_by(const Annotation& annotation) const {
+    return std::max(opset_for(annotation.graph), TRY(opset_for_coded(annotation.graph, settings_.functions)));
   }
 
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {

@@ -126,6 +126,8 @@ std::unordered_map<int, std::string> groups_of(const graph::Graph& graph) {
 
 std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& notes) {
   std::vector<Part> parts;
+  parts.reserve(scope.graph.nodes.size());
+  notes.nodes.reserve(scope.graph.nodes.size());
   Origins origins;
   const std::unordered_map<int, std::string> groups = groups_of(scope.graph);
   for (std::size_t i = 0; i < scope.graph.nodes.size(); ++i) {
