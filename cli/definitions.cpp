@@ -39,7 +39,7 @@ struct Words {
 const std::vector<Words>& fixed_words() {
   static const std::vector<Words> all{
       {"--emit", {"portable", "packed", "qdq", "qoperator"}},
-      {"--refine", {"sums", "none"}},
+      {"--refine", {"sums", "means", "none"}},
       {"--prefer", {"default", "performance", "memory", "compile-time"}},
       {"--layout", {"NCHW", "NHWC"}},
       {"--granularity", {"element", "tensor", "channel", "block"}},

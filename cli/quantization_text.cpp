@@ -87,6 +87,8 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
   if (report.opset_before != report.opset_after)
     text += fmt::format("  opset     {} -> {}\n", report.opset_before, report.opset_after);
   if (report.samples > 0) text += fmt::format("  samples   {}\n", report.samples);
+  if (report.means_kept > 0)
+    text += fmt::format("  means     kept by the biases of {} products\n", report.means_kept);
   text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {:.2f} s quantize\n",
                       report.prepare_seconds, report.calibrate_seconds, report.quantize_seconds);
   if (const Table table = operators(report); !table.empty()) text += "\n" + table.text();
@@ -108,6 +110,7 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
   json["seconds"] = {{"prepare", report.prepare_seconds},
                      {"calibrate", report.calibrate_seconds},
                      {"quantize", report.quantize_seconds}};
+  json["means_kept"] = report.means_kept;
   json["remarks"] = report.remarks;
   json["nodes"] = Json::array();
   for (const auto& one : report.nodes)

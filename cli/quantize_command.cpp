@@ -117,12 +117,9 @@ Result<void> check_together(const Options& options) {
                    "one of them; in a recipe: activations: uint8 asym dynamic");
   if (!options.dynamic.empty() && options.weight_only)
     return refused("--dynamic quantizes activations, --weight-only leaves them in float", "one of them");
-  if (!options.refine.empty() && options.refine != "sums" && options.refine != "none")
-    return refused(fmt::format("--refine: what is '{}'?", printable(options.refine)), "sums or none");
-  const bool looks_at_samples = options.evaluate || !options.labels.empty() || !options.report.empty();
-  if (!options.ranges.empty() && !options.samples.paths.empty() && !looks_at_samples)
-    return refused("--ranges has what --calib would find",
-                   "one of them; samples beside ranges are for --evaluate, --labels or --report");
+  if (!options.refine.empty() && options.refine != "sums" && options.refine != "means" &&
+      options.refine != "none")
+    return refused(fmt::format("--refine: what is '{}'?", printable(options.refine)), "sums, means or none");
   if (!is_file(options.recipe)) return {};
   if (!options.op_types.empty())
     return refused("--op-types is for presets; a file has rules of its own",
@@ -184,7 +181,8 @@ Result<Recipe> recipe_of(const Options& options) {
   if (auto checked = check_together(options); !checked.ok()) return std::move(checked).error();
   auto recipe = base_recipe(options);
   if (!recipe.ok()) return recipe;
-  if (options.weight_only) recipe = with_for_all(std::move(recipe), options, "{activations: float}");
+  if (options.weight_only)
+    recipe = with_for_all(std::move(recipe), options, "{activations: float, refine: sums}");
   if (!options.refine.empty())
     recipe = with_for_all(std::move(recipe), options, fmt::format("{{refine: {}}}", options.refine));
   if (!recipe.ok()) return recipe;
@@ -197,18 +195,17 @@ Result<Recipe> recipe_of(const Options& options) {
 }
 
 Result<Quantization> quantized(const Model& model, const Recipe& recipe, const Options& options) {
+  QuantizeOptions settings = options.quantize;
+  std::optional<Ranges> ranges;
   if (!options.ranges.empty()) {
-    auto ranges = Ranges::load(options.ranges);
-    if (!ranges.ok()) return in_file(std::move(ranges).error(), options.ranges);
-    QuantizeOptions settings = options.quantize;
-    settings.ranges = &*ranges;
-    return quantize(model, recipe, nullptr, settings);
+    auto loaded = Ranges::load(options.ranges);
+    if (!loaded.ok()) return in_file(std::move(loaded).error(), options.ranges);
+    settings.ranges = &ranges.emplace(std::move(loaded).value());
   }
-  if (options.samples.paths.empty()) return quantize(model, recipe, nullptr, options.quantize);
+  if (options.samples.paths.empty()) return quantize(model, recipe, nullptr, settings);
   auto samples = open_samples(model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("calibrating", "samples", samples->count());
-  QuantizeOptions settings = options.quantize;
   settings.progress = [&](std::int64_t done) { progress.show(done); };
   return quantize(model, recipe, &*samples, settings);
 }
@@ -302,10 +299,12 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
-  app.add_option(
-      "--refine", options->refine,
-      "How weights are rounded: sums (outputs keep the sums of their weights, as with most presets) or none "
-      "(each to its nearest code)");
+  app.add_option("--refine", options->refine,
+                 "How weights are rounded: sums (outputs keep the sums of their weights, as with most "
+                 "presets), means (biases "
+                 "also make up for what rounding does to the means of outputs on the samples) or none (each "
+                 "to its nearest "
+                 "code)");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
                  "Only these operators, with commas between them: MatMul (Gemm, too), Conv, …")
       ->allow_extra_args(false);

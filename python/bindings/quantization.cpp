@@ -89,6 +89,7 @@ void add_report(nb::module_& module) {
       .def_ro("weight_bytes_after", &Report::weight_bytes_after)
       .def_ro("opset_before", &Report::opset_before)
       .def_ro("opset_after", &Report::opset_after)
+      .def_ro("means_kept", &Report::means_kept)
       .def_ro("prepare_seconds", &Report::prepare_seconds)
       .def_ro("calibrate_seconds", &Report::calibrate_seconds)
       .def_ro("quantize_seconds", &Report::quantize_seconds);

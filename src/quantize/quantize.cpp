@@ -20,6 +20,7 @@
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/dequantize.hpp"
+#include "quantize/keep_means.hpp"
 #include "quantize/plan.hpp"
 
 namespace anybit::quantizing {
@@ -260,8 +261,10 @@ class Quantizer {
       return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
                       reasons(annotation.graph));
     }
+    means_ = nodes_that_keep_means(*model_->graph, annotation.graph);
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
+    TRY(keep_means(annotation, statistics));
     report_.calibrate_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
     if (!anything(annotation.graph)) {
@@ -271,7 +274,7 @@ class Quantizer {
     }
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
-    TRY(write(result, plan));
+    TRY(write(result, plan, settings_.qoperator));
     if (const auto format = format_of_values(plan)) report_.remarks.push_back(remark_on_speed(*format));
     note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);
@@ -334,10 +337,11 @@ class Quantizer {
     if (opset <= model_->opset().value_or(1)) return std::nullopt;
     auto raised = passes::raise_opset(*model_, opset);
     if (!raised.ok()) return std::nullopt;
-    auto annotation = quantizing::annotate(raised->model, recipe_, settings_.target);
+    auto model = std::make_shared<Model>(std::move(raised->model));
+    auto annotation = quantizing::annotate(*model, recipe_, settings_.target);
     if (!annotation.ok() || !anything(annotation->graph)) return std::nullopt;
     if (const auto needed = needed_by(*annotation); !needed.ok() || *needed != opset) return std::nullopt;
-    *model_ = std::move(raised->model);
+    model_ = std::move(model);
     report_.opset_after = opset;
     return std::move(annotation).value();
   }
@@ -350,12 +354,16 @@ class Quantizer {
     const std::vector<calibrate::Watched> names =
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
-      if (next_ || settings_.known)
+      if ((next_ || settings_.known) && means_.empty())
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: what was given is not used",
                                               recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
-    if (settings_.known) return recall(names);
+    if (settings_.known) {
+      if (next_ && means_.empty())
+        report_.remarks.emplace_back("ranges are those of the file: samples were not needed for them");
+      return recall(names);
+    }
     if (!next_)
       return invalid_argument(
           fmt::format("recipe '{}' needs samples to see the range of activations", recipe_.name),
@@ -369,10 +377,53 @@ class Quantizer {
       samples = done;
       if (progress) progress(done);
     };
-    auto statistics = TRY(calibrate::gather(model_, names, next_, options));
+    auto statistics = TRY(calibrate::gather(
+        model_, names, [&] { return next_sample(); }, options));
     if (samples == 0) return invalid_argument("there are no samples", "--calib PATH with at least one");
     report_.samples = samples;
     return statistics;
+  }
+
+  Result<std::optional<Sample>> next_sample() {
+    auto sample = TRY(next_());
+    if (sample && !means_.empty()) TRY(chosen_.offer(*sample));
+    return sample;
+  }
+
+  // The samples that means are measured on, if there are any.
+  Result<std::vector<Sample>> samples_of_means(bool calibrated) {
+    if (next_ && !calibrated) {
+      std::int64_t read = 0;
+      while (TRY(next_sample())) ++read;
+      report_.samples = std::max(report_.samples, read);
+    }
+    std::vector<Sample> samples = chosen_.take();
+    if (samples.empty())
+      report_.remarks.push_back(
+          fmt::format("outputs do not keep their means (refine: means): that takes samples{} (--calib)",
+                      settings_.known ? " beside the ranges" : ""));
+    return samples;
+  }
+
+  // Biases of the float model that make up for what rounding does to means, and the notes on that model.
+  Result<void> keep_means(Annotation& annotation, const std::vector<calibrate::Statistics>& statistics) {
+    if (means_.empty()) return {};
+    const std::vector<Sample> samples =
+        TRY(samples_of_means(!statistics.empty() && settings_.known == nullptr));
+    if (samples.empty()) return {};
+    add_biases(*model_->graph, means_);
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
+    QuantizationReport ignored;
+    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, ignored, settings_));
+    Model quantized = *model_;
+    TRY(write(quantized, plan, false));
+    const auto errors =
+        TRY(mean_errors(*model_, quantized, means_, samples, pool_.threads(), settings_.max_memory));
+    for (std::size_t i = 0; i < means_.size(); ++i) {
+      if (!errors[i].empty() && shift_bias(*model_->graph, means_[i], errors[i])) ++report_.means_kept;
+    }
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
+    return {};
   }
 
   // Statistics of a file. Preparation makes few new values; those are not in it.
@@ -408,11 +459,11 @@ class Quantizer {
     note("anybit.memory_mode", settings_.target.memory_mode);
   }
 
-  Result<void> write(Model& model, const lower::GraphPlan& plan) const {
+  Result<void> write(Model& model, const lower::GraphPlan& plan, bool qoperator) const {
     lower::Names names(*model.graph);
     lower::Functions functions(model, settings_.functions);
     TRY(lower::to_qdq(*model.graph, plan, names, functions));
-    if (settings_.qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
+    if (qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
     TRY(lower::keep_rows_from_gemm(model));
     lower::remove_unused_constants(*model.graph);
     import_domains(model);
@@ -426,6 +477,8 @@ class Quantizer {
   std::shared_ptr<Model> model_;
   ThreadPool pool_;
   QuantizationReport report_;
+  std::vector<int> means_;  // nodes that keep the means of their outputs
+  ChosenSamples chosen_;
   Stopwatch watch_;
 };
 

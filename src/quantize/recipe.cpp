@@ -182,9 +182,9 @@ Result<Scheme> scheme_of_map(const YAML::Node& map) {
     }
     if (key == "refine") {
       scheme.refine = TRY(scalar(pair.second, key));
-      if (scheme.refine != "none" && scheme.refine != "sums")
+      if (scheme.refine != "none" && scheme.refine != "sums" && scheme.refine != "means")
         return at(pair.second,
-                  invalid_argument(fmt::format("refine: {}", shown(*scheme.refine)), "sums or none"));
+                  invalid_argument(fmt::format("refine: {}", shown(*scheme.refine)), "sums, means or none"));
       continue;
     }
     if (key == "weights" || key == "weight") {

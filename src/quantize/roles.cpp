@@ -171,7 +171,8 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
 
 std::int64_t sums_axis(const Part& part, const Scheme& scheme, const Node& node, int input,
                        std::size_t rank) {
-  if (scheme.refine != "sums" || !part.heavy) return -1;
+  const bool keeps = scheme.refine == "sums" || scheme.refine == "means";
+  if (!keeps || !part.heavy) return -1;
   const Traits::Weight* weight = part.traits->weight(input);
   return weight && weight->channel_axis ? weight->channel_axis(node, rank) : -1;
 }

@@ -40,7 +40,8 @@ struct Scheme {
   // In what products are computed: "float32"; "float16", by nodes of that type; "int8", where weights are in
   // blocks of few bits and data is rounded on the fly.
   std::optional<std::string> compute = {};
-  // How weights are rounded: "none", each to the nearest; "sums", so that outputs keep the sums of theirs.
+  // How weights are rounded: "none", each to the nearest; "sums", so that outputs keep the sums of theirs;
+  // "means": so, and biases make up for what rounding does to the means of outputs on samples.
   std::optional<std::string> refine = {};
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };

@@ -79,7 +79,7 @@ def test_presets_keep_sums_and_a_file_can_turn_it_off(tool, tmp_path):
 def test_another_word_is_refused(tool, tmp_path):
     (tmp_path / "recipe.yaml").write_text("global: {weights: mxint8, refine: sum}")
     done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", code="error")
-    assert "refine: sum" in done.stderr and "sums or none" in done.stderr
+    assert "refine: sum" in done.stderr and "sums, means or none" in done.stderr
 
 
 def test_a_flag_beside_a_preset_says_how_weights_are_rounded(tool, tmp_path):
@@ -92,9 +92,9 @@ def test_a_flag_beside_a_preset_says_how_weights_are_rounded(tool, tmp_path):
     assert list(map(bool, made.values())) == [True, False, False, False, True], made
 
 
-def test_the_flag_is_not_for_files_and_takes_two_words(tool, tmp_path):
+def test_the_flag_is_not_for_files_and_takes_three_words(tool, tmp_path):
     (tmp_path / "recipe.yaml").write_text("global: mxint8-weights")
     for words, told in ((["--recipe", tmp_path / "recipe.yaml", "--refine", "none"], "--refine is for presets"),
-                        (["--recipe", "w8", "--refine", "sum"], "sums or none")):
+                        (["--recipe", "w8", "--refine", "sum"], "sums, means or none")):
         done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", *words, code="error")
         assert told in done.stderr and not (tmp_path / "q.onnx").exists()

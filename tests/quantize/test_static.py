@@ -259,12 +259,13 @@ def test_integer_operators_instead_of_pairs(tool, files):
 
 def test_ranges_in_place_of_samples_give_the_same_file(tool, files):
     folder, _ = files
-    quantize(tool, folder, "--no-prepare")
-    wanted = (folder / "net.q.onnx").read_bytes()
     run_tool(tool, "calibrate", folder / "net.onnx", "--data", folder / "calib", "-o", folder / "ranges.json")
-    run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "net.q.onnx", "--ranges", folder / "ranges.json",
-             "--no-prepare")
-    assert (folder / "net.q.onnx").read_bytes() == wanted
+    for refine, more in (("sums", []), ("means", ["--calib", folder / "calib"])):  # means are measured on samples
+        quantize(tool, folder, "--no-prepare", "--refine", refine)
+        wanted = (folder / "net.q.onnx").read_bytes()
+        run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "net.q.onnx", "--ranges", folder / "ranges.json",
+                 "--no-prepare", "--refine", refine, *more)
+        assert (folder / "net.q.onnx").read_bytes() == wanted
     onnx.save(net(seed=9), folder / "net.onnx")
     done = run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "other.onnx", "--ranges", folder / "ranges.json",
                     code="error")

@@ -1,0 +1,457 @@
+#include "quantize/keep_means.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <thread>
+#include <unordered_map>
+
+#include "base/guard.hpp"
+#include "base/try.hpp"
+#include "graph/index.hpp"
+#include "lower/names.hpp"
+#include "runtime/executor.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::Graph;
+using graph::Model;
+using graph::Node;
+using graph::Tensor;
+
+constexpr std::size_t kChosen = 8;  // samples that means are measured on
+
+bool is_convolution(const Node& node) {
+  return node.op_type.str() == "Conv" || node.op_type.str() == "ConvTranspose";
+}
+
+bool has_bias(const Node& node) {
+  const std::string& op = node.op_type.str();
+  return node.domain.str().empty() && (is_convolution(node) || op == "Gemm" || op == "MatMul");
+}
+
+std::vector<float> floats(const Tensor& tensor) {
+  std::vector<float> numbers(static_cast<std::size_t>(tensor.count()));
+  std::memcpy(numbers.data(), tensor.data.data(), numbers.size() * sizeof(float));
+  return numbers;
+}
+
+Tensor tensor_of(const std::string& name, std::vector<std::int64_t> dims, std::vector<float> numbers) {
+  Tensor tensor;
+  tensor.name = graph::Text(name);
+  tensor.element = static_cast<std::int32_t>(graph::ElementType::float32);
+  tensor.dims = std::move(dims);
+  tensor.data = Bytes::own(std::move(numbers));
+  return tensor;
+}
+
+// Sums over everything but the channels.
+struct Sum {
+  std::vector<double> channels;  // none: of something without
+  std::int64_t places = 0;
+};
+
+// Where the numbers of a channel lie in an array: `outer` rows of `inner`, `place` apart.
+struct Channels {
+  std::int64_t count = 0, outer = 1, inner = 1;
+  std::int64_t channel = 1, group = 8, place = 1;  // how far apart: channels, every eight of them, places
+
+  static std::optional<Channels> of(const ops::Array& array, bool first) {
+    if (array.type() != graph::ElementType::float32 || array.rank() < (first ? 2U : 1U)) return std::nullopt;
+    const std::size_t axis = first ? 1 : array.rank() - 1;
+    Channels found{.count = array.dim(axis)};
+    for (std::size_t i = 0; i < axis; ++i) found.outer *= array.dim(i);
+    if (array.count() == 0 || (!first && array.layout() != ops::Layout::plain)) return std::nullopt;
+    found.inner = array.count() / (found.outer * found.count);
+    if (array.layout() == ops::Layout::plain) found.channel = found.inner, found.group = 8 * found.inner;
+    if (array.layout() == ops::Layout::channels_last) found.place = found.count;
+    if (array.layout() == ops::Layout::blocked8) found.group = 8 * found.inner, found.place = 8;
+    return found;
+  }
+
+  // see(first channel, up to eight, numbers), by eights.
+  template <class T, class See>
+  void each(T* numbers, See see) const {
+    for (std::int64_t n = 0; n < outer; ++n, numbers += count * inner) {
+      for (std::int64_t c = 0; c < count; c += 8)
+        see(c, std::min<std::int64_t>(count - c, 8), numbers + c / 8 * group);
+    }
+  }
+};
+
+Sum sum_of(const ops::Datum& value, bool channels_first) {
+  if (!value.is_array()) return {};
+  const auto at = Channels::of(value.array, channels_first);
+  if (!at) return {};
+  Sum sum{std::vector<double>(static_cast<std::size_t>(at->count)), at->outer * at->inner};
+  at->each(value.array.data<float>(), [&](std::int64_t first, std::int64_t channels, const float* x) {
+    double totals[8] = {};
+    if (at->channel == 1) {  // side by side: all at once
+      for (std::int64_t i = 0; i < at->inner; ++i) {
+        for (std::int64_t c = 0; c < channels; ++c) totals[c] += static_cast<double>(x[i * at->place + c]);
+      }
+    } else {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t i = 0; i < at->inner; ++i) totals[c] += static_cast<double>(x[c * at->channel + i]);
+      }
+    }
+    for (std::int64_t c = 0; c < channels; ++c)
+      sum.channels[static_cast<std::size_t>(first + c)] += totals[c];
+  });
+  return sum;
+}
+
+// Adds to every channel.
+void pull(const ops::Datum& value, bool channels_first, std::span<const double> shift) {
+  ops::Array array = value.array;  // the same elements
+  const auto at = Channels::of(array, channels_first);
+  at->each(array.mutable_data<float>(), [&](std::int64_t first, std::int64_t channels, float* x) {
+    for (std::int64_t i = 0; i < at->inner; ++i) {
+      for (std::int64_t c = 0; c < channels; ++c)
+        x[c * at->channel + i * at->place] += static_cast<float>(shift[static_cast<std::size_t>(first + c)]);
+    }
+  });
+}
+
+// By how much means are too low, by channel. What differs from sample to sample is chance, and less of it is
+// taken the fewer there are: all if the samples agree, nothing of what a single one tells.
+std::vector<double> difference(std::span<const Sum> right, std::span<const Sum> found) {
+  const auto n = static_cast<double>(right.size());
+  if (right.size() < 2 || right.size() != found.size()) return {};
+  std::vector<double> sum(right[0].channels.size()), squares(sum.size());
+  for (std::size_t s = 0; s < right.size(); ++s) {
+    if (right[s].channels.size() != sum.size() || found[s].channels.size() != sum.size()) return {};
+    if (right[s].places != found[s].places || right[s].places == 0) return {};
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double one = (right[s].channels[i] - found[s].channels[i]) / static_cast<double>(right[s].places);
+      sum[i] += one;
+      squares[i] += one * one;
+    }
+  }
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const double mean = sum[i] / n, variance = std::max(squares[i] - n * mean * mean, 0.0) / (n - 1);
+    sum[i] = mean == 0 ? 0 : mean * (mean * mean / (mean * mean + variance / n));
+    if (!std::isfinite(sum[i])) return {};
+  }
+  return sum;
+}
+
+// Of values as they come, sample by sample.
+struct Sums final : runtime::Watcher {
+  const std::vector<bool>& channels_first;
+  std::vector<std::vector<Sum>> sums;  // of each value, by sample
+
+  explicit Sums(const std::vector<bool>& first) : channels_first(first), sums(first.size()) {}
+
+  Result<void> see(std::size_t watched, const ops::Datum& value) override {
+    sums[watched].push_back(sum_of(value, channels_first[watched]));
+    return {};
+  }
+};
+
+// Runs all samples at once, side by side: each stops at every value that is watched until all are there, and
+// goes on once `meet` was told the sums of all of them and said what to add.
+class SideBySide {
+ public:
+  using Meet = std::function<std::vector<double>(std::size_t watched, std::span<const Sum> sums)>;
+
+  SideBySide(const runtime::Executor& executor, const std::vector<bool>& channels_first, int threads,
+             Meet meet)
+      : executor_(executor), channels_first_(channels_first), meet_(std::move(meet)), running_(threads) {}
+
+  Result<void> run(std::span<const Sample> samples) {
+    sums_.resize(samples.size());
+    std::vector<Result<void>> results(samples.size());
+    std::barrier<Met> all(static_cast<std::ptrdiff_t>(samples.size()), Met{this});
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const auto work = [&, i] {
+        running_.acquire();
+        Walker walker(*this, all, i);
+        results[i] = guarded([&]() -> Result<void> {
+          TRY(executor_.run(samples[i], nullptr, &walker));
+          return {};
+        });
+        running_.release();
+        ended_ = true;
+        all.arrive_and_drop();
+      };
+      try {
+        threads.emplace_back(work);
+      } catch (const std::exception&) {  // the others wait for this one, too
+        results[i] = Error{Code::out_of_memory, "the system has no more threads", {}, "fewer samples"};
+        ended_ = true;
+        all.arrive_and_drop();
+      }
+    }
+    for (std::thread& one : threads) one.join();
+    for (Result<void>& one : results) TRY(std::move(one));
+    return {};
+  }
+
+ private:
+  struct Met {
+    SideBySide* all;
+    void operator()() noexcept { all->met(); }
+  };
+
+  struct Walker final : runtime::Watcher {
+    SideBySide& all;
+    std::barrier<Met>& barrier;
+    std::size_t sample;
+
+    Walker(SideBySide& all_samples, std::barrier<Met>& met, std::size_t number)
+        : all(all_samples), barrier(met), sample(number) {}
+
+    Result<void> see(std::size_t watched, const ops::Datum& value) override {
+      const bool first = all.channels_first_[watched];
+      all.sums_[sample] = sum_of(value, first);
+      all.watched_ = watched;  // the same for all: nodes run in one order
+      all.running_.release();
+      barrier.arrive_and_wait();
+      all.running_.acquire();
+      if (all.shift_.size() == all.sums_[sample].channels.size() && !all.shift_.empty())
+        pull(value, first, all.shift_);
+      return {};
+    }
+  };
+
+  // Also called when samples leave: at the end, or because one failed.
+  void met() {
+    if (!ended_) shift_ = meet_(watched_, sums_);
+  }
+
+  const runtime::Executor& executor_;
+  const std::vector<bool>& channels_first_;
+  const Meet meet_;
+  std::counting_semaphore<> running_;  // as many as there are to be threads
+  std::vector<Sum> sums_;              // by sample
+  std::atomic<std::size_t> watched_ = 0;
+  std::atomic<bool> ended_ = false;
+  std::vector<double> shift_;
+};
+
+// The steps of a node's bias, by channel, where it is stored in steps.
+std::vector<double> steps_of_bias(const Graph& graph, const graph::Index& index, const std::string& output) {
+  const int producer = index.producer(output);
+  if (producer < 0 || graph.nodes[static_cast<std::size_t>(producer)].inputs.size() < 3) return {};
+  const int decoder = index.producer(graph.nodes[static_cast<std::size_t>(producer)].inputs[2]);
+  if (decoder < 0) return {};
+  const Node& node = graph.nodes[static_cast<std::size_t>(decoder)];
+  const Tensor* scale = node.op_type.str() == "DequantizeLinear" ? index.constant(node.inputs[1]) : nullptr;
+  if (!scale || scale->type() != graph::ElementType::float32) return {};
+  const std::vector<float> steps = floats(*scale);
+  return {steps.begin(), steps.end()};
+}
+
+// To whole steps: what follows depends on the last bit where many values are equal, as on blank paper.
+std::vector<double> in_steps(std::vector<double> shift, const std::vector<double>& steps) {
+  for (std::size_t i = 0; i < shift.size() && !steps.empty(); ++i) {
+    const double step = steps[steps.size() == shift.size() ? i : 0];
+    if (step > 0) shift[i] = std::nearbyint(shift[i] / step) * step;
+  }
+  return shift;
+}
+
+bool has_graphs_inside(const Graph& graph) {
+  bool found = false;
+  for (const Node& node : graph.nodes) graph::each_graph(node, [&](const Graph&) { found = true; });
+  return found;
+}
+
+// A constant of one number for each channel, in the last of its dimensions.
+bool is_by_channel(const Tensor* tensor, std::size_t channels) {
+  return tensor && tensor->type() == graph::ElementType::float32 && !tensor->dims.empty() &&
+         tensor->dims.back() == static_cast<std::int64_t>(channels) &&
+         tensor->count() == static_cast<std::int64_t>(channels);
+}
+
+std::int64_t integer(const Node& node, std::string_view name, std::int64_t otherwise) {
+  const graph::Attribute* attribute = node.attribute(name);
+  const auto* value = attribute ? std::get_if<std::int64_t>(&attribute->value) : nullptr;
+  return value ? *value : otherwise;
+}
+
+// Of a product's output; 0 if the weights do not tell.
+std::int64_t channels_of(const Node& node, const Tensor& weights) {
+  if (weights.dims.size() < 2) return 0;
+  const std::string& op = node.op_type.str();
+  if (op == "Conv") return weights.dims[0];
+  if (op == "ConvTranspose") return weights.dims[1] * integer(node, "group", 1);
+  return weights.dims[integer(node, "transB", 0) != 0 ? 0 : 1];
+}
+
+// Where a node has its bias: itself, or in an Add behind it.
+struct BiasPlace {
+  Node* node;
+  std::size_t input;
+};
+
+std::optional<BiasPlace> bias_of(Graph& graph, const graph::Index& index, int at) {
+  Node& node = graph.nodes[static_cast<std::size_t>(at)];
+  if (node.op_type.str() != "MatMul") {
+    const graph::Attribute* beta = node.attribute("beta");  // of a Gemm
+    const auto* factor = beta ? std::get_if<float>(&beta->value) : nullptr;
+    if (node.inputs.size() < 3 || (factor && *factor != 1)) return std::nullopt;
+    return BiasPlace{&node, 2};
+  }
+  const int user = index.only_user(node.outputs[0]);
+  if (user < 0) return std::nullopt;
+  Node& add = graph.nodes[static_cast<std::size_t>(user)];
+  if (add.op_type.str() != "Add" || !add.domain.str().empty()) return std::nullopt;
+  return BiasPlace{&add, add.inputs[0] == node.outputs[0] ? 1U : 0U};
+}
+
+// Of names and numbers; what is no array of numbers does not count.
+std::uint64_t hash_of(const Sample& sample) {
+  std::uint64_t hash = 0;
+  const auto add = [&](std::span<const std::byte> bytes) {
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + i, std::min(sizeof(word), bytes.size() - i));
+      hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+      hash ^= hash >> 32;
+    }
+  };
+  for (const auto& [name, value] : sample) {
+    add(std::as_bytes(std::span(name)));
+    if (value.is_array() && value.array.type() != graph::ElementType::string)
+      add({value.array.bytes(), value.array.byte_count()});
+  }
+  return hash;
+}
+
+// So many samples may run at once if each takes so many bytes.
+std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t max_memory) {
+  constexpr std::int64_t kMost = 1 << 30;
+  const std::int64_t bytes = max_memory > 0 ? std::min(kMost, max_memory / 2) : kMost;
+  const std::int64_t most = std::max<std::int64_t>(bytes / std::max<std::int64_t>(bytes_each, 1), 1);
+  return std::min(samples, static_cast<std::size_t>(most));
+}
+
+}  // namespace
+
+Result<void> ChosenSamples::offer(const Sample& sample) {
+  const std::uint64_t hash = hash_of(sample);
+  if (by_hash_.size() == kChosen) {
+    const auto last = std::prev(by_hash_.end());
+    if (hash >= last->first) return {};
+    by_hash_.erase(last);
+  }
+  Sample& kept = by_hash_.emplace(hash, sample)->second;
+  for (auto& [name, value] : kept) {  // what lies with the caller may be gone when it is needed
+    if (value.is_array() && !value.array.owned()) value.array = TRY(value.array.copy(*memory_));
+  }
+  return {};
+}
+
+std::vector<Sample> ChosenSamples::take() {
+  std::vector<Sample> samples;
+  for (auto& [hash, sample] : by_hash_) samples.push_back(std::move(sample));
+  by_hash_.clear();
+  return samples;
+}
+
+std::vector<int> nodes_that_keep_means(const Graph& graph, const GraphNotes& notes) {
+  std::vector<int> nodes;
+  for (std::size_t i = 0; i < notes.nodes.size(); ++i) {
+    const NodeNote& note = notes.nodes[i];
+    const bool changed = note.outcome == Outcome::quantized || note.outcome == Outcome::weights_only ||
+                         note.outcome == Outcome::dynamic;
+    if (changed && note.scheme.refine == "means" && has_bias(graph.nodes[i]))
+      nodes.push_back(static_cast<int>(i));
+  }
+  return nodes;
+}
+
+Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, const Model& quantized,
+                                                     std::span<const int> nodes,
+                                                     std::span<const Sample> samples, int threads,
+                                                     std::int64_t max_memory) {
+  std::vector<std::vector<double>> errors(nodes.size());
+  if (has_graphs_inside(*floating.graph)) return errors;  // samples may take different ways
+  runtime::ExecutorOptions options{.threads = threads, .max_memory = max_memory};
+  std::vector<bool> channels_first;
+  for (const int node : nodes) {
+    const Node& product = floating.graph->nodes[static_cast<std::size_t>(node)];
+    options.watch.push_back(product.outputs[0]);
+    channels_first.push_back(is_convolution(product));
+  }
+  const auto executor_of = [&](const Model& model) {
+    return runtime::Executor::make(std::make_shared<const Model>(model), options);
+  };
+  Sums right(channels_first);
+  {
+    const auto executor = TRY(executor_of(floating));
+    const std::int64_t weights = executor->memory().used();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      TRY(executor->run(samples[i], nullptr, &right));
+      if (i == 0)
+        samples = samples.first(fitting(samples.size(), executor->memory().peak() - weights, max_memory));
+    }
+  }
+  options.threads = 1;
+  const graph::Index index(*quantized.graph);
+  const auto executor = TRY(executor_of(quantized));
+  SideBySide all(*executor, channels_first, threads, [&](std::size_t i, std::span<const Sum> sums) {
+    return errors[i] = in_steps(difference(right.sums[i], sums),
+                                steps_of_bias(*quantized.graph, index, options.watch[i]));
+  });
+  TRY(all.run(samples));
+  return errors;
+}
+
+void add_biases(Graph& graph, std::span<const int> nodes) {
+  std::unordered_map<std::string_view, const Tensor*> constants;
+  for (const Tensor& one : graph.initializers) constants.emplace(one.name.str(), &one);
+  std::vector<std::pair<int, std::int64_t>> missing;
+  for (const int at : nodes) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(at)];
+    if (node.op_type.str() == "MatMul" || (node.inputs.size() > 2 && !node.inputs[2].empty())) continue;
+    const auto weights = constants.find(node.inputs[1]);
+    if (weights == constants.end()) continue;
+    if (const std::int64_t channels = channels_of(node, *weights->second); channels > 0)
+      missing.emplace_back(at, channels);
+  }
+  lower::Names names(graph);
+  for (const auto& [at, channels] : missing) {
+    Node& node = graph.nodes[static_cast<std::size_t>(at)];
+    node.inputs.resize(3);
+    node.inputs[2] = names.fresh(node.outputs[0] + "_bias");
+    graph.initializers.push_back(
+        tensor_of(node.inputs[2], {channels}, std::vector<float>(static_cast<std::size_t>(channels))));
+  }
+}
+
+bool shift_bias(Graph& graph, int node, std::span<const double> shift) {
+  const graph::Index index(graph);
+  const auto place = bias_of(graph, index, node);
+  if (!place) return false;
+  std::string& name = place->node->inputs[place->input];
+  const Tensor* before = index.constant(name);
+  if (!is_by_channel(before, shift.size())) return false;
+  std::vector<float> bias = floats(*before);
+  for (std::size_t i = 0; i < bias.size(); ++i)
+    bias[i] = static_cast<float>(static_cast<double>(bias[i]) + shift[i]);
+  if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) return false;
+  const auto own =
+      std::ranges::find(graph.initializers, name, [](const Tensor& one) { return one.name.str(); });
+  if (own != graph.initializers.end() && index.uses(name).size() == 1) {
+    *own = tensor_of(name, before->dims, std::move(bias));
+    return true;
+  }
+  lower::Names names(graph);
+  Tensor tensor = tensor_of(names.fresh(name + "_shifted"), before->dims, std::move(bias));
+  name = tensor.name.str();
+  graph.initializers.push_back(std::move(tensor));
+  return true;
+}
+
+}  // namespace anybit::quantizing

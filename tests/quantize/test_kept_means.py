@@ -1,0 +1,161 @@
+"""`refine: means`: biases make up for what rounding does to the means of outputs, measured on samples."""
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from quantizing import Executor, in_onnxruntime, report_of, run_tool
+
+CHANNELS, SIDE = 12, 14
+PRODUCTS = ("c1", "c2", "t", "g", "m")
+
+
+def constant(name, value):
+    return numpy_helper.from_array(np.asarray(value, np.float32), name)
+
+
+def stack(path, seed=3):
+    """Convolutions with and without a bias, a transposed one, a Gemm, and a MatMul with an Add behind it."""
+    rng = np.random.default_rng(seed)
+    constants = [constant("w1", rng.standard_normal((CHANNELS, 3, 3, 3)) / 5), constant("b1", rng.standard_normal(CHANNELS) / 3),
+                 constant("w2", rng.standard_normal((CHANNELS, CHANNELS, 3, 3)) / 10),
+                 constant("wt", rng.standard_normal((CHANNELS, 4, 2, 2)) / 6),
+                 constant("wg", rng.standard_normal((4, 10)) / 2), constant("bg", rng.standard_normal(10)),
+                 constant("wm", rng.standard_normal((10, 6)) / 3), constant("bm", rng.standard_normal(6))]
+    node = helper.make_node
+    nodes = [node("Conv", ["x", "w1", "b1"], ["c1"], name="first", pads=[1] * 4), node("Relu", ["c1"], ["r1"]),
+             node("Conv", ["r1", "w2"], ["c2"], name="second", pads=[1] * 4), node("HardSwish", ["c2"], ["h2"]),
+             node("ConvTranspose", ["h2", "wt"], ["t"], name="up", strides=[2, 2]),
+             node("GlobalAveragePool", ["t"], ["p"]), node("Flatten", ["p"], ["f"]),
+             node("Gemm", ["f", "wg", "bg"], ["g"], name="gemm"), node("Relu", ["g"], ["rg"]),
+             node("Unsqueeze", ["rg", "axis"], ["u"]),
+             node("MatMul", ["u", "wm"], ["m"], name="matmul"), node("Add", ["m", "bm"], ["y"], name="bias")]
+    constants.append(numpy_helper.from_array(np.array([1]), "axis"))
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "stack", [info("x", onnx.TensorProto.FLOAT, ["n", 3, SIDE, SIDE])],
+                              [info("y", onnx.TensorProto.FLOAT, None)], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def pictures(folder, count, seed=0):
+    """Flat pictures with a little noise, each of another grey: errors of rounding are the same at every place."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir()
+    arrays = [(rng.uniform(0.2, 1) + 0.02 * rng.standard_normal((1, 3, SIDE, SIDE))).astype(np.float32) for _ in range(count)]
+    for k, array in enumerate(arrays):
+        np.save(folder / f"{k:03}.npy", array)
+    return np.concatenate(arrays)
+
+
+def values(path, names, x):
+    model = onnx.load(path)
+    del model.graph.output[:]
+    model.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+    seen = path.with_name("seen.onnx")
+    onnx.save(model, seen)
+    return Executor(str(seen)).run({"x": x})
+
+
+def means(path, x):
+    """By channel, of what the products make; of the MatMul, with what is added to it."""
+    names = [*PRODUCTS[:-1], "y"]
+    return [value.mean((0, 2, 3) if value.ndim == 4 else tuple(range(value.ndim - 1)))
+            for value in values(path, names, x)]
+
+
+def quantized(tool, tmp_path, refine, *options, model=None, recipe="int8"):
+    made = tmp_path / f"{refine}.onnx"
+    done = run_tool(tool, "quantize", model or stack(tmp_path / "stack.onnx"), "-o", made, "--recipe", recipe, "--refine", refine,
+                    "--json", *options)
+    return made, report_of(done)
+
+
+@pytest.mark.parametrize("recipe", ["int8", "uint8", "int8-per-tensor", "int8x4", "int16x8", "mxfp4", "bfp16", "w4"])
+def test_outputs_keep_their_means(tool, tmp_path, recipe):
+    x = pictures(tmp_path / "calib", 24)
+    wanted = means(stack(tmp_path / "stack.onnx"), x)
+    errors = {}
+    for refine in ("sums", "means"):
+        made, report = quantized(tool, tmp_path, refine, "--calib", tmp_path / "calib", recipe=recipe)
+        errors[refine] = [float(np.abs(a - b).mean()) for a, b in zip(means(made, x), wanted)]
+        assert report["means_kept"] == (len(PRODUCTS) if refine == "means" else 0)
+    assert sum(errors["means"]) < 0.5 * sum(errors["sums"]), errors
+
+
+def test_it_is_what_static_presets_do_and_helps_on_other_pictures(tool, tmp_path):
+    pictures(tmp_path / "calib", 32)
+    x = pictures(tmp_path / "other", 64, seed=9)
+    model = stack(tmp_path / "stack.onnx")
+    wanted = Executor(str(model)).run({"x": x})[0]
+    noise = {refine: np.mean((Executor(str(quantized(tool, tmp_path, refine, "--calib", tmp_path / "calib")[0])).run({"x": x})[0]
+                              - wanted) ** 2) for refine in ("none", "sums", "means")}
+    assert noise["means"] < 0.8 * noise["sums"] and noise["means"] < 0.8 * noise["none"], noise
+    run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--calib", tmp_path / "calib")
+    assert (tmp_path / "q.onnx").read_bytes() == (tmp_path / "means.onnx").read_bytes()
+
+
+def test_the_file_runs_elsewhere_and_biases_keep_their_names(tool, tmp_path):
+    x = pictures(tmp_path / "calib", 4)
+    made, _ = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib")
+    ours, theirs = Executor(str(made)).run({"x": x})[0], in_onnxruntime(made, {"x": x})[0]
+    assert np.abs(ours - theirs).max() <= 0.02 * np.abs(theirs).max()
+    names = {one.name for one in onnx.load(made).graph.initializer}
+    assert not any("shifted" in name for name in names) and {"bm"} <= {name.split("_")[0] for name in names}
+
+
+def test_a_bias_that_others_use_stays_as_it_is_for_them(tool, tmp_path):
+    model = onnx.load(stack(tmp_path / "stack.onnx"))
+    model.graph.node.append(helper.make_node("Identity", ["b1"], ["told"]))
+    model.graph.output.append(helper.make_tensor_value_info("told", onnx.TensorProto.FLOAT, [CHANNELS]))
+    onnx.save(model, tmp_path / "shared.onnx")
+    x = pictures(tmp_path / "calib", 4)
+    made, _ = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", model=tmp_path / "shared.onnx")
+    before = {one.name: one for one in model.graph.initializer}["b1"]
+    np.testing.assert_array_equal(Executor(str(made)).run({"x": x})[1], numpy_helper.to_array(before))
+
+
+def test_the_same_file_for_any_number_of_threads_and_any_order(tool, tmp_path):
+    x = pictures(tmp_path / "calib", 40)
+    (tmp_path / "backwards").mkdir()
+    for k, array in enumerate(reversed(x)):
+        np.save(tmp_path / "backwards" / f"{k:03}.npy", array[None])
+    files = [quantized(tool, tmp_path, "means", "--calib", tmp_path / folder, "--threads", threads)[0].read_bytes()
+             for folder, threads in (("calib", 1), ("calib", 2), ("calib", 3), ("backwards", 2))]
+    assert len(set(files)) == 1
+
+
+def test_one_sample_tells_nothing(tool, tmp_path):
+    pictures(tmp_path / "calib", 1)
+    _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib")
+    assert report["means_kept"] == 0
+
+
+@pytest.mark.parametrize("recipe", ["bfp16", "w8"])
+def test_without_samples_it_says_so(tool, tmp_path, recipe):
+    made, report = quantized(tool, tmp_path, "means", recipe=recipe)
+    assert any("that takes samples" in remark for remark in report["remarks"]) and report["means_kept"] == 0
+    model = stack(tmp_path / "stack.onnx")
+    run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", recipe, "--refine", "sums")
+    assert made.read_bytes() == (tmp_path / "q.onnx").read_bytes()
+
+
+def test_samples_beside_ranges_that_nobody_needs_are_named(tool, tmp_path):
+    pictures(tmp_path / "calib", 4)
+    model = stack(tmp_path / "stack.onnx")
+    run_tool(tool, "calibrate", model, "--data", tmp_path / "calib", "-o", tmp_path / "ranges.json")
+    _, report = quantized(tool, tmp_path, "sums", "--calib", tmp_path / "calib", "--ranges", tmp_path / "ranges.json", "--no-prepare")
+    assert any("samples were not needed" in remark for remark in report["remarks"])
+    _, report = quantized(tool, tmp_path, "means", "--ranges", tmp_path / "ranges.json", "--no-prepare")
+    assert any("beside the ranges" in remark for remark in report["remarks"])
+
+
+def test_nan_in_a_sample_is_an_error_or_leaves_its_channel_alone(tool, tmp_path):
+    x = pictures(tmp_path / "calib", 4)
+    x[2, 0, 3, 3] = np.nan
+    np.save(tmp_path / "calib" / "002.npy", x[2:3])
+    done = run_tool(tool, "quantize", stack(tmp_path / "stack.onnx"), "-o", tmp_path / "q.onnx", "--calib", tmp_path / "calib",
+                    code="error")
+    assert "NaN" in done.stderr
+    made, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--allow-nan")
+    assert report["means_kept"] == 0 and np.isfinite(Executor(str(made)).run({"x": x[:2]})[0]).all()
