@@ -159,3 +159,17 @@ def test_nan_in_a_sample_is_an_error_or_leaves_its_channel_alone(tool, tmp_path)
     assert "NaN" in done.stderr
     made, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--allow-nan")
     assert report["means_kept"] == 0 and np.isfinite(Executor(str(made)).run({"x": x[:2]})[0]).all()
+
+
+def test_constants_are_no_layers(tool, tmp_path):
+    """Where weights and biases are Constant nodes, too: biases are moved on purpose."""
+    model = onnx.load(stack(tmp_path / "stack.onnx"))
+    nodes = [helper.make_node("Constant", [], [one.name], value=one) for one in model.graph.initializer] + list(model.graph.node)
+    del model.graph.node[:], model.graph.initializer[:]
+    model.graph.node.extend(nodes)
+    onnx.save(model, tmp_path / "nodes.onnx")
+    pictures(tmp_path / "calib", 4)
+    _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib", "--evaluate", model=tmp_path / "nodes.onnx")
+    layers = {one["name"]: one["op"] for one in report["comparison"]["layers"]}
+    assert report["means_kept"] == len(PRODUCTS) and {"c1", "c2", "t"} <= layers.keys()
+    assert "Constant" not in layers.values()
