@@ -7,10 +7,10 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <semaphore>
 #include <thread>
-#include <unordered_map>
 
 #include "base/guard.hpp"
 #include "base/try.hpp"
@@ -193,6 +193,7 @@ class SideBySide {
     }
     for (std::thread& one : threads) one.join();
     for (Result<void>& one : results) TRY(std::move(one));
+    if (no_memory_) throw std::bad_alloc();
     return {};
   }
 
@@ -225,7 +226,13 @@ class SideBySide {
 
   // Also called when samples leave: at the end, or because one failed.
   void met() {
-    if (!ended_) shift_ = meet_(watched_, sums_);
+    if (ended_) return;
+    try {
+      shift_ = meet_(watched_, sums_);
+    } catch (const std::bad_alloc&) {
+      shift_.clear();
+      no_memory_ = true;
+    }
   }
 
   const runtime::Executor& executor_;
@@ -235,6 +242,7 @@ class SideBySide {
   std::vector<Sum> sums_;              // by sample
   std::atomic<std::size_t> watched_ = 0;
   std::atomic<bool> ended_ = false;
+  bool no_memory_ = false;
   std::vector<double> shift_;
 };
 
@@ -279,34 +287,40 @@ std::int64_t integer(const Node& node, std::string_view name, std::int64_t other
   return value ? *value : otherwise;
 }
 
-// Of a product's output; 0 if the weights do not tell.
-std::int64_t channels_of(const Node& node, const Tensor& weights) {
-  if (weights.dims.size() < 2) return 0;
+// Of a product's output; 0 if its weights do not tell.
+std::int64_t channels_of(const Node& node, const graph::Index& index) {
+  const Tensor* weights = index.constant(node.inputs[1]);
+  if (!weights || weights->dims.size() < 2) return 0;
   const std::string& op = node.op_type.str();
-  if (op == "Conv") return weights.dims[0];
-  if (op == "ConvTranspose") return weights.dims[1] * integer(node, "group", 1);
-  return weights.dims[integer(node, "transB", 0) != 0 ? 0 : 1];
+  if (op == "Conv") return weights->dims[0];
+  if (op == "ConvTranspose") return weights->dims[1] * integer(node, "group", 1);
+  return op == "Gemm" && integer(node, "transB", 0) != 0 ? weights->dims[0] : weights->dims.back();
 }
 
 // Where a node has its bias: itself, or in an Add behind it.
 struct BiasPlace {
-  Node* node;
+  int node;
   std::size_t input;
 };
 
-std::optional<BiasPlace> bias_of(Graph& graph, const graph::Index& index, int at) {
-  Node& node = graph.nodes[static_cast<std::size_t>(at)];
-  if (node.op_type.str() != "MatMul") {
+std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, int at) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(at)];
+  BiasPlace place{at, 2};
+  if (node.op_type.str() == "MatMul") {
+    place.node = index.only_user(node.outputs[0]);
+    if (place.node < 0) return std::nullopt;
+    const Node& add = graph.nodes[static_cast<std::size_t>(place.node)];
+    if (add.op_type.str() != "Add" || !add.domain.str().empty()) return std::nullopt;
+    place.input = add.inputs[0] == node.outputs[0] ? 1 : 0;
+  } else {
     const graph::Attribute* beta = node.attribute("beta");  // of a Gemm
     const auto* factor = beta ? std::get_if<float>(&beta->value) : nullptr;
     if (node.inputs.size() < 3 || (factor && *factor != 1)) return std::nullopt;
-    return BiasPlace{&node, 2};
   }
-  const int user = index.only_user(node.outputs[0]);
-  if (user < 0) return std::nullopt;
-  Node& add = graph.nodes[static_cast<std::size_t>(user)];
-  if (add.op_type.str() != "Add" || !add.domain.str().empty()) return std::nullopt;
-  return BiasPlace{&add, add.inputs[0] == node.outputs[0] ? 1U : 0U};
+  const std::string& bias = graph.nodes[static_cast<std::size_t>(place.node)].inputs[place.input];
+  const auto channels = static_cast<std::size_t>(channels_of(node, index));
+  if (channels == 0 || !is_by_channel(index.constant(bias), channels)) return std::nullopt;
+  return place;
 }
 
 // Of names and numbers; what is no array of numbers does not count.
@@ -371,6 +385,30 @@ std::vector<int> nodes_that_keep_means(const Graph& graph, const GraphNotes& not
   return nodes;
 }
 
+std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {
+  std::vector<std::pair<int, std::int64_t>> missing;
+  {
+    const graph::Index index(graph);
+    for (const int at : nodes) {
+      const Node& node = graph.nodes[static_cast<std::size_t>(at)];
+      if (node.op_type.str() == "MatMul" || (node.inputs.size() > 2 && !node.inputs[2].empty())) continue;
+      if (const std::int64_t channels = channels_of(node, index); channels > 0)
+        missing.emplace_back(at, channels);
+    }
+  }
+  lower::Names names(graph);
+  for (const auto& [at, channels] : missing) {
+    Node& node = graph.nodes[static_cast<std::size_t>(at)];
+    node.inputs.resize(3);
+    node.inputs[2] = names.fresh(node.outputs[0] + "_bias");
+    graph.initializers.push_back(
+        tensor_of(node.inputs[2], {channels}, std::vector<float>(static_cast<std::size_t>(channels))));
+  }
+  const graph::Index index(graph);
+  std::erase_if(nodes, [&](int at) { return !bias_of(graph, index, at); });
+  return nodes;
+}
+
 Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, const Model& quantized,
                                                      std::span<const int> nodes,
                                                      std::span<const Sample> samples, int threads,
@@ -408,47 +446,25 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
   return errors;
 }
 
-void add_biases(Graph& graph, std::span<const int> nodes) {
-  std::unordered_map<std::string_view, const Tensor*> constants;
-  for (const Tensor& one : graph.initializers) constants.emplace(one.name.str(), &one);
-  std::vector<std::pair<int, std::int64_t>> missing;
-  for (const int at : nodes) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(at)];
-    if (node.op_type.str() == "MatMul" || (node.inputs.size() > 2 && !node.inputs[2].empty())) continue;
-    const auto weights = constants.find(node.inputs[1]);
-    if (weights == constants.end()) continue;
-    if (const std::int64_t channels = channels_of(node, *weights->second); channels > 0)
-      missing.emplace_back(at, channels);
-  }
-  lower::Names names(graph);
-  for (const auto& [at, channels] : missing) {
-    Node& node = graph.nodes[static_cast<std::size_t>(at)];
-    node.inputs.resize(3);
-    node.inputs[2] = names.fresh(node.outputs[0] + "_bias");
-    graph.initializers.push_back(
-        tensor_of(node.inputs[2], {channels}, std::vector<float>(static_cast<std::size_t>(channels))));
-  }
-}
-
 bool shift_bias(Graph& graph, int node, std::span<const double> shift) {
   const graph::Index index(graph);
   const auto place = bias_of(graph, index, node);
   if (!place) return false;
-  std::string& name = place->node->inputs[place->input];
-  const Tensor* before = index.constant(name);
-  if (!is_by_channel(before, shift.size())) return false;
-  std::vector<float> bias = floats(*before);
+  std::string& name = graph.nodes[static_cast<std::size_t>(place->node)].inputs[place->input];
+  const Tensor& before = *index.constant(name);
+  std::vector<float> bias = floats(before);
+  if (bias.size() != shift.size()) return false;
   for (std::size_t i = 0; i < bias.size(); ++i)
     bias[i] = static_cast<float>(static_cast<double>(bias[i]) + shift[i]);
   if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) return false;
   const auto own =
       std::ranges::find(graph.initializers, name, [](const Tensor& one) { return one.name.str(); });
   if (own != graph.initializers.end() && index.uses(name).size() == 1) {
-    *own = tensor_of(name, before->dims, std::move(bias));
+    *own = tensor_of(name, before.dims, std::move(bias));
     return true;
   }
   lower::Names names(graph);
-  Tensor tensor = tensor_of(names.fresh(name + "_shifted"), before->dims, std::move(bias));
+  Tensor tensor = tensor_of(names.fresh(name + "_shifted"), before.dims, std::move(bias));
   name = tensor.name.str();
   graph.initializers.push_back(std::move(tensor));
   return true;

@@ -33,8 +33,9 @@ class ChosenSamples {
 // Nodes of the model's own graph that are to keep the means of their outputs.
 std::vector<int> nodes_that_keep_means(const graph::Graph& graph, const GraphNotes& notes);
 
-// Gives those of the nodes a bias of zeros that have none and may have one.
-void add_biases(graph::Graph& graph, std::span<const int> nodes);
+// Those of the nodes that have a bias to be moved; it is zeros if they had none before. Of a MatMul, it is
+// what an Add behind it has.
+std::vector<int> with_biases(graph::Graph& graph, std::vector<int> nodes);
 
 // By how much the mean of each channel of a node's output is too low in `quantized` once those of all nodes
 // before it are right: in whole steps of the bias, if it has steps. Empty for a node of which this cannot be
@@ -45,7 +46,7 @@ Result<std::vector<std::vector<double>>> mean_errors(const graph::Model& floatin
                                                      std::span<const Sample> samples, int threads,
                                                      std::int64_t max_memory);
 
-// Adds to the bias of a node: of a MatMul, to what an Add behind it has. False if there is none.
+// Adds to the bias of a node; false if it has none, or would not be finite any more.
 bool shift_bias(graph::Graph& graph, int node, std::span<const double> shift);
 
 }  // namespace anybit::quantizing

@@ -411,7 +411,7 @@ class Quantizer {
     const std::vector<Sample> samples =
         TRY(samples_of_means(!statistics.empty() && settings_.known == nullptr));
     if (samples.empty()) return {};
-    add_biases(*model_->graph, means_);
+    means_ = with_biases(*model_->graph, std::move(means_));
     annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
     QuantizationReport ignored;
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, ignored, settings_));
