@@ -1,0 +1,155 @@
+#include "quantize/keep_means.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "unit/ops/graphs.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using ops::Array;
+using ops::Datum;
+using ops::testing::node;
+using ops::testing::stored;
+using ops::testing::value;
+using ::testing::ElementsAre;
+
+const std::shared_ptr<ops::Memory> memory = ops::Memory::make();
+constexpr std::int64_t kSide = 6, kChannels = 10;
+
+std::vector<float> numbers(std::size_t count, unsigned seed, float spread = 1) {
+  std::minstd_rand random(seed + 1);
+  std::uniform_real_distribution<float> one(-spread, spread);
+  std::vector<float> all(count);
+  std::ranges::generate(all, [&] { return one(random); });
+  return all;
+}
+
+graph::Tensor tensor(const std::string& name, std::vector<std::int64_t> dims, const std::vector<float>& of) {
+  return stored(name, graph::ElementType::float32, std::move(dims), of);
+}
+
+// Two convolutions, the second without a bias, and a MatMul with an Add behind it and one without. What
+// `shift` adds to the weights shifts what they make.
+graph::Model network(float shift = 0) {
+  std::vector<float> first = numbers(kChannels * 9, 1), second = numbers(kChannels * kChannels, 2);
+  for (float& one : first) one += shift;
+  for (float& one : second) one += shift;
+  graph::Graph graph;
+  graph.inputs = {value("x", {"1", "1", "6", "6"})};
+  graph.outputs = {value("y", {""}), value("z", {""})};
+  graph.initializers = {tensor("w1", {kChannels, 1, 3, 3}, first),
+                        tensor("b1", {kChannels}, numbers(kChannels, 3)),
+                        tensor("w2", {kChannels, kChannels, 1, 1}, second),
+                        tensor("w3", {4, 5}, numbers(20, 4)), tensor("b3", {5}, numbers(5, 5))};
+  graph.nodes = {node("Conv", {"x", "w1", "b1"}, {"c1"}), node("Relu", {"c1"}, {"r1"}),
+                 node("Conv", {"r1", "w2"}, {"c2"}),      node("MatMul", {"c2", "w3"}, {"m"}),
+                 node("Add", {"m", "b3"}, {"y"}),         node("MatMul", {"r1", "w3"}, {"z"})};
+  return ops::testing::model(std::move(graph), 17);
+}
+
+Sample sample_of(unsigned seed) {
+  Array array = Array::make(*memory, graph::ElementType::float32, {1, 1, kSide, kSide}).value();
+  std::ranges::copy(numbers(kSide * kSide, seed), array.elements<float>().begin());
+  for (float& one : array.elements<float>()) one += 2;  // the mean is not zero
+  return {{"x", Datum(array)}};
+}
+
+std::vector<Sample> samples_of(unsigned count) {
+  std::vector<Sample> samples;
+  for (unsigned i = 0; i < count; ++i) samples.push_back(sample_of(100 + i));
+  return samples;
+}
+
+TEST(KeepMeans, ProductsWithoutABiasGetOneIfTheyCan) {
+  graph::Model model = network();
+  EXPECT_THAT(with_biases(*model.graph, {0, 2, 3, 5}), ElementsAre(0, 2, 3));
+  EXPECT_EQ(model.graph->nodes[2].inputs.size(), 3U);
+  EXPECT_EQ(model.graph->initializers.back().dims, std::vector<std::int64_t>{kChannels});
+}
+
+TEST(KeepMeans, AShiftGoesIntoTheBiasOfTheNodeOrOfTheAddBehindIt) {
+  graph::Model model = network();
+  with_biases(*model.graph, {0, 2, 3});
+  const std::vector<double> five(5, 0.5), ten(kChannels, 0.5);
+  EXPECT_TRUE(shift_bias(*model.graph, 0, ten));
+  EXPECT_TRUE(shift_bias(*model.graph, 3, five));
+  EXPECT_FALSE(shift_bias(*model.graph, 3, ten));
+  EXPECT_FALSE(shift_bias(*model.graph, 5, five));
+  const auto& constants = model.graph->initializers;
+  const auto found = std::ranges::find(constants, "b3", [](const auto& one) { return one.name.str(); });
+  std::vector<float> wanted = numbers(5, 5);
+  for (float& one : wanted) one += 0.5f;
+  const auto* shifted = reinterpret_cast<const float*>(found->data.data());
+  EXPECT_EQ(std::vector<float>(shifted, shifted + 5), wanted);
+}
+
+TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
+  graph::Model right = network(), wrong = network(0.01f);
+  const std::vector<int> nodes = with_biases(*right.graph, {0, 2, 3});
+  with_biases(*wrong.graph, {0, 2, 3});
+  const std::vector<Sample> samples = samples_of(6);
+  const auto before = mean_errors(right, wrong, nodes, samples, 2, 0).value();
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    ASSERT_TRUE(shift_bias(*wrong.graph, nodes[i], before[i])) << i;
+  const auto after = mean_errors(right, wrong, nodes, samples, 2, 0).value();
+  const auto largest = [](const std::vector<double>& errors) {
+    return std::abs(*std::ranges::max_element(errors, {}, [](double one) { return std::abs(one); }));
+  };
+  // Of the MatMul, what is measured lies before the Add.
+  for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
+    EXPECT_LT(largest(after[i]), 0.1 * largest(before[i])) << i;
+}
+
+TEST(KeepMeans, TheNumberOfThreadsMakesNoDifference) {
+  graph::Model right = network(), wrong = network(0.02f);
+  const std::vector<int> nodes = with_biases(*right.graph, {0, 2, 3});
+  with_biases(*wrong.graph, {0, 2, 3});
+  const std::vector<Sample> samples = samples_of(8);
+  const auto one = mean_errors(right, wrong, nodes, samples, 1, 0).value();
+  EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, 2, 0).value());
+  EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, 5, 0).value());
+}
+
+TEST(KeepMeans, OneSampleTellsNothing) {
+  const graph::Model right = network(), wrong = network(0.02f);
+  const std::vector<int> nodes{0};
+  EXPECT_TRUE(mean_errors(right, wrong, nodes, samples_of(1), 2, 0).value()[0].empty());
+}
+
+TEST(KeepMeans, ASampleThatFailsEndsAllOfThem) {
+  const graph::Model right = network(), wrong = network(0.02f);
+  std::vector<Sample> samples = samples_of(5);
+  samples[3] = {};
+  EXPECT_FALSE(mean_errors(right, wrong, std::vector<int>{0, 2}, samples, 2, 0).ok());
+}
+
+TEST(KeepMeans, AModelThatFailsOnlyOnceItIsQuantizedIsAnErrorToo) {
+  const graph::Model right = network();
+  graph::Model wrong = network();
+  wrong.graph->nodes[4].inputs[1] = "w1";  // does not fit
+  const auto errors = mean_errors(right, wrong, std::vector<int>{0, 2}, samples_of(5), 2, 0);
+  EXPECT_FALSE(errors.ok());
+}
+
+TEST(KeepMeans, TheSameSamplesAreChosenInAnyOrder) {
+  std::vector<Sample> all = samples_of(30);
+  const auto chosen = [](const std::vector<Sample>& from) {
+    ChosenSamples some;
+    for (const Sample& one : from) EXPECT_TRUE(some.offer(one).ok());
+    std::vector<float> firsts;
+    for (const Sample& one : some.take()) firsts.push_back(one.at("x").array.data<float>()[0]);
+    return firsts;
+  };
+  const std::vector<float> wanted = chosen(all);
+  EXPECT_EQ(wanted.size(), 8U);
+  std::ranges::reverse(all);
+  EXPECT_EQ(chosen(all), wanted);
+}
+
+}  // namespace
+}  // namespace anybit::quantizing
