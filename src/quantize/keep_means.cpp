@@ -200,7 +200,7 @@ class SideBySide {
  private:
   struct Met {
     SideBySide* all;
-    void operator()() noexcept { all->met(); }
+    void operator()() const noexcept { all->met(); }
   };
 
   struct Walker final : runtime::Watcher {

@@ -24,8 +24,8 @@ struct Layer {
   std::string name, op, other;  // other: the name in the other model
 };
 
-// What a Constant holds is no layer, as little as an initializer is: weights are told of apart, and biases are
-// moved on purpose.
+// What a Constant holds is no layer, as little as an initializer is: weights are told of apart, and biases
+// are moved on purpose.
 void gather_outputs(const graph::Graph& graph, std::vector<Layer>& layers) {
   for (const graph::Node& node : graph.nodes) {
     if (node.op_type.str() == "Constant") continue;
