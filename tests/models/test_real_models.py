@@ -67,22 +67,23 @@ def test_each_quantized_node_is_within_one_step_given_the_same_inputs(stem, kind
 
 # One code in a million is enough: what follows takes other codes on its account, until as many differ as quantization moved.
 # ONNX Runtime is as far from itself when it adds in another order (docs/accuracy.md, make bench-agreement). So ours is to be
-# about as near to its result as that is to the float model's, or nearer.
+# about as near to its result as that is to the float model's: in the middle of some pictures, since one is a matter of chance.
 @pytest.mark.parametrize("kind", ["tensor", "channel", "dynamic", "anybit"])
 @pytest.mark.parametrize("stem", IMAGES)
 def test_whole_quantized_models_agree(stem, kind):
     path = quantized(stem, kind)
-    session = peer(path, optimized=False)
+    session, exact = peer(path, optimized=False), peer(MODELS / f"{stem}.onnx")
+    name = session.get_inputs()[0].name
     for shape in SHAPES[stem][:2]:
-        x = image(shape, seed=11)
-        wanted, = session.run(None, {session.get_inputs()[0].name: x})
-        exact, = peer(MODELS / f"{stem}.onnx").run(None, {session.get_inputs()[0].name: x})
-        lost = decibels(wanted, exact)
+        pictures = [image(shape, seed=seed) for seed in range(11, 18)]
+        wanted = [session.run(None, {name: x})[0] for x in pictures]
+        lost = np.median([decibels(a, exact.run(None, {name: x})[0]) for a, x in zip(wanted, pictures)])
         for fuse in (False, True):
-            got, = Executor(path, fuse=fuse).run([x])
-            assert got.shape == wanted.shape
-            floor = min(QUANTIZED_DB, lost - 3)
-            assert decibels(got, wanted) >= floor, f"fuse={fuse}, shape {shape}, the quantized model has {lost:.1f} dB"
+            executor = Executor(path, fuse=fuse)
+            got = [executor.run([x])[0] for x in pictures]
+            assert all(a.shape == b.shape for a, b in zip(got, wanted))
+            near = np.median([decibels(a, b) for a, b in zip(got, wanted)])
+            assert near >= min(QUANTIZED_DB, lost - 3), f"fuse={fuse}, shape {shape}"
 
 
 @pytest.mark.parametrize("kind", ["tensor", "channel", "anybit"])
