@@ -299,12 +299,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
-  app.add_option("--refine", options->refine,
-                 "How weights are rounded: sums (outputs keep the sums of their weights, as with most "
-                 "presets), means (biases "
-                 "also make up for what rounding does to the means of outputs on the samples) or none (each "
-                 "to its nearest "
-                 "code)");
+  app.add_option(
+      "--refine", options->refine,
+      "How weights are rounded: none (each to its nearest code), sums (outputs keep the sums of "
+      "their weights) or means (biases also make up for what that does to outputs on the samples)");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
                  "Only these operators, with commas between them: MatMul (Gemm, too), Conv, …")
       ->allow_extra_args(false);

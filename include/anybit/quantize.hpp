@@ -125,8 +125,7 @@ struct QuantizationReport {
   std::vector<Weight> weights;
   std::vector<std::string> remarks;
   std::int64_t samples = 0;
-  std::int64_t means_kept =
-      0;  // products whose bias makes up for what rounding does to the mean of their output
+  std::int64_t means_kept = 0;  // products whose bias makes up for what rounding does to their means
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  // all constants
   std::int64_t opset_before = 0, opset_after = 0;
   double prepare_seconds = 0, calibrate_seconds = 0, quantize_seconds = 0;

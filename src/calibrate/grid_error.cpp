@@ -50,8 +50,8 @@ double GridError::of(const Range& range, double bound) const {
   if (!(codes.scale >= static_cast<double>(std::numeric_limits<float>::min())))
     return std::numeric_limits<double>::infinity();
   const double per_unit = 1 / codes.scale;
-  const double unit = codes.scale * codes.scale * codes.scale / 12,
-               enough = bound * (1 + 1e-9);  // for rounding
+  const double unit = codes.scale * codes.scale * codes.scale / 12;
+  const double enough = bound * (1 + 1e-9);  // for rounding
   double sum = 0, edge = 0, at_edge = 0;     // spans often touch
   for (const Span& span : spans_) {
     const double before = span.low == edge ? at_edge : integral(span.low * per_unit, codes);

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <barrier>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -15,7 +14,8 @@
 #include "base/guard.hpp"
 #include "base/try.hpp"
 #include "graph/index.hpp"
-#include "lower/names.hpp"
+#include "passes/edit.hpp"
+#include "quantize/shift_bias.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit::quantizing {
@@ -24,32 +24,10 @@ namespace {
 using graph::Graph;
 using graph::Model;
 using graph::Node;
-using graph::Tensor;
 
-constexpr std::size_t kChosen = 8;  // samples that means are measured on
-
+// Its channels are the second axis of what it makes; those of other products are the last.
 bool is_convolution(const Node& node) {
-  return node.op_type.str() == "Conv" || node.op_type.str() == "ConvTranspose";
-}
-
-bool has_bias(const Node& node) {
-  const std::string& op = node.op_type.str();
-  return node.domain.str().empty() && (is_convolution(node) || op == "Gemm" || op == "MatMul");
-}
-
-std::vector<float> floats(const Tensor& tensor) {
-  std::vector<float> numbers(static_cast<std::size_t>(tensor.count()));
-  std::memcpy(numbers.data(), tensor.data.data(), numbers.size() * sizeof(float));
-  return numbers;
-}
-
-Tensor tensor_of(const std::string& name, std::vector<std::int64_t> dims, std::vector<float> numbers) {
-  Tensor tensor;
-  tensor.name = graph::Text(name);
-  tensor.element = static_cast<std::int32_t>(graph::ElementType::float32);
-  tensor.dims = std::move(dims);
-  tensor.data = Bytes::own(std::move(numbers));
-  return tensor;
+  return passes::is(node, "Conv") || passes::is(node, "ConvTranspose");
 }
 
 // Sums over everything but the channels.
@@ -253,9 +231,8 @@ std::vector<double> steps_of_bias(const Graph& graph, const graph::Index& index,
   const int decoder = index.producer(graph.nodes[static_cast<std::size_t>(producer)].inputs[2]);
   if (decoder < 0) return {};
   const Node& node = graph.nodes[static_cast<std::size_t>(decoder)];
-  const Tensor* scale = node.op_type.str() == "DequantizeLinear" ? index.constant(node.inputs[1]) : nullptr;
-  if (!scale || scale->type() != graph::ElementType::float32) return {};
-  const std::vector<float> steps = floats(*scale);
+  if (!passes::is(node, "DequantizeLinear")) return {};
+  const auto steps = passes::floats(index.constant(node.inputs[1])).value_or(std::vector<float>());
   return {steps.begin(), steps.end()};
 }
 
@@ -274,74 +251,6 @@ bool has_graphs_inside(const Graph& graph) {
   return found;
 }
 
-// A constant of one number for each channel, in the last of its dimensions.
-bool is_by_channel(const Tensor* tensor, std::size_t channels) {
-  return tensor && tensor->type() == graph::ElementType::float32 && !tensor->dims.empty() &&
-         tensor->dims.back() == static_cast<std::int64_t>(channels) &&
-         tensor->count() == static_cast<std::int64_t>(channels);
-}
-
-std::int64_t integer(const Node& node, std::string_view name, std::int64_t otherwise) {
-  const graph::Attribute* attribute = node.attribute(name);
-  const auto* value = attribute ? std::get_if<std::int64_t>(&attribute->value) : nullptr;
-  return value ? *value : otherwise;
-}
-
-// Of a product's output; 0 if its weights do not tell.
-std::int64_t channels_of(const Node& node, const graph::Index& index) {
-  const Tensor* weights = index.constant(node.inputs[1]);
-  if (!weights || weights->dims.size() < 2) return 0;
-  const std::string& op = node.op_type.str();
-  if (op == "Conv") return weights->dims[0];
-  if (op == "ConvTranspose") return weights->dims[1] * integer(node, "group", 1);
-  return op == "Gemm" && integer(node, "transB", 0) != 0 ? weights->dims[0] : weights->dims.back();
-}
-
-// Where a node has its bias: itself, or in an Add behind it.
-struct BiasPlace {
-  int node;
-  std::size_t input;
-};
-
-std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, int at) {
-  const Node& node = graph.nodes[static_cast<std::size_t>(at)];
-  BiasPlace place{at, 2};
-  if (node.op_type.str() == "MatMul") {
-    place.node = index.only_user(node.outputs[0]);
-    if (place.node < 0) return std::nullopt;
-    const Node& add = graph.nodes[static_cast<std::size_t>(place.node)];
-    if (add.op_type.str() != "Add" || !add.domain.str().empty()) return std::nullopt;
-    place.input = add.inputs[0] == node.outputs[0] ? 1 : 0;
-  } else {
-    const graph::Attribute* beta = node.attribute("beta");  // of a Gemm
-    const auto* factor = beta ? std::get_if<float>(&beta->value) : nullptr;
-    if (node.inputs.size() < 3 || (factor && *factor != 1)) return std::nullopt;
-  }
-  const std::string& bias = graph.nodes[static_cast<std::size_t>(place.node)].inputs[place.input];
-  const auto channels = static_cast<std::size_t>(channels_of(node, index));
-  if (channels == 0 || !is_by_channel(index.constant(bias), channels)) return std::nullopt;
-  return place;
-}
-
-// Of names and numbers; what is no array of numbers does not count.
-std::uint64_t hash_of(const Sample& sample) {
-  std::uint64_t hash = 0;
-  const auto add = [&](std::span<const std::byte> bytes) {
-    for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, bytes.data() + i, std::min(sizeof(word), bytes.size() - i));
-      hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
-      hash ^= hash >> 32;
-    }
-  };
-  for (const auto& [name, value] : sample) {
-    add(std::as_bytes(std::span(name)));
-    if (value.is_array() && value.array.type() != graph::ElementType::string)
-      add({value.array.bytes(), value.array.byte_count()});
-  }
-  return hash;
-}
-
 // So many samples may run at once if each takes so many bytes.
 std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t max_memory) {
   constexpr std::int64_t kMost = 1 << 30;
@@ -352,60 +261,15 @@ std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t m
 
 }  // namespace
 
-Result<void> ChosenSamples::offer(const Sample& sample) {
-  const std::uint64_t hash = hash_of(sample);
-  if (by_hash_.size() == kChosen) {
-    const auto last = std::prev(by_hash_.end());
-    if (hash >= last->first) return {};
-    by_hash_.erase(last);
-  }
-  Sample& kept = by_hash_.emplace(hash, sample)->second;
-  for (auto& [name, value] : kept) {  // what lies with the caller may be gone when it is needed
-    if (value.is_array() && !value.array.owned()) value.array = TRY(value.array.copy(*memory_));
-  }
-  return {};
-}
-
-std::vector<Sample> ChosenSamples::take() {
-  std::vector<Sample> samples;
-  for (auto& [hash, sample] : by_hash_) samples.push_back(std::move(sample));
-  by_hash_.clear();
-  return samples;
-}
-
 std::vector<int> nodes_that_keep_means(const Graph& graph, const GraphNotes& notes) {
   std::vector<int> nodes;
   for (std::size_t i = 0; i < notes.nodes.size(); ++i) {
     const NodeNote& note = notes.nodes[i];
     const bool changed = note.outcome == Outcome::quantized || note.outcome == Outcome::weights_only ||
                          note.outcome == Outcome::dynamic;
-    if (changed && note.scheme.refine == "means" && has_bias(graph.nodes[i]))
+    if (changed && note.scheme.refine == "means" && may_have_bias(graph.nodes[i]))
       nodes.push_back(static_cast<int>(i));
   }
-  return nodes;
-}
-
-std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {
-  std::vector<std::pair<int, std::int64_t>> missing;
-  {
-    const graph::Index index(graph);
-    for (const int at : nodes) {
-      const Node& node = graph.nodes[static_cast<std::size_t>(at)];
-      if (node.op_type.str() == "MatMul" || (node.inputs.size() > 2 && !node.inputs[2].empty())) continue;
-      if (const std::int64_t channels = channels_of(node, index); channels > 0)
-        missing.emplace_back(at, channels);
-    }
-  }
-  lower::Names names(graph);
-  for (const auto& [at, channels] : missing) {
-    Node& node = graph.nodes[static_cast<std::size_t>(at)];
-    node.inputs.resize(3);
-    node.inputs[2] = names.fresh(node.outputs[0] + "_bias");
-    graph.initializers.push_back(
-        tensor_of(node.inputs[2], {channels}, std::vector<float>(static_cast<std::size_t>(channels))));
-  }
-  const graph::Index index(graph);
-  std::erase_if(nodes, [&](int at) { return !bias_of(graph, index, at); });
   return nodes;
 }
 
@@ -444,30 +308,6 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
   });
   TRY(all.run(samples));
   return errors;
-}
-
-bool shift_bias(Graph& graph, int node, std::span<const double> shift) {
-  const graph::Index index(graph);
-  const auto place = bias_of(graph, index, node);
-  if (!place) return false;
-  std::string& name = graph.nodes[static_cast<std::size_t>(place->node)].inputs[place->input];
-  const Tensor& before = *index.constant(name);
-  std::vector<float> bias = floats(before);
-  if (bias.size() != shift.size()) return false;
-  for (std::size_t i = 0; i < bias.size(); ++i)
-    bias[i] = static_cast<float>(static_cast<double>(bias[i]) + shift[i]);
-  if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) return false;
-  const auto own =
-      std::ranges::find(graph.initializers, name, [](const Tensor& one) { return one.name.str(); });
-  if (own != graph.initializers.end() && index.uses(name).size() == 1) {
-    *own = tensor_of(name, before.dims, std::move(bias));
-    return true;
-  }
-  lower::Names names(graph);
-  Tensor tensor = tensor_of(names.fresh(name + "_shifted"), before.dims, std::move(bias));
-  name = tensor.name.str();
-  graph.initializers.push_back(std::move(tensor));
-  return true;
 }
 
 }  // namespace anybit::quantizing

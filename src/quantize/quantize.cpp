@@ -22,6 +22,7 @@
 #include "quantize/dequantize.hpp"
 #include "quantize/keep_means.hpp"
 #include "quantize/plan.hpp"
+#include "quantize/shift_bias.hpp"
 
 namespace anybit::quantizing {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "quantize/shift_bias.hpp"
 #include "unit/ops/graphs.hpp"
 
 namespace anybit::quantizing {
@@ -52,6 +53,18 @@ graph::Model network(float shift = 0) {
   return ops::testing::model(std::move(graph), 17);
 }
 
+struct TwoNetworks {
+  graph::Model right, wrong;
+  std::vector<int> nodes;
+};
+
+TwoNetworks two_networks() {
+  TwoNetworks both{network(), network(0.01f), {}};
+  both.nodes = with_biases(*both.right.graph, {0, 2, 3});
+  with_biases(*both.wrong.graph, {0, 2, 3});
+  return both;
+}
+
 Sample sample_of(unsigned seed) {
   Array array = Array::make(*memory, graph::ElementType::float32, {1, 1, kSide, kSide}).value();
   std::ranges::copy(numbers(kSide * kSide, seed), array.elements<float>().begin());
@@ -89,9 +102,7 @@ TEST(KeepMeans, AShiftGoesIntoTheBiasOfTheNodeOrOfTheAddBehindIt) {
 }
 
 TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
-  graph::Model right = network(), wrong = network(0.01f);
-  const std::vector<int> nodes = with_biases(*right.graph, {0, 2, 3});
-  with_biases(*wrong.graph, {0, 2, 3});
+  auto [right, wrong, nodes] = two_networks();
   const std::vector<Sample> samples = samples_of(6);
   const auto before = mean_errors(right, wrong, nodes, samples, 2, 0).value();
   for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -106,9 +117,7 @@ TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
 }
 
 TEST(KeepMeans, TheNumberOfThreadsMakesNoDifference) {
-  graph::Model right = network(), wrong = network(0.02f);
-  const std::vector<int> nodes = with_biases(*right.graph, {0, 2, 3});
-  with_biases(*wrong.graph, {0, 2, 3});
+  const auto [right, wrong, nodes] = two_networks();
   const std::vector<Sample> samples = samples_of(8);
   const auto one = mean_errors(right, wrong, nodes, samples, 1, 0).value();
   EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, 2, 0).value());

@@ -1,0 +1,114 @@
+#include "quantize/shift_bias.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "graph/index.hpp"
+#include "lower/names.hpp"
+#include "passes/edit.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::Tensor;
+
+// A constant of one number for each channel, in the last of its dimensions.
+bool is_by_channel(const Tensor* tensor, std::size_t channels) {
+  return tensor && tensor->type() == graph::ElementType::float32 && !tensor->dims.empty() &&
+         tensor->dims.back() == static_cast<std::int64_t>(channels) &&
+         tensor->count() == static_cast<std::int64_t>(channels);
+}
+
+// Of a product's output; 0 if its weights do not tell.
+std::int64_t channels_of(const Node& node, const graph::Index& index) {
+  const Tensor* weights = index.constant(node.inputs[1]);
+  if (!weights || weights->dims.size() < 2) return 0;
+  if (passes::is(node, "Conv")) return weights->dims[0];
+  if (passes::is(node, "ConvTranspose")) return weights->dims[1] * passes::integer(node, "group", 1);
+  const bool transposed = passes::is(node, "Gemm") && passes::integer(node, "transB", 0) != 0;
+  return transposed ? weights->dims[0] : weights->dims.back();
+}
+
+// Where a node has its bias: itself, or in an Add behind it.
+struct BiasPlace {
+  int node;
+  std::size_t input;
+};
+
+std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, int at) {
+  const Node& node = graph.nodes[static_cast<std::size_t>(at)];
+  BiasPlace place{at, 2};
+  if (passes::is(node, "MatMul")) {
+    place.node = index.only_user(node.outputs[0]);
+    if (place.node < 0) return std::nullopt;
+    const Node& add = graph.nodes[static_cast<std::size_t>(place.node)];
+    if (!passes::is(add, "Add")) return std::nullopt;
+    place.input = add.inputs[0] == node.outputs[0] ? 1 : 0;
+  } else if (node.inputs.size() < 3 || passes::real(node, "beta", 1) != 1) {  // beta: of a Gemm
+    return std::nullopt;
+  }
+  const std::string& bias = graph.nodes[static_cast<std::size_t>(place.node)].inputs[place.input];
+  const auto channels = static_cast<std::size_t>(channels_of(node, index));
+  if (channels == 0 || !is_by_channel(index.constant(bias), channels)) return std::nullopt;
+  return place;
+}
+
+}  // namespace
+
+bool may_have_bias(const Node& node) {
+  return passes::is(node, "Conv") || passes::is(node, "ConvTranspose") || passes::is(node, "Gemm") ||
+         passes::is(node, "MatMul");
+}
+
+std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {
+  std::vector<std::pair<int, std::int64_t>> missing;
+  {
+    const graph::Index index(graph);
+    for (const int at : nodes) {
+      const Node& node = graph.nodes[static_cast<std::size_t>(at)];
+      if (passes::is(node, "MatMul") || !passes::input(node, 2).empty()) continue;
+      if (const std::int64_t channels = channels_of(node, index); channels > 0)
+        missing.emplace_back(at, channels);
+    }
+  }
+  lower::Names names(graph);
+  for (const auto& [at, channels] : missing) {
+    Node& node = graph.nodes[static_cast<std::size_t>(at)];
+    node.inputs.resize(3);
+    node.inputs[2] = names.fresh(node.outputs[0] + "_bias");
+    graph.initializers.push_back(passes::tensor_of(node.inputs[2], {channels},
+                                                   std::vector<float>(static_cast<std::size_t>(channels))));
+  }
+  const graph::Index index(graph);
+  std::erase_if(nodes, [&](int at) { return !bias_of(graph, index, at); });
+  return nodes;
+}
+
+bool shift_bias(Graph& graph, int node, std::span<const double> shift) {
+  const graph::Index index(graph);
+  const auto place = bias_of(graph, index, node);
+  if (!place) return false;
+  std::string& name = graph.nodes[static_cast<std::size_t>(place->node)].inputs[place->input];
+  const Tensor& before = *index.constant(name);
+  std::vector<float> bias = *passes::floats(&before);
+  if (bias.size() != shift.size()) return false;
+  for (std::size_t i = 0; i < bias.size(); ++i)
+    bias[i] = static_cast<float>(static_cast<double>(bias[i]) + shift[i]);
+  if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) return false;
+  const auto own =
+      std::ranges::find(graph.initializers, name, [](const Tensor& one) { return one.name.str(); });
+  if (own != graph.initializers.end() && index.uses(name).size() == 1) {
+    *own = passes::tensor_of(name, before.dims, std::move(bias));
+    return true;
+  }
+  lower::Names names(graph);
+  Tensor tensor = passes::tensor_of(names.fresh(name + "_shifted"), before.dims, std::move(bias));
+  name = tensor.name.str();
+  graph.initializers.push_back(std::move(tensor));
+  return true;
+}
+
+}  // namespace anybit::quantizing
