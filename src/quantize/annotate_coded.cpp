@@ -11,17 +11,27 @@ using formats::Use;
 using graph::Node;
 using lower::Place;
 
+bool is_convolution(const Node& node) {
+  const std::string& op = node.op_type.str();
+  return op == "Conv" || op == "ConvTranspose" || op == "FusedConv";
+}
+
 // The axis that a product sums over, where input `input` is not a constant weight: blocks run along it, so
 // that one scale serves a run of products.
 std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t> rank) {
   const std::string& op = node.op_type.str();
   if (rank == 1) return -1;
-  if (op == "Conv" || op == "ConvTranspose" || op == "FusedConv") return 1;
+  if (is_convolution(node)) return 1;
   if (op == "Gemm") {
     const bool turned = graph::attribute_or<std::int64_t>(node, input == 0 ? "transA" : "transB", 0) != 0;
     return (input == 0) != turned ? -1 : -2;
   }
   return (op == "MatMul" || op == "FusedMatMul") && input == 1 ? -2 : -1;
+}
+
+Result<formats::Granularity> granularity_of(const Use& use) {
+  const formats::Descriptor* format = TRY(formats::find(use.format));
+  return use.grouping.granularity.value_or(format->granularity);
 }
 
 // Rows of a matrix are the output channels where those come first; else columns are.
@@ -130,13 +140,29 @@ class CodedAnnotator {
     return weight ? std::optional(weight->dims.size()) : std::nullopt;
   }
 
+  // True for a convolution that sums over places of one channel alone, as a depthwise one does.
+  bool sums_one_channel(std::size_t i) const {
+    const ops::NodeFacts* facts = scope_.facts().find(node(i));
+    if (!is_convolution(node(i)) || !facts || facts->inputs.size() < 2 || !facts->inputs[1]) return false;
+    const std::optional<ops::Shape>& weight = facts->inputs[1]->shape;
+    if (!weight || weight->size() < 3) return false;
+    if (node(i).op_type.str() != "ConvTranspose") return (*weight)[1].is(1);
+    return ops::floor_div((*weight)[0], graph::attribute_or<std::int64_t>(node(i), "group", 1)).is(1);
+  }
+
+  // The axis of an input's blocks or channels, where the recipe names none.
+  Result<std::int64_t> natural_axis(std::size_t i, int input, std::optional<std::size_t> rank) const {
+    const formats::Granularity granularity = TRY(granularity_of(*scheme(i).data_in->coded));
+    if (granularity == formats::Granularity::block && sums_one_channel(i)) return -1;
+    return summed_axis(node(i), input, rank);
+  }
+
   // How a value of this rank goes through the format. The axis counts from the front, so that equal uses read
   // the same; without a rank it can only be the last.
   Result<Use> use_of_value(const Spec& spec, std::int64_t natural_axis,
                            std::optional<std::size_t> rank) const {
     Use use = *spec.coded;
-    const formats::Descriptor* format = TRY(formats::find(use.format));
-    const formats::Granularity granularity = use.grouping.granularity.value_or(format->granularity);
+    const formats::Granularity granularity = TRY(granularity_of(use));
     if (granularity == formats::Granularity::element || granularity == formats::Granularity::tensor) {
       use.grouping.axis.reset();
       return check_value_use(std::move(use));
@@ -186,7 +212,8 @@ class CodedAnnotator {
     const auto at = static_cast<std::size_t>(input);
     const ops::Value* known = facts && at < facts->inputs.size() ? facts->inputs[at] : nullptr;
     const std::optional<std::size_t> rank = rank_of(i, known);
-    const Use use = TRY(use_of_value(*scheme(i).data_in, summed_axis(node(i), input, rank), rank));
+    const std::int64_t axis = TRY(natural_axis(i, input, rank));
+    const Use use = TRY(use_of_value(*scheme(i).data_in, axis, rank));
     add_value(value, use, false, Place{static_cast<int>(i), input});
     return {};
   }
@@ -220,9 +247,14 @@ class CodedAnnotator {
     const auto axis_by = [&](ops::ChannelAxis axis) {
       return axis ? axis(node(i), tensor->dims.size()) : -1;
     };
-    MatrixView view = matrix_of(tensor->dims, weight ? axis_by(weight->channel_axis) : -1,
-                                weight ? axis_by(weight->summed_axis) : -1);
-    view.sums = sums_axis(parts_[i], scheme(i), node(i), input, tensor->dims.size());
+    std::int64_t channels = weight ? axis_by(weight->channel_axis) : -1;
+    std::int64_t sums = sums_axis(parts_[i], scheme(i), node(i), input, tensor->dims.size());
+    if (channels == 1 && sums_one_channel(i)) {  // a depthwise ConvTranspose: what comes in goes out
+      channels = 0;
+      sums = std::min<std::int64_t>(sums, 0);
+    }
+    MatrixView view = matrix_of(tensor->dims, channels, weight ? axis_by(weight->summed_axis) : -1);
+    view.sums = sums;
     return store(i, input, *scheme(i).weight, view);
   }
 
@@ -230,7 +262,7 @@ class CodedAnnotator {
   Result<void> store_data(std::size_t i, int input) {
     const graph::Tensor* tensor = scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]);
     const auto rank = static_cast<std::int64_t>(tensor->dims.size());
-    std::int64_t axis = summed_axis(node(i), input, tensor->dims.size());
+    std::int64_t axis = TRY(natural_axis(i, input, tensor->dims.size()));
     if (axis < 0) axis = std::max<std::int64_t>(axis + rank, 0);
     return store(i, input, *scheme(i).data_in, {tensor->dims, axis, axis});
   }
@@ -249,8 +281,7 @@ class CodedAnnotator {
     const graph::Tensor* tensor = scope_.constant(name);
     Use use = *spec.coded;
     std::vector<std::int64_t> coded = view.dims;
-    const formats::Descriptor* format = TRY(formats::find(use.format));
-    const formats::Granularity granularity = use.grouping.granularity.value_or(format->granularity);
+    const formats::Granularity granularity = TRY(granularity_of(use));
     if (granularity == formats::Granularity::element || granularity == formats::Granularity::tensor) {
       use.grouping.axis.reset();
     } else if (use.grouping.axis) {

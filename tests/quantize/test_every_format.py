@@ -55,8 +55,10 @@ KINDS = {
     "linear_matmul": ("MatMul", {}, [(2, 3, 40)], {1: ((40, 7), 0)}),
     "conv1d": ("Conv", {"pads": [1, 1]}, [(1, 6, 9)], {1: ((4, 6, 3), 1), 2: ((4,), -1)}),
     "conv2d": ("Conv", {"strides": [2, 2]}, [(2, 6, 8, 8)], {1: ((4, 6, 3, 3), 1), 2: ((4,), -1)}),
+    "depthwise": ("Conv", {"group": 6, "pads": [1, 1, 1, 1]}, [(1, 6, 5, 40)], {1: ((12, 1, 3, 3), 1), 2: ((12,), -1)}),
     "conv3d": ("Conv", {}, [(1, 3, 4, 4, 4)], {1: ((4, 3, 2, 2, 2), 1)}),
     "conv_transpose": ("ConvTranspose", {"strides": [2, 2]}, [(1, 6, 5, 5)], {1: ((6, 4, 3, 3), 0), 2: ((4,), -1)}),
+    "depthwise_transpose": ("ConvTranspose", {"group": 6}, [(1, 6, 5, 40)], {1: ((6, 1, 3, 3), 1)}),
     "relu": ("Relu", {}, [(2, 3, 40)], {}),
     "batch_norm2d": ("BatchNormalization", {}, [(2, 6, 5, 5)], {**NORM, 3: ((6,), None), 4: ((6,), None)}),
     "layer_norm": ("LayerNormalization", {}, [(4, 6)], NORM),
@@ -66,16 +68,18 @@ KINDS = {
     **{name.lower(): (name, {}, [(2, 3, 40)], {})
        for name in ("Selu", "Tanh", "Gelu", "Softsign", "Softplus", "Softmax", "Sigmoid", "Swish")},
 }
-RULES = {"linear_matmul": "linear", "swish": "silu"}  # kinds that go by another name in recipes
+# Kinds that go by another name in recipes.
+RULES = {"linear_matmul": "linear", "swish": "silu", "depthwise": "conv2d", "depthwise_transpose": "conv_transpose"}
 # ONNX Runtime takes seconds to put many functions in place. These kinds have one call of each form: along the last axis,
 # the one before it, the channels; weights of a product, of convolutions, plain ones.
-PORTABLE = ("add", "matmul", "linear", "linear_matmul", "conv2d", "conv_transpose", "layer_norm", "relu")
+PORTABLE = ("add", "matmul", "linear", "linear_matmul", "conv2d", "depthwise", "conv_transpose", "layer_norm", "relu")
 MADE = ("add", "relu")  # kinds whose outputs go through the format, too: their floats are exact
 
 
-def summed_axis(op, input):
+def summed_axis(kind, input):
+    op = KINDS[kind][0]
     if op in ("Conv", "ConvTranspose"):
-        return 1
+        return -1 if "depthwise" in kind else 1
     return -2 if op == "MatMul" and input == 1 else -1
 
 
@@ -118,7 +122,7 @@ def net(kinds, scheme=None, seed=0):
             names.append(f"{kind}.x{i}")
             x = (rng.standard_normal(shape) * np.exp2(rng.integers(-3, 3, shape[-1]))).astype(np.float32)
             inputs.append(helper.make_tensor_value_info(names[-1], TensorProto.FLOAT, shape))
-            feeds[names[-1]] = through(scheme, x, False, summed_axis(op, i)) if scheme else x
+            feeds[names[-1]] = through(scheme, x, False, summed_axis(kind, i)) if scheme else x
         for i, (shape, axis) in weights.items():
             names.append(f"{kind}.w{i}")
             w = rng.standard_normal(shape).astype(np.float32) * 0.6
