@@ -27,6 +27,11 @@ WORK = ROOT / "build" / "presets"
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
 RUNS = 20  # of each model, in turns; the best counts
 SHOWN = {"words": 2}  # measures of a task that the table has, if not one
+FINE, MAY_LOSE = ("mxint8", "bfp16"), 0.3  # points, in every column
+# The first of each is to be no worse than the second, but for noise.
+ORDERED = [(a + kind, b + kind) for kind in ("", "-weights") for a, b in (
+    ("mxfp6", "mxfp8-e5m2"), ("mxfp8", "mxfp6"), ("mxfp6", "mxfp4"), ("mx9", "mx6"), ("mx6", "mx4"), ("float16", "fp8"),
+    ("fp8", "fp8-e5m2"), ("bfloat16", "fp8-e5m2"), ("binary-residual", "binary"))]
 ELSEWHERE = ("digits", "cifar")  # ONNX Runtime takes minutes to put the functions of larger models in place
 
 
@@ -97,12 +102,38 @@ def table(tasks, names, results):
     return lines
 
 
+def columns(tasks, results, *names):
+    """For each column that has all these recipes: its title, its measure, their scores."""
+    for task in tasks:
+        rows = [results.get(f"{task.name}|{name}") for name in names]
+        if all(rows):
+            for k, unit in enumerate(shown(task)):
+                yield f"{task.name}, {unit.name}", unit, [row["scores"][k] for row in rows]
+
+
+def order(tasks, results):
+    """What the fine formats lose at most, and where a finer format is behind a coarser one."""
+    lines = []
+    for name in FINE:
+        lost = [((unit.worse(score, exact) * (1 if unit.unit == "%" else 100)), title)
+                for title, unit, (score, exact) in columns(tasks, results, name, "float")]
+        if lost:
+            lines.append(f"`{name}` loses at most {max(lost)[0]:.2f} points ({max(lost)[1]}); {MAY_LOSE} are allowed.")
+    pairs = [(title, unit, a, b, scores) for a, b in ORDERED for title, unit, scores in columns(tasks, results, a, b)]
+    behind = [f"{title}: `{a}` {x:.{unit.digits}f}, `{b}` {y:.{unit.digits}f}{'' if unit.worse(x, y) <= unit.noise else ' (more than noise)'}"
+              for title, unit, a, b, (x, y) in pairs if unit.worse(x, y) > 0]
+    if pairs:
+        lines.append(f"Of {len(pairs)} pairs of a finer and a coarser format, the finer is behind in {len(behind)}" +
+                     (": " + "; ".join(behind) if behind else "") + ".")
+    return lines
+
+
 def verdicts(tasks, names, results):
     there = [one["elsewhere"] for task in tasks for name in names if (one := results.get(f"{task.name}|{name}"))]
     there = [one for one in there if one is not None]
     if not there:
-        return []
-    return [f"ONNX Runtime {onnxruntime.__version__} ran all {len(there)} files of {' and '.join(task.name for task in tasks if task.name in ELSEWHERE)}, with nothing "
+        return order(tasks, results)
+    return [*order(tasks, results), "", f"ONNX Runtime {onnxruntime.__version__} ran all {len(there)} files of {' and '.join(task.name for task in tasks if task.name in ELSEWHERE)}, with nothing "
             f"installed; its outputs differ from anybit's by at most {max(there):.1e} of the largest."]
 
 

@@ -48,7 +48,14 @@ Result<std::vector<float>> with_sums_kept(const CodedConstantNote& note, const T
       beyond[i] = other[from];
     }
   };
-  moved = keep_sums(values.data(), outputs, neighbours, kept.data(), pool).moved;
+  keep_sums(values.data(), outputs, neighbours, kept.data(), pool);
+  Result<void> done;
+  const auto nearest = [&](std::span<const float> from, std::span<float> to) {
+    if (done.ok()) done = format.quantize(from, chosen, to);
+  };
+  trim_sums(values.data(), outputs, nearest, kept);
+  TRY(done);
+  for (std::size_t i = 0; i < kept.size(); ++i) moved += kept[i] != rounded[i] ? 1 : 0;
   return kept;
 }
 

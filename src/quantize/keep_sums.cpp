@@ -122,6 +122,57 @@ class Row {
   double shortest_ = 0;
 };
 
+// Outputs of more weights have enough of them near a tie.
+constexpr std::int64_t kFew = 32;
+constexpr int kTrims = 8;  // moves of each output at the most: what is left is halved by each, or more
+constexpr double kNothing = 1e-6;  // a gain that is none, in parts of the square of the sum's error
+
+// The weights of one output among those of a tensor.
+class Trimmed {
+ public:
+  Trimmed(const float* values, std::span<float> kept, const Outputs& outputs, std::int64_t output)
+      : values_(values), kept_(kept), outputs_(outputs), first_(output * outputs.stride) {
+    for (std::int64_t k = 0; k < outputs.length; ++k) sum_ += error(at(k));
+  }
+
+  // Where each weight had to go if it alone were to make up for the sum, and any number would do: there
+  // (error + by)² + kMean · (sum + by)² is least.
+  void aim(std::span<float> targets) const {
+    for (std::int64_t k = 0; k < outputs_.length; ++k) {
+      const double by = -(error(at(k)) + kMean * sum_) / (1 + kMean);
+      targets[at(k)] = static_cast<float>(static_cast<double>(kept_[at(k)]) + by);
+    }
+  }
+
+  // Moves the weight that gains most by going to what was found near its target.
+  bool move(std::span<const float> found) const {
+    double least = -kNothing * sum_ * sum_;
+    std::size_t best = kept_.size();
+    for (std::int64_t k = 0; k < outputs_.length; ++k) {
+      const double by = static_cast<double>(found[at(k)]) - static_cast<double>(kept_[at(k)]);
+      const double change = by * (by + 2 * error(at(k))) + kMean * by * (by + 2 * sum_);
+      if (!(change < least)) continue;  // beyond the largest there may be NaN
+      least = change;
+      best = at(k);
+    }
+    if (best == kept_.size()) return false;
+    kept_[best] = found[best];
+    return true;
+  }
+
+ private:
+  std::size_t at(std::int64_t k) const { return static_cast<std::size_t>(first_ + k * outputs_.step); }
+  double error(std::size_t i) const {
+    return static_cast<double>(kept_[i]) - static_cast<double>(values_[i]);
+  }
+
+  const float* values_;
+  std::span<float> kept_;
+  const Outputs& outputs_;
+  std::int64_t first_;
+  double sum_ = 0;  // of the errors
+};
+
 }  // namespace
 
 Outputs outputs_of(std::span<const std::int64_t> dims, std::int64_t axis) {
@@ -170,6 +221,20 @@ Kept keep_sums(const float* values, const Outputs& outputs, const Neighbours& ne
     all.noise += part.noise;
   }
   return all;
+}
+
+void trim_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept) {
+  if (outputs.length > kFew) return;
+  std::vector<float> targets(kept.size()), found(kept.size());
+  bool moved = true;
+  for (int i = 0; i < kTrims && moved; ++i) {
+    for (std::int64_t output = 0; output < outputs.count; ++output)
+      Trimmed(values, kept, outputs, output).aim(targets);
+    nearest(targets, found);
+    moved = false;
+    for (std::int64_t output = 0; output < outputs.count; ++output)
+      moved |= Trimmed(values, kept, outputs, output).move(found);
+  }
 }
 
 }  // namespace anybit::quantizing

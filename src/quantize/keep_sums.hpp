@@ -44,4 +44,10 @@ struct Kept {
 Kept keep_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
                ThreadPool& pool);
 
+// Goes on where an output has few weights: if their steps differ, as those of floats do, two neighbours of
+// each leave much of the sum. Single weights of `kept` go to any value of the format, as long as their output
+// gains by it. nearest(values, rounded): those of a whole tensor.
+using Nearest = FunctionRef<std::span<const float>, std::span<float>>;
+void trim_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept);
+
 }  // namespace anybit::quantizing

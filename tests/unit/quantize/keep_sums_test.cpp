@@ -107,6 +107,96 @@ TEST(KeepSums, AreOfOutputsThatLieInRowsOrColumns) {
   EXPECT_EQ(outputs_of(std::vector<std::int64_t>{2, 3, 4}, 0).length, 12);
 }
 
+// Floats with three bits behind the point, of any size.
+float three_bits(float x) {
+  int exponent = 0;
+  const float part = std::frexp(x, &exponent);
+  return std::ldexp(std::nearbyint(part * 16), exponent - 4);
+}
+
+struct Floats {
+  void operator()(std::int64_t, std::span<const float> values, std::span<float> rounded,
+                  std::span<float> other) const {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      rounded[i] = three_bits(values[i]);
+      other[i] = three_bits(mirrored(values[i], rounded[i]));
+    }
+  }
+  void operator()(std::span<const float> values, std::span<float> rounded) const {
+    std::ranges::transform(values, rounded.begin(), three_bits);
+  }
+};
+
+struct Errors {
+  double sum = 0, squares = 0;
+  Errors(std::span<const float> values, std::span<const float> kept) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double error = static_cast<double>(kept[i]) - static_cast<double>(values[i]);
+      sum += error;
+      squares += error * error;
+    }
+  }
+};
+
+TEST(TrimSums, MakeUpForALargeWeightWithSmallOnesThatHaveFinerSteps) {
+  // Of a network that reads print: the step of the fifth is 1, its neighbours are 0.56 and 0.44 away.
+  const std::vector<float> values = {0.068F, 0.275F, -0.34F, -9.237F, 8.563F, 0.663F, -0.839F, 1.1F, -0.238F};
+  const Outputs outputs = outputs_of(std::vector<std::int64_t>{1, 9}, 0);
+  std::vector<float> made(values.size());
+  ThreadPool pool(1);
+  keep_sums(values.data(), outputs, Floats(), made.data(), pool);
+  EXPECT_GT(std::abs(Errors(values, made).sum), 0.1);
+  trim_sums(values.data(), outputs, Floats(), made);
+  EXPECT_LT(std::abs(Errors(values, made).sum), 0.02);
+  for (const float one : made) EXPECT_EQ(one, three_bits(one));
+}
+
+TEST(TrimSums, NeverMakeAnOutputWorse) {
+  constexpr std::int64_t kOutputs = 200, kLength = 12;
+  const std::vector<float> values = random_values(kOutputs * kLength);  // its seed is fixed
+  for (const std::int64_t axis : {0, 1}) {
+    const Outputs outputs =
+        outputs_of(axis == 0 ? std::vector{kOutputs, kLength} : std::vector{kLength, kOutputs}, axis);
+    std::vector<float> before(values.size());
+    ThreadPool pool(1);
+    keep_sums(values.data(), outputs, Floats(), before.data(), pool);
+    std::vector<float> after = before;
+    trim_sums(values.data(), outputs, Floats(), after);
+    double sums_before = 0, sums_after = 0;  // squares of them
+    for (std::int64_t i = 0; i < kOutputs; ++i) {
+      const auto row = [&](const std::vector<float>& of) {
+        std::vector<float> weights;
+        for (std::int64_t k = 0; k < kLength; ++k)
+          weights.push_back(of[static_cast<std::size_t>(i * outputs.stride + k * outputs.step)]);
+        return weights;
+      };
+      const Errors was(row(values), row(before)), is(row(values), row(after));
+      const auto cost = [](const Errors& errors) { return errors.squares + 4 * errors.sum * errors.sum; };
+      EXPECT_LE(cost(is), cost(was)) << "output " << i << " of axis " << axis;
+      sums_before += was.sum * was.sum;
+      sums_after += is.sum * is.sum;
+    }
+    EXPECT_LT(sums_after, sums_before / 4);
+  }
+}
+
+TEST(TrimSums, LeaveOutputsThatHaveManyWeights) {
+  const std::vector<float> values = random_values(3 * 100);
+  std::vector<float> made(values.size(), 1.0F);
+  trim_sums(values.data(), outputs_of(std::vector<std::int64_t>{3, 100}, 0), Floats(), made);
+  EXPECT_THAT(made, Each(1));
+}
+
+TEST(TrimSums, PassOverWhatTheFormatDoesNotHave) {
+  const std::vector<float> values = {1.4F, 2.4F, 3.4F};
+  std::vector<float> made = {1, 2, 3};
+  const auto nothing = [](std::span<const float>, std::span<float> rounded) {
+    std::ranges::fill(rounded, std::numeric_limits<float>::quiet_NaN());
+  };
+  trim_sums(values.data(), outputs_of(std::vector<std::int64_t>{1, 3}, 0), nothing, made);
+  EXPECT_THAT(made, ElementsAre(1, 2, 3));
+}
+
 TEST(KeepSums, FindNoNeighbourBeyondTheLargestFloat) {
   const float most = std::numeric_limits<float>::max();
   EXPECT_EQ(mirrored(most, most / 2), most);
