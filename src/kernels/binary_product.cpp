@@ -1,5 +1,6 @@
 // Four signs of A choose a table, four signs of B an entry in it: how many of them agree. One shuffle of
 // bytes asks for a vector of columns. The sums are bytes for as long as they fit, then 16 bits, then 32.
+// Where the CPU counts bits in vectors, it does (wide_signs.hpp).
 #include "kernels/binary_product.hpp"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstring>
 
 #include "kernels/gemm_scratch.hpp"
+#include "kernels/wide_signs.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/binary_product.cpp"
@@ -51,13 +53,13 @@ inline unsigned gather_bits(const std::uint8_t* from, int bit) {
   return static_cast<unsigned>((all >> bit & 0x0101010101010101u) * 0x0102040810204080u >> 56);
 }
 
-// The tables of `steps` times eight bytes of Sign; how many of them count.
-inline std::int32_t write_sign_tables(const std::uint8_t* from, std::int64_t steps, std::uint8_t* to,
-                                      std::int64_t stride) {
+// write(signs, which of them count, step) for `steps` times eight bytes of Sign; how many of all count.
+template <class Write>
+std::int32_t for_signs(const std::uint8_t* from, std::int64_t steps, const Write& write) {
   std::int32_t count = 0;
-  for (std::int64_t i = 0; i < steps; ++i, from += 8, to += stride) {
+  for (std::int64_t i = 0; i < steps; ++i, from += 8) {
     const unsigned there = ~gather_bits(from, 1) & 255;
-    write_tables(gather_bits(from, 0), there, to);
+    write(gather_bits(from, 0), there, i);
     count += std::popcount(there);
   }
   return count;
@@ -198,6 +200,38 @@ HWY_INLINE void CountPanel(const std::uint8_t* HWY_RESTRICT tables, const std::u
 }
 #endif
 
+// A's signs as tables, and as words; those of a step lie side by side, row by row.
+struct InTables {
+  static constexpr std::int64_t kBytes = kStep;  // of eight signs
+
+  static void Floats(const float* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to,
+                     std::int64_t rows) {
+    WriteTables(from, count, to, rows * kStep);
+  }
+  static void Write(unsigned signs, unsigned there, std::uint8_t* to) { write_tables(signs, there, to); }
+  template <std::int64_t kRows>
+  static void Count(bool, const std::uint8_t* HWY_RESTRICT tables, const std::uint8_t* HWY_RESTRICT panel,
+                    std::int64_t steps, std::int32_t* HWY_RESTRICT sums, std::int64_t stride) {
+    CountPanel<kRows>(tables, panel, steps, sums, stride);
+  }
+};
+
+struct InWords {
+  static constexpr std::int64_t kBytes = sizeof(SignWords);
+
+  static void Floats(const float* from, std::int64_t count, std::uint8_t* to, std::int64_t rows) {
+    write_wide_signs(from, count, reinterpret_cast<SignWords*>(to), rows);
+  }
+  static void Write(unsigned signs, unsigned there, std::uint8_t* to) {
+    *reinterpret_cast<SignWords*>(to) = sign_words(signs, there);
+  }
+  template <std::int64_t kRows>
+  static void Count(bool all, const std::uint8_t* words, const std::uint8_t* panel, std::int64_t steps,
+                    std::int32_t* sums, std::int64_t stride) {
+    count_wide_signs(kRows, all, reinterpret_cast<const SignWords*>(words), panel, steps, sums, stride);
+  }
+};
+
 HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::int64_t first,
                           std::int64_t count, const std::int32_t* HWY_RESTRICT sums, std::int32_t k) {
   const float scale = product.scale, beta = product.beta;
@@ -213,13 +247,13 @@ HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::i
   }
 }
 
-// The tables of `count` elements of kRows rows from k on; `there` grows by how many of them count.
-template <std::int64_t kRows>
+// `count` elements of kRows rows from k on; `there` grows by how many of them count.
+template <class As, std::int64_t kRows>
 HWY_INLINE void ReadRows(const BinaryProduct& product, std::int64_t row, std::int64_t k, std::int64_t count,
-                         std::uint8_t* HWY_RESTRICT tables, std::int32_t* HWY_RESTRICT there) {
+                         std::uint8_t* HWY_RESTRICT to, std::int32_t* HWY_RESTRICT there) {
   if (!product.rows) {
     for (std::int64_t r = 0; r < kRows; ++r) {
-      WriteTables(product.a + (row + r) * product.a_stride + k, count, tables + r * kStep, kRows * kStep);
+      As::Floats(product.a + (row + r) * product.a_stride + k, count, to + r * As::kBytes, kRows);
       there[r] += static_cast<std::int32_t>(count);
     }
     return;
@@ -229,35 +263,44 @@ HWY_INLINE void ReadRows(const BinaryProduct& product, std::int64_t row, std::in
   const std::int64_t steps = (count + 7) / 8;
   for (std::int64_t r = 0; r < kRows; ++r) {
     std::fill(signs[r] + count, signs[r] + 8 * steps, static_cast<std::uint8_t>(Sign::none));
-    there[r] += write_sign_tables(signs[r], steps, tables + r * kStep, kRows * kStep);
+    there[r] += for_signs(signs[r], steps, [&](unsigned eight, unsigned count_of, std::int64_t step) {
+      As::Write(eight, count_of, to + (step * kRows + r) * As::kBytes);
+    });
   }
 }
 
-template <std::int64_t kRows>
+template <class As, std::int64_t kRows>
 HWY_INLINE void MultiplyRows(const BinaryProduct& product, const BinaryPart& part) {
   const PackedSigns& b = *product.b;
-  const std::int64_t wide = part.panels * kWide;
-  auto* tables = reinterpret_cast<std::uint8_t*>(
-      gemm_scratch(kRows * kChunk * kStep + kRows * wide * static_cast<std::int64_t>(sizeof(std::int32_t))));
-  auto* sums = reinterpret_cast<std::int32_t*>(tables + kRows * kChunk * kStep);
+  const std::int64_t wide = part.panels * kWide, bytes = kRows * kChunk * As::kBytes;
+  auto* signs = reinterpret_cast<std::uint8_t*>(
+      gemm_scratch(bytes + kRows * wide * static_cast<std::int64_t>(sizeof(std::int32_t))));
+  auto* sums = reinterpret_cast<std::int32_t*>(signs + bytes);
   std::fill(sums, sums + kRows * wide, 0);
   std::int32_t there[kRows] = {};
   for (std::int64_t step = 0; step < b.depth(); step += kChunk) {
     const std::int64_t steps = std::min(kChunk, b.depth() - step);
-    ReadRows<kRows>(product, part.row, 8 * step, std::min(8 * steps, b.k() - 8 * step), tables, there);
-    for (std::int64_t p = 0; p < part.panels; ++p)
-      CountPanel<kRows>(tables, b.panel(part.panel + p) + step * kWide, steps, sums + p * kWide, wide);
+    ReadRows<As, kRows>(product, part.row, 8 * step, std::min(8 * steps, b.k() - 8 * step), signs, there);
+    for (std::int64_t p = 0; p < part.panels; ++p) {
+      As::template Count<kRows>(product.rows == nullptr, signs, b.panel(part.panel + p) + step * kWide, steps,
+                                sums + p * kWide, wide);
+    }
   }
   const std::int64_t first = part.panel * kWide, count = std::min(wide, b.n() - first);
   for (std::int64_t r = 0; r < kRows; ++r)
     FinishRow(product, part.row + r, first, count, sums + r * wide, there[r]);
 }
 
-void MultiplyPart(const BinaryProduct& product, const BinaryPart& part) {
-  BinaryPart now = part;
+template <class As, std::int64_t kRows>
+HWY_INLINE void MultiplyAll(const BinaryProduct& product, BinaryPart part) {
   const std::int64_t end = part.row + part.rows;
-  for (; now.row + kRowsAtOnce <= end; now.row += kRowsAtOnce) MultiplyRows<kRowsAtOnce>(product, now);
-  for (; now.row < end; ++now.row) MultiplyRows<1>(product, now);
+  for (; part.row + kRows <= end; part.row += kRows) MultiplyRows<As, kRows>(product, part);
+  for (; part.row < end; ++part.row) MultiplyRows<As, 1>(product, part);
+}
+
+void MultiplyPart(const BinaryProduct& product, const BinaryPart& part) {
+  if (HWY_TARGET == HWY_AVX2 && has_wide_signs()) return MultiplyAll<InWords, kMostRows>(product, part);
+  MultiplyAll<InTables, kRowsAtOnce>(product, part);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -295,7 +338,8 @@ void multiply(const BinaryProduct& product, ThreadPool& pool) {
   const std::int64_t across = (all + panels - 1) / panels, down = (product.m + rows - 1) / rows;
   pool.run(across * down, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t row = i / across * rows, panel = i % across * panels;
+      // From the last row on: who has just gone through A, for its mean, has those in the caches.
+      const std::int64_t row = (down - 1 - i / across) * rows, panel = i % across * panels;
       const BinaryPart part{row, std::min(rows, product.m - row), panel, std::min(panels, all - panel)};
       HWY_DYNAMIC_DISPATCH(MultiplyPart)(product, part);
     }
