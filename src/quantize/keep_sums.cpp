@@ -138,9 +138,10 @@ class Trimmed {
   // Where each weight had to go if it alone were to make up for the sum, and any number would do: there
   // (error + by)² + kMean · (sum + by)² is least.
   void aim(std::span<float> targets) const {
+    constexpr double kMost = std::numeric_limits<float>::max();
     for (std::int64_t k = 0; k < outputs_.length; ++k) {
       const double by = -(error(at(k)) + kMean * sum_) / (1 + kMean);
-      targets[at(k)] = static_cast<float>(static_cast<double>(kept_[at(k)]) + by);
+      targets[at(k)] = static_cast<float>(std::clamp(static_cast<double>(kept_[at(k)]) + by, -kMost, kMost));
     }
   }
 

@@ -197,6 +197,18 @@ TEST(TrimSums, PassOverWhatTheFormatDoesNotHave) {
   EXPECT_THAT(made, ElementsAre(1, 2, 3));
 }
 
+TEST(TrimSums, AimAtNothingBeyondTheLargestFloat) {
+  const float most = std::numeric_limits<float>::max();
+  const std::vector<float> values = {most, most, most};
+  std::vector<float> made = {0, 0, most};
+  const auto same = [](std::span<const float> from, std::span<float> to) {
+    std::ranges::copy(from, to.begin());
+  };
+  trim_sums(values.data(), outputs_of(std::vector<std::int64_t>{1, 3}, 0), same, made);
+  for (const float one : made) EXPECT_LE(std::abs(one), most);
+  EXPECT_LT(std::abs(Errors(values, made).sum), 0.1 * static_cast<double>(most));
+}
+
 TEST(KeepSums, FindNoNeighbourBeyondTheLargestFloat) {
   const float most = std::numeric_limits<float>::max();
   EXPECT_EQ(mirrored(most, most / 2), most);
