@@ -53,26 +53,42 @@ void each_node(const Graph& graph, See see) {
   }
 }
 
-// The format that values go through while the model runs, if they do: the first one's, here or in graphs
-// inside.
-std::optional<std::string> format_of_values(const lower::GraphPlan& plan) {
-  if (!plan.coded_values.empty()) return plan.coded_values.front().use.format;
+// The format of the first value that goes through one while the model runs, or of the first constant in one:
+// here or in graphs inside.
+template <class Coded>
+std::optional<std::string> first_format(const lower::GraphPlan& plan,
+                                        std::vector<Coded> lower::GraphPlan::*list) {
+  if (!(plan.*list).empty()) return (plan.*list).front().use.format;
   for (const lower::GraphPlan& inner : plan.inner) {
-    if (auto format = format_of_values(inner)) return format;
+    if (auto format = first_format(inner, list)) return format;
   }
   return std::nullopt;
 }
 
-// No preset is slower than float without saying so, and why.
-std::string remark_on_speed(const std::string& format) {
-  if (format == "binary")
+bool is_of_signs(const std::string& format) {
+  return format == "binary" || format == "binary_residual" || format == "ternary";
+}
+
+// No preset is slower than float without saying so, and why. Nothing to say: "".
+std::string remark_on_speed(const lower::GraphPlan& plan) {
+  const auto values = first_format(plan, &lower::GraphPlan::coded_values);
+  const auto weights = first_format(plan, &lower::GraphPlan::coded_constants);
+  if (values == "binary")
     return "the inputs of products become signs while the model runs, which takes time of its own: small "
-           "convolutions can be slower than in float. A recipe for weights alone is not";
-  return fmt::format(
-      "the inputs of products are rounded to {} while the model runs, and multiplied in float32: this shows "
-      "what hardware of that format computes, and can be slower than the float model. A recipe for weights "
-      "alone is not",
-      format);
+           "convolutions can be slower than in float";
+  if (values)
+    return fmt::format(
+        "the inputs of products are rounded to {} while the model runs, and multiplied in float32: this "
+        "shows "
+        "what hardware of that format computes, and can be slower than the float model{}",
+        *values, is_of_signs(*values) ? "" : ". A recipe for weights alone is not");
+  if (weights && is_of_signs(*weights))
+    return fmt::format(
+        "until it is trained with {} weights, values can vanish in the model: below 1e-38 some CPUs take "
+        "long "
+        "for each, and it can be slower than the float model",
+        *weights);
+  return "";
 }
 
 bool is_quantized(const Model& model) {
@@ -276,7 +292,8 @@ class Quantizer {
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
     TRY(write(result, plan, settings_.qoperator));
-    if (const auto format = format_of_values(plan)) report_.remarks.push_back(remark_on_speed(*format));
+    if (std::string remark = remark_on_speed(plan); !remark.empty())
+      report_.remarks.push_back(std::move(remark));
     note_target(result);
     report_.weight_bytes_after = constant_bytes(*result.graph);
     report_.quantize_seconds = watch_.lap();

@@ -47,7 +47,8 @@ def test_a_recipe_that_can_be_slower_than_float_says_so_and_why(tool, tmp_path):
     for name in presets(tool):
         report = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", name, "--json", "--report", tmp_path / "q.html")
         remarks = [one for one in json.loads(report.stdout)["remarks"] if "slower than" in one]
-        assert len(remarks) == (not name.endswith("-weights")), name
+        # Signs that were not trained make values vanish, and some CPUs take long for numbers below 1e-38.
+        assert len(remarks) == (not name.endswith("-weights") or name.startswith(("binary", "ternary"))), name
         text = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", name).stdout
         assert all(one in text and one in (tmp_path / "q.html").read_text() for one in remarks), name
 
