@@ -2,12 +2,15 @@
 // caller never waits for a chunk that nobody has begun, so a job ends even if no worker is free.
 #include "base/thread_pool.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -54,9 +57,20 @@ void do_chunk(std::int64_t index, std::int64_t count, std::int64_t chunk, const 
   body(begin, begin + std::min(chunk, count - begin));
 }
 
-}  // namespace
+// Counts forks, in the process that came of them: it has none of the threads that its parent had.
+std::atomic<std::uint64_t> forks = 0;
 
-struct ThreadPool::State {
+void count_forks() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+  static_cast<void>(registered);
+}
+
+// The threads of a pool, and what they share.
+struct Crew {
+  explicit Crew(int threads);
+  ~Crew();
+
+  const std::uint64_t born = forks;
   std::mutex mutex;
   std::condition_variable work_came;
   std::vector<Job*> jobs;
@@ -64,6 +78,7 @@ struct ThreadPool::State {
   int sleeping = 0;                     // workers that have to be woken up
   std::atomic<std::uint64_t> came = 0;  // how many jobs there have been
   std::vector<std::thread> workers;
+  Crew* lost = nullptr;  // another one whose threads are in another process
 
   // Takes chunks until none is left. An exception leaves the rest undone.
   void work_on(Job& job) {
@@ -105,47 +120,91 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
-  if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
+Crew::Crew(int threads) {
   try {
-    for (int i = 1; i < threads; ++i)
-      state_->workers.emplace_back([state = state_.get()] { state->serve(); });
+    workers.reserve(static_cast<std::size_t>(threads - 1));
+    for (int i = 1; i < threads; ++i) workers.emplace_back([this] { serve(); });
   } catch (const std::system_error&) {
     // The system gives no more threads: those that exist do the work.
+  } catch (const std::bad_alloc&) {
   }
 }
 
-ThreadPool::~ThreadPool() {
+Crew::~Crew() {
   {
-    const std::lock_guard lock(state_->mutex);
-    state_->stopping = true;
+    const std::lock_guard lock(mutex);
+    stopping = true;
   }
-  state_->work_came.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
+  work_came.notify_all();
+  for (std::thread& worker : workers) worker.join();
 }
 
-int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
+// A crew of the parent process cannot be taken apart: its threads are not there to be joined, and one of them
+// may have held the mutex. It stays in memory, where a leak checker finds it.
+void lose(Crew* crew) {
+  static std::atomic<Crew*> all_lost = nullptr;
+  crew->lost = all_lost;
+  while (!all_lost.compare_exchange_weak(crew->lost, crew)) {
+  }
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  explicit State(int count) : threads(count), crew(new Crew(count)) {}
+  ~State() {
+    if (crew.load()->born == forks) {
+      delete crew.load();
+    } else {
+      lose(crew);
+    }
+  }
+
+  // The crew of this process; after a fork the first caller starts one.
+  Crew& here() {
+    Crew* old = crew;
+    if (old->born == forks) return *old;
+    auto fresh = std::make_unique<Crew>(threads);
+    if (!crew.compare_exchange_strong(old, fresh.get())) return *old;
+    lose(old);
+    return *fresh.release();
+  }
+
+  const int threads;
+  std::atomic<Crew*> crew;
+};
+
+ThreadPool::ThreadPool(int threads) {
+  count_forks();
+  if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
+  state_ = std::make_unique<State>(std::max(threads, 1));
+}
+
+ThreadPool::~ThreadPool() = default;
+
+int ThreadPool::threads() const { return static_cast<int>(state_->here().workers.size()) + 1; }
 
 void ThreadPool::run(std::int64_t count, std::int64_t chunk, const ChunkBody& body) {
   if (count <= 0) return;
   chunk = std::clamp<std::int64_t>(chunk, 1, count);
   const std::int64_t chunks = count / chunk + (count % chunk != 0);
-  if (inside_body || chunks == 1 || state_->workers.empty()) {
+  Crew& crew = state_->here();
+  if (inside_body || chunks == 1 || crew.workers.empty()) {
     for (std::int64_t i = 0; i < chunks; ++i) do_chunk(i, count, chunk, body);
     return;
   }
   Job job{.count = count, .chunk = chunk, .chunks = chunks, .body = body};
   std::int64_t asleep = 0;
   {
-    const std::lock_guard lock(state_->mutex);
-    state_->jobs.push_back(&job);
-    ++state_->came;
-    asleep = state_->sleeping;
+    const std::lock_guard lock(crew.mutex);
+    crew.jobs.push_back(&job);
+    ++crew.came;
+    asleep = crew.sleeping;
   }
-  for (std::int64_t i = 0; i < std::min(chunks - 1, asleep); ++i) state_->work_came.notify_one();
-  state_->work_on(job);
-  std::unique_lock lock(state_->mutex);
-  std::erase(state_->jobs, &job);
+  for (std::int64_t i = 0; i < std::min(chunks - 1, asleep); ++i) crew.work_came.notify_one();
+  crew.work_on(job);
+  std::unique_lock lock(crew.mutex);
+  std::erase(crew.jobs, &job);
   if (job.helpers != 0) {
     lock.unlock();
     look_around([&] { return job.helpers == 0; });

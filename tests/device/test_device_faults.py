@@ -305,6 +305,13 @@ def test_sessions_on_many_threads_do_not_disturb_each_other(build, made, model):
     assert len({(model.parent / f"q{i}.onnx").stat().st_size for i in range(8)}) == 1
 
 
+def test_sessions_survive_a_fork(build, made, model):
+    """ThreadSanitizer lets no child start threads unless it is told to."""
+    program = compiled(build, made, "forks", "-pthread", "-D_POSIX_C_SOURCE=200809L", "-std=c11")
+    options = f"{os.environ.get('TSAN_OPTIONS', '')}:die_after_fork=0"
+    run(program, model, 300 if ALL else 30, TSAN_OPTIONS=options)
+
+
 def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_them(program, tmp_path):
     """Preparation puts functions in place, and so makes values that the model itself does not have."""
     model = small_model()

@@ -1,9 +1,13 @@
 #include "base/thread_pool.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -132,6 +136,58 @@ TEST(ThreadPool, RethrowsTheFirstExceptionAfterStartedChunksHaveEnded) {
     EXPECT_LT(begun, 10'000);
     EXPECT_EQ(chunks_of(pool, 4, 2), (Chunks{{0, 2}, {2, 4}})) << "the pool goes on afterwards";
   }
+}
+
+// A child process has the pool, but none of its threads.
+int status_of_child(const std::function<bool()>& use) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(30);
+    _exit(use() ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+TEST(ThreadPool, CanBeDroppedInAChildProcess) {
+  auto pool = std::make_unique<ThreadPool>(4);
+  chunks_of(*pool, 100, 1);
+  EXPECT_EQ(status_of_child([&] {
+              pool.reset();
+              return true;
+            }),
+            0);
+  EXPECT_EQ(chunks_of(*pool, 20, 7).size(), 3u);
+}
+
+TEST(ThreadPool, StartsItsThreadsAgainInAChildProcess) {
+  ThreadPool pool(3);
+  const auto all_threads_work = [&] {
+    // Each chunk waits for the others: that needs as many threads.
+    std::atomic<int> waiting = 0;
+    pool.run(3, 1, [&](std::int64_t, std::int64_t) {
+      ++waiting;
+      while (waiting < 3) std::this_thread::yield();
+    });
+    return pool.threads() == 3 && waiting == 3;
+  };
+  EXPECT_TRUE(all_threads_work());
+  EXPECT_EQ(status_of_child([&] { return all_threads_work() && status_of_child(all_threads_work) == 0; }), 0);
+  EXPECT_TRUE(all_threads_work());
+}
+
+TEST(ThreadPool, SurvivesForksWhileItsThreadsWork) {
+  ThreadPool pool(4);
+  std::atomic<bool> over = false;
+  std::thread busy([&] {
+    while (!over) chunks_of(pool, 64, 1);
+  });
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(status_of_child([&] { return chunks_of(pool, 20, 7).size() == 3; }), 0) << i;
+  }
+  over = true;
+  busy.join();
 }
 
 }  // namespace
