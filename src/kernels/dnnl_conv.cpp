@@ -11,6 +11,8 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullpt
 
 #else
 
+#include <cstdlib>
+#include <future>
 #include <mutex>
 #include <new>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -39,6 +41,15 @@ class OneThread {
  private:
   int before_;
 };
+
+// oneDNN does not survive an allocation that fails while it makes something: it calls constructors on null.
+// So none is to fail: more than it needs is asked for first, and given back at once.
+void expect_memory(std::size_t bytes) {
+  void* volatile piece = std::malloc(bytes);
+  if (!piece) throw std::bad_alloc();
+  std::free(piece);
+}
+constexpr std::size_t kForPrimitive = std::size_t{2} << 20, kForLane = std::size_t{64} << 10;
 
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -198,6 +209,7 @@ class CompiledConv final : public DnnlConv {
         return lane;
       }
     }
+    expect_memory(kForLane);
     return std::make_unique<Lane>(desc_);
   }
 
@@ -238,6 +250,7 @@ bool DnnlConv::available() { return true; }
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
   if (!countable(piece.sizes)) return nullptr;
   if (piece.kind == ConvKind::depthwise && is_deep(piece.sizes)) return nullptr;
+  expect_memory(kForPrimitive);
   const OneThread one_thread;
   try {
     const auto desc = describe(piece);
@@ -248,7 +261,10 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
       return nullptr;
     }
     return std::make_shared<const CompiledConv>(desc, piece.bias);
-  } catch (const dnnl::error&) {
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    return nullptr;
+  } catch (const std::future_error&) {  // its cache keeps a kernel whose making memory ran out for
     return nullptr;
   }
 }
