@@ -12,6 +12,7 @@
 #include "anybit/version.hpp"
 #include "command.hpp"
 #include "heap.hpp"
+#include "last_resort.hpp"
 #include "spelling.hpp"
 #include "terminal.hpp"
 
@@ -169,6 +170,7 @@ int run(int argc, char** argv) {
 }  // namespace anybit::cli
 
 int main(int argc, char** argv) {
+  anybit::cli::survive_large_files();
   anybit::cli::take_heap_in_large_steps();
   try {
     const int code = anybit::cli::run(argc, argv);
