@@ -6,7 +6,7 @@
 #include <set>
 
 #include "anybit/npy.hpp"
-#include "text_file.hpp"
+#include "anybit/write_file.hpp"
 #include "widened.hpp"
 
 namespace anybit::cli {
@@ -37,7 +37,7 @@ Result<void> write_value(const std::string& path, const Value& value, std::vecto
   }
   if (value.tensor.type == "string") {
     written.push_back(path + ".txt");
-    return write_text(written.back(), fmt::format("{}\n", fmt::join(value.strings, "\n")));
+    return write_file(written.back(), fmt::format("{}\n", fmt::join(value.strings, "\n")));
   }
   const auto array = widened(value.tensor);
   if (!array.ok()) return array.error();

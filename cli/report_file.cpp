@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "text_file.hpp"
+#include "anybit/write_file.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -65,7 +65,7 @@ double milliseconds(const Model& model, const SampleArguments& samples, int thre
 Result<void> write_report(const std::string& path, const ReportInput& input) {
   auto page = report_page(input);
   if (!page.ok()) return std::move(page).error();
-  return write_text(path, *page);
+  return write_file(path, *page);
 }
 
 }  // namespace anybit::cli

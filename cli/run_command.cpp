@@ -10,6 +10,7 @@
 
 #include "anybit/executor.hpp"
 #include "anybit/profile.hpp"
+#include "anybit/write_file.hpp"
 #include "command.hpp"
 #include "device_run.hpp"
 #include "labels.hpp"
@@ -237,7 +238,7 @@ Result<void> run(Options& options) {
     outcome.hits = *hits;
   }
   if (!options.trace.empty()) {
-    auto written = write_text(options.trace, profile_trace(outcome.profiles));
+    auto written = write_file(options.trace, profile_trace(outcome.profiles));
     if (!written.ok()) return written;
     outcome.trace = options.trace;
   }

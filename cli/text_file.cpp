@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace anybit::cli {
 
@@ -38,20 +37,6 @@ Result<void> check_writable(const std::string& path) {
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
   if (::access(folder.c_str(), W_OK | X_OK) != 0) return cannot_write(path, std::strerror(errno));
   return {};
-}
-
-Result<void> write_text(const std::string& path, const std::string& text) {
-  std::error_code code, ignored;
-  if (auto checked = check_writable(path); !checked.ok()) return checked;
-  const fs::path target = behind_links(path);
-  const std::string temporary = fmt::format("{}.{}.part", target.string(), ::getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  if (file.good()) fs::rename(temporary, target, code);
-  if (file.good() && !code) return {};
-  fs::remove(temporary, ignored);
-  return cannot_write(path, code ? code.message() : std::strerror(errno));
 }
 
 Result<void> check_replaces(const std::string& flag, const std::string& path,

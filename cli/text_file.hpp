@@ -1,4 +1,4 @@
-// Text files that commands write beside their main output.
+// Checks of the files that commands write beside their main output.
 #pragma once
 
 #include <string>
@@ -10,9 +10,6 @@ namespace anybit::cli {
 
 // An error if no file can be written there: asked before work that would be lost. No path is fine.
 Result<void> check_writable(const std::string& path);
-// The file appears whole or not at all. Where a symbolic link leads is written to; what is no file is
-// refused.
-Result<void> write_text(const std::string& path, const std::string& text);
 // An error if what `flag` names is one of the files that the command reads, or writes otherwise. Samples may
 // be NAME=PATH.
 Result<void> check_replaces(const std::string& flag, const std::string& path,

@@ -1,6 +1,8 @@
 #include "generate.hpp"
 
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -21,7 +23,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  if (!file) throw Refusal(fmt::format("cannot write {}", path.string()));
+  if (!file) throw Refusal(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
 }
 
 // The setting `name` is the prefix of the entries; nothing else can be set.

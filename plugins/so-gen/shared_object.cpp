@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <stdexcept>
 
 #include "../c-gen/generate.hpp"
@@ -32,8 +33,12 @@ class Workshop {
     path_ = path;
   }
   ~Workshop() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    try {
+      std::error_code ignored;
+      fs::remove_all(path_, ignored);
+    } catch (const std::bad_alloc&) {
+      // It goes with the folder that it lies in.
+    }
   }
   Workshop(const Workshop&) = delete;
   Workshop& operator=(const Workshop&) = delete;

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/file_size_signal.hpp"
+#include "base/leftovers.hpp"
 #include "base/path.hpp"
 #include "base/try.hpp"
 
@@ -93,11 +95,13 @@ Result<void> AtomicFile::open_temporary(const struct stat& old) {
                     fmt::format("cannot write '{}': it is {}", shown(path_),
                                 S_ISDIR(old.st_mode) ? "a folder" : "not a regular file"));
   }
+  remove_leftovers(folder_);
   const mode_t mode = replaces_ ? old.st_mode & 0777 : 0666;
   do {
+    if (descriptor_ >= 0) ::close(descriptor_);
     temporary_ = temporary_name();
     descriptor_ = openat(folder_, temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  } while (descriptor_ < 0 && (errno == EEXIST || errno == EINTR));
+  } while (descriptor_ < 0 ? errno == EEXIST || errno == EINTR : !claim(descriptor_));
   if (descriptor_ < 0) {
     const int error_number = errno;
     temporary_.clear();
@@ -132,6 +136,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
   temporary_ = std::exchange(other.temporary_, {});
   folder_ = std::exchange(other.folder_, -1);
   descriptor_ = std::exchange(other.descriptor_, -1);
+  claim_ = std::exchange(other.claim_, -1);
   position_ = other.position_;
   finished_ = std::exchange(other.finished_, false);
   replaces_ = other.replaces_;
@@ -144,6 +149,7 @@ void AtomicFile::discard() {
   if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   if (!temporary_.empty()) unlinkat(folder_, temporary_.c_str(), 0);
   temporary_.clear();
+  if (claim_ >= 0) ::close(std::exchange(claim_, -1));
   if (folder_ >= 0) ::close(std::exchange(folder_, -1));
 }
 
@@ -151,6 +157,7 @@ Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   if (descriptor_ < 0) {
     return error_at(Code::invalid_state, {}, fmt::format("'{}' is not open for writing", shown(path_)));
   }
+  const NoFileSizeSignal no_signal;
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
     if (count < 0 && errno == EINTR) continue;
@@ -188,6 +195,9 @@ Result<void> AtomicFile::finish() {
     return error_at(Code::invalid_state, {}, fmt::format("'{}' is not open for writing", shown(path_)));
   }
   if (flush(descriptor_) != 0) return failed("cannot write", errno);
+  // The lock lasts until the file has its name; without a copy, a leftover of another process is what it is.
+  claim_ = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (claim_ < 0) return failed("cannot write", errno);
   // Linux closes the descriptor even when close() is interrupted.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) return failed("cannot write", errno);
   finished_ = true;

@@ -55,6 +55,7 @@ class AtomicFile {
   std::string temporary_;  // within the folder; empty once there is none
   int folder_ = -1;
   int descriptor_ = -1;
+  int claim_ = -1;  // a copy of it, which keeps the lock (leftovers.hpp) when it is closed
   std::uint64_t position_ = 0;
   bool finished_ = false;
   bool replaces_ = false;

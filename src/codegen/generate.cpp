@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/error.hpp"
+#include "base/file_size_signal.hpp"
 #include "base/try.hpp"
 #include "codegen/output.hpp"
 
@@ -46,6 +47,7 @@ Result<std::string> generate(const Plugin& plugin, const Source& source, const s
   const anybit_codegen_options asked{options.preference, names.size(), names.data(), texts.data()};
   Said said;
   int result = 0;
+  const NoFileSizeSignal no_signal;
   const bool returned = called(
       said, [&] { result = table.generate(&view->view(), &asked, output.staged().c_str(), said.target()); });
   if (!returned || result != 0)

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/leftovers.hpp"
 #include "base/try.hpp"
 
 namespace anybit::codegen {
@@ -60,11 +62,25 @@ Result<Output> Output::make(const std::string& path, std::string_view extension,
                      : whole.stem().string();
   output.kept_ = std::move(kept);
   TRY(output.check_target(output.name_));
-  // mkdtemp puts letters of its own in the place of the six.
-  std::string stage = output.folder_ + "/.anybit-" + std::string(6, 'X');
-  if (!mkdtemp(stage.data())) return system_error("cannot write", path, errno);
-  output.stage_ = std::move(stage);
+  TRY(output.make_stage(path));
   return output;
+}
+
+Result<void> Output::make_stage(const std::string& path) {
+  const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return system_error("cannot write", path, errno);
+  remove_leftovers(folder);
+  ::close(folder);
+  do {
+    if (claim_ >= 0) ::close(claim_);
+    // mkdtemp puts letters of its own in the place of the six.
+    std::string stage = folder_ + "/.anybit-" + std::string(6, 'X');
+    if (!mkdtemp(stage.data())) return system_error("cannot write", path, errno);
+    stage_ = std::move(stage);
+    claim_ = ::open(stage_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (claim_ < 0 && errno != ENOENT) return system_error("cannot write", path, errno);
+  } while (claim_ < 0 || !claim(claim_));
+  return {};
 }
 
 Output::Output(Output&& other) noexcept
@@ -72,11 +88,17 @@ Output::Output(Output&& other) noexcept
       name_(std::move(other.name_)),
       stem_(std::move(other.stem_)),
       stage_(std::exchange(other.stage_, {})),
+      claim_(std::exchange(other.claim_, -1)),
       kept_(std::move(other.kept_)) {}
 
 Output::~Output() {
-  std::error_code ignored;
-  if (!stage_.empty()) fs::remove_all(stage_, ignored);
+  try {
+    std::error_code ignored;
+    if (!stage_.empty()) fs::remove_all(stage_, ignored);
+  } catch (const std::bad_alloc&) {
+    // Left to the next one who writes into this folder.
+  }
+  if (claim_ >= 0) ::close(claim_);
 }
 
 // What would be replaced: nothing, or a regular file that is not the model's.

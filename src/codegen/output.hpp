@@ -33,12 +33,14 @@ class Output {
     std::string name;
     bool exchanged = false;
   };
+  Result<void> make_stage(const std::string& path);
   Result<std::vector<Move>> staged_files() const;
   Result<void> check_target(const std::string& name) const;
   Result<void> move(Move& file) const;
   void undo(const std::vector<Move>& moved) const;
 
   std::string folder_, name_, stem_, stage_;
+  int claim_ = -1;  // the lock on stage_ (base/leftovers.hpp)
   std::vector<std::string> kept_;
 };
 

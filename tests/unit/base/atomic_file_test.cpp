@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <utility>
@@ -18,6 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 namespace fs = std::filesystem;
 
 Result<void> save(const std::string& path, std::string_view text) {
@@ -178,12 +180,13 @@ TEST(AtomicFile, CannotBeCommittedAfterAnError) {
   rlimit old{};
   getrlimit(RLIMIT_FSIZE, &old);
   const rlimit small{.rlim_cur = 10'000, .rlim_max = old.rlim_max};
-  const auto before = signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
   auto file = std::move(AtomicFile::create(scratch.file("f"))).value();
   const auto written = file.write(std::string(20'000, 'x'));
   setrlimit(RLIMIT_FSIZE, &old);
-  signal(SIGXFSZ, before);
+  sigset_t waiting;
+  ASSERT_EQ(sigpending(&waiting), 0);
+  EXPECT_EQ(sigismember(&waiting, SIGXFSZ), 0) << "a signal is left behind";
   EXPECT_EQ(written.error().code, Code::io);
   EXPECT_THAT(written.error().text(), HasSubstr("File too large"));
   EXPECT_THAT(scratch.names(), ElementsAre("f"));
@@ -202,6 +205,65 @@ TEST(AtomicFile, SaysThatItsSourceIsGone) {
   EXPECT_EQ(source->intact().error().code, Code::data_lost);
   EXPECT_THAT(scratch.names(), ElementsAre("f", "source"));
   EXPECT_EQ(scratch.content("f"), "old");
+}
+
+// A process that keeps temporary files open, and what it told when it began.
+class Writer {
+ public:
+  explicit Writer(const std::string& path, bool finished) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      auto file = AtomicFile::create(path);
+      const bool good = file.ok() && file->write("half").ok() && (!finished || file->finish().ok());
+      if (::write(ends[1], good ? "y" : "n", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    char answer = 0;
+    EXPECT_EQ(::read(ends[0], &answer, 1), 1);
+    EXPECT_EQ(answer, 'y');
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  ~Writer() { end(); }
+  void end() {
+    if (child_ <= 0) return;
+    kill(child_, SIGKILL);
+    EXPECT_EQ(waitpid(std::exchange(child_, -1), nullptr, 0) > 0, true);
+  }
+
+ private:
+  pid_t child_ = -1;
+};
+
+// Folders are looked through once in a process, so the save is another one's.
+void save_elsewhere(const std::string& path) {
+  const pid_t child = fork();
+  if (child == 0) _exit(save(path, "whole").ok() ? 0 : 1);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(AtomicFile, RemovesWhatAKilledProcessLeftAndNothingElse) {
+  for (const bool finished : {false, true}) {
+    const Scratch scratch;
+    scratch.put(".anybit-notes.tmp", "a user's own");
+    scratch.put(".anybit-abc", "a file with a folder's name");
+    fs::create_symlink("g", scratch.file(".anybit-0123456789abcdef.tmp"));
+    Writer alive(scratch.file("f"), finished), killed(scratch.file("g"), finished);
+    fs::create_directories(scratch.file(".anybit-AbCdEf/inner"));  // of a generator that was killed
+    EXPECT_THAT(scratch.names(), SizeIs(6));
+    killed.end();
+    save_elsewhere(scratch.file("h"));
+    EXPECT_THAT(scratch.names(), SizeIs(5)) << "the link, two of a user's, h, and what is being written";
+    EXPECT_FALSE(fs::exists(scratch.file(".anybit-AbCdEf")));
+    alive.end();
+    save_elsewhere(scratch.file("h"));
+    EXPECT_THAT(scratch.names(),
+                ElementsAre(".anybit-0123456789abcdef.tmp", ".anybit-abc", ".anybit-notes.tmp", "h"));
+  }
 }
 
 }  // namespace
