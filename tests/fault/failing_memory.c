@@ -1,0 +1,104 @@
+// LD_PRELOAD shim: counts allocations, and makes memory end.
+//   FAILING_MEMORY_AT=N      the N-th allocation fails, counted from 1 (without it none does)
+//   FAILING_MEMORY_LASTS=1   and so do all after it
+//   FAILING_MEMORY_LIMIT=B   allocations fail while they would make more than B bytes live
+//   FAILING_MEMORY_LOG=F     writes "allocations peak-bytes" to this file when the process ends
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern void* __libc_malloc(size_t);
+extern void* __libc_calloc(size_t, size_t);
+extern void* __libc_realloc(void*, size_t);
+extern void* __libc_memalign(size_t, size_t);
+extern void __libc_free(void*);
+
+static long at = -1, limit = -1, allocations, live, peak;
+static int lasts, ready;
+
+static long number(const char* name) {
+  const char* text = getenv(name);
+  return text == NULL ? -1 : atol(text);
+}
+
+static void get_ready(void) {
+  if (ready) return;
+  ready = 1;
+  at = number("FAILING_MEMORY_AT");
+  limit = number("FAILING_MEMORY_LIMIT");
+  lasts = number("FAILING_MEMORY_LASTS") == 1;
+}
+
+static int fails(size_t size) {
+  get_ready();
+  const long count = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
+  if (at > 0 && (lasts ? count >= at : count == at)) return 1;
+  return limit >= 0 && (size > (size_t)limit || __atomic_load_n(&live, __ATOMIC_RELAXED) > limit - (long)size);
+}
+
+static void* taken(void* memory) {
+  if (memory == NULL) return NULL;
+  const long now =
+      __atomic_add_fetch(&live, (long)malloc_usable_size(memory), __ATOMIC_RELAXED);
+  if (now > peak) peak = now;
+  return memory;
+}
+
+static void* refused(void) {
+  errno = ENOMEM;
+  return NULL;
+}
+
+static void given_back(void* memory) {
+  if (memory != NULL) __atomic_sub_fetch(&live, (long)malloc_usable_size(memory), __ATOMIC_RELAXED);
+}
+
+void* malloc(size_t size) { return fails(size) ? refused() : taken(__libc_malloc(size)); }
+
+void* calloc(size_t count, size_t size) {
+  return fails(size == 0 || count < 1 ? 0 : count * size) ? refused() : taken(__libc_calloc(count, size));
+}
+
+void* realloc(void* memory, size_t size) {
+  if (fails(size)) return refused();
+  given_back(memory);
+  void* const moved = __libc_realloc(memory, size);
+  if (moved == NULL && size != 0) taken(memory);
+  return taken(moved);
+}
+
+void free(void* memory) {
+  given_back(memory);
+  __libc_free(memory);
+}
+
+void* memalign(size_t alignment, size_t size) {
+  return fails(size) ? refused() : taken(__libc_memalign(alignment, size));
+}
+
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  void* const piece = memalign(alignment, size);
+  if (piece == NULL) return ENOMEM;
+  *memory = piece;
+  return 0;
+}
+
+__attribute__((destructor)) static void tell(void) {
+  const char* path = getenv("FAILING_MEMORY_LOG");
+  if (path == NULL) return;
+  char line[64];
+  const int length = snprintf(line, sizeof line, "%ld %ld\n", allocations, peak);
+  const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  const ssize_t written = write(file, line, (size_t)length);
+  (void)written;
+  close(file);
+}
