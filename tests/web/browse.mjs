@@ -125,7 +125,7 @@ async function look(browser, task) {
     await page.waitForFunction(() => performance.getEntriesByName("anybit-drawn").length > 0 || !document.querySelector(".tiles"));
     const answers = [];
     for (const step of task.steps) answers.push(await steps[step.do](page, step));
-    const others = requests.filter((url) => fileURLToPath(url) !== task.page);
+    const others = requests.filter((url) => !url.startsWith("file:") || fileURLToPath(url) !== task.page);
     return { answers, errors, others };
   } finally {
     await page.close();

@@ -1,7 +1,10 @@
 """The report's page in a real browser: what it shows is what the engine found."""
 
 import json
+import re
 import subprocess
+from base64 import b64encode
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -68,6 +71,27 @@ def test_the_data_in_the_page_are_those_of_the_command(digits):
     assert abs(sum(image["histogram"]["counts"]) - 100 * 28 * 28) <= 128  # whole numbers from shares of bins
     weight = next(one for one in data["weights"] if one["name"] == "head/linear.weight")
     assert sum(weight["histogram"]["counts"]) == 640
+
+
+@pytest.mark.parametrize("foreign", [
+    "<script>document.title = 'foreign'</script>", "<script src='data:text/javascript,1'></script>",
+    "<img src='data:,' onerror='document.title = 1'>", "<style>body { display: none }</style>",
+    "<p style='display: none'></p>", "<img src='https://example.org/seen.png'>"])
+def test_the_page_runs_nothing_but_its_own_script_and_style(browse, digits, tmp_path, foreign):
+    page, _ = digits
+    (tmp_path / "page.html").write_text(page.read_text().replace("</body>", foreign + "</body>"))
+    with pytest.raises(AssertionError, match="Content Security Policy"):
+        browse(tmp_path / "page.html", "tiles")
+
+
+def test_the_policy_of_the_page_names_hashes_and_nothing_else(digits):
+    page = digits[0].read_text()
+    [policy] = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)" />', page)
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert page.index("Content-Security-Policy") < page.index("<script") and rules["default-src"] == "'none'"
+    for name, tag in {"script-src": r'<script type="module"[^>]*>(.*?)</script>', "style-src": "<style[^>]*>(.*?)</style>"}.items():
+        [text] = re.findall(tag, page, re.DOTALL)
+        assert rules[name] == f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def test_tiles_search_and_a_layer_show_the_numbers_of_the_json(browse, digits):
