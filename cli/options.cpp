@@ -16,6 +16,8 @@
 namespace anybit::cli {
 namespace {
 
+constexpr std::size_t kRemarks = 5;  // a file may have hundreds
+
 std::optional<std::int64_t> parse_size(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -82,6 +84,13 @@ Result<Model> load_model(const std::string& path, const LoadOptions& options) {
     fmt::print(stderr, "anybit: {}: {}\n  hint: operators that changed since then run as they were\n",
                printable(path), newer);
   }
+  const std::vector<Error>& remarks = model->remarks();
+  for (std::size_t i = 0; i < std::min(remarks.size(), kRemarks); ++i) {
+    fmt::print(stderr, "anybit: {}: {}: {}\n  hint: {}\n", printable(path), printable(remarks[i].place),
+               printable(remarks[i].message), remarks[i].hint);
+  }
+  if (remarks.size() > kRemarks)
+    fmt::print(stderr, "anybit: … and {} more: 'anybit inspect' lists them\n", remarks.size() - kRemarks);
   return model;
 }
 

@@ -34,12 +34,16 @@ void list_passes(bool json) {
   fmt::print("{}", table.text(0));
 }
 
-void print_json(const Preparation& prepared) {
+void print_json(const Preparation& prepared, const Model& model) {
   auto passes = nlohmann::ordered_json::array();
   for (const PassChanges& one : prepared.passes)
     passes.push_back({{"name", one.name}, {"changes", one.changes}, {"summary", one.summary}});
-  const nlohmann::ordered_json result{
-      {"nodes_before", prepared.nodes_before}, {"nodes_after", prepared.nodes_after}, {"passes", passes}};
+  auto remarks = nlohmann::ordered_json::array();
+  for (const Error& one : model.remarks()) remarks.push_back(one.place + ": " + one.message);
+  const nlohmann::ordered_json result{{"nodes_before", prepared.nodes_before},
+                                      {"nodes_after", prepared.nodes_after},
+                                      {"passes", passes},
+                                      {"remarks", remarks}};
   fmt::print("{}\n", result.dump(2));
 }
 
@@ -71,7 +75,7 @@ Result<void> run(const Options& options) {
     auto saved = prepared->model.save(options.output);
     if (!saved.ok()) return in_file(std::move(saved).error(), options.output);
   }
-  options.json ? print_json(*prepared) : print_table(*prepared);
+  options.json ? print_json(*prepared, *model) : print_table(*prepared);
   return {};
 }
 

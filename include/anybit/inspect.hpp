@@ -112,7 +112,7 @@ struct Inspection {
   std::vector<Function> functions;
   std::vector<DataFile> data_files;
   std::vector<Training> training;
-  std::vector<Error> problems;  // nodes that cannot work as they are
+  std::vector<Error> problems;  // Model::remarks(), and nodes that cannot work as they are
 };
 
 // Fails only if the options do not fit the model.

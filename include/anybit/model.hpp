@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "anybit/export.hpp"
 #include "anybit/limits.hpp"
@@ -39,6 +40,10 @@ class Model {
   ANYBIT_API Result<void> save(const std::string& path, const SaveOptions& options = {}) const noexcept;
   // With all data inside; fails beyond protobuf's 2 GB.
   ANYBIT_API Result<std::string> to_bytes() const noexcept;
+
+  // Shapes that the file declares and that contradict the inferred ones: corrected when it was loaded, and
+  // declared rightly in what is saved.
+  ANYBIT_API const std::vector<Error>& remarks() const noexcept;
 
   struct Content;
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory_resource>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/checked.hpp"
 #include "ops/infer_options.hpp"
@@ -40,17 +41,22 @@ struct Scope {
 
 // Where an inference stood, to go back to when a graph is inferred anew.
 struct Mark {
-  std::size_t nodes, graphs, values, problems;
+  std::size_t nodes, graphs, values, problems, corrections;
 
   explicit Mark(const Inference& at)
       : nodes(at.nodes.size()),
         graphs(at.graphs.size()),
         values(at.values.size()),
-        problems(at.problems.size()) {}
+        problems(at.problems.size()),
+        corrections(at.corrections.size()) {}
   void restore(Inference& result) const {
     result.nodes.resize(nodes);
     result.graphs.resize(graphs, {});
     result.values.resize(values);
+    // Corrections name a graph by its number, which is another's from here on.
+    if (result.corrections.size() > corrections)
+      result.corrections.erase(result.corrections.begin() + static_cast<std::ptrdiff_t>(corrections),
+                               result.corrections.end());
   }
 };
 
@@ -127,13 +133,6 @@ bool only_confirms(const std::optional<graph::Type>& declared, const Value& infe
                             });
 }
 
-// An If has the rank of the branch that is taken, and models declare that of either.
-bool made_by_if(const Graph& graph, std::string_view name) {
-  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
-    return node.op_type.str() == "If" && std::ranges::find(node.outputs, name) != node.outputs.end();
-  });
-}
-
 class Walker {
  public:
   Walker(const graph::Model& model, const InferOptions& options, Inference& result)
@@ -162,20 +161,21 @@ class Walker {
     return value;
   }
 
-  // Notes it if a value is declared as something else than what its node makes. Sizes are only a problem, and
-  // not looked at if the caller gave others than the model was written for; so are ranks in graphs inside
-  // nodes, where they may change from one run to the next.
+  // Notes it if a value is declared as something else than what is inferred. Sizes are not looked at if the
+  // caller gave others than the model was written for.
   void check_declared(std::size_t graph, std::string_view name, const Value& made, const Value& declared) {
     const bool sizes = options_.input_shapes.empty() && options_.dims.empty();
-    const bool types = types_agree(made, declared), ranks = ranks_agree(made, declared);
-    if (types && (sizes ? sizes_agree(made, declared) : ranks)) return;
-    const GraphFacts& where = result_.graphs[graph];
-    const bool contradicts = !types || (!ranks && where.depth == 0 && !made_by_if(*where.graph, name));
-    note(contradicts ? result_.contradictions : result_.problems, graph,
-         wrong(fmt::format("it is declared as {}, and what makes it gives {}", to_string(declared),
-                           to_string(made)),
-               "the right type among value_info, inputs or outputs, or none")
-             .within(fmt::format("value '{}'", shown(name))));
+    const bool types = types_agree(made, declared);
+    if (types && (sizes ? sizes_agree(made, declared) : ranks_agree(made, declared))) return;
+    Error error = wrong(fmt::format("it is declared as {}, and its inferred type is {}", to_string(declared),
+                                    to_string(made)),
+                        "the right type among value_info, inputs or outputs, or none")
+                      .within(fmt::format("value '{}'", shown(name)));
+    if (!types) {
+      note(result_.contradictions, graph, std::move(error));
+    } else if (result_.corrections.size() < kProblems) {
+      result_.corrections.push_back({graph, name, *made.shape, placed(graph, std::move(error))});
+    }
   }
 
   Body graph(const Graph& graph, std::string place, const Values& given, const Scope* parent,
@@ -231,9 +231,12 @@ class Walker {
   friend class NodeCall;
 
   void note(std::vector<Error>& list, std::size_t graph, Error error) const {
-    if (list.size() >= kProblems) return;
+    if (list.size() < kProblems) list.push_back(placed(graph, std::move(error)));
+  }
+
+  Error placed(std::size_t graph, Error error) const {
     const std::string& place = result_.graphs[graph].place;
-    list.push_back(place.empty() ? std::move(error) : std::move(error).within(place));
+    return place.empty() ? std::move(error) : std::move(error).within(place);
   }
 
   const Value* add(Scope& scope, std::string_view name, Value value) {
@@ -315,6 +318,9 @@ class NodeCall : public Call {
     auto& problems = walker_.result_.problems;
     problems.erase(problems.begin() + static_cast<std::ptrdiff_t>(body.first_problem),
                    problems.begin() + static_cast<std::ptrdiff_t>(body.last_problem));
+    std::unordered_set<std::size_t> graphs;
+    for (std::size_t i = body.first; i < body.last; ++i) graphs.insert(walker_.result_.nodes[i].graph);
+    std::erase_if(walker_.result_.corrections, [&](const auto& one) { return graphs.contains(one.graph); });
   }
 
   void contradict(const std::string& message) const override {

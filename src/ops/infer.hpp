@@ -34,6 +34,14 @@ struct NodeFacts {
   Dim runs = 1;             // how often one run of the model runs it; 0 in a branch that is not counted
 };
 
+// A declared shape that is not the inferred one, which holds.
+struct Correction {
+  std::size_t graph;  // in Inference::graphs; none inside functions, whose values differ from call to call
+  std::string_view name;  // of the value, in the model
+  Shape shape;            // the inferred one
+  Error error;            // what is wrong
+};
+
 // Its values point to each other, and into the model: it moves, but is not copied.
 struct Inference {
   Inference();
@@ -47,10 +55,10 @@ struct Inference {
   std::deque<Value> values;        // initializers, and inputs of graphs inside nodes
   // The numbers that are written of a sparse initializer; its value has the dimensions of the whole.
   std::unordered_map<const Value*, const graph::Tensor*> sparse;
-  Values inputs, outputs;       // of the model
-  std::vector<Error> problems;  // nodes that cannot work as they are; their outputs are unknown
-  // Values whose declared type or rank is not the one that their nodes give them.
-  std::vector<Error> contradictions;
+  Values inputs, outputs;             // of the model
+  std::vector<Error> problems;        // nodes that cannot work as they are; their outputs are unknown
+  std::vector<Error> contradictions;  // values whose declared element type is not the inferred one
+  std::vector<Correction> corrections;
 };
 
 // `model` is verified. An error only if the options do not fit the model.

@@ -1,6 +1,7 @@
 #include "anybit/inspect.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "anybit/convert_opset.hpp"
@@ -192,7 +193,8 @@ Result<Inspection> inspect(const Model& inspected, const InspectOptions& options
     count_parameters(model, result);
     describe_nodes(inference, result);
     describe_structure(content.model, inference, result);
-    result.problems = std::move(inference.problems);
+    result.problems = content.remarks;
+    std::ranges::move(inference.problems, std::back_inserter(result.problems));
     if (std::string newer = newer_opset(inspected); !newer.empty()) {
       result.problems.push_back(invalid_model(
           "model", std::move(newer), "operators that changed since then run as they were; a newer anybit"));

@@ -5,7 +5,7 @@
 #include "base/try.hpp"
 #include "onnx/load.hpp"
 #include "onnx/save.hpp"
-#include "ops/infer.hpp"
+#include "session/declarations.hpp"
 #include "session/model_access.hpp"
 
 namespace anybit {
@@ -15,29 +15,23 @@ onnx::LoadOptions inner(const LoadOptions& options) {
   return {options.limits, options.allow_linked_data ? Links::allow : Links::refuse};
 }
 
-// Types and ranks that the model declares, against those that follow from its nodes; both branches of an If.
-Result<void> check_types(const graph::Model& model) {
-  const auto inference = ops::infer(model);
-  if (!inference.ok() || inference->contradictions.empty()) return {};
-  return inference->contradictions.front();
-}
-
 }  // namespace
 
 Result<Model> Model::load(const std::string& path, const LoadOptions& options) noexcept {
   return guarded([&]() -> Result<Model> {
     graph::Model model = TRY(onnx::load(path, inner(options)));
-    TRY(check_types(model));
+    auto remarks = TRY(correct_declarations(model));
     const auto size = static_cast<std::int64_t>(model.file->bytes().size());
-    return ModelAccess::make({std::move(model), path, size});
+    return ModelAccess::make({std::move(model), path, size, std::move(remarks)});
   });
 }
 
 Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& options) noexcept {
   return guarded([&]() -> Result<Model> {
     graph::Model model = TRY(onnx::parse(Bytes::own(std::string(bytes)), {}, inner(options)));
-    TRY(check_types(model));
-    return ModelAccess::make({std::move(model), {}, static_cast<std::int64_t>(bytes.size())});
+    auto remarks = TRY(correct_declarations(model));
+    const auto size = static_cast<std::int64_t>(bytes.size());
+    return ModelAccess::make({std::move(model), {}, size, std::move(remarks)});
   });
 }
 
@@ -59,6 +53,8 @@ Result<void> Model::save(const std::string& path, const SaveOptions& options) co
     return onnx::save(content_->model, path, inner);
   });
 }
+
+const std::vector<Error>& Model::remarks() const noexcept { return content_->remarks; }
 
 std::int64_t ModelAccess::bytes_of(const Model& model) {
   if (const std::int64_t read = content(model).file_bytes; read > 0) return read;

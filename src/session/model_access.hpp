@@ -2,6 +2,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "anybit/model.hpp"
 #include "graph/model.hpp"
@@ -12,6 +13,7 @@ struct Model::Content {
   graph::Model model;
   std::string path;             // empty if it came from bytes, or was made from another model
   std::int64_t file_bytes = 0;  // of the model file or the bytes; 0: none were read
+  std::vector<Error> remarks;   // what was corrected when it was loaded
 };
 
 struct ModelAccess {
@@ -20,7 +22,7 @@ struct ModelAccess {
     return Model(std::make_shared<const Model::Content>(std::move(content)));
   }
   // A model that no file has.
-  static Model made(graph::Model model) { return make({std::move(model), {}, 0}); }
+  static Model made(graph::Model model) { return make({std::move(model), {}, 0, {}}); }
   static std::int64_t bytes_of(const Model& model);
 };
 

@@ -1,5 +1,6 @@
 #include "anybit/quantize.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -60,6 +61,17 @@ void remark_constants(const Model& before, const Model& after, QuantizationRepor
   if (count == 0) return;
   report.remarks.push_back(
       fmt::format("weights that the model lists among its inputs are constants now: {}", count));
+}
+
+void remark_declarations(const Model& model, QuantizationReport& report) {
+  constexpr std::size_t kTold = 5;
+  const std::vector<Error>& all = model.remarks();
+  for (std::size_t i = 0; i < std::min(all.size(), kTold); ++i)
+    report.remarks.push_back(fmt::format("{}: {}", all[i].place, all[i].message));
+  if (all.size() > kTold)
+    report.remarks.push_back(
+        fmt::format("{} more shapes are declared wrongly, and corrected: 'anybit inspect' lists them",
+                    all.size() - kTold));
 }
 
 }  // namespace
@@ -156,6 +168,7 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
         TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next, settings));
     for (const auto& source : content.model.sources) TRY(source->intact());
     remark_constants(model, constant, done.report);
+    remark_declarations(model, done.report);
     return Quantization{ModelAccess::made(std::move(done.model)), std::move(done.report)};
   });
 }

@@ -1,0 +1,93 @@
+"""Shapes that a model declares wrongly: corrected with a remark, since ONNX Runtime runs such models, too."""
+import json
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    """Two products; what is between them, and what comes out, is declared otherwise than it is."""
+    weights = [numpy_helper.from_array(np.random.default_rng(i).normal(size=(4, 4)).astype(np.float32), f"w{i}") for i in (0, 1)]
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w0"], ["between"]), helper.make_node("MatMul", ["between", "w1"], ["z"]),
+         helper.make_node("Unsqueeze", ["z", "axis"], ["y"])], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, "length"])],
+        [*weights, numpy_helper.from_array(np.array([1]), "axis")],
+        value_info=[helper.make_tensor_value_info("between", TensorProto.FLOAT, ["n", 7])])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+SAID = "value 'y': it is declared as float32[1, length], and its inferred type is float32[n, 1, 4]"
+
+
+def shape_of(path, name):
+    model = onnx.load(path)
+    info = next(one for one in [*model.graph.output, *model.graph.value_info] if one.name == name)
+    return [dim.dim_param or dim.dim_value for dim in info.type.tensor_type.shape.dim]
+
+
+def test_every_command_takes_such_a_model_and_says_so(anybit, wrong, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((3, 4), np.float32))
+    output = tmp_path / "out"
+    for words in [["inspect"], ["prepare", "-o", tmp_path / "p.onnx"], ["run", "--dim", "n=2", "-o", output],
+                  ["quantize", "-r", "int8", "--calib", tmp_path / "x.npy", "-o", tmp_path / "q.onnx"],
+                  ["convert-opset", "-o", tmp_path / "o.onnx"], ["calibrate", "--data", tmp_path / "x.npy", "-o", tmp_path / "r.json"]]:
+        done = anybit(words[0], wrong, *words[1:])
+        assert SAID in done.stdout + done.stderr, words
+    assert np.load(output / "y.npy").shape == (2, 1, 4)
+    for name in ["p.onnx", "q.onnx", "o.onnx"]:
+        assert shape_of(tmp_path / name, "y") == ["n", 1, 4]
+    session = onnxruntime.InferenceSession(tmp_path / "q.onnx", providers=["CPUExecutionProvider"])
+    assert session.run(None, {"x": np.ones((3, 4), np.float32)})[0].shape == (3, 1, 4)
+
+
+def test_json_has_the_remarks(anybit, wrong, tmp_path):
+    problems = json.loads(anybit("inspect", wrong, "--json").stdout)["problems"]
+    assert [one["place"] for one in problems] == ["value 'between'", "value 'y'"]
+    for words in [["prepare"], ["quantize", "-r", "w8", "-o", tmp_path / "q.onnx"]]:
+        said = json.loads(anybit(words[0], wrong, *words[1:], "--json").stdout)
+        assert any(SAID in remark for remark in said["remarks"])
+
+
+def test_a_shape_in_a_branch_is_corrected_there(anybit, tmp_path):
+    def branch(op, wrong):
+        return helper.make_graph([helper.make_node(op, ["x"], [f"{op}_y"])], op, [],
+                                 [helper.make_tensor_value_info(f"{op}_y", TensorProto.FLOAT, wrong)])
+    node = helper.make_node("If", ["c"], ["y"], then_branch=branch("Relu", [3]), else_branch=branch("Abs", [2, 3]))
+    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3]),
+                                            helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [6])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    done = anybit("prepare", tmp_path / "m.onnx", "-o", tmp_path / "p.onnx")
+    assert "then_branch: value 'Relu_y': it is declared as float32[3]" in done.stderr
+    assert "Abs_y" not in done.stderr and shape_of(tmp_path / "p.onnx", "y") == [2, 3]
+    inner = onnx.load(tmp_path / "p.onnx").graph.node[0].attribute
+    shapes = {one.g.output[0].name: [dim.dim_value for dim in one.g.output[0].type.tensor_type.shape.dim] for one in inner}
+    assert shapes == {"Relu_y": [2, 3], "Abs_y": [2, 3]}
+
+
+def test_an_element_type_that_contradicts_is_refused(anybit, wrong, tmp_path):
+    model = onnx.load(wrong)
+    model.graph.value_info[0].type.tensor_type.elem_type = TensorProto.INT64
+    onnx.save(model, wrong)
+    for words in [["inspect"], ["prepare", "-o", tmp_path / "p.onnx"]]:
+        done = anybit(words[0], wrong, *words[1:], code=1)
+        assert "it is declared as int64[n, 7], and its inferred type is float32[n, 4]" in done.stderr
+    assert not (tmp_path / "p.onnx").exists()
+
+
+def test_what_an_input_declares_is_the_contract(anybit, tmp_path):
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 5])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "i.onnx")
+    anybit("prepare", tmp_path / "i.onnx", "-o", tmp_path / "p.onnx")
+    assert shape_of(tmp_path / "p.onnx", "y") == [2, 3]
+    assert [dim.dim_value for dim in onnx.load(tmp_path / "p.onnx").graph.input[0].type.tensor_type.shape.dim] == [2, 3]
