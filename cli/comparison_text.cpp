@@ -30,6 +30,10 @@ Table differences(const std::vector<Difference>& all, std::int64_t rows) {
                {"largest value", Align::right}});
   for (const Difference& one : all) {
     if (rows-- <= 0) break;
+    if (one.count == 0) {  // no floats, or no sample that could be compared
+      table.add({shortened(one.name, 48), one.op, "-", "-", "-", "-"});
+      continue;
+    }
     table.add({shortened(one.name, 48), one.op, decibels(one.signal_to_noise),
                fmt::format("{:.5f}", one.cosine), fmt::format("{:.4g}", one.largest_error),
                fmt::format("{:.4g}", one.largest_value)});
@@ -54,6 +58,7 @@ Json json_of(const Difference& one) {
   return {{"name", one.name},
           {"op", one.op},
           {"count", one.count},
+          {"skipped_samples", one.skipped},
           {"signal_to_noise_db", one.signal_to_noise},
           {"cosine", one.cosine},
           {"largest_error", one.largest_error},
@@ -78,6 +83,7 @@ std::string comparison_text(const Comparison& comparison, const ComparedFiles& f
   if (comparison.rows > 0)
     text += fmt::format("; the same class first in {:.2f} %", percent(comparison.agreed, comparison.rows));
   text += "\n\nOutputs\n" + differences(comparison.outputs, INT64_MAX).text();
+  for (const std::string& remark : comparison.remarks) text += printable(remark) + "\n";
   if (comparison.layers.empty() || rows <= 0) return text;
   std::vector<Difference> sorted = comparison.layers;
   std::ranges::stable_sort(sorted, {}, &Difference::signal_to_noise);
@@ -97,6 +103,7 @@ std::string comparison_json(const Comparison& comparison, const ComparedFiles& f
     json["other"]["top1"] = percent(comparison.other_top1, comparison.labelled) / 100;
     json["other"]["top5"] = percent(comparison.other_top5, comparison.labelled) / 100;
   }
+  json["remarks"] = comparison.remarks;
   json["outputs"] = Json::array();
   for (const Difference& one : comparison.outputs) json["outputs"].push_back(json_of(one));
   json["layers"] = Json::array();

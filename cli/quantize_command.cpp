@@ -264,7 +264,10 @@ Result<void> run(Options& options) {
   const bool shown = !options.report.empty() && !options.samples.paths.empty();
   if (options.evaluate || !options.labels.empty() || shown) {
     auto compared = evaluated(*model, result->model, *std::move(labels), options);
-    if (!compared.ok()) return std::move(compared).error();
+    if (!compared.ok()) {  // the model is written: what is known of it is told
+      if (!options.json) fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
+      return std::move(compared).error().within("the model is written, but not compared");
+    }
     comparison = std::move(compared).value();
   }
   const ComparedFiles files = compared_files(options.model, options.output);

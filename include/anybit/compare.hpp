@@ -23,12 +23,16 @@ struct Difference {
   double cosine = 1;         // between all the values
   double largest_error = 0;  // of any element
   double largest_value = 0;  // in the reference
+  // Samples for which the models give different shapes, as where lengths depend on the data: nothing of them
+  // is in the sums.
+  std::int64_t skipped = 0;
 };
 
 struct Comparison {
   std::int64_t samples = 0;
-  std::vector<Difference> outputs;  // in the order of the reference
-  std::vector<Difference> layers;   // values that both have, in the order they are made
+  std::vector<Difference> outputs;   // in the order of the reference
+  std::vector<Difference> layers;    // values that both have, in the order they are made
+  std::vector<std::string> remarks;  // what could not be compared, and why
   // Where the first output is a row of scores for each sample: how often both have the largest at the same
   // place.
   std::int64_t rows = 0, agreed = 0;
@@ -47,7 +51,8 @@ struct CompareOptions {
 };
 
 // A value of the reference is compared with the one of the same name, or with what a DequantizeLinear makes
-// of its codes ("x_DequantizeLinear_Output").
+// of its quantized values ("x_DequantizeLinear_Output"). Random operators without a seed draw the same in
+// both models.
 ANYBIT_API Result<Comparison> compare(const Model& reference, const Model& other, Samples& samples,
                                       const CompareOptions& options = {}) noexcept;
 

@@ -35,6 +35,7 @@ class Comparison(NeverChanges):
         self.samples: int = facts.samples
         self.outputs: list[_anybit.Difference] = facts.outputs
         self.layers: list[_anybit.Difference] = facts.layers
+        self.remarks: list[str] = facts.remarks  # what could not be compared, and why
 
     def _share(self, part: int, whole: int) -> Optional[float]:
         return part / whole if whole else None

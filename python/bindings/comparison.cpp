@@ -45,6 +45,7 @@ void add_comparison(nb::module_& module) {
       .def_ro("samples", &Comparison::samples)
       .def_ro("outputs", &Comparison::outputs)
       .def_ro("layers", &Comparison::layers)
+      .def_ro("remarks", &Comparison::remarks)
       .def_ro("rows", &Comparison::rows)
       .def_ro("agreed", &Comparison::agreed)
       .def_ro("labelled", &Comparison::labelled)

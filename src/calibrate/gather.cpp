@@ -7,6 +7,7 @@
 
 #include "base/guard.hpp"
 #include "ops/convert.hpp"
+#include "ops/random_stream.hpp"
 
 namespace anybit::calibrate {
 namespace {
@@ -195,6 +196,7 @@ void Gathering::work(const runtime::Executor& executor) {
     looker.glances.assign(watched_.size(), {});
     // Whoever waits for this sample's turn must hear of any failure.
     auto ended = guarded([&]() -> Result<void> {
+      const ops::RepeatableDraws draws(static_cast<std::uint64_t>(sample->number));
       auto outputs = TRY(executor.run(sample->inputs, options_.profile, &looker));
       if (options_.outputs) options_.outputs(std::move(outputs));
       done(sample->number, std::move(looker.glances));

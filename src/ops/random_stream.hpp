@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 
 #include "ops/attributes.hpp"
 
@@ -30,5 +32,24 @@ class RandomStream {
 
 // From the attribute `seed`, a float or an integer; another one for each call if the node has none.
 std::uint64_t seed_of(const Attributes& node);
+
+// While it lives, nodes without a seed that this thread runs draw by this one, their operator and how many of
+// that operator ran before: a float model and what quantization makes of it draw the same. Names would not
+// do: nodes may have none, and values change theirs.
+class RepeatableDraws {
+ public:
+  explicit RepeatableDraws(std::uint64_t seed);
+  ~RepeatableDraws();
+  RepeatableDraws(const RepeatableDraws&) = delete;
+  RepeatableDraws& operator=(const RepeatableDraws&) = delete;
+
+ private:
+  friend std::uint64_t seed_of(const Attributes& node);
+  std::uint64_t next(const std::string& op);
+
+  const std::uint64_t seed_;
+  std::unordered_map<std::string, std::uint64_t> draws_;  // by operator
+  RepeatableDraws* const outer_;
+};
 
 }  // namespace anybit::ops

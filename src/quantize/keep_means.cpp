@@ -14,6 +14,7 @@
 #include "base/guard.hpp"
 #include "base/try.hpp"
 #include "graph/index.hpp"
+#include "ops/random_stream.hpp"
 #include "passes/edit.hpp"
 #include "quantize/shift_bias.hpp"
 #include "runtime/executor.hpp"
@@ -154,6 +155,7 @@ class SideBySide {
         running_.acquire();
         Walker walker(*this, all, i);
         results[i] = guarded([&]() -> Result<void> {
+          const ops::RepeatableDraws draws(i);
           TRY(executor_.run(samples[i], nullptr, &walker));
           return {};
         });
@@ -294,6 +296,7 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
     const auto executor = TRY(executor_of(floating));
     const std::int64_t weights = executor->memory().used();
     for (std::size_t i = 0; i < samples.size(); ++i) {
+      const ops::RepeatableDraws draws(i);
       TRY(executor->run(samples[i], nullptr, &right));
       if (i == 0)
         samples = samples.first(fitting(samples.size(), executor->memory().peak() - weights, max_memory));

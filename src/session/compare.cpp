@@ -8,6 +8,7 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "ops/layout.hpp"
+#include "ops/random_stream.hpp"
 #include "runtime/executor.hpp"
 #include "session/difference.hpp"
 #include "session/model_access.hpp"
@@ -69,26 +70,32 @@ Result<std::vector<float>> floats(const Datum& datum, ops::Memory& memory) {
   return std::vector<float>(values.begin(), values.end());
 }
 
-// Keeps what the reference showed until the other model shows the same.
+// Keeps what the reference showed until the other model shows the same: several times in loops.
 struct Keeper : runtime::Watcher {
   ops::Memory* memory = nullptr;
-  std::vector<std::vector<float>> kept;
+  std::vector<std::vector<std::vector<float>>> kept;
 
   Result<void> see(std::size_t watched, const Datum& value) override {
-    kept[watched] = TRY(floats(value, *memory));
+    kept[watched].push_back(TRY(floats(value, *memory)));
     return {};
   }
 };
 
 struct Comparer : runtime::Watcher {
   ops::Memory* memory = nullptr;
-  const std::vector<std::vector<float>>* kept = nullptr;
+  const Keeper* keeper = nullptr;
   std::vector<DifferenceSums>* sums = nullptr;
+  std::vector<std::size_t> shown;  // of each value, in this run
 
   Result<void> see(std::size_t watched, const Datum& value) override {
     const std::vector<float> mine = TRY(floats(value, *memory));
-    const std::vector<float>& reference = (*kept)[watched];
-    if (!mine.empty() && mine.size() == reference.size()) (*sums)[watched].add(reference, mine);
+    const auto& kept = keeper->kept[watched];
+    const std::size_t at = shown[watched]++;
+    if (at >= kept.size() || kept[at].size() != mine.size()) {
+      (*sums)[watched].skip();
+    } else if (!mine.empty()) {
+      (*sums)[watched].add(kept[at], mine);
+    }
     return {};
   }
 };
@@ -98,23 +105,32 @@ class Scores {
  public:
   Scores(const std::vector<std::int64_t>& labels, Comparison& into) : labels_(labels), into_(into) {}
 
-  Result<void> add(const Array& reference, const Array& other) {
-    if (reference.type() != graph::ElementType::float32 || other.type() != graph::ElementType::float32)
-      return {};
-    if (reference.rank() < 1 || reference.dims() != other.dims()) return {};
-    const auto width = static_cast<std::size_t>(reference.dim(reference.rank() - 1));
+  // The other may be nothing: its rows cannot be compared then, and labels go on behind them.
+  Result<void> add(const Datum& reference, const Datum* other) {
+    if (!reference.is_array() || reference.array.type() != graph::ElementType::float32) return {};
+    const Array& first = reference.array;
+    const auto width = first.rank() < 1 ? 0 : static_cast<std::size_t>(first.dim(first.rank() - 1));
     if (width < 2) return {};
-    const std::span<const float> ours = reference.elements<float>(), theirs = other.elements<float>();
+    const std::span<const float> ours = first.elements<float>();
+    if (!other || !other->is_array() || other->array.type() != first.type() ||
+        other->array.dims() != first.dims()) {
+      seen_ += ours.size() / width;
+      return {};
+    }
+    const std::span<const float> theirs = other->array.elements<float>();
     for (std::size_t at = 0; at + width <= ours.size(); at += width) {
       TRY(add_row(ours.subspan(at, width), theirs.subspan(at, width)));
     }
     return {};
   }
 
+  std::int64_t seen() const { return static_cast<std::int64_t>(seen_); }
+
  private:
   Result<void> add_row(std::span<const float> ours, std::span<const float> theirs) {
     into_.agreed += best_of(ours) == best_of(theirs) ? 1 : 0;
-    const auto row = static_cast<std::size_t>(into_.rows++);
+    ++into_.rows;
+    const std::size_t row = seen_++;
     if (labels_.empty()) return {};
     if (row >= labels_.size()) return {};  // told at the end, when all rows are counted
     const std::size_t label = TRY(label_of(labels_, row, ours.size()));
@@ -128,6 +144,7 @@ class Scores {
 
   const std::vector<std::int64_t>& labels_;
   Comparison& into_;
+  std::size_t seen_ = 0;  // rows of the reference
 };
 
 std::shared_ptr<const graph::Model> borrowed(const Model& model) {
@@ -155,8 +172,8 @@ class Run {
     }
     if (result_.samples == 0)
       return invalid_argument("there are no samples", "--data PATH with at least one");
-    const bool spare = options_.spare_labels && std::ssize(options_.labels) > result_.rows;
-    if (!options_.labels.empty() && !spare) TRY(check_count(options_.labels, result_.rows));
+    const bool spare = options_.spare_labels && std::ssize(options_.labels) > scores_.seen();
+    if (!options_.labels.empty() && !spare) TRY(check_count(options_.labels, scores_.seen()));
     fill();
     return std::move(result_);
   }
@@ -185,12 +202,13 @@ class Run {
     keeper_.kept.resize(layers_.size());
     sums_.resize(layers_.size());
     comparer_.memory = &second_->memory();
-    comparer_.kept = &keeper_.kept;
+    comparer_.keeper = &keeper_;
     comparer_.sums = &sums_;
     if (first_->outputs().size() != second_->outputs().size())
       return invalid_argument(fmt::format("the models have {} and {} outputs", first_->outputs().size(),
                                           second_->outputs().size()));
     outputs_.resize(first_->outputs().size());
+    reasons_.resize(first_->outputs().size());
     return {};
   }
 
@@ -212,18 +230,38 @@ class Run {
     std::map<std::string, Datum> inputs;
     for (const auto& [name, value] : sample) inputs.emplace(name, TRY(to_datum(value)));
     for (auto& kept : keeper_.kept) kept.clear();
-    const std::vector<Datum> ours = TRY(first_->run(inputs, nullptr, &keeper_));
-    const std::vector<Datum> theirs = TRY(second_->run(inputs, nullptr, &comparer_));
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-      const std::vector<float> a = TRY(floats(ours[i], first_->memory())),
-                               b = TRY(floats(theirs[i], second_->memory()));
-      if (a.size() != b.size())
-        return invalid_argument(
-            fmt::format("output '{}' has {} and {} values", first_->outputs()[i].name, a.size(), b.size()));
-      outputs_[i].add(a, b);
+    comparer_.shown.assign(layers_.size(), 0);
+    const std::vector<Datum> ours = TRY(run(*first_, inputs, keeper_));
+    auto theirs = run(*second_, inputs, comparer_);
+    if (!theirs.ok()) {
+      if (failed_++ == 0) failure_ = fmt::format("sample {}: {}", result_.samples, theirs.error().text());
+      for (DifferenceSums& one : outputs_) one.skip();
+      return ours.empty() ? Result<void>() : scores_.add(ours[0], nullptr);
     }
-    if (!ours.empty() && ours[0].is_array() && theirs[0].is_array())
-      TRY(scores_.add(ours[0].array, theirs[0].array));
+    for (std::size_t i = 0; i < ours.size(); ++i) TRY(add_output(i, ours[i], (*theirs)[i]));
+    return ours.empty() ? Result<void>() : scores_.add(ours[0], &(*theirs)[0]);
+  }
+
+  // Random operators draw by the sample's number: the same in both models.
+  Result<std::vector<Datum>> run(const runtime::Executor& executor,
+                                 const std::map<std::string, Datum>& inputs,
+                                 runtime::Watcher& watcher) const {
+    const ops::RepeatableDraws draws(static_cast<std::uint64_t>(result_.samples));
+    return executor.run(inputs, nullptr, &watcher);
+  }
+
+  // Lengths that depend on the data may come out differently: then there is nothing to subtract.
+  Result<void> add_output(std::size_t i, const Datum& reference, const Datum& other) {
+    const std::vector<float> a = TRY(floats(reference, first_->memory())),
+                             b = TRY(floats(other, second_->memory()));
+    if (a.size() == b.size()) {
+      outputs_[i].add(a, b);
+      return {};
+    }
+    outputs_[i].skip();
+    if (reasons_[i].empty())
+      reasons_[i] =
+          fmt::format("{} and {} for sample {}", to_string(reference), to_string(other), result_.samples);
     return {};
   }
 
@@ -239,6 +277,28 @@ class Run {
       sums_[i].fill(difference);
       if (difference.count > 0) result_.layers.push_back(std::move(difference));
     }
+    remark();
+  }
+
+  void remark() {
+    if (failed_ > 0)
+      result_.remarks.push_back(
+          fmt::format("the second model fails for {} of {} samples, which are not compared; {}", failed_,
+                      result_.samples, failure_));
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (reasons_[i].empty()) continue;
+      result_.remarks.push_back(
+          fmt::format("output '{}': {} of {} samples are not compared: the models give different shapes, {}",
+                      shown(first_->outputs()[i].name), result_.outputs[i].skipped - failed_, result_.samples,
+                      reasons_[i]));
+    }
+    const auto skipped =
+        std::ranges::count_if(sums_, [](const DifferenceSums& one) { return one.skipped() > 0; });
+    if (skipped > 0)
+      result_.remarks.push_back(fmt::format(
+          "{} values between have different shapes in the two models for some samples: only the other "
+          "samples are compared there",
+          skipped));
   }
 
   const CompareOptions& options_;
@@ -250,6 +310,9 @@ class Run {
   Keeper keeper_;
   Comparer comparer_;
   std::vector<DifferenceSums> sums_, outputs_;
+  std::vector<std::string> reasons_;  // why samples of an output are not compared; empty if all are
+  std::int64_t failed_ = 0;           // samples that the second model cannot run
+  std::string failure_;               // the first of them
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ void DifferenceSums::add(std::span<const float> reference, std::span<const float
 void DifferenceSums::fill(Difference& difference) const {
   constexpr double kSame = 200;  // dB
   difference.count = count_;
+  difference.skipped = skipped_;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   difference.signal_to_noise = broken_      ? -kInfinity
                                : noise_ > 0 ? std::min(kSame, 10 * std::log10(reference_ / noise_))

@@ -12,10 +12,13 @@ class DifferenceSums {
  public:
   // As many values of both.
   void add(std::span<const float> reference, std::span<const float> other);
+  // A sample that cannot be compared.
+  void skip() { ++skipped_; }
+  std::int64_t skipped() const { return skipped_; }
   void fill(Difference& difference) const;
 
  private:
-  std::int64_t count_ = 0;
+  std::int64_t count_ = 0, skipped_ = 0;
   double reference_ = 0, other_ = 0, product_ = 0, noise_ = 0;  // sums of squares and of products
   double largest_error_ = 0, largest_value_ = 0;
   bool broken_ = false;  // a NaN or an infinity that the other does not have
