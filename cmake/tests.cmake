@@ -42,6 +42,13 @@ if(NOT ANYBIT_CODECS_ONLY)
   target_link_libraries(executor_library PRIVATE anybit_with_passes anybit_with_onnx)
 endif()
 
+# The image decoders for tests in Python.
+if(NOT ANYBIT_CODECS_ONLY)
+  add_library(image_library SHARED ${PROJECT_SOURCE_DIR}/tests/images/image_library.cpp)
+  target_compile_options(image_library PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(image_library PRIVATE anybit_with_images)
+endif()
+
 # Code generation for tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(codegen_library SHARED ${PROJECT_SOURCE_DIR}/tests/codegen/codegen_library.cpp)

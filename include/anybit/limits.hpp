@@ -12,6 +12,7 @@ struct Limits {
   std::int64_t nodes = 1'000'000;                 // nodes in the whole file, subgraphs and functions included
   std::int64_t depth = 64;                        // graphs within graphs, and types within types
   std::int64_t records = 4'000'000;               // messages and strings in the file, of every kind
+  std::int64_t pixels = std::int64_t{1} << 28;    // pixels of one image
 };
 
 }  // namespace anybit

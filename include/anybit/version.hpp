@@ -12,7 +12,7 @@ struct Version {
   std::string_view text;      // "0.1.0"
   std::string_view compiler;  // "g++ 12.2.0"
   std::string_view build;     // "Release", "Debug", …
-  std::string_view with;      // "protobuf 3.21.12, oneDNN 2.6.0"
+  std::string_view with;      // "protobuf 3.21.12, oneDNN 2.6.0, libpng 1.6.39, …"
   std::string_view simd;      // what the kernels use on this CPU: "AVX2"
 };
 

@@ -1,9 +1,9 @@
-// ImageDecoder: a JPEG, PNG, BMP or binary PNM file to pixels. ONNX: ImageDecoder-20. What is broken gives an
-// empty image, as the operator's text wants it; formats that stb_image has not are an error.
+// ImageDecoder: an image file to pixels. ONNX: ImageDecoder-20. What is broken gives an empty image, as the
+// operator's text wants it; kinds of files that are not read, and images that are too large, are errors.
 #include <utility>
 
+#include "images/image.hpp"
 #include "ops/frame.hpp"
-#include "ops/image.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -20,20 +20,18 @@ Result<void> run(Frame& frame) {
   const std::string_view format = frame.text("pixel_format", "RGB");
   if (format != "RGB" && format != "BGR" && format != "Grayscale")
     return wrong(fmt::format("pixel_format is '{}'", shown(format)), "RGB, BGR or Grayscale");
-  const std::span<const std::byte> bytes(file.bytes(), file.byte_count());
-  if (const std::string_view other = undecodable_image(bytes); !other.empty()) {
-    return error_at(Code::unsupported, {}, fmt::format("the image is {}", other),
-                    "JPEG, PNG, BMP or binary PNM can be decoded");
-  }
+  const images::File bytes(file.bytes(), file.byte_count());
   const int channels = format == "Grayscale" ? 1 : 3;
-  const ImageSize size = image_size(bytes).value_or(ImageSize{0, 0});
-  // Asked for before it is decoded: a small file may claim to be a huge image.
-  Array* out = TRY(frame.out(0, ElementType::uint8, {size.height, size.width, channels}));
-  if (out->count() == 0) return {};
-  if (!decode_image(bytes, channels, out->elements<std::uint8_t>())) {
+  const auto empty = [&](Error error) -> Result<void> {
+    if (error.code != Code::malformed) return error;
     TRY(frame.out(0, ElementType::uint8, {0, 0, channels}));
     return {};
-  }
+  };
+  const auto size = images::size_of(bytes);
+  if (!size.ok()) return empty(size.error());
+  Array* out = TRY(frame.out(0, ElementType::uint8, {size->height, size->width, channels}));
+  const auto decoded = images::decode(bytes, channels, out->elements<std::uint8_t>());
+  if (!decoded.ok()) return empty(decoded.error());
   std::uint8_t* to = out->mutable_data<std::uint8_t>();
   if (format == "BGR") {
     for (std::int64_t i = 0; i < out->count(); i += 3) std::swap(to[i], to[i + 2]);

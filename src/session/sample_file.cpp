@@ -9,6 +9,7 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "graph/element_type.hpp"
+#include "images/image.hpp"
 #include "session/sample_image.hpp"
 
 namespace anybit {
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKinds = ".npy, .npz, .pb, .bin, or a picture (.png, .jpg, .bmp, .pnm)";
+std::string known_kinds() { return ".npy, .npz, .pb, .bin, or an image: " + images::known_formats(); }
 
 // Raw elements: as many samples as the file is a multiple of one. `whole`: an open batch is as large as the
 // file.
@@ -78,7 +79,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
     file.path_ = path;
     file.options_ = options;
     const std::string ending = fs::path(path).extension().string();
-    if (is_image_path(path)) {
+    if (images::has_image_ending(path)) {
       file.image_ = *TRY(only(inputs));
     } else if (ending == ".npz") {
       auto arrays = TRY(read_npz(path));
@@ -105,7 +106,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
       const Port& port = *TRY(only(inputs));
       TRY(file.add(port, TRY(read_value(path, port))));
     } else {
-      return invalid_argument("this is no kind of file that holds samples", std::string(kKinds));
+      return invalid_argument("this is no kind of file that holds samples", known_kinds());
     }
     for (const SampleArray& one : file.arrays_) file.count_ = std::max(file.count_, one.count);
     for (const SampleArray& one : file.arrays_) {
@@ -154,7 +155,7 @@ Result<std::vector<std::string>> sample_files(const std::string& path) {
   }
   if (code) return error_at(Code::io, {}, fmt::format("cannot read '{}': {}", shown(path), code.message()));
   if (files.empty())
-    return invalid_argument(fmt::format("the folder '{}' is empty", shown(path)), std::string(kKinds));
+    return invalid_argument(fmt::format("the folder '{}' is empty", shown(path)), known_kinds());
   std::ranges::sort(files);
   return files;
 }

@@ -2,17 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/mapped_file.hpp"
 #include "base/try.hpp"
-#include "ops/image.hpp"
+#include "images/image.hpp"
 
 namespace anybit {
 namespace {
-
-constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
 // Where the channels and the picture's sides are among the input's dimensions.
 struct Form {
@@ -68,22 +65,16 @@ struct Picture {
 
 Result<Picture> decode(const std::string& path, std::int64_t channels) {
   const auto file = TRY(MappedFile::open(path));
-  const auto bytes = file->bytes();
-  const auto size = ops::image_size(bytes.span());
-  if (!size) {
-    const std::string_view other = ops::undecodable_image(bytes.span());
-    return error_at(Code::malformed, path,
-                    other.empty() ? "this is no picture" : fmt::format("{} cannot be decoded", other),
-                    "PNG, JPEG, BMP or binary PNM");
-  }
-  if (size->height > kMostPixels / std::max<std::int64_t>(size->width, 1))
-    return error_at(Code::limit_exceeded, path,
-                    fmt::format("{} x {} pixels are too many", size->width, size->height));
-  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(size->height * size->width * channels));
-  const bool decoded = ops::decode_image(bytes.span(), static_cast<int>(channels), pixels);
+  const auto bytes = file->bytes().span();
+  auto decoded = [&]() -> Result<Picture> {
+    const images::Size size = TRY(images::size_of(bytes));
+    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(size.height * size.width * channels));
+    TRY(images::decode(bytes, static_cast<int>(channels), pixels));
+    return Picture{size.height, size.width, channels, {pixels.begin(), pixels.end()}};
+  }();
   TRY(file->intact());
-  if (!decoded) return error_at(Code::malformed, path, "the picture is damaged");
-  return Picture{size->height, size->width, channels, {pixels.begin(), pixels.end()}};
+  if (!decoded.ok()) return std::move(decoded).error().within(path);
+  return decoded;
 }
 
 // For each place of a stretched line: the first of those it is made of, and their weights. A tent as wide as
@@ -192,17 +183,9 @@ Result<Value> as_bytes(const Picture& picture, const Form& form, std::vector<std
 
 }  // namespace
 
-bool is_image_path(const std::string& path) {
-  std::string ending = std::filesystem::path(path).extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  constexpr std::string_view kEndings[] = {".png", ".jpg", ".jpeg", ".bmp", ".ppm", ".pgm", ".pnm"};
-  return std::ranges::find(kEndings, ending) != std::end(kEndings);
-}
-
 Result<Value> read_image(const std::string& path, const Port& port, const SampleOptions& options) {
   const Form form = TRY(form_of(port, options));
   Picture picture = TRY(decode(path, form.channels));
-  if (picture.height < 1 || picture.width < 1) return error_at(Code::malformed, path, "the picture is empty");
   const std::int64_t height = form.height > 0 ? form.height : picture.height;
   const std::int64_t width = form.width > 0 ? form.width : picture.width;
   picture = resized(std::move(picture), height, width);

@@ -7,7 +7,6 @@
 
 namespace anybit {
 
-bool is_image_path(const std::string& path);
 // Decoded, stretched to the size that is wanted, normalized, and laid out as the input has it.
 Result<Value> read_image(const std::string& path, const Port& port, const SampleOptions& options);
 

@@ -6,10 +6,10 @@
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
+#include "images/image.hpp"
 #include "session/model_access.hpp"
 #include "session/port.hpp"
 #include "session/sample_file.hpp"
-#include "session/sample_image.hpp"
 
 namespace anybit {
 namespace {
@@ -50,7 +50,7 @@ class Feed {
   Result<std::int64_t> count() const {
     std::int64_t sum = 0;
     for (const std::string& one : files_) {
-      sum += is_image_path(one) ? 1 : TRY(SampleFile::open(one, inputs_, options_)).count();
+      sum += images::has_image_ending(one) ? 1 : TRY(SampleFile::open(one, inputs_, options_)).count();
     }
     return sum;
   }

@@ -1,9 +1,15 @@
 #include "anybit/version.hpp"
 
+#include <fmt/format.h>
+
+#include <new>
+#include <string>
+
 #ifdef ANYBIT_WITH_ONEDNN
 #include <oneapi/dnnl/dnnl_version.h>
 #endif
 
+#include "images/image.hpp"
 #include "kernels/simd_target.hpp"
 
 namespace anybit {
@@ -11,18 +17,31 @@ namespace anybit {
 #define ANYBIT_TEXT_OF(x) #x
 #define ANYBIT_TEXT(x) ANYBIT_TEXT_OF(x)
 
+namespace {
+
+std::string_view libraries() noexcept {
+  constexpr std::string_view kBuilt = "protobuf " ANYBIT_PROTOBUF
+#ifdef ANYBIT_WITH_ONEDNN
+                                      ", oneDNN " ANYBIT_TEXT(DNNL_VERSION_MAJOR) "." ANYBIT_TEXT(
+                                          DNNL_VERSION_MINOR) "." ANYBIT_TEXT(DNNL_VERSION_PATCH)
+#endif
+      ;
+  try {
+    static const std::string all = fmt::format("{}, {}", kBuilt, images::libraries());
+    return all;
+  } catch (const std::bad_alloc&) {
+    return kBuilt;
+  }
+}
+
+}  // namespace
+
 Version version() noexcept {
 #ifdef __clang__
   constexpr std::string_view kCompiler = "clang++ " __clang_version__;
 #else
   constexpr std::string_view kCompiler = "g++ " __VERSION__;
 #endif
-  constexpr std::string_view kWith = "protobuf " ANYBIT_PROTOBUF
-#ifdef ANYBIT_WITH_ONEDNN
-                                     ", oneDNN " ANYBIT_TEXT(DNNL_VERSION_MAJOR) "." ANYBIT_TEXT(
-                                         DNNL_VERSION_MINOR) "." ANYBIT_TEXT(DNNL_VERSION_PATCH)
-#endif
-      ;
   return {ANYBIT_VERSION_MAJOR,
           ANYBIT_VERSION_MINOR,
           ANYBIT_VERSION_PATCH,
@@ -30,7 +49,7 @@ Version version() noexcept {
               ANYBIT_VERSION_PATCH),
           kCompiler,
           ANYBIT_BUILD_TYPE,
-          kWith,
+          libraries(),
           kernels::simd_target()};
 }
 
