@@ -42,7 +42,7 @@ struct Array {
 };
 
 ANYBIT_API Result<Array> read_npy(const std::string& path) noexcept;
-// Entries must be stored, not compressed (numpy.savez, not savez_compressed).
+// As numpy.savez and numpy.savez_compressed write them.
 ANYBIT_API Result<std::map<std::string, Array>> read_npz(const std::string& path) noexcept;
 
 // Files appear whole or not at all. The bytes must be as many as type and dims say.

@@ -1,8 +1,11 @@
 #include "base/zip.hpp"
 
-#include <array>
+#include <zlib.h>
+
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
@@ -15,7 +18,9 @@ constexpr std::uint32_t kLocal = 0x04034B50, kCentral = 0x02014B50, kEnd = 0x060
 constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kLocator64Size = 20, kEnd64Size = 56;
 constexpr std::uint32_t kFull32 = 0xFFFFFFFF;
 constexpr std::uint16_t kFull16 = 0xFFFF, kZip64 = 45, kFirstDate = 1 << 5 | 1;  // 1 January 1980
-constexpr std::uint16_t kEncrypted = 1;
+constexpr std::uint16_t kEncrypted = 1, kStored = 0, kDeflated = 8;
+// No deflate stream is shorter: 258 bytes from two codes of one bit each (RFC 1951). Real data come to less.
+constexpr std::uint64_t kMostInflation = 1032, kCommonInflation = 64, kFreeInflation = std::uint64_t{1} << 30;
 
 Error malformed(const std::string& why) { return error_at(Code::malformed, {}, "not a .npz file: " + why); }
 
@@ -104,39 +109,61 @@ Result<void> widen(std::span<const std::byte> extra, Central& entry) {
   return {};
 }
 
+// `to` is as large as the entry claims to be; false if it is not.
+bool inflate_all(std::span<const std::byte> from, std::span<std::byte> to) {
+  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
+  z_stream stream = {};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();  // without zlib's own header
+  int state = Z_OK;
+  std::byte nothing{};  // zlib wants an address even for no bytes
+  std::size_t read = 0, written = 0;
+  while (state == Z_OK) {
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data() + read));
+    stream.avail_in = static_cast<uInt>(std::min(from.size() - read, kMost));
+    stream.next_out = reinterpret_cast<Bytef*>(to.empty() ? &nothing : to.data() + written);
+    stream.avail_out = static_cast<uInt>(std::min(to.size() - written, kMost));
+    const uInt in = stream.avail_in, out = stream.avail_out;
+    state = inflate(&stream, Z_NO_FLUSH);
+    read += in - stream.avail_in;
+    written += out - stream.avail_out;
+  }
+  inflateEnd(&stream);
+  return state == Z_STREAM_END && read == from.size() && written == to.size();
+}
+
 Result<Bytes> data_of(const Bytes& archive, const std::string& name, const Central& entry) {
   const auto all = archive.span();
-  if ((entry.flags & kEncrypted) != 0 || entry.method != 0) {
+  if ((entry.flags & kEncrypted) != 0 || (entry.method != kStored && entry.method != kDeflated)) {
     return error_at(Code::unsupported, fmt::format("entry '{}'", shown(name)),
-                    (entry.flags & kEncrypted) != 0 ? "it is encrypted" : "it is compressed",
-                    "save it with numpy.savez, not savez_compressed");
+                    (entry.flags & kEncrypted) != 0 ? "it is encrypted" : "its compression is not known",
+                    "save it with numpy.savez or numpy.savez_compressed");
   }
-  if (entry.stored != entry.size || entry.offset > all.size() || all.size() - entry.offset < kLocalSize) {
+  const bool deflated = entry.method == kDeflated;
+  if ((!deflated && entry.stored != entry.size) || entry.offset > all.size() ||
+      all.size() - entry.offset < kLocalSize) {
     return malformed(fmt::format("entry '{}' is damaged", shown(name)));
   }
   const auto local = all.subspan(static_cast<std::size_t>(entry.offset));
   const std::size_t before =
       kLocalSize + number_at<std::uint16_t>(local, 26) + number_at<std::uint16_t>(local, 28);
   if (number_at<std::uint32_t>(local, 0) != kLocal || local.size() < before ||
-      local.size() - before < entry.size) {
+      local.size() - before < entry.stored) {
     return malformed(fmt::format("entry '{}' is damaged", shown(name)));
   }
-  const Bytes data =
-      archive.part(static_cast<std::size_t>(entry.offset) + before, static_cast<std::size_t>(entry.size));
+  Bytes data =
+      archive.part(static_cast<std::size_t>(entry.offset) + before, static_cast<std::size_t>(entry.stored));
+  if (deflated) {
+    if (entry.size / kMostInflation > entry.stored)
+      return malformed(fmt::format("entry '{}' claims more bytes than it can hold", shown(name)));
+    std::vector<std::byte> inflated(static_cast<std::size_t>(entry.size));
+    if (!inflate_all(data.span(), inflated))
+      return malformed(fmt::format("the compressed data of entry '{}' are damaged", shown(name)));
+    data = Bytes::own(std::move(inflated));
+  }
   if (crc32(data.span()) != entry.checksum) {
     return malformed(fmt::format("entry '{}' does not have its checksum", shown(name)));
   }
   return data;
-}
-
-constexpr std::array<std::uint32_t, 256> crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit < 8; ++bit) c = (c & 1) != 0 ? 0xEDB88320u ^ c >> 1 : c >> 1;
-    table[i] = c;
-  }
-  return table;
 }
 
 std::uint32_t narrow(std::uint64_t number) {
@@ -146,10 +173,9 @@ std::uint32_t narrow(std::uint64_t number) {
 }  // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
-  static constexpr auto kTable = crc_table();
-  std::uint32_t c = ~before;
-  for (const std::byte b : bytes) c = kTable[(c ^ std::to_integer<std::uint32_t>(b)) & 255] ^ c >> 8;
-  return ~c;
+  if (bytes.empty()) return before;  // zlib takes no bytes for a new beginning
+  return static_cast<std::uint32_t>(
+      crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 Result<std::vector<ZipEntry>> read_zip(const Bytes& archive) {
@@ -157,7 +183,8 @@ Result<std::vector<ZipEntry>> read_zip(const Bytes& archive) {
   auto rest = archive.span().subspan(static_cast<std::size_t>(directory.offset),
                                      static_cast<std::size_t>(directory.size));
   std::vector<ZipEntry> entries;
-  std::uint64_t total = 0;
+  std::uint64_t stored = 0, inflated = 0;
+  const std::uint64_t most = std::max(kFreeInflation, kCommonInflation * archive.size());
   for (std::uint64_t i = 0; i < directory.entries; ++i) {
     if (rest.size() < kCentralSize || number_at<std::uint32_t>(rest, 0) != kCentral) {
       return malformed("its directory is damaged");
@@ -173,10 +200,16 @@ Result<std::vector<ZipEntry>> read_zip(const Bytes& archive) {
                   .offset = number_at<std::uint32_t>(rest, 42)};
     const std::string label(reinterpret_cast<const char*>(rest.data() + kCentralSize), name);
     TRY(widen(rest.subspan(kCentralSize + name, extra), entry));
+    // Entries that overlap would let a small file cost time without bound; so would those that inflate.
+    if (entry.stored > archive.size() - stored) return malformed("its entries overlap");
+    if (entry.method == kDeflated && entry.size > most - inflated) {
+      return error_at(Code::limit_exceeded, {},
+                      fmt::format("its entries become more than {} MiB", most >> 20),
+                      "save it with numpy.savez");
+    }
+    stored += entry.stored;
+    if (entry.method == kDeflated) inflated += entry.size;
     const Bytes data = TRY(data_of(archive, label, entry));
-    // Entries that overlap would let a small file cost time without bound.
-    total += data.size();
-    if (total > archive.size()) return malformed("its entries overlap");
     entries.push_back({label, data});
     rest = rest.subspan(kCentralSize + name + extra + comment);
   }

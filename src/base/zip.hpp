@@ -1,5 +1,5 @@
-// ZIP archives as .npz files are: entries stored without compression, with ZIP64 sizes where they need them
-// (PKWARE's APPNOTE 6.3). Compressed entries are refused by name.
+// ZIP archives as .npz files are: entries stored as they are or by Deflate, with ZIP64 sizes where they need
+// them (PKWARE's APPNOTE 6.3). They are written as they are.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 struct ZipEntry {
   std::string name;
-  Bytes data;  // within the archive
+  Bytes data;  // within the archive, unless it is compressed there
 };
-// All entries, their checksums verified.
+// All entries, their checksums verified. What compressed ones become is bounded by the size of the archive.
 Result<std::vector<ZipEntry>> read_zip(const Bytes& archive);
 
 // Writes entries one after the other, each given as parts whose bytes follow each other.

@@ -190,6 +190,7 @@ def test_every_kind_of_file_gives_the_same_ranges(anybit, digits, pixels, tmp_pa
     np.save(tmp_path / "more_dims.npy", data[:, None])
     np.savez(tmp_path / "batch.npz", image=data)
     np.savez(tmp_path / "unnamed.npz", data)
+    np.savez_compressed(tmp_path / "packed.npz", image=data)
     (tmp_path / "raw.bin").write_bytes(data.tobytes())
     (tmp_path / "batch.pb").write_bytes(numpy_helper.from_array(data).SerializeToString())
     for kind in ("npy", "npz", "pb", "png", "flat", "deep"):
@@ -210,7 +211,7 @@ def test_every_kind_of_file_gives_the_same_ranges(anybit, digits, pixels, tmp_pa
 
     expected = calibrated("--data", tmp_path / "batch.npy")
     assert expected["samples"] == 5
-    for name in ("doubles.npy", "more_dims.npy", "batch.npz", "unnamed.npz", "raw.bin", "batch.pb", "npy", "flat", "npz", "pb", "deep"):
+    for name in ("doubles.npy", "more_dims.npy", "batch.npz", "unnamed.npz", "packed.npz", "raw.bin", "batch.pb", "npy", "flat", "npz", "pb", "deep"):
         assert calibrated("--data", tmp_path / name) == expected, name
     assert calibrated("--data", f"image={tmp_path / 'npy'}") == expected
     assert calibrated("--data", tmp_path / "npy" / "0.npy", *[tmp_path / "npy" / f"{i}.npy" for i in range(1, 5)]) == expected
@@ -336,7 +337,8 @@ def test_nan_is_reported_with_node_and_sample_unless_it_is_allowed(anybit, two_i
     (["--data", "wrong_type.npy"], "int64", 2),
     (["--data", "wrong_names.npz"], "there is no input", 2),
     (["--data", "broken.npy"], "broken.npy", 1),
-    (["--data", "broken.png"], "no picture", 1),
+    (["--data", "broken.png"], "PNG: the file is cut off", 1),
+    (["--data", "text.png"], "this is no image", 1),
     (["--data", "short.bin"], "no whole number of samples", 2),
     (["--data", "empty_folder"], "is empty", 2),
     (["--data", "text.txt"], "no kind of file", 2),
@@ -360,6 +362,7 @@ def test_what_is_wrong_with_the_samples_is_said(anybit, digits, pixels, tmp_path
     Path("short.bin").write_bytes(b"1234567")
     Path("empty_folder").mkdir()
     Path("text.txt").write_text("hello")
+    Path("text.png").write_text("hello")
     output = [] if "-o" in arguments else ["-o", "r.json"]
     done = anybit("calibrate", DIGITS / "digits.onnx", *arguments, *output, code=code)
     assert message in done.stderr
