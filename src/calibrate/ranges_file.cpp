@@ -173,6 +173,15 @@ Result<Statistics> read_tensor(const JsonTree& json) {
       return damaged("'moving_average' cannot be");
     one.average_min = TRY(average(*moving, "min", count));
     one.average_max = TRY(average(*moving, "max", count));
+    // Averages lie between what they are averages of, but for the rounding of float64.
+    const double low = static_cast<double>(one.min), high = static_cast<double>(one.max);
+    const double slack = 1e-9 * (std::abs(low) + std::abs(high));
+    for (const double value :
+         {one.average_min.value, one.average_min.first, one.average_max.value, one.average_max.first}) {
+      if (value < low - slack || value > high + slack)
+        return damaged("'moving_average' is outside of the bounds");
+    }
+    if (one.average_min.value > one.average_max.value) return damaged("'moving_average' cannot be");
   }
   if (const JsonTree* bad = json.find("bad_sample")) {
     one.bad_sample = TRY(whole(*bad, "number"));
