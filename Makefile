@@ -156,8 +156,8 @@ format:  ## Format all C++ files in place
 	@scripts/setup lint
 	@git ls-files -z '*.cpp' '*.hpp' '*.h' | xargs -0 -r clang-format-14 -i
 
-check-all:  ## Everything: tests, full sanitizer runs, exhaustive and ARM tests, lint (long)
-	@ANYBIT_ALL_HEADERS=1 ANYBIT_ALL_SESSIONS=1 scripts/test $(JOBS)
+check-all:  ## Everything: tests with every fault and valgrind, full sanitizer runs, exhaustive and ARM tests, lint (long)
+	@ANYBIT_ALL_HEADERS=1 ANYBIT_ALL_SESSIONS=1 ANYBIT_ALL_FAULTS=1 scripts/test $(JOBS)
 	@scripts/sanitize asan all $(JOBS)
 	@scripts/sanitize tsan all $(JOBS)
 	@$(MAKE) --no-print-directory test-exhaustive test-arm test-scalar test-large wheel lint

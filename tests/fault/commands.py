@@ -70,8 +70,10 @@ class Folder:
         for name in self.outputs:
             (self.path / name).write_bytes(OLD)
 
-    def run(self, **environment):
-        return subprocess.run(self.words, cwd=self.path, env=os.environ | environment, capture_output=True, text=True, timeout=120)
+    def run(self, *before, **environment):
+        """Of the command, with words before it."""
+        return subprocess.run([*before, *self.words], cwd=self.path, env=os.environ | environment, capture_output=True, text=True,
+                              timeout=600)
 
     def is_whole(self, name, new):
         text = (self.path / name).read_bytes()
