@@ -91,3 +91,33 @@ def test_what_an_input_declares_is_the_contract(anybit, tmp_path):
     anybit("prepare", tmp_path / "i.onnx", "-o", tmp_path / "p.onnx")
     assert shape_of(tmp_path / "p.onnx", "y") == [2, 3]
     assert [dim.dim_value for dim in onnx.load(tmp_path / "p.onnx").graph.input[0].type.tensor_type.shape.dim] == [2, 3]
+
+
+def test_names_inside_may_hide_those_around(anybit, tmp_path):
+    """Inputs and constants of graphs inside nodes bear names of values around them, as Paddle writes: the inner ones are meant."""
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["v", "w"], ["inner"]), helper.make_node("If", ["go"], ["next"], then_branch=helper.make_graph(
+            [helper.make_node("Add", ["inner", "v"], ["sum"])], "t", [], [helper.make_tensor_value_info("sum", TensorProto.FLOAT, [2])],
+            [numpy_helper.from_array(np.float32([100, 100]), "v")]), else_branch=helper.make_graph(
+            [helper.make_node("Neg", ["v"], ["neg"])], "e", [], [helper.make_tensor_value_info("neg", TensorProto.FLOAT, [2])])),
+         helper.make_node("Identity", ["go"], ["on"])], "body",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("v", TensorProto.FLOAT, [2])],
+        [helper.make_tensor_value_info("on", TensorProto.BOOL, []), helper.make_tensor_value_info("next", TensorProto.FLOAT, [2])],
+        [numpy_helper.from_array(np.float32([3, 5]), "w")])
+    graph = helper.make_graph(
+        [helper.make_node("Exp", ["x"], ["v"]), helper.make_node("Neg", ["x"], ["w"]),
+         helper.make_node("Loop", ["two", "", "x"], ["y"], body=body), helper.make_node("Sum", ["y", "v", "w"], ["z"])], "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])], [helper.make_tensor_value_info("z", TensorProto.FLOAT, [2])],
+        [numpy_helper.from_array(np.array(2), "two")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    x = np.float32([1, -2])
+    np.save(tmp_path / "x.npy", x)
+    turn = lambda v: v * np.float32([3, 5]) + 100  # noqa: E731
+    wanted = turn(turn(x)) + np.exp(x) - x
+    for path in [tmp_path / "m.onnx", tmp_path / "p.onnx"]:
+        anybit("run", path, "--input", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
+        np.testing.assert_allclose(np.load(tmp_path / "out/z.npy"), wanted, rtol=1e-6)
+        anybit("prepare", path, "-o", tmp_path / "p.onnx", "--in-place")
+    # What is saved has names of its own everywhere.
+    onnx.checker.check_model(tmp_path / "p.onnx", full_check=True)

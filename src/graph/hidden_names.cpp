@@ -1,0 +1,116 @@
+#include "graph/hidden_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graph/index.hpp"
+
+namespace anybit::graph {
+namespace {
+
+using Names = std::unordered_set<std::string>;
+using Map = std::unordered_map<std::string, std::string>;
+
+bool has_graphs(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) {
+    bool any = false;
+    each_graph(node, [&](const Graph&) { any = true; });
+    return any;
+  });
+}
+
+void rename(std::string& name, const Map& map) {
+  if (const auto found = map.find(name); found != map.end()) name = found->second;
+}
+void rename(Text& name, const Map& map) {
+  if (const auto found = map.find(name.str()); found != map.end()) name = Text(found->second);
+}
+
+// Calls see(name) for what a graph has from its beginning on: inputs and constants.
+template <class See>
+void each_given(const Graph& graph, See see) {
+  for (const ValueInfo& one : graph.inputs) see(one.name.str());
+  for (const Tensor& one : graph.initializers) see(one.name.str());
+  for (const SparseTensor& one : graph.sparse_initializers) {
+    if (one.values) see(one.values->name.str());
+  }
+}
+
+class Renamer {
+ public:
+  explicit Renamer(const Graph& graph) { collect(graph); }
+
+  // `visible`: names around the graph; `map`: what values of graphs around it are called now.
+  void run(Graph& graph, Names& visible, Map map) {
+    std::vector<std::string> added;
+    const auto define = [&](const std::string& name) {
+      if (visible.insert(name).second) added.push_back(name);
+    };
+    Names own;  // an input and its default have one name
+    each_given(graph, [&](const std::string& name) { own.insert(name); });
+    for (const std::string& name : own) {
+      map.erase(name);
+      if (visible.contains(name)) map[name] = fresh(name);
+    }
+    if (!map.empty()) rename_all(graph, map);
+    each_given(graph, define);
+    for (Node& node : graph.nodes) {
+      each_graph(node, [&](Graph& inner) { run(inner, visible, map); });
+      for (const std::string& name : node.outputs) define(name);
+    }
+    for (const std::string& name : added) visible.erase(name);
+  }
+
+ private:
+  void collect(const Graph& graph) {
+    each_given(graph, [&](const std::string& name) { used_.insert(name); });
+    for (const Node& node : graph.nodes) {
+      used_.insert(node.outputs.begin(), node.outputs.end());
+      used_.insert(node.inputs.begin(), node.inputs.end());
+      each_graph(node, [&](const Graph& inner) { collect(inner); });
+    }
+  }
+
+  std::string fresh(const std::string& name) {
+    std::size_t& number = numbers_[name];
+    std::string made;
+    do made = fmt::format("{}_inner_{}", name, ++number);
+    while (!used_.insert(made).second);
+    return made;
+  }
+
+  static void rename_all(Graph& graph, const Map& map) {
+    for (auto* list : {&graph.inputs, &graph.outputs, &graph.value_info}) {
+      for (ValueInfo& one : *list) rename(one.name, map);
+    }
+    for (Tensor& one : graph.initializers) rename(one.name, map);
+    for (SparseTensor& one : graph.sparse_initializers) {
+      if (one.values) rename(one.values->name, map);
+    }
+    for (QuantizationAnnotation& one : graph.annotations) {
+      rename(one.tensor, map);
+      for (Property& parameter : one.parameters) rename(parameter.value, map);
+    }
+    for (Node& node : graph.nodes) {
+      for (std::string& name : node.inputs) rename(name, map);
+      for (std::string& name : node.outputs) rename(name, map);
+    }
+  }
+
+  Names used_;
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+}  // namespace
+
+void rename_hiding(Model& model) {
+  if (!model.graph || !has_graphs(*model.graph)) return;
+  Names visible;
+  Renamer(*model.graph).run(*model.graph, visible, {});
+}
+
+}  // namespace anybit::graph
