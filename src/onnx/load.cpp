@@ -10,6 +10,7 @@
 #include "base/path.hpp"
 #include "base/try.hpp"
 #include "graph/hidden_names.hpp"
+#include "graph/unknown_dims.hpp"
 #include "graph/verify.hpp"
 #include "onnx/from_wire.hpp"
 #include "onnx/wire_check.hpp"
@@ -35,6 +36,7 @@ Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const 
   ExternalData external(folder, options.links);
   graph::Model model = TRY(take_model(message, {bytes, set_aside, external}));
   model.sources = std::move(external).take_sources();
+  graph::open_unknown_dims(model);
   graph::rename_hiding(model);
   TRY(graph::verify(model, options.limits));
   for (const auto& source : model.sources) TRY(source->intact());

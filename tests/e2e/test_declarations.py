@@ -121,3 +121,20 @@ def test_names_inside_may_hide_those_around(anybit, tmp_path):
         anybit("prepare", path, "-o", tmp_path / "p.onnx", "--in-place")
     # What is saved has names of its own everywhere.
     onnx.checker.check_model(tmp_path / "p.onnx", full_check=True)
+
+
+def test_a_dimension_of_minus_one_is_unknown(anybit, tmp_path):
+    """Paddle writes it, and ONNX Runtime takes it for that; other negative numbers are refused."""
+    def written(size):
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g",
+                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, [size, 3])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [size, 3])])
+        path = tmp_path / f"{size}.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        return path
+    np.save(tmp_path / "x.npy", np.ones((4, 3), np.float32))
+    anybit("run", written(-1), "--input", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
+    assert json.loads(anybit("inspect", tmp_path / "-1.onnx", "--json").stdout)["inputs"][0]["shape"] in ([None, 3], ["?", 3])
+    anybit("prepare", tmp_path / "-1.onnx", "-o", tmp_path / "p.onnx")
+    assert not onnx.load(tmp_path / "p.onnx").graph.input[0].type.tensor_type.shape.dim[0].HasField("dim_value")
+    assert "dimension 0 is -2" in anybit("inspect", written(-2), code=1).stderr

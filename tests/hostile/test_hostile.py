@@ -121,9 +121,9 @@ def test_dimensions_whose_product_is_too_large(loader, dims):
 
 def test_negative_dimensions(loader):
     loader.refuse(with_dims([-1, -1]), "invalid_model: graph > initializer 'w': negative dimension")
-    shape = block(2, block(1, number(1, -1)))
+    shape = block(2, block(1, number(1, -2)))
     value = block(1, b"x") + block(2, block(1, number(1, 1) + shape))
-    loader.refuse(around(block(11, value)), "invalid_model: graph > input 'x': dimension 0 is -1")
+    loader.refuse(around(block(11, value)), "invalid_model: graph > input 'x': dimension 0 is -2")
 
 
 def test_more_dimensions_than_any_tensor_has(loader):

@@ -1,0 +1,12 @@
+// Dimensions that are declared as -1.
+#pragma once
+
+#include "graph/model.hpp"
+
+namespace anybit::graph {
+
+// Makes them unknown ones: exporters that think in -1 write it (Paddle), and ONNX Runtime takes it for that.
+// For models that are not verified yet; other negative numbers stay, and are refused.
+void open_unknown_dims(Model& model);
+
+}  // namespace anybit::graph
