@@ -6,16 +6,21 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/poison.hpp"
 
 namespace anybit::ops {
 namespace {
 
+// Under AddressSanitizer a block is as large as was asked for, what lies around it must not be touched, and
+// none is given out twice.
+
 // Kept blocks beyond this go back to the system: planned runs need few, and an unplanned one must not hold
 // twice what it needs.
-constexpr std::int64_t kKeep = 8 << 20;
+constexpr std::int64_t kKeep = kPoisons ? 0 : 8 << 20;
 
 // Sizes are rounded up to an eighth of their binade, so that a block fits its successors.
 std::size_t rounded(std::size_t bytes) {
+  if (kPoisons) return bytes;
   const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 8);
   return (bytes + step - 1) / step * step;
 }
@@ -26,6 +31,16 @@ void* aligned_place(std::size_t bytes, void*& raw) {
   std::size_t room = bytes + Block::kHead;
   void* place = raw = ::operator new(room, std::nothrow);
   return raw ? std::align(Block::kHead, bytes, place, room) : nullptr;
+}
+
+// What lies around a block's head and its data.
+void poison_gaps(void* raw, void* place, std::size_t head, std::size_t capacity) {
+  auto* const begin = static_cast<std::byte*>(raw);
+  auto* const block = static_cast<std::byte*>(place);
+  std::byte* const data = block + Block::kHead;
+  poison(begin, static_cast<std::size_t>(block - begin));
+  poison(block + head, Block::kHead - head);
+  poison(data + capacity, static_cast<std::size_t>(begin + 2 * Block::kHead + capacity - (data + capacity)));
 }
 
 }  // namespace
@@ -86,6 +101,7 @@ Result<Block> Memory::take(std::int64_t bytes) {
     void* const place = aligned_place(capacity + Block::kHead, raw);
     if (!place) return error_at(Code::out_of_memory, {}, fmt::format("no memory for {} bytes", capacity));
     head = new (place) Block::Head{.uses = 0, .capacity = capacity, .raw = raw, .memory = nullptr};
+    poison_gaps(raw, place, sizeof(Block::Head), capacity);
   }
   head->uses.store(1, std::memory_order_relaxed);
   head->memory = shared_from_this();

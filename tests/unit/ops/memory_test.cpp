@@ -6,6 +6,8 @@
 
 #include <memory>
 
+#include "base/poison.hpp"
+
 namespace anybit::ops {
 namespace {
 
@@ -30,6 +32,22 @@ TEST(Memory, ABlockTakesThePlaceOfOneThatWasFreed) {
   block = {};
   block = *memory->take(kLarge);
   EXPECT_EQ(block.data(), place);
+}
+#endif
+
+#ifdef ANYBIT_POISONS
+TEST(Memory, UnderASanitizerNothingAroundABlockMayBeTouched) {
+  const auto memory = Memory::make(0);
+  for (const std::int64_t bytes : {1, 7, 64, 1000, 4097}) {
+    Block block = *memory->take(bytes);
+    const std::byte* data = block.data();
+    EXPECT_EQ(block.capacity(), static_cast<std::size_t>(bytes));
+    EXPECT_FALSE(__asan_address_is_poisoned(data + bytes - 1)) << bytes;
+    EXPECT_TRUE(__asan_address_is_poisoned(data + bytes)) << bytes;
+    EXPECT_TRUE(__asan_address_is_poisoned(data - 1)) << bytes;
+    block = {};
+    EXPECT_TRUE(__asan_address_is_poisoned(data)) << bytes;
+  }
 }
 #endif
 
