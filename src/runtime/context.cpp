@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/poison.hpp"
 #include "ops/layout.hpp"
 #include "runtime/macs.hpp"
 #include "runtime/node_frame.hpp"
@@ -28,6 +29,7 @@ Context::Context(const Program& program, std::shared_ptr<ops::Memory> memory, Th
     : program_(program), memory_(std::move(memory)), pool_(pool) {
   slots_.resize(program.slots.size());
   plain_.resize(program.slots.size());
+  buffer_of_slot_.assign(program.slots.size(), -1);
   outputs_.resize(program.outputs.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (program.slots[i].is_constant) slots_[i] = program.slots[i].value;
@@ -71,16 +73,14 @@ Result<void> Context::find_plan() {
   if (found == plans_.end()) {
     plan_ = nullptr;
     recorder_ = std::make_unique<Recorder>();
+    Plan& plan = recorder_->plan;
     const auto add_key = [&](int index) {
-      recorder_->keys.push_back({slot(index).array.type(), slot(index).array.dims()});
+      plan.keys.push_back({slot(index).array.type(), slot(index).array.dims()});
     };
     for (const int index : program_.inputs) add_key(index);
     for (const Program::Capture& capture : program_.captures) add_key(capture.inner);
-    recorder_->buffer_of_slot.assign(slots_.size(), -1);
-    recorder_->outputs.resize(static_cast<std::size_t>(total_outputs_));
-    recorder_->plain.resize(slots_.size());
-    recorder_->output_buffers.assign(static_cast<std::size_t>(total_outputs_), -1);
-    recorder_->plain_buffers.assign(slots_.size(), -1);
+    plan.outputs.resize(static_cast<std::size_t>(total_outputs_));
+    plan.plain.resize(slots_.size());
     return {};
   }
   plans_.splice(plans_.begin(), plans_, found);
@@ -91,33 +91,40 @@ Result<void> Context::find_plan() {
     if (!arena.ok()) return std::move(arena).error().within("values between nodes");
     arena_ = std::move(arena).value();
   }
+  poison(arena_.data(), arena_.capacity());
   return {};
 }
 
 void Context::make_plan() {
-  Recorder& record = *recorder_;
-  Plan plan;
-  plan.keys = std::move(record.keys);
+  Plan& plan = recorder_->plan;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const int last = program_.slots[i].last_use;
-    for (const int buffer : {record.buffer_of_slot[i], record.plain_buffers[i]}) {
+    for (const int buffer : {buffer_of_slot_[i], plan.plain[i].buffer}) {
       if (buffer < 0) continue;
-      Buffer& one = record.buffers[static_cast<std::size_t>(buffer)];
+      Buffer& one = plan.buffers[static_cast<std::size_t>(buffer)];
       one.last = std::max({one.last, one.first, last});
     }
   }
-  plan.arena = assign_offsets(record.buffers);
-  plan.live = largest_live_set(record.buffers);
-  const auto place = [&](std::vector<Place>& places, const std::vector<int>& buffers) {
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (buffers[i] >= 0) places[i].offset = record.buffers[static_cast<std::size_t>(buffers[i])].offset;
-    }
-    return std::move(places);
-  };
-  plan.outputs = place(record.outputs, record.output_buffers);
-  plan.plain = place(record.plain, record.plain_buffers);
+  plan.arena = assign_offsets(plan.buffers);
+  plan.live = largest_live_set(plan.buffers);
   plans_.push_front(std::move(plan));
   if (plans_.size() > kPlans) plans_.pop_back();
+}
+
+std::byte* Context::planned_memory(const Place& place, std::int64_t bytes) {
+  const Buffer& buffer = plan_->buffers[static_cast<std::size_t>(place.buffer)];
+  if (bytes > buffer.bytes || static_cast<int>(step_) < buffer.first) return nullptr;
+  std::byte* const data = arena_.data() + buffer.offset;
+  unpoison(data, static_cast<std::size_t>(bytes));
+  return data;
+}
+
+void Context::poison_ended() {
+  if (!kPoisons || !plan_) return;
+  for (const Buffer& buffer : plan_->buffers) {
+    if (buffer.last == static_cast<int>(step_))
+      poison(arena_.data() + buffer.offset, static_cast<std::size_t>(buffer.bytes));
+  }
 }
 
 Result<const Datum*> Context::plain(int index) {
@@ -127,27 +134,15 @@ Result<const Datum*> Context::plain(int index) {
   Datum& copy = plain_[i];
   if (copy.is_array()) return &copy;
   const auto bytes = TRY(ops::array_bytes(value.array.type(), value.array.dims(), Layout::plain));
-  const Place* planned = plan_ ? &plan_->plain[i] : nullptr;
-  if (planned && planned->how == Place::How::arena && bytes <= planned->bytes) {
-    copy = Array::over(value.array.type(), value.array.dims(), arena_.data() + planned->offset);
+  const bool planned = plan_ && plan_->plain[i].how == Place::How::arena;
+  if (std::byte* data = planned ? planned_memory(plan_->plain[i], bytes) : nullptr) {
+    copy = Array::over(value.array.type(), value.array.dims(), data);
   } else {
     copy = TRY(Array::make(*memory_, value.array.type(), value.array.dims()));
+    if (recorder_ && !program_.slots[i].escapes) recorder_->plan.plain[i] = recorder_->begin(bytes, step_);
   }
   ops::relay(value.array, copy.array);
   return &copy;
-}
-
-Result<const Datum*> Context::plain_for(int index, std::size_t step) {
-  const auto i = static_cast<std::size_t>(index);
-  const bool fresh = recorder_ && !plain_[i].is_array();
-  const Datum* value = TRY(plain(index));
-  if (fresh && value == &plain_[i]) {
-    const auto bytes = static_cast<std::int64_t>(value->array.byte_count());
-    recorder_->plain[i] = {Place::How::arena, 0, bytes};
-    recorder_->plain_buffers[i] = static_cast<int>(recorder_->buffers.size());
-    recorder_->buffers.push_back({.bytes = bytes, .first = static_cast<int>(step)});
-  }
-  return value;
 }
 
 void Context::release(int index) {
@@ -168,6 +163,7 @@ void Context::clear() {
 
 Result<void> Context::run_step(std::size_t index) {
   const Step& step = program_.steps[index];
+  step_ = index;
   pointers_.clear();
   const bool any_layout = step.descriptor->layouts == ops::Layouts::each && !step.plain_inputs;
   for (const int input : step.inputs) {
@@ -175,7 +171,7 @@ Result<void> Context::run_step(std::size_t index) {
       pointers_.push_back(nullptr);
       continue;
     }
-    const Datum* value = any_layout ? &slot(input) : TRY(plain_for(input, index));
+    const Datum* value = any_layout ? &slot(input) : TRY(plain(input));
     pointers_.push_back(value);
   }
   scratch_used_ = 0;
@@ -184,7 +180,7 @@ Result<void> Context::run_step(std::size_t index) {
   if (!more_scratch_.empty()) {
     more_scratch_.clear();
     scratch_ = {};
-    scratch_ = TRY(memory_->take(scratch_used_));
+    if (!kPoisons) scratch_ = TRY(memory_->take(scratch_used_));
   }
   return {};
 }
@@ -209,10 +205,10 @@ Error Context::with_inputs(const Step& step, Error error) const {
 }
 
 // Padding is not for the watcher; whoever needs the plain copy later finds it.
-Result<void> Context::show(const Shown& shown, std::size_t step) {
+Result<void> Context::show(const Shown& shown) {
   const Datum* value = &slot(shown.slot);
   const bool padded = value->is_array() && value->array.stored() != value->array.count();
-  if (padded) value = TRY(plain_for(shown.slot, step));
+  if (padded) value = TRY(plain(shown.slot));
   return watcher_->see(shown.watched, *value);
 }
 
@@ -229,11 +225,12 @@ Result<void> Context::run_steps(Profile* profile) {
       profile->entries[entry].nanoseconds = now_nanoseconds() - start;
       profile->entries[entry].macs = macs_of(step, slots_);
     }
-    for (std::size_t k = 0; watcher_ && done.ok() && k < step.shown.size(); ++k)
-      done = show(step.shown[k], i);
+    for (std::size_t k = 0; watcher_ && done.ok() && k < step.shown.size(); ++k) done = show(step.shown[k]);
     if (!done.ok()) return std::move(done).error().within(step.place);
     for (const int slot : step.released) release(slot);
+    poison_ended();
   }
+  step_ = program_.steps.size();
   return {};
 }
 
@@ -243,11 +240,13 @@ Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Conte
   for (Datum& output : outputs_) output = {};
   profile_ = profile;
   watcher_ = watcher;
+  step_ = 0;
+  std::ranges::fill(buffer_of_slot_, -1);
   TRY(bind(inputs, outer));
   TRY(find_plan());
   Result<void> done;
   for (std::size_t i = 0; watcher && done.ok() && i < program_.shown.size(); ++i) {
-    done = show(program_.shown[i], 0);
+    done = show(program_.shown[i]);
   }
   if (done.ok()) done = run_steps(profile);
   if (!done.ok()) {

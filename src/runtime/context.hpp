@@ -38,15 +38,18 @@ class Context {
   Result<void> run_steps(Profile* profile);
   // An error of an operator, with the values that it was given.
   Error with_inputs(const Step& step, Error error) const;
-  Result<void> show(const Shown& shown, std::size_t step);
+  Result<void> show(const Shown& shown);
   Result<void> find_plan();
   void make_plan();
   void release(int index);
   void clear();
-  // The value of a slot in plain layout.
+  // The value of a slot in plain layout, for the step that runs; a copy that it needs gets a place in the
+  // plan.
   Result<const ops::Datum*> plain(int index);
-  // The same for the step that runs; a copy that it needs gets a place in the plan.
-  Result<const ops::Datum*> plain_for(int index, std::size_t step);
+  // Memory in the arena; null if the value does not fit into its buffer, or comes before it begins.
+  std::byte* planned_memory(const Place& place, std::int64_t bytes);
+  // For sanitizers: buffers that nobody needs after the step that ran must not be touched.
+  void poison_ended();
   Result<std::span<const ops::Datum>> call(const Step& step, std::string_view attribute,
                                            std::span<const ops::Datum> inputs);
 
@@ -54,6 +57,8 @@ class Context {
   std::shared_ptr<ops::Memory> memory_;
   ThreadPool& pool_;
   std::vector<ops::Datum> slots_, plain_;
+  std::vector<int> buffer_of_slot_;  // of the plan, or of the one that is recorded; -1: none of them
+  std::size_t step_ = 0;             // that runs
   std::vector<ops::Datum> outputs_;
   std::vector<std::size_t> first_output_;  // of each step, in Plan::outputs
   std::list<Plan> plans_;                  // the last used first

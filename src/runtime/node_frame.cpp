@@ -1,5 +1,7 @@
 #include "runtime/node_frame.hpp"
 
+#include "base/poison.hpp"
+
 namespace anybit::runtime {
 
 using ops::Array;
@@ -7,6 +9,11 @@ using ops::Datum;
 using ops::Dims;
 using ops::ElementType;
 using ops::Layout;
+
+Place Context::Recorder::begin(std::int64_t bytes, std::size_t step) {
+  plan.buffers.push_back({.bytes = bytes, .first = static_cast<int>(step)});
+  return {Place::How::arena, static_cast<int>(plan.buffers.size()) - 1};
+}
 
 NodeFrame::NodeFrame(Context& context, const Step& step, std::size_t index)
     : Frame(*step.node), context_(context), step_(step), index_(index) {
@@ -54,64 +61,75 @@ Result<Array> NodeFrame::make(std::size_t i, ElementType type, const Dims& dims,
 
 Result<void> NodeFrame::make_plain(std::size_t i) {
   if (i >= step_.inputs.size() || step_.inputs[i] < 0) return {};
-  context_.pointers_[i] = TRY(context_.plain_for(step_.inputs[i], index_));
+  context_.pointers_[i] = TRY(context_.plain(step_.inputs[i]));
   return {};
 }
 
 Result<Array*> NodeFrame::out(std::size_t i, ElementType type, const Dims& dims, Layout layout) {
   const std::int64_t bytes = TRY(this->bytes(i, type, dims, layout));
+  const int slot = output_slot(i);
   const Place* planned = place(i);
-  if (planned && planned->how == Place::How::arena && bytes <= planned->bytes &&
-      type != ElementType::string) {
-    return store(i, Array::over(type, dims, context_.arena_.data() + planned->offset, {}, layout));
+  if (planned && planned->how == Place::How::arena && type != ElementType::string) {
+    if (std::byte* data = context_.planned_memory(*planned, bytes)) {
+      context_.buffer_of_slot_[static_cast<std::size_t>(slot)] = planned->buffer;
+      return store(i, Array::over(type, dims, data, {}, layout));
+    }
   }
   Array* array = store(i, TRY(make(i, type, dims, layout)));
-  const int slot = output_slot(i);
   if (context_.recorder_ && slot >= 0 && type != ElementType::string &&
       !context_.program_.slots[static_cast<std::size_t>(slot)].escapes) {
-    Context::Recorder& record = *context_.recorder_;
-    record.output_buffers[place_index(i)] = static_cast<int>(record.buffers.size());
-    record.buffer_of_slot[static_cast<std::size_t>(slot)] = static_cast<int>(record.buffers.size());
-    record.outputs[place_index(i)] = {Place::How::arena, 0, bytes};
-    record.buffers.push_back({.bytes = bytes, .first = static_cast<int>(index_)});
+    const Place begun = context_.recorder_->begin(bytes, index_);
+    context_.recorder_->plan.outputs[place_index(i)] = begun;
+    context_.buffer_of_slot_[static_cast<std::size_t>(slot)] = begun.buffer;
   }
   return array;
 }
 
-// Whether the input's memory is the program's own, is large enough, and is needed by nobody else.
+int NodeFrame::buffer_of(std::size_t i) const {
+  const int input = i < step_.inputs.size() ? step_.inputs[i] : -1;
+  if (input < 0) return -1;
+  const auto slot = static_cast<std::size_t>(input);
+  if (&datum(i) == &context_.slots_[slot]) return context_.buffer_of_slot_[slot];
+  // It is the plain copy that is handed on.
+  if (context_.recorder_) return context_.recorder_->plan.plain[slot].buffer;
+  return context_.plan_ && !in(i).owned() ? context_.plan_->plain[slot].buffer : -1;
+}
+
+// Whether the input's memory is a buffer of the plan, is just large enough, and is needed by nobody else.
 bool NodeFrame::may_overwrite(std::size_t over, std::int64_t bytes) const {
-  if (!context_.recorder_ || over >= step_.inputs.size() || step_.inputs[over] < 0) return false;
+  if (over >= step_.inputs.size() || step_.inputs[over] < 0) return false;
   const auto slot = static_cast<std::size_t>(step_.inputs[over]);
   const Slot& about = context_.program_.slots[slot];
   const Datum& value = context_.slots_[slot];
   return !about.is_constant && !about.escapes && about.last_use == static_cast<int>(index_) &&
-         &datum(over) == &value && context_.recorder_->buffer_of_slot[slot] >= 0 && value.is_array() &&
-         value.array.block() && !value.array.block().shared() &&
-         static_cast<std::int64_t>(value.array.byte_count()) == bytes;
+         &datum(over) == &value && context_.buffer_of_slot_[slot] >= 0 && value.is_array() &&
+         !value.array.block().shared() && static_cast<std::int64_t>(value.array.byte_count()) == bytes;
 }
 
 Result<Array*> NodeFrame::out_over(std::size_t i, std::size_t over, ElementType type, const Dims& dims) {
   const Layout layout = in(over).layout();
   const std::int64_t bytes = TRY(this->bytes(i, type, dims, layout));
   const int slot = output_slot(i);
-  const Place* planned = place(i);
-  if (planned && planned->how == Place::How::over &&
-      bytes == static_cast<std::int64_t>(in(over).byte_count())) {
-    auto* data =
-        const_cast<std::byte*>(in(over).bytes());  // planned: the input is read here for the last time
-    return store(i, Array::over(type, dims, data, {}, layout));
-  }
   if (slot < 0 || type == ElementType::string || !may_overwrite(over, bytes) ||
       context_.program_.slots[static_cast<std::size_t>(slot)].escapes) {
     return out(i, type, dims, layout);
   }
-  Context::Recorder& record = *context_.recorder_;
-  const int buffer = record.buffer_of_slot[static_cast<std::size_t>(step_.inputs[over])];
-  record.buffer_of_slot[static_cast<std::size_t>(slot)] = buffer;
-  record.outputs[place_index(i)] = {Place::How::over, 0, bytes};
-  // While the first run records, the output has memory of its own: the input's block goes when it is
-  // released.
-  return store(i, TRY(make(i, type, dims, layout)));
+  const int buffer = buffer_of(over);
+  if (context_.recorder_) {
+    context_.recorder_->plan.outputs[place_index(i)] = {Place::How::over, buffer};
+    context_.buffer_of_slot_[static_cast<std::size_t>(slot)] = buffer;
+    // While the first run records, the output has memory of its own: the input's block goes when it is
+    // released.
+    return store(i, TRY(make(i, type, dims, layout)));
+  }
+  const Place* planned = place(i);
+  // Only the buffer that was recorded for the output lives as long as the output does.
+  if (!planned || planned->how != Place::How::over || planned->buffer != buffer) {
+    return out(i, type, dims, layout);
+  }
+  context_.buffer_of_slot_[static_cast<std::size_t>(slot)] = buffer;
+  auto* data = const_cast<std::byte*>(in(over).bytes());  // the input is read here for the last time
+  return store(i, Array::over(type, dims, data, {}, layout));
 }
 
 Result<void> NodeFrame::share(std::size_t i, std::size_t from, const Dims& dims) {
@@ -119,26 +137,16 @@ Result<void> NodeFrame::share(std::size_t i, std::size_t from, const Dims& dims)
   if (slot < 0) return {};
   const Array& source = in(from);
   const Place* planned = place(i);
-  const bool in_arena = !source.owned();
-  if (context_.recorder_) {
-    const int origin = step_.inputs[from];
-    Context::Recorder& record = *context_.recorder_;
-    record.outputs[place_index(i)].how = Place::How::shared;
-    int buffer = -1;
-    if (origin >= 0) {
-      const auto index = static_cast<std::size_t>(origin);
-      // It may be the plain copy that is handed on.
-      const bool copied = &datum(from) == &context_.plain_[index];
-      buffer = copied ? record.plain_buffers[index] : record.buffer_of_slot[index];
-    }
-    record.buffer_of_slot[static_cast<std::size_t>(slot)] = buffer;
-  }
-  if (context_.recorder_ || !in_arena || (planned && planned->how == Place::How::shared)) {
-    store(i, source.reshaped(dims));
+  const int buffer = buffer_of(from);
+  if (context_.recorder_) context_.recorder_->plan.outputs[place_index(i)] = {Place::How::shared, buffer};
+  const bool lives = context_.recorder_ || source.owned() ||
+                     (planned && planned->how == Place::How::shared && planned->buffer == buffer);
+  if (!lives) {
+    store(i, TRY(source.copy(*context_.memory_)).reshaped(dims));
     return {};
   }
-  Array copy = TRY(source.copy(*context_.memory_));
-  store(i, copy.reshaped(dims));
+  context_.buffer_of_slot_[static_cast<std::size_t>(slot)] = buffer;
+  store(i, source.reshaped(dims));
   return {};
 }
 
@@ -161,11 +169,11 @@ Result<std::byte*> NodeFrame::scratch(std::int64_t bytes) {
   const std::int64_t wanted = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const std::int64_t begin = context_.scratch_used_;
   context_.scratch_used_ += wanted;
-  if (context_.scratch_used_ <= static_cast<std::int64_t>(context_.scratch_.capacity())) {
+  if (!kPoisons && context_.scratch_used_ <= static_cast<std::int64_t>(context_.scratch_.capacity())) {
     return context_.scratch_.data() + begin;
   }
   // What was given out before stays where it is; next time there is enough in one piece.
-  auto block = context_.memory_->take(wanted);
+  auto block = context_.memory_->take(kPoisons ? bytes : wanted);
   if (!block.ok()) return std::move(block).error().within("intermediate results");
   context_.more_scratch_.push_back(std::move(block).value());
   return context_.more_scratch_.back().data();

@@ -8,11 +8,9 @@ namespace anybit::runtime {
 
 // What the first run with certain shapes does, for the plan of the next.
 struct Context::Recorder {
-  std::vector<Plan::Key> keys;
-  std::vector<Buffer> buffers;
-  std::vector<int> buffer_of_slot;  // -1: none of the plan's
-  std::vector<Place> outputs, plain;
-  std::vector<int> output_buffers, plain_buffers;  // by place; -1: none
+  Plan plan;
+  // A buffer that the running step begins.
+  Place begin(std::int64_t bytes, std::size_t step);
 };
 
 class NodeFrame final : public ops::Frame {
@@ -45,6 +43,8 @@ class NodeFrame final : public ops::Frame {
                           ops::Layout layout) const;
   Error of_output(std::size_t i, ops::ElementType type, const ops::Dims& dims, Error error) const;
   bool may_overwrite(std::size_t over, std::int64_t bytes) const;
+  // Where the memory of input i lies: a buffer of the plan; -1: none of them.
+  int buffer_of(std::size_t i) const;
 
   Context& context_;
   const Step& step_;

@@ -23,13 +23,16 @@ std::int64_t assign_offsets(std::span<Buffer> buffers);
 // The most that is alive at one step: no plan can do with less.
 std::int64_t largest_live_set(std::span<const Buffer> buffers);
 
-// What becomes of one output of a step.
+// What becomes of one output of a step: it gets memory of its own, a buffer that begins with it, the buffer
+// of the input that it overwrites, or that of the input whose elements it shares.
 struct Place {
   enum class How : std::uint8_t { dynamic, arena, over, shared } how = How::dynamic;
-  std::int64_t offset = 0, bytes = 0;
+  int buffer = -1;  // in Plan::buffers; -1: none of them
 };
 
-// For certain types and shapes of a program's inputs; made from what its first run with them did.
+// For certain types and shapes of a program's inputs; made from what its first run with them did. Shapes
+// inside the program may depend on data, and so may what an operator does: a later run follows the plan only
+// where a value fits into its buffer while that is alive.
 struct Plan {
   struct Key {
     ops::ElementType type;
@@ -39,8 +42,9 @@ struct Plan {
   std::vector<Key> keys;
   std::vector<Place> outputs;  // of all steps, one after the other
   std::vector<Place> plain;    // by slot: its copy in plain layout
-  std::int64_t arena = 0;      // bytes
-  std::int64_t live = 0;       // the largest live set
+  std::vector<Buffer> buffers;
+  std::int64_t arena = 0;  // bytes
+  std::int64_t live = 0;   // the largest live set
 };
 
 }  // namespace anybit::runtime
