@@ -42,9 +42,13 @@ std::optional<Quantized> weights(Qdq& qdq, int slot, std::int64_t axis) {
   if (!found || !qdq.edit.constant(found->value)) return std::nullopt;
   if (auto bytes = qdq.widened(*found); bytes.ok()) found = *bytes;
   if (!qdq.takes(qdq.type_of(found->value))) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(qdq.edit.constant(found->value)->rank());
+  if (found->per_tensor) return found;
+  const Array& codes = *qdq.edit.constant(found->value);
+  const auto rank = static_cast<std::int64_t>(codes.rank());
   const std::int64_t own = found->axis < 0 ? found->axis + rank : found->axis;
-  return found->per_tensor || own == axis ? found : std::nullopt;
+  const bool fits = own == axis && axis < rank &&
+                    qdq.edit.constant(found->scale)->count() == codes.dim(static_cast<std::size_t>(axis));
+  return fits ? found : std::nullopt;
 }
 
 // Whether constants have types of 8 bits.

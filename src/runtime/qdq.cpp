@@ -103,11 +103,14 @@ std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool deq
   found.axis = attribute_or<std::int64_t>(*step.node, "axis", 1);
   found.step = index;
   const Array* scale = edit.constant(found.scale);
-  if (!scale || scale->type() != ElementType::float32 ||
+  if (!scale || scale->type() != ElementType::float32 || scale->rank() > 1 ||
       attribute_or<std::int64_t>(*step.node, "block_size", 0) != 0)
     return std::nullopt;
   found.per_tensor = scale->count() == 1;
-  if (found.zero_point >= 0) return edit.constant(found.zero_point) ? std::optional(found) : std::nullopt;
+  if (found.zero_point >= 0) {
+    const Array* zeros = edit.constant(found.zero_point);
+    return zeros && zeros->count() == scale->count() ? std::optional(found) : std::nullopt;
+  }
   const ElementType type = dequantizes ? integers_in(found.value) : said_by(step);
   if (type == ElementType::undefined) return std::nullopt;
   auto zeros = Array::make(*resources.memory, type, scale->dims());
