@@ -11,6 +11,10 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullpt
 
 #else
 
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
 #include <cstdlib>
 #include <future>
 #include <mutex>
@@ -50,6 +54,21 @@ void expect_memory(std::size_t bytes) {
   std::free(piece);
 }
 constexpr std::size_t kForPrimitive = std::size_t{2} << 20, kForLane = std::size_t{64} << 10;
+
+// Whether this thread has done an operation without a result since this was made: x86 counts minima, maxima
+// and comparisons with NaN among them, and all of oneDNN's activations begin with one. Other processors'
+// minima and maxima keep NaN.
+class InvalidSeen {
+ public:
+#ifdef __SSE2__
+  InvalidSeen() {
+    if (now()) _mm_setcsr(_mm_getcsr() & ~static_cast<unsigned>(_MM_EXCEPT_INVALID));
+  }
+  static bool now() { return (_mm_getcsr() & _MM_EXCEPT_INVALID) != 0; }
+#else
+  static bool now() { return false; }
+#endif
+};
 
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -166,12 +185,16 @@ struct Lane {
 
 class CompiledConv final : public DnnlConv {
  public:
-  CompiledConv(const dnnl::convolution_forward::primitive_desc& desc, bool bias)
-      : desc_(desc), primitive_(desc), scratch_bytes_(desc.scratchpad_desc().get_size()), bias_(bias) {}
+  CompiledConv(const dnnl::convolution_forward::primitive_desc& desc, const DnnlPiece& piece)
+      : desc_(desc),
+        primitive_(desc),
+        scratch_bytes_(desc.scratchpad_desc().get_size()),
+        bias_(piece.bias),
+        activated_(piece.activation.kind != Activation::Kind::none) {}
 
   std::size_t scratch_bytes() const override { return scratch_bytes_; }
 
-  void run(const float* x, const float* weights, const float* bias, float* y,
+  bool run(const float* x, const float* weights, const float* bias, float* y,
            std::byte* scratch) const override {
     const OneThread one_thread;
     std::unique_ptr<Lane> lane = take();
@@ -191,12 +214,15 @@ class CompiledConv final : public DnnlConv {
     if (bias_) add(DNNL_ARG_BIAS, lane->bias);
     add(DNNL_ARG_DST, lane->y);
     if (scratch_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, lane->scratch);
+    const InvalidSeen invalid;
     if (dnnl_primitive_execute(primitive_.get(), lane->stream.get(), count, arguments) != dnnl_success) {
       throw std::bad_alloc();  // everything else was found out when it was made
     }
     lane->stream.wait();
+    const bool kept = !activated_ || !invalid.now();
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(lane));
+    return kept;
   }
 
  private:
@@ -216,7 +242,7 @@ class CompiledConv final : public DnnlConv {
   dnnl::convolution_forward::primitive_desc desc_;
   dnnl::convolution_forward primitive_;
   std::size_t scratch_bytes_;
-  bool bias_;
+  bool bias_, activated_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Lane> > idle_;
 };
@@ -260,7 +286,7 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
         !std::string_view(name).starts_with("jit")) {
       return nullptr;
     }
-    return std::make_shared<const CompiledConv>(desc, piece.bias);
+    return std::make_shared<const CompiledConv>(desc, piece);
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     return nullptr;

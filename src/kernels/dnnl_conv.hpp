@@ -35,8 +35,9 @@ class DnnlConv {
 
   // Bytes of scratch memory that each run needs.
   virtual std::size_t scratch_bytes() const = 0;
-  // Any number of threads at once.
-  virtual void run(const float* x, const float* weights, const float* bias, float* y,
+  // Any number of threads at once. False if a NaN may have come to an activation: oneDNN's make numbers of
+  // it.
+  virtual bool run(const float* x, const float* weights, const float* bias, float* y,
                    std::byte* scratch) const = 0;
 };
 

@@ -1,9 +1,14 @@
 #include "ops/conv_blocked.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "base/checked.hpp"
+#include "kernels/map.hpp"
+#include "kernels/reduce.hpp"
 #include "ops/layout.hpp"
 #include "ops/window.hpp"
 
@@ -18,6 +23,7 @@ constexpr double kPieceMacs = 1e6;       // some 25 µs: worth handing to anothe
 constexpr double kMostPieces = 16;       // of one image
 constexpr std::int64_t kBatchAlone = 8;  // so many images need no cutting of each
 constexpr std::int64_t kFewChannels = 3;
+constexpr std::size_t kScratchAlignment = 64;
 
 std::int64_t padded(std::int64_t channels) { return (channels + 7) / 8 * 8; }
 
@@ -43,6 +49,37 @@ std::int64_t channels_of_piece(ConvKind kind, const ConvSizes& sizes, std::int64
   if (kind == ConvKind::blocked && sizes.groups > 1) unit = sizes.out_per_group();
   const std::int64_t channels = kernels::ceil_quotient(sizes.out_channels, wanted);
   return std::min(sizes.out_channels, kernels::ceil_quotient(channels, unit) * unit);
+}
+
+// As the activation's nodes do.
+void activate(const kernels::Activation& activation, std::span<float> y) {
+  using kernels::Map;
+  const auto map = [&](Map function, float a = 0, float b = 0) {
+    kernels::map(function, y.data(), y.data(), y.size(), a, b);
+  };
+  switch (activation.kind) {
+    case kernels::Activation::Kind::none:
+      return;
+    case kernels::Activation::Kind::relu:
+      return map(Map::relu);
+    case kernels::Activation::Kind::leaky_relu:
+      return map(Map::leaky_relu, activation.a);
+    case kernels::Activation::Kind::clip:
+      return map(Map::clip, activation.a, activation.b);
+    case kernels::Activation::Kind::sigmoid:
+      return map(Map::sigmoid);
+    case kernels::Activation::Kind::tanh:
+      return map(Map::tanh);
+    case kernels::Activation::Kind::hard_sigmoid:
+      return map(Map::hard_sigmoid, activation.a, activation.b);
+    case kernels::Activation::Kind::hard_swish:
+      return map(Map::hard_swish, 1.0f / 6, 0.5f);
+    case kernels::Activation::Kind::silu: {  // of two nodes: -∞ · 0 is NaN there
+      const std::vector<float> x(y.begin(), y.end());
+      map(Map::sigmoid);
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] *= x[i];
+    }
+  }
 }
 
 Result<Block> take(Memory& memory, std::int64_t floats) {
@@ -82,8 +119,7 @@ Result<std::unique_ptr<BlockedConv>> BlockedConv::make(const Attributes& node, M
   return conv;
 }
 
-kernels::DnnlPiece BlockedConv::piece(const ConvSizes& sizes, std::int64_t images,
-                                      std::int64_t channels) const {
+ConvSizes BlockedConv::piece_sizes(const ConvSizes& sizes, std::int64_t images, std::int64_t channels) const {
   ConvSizes part = sizes;
   part.batch = images;
   part.out_channels = channels;
@@ -91,7 +127,11 @@ kernels::DnnlPiece BlockedConv::piece(const ConvSizes& sizes, std::int64_t image
     part.groups = channels / sizes.out_per_group();
     part.in_channels = part.groups * sizes.in_per_group();
   }
-  return {.kind = kind_, .sizes = part, .bias = has_bias_, .sum = has_sum_, .activation = activation_};
+  return part;
+}
+
+kernels::DnnlPiece BlockedConv::piece(const ConvSizes& sizes) const {
+  return {.kind = kind_, .sizes = sizes, .bias = has_bias_, .sum = has_sum_, .activation = activation_};
 }
 
 BlockedConv::Pieces BlockedConv::cut(const ConvSizes& sizes) const {
@@ -105,12 +145,12 @@ BlockedConv::Pieces BlockedConv::cut(const ConvSizes& sizes) const {
     const auto wanted = static_cast<std::int64_t>(std::min(work / kPieceMacs, kMostPieces));
     pieces.channels = channels_of_piece(kind_, sizes, wanted);
   }
-  pieces.most = kernels::DnnlConv::make(piece(sizes, pieces.images, pieces.channels));
+  pieces.most = kernels::DnnlConv::make(piece(piece_sizes(sizes, pieces.images, pieces.channels)));
   const std::int64_t images = sizes.batch % pieces.images, channels = sizes.out_channels % pieces.channels;
   pieces.last = pieces.most;
   if (images != 0 || channels != 0) {
-    pieces.last = kernels::DnnlConv::make(
-        piece(sizes, images != 0 ? images : pieces.images, channels != 0 ? channels : pieces.channels));
+    pieces.last = kernels::DnnlConv::make(piece(piece_sizes(sizes, images != 0 ? images : pieces.images,
+                                                            channels != 0 ? channels : pieces.channels)));
   }
   if (!pieces.last) pieces.most = nullptr;
   return pieces;
@@ -129,6 +169,44 @@ std::shared_ptr<const BlockedConv::Pieces> BlockedConv::pieces(const ConvSizes& 
   return known_.front();
 }
 
+void BlockedConv::convolve(const Piece& piece, std::span<float> y) const {
+  kernels::DnnlPiece bare = this->piece(piece.sizes);
+  bare.sum = false;
+  bare.activation = {};
+  const auto kernel = kernels::DnnlConv::make(bare);
+  if (!kernel) throw std::bad_alloc();  // there is one for more than this
+  std::vector<std::byte> scratch(kernel->scratch_bytes() + kScratchAlignment);
+  void* place = scratch.data();
+  std::size_t room = scratch.size();
+  std::align(kScratchAlignment, kernel->scratch_bytes(), place, room);
+  kernel->run(piece.x, piece.weights, piece.bias, y.data(), static_cast<std::byte*>(place));
+}
+
+// oneDNN's activations make numbers of NaN. Where one came to them, the piece is computed again, step by
+// step.
+void BlockedConv::run_piece(const Piece& piece) const {
+  const std::span<float> y = piece.y;
+  const bool activated = activation_.kind != kernels::Activation::Kind::none;
+  // What is added must be finite: it is gone once the kernel has run.
+  const auto sum_is_finite = [&] {
+    return std::isfinite(kernels::row_sum(kernels::Summand::magnitude, y.data(), y.size()));
+  };
+  if (!activated || !has_sum_ || sum_is_finite()) {
+    if (piece.kernel->run(piece.x, piece.weights, piece.bias, y.data(), piece.scratch)) return;
+    std::vector<float> alone(has_sum_ ? y.size() : 0);
+    convolve(piece, has_sum_ ? std::span(alone) : y);
+    if (!has_sum_) return activate(activation_, y);
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      if (std::isnan(alone[i])) y[i] = alone[i];
+    }
+    return;
+  }
+  const std::vector<float> added(y.begin(), y.end());
+  convolve(piece, y);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += added[i];
+  activate(activation_, y);
+}
+
 void BlockedConv::run_pieces(Frame& frame, const Pieces& pieces, const ConvSizes& sizes, const float* x,
                              const float* bias, float* y, std::span<std::byte> scratch) const {
   const std::int64_t by_batch = kernels::ceil_quotient(sizes.batch, pieces.images);
@@ -141,10 +219,16 @@ void BlockedConv::run_pieces(Frame& frame, const Pieces& pieces, const ConvSizes
       const std::int64_t n = i / by_channel * pieces.images, c = i % by_channel * pieces.channels;
       const bool whole = n + pieces.images <= sizes.batch && c + pieces.channels <= sizes.out_channels;
       const std::int64_t in_channel = sizes.groups > 1 ? c / sizes.out_per_group() * sizes.in_per_group() : 0;
-      (whole ? pieces.most : pieces.last)
-          ->run(x + (n * sizes.in_channels + in_channel) * in_space, weights + c * sizes.depth(),
-                bias ? bias + c : nullptr, y + (n * sizes.out_channels + c) * out_space,
-                scratch.data() + static_cast<std::size_t>(i) * scratch_each);
+      const ConvSizes own = piece_sizes(sizes, std::min(pieces.images, sizes.batch - n),
+                                        std::min(pieces.channels, sizes.out_channels - c));
+      run_piece({.kernel = (whole ? pieces.most : pieces.last).get(),
+                 .x = x + (n * sizes.in_channels + in_channel) * in_space,
+                 .weights = weights + c * sizes.depth(),
+                 .bias = bias ? bias + c : nullptr,
+                 .y = {y + (n * sizes.out_channels + c) * out_space,
+                       static_cast<std::size_t>(own.batch * own.out_channels * out_space)},
+                 .scratch = scratch.data() + static_cast<std::size_t>(i) * scratch_each,
+                 .sizes = own});
     }
   };
   frame.pool().run(by_batch * by_channel, 1,

@@ -30,13 +30,26 @@ class BlockedConv {
     std::int64_t images = 1, channels = 0;  // of each piece but the last
     std::shared_ptr<const kernels::DnnlConv> most, last;
   };
+  // One of them: where its results lie, which kernel makes them, and of what.
+  struct Piece {
+    const kernels::DnnlConv* kernel;
+    const float *x, *weights, *bias;
+    std::span<float> y;
+    std::byte* scratch;
+    kernels::ConvSizes sizes;
+  };
 
   BlockedConv() = default;
-  kernels::DnnlPiece piece(const kernels::ConvSizes& sizes, std::int64_t images, std::int64_t channels) const;
+  kernels::ConvSizes piece_sizes(const kernels::ConvSizes& sizes, std::int64_t images,
+                                 std::int64_t channels) const;
+  kernels::DnnlPiece piece(const kernels::ConvSizes& sizes) const;
   Pieces cut(const kernels::ConvSizes& sizes) const;
   std::shared_ptr<const Pieces> pieces(const kernels::ConvSizes& sizes) const;
   void run_pieces(Frame& frame, const Pieces& pieces, const kernels::ConvSizes& sizes, const float* x,
                   const float* bias, float* y, std::span<std::byte> scratch) const;
+  void run_piece(const Piece& piece) const;
+  // The convolution alone, and its activation after it: as the nodes do by themselves.
+  void convolve(const Piece& piece, std::span<float> y) const;
   Result<const float*> bias_of(Frame& frame, std::int64_t channels) const;
 
   kernels::ConvKind kind_ = kernels::ConvKind::blocked;
