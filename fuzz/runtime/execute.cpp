@@ -1,0 +1,11 @@
+// Bytes → model → runs: with and without fusions, with a plan and without, come the same results.
+#include "../require.hpp"
+#include "random_graph.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace anybit::runtime::testing;
+  if (size > 256) return 0;
+  const std::string wrong = disagreement(CaseMaker({data, size}).make());
+  require(wrong.empty(), "runs disagree", wrong);
+  return 0;
+}

@@ -1,0 +1,22 @@
+// Random graphs, run with fusions and without, by a plan and without one; fuzz/runtime makes them.
+#include "../../../fuzz/runtime/random_graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace anybit::runtime::testing {
+namespace {
+
+TEST(RandomGraph, RunsAgree) {
+  constexpr int kCases = 250;
+  for (std::uint32_t seed = 1; seed <= kCases; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<unsigned char> bytes(150);
+    for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random());
+    EXPECT_EQ(disagreement(CaseMaker(bytes).make()), "") << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace anybit::runtime::testing
