@@ -31,7 +31,7 @@ bool memory_ran_out() {
 }
 
 [[noreturn]] void end() {
-  if (!memory_ran_out()) std::abort();
+  if (!memory_ran_out()) __gnu_cxx::__verbose_terminate_handler();
   constexpr std::string_view kMessage = "anybit: not enough memory\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
   _exit(1);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/folder_names.hpp"
 #include "base/leftovers.hpp"
 #include "base/try.hpp"
 
@@ -128,10 +129,9 @@ Result<void> Output::check_target(const std::string& name) const {
 Result<std::vector<Output::Move>> Output::staged_files() const {
   std::vector<Move> files;
   bool complete = false;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(stage_, failed)) {
-    const std::string name = entry.path().filename().string();
-    if (!entry.is_regular_file() || entry.is_symlink())
+  for (const std::string& name : TRY(names_in(stage_))) {
+    struct stat there {};
+    if (::lstat((stage_ + '/' + name).c_str(), &there) != 0 || !S_ISREG(there.st_mode))
       return error_at(Code::io, {}, fmt::format("'{}' was written, which is no regular file", shown(name)));
     if (!name.starts_with(stem_))
       return error_at(Code::io, {}, fmt::format("'{}' was written", shown(name)),
@@ -139,7 +139,6 @@ Result<std::vector<Output::Move>> Output::staged_files() const {
     complete = complete || name == name_;
     if (name != name_) files.push_back({name});
   }
-  if (failed) return system_error("cannot read", stage_, failed.value());
   if (!complete) return error_at(Code::io, {}, fmt::format("'{}' was not written", shown(name_)));
   files.push_back({name_});
   return files;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/folder_names.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "codegen/writable.hpp"
@@ -141,9 +142,11 @@ Result<void> Plugin::open() {
 Result<std::vector<std::string>> Plugin::list(std::span<const std::string> folders) {
   std::map<std::string, std::string> found;  // by name; the first folder that has it counts
   for (const std::string& folder : TRY(searched(folders))) {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-      const std::string library = entry.path().string();
+    const auto files = names_in(folder);
+    if (!files.ok() && files.error().code == Code::out_of_memory) return files.error();
+    if (!files.ok()) continue;
+    for (const std::string& file : *files) {
+      const std::string library = folder.ends_with('/') ? folder + file : folder + '/' + file;
       const std::string name = name_of(library);
       if (!name.empty() && is_file(library)) found.emplace(name, library);
     }

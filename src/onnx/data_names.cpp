@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/folder_names.hpp"
 #include "base/mapped_file.hpp"
 #include "base/path.hpp"
 
@@ -53,13 +54,12 @@ bool is_model_name(std::string name) {
 }
 
 bool mentioned_in(const fs::path& folder, const std::string& name) {
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  const auto names = names_in(folder.string());
+  if (!names.ok()) return true;
+  return std::ranges::any_of(*names, [&](const std::string& one) {
     std::error_code ignored;
-    if (!is_model_name(entry->path().filename().string()) || !entry->is_regular_file(ignored)) continue;
-    if (mentions(entry->path(), name)) return true;
-  }
-  return static_cast<bool>(error);
+    return is_model_name(one) && fs::is_regular_file(folder / one, ignored) && mentions(folder / one, name);
+  });
 }
 
 }  // namespace

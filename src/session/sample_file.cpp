@@ -1,10 +1,13 @@
 #include "session/sample_file.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
+#include "base/folder_names.hpp"
 #include "base/mapped_file.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
@@ -144,16 +147,21 @@ Result<std::vector<std::string>> sample_files(const std::string& path) {
   const fs::file_status status = fs::status(path, code);
   if (!fs::exists(status)) return error_at(Code::not_found, {}, fmt::format("there is no '{}'", shown(path)));
   if (!fs::is_directory(status)) return std::vector{path};
-  std::vector<std::string> files;
-  fs::recursive_directory_iterator at(path, code), end;
-  while (!code && at != end) {
-    const std::string name = at->path().filename().string();
-    const bool hidden = name.starts_with(".");
-    if (hidden && at->is_directory(code)) at.disable_recursion_pending();
-    if (!hidden && !at->is_directory(code)) files.push_back(at->path().string());
-    at.increment(code);
+  std::vector<std::string> files, folders{path};
+  while (!folders.empty()) {
+    const std::string folder = std::move(folders.back());
+    folders.pop_back();
+    for (const std::string& name : TRY(names_in(folder))) {
+      if (name.starts_with(".")) continue;
+      std::string one = folder.ends_with('/') ? folder + name : folder + '/' + name;
+      struct stat there {};
+      if (::stat(one.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) {
+        files.push_back(std::move(one));
+      } else if (::lstat(one.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {  // links may lead in circles
+        folders.push_back(std::move(one));
+      }
+    }
   }
-  if (code) return error_at(Code::io, {}, fmt::format("cannot read '{}': {}", shown(path), code.message()));
   if (files.empty())
     return invalid_argument(fmt::format("the folder '{}' is empty", shown(path)), known_kinds());
   std::ranges::sort(files);

@@ -50,7 +50,10 @@ class Feed {
   Result<std::int64_t> count() const {
     std::int64_t sum = 0;
     for (const std::string& one : files_) {
-      sum += images::has_image_ending(one) ? 1 : TRY(SampleFile::open(one, inputs_, options_)).count();
+      const bool is_open = open_ && &one == &files_[file_ - 1];
+      sum += is_open                         ? open_->count()
+             : images::has_image_ending(one) ? 1
+                                             : TRY(SampleFile::open(one, inputs_, options_)).count();
     }
     return sum;
   }
