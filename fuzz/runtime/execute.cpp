@@ -1,6 +1,6 @@
 // Bytes → model → runs: with and without fusions, with a plan and without, come the same results.
 #include "../require.hpp"
-#include "random_graph.hpp"
+#include "agreement.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   using namespace anybit::runtime::testing;

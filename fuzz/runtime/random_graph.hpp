@@ -1,6 +1,5 @@
-// Models made from random bytes, and what must hold when they run: an executor that keeps its plan gives the
-// bits of one that is new, and with fusions come the results without them, NaN and infinities included.
-// Shared by the fuzzer beside it and tests/unit/runtime/random_graph_test.cpp.
+// Models made from random bytes, with inputs for some runs. Shared by the fuzzer beside it and
+// tests/unit/runtime/random_graph_test.cpp.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/verify.hpp"
+#include "choices.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit::runtime::testing {
@@ -23,32 +22,6 @@ using ops::Array;
 using ops::Datum;
 using ops::Dims;
 using ops::ElementType;
-
-// Choices, one byte each; all are 0 when the bytes have ended.
-class Choices {
- public:
-  explicit Choices(std::span<const unsigned char> bytes) : bytes_(bytes) {}
-  std::int64_t below(std::int64_t count) {
-    if (bytes_.empty()) return 0;
-    const std::int64_t one = bytes_[0];
-    bytes_ = bytes_.subspan(1);
-    return one % count;
-  }
-  bool ended() const { return bytes_.empty(); }
-  template <class T, std::size_t N>
-  T of(const T (&list)[N]) {
-    return list[below(static_cast<std::int64_t>(N))];
-  }
-  // A number in [-1, 1] that does not need bytes: they are for what matters.
-  float number() {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<float>(static_cast<std::int32_t>(state_ >> 32)) * 0x1p-31f;
-  }
-
- private:
-  std::span<const unsigned char> bytes_;
-  std::uint64_t state_ = 88172645463325252u;
-};
 
 struct Case {
   std::shared_ptr<graph::Model> model;
@@ -518,71 +491,5 @@ class CaseMaker {
   int next_ = 0, shapes_ = 0;
   bool special_ = false, quantized_ = false, in_layer_ = false;
 };
-
-// Reads every element that it is shown.
-struct Reader final : Watcher {
-  std::uint64_t sum = 0;
-  Result<void> see(std::size_t, const Datum& value) override {
-    for (std::size_t i = 0; value.is_array() && i < value.array.byte_count(); ++i)
-      sum += std::to_integer<std::uint64_t>(value.array.bytes()[i]);
-    return {};
-  }
-};
-
-using Outputs = Result<std::vector<Datum>>;
-
-inline bool same_bits(const Array& a, const Array& b) {
-  return a.type() == b.type() && a.dims() == b.dims() &&
-         std::memcmp(a.bytes(), b.bytes(), a.byte_count()) == 0;
-}
-
-// What is wrong with results, beside those without fusions; empty if nothing is.
-inline std::string difference(const Array& fused, const Array& plain, bool quantized) {
-  if (fused.type() != plain.type() || !(fused.dims() == plain.dims()))
-    return to_string(fused) + " instead of " + to_string(plain);
-  const auto a = fused.elements<float>(), b = plain.elements<float>();
-  float largest = 1;
-  for (const float one : b) {
-    if (std::isfinite(one)) largest = std::max(largest, std::abs(one));
-  }
-  const float most = largest * (quantized ? 0.25f : 1e-3f);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
-    if (same || (std::isfinite(a[i]) && std::isfinite(b[i]) && std::abs(a[i] - b[i]) <= most)) continue;
-    return "element " + std::to_string(i) + " is " + std::to_string(a[i]) + " instead of " +
-           std::to_string(b[i]);
-  }
-  return {};
-}
-
-// What does not hold of a case; empty if all does.
-inline std::string disagreement(const Case& one) {
-  const auto verified = graph::verify(*one.model);
-  if (!verified.ok()) return "the model is wrong: " + verified.error().text();
-  const auto executor = [&](bool fuse) {
-    return Executor::make(one.model, {.threads = 1, .fuse = fuse, .watch = one.watch});
-  };
-  const auto kept = executor(true);
-  if (!kept.ok()) return executor(false).ok() ? "only fused it fails: " + kept.error().text() : "";
-  for (std::size_t run = 0; run < one.runs.size(); ++run) {
-    const std::string where = " in run " + std::to_string(run);
-    Reader reader, reader_of_fresh;
-    const Outputs outputs = (*kept)->run(one.runs[run], nullptr, run % 2 == 0 ? &reader : nullptr);
-    const auto plain = executor(false), fresh = executor(true);
-    const Outputs expected = (*plain)->run(one.runs[run]);
-    const Outputs again = (*fresh)->run(one.runs[run], nullptr, run % 2 == 0 ? &reader_of_fresh : nullptr);
-    if (outputs.ok() != again.ok()) return "a plan decides whether it runs" + where;
-    if (!expected.ok()) continue;
-    if (!outputs.ok()) return "only fused it fails: " + outputs.error().text() + where;
-    if (reader.sum != reader_of_fresh.sum) return "a plan changes what is watched" + where;
-    for (std::size_t i = 0; i < outputs->size(); ++i) {
-      const std::string what = " of output " + std::to_string(i) + where;
-      if (!same_bits((*outputs)[i].array, (*again)[i].array)) return "a plan changes elements" + what;
-      const std::string found = difference((*outputs)[i].array, (*expected)[i].array, one.quantized);
-      if (!found.empty()) return found + what;
-    }
-  }
-  return {};
-}
 
 }  // namespace anybit::runtime::testing

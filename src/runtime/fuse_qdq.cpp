@@ -42,13 +42,7 @@ std::optional<Quantized> weights(Qdq& qdq, int slot, std::int64_t axis) {
   if (!found || !qdq.edit.constant(found->value)) return std::nullopt;
   if (auto bytes = qdq.widened(*found); bytes.ok()) found = *bytes;
   if (!qdq.takes(qdq.type_of(found->value))) return std::nullopt;
-  if (found->per_tensor) return found;
-  const Array& codes = *qdq.edit.constant(found->value);
-  const auto rank = static_cast<std::int64_t>(codes.rank());
-  const std::int64_t own = found->axis < 0 ? found->axis + rank : found->axis;
-  const bool fits = own == axis && axis < rank &&
-                    qdq.edit.constant(found->scale)->count() == codes.dim(static_cast<std::size_t>(axis));
-  return fits ? found : std::nullopt;
+  return qdq.fit(*found, axis) ? found : std::nullopt;
 }
 
 // Whether constants have types of 8 bits.

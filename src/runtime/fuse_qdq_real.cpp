@@ -14,9 +14,7 @@ std::optional<Quantized> second_factor(Qdq& qdq, int slot) {
   const auto held = qdq.from(slot);
   const Array* matrix = held ? qdq.edit.constant(held->value) : nullptr;
   if (!matrix || matrix->rank() != 2 || !qdq.takes(matrix->type())) return std::nullopt;
-  const bool by_column =
-      (held->axis == 1 || held->axis == -1) && qdq.edit.constant(held->scale)->count() == matrix->dim(1);
-  return held->per_tensor || by_column ? held : std::nullopt;
+  return qdq.fit(*held, 1) ? held : std::nullopt;
 }
 
 // The Add of a constant row behind the product; -1 if that is not what follows.

@@ -59,6 +59,14 @@ bool Qdq::takes(ElementType type) const {
   return codes_ == Codes::bytes ? ops::is_byte(type) : ops::is_code(type);
 }
 
+bool Qdq::fit(const Quantized& of, std::int64_t axis) const {
+  if (of.per_tensor) return true;
+  const Array& codes = *edit.constant(of.value);
+  const auto rank = static_cast<std::int64_t>(codes.rank());
+  return axis < rank && (of.axis == axis || of.axis + rank == axis) &&
+         edit.constant(of.scale)->count() == codes.dim(static_cast<std::size_t>(axis));
+}
+
 bool Qdq::same_parameters(const Quantized& a, const Quantized& b) const {
   return same_bytes(edit.constant(a.scale), edit.constant(b.scale)) &&
          same_bytes(edit.constant(a.zero_point), edit.constant(b.zero_point));

@@ -55,6 +55,8 @@ class Qdq {
   // A new constant with one code.
   Result<int> code_slot(ops::ElementType type, std::int32_t code);
   bool takes(ops::ElementType type) const;
+  // Whether a constant has one scale, or one for each index of this axis.
+  bool fit(const Quantized& of, std::int64_t axis) const;
   bool same_parameters(const Quantized& a, const Quantized& b) const;
   ops::ElementType type_of(int constant_slot) const;
   float scale(const Quantized& of) const;

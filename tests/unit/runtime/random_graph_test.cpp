@@ -1,5 +1,5 @@
 // Random graphs, run with fusions and without, by a plan and without one; fuzz/runtime makes them.
-#include "../../../fuzz/runtime/random_graph.hpp"
+#include "../../../fuzz/runtime/agreement.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,36 @@
+// What a fuzzer's bytes choose.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace anybit::runtime::testing {
+
+// Choices, one byte each; all are 0 when the bytes have ended.
+class Choices {
+ public:
+  explicit Choices(std::span<const unsigned char> bytes) : bytes_(bytes) {}
+  std::int64_t below(std::int64_t count) {
+    if (bytes_.empty()) return 0;
+    const std::int64_t one = bytes_[0];
+    bytes_ = bytes_.subspan(1);
+    return one % count;
+  }
+  bool ended() const { return bytes_.empty(); }
+  template <class T, std::size_t N>
+  T of(const T (&list)[N]) {
+    return list[below(static_cast<std::int64_t>(N))];
+  }
+  // A number in [-1, 1] that does not need bytes: they are for what matters.
+  float number() {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<float>(static_cast<std::int32_t>(state_ >> 32)) * 0x1p-31f;
+  }
+
+ private:
+  std::span<const unsigned char> bytes_;
+  std::uint64_t state_ = 88172645463325252u;
+};
+
+}  // namespace anybit::runtime::testing
