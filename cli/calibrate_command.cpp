@@ -218,6 +218,9 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--allow-nan", options->calibrate.allow_nan,
                "Count NaN and infinity and leave them out; otherwise they are an error")
       ->excludes(merge);
+  app.add_flag("--reproducible", options->calibrate.reproducible,
+               "The same ranges on every x86-64 CPU: slower float kernels")
+      ->excludes(merge);
   add_executor_options(app, options->executor);
   app.add_flag("--list", options->list, "Show the range of every value");
   app.add_flag("--json", options->json, "Print everything as JSON");

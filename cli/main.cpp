@@ -119,7 +119,9 @@ Result<void> run_command(const CLI::App& app, const std::function<Result<void>()
   const auto empty = app.get_options([](const CLI::Option* one) {
     return one->get_items_expected_max() > 0 && std::ranges::count(one->results(), "") > 0;
   });
-  return empty.empty() ? action() : empty_text(empty[0]->get_name());
+  if (!empty.empty()) return empty_text(empty[0]->get_name());
+  auto checked = check_environment();
+  return checked.ok() ? action() : checked;
 }
 
 int run(int argc, char** argv) {

@@ -324,6 +324,8 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--requantize", options->quantize.requantize, "Quantize a model that is quantized already");
   app.add_flag("--allow-nan", options->quantize.allow_nan,
                "Count NaN and infinity in activations, and go on");
+  app.add_flag("--reproducible", options->quantize.reproducible,
+               "The same file on every x86-64 CPU: slower float kernels while samples run");
   app.add_flag("--evaluate", options->evaluate,
                "Also tell what it cost: signal to noise of every layer, agreement");
   app.add_option("--labels", options->labels,

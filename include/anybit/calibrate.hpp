@@ -80,6 +80,7 @@ struct CalibrateOptions {
   bool bins = true;             // observers that clip need them; without, calibration is a little faster
   double momentum = 0.01;       // of moving averages
   bool allow_nan = false;       // NaN and infinity are counted and left out; otherwise they are an error
+  bool reproducible = false;    // the same ranges on every x86-64 CPU: slower float kernels
   std::function<void(std::int64_t done)> progress = {};  // told how many samples are done
 };
 

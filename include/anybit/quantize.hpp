@@ -72,12 +72,13 @@ struct QuantizeOptions {
   // type times scales can hold, which are DequantizeLinear. "qoperator": as qdq, with QLinearConv and the
   // like where it can be.
   std::string emit = "portable";
-  int threads = 0;                 // 0: one for each core
-  std::int64_t max_memory = 0;     // bytes for values while samples run; 0: no limit
-  bool prepare = true;             // fold constants, batch norms and the like before
-  bool requantize = false;         // a model that is quantized already is quantized again, not refused
-  bool allow_nan = false;          // NaN and infinity in activations are counted, not an error
-  bool histograms = false;         // the report gets those of activations and weights
+  int threads = 0;              // 0: one for each core
+  std::int64_t max_memory = 0;  // bytes for values while samples run; 0: no limit
+  bool prepare = true;          // fold constants, batch norms and the like before
+  bool requantize = false;      // a model that is quantized already is quantized again, not refused
+  bool allow_nan = false;       // NaN and infinity in activations are counted, not an error
+  bool histograms = false;      // the report gets those of activations and weights
+  bool reproducible = false;    // the same bytes on every x86-64 CPU: slower float kernels while samples run
   const Ranges* ranges = nullptr;  // of this model, gathered before: no samples are needed
   std::function<void(std::int64_t done)> progress = {};  // samples
 };

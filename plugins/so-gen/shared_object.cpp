@@ -9,6 +9,7 @@
 #include <fstream>
 #include <new>
 #include <stdexcept>
+#include <string_view>
 
 #include "../c-gen/generate.hpp"
 #include "compiler.hpp"
@@ -62,10 +63,19 @@ std::chrono::seconds time_limit(const anybit_codegen_options& options) {
   return std::chrono::seconds(seconds);
 }
 
+// Native, as far as ANYBIT_CPU lets it.
+std::vector<std::string> fastest() {
+  const char* cap = std::getenv("ANYBIT_CPU");
+  std::vector<std::string> all{"-O3", "-march=native"};
+  if (cap && cap == std::string_view("sse4")) all.emplace_back("-mno-avx");
+  if (cap && cap == std::string_view("avx2")) all.emplace_back("-mno-avx512f");
+  return all;
+}
+
 std::vector<std::string> flags(anybit_preference preference) {
   switch (preference) {
     case ANYBIT_PREFER_PERFORMANCE:
-      return {"-O3", "-march=native"};
+      return fastest();
     case ANYBIT_PREFER_MEMORY:
       return {"-Os"};
     case ANYBIT_PREFER_COMPILE_TIME:

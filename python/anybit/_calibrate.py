@@ -118,11 +118,12 @@ def _read_back(content: bytes) -> Ranges:
 @checked
 def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mean: Iterable[float] = (),
               std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "", bins: bool = True,
-              momentum: float = 0.01, allow_nan: bool = False, threads: Threads = 0, max_memory: Memory = 0,
-              progress: Progress = None) -> Ranges:
+              momentum: float = 0.01, allow_nan: bool = False, reproducible: bool = False, threads: Threads = 0,
+              max_memory: Memory = 0, progress: Progress = None) -> Ranges:
     """Runs a model on samples and finds what range each of its values has.
 
     ``calibration`` is a source of samples as for ``anybit.quantize``. Without ``bins`` the observers that clip cannot be used.
+    ``reproducible``: the same ranges on every x86-64 CPU, by slower float kernels.
 
     >>> anybit.calibrate(digits, ({"image": image[None]} for image in images), samples=10)["image"].count
     7840
@@ -130,7 +131,8 @@ def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mea
     native = load(model)._native
     source, total = open_source(calibration, native, samples, mean, std, size, layout)
     with shown(progress, "calibrating", total) as bar:
-        return Ranges(_anybit.calibrate(native, source, bar, threads, max_memory, bins, momentum, allow_nan))
+        return Ranges(_anybit.calibrate(native, source, bar, threads, max_memory, bins, momentum, allow_nan,
+                                         reproducible))
 
 
 def observers() -> dict[str, str]:

@@ -61,14 +61,15 @@ def targets() -> list[Target]:
 def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Samples = None, *, ranges: Optional[_Ranges] = None,
              samples: Limit = None, target: str = "generic", emit: str = "portable", exclude: Union[str, Iterable[str]] = (),
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
-             prepare: bool = True, requantize: bool = False, allow_nan: bool = False, histograms: bool = False,
-             threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
+             prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
+             histograms: bool = False, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
     """A quantized model. Its ``report`` tells what was done, and why.
 
     ``recipe`` is a preset ("int8", "w4", "mxfp6", …: ``anybit.presets()``), a file, or a dict; without one the target's own.
     ``calibration`` is a source of samples (see docs/python.md); weights-only, dynamic and block formats need none. ``samples``
     is the most that are used. ``mean``, ``std``, ``size`` and ``layout`` are for pictures. ``exclude`` leaves operators or
-    nodes in float. ``ranges`` are those of ``anybit.calibrate``, or a path of theirs. With ``histograms`` the report's page shows those of activations and weights.
+    nodes in float. ``ranges`` are those of ``anybit.calibrate``, or a path of theirs. 
+    ``reproducible``: the same file on every x86-64 CPU, by slower float kernels while samples run. With ``histograms`` the report's page shows those of activations and weights.
 
     >>> anybit.quantize(digits, "w4").report.weight_bytes_after < 30_000
     True
@@ -91,7 +92,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     source, total = open_source(calibration, native, samples, mean, std, size, layout)
     with shown(progress, "calibrating", total) as bar:
         after, report = _anybit.quantize(native, made, source, None if known is None else known._native, bar,
-                                         target, emit, threads, max_memory, prepare, requantize, allow_nan, histograms)
+                                         target, emit, threads, max_memory, prepare, requantize, allow_nan, reproducible, histograms)
     return Model(after, Report(report, native, after))
 
 

@@ -17,7 +17,7 @@ Source source_of(nb::object from, std::int64_t limit, std::vector<float> mean, s
 }
 
 Ranges calibrated(const Model& model, const Source& source, nb::object progress, int threads,
-                  std::int64_t max_memory, bool bins, double momentum, bool allow_nan) {
+                  std::int64_t max_memory, bool bins, double momentum, bool allow_nan, bool reproducible) {
   Work work(source, std::move(progress));
   auto samples = work.samples(take(inputs_of(model)));
   if (!samples)
@@ -28,6 +28,7 @@ Ranges calibrated(const Model& model, const Source& source, nb::object progress,
   options.bins = bins;
   options.momentum = momentum;
   options.allow_nan = allow_nan;
+  options.reproducible = reproducible;
   options.progress = work.progress();
   return work.run<Ranges>([&] { return calibrate_model(model, *samples, options); });
 }
@@ -79,7 +80,7 @@ void add_calibration(nb::module_& module) {
   });
   module.def("calibrate", calibrated, nb::arg("model"), nb::arg("source"), nb::arg("progress").none(),
              nb::arg("threads"), nb::arg("max_memory"), nb::arg("bins"), nb::arg("momentum"),
-             nb::arg("allow_nan"));
+             nb::arg("allow_nan"), nb::arg("reproducible"));
   module.def("observers", [] {
     nb::dict all;
     for (const Observer& one : observers()) all[one.name.c_str()] = one.summary;

@@ -15,12 +15,15 @@
 #include <thread>
 #include <vector>
 
+#include "base/reproducible.hpp"
+
 namespace anybit {
 namespace {
 
 struct Job {
   std::int64_t count, chunk, chunks;
   const ChunkBody& body;
+  bool reproducible;  // what its caller is
   std::atomic<std::int64_t> next = 0;
   // Changed under the pool's mutex.
   std::atomic<int> helpers = 0;
@@ -82,6 +85,7 @@ struct Crew {
 
   // Takes chunks until none is left. An exception leaves the rest undone.
   void work_on(Job& job) {
+    const ReproducibleScope as_caller(job.reproducible);
     inside_body = true;
     for (std::int64_t i; (i = job.next.fetch_add(1)) < job.chunks;) {
       try {
@@ -193,7 +197,7 @@ void ThreadPool::run(std::int64_t count, std::int64_t chunk, const ChunkBody& bo
     for (std::int64_t i = 0; i < chunks; ++i) do_chunk(i, count, chunk, body);
     return;
   }
-  Job job{.count = count, .chunk = chunk, .chunks = chunks, .body = body};
+  Job job{.count = count, .chunk = chunk, .chunks = chunks, .body = body, .reproducible = reproducible()};
   std::int64_t asleep = 0;
   {
     const std::lock_guard lock(crew.mutex);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/math.hpp"
 #include "calibrate/grid_error.hpp"
 #include "calibrate/search.hpp"
 
@@ -65,7 +66,7 @@ class Side {
   static Sum added(Sum sum, std::uint64_t count, double room) {
     if (count == 0 || room <= 0) return sum;
     const auto n = static_cast<double>(count);
-    return {sum.count + n, sum.room + room, sum.information + n * std::log(n / room)};
+    return {sum.count + n, sum.room + room, sum.information + n * math::log(n / room)};
   }
   static Sum between(const Sum& a, const Sum& b, float part) {
     const auto share = static_cast<double>(part);
@@ -93,8 +94,8 @@ double clipping(const Sum& level, double clipped, double kept, double total) {
   const double growth = (own + clipped) / own;
   double inner = 0;
   if (level.count > 0 && level.room > 0)
-    inner = level.information - level.count * std::log(level.count / level.room * total / kept);
-  return (growth - 1) * inner + (own + clipped) * std::log(growth);
+    inner = level.information - level.count * math::log(level.count / level.room * total / kept);
+  return (growth - 1) * inner + (own + clipped) * math::log(growth);
 }
 
 // Where it is above `bound`, something above that. What a level loses by being spread evenly is never less
@@ -110,7 +111,7 @@ double divergence(const Distribution& values, const Range& range, int levels, do
   const Sum second = edge(1), last_but_one = levels > 1 ? edge(levels - 1) : begin;
   const double above = values.positive.total().count - end.count;
   const double below = values.negative.total().count + begin.count;
-  const double clipped = inside.count * std::log(inside.count / values.total) +
+  const double clipped = inside.count * math::log(inside.count / values.total) +
                          clipping(end - last_but_one, above, inside.count, values.total) +
                          clipping(second - begin, below, inside.count, values.total);
   const double slack = 1e-9 * (std::abs(inside.information) + std::abs(clipped));  // for rounding
@@ -118,7 +119,7 @@ double divergence(const Distribution& values, const Range& range, int levels, do
   Sum at = begin;
   for (int i = 0; i < levels; ++i) {
     const Sum next = edge(i + 1), level = next - at;
-    if (level.count > 0 && level.room > 0) kept += level.count * std::log(level.count / level.room);
+    if (level.count > 0 && level.room > 0) kept += level.count * math::log(level.count / level.room);
     at = next;
     const double so_far = at.information - begin.information - kept + clipped;
     if (so_far > bound + slack) return so_far;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/math.hpp"
 
 namespace anybit::calibrate {
 namespace {
@@ -36,7 +36,9 @@ void MovingAverage::append(const MovingAverage& other, double momentum) {
     *this = other;
     return;
   }
-  value = other.value + std::pow(1 - momentum, static_cast<double>(other.count)) * (value - other.first);
+  // Not libm's: merged files are to be the same on every CPU.
+  value =
+      other.value + math::fixed::pow(1 - momentum, static_cast<double>(other.count)) * (value - other.first);
   count += other.count;
 }
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/math.hpp"
 
 namespace anybit::kernels {
 
@@ -26,7 +27,7 @@ struct Activation {
 template <class T>
 T activate(const Activation& activation, T x) {
   using Kind = Activation::Kind;
-  const auto sigmoid = [](T v) { return T(1) / (T(1) + std::exp(-v)); };
+  const auto sigmoid = [](T v) { return T(1) / (T(1) + math::exp(-v)); };
   switch (activation.kind) {
     case Kind::none:
       return x;
@@ -39,7 +40,7 @@ T activate(const Activation& activation, T x) {
     case Kind::sigmoid:
       return sigmoid(x);
     case Kind::tanh:
-      return std::tanh(x);
+      return math::tanh(x);
     case Kind::hard_sigmoid:
       return std::clamp(static_cast<T>(activation.a) * x + static_cast<T>(activation.b), T(0), T(1));
     case Kind::hard_swish:

@@ -5,6 +5,7 @@
 namespace anybit::kernels {
 
 bool DnnlConv::available() { return false; }
+int DnnlConv::instruction_set() { return 0; }
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullptr; }
 
 }  // namespace anybit::kernels
@@ -22,6 +23,9 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullpt
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string_view>
 #include <vector>
+
+#include "base/cpu.hpp"
+#include "base/reproducible.hpp"
 
 // Of the OpenMP library that oneDNN is linked with; the compiler's own header comes with one compiler only.
 extern "C" void omp_set_num_threads(int count);
@@ -69,6 +73,23 @@ class InvalidSeen {
   static bool now() { return false; }
 #endif
 };
+
+// It takes a cap before its first use alone. If another part of the process came first, it is not used.
+bool obeys_cap() {
+  static const bool done = [] {
+    switch (cpu_cap()) {
+      case CpuCap::sse4:
+        return dnnl_set_max_cpu_isa(dnnl_cpu_isa_sse41) == dnnl_success;
+      case CpuCap::avx2:
+        return dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx2) == dnnl_success;
+      case CpuCap::avx512:
+      case CpuCap::none:
+        break;
+    }
+    return true;
+  }();
+  return done;
+}
 
 const dnnl::engine& engine() {
   static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
@@ -271,10 +292,12 @@ bool countable(const ConvSizes& sizes) {
 
 }  // namespace
 
-bool DnnlConv::available() { return true; }
+bool DnnlConv::available() { return obeys_cap() && !reproducible(); }
+
+int DnnlConv::instruction_set() { return obeys_cap() ? dnnl_get_effective_cpu_isa() : 0; }
 
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
-  if (!countable(piece.sizes)) return nullptr;
+  if (!available() || !countable(piece.sizes)) return nullptr;
   if (piece.kind == ConvKind::depthwise && is_deep(piece.sizes)) return nullptr;
   expect_memory(kForPrimitive);
   const OneThread one_thread;

@@ -29,7 +29,9 @@ struct DnnlPiece {
 class DnnlConv {
  public:
   virtual ~DnnlConv() = default;
+  // Not where results have to be reproducible: its kernels differ from CPU to CPU.
   static bool available();
+  static int instruction_set();  // dnnl_cpu_isa_t, as far as ANYBIT_CPU lets it; 0 without oneDNN
   // Null if oneDNN has no compiled kernel for it.
   static std::shared_ptr<const DnnlConv> make(const DnnlPiece& piece);
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <numbers>
+
+#include "base/math.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -18,7 +19,7 @@ Complex root(std::int64_t k, std::int64_t n) {
   const bool odd = eighth % 2 != 0;
   const double part = odd ? static_cast<double>(n - rest) : static_cast<double>(rest);
   const double angle = std::numbers::pi / 4 * part / static_cast<double>(n);
-  double c = std::cos(angle), s = std::sin(angle);
+  double c = math::cos(angle), s = math::sin(angle);
   if (odd) std::swap(c, s);
   for (std::int64_t quarter = eighth / 2 % 4; quarter > 0; --quarter) {
     const double before = c;

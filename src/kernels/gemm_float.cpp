@@ -1,4 +1,7 @@
-// Products of float32 matrices. Sums are fused multiply-adds in the order of k where the CPU has them.
+// Products of float32 matrices. Sums are fused multiply-adds in the order of k where the CPU has them; plain
+// ones, in the same order, where results have to be reproducible.
+#include "base/reproducible.hpp"
+#include "kernels/cpu_target.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_float.cpp"
 #include "hwy/foreach_target.h"
@@ -11,8 +14,13 @@ namespace HWY_NAMESPACE {
 
 constexpr std::int64_t kAhead = 128;  // rows of B
 
+template <bool Fused>
+HWY_INLINE VF Sum(VF x, VF y, VF sum) {
+  return Fused ? hn::MulAdd(x, y, sum) : hn::Add(hn::Mul(x, y), sum);
+}
+
 // A tile of `Rows` rows. `b` has rows of 16.
-template <int Rows>
+template <bool Fused, int Rows>
 HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
                             std::int64_t count, float* HWY_RESTRICT sums, std::int64_t sum_stride,
                             bool first) {
@@ -33,7 +41,7 @@ HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, co
       const VF x = hn::Set(d, a[r * stride + k]);
       HWY_UNROLL(4)
       for (int v = 0; v < kVectors; ++v) {
-        sum[r][v] = hn::MulAdd(x, row[v], sum[r][v]);
+        sum[r][v] = Sum<Fused>(x, row[v], sum[r][v]);
         ANYBIT_PIN(sum[r][v]);
       }
     }
@@ -46,7 +54,7 @@ HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, co
 }
 
 // The same for a few rows and several panels at once: one panel's sums alone would wait for each other.
-template <int Rows, int Panels>
+template <bool Fused, int Rows, int Panels>
 HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
                              std::int64_t count, float* HWY_RESTRICT sums) {
   const DF d;
@@ -69,7 +77,7 @@ HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, c
         const VF x = hn::Set(d, a[r * stride + k]);
         HWY_UNROLL(4)
         for (int v = 0; v < kVectors; ++v) {
-          sum[p][r][v] = hn::MulAdd(x, hn::LoadU(d, row + v * kLanes), sum[p][r][v]);
+          sum[p][r][v] = Sum<Fused>(x, hn::LoadU(d, row + v * kLanes), sum[p][r][v]);
           ANYBIT_PIN(sum[p][r][v]);
         }
       }
@@ -88,12 +96,13 @@ HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, c
 
 using FloatTiles = void (*)(const float*, std::int64_t, const float*, std::int64_t, float*, std::int64_t,
                             bool);
-template <int... Rows>
+template <bool Fused, int... Rows>
 HWY_INLINE FloatTiles FloatTileOf(int rows, std::integer_sequence<int, Rows...>) {
-  static constexpr FloatTiles all[] = {FloatTile<Rows + 1>...};
+  static constexpr FloatTiles all[] = {FloatTile<Fused, Rows + 1>...};
   return all[rows - 1];
 }
 
+template <bool Fused>
 class FloatMath {
  public:
   static constexpr int kTogether = 1;
@@ -139,8 +148,8 @@ class FloatMath {
   }
   HWY_INLINE void Multiply(int rows, const float* a, std::int64_t stride, const float* b, std::int64_t count,
                            float* sums, std::int64_t sum_stride, bool first) const {
-    FloatTileOf(rows, std::make_integer_sequence<int, kTileRows>())(a, stride, b, count, sums, sum_stride,
-                                                                    first);
+    FloatTileOf<Fused>(rows, std::make_integer_sequence<int, kTileRows>())(a, stride, b, count, sums,
+                                                                           sum_stride, first);
   }
   HWY_INLINE float* Direct(std::int64_t row, std::int64_t panel, std::int64_t& stride) const {
     if (!plain_ || (panel + 1) * kPanel > product_.n) return nullptr;
@@ -162,11 +171,11 @@ class FloatMath {
 };
 
 // Two panels at a time, in wider vectors.
-class WideFloatMath : public FloatMath {
+class WideFloatMath : public FloatMath<true> {
  public:
   static constexpr int kTogether = 2;
   static_assert(kTileRows <= kWideRows);
-  using FloatMath::FloatMath;
+  using FloatMath<true>::FloatMath;
   HWY_INLINE void MultiplyTwo(int rows, const float* a, std::int64_t stride, const float* const (&b)[2],
                               std::int64_t count, float* sums, std::int64_t sum_stride, std::int64_t sum_step,
                               bool first) const {
@@ -175,7 +184,7 @@ class WideFloatMath : public FloatMath {
 };
 
 // A few rows by a packed matrix, which is read once, in order: memory is what takes time.
-template <int Rows, int Panels>
+template <bool Fused, int Rows, int Panels>
 void FewRows(const FloatProduct& product, ThreadPool& pool) {
   static_assert(Rows <= kMostRows);
   struct Job {
@@ -186,33 +195,45 @@ void FewRows(const FloatProduct& product, ThreadPool& pool) {
   pool.run(Ratio(job.panels, Panels), Ratio(kPartMacs, 4 * strip_macs),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
              const FloatProduct& of = job.product;
-             const FloatMath math(of);
+             const FloatMath<Fused> math(of);
              HWY_ALIGN float sums[Rows * Panels * kPanel];
              for (std::int64_t p = first * Panels; p < std::min(last * Panels, job.panels); p += Panels) {
                const float* b = of.b->packed() + p * of.k * kPanel;
                if (p + Panels <= job.panels) {
-                 FloatStrip<Rows, Panels>(of.a.data, of.a.row_stride, b, of.k, sums);
+                 FloatStrip<Fused, Rows, Panels>(of.a.data, of.a.row_stride, b, of.k, sums);
                  for (int i = 0; i < Panels; ++i) math.Finish(sums + i * Rows * kPanel, 0, Rows, p + i);
                  continue;
                }
                for (std::int64_t i = p; i < job.panels; ++i) {
-                 FloatStrip<Rows, 1>(of.a.data, of.a.row_stride, b + (i - p) * of.k * kPanel, of.k, sums);
+                 FloatStrip<Fused, Rows, 1>(of.a.data, of.a.row_stride, b + (i - p) * of.k * kPanel, of.k,
+                                            sums);
                  math.Finish(sums, 0, Rows, i);
                }
              }
            });
 }
 
+// Whether there are few rows, and that was it.
+template <bool Fused>
+bool MultiplyFewRows(const FloatProduct& product, ThreadPool& pool) {
+  if (product.m > 4 || !product.b->packed() || product.rows || product.a.column_stride != 1) return false;
+  if (product.m == 1) FewRows<Fused, 1, 4>(product, pool);
+  if (product.m == 2) FewRows<Fused, 2, 2>(product, pool);
+  if (product.m == 3) FewRows<Fused, 3, 2>(product, pool);
+  if (product.m == 4) FewRows<Fused, 4, 1>(product, pool);
+  return true;
+}
+
 void FloatGemm(const FloatProduct& product, ThreadPool& pool) {
-  if (product.m <= 4 && product.b->packed() && !product.rows && product.a.column_stride == 1) {
-    if (product.m == 1) return FewRows<1, 4>(product, pool);
-    if (product.m == 2) return FewRows<2, 2>(product, pool);
-    if (product.m == 3) return FewRows<3, 2>(product, pool);
-    return FewRows<4, 1>(product, pool);
-  }
+  if (MultiplyFewRows<true>(product, pool)) return;
   // CPUs with wider vectors have a larger second-level cache: blocks of more rows read B fewer times.
   if (HWY_TARGET == HWY_AVX2 && has_wide_floats()) return RunBlocks<WideFloatMath>(product, 384, pool, 192);
-  RunBlocks<FloatMath>(product, 256, pool);
+  RunBlocks<FloatMath<true>>(product, 256, pool);
+}
+
+// The same bits on every target.
+void PlainFloatGemm(const FloatProduct& product, ThreadPool& pool) {
+  if (!MultiplyFewRows<false>(product, pool)) RunBlocks<FloatMath<false>>(product, 256, pool);
 }
 
 // Columns that lie side by side, or transposed.
@@ -237,6 +258,7 @@ namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(FloatGemm);
+HWY_EXPORT(PlainFloatGemm);
 HWY_EXPORT(FloatPanel);
 
 }  // namespace
@@ -260,6 +282,7 @@ std::int64_t PackedFloats::bytes() const { return (n_ + kPanel - 1) / kPanel * k
 
 void gemm(const FloatProduct& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0 || product.b->multiply(product, pool)) return;
+  if (reproducible()) return ANYBIT_EXACT_DISPATCH(PlainFloatGemm)(product, pool);
   HWY_DYNAMIC_DISPATCH(FloatGemm)(product, pool);
 }
 

@@ -3,9 +3,9 @@
 // a timer.
 #include <hwy/targets.h>
 
-#if HWY_ARCH_X86
-#include <cpuid.h>
-#endif
+#include "base/cpu.hpp"
+#include "base/reproducible.hpp"
+#include "kernels/cpu_target.hpp"
 
 namespace hwy {
 namespace {
@@ -15,39 +15,47 @@ std::atomic<std::int64_t> disabled{0}, only{0};  // `only`: what a test wants; 0
 // Beyond what everything is compiled for. Of x86's targets AVX2 alone is built (cmake/settings.cmake).
 std::int64_t beyond_baseline() {
 #if HWY_ARCH_X86
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  const bool halves = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-  // These look at the operating system, too: it has to keep the wide registers.
-  const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool bits = __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
-  return halves && wide && bits ? HWY_AVX2 : 0;
+  return anybit::cpu_features().avx2 ? HWY_AVX2 : 0;
 #else
   return 0;
 #endif
 }
 
+ChosenTarget chosen, baseline;
+
+std::int64_t of_cpu() {
+  static const std::int64_t kAll = HWY_STATIC_TARGET | beyond_baseline();
+  const std::int64_t wanted = only.load();
+  const std::int64_t usable = (wanted != 0 ? wanted : kAll) & ~disabled.load();
+  return usable != 0 ? usable : HWY_STATIC_TARGET;
+}
+
 }  // namespace
 
 std::int64_t SupportedTargets() {
-  static const std::int64_t kOfCpu = HWY_STATIC_TARGET | beyond_baseline();
-  const std::int64_t wanted = only.load();
-  const std::int64_t usable = (wanted != 0 ? wanted : kOfCpu) & ~disabled.load();
-  return usable != 0 ? usable : HWY_STATIC_TARGET;
+  // What all CPUs have, and so the same bits: four lanes, and on x86 no fused multiply-adds.
+  return anybit::reproducible() ? HWY_STATIC_TARGET : of_cpu();
 }
 
 void DisableTargets(std::int64_t targets) {
   disabled.store(targets);
-  GetChosenTarget().DeInit();
+  chosen.DeInit();
 }
 
 void SetSupportedTargetsForTest(std::int64_t targets) {
   only.store(targets);
-  GetChosenTarget().DeInit();
+  chosen.DeInit();
 }
 
-ChosenTarget& GetChosenTarget() {
-  static ChosenTarget chosen;
-  return chosen;
-}
+ChosenTarget& GetChosenTarget() { return anybit::reproducible() ? baseline : chosen; }
 
 }  // namespace hwy
+
+namespace anybit::kernels {
+
+const hwy::ChosenTarget& cpu_target() noexcept {
+  if (!hwy::chosen.IsInitialized()) hwy::chosen.Update(hwy::of_cpu());
+  return hwy::chosen;
+}
+
+}  // namespace anybit::kernels

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/math.hpp"
 #include "base/nan.hpp"
 
 namespace anybit::kernels {
@@ -127,7 +128,7 @@ template <class T>
 void lp_pool(const PoolSizes& sizes, double p, const T* x, std::int64_t first, std::int64_t last, T* y) {
   const auto power = static_cast<T>(p), root = static_cast<T>(1 / p);
   const auto done = [&](T sum, std::int64_t, std::int64_t, std::int64_t) {
-    return p == 2 ? std::sqrt(sum) : p == 1 ? sum : std::pow(sum, root);
+    return p == 2 ? std::sqrt(sum) : p == 1 ? sum : math::pow(sum, root);
   };
   if (p == 2) {
     pool(
@@ -137,7 +138,7 @@ void lp_pool(const PoolSizes& sizes, double p, const T* x, std::int64_t first, s
         sizes, x, first, last, y, T(0), [](T& sum, T value) { sum += std::abs(value); }, done);
   } else {
     pool(
-        sizes, x, first, last, y, T(0), [&](T& sum, T value) { sum += std::pow(std::abs(value), power); },
+        sizes, x, first, last, y, T(0), [&](T& sum, T value) { sum += math::pow(std::abs(value), power); },
         done);
   }
 }

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/cpu.hpp"
+
 // Highway 1.0 has no name for the instruction, and its target for such CPUs leaves it out.
 #if HWY_ARCH_X86
 #include <immintrin.h>
@@ -78,7 +80,7 @@ ANYBIT_QUADS void tile(const QuadRows& a, const std::int8_t* b, std::int64_t pan
 }  // namespace
 
 bool has_quads() noexcept {
-  static const bool has = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni");
+  static const bool has = cpu_features().avx512bw && cpu_features().avx512vnni;
   return has && used.load(std::memory_order_relaxed);
 }
 

@@ -5,6 +5,6 @@
 
 namespace anybit::kernels {
 
-std::string_view simd_target() noexcept;  // "AVX2", "AVX2+VNNI", "SSE4", "NEON", …
+std::string_view simd_target() noexcept;  // "AVX2", "AVX2+VNNI", "SSE4", "NEON", …; "SSE4, ANYBIT_CPU=sse4"
 
 }  // namespace anybit::kernels

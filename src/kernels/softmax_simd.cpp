@@ -1,4 +1,3 @@
-#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -6,6 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/softmax_simd.cpp"
+#include "base/math.hpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/float_math-inl.h"
@@ -93,7 +93,7 @@ HWY_INLINE void SoftmaxRow(const float* x, std::size_t n, bool log, float* y) {
   const std::size_t lanes = hn::Lanes(d);
   const VF top = hn::Set(d, Largest(x, n));
   const float sum = SumOfExp(x, n, top, log ? nullptr : y);
-  const VF last = hn::Set(d, log ? std::log(sum) : 1.0f / sum);
+  const VF last = hn::Set(d, log ? math::log(sum) : 1.0f / sum);
   const float* from = log ? x : y;
   const auto finished = [&](VF v)
                             HWY_ATTR { return log ? hn::Sub(hn::Sub(v, top), last) : hn::Mul(v, last); };

@@ -4,6 +4,9 @@
 
 #include <atomic>
 
+#include "base/cpu.hpp"
+#include "base/reproducible.hpp"
+
 // Highway's target for such CPUs would build every kernel once more, and only this one gains.
 #if HWY_ARCH_X86
 #include <immintrin.h>
@@ -52,8 +55,8 @@ ANYBIT_WIDE void multiply_rows(const WideTiles& tiles) {
 
 // Only where the other kernels fuse products and sums, too: bits are the same for every number of rows.
 bool has_wide_floats() noexcept {
-  static const bool has = __builtin_cpu_supports("avx512f") && (HWY_TARGETS & HWY_AVX2) != 0;
-  return has && used.load(std::memory_order_relaxed);
+  static const bool has = cpu_features().avx512f && (HWY_TARGETS & HWY_AVX2) != 0;
+  return has && !reproducible() && used.load(std::memory_order_relaxed);
 }
 
 void use_wide_floats(bool wanted) noexcept { used = wanted; }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/cpu.hpp"
+
 namespace anybit::kernels {
 
 SignWords sign_words(unsigned negative, unsigned there) noexcept {
@@ -150,8 +152,8 @@ ANYBIT_WIDE_INLINE unsigned negative_of(const float* from) {
 }  // namespace
 
 bool has_wide_signs() noexcept {
-  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512bitalg") && (HWY_TARGETS & HWY_AVX2) != 0;
+  static const bool has = cpu_features().avx512f && cpu_features().avx512bw && cpu_features().avx512bitalg &&
+                          (HWY_TARGETS & HWY_AVX2) != 0;
   return has && used.load(std::memory_order_relaxed);
 }
 

@@ -2,6 +2,7 @@
 // versions below say.
 #include <cmath>
 
+#include "base/math.hpp"
 #include "ops/map_real.hpp"
 #include "ops/rules.hpp"
 
@@ -12,8 +13,8 @@ using kernels::Map;
 
 constexpr double kExponential = 1;  // nanoseconds of one element
 
-double sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+double sigmoid(double x) { return x < 0 ? math::exp(x) / (1 + math::exp(x)) : 1 / (1 + math::exp(-x)); }
+double softplus(double x) { return std::max(x, 0.0) + math::log1p(math::exp(-std::abs(x))); }
 double between(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
 Result<void> run_relu(Frame& frame) {
@@ -42,13 +43,13 @@ Result<void> run_thresholded_relu(Frame& frame) {
 
 Result<void> run_elu(Frame& frame) {
   return run_map(
-      frame, Map::elu, [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; },
+      frame, Map::elu, [](double x, double a, double) { return x < 0 ? a * math::expm1(x) : x; },
       frame.real("alpha", 1), 0, kExponential);
 }
 
 Result<void> run_celu(Frame& frame) {
   return run_map(
-      frame, Map::celu, [](double x, double a, double) { return x < 0 ? a * std::expm1(x / a) : x; },
+      frame, Map::celu, [](double x, double a, double) { return x < 0 ? a * math::expm1(x / a) : x; },
       frame.real("alpha", 1), 0, kExponential);
 }
 
@@ -56,7 +57,7 @@ Result<void> run_celu(Frame& frame) {
 Result<void> run_selu(Frame& frame) {
   const bool first = frame.version < 6;
   return run_map(
-      frame, Map::selu, [](double x, double a, double b) { return b * (x < 0 ? a * std::expm1(x) : x); },
+      frame, Map::selu, [](double x, double a, double b) { return b * (x < 0 ? a * math::expm1(x) : x); },
       frame.real("alpha", first ? 1.6732 : 1.67326319217681884765625),
       frame.real("gamma", first ? 1.0507 : 1.05070102214813232421875), kExponential);
 }
@@ -86,7 +87,7 @@ Result<void> run_swish(Frame& frame) {
 
 Result<void> run_tanh(Frame& frame) {
   return run_map(
-      frame, Map::tanh, [](double x, double, double) { return std::tanh(x); }, 0, 0, kExponential);
+      frame, Map::tanh, [](double x, double, double) { return math::tanh(x); }, 0, 0, kExponential);
 }
 
 Result<void> run_softplus(Frame& frame) {
@@ -100,7 +101,7 @@ Result<void> run_softsign(Frame& frame) {
 
 Result<void> run_mish(Frame& frame) {
   return run_map(
-      frame, Map::mish, [](double x, double, double) { return x * std::tanh(softplus(x)); }, 0, 0,
+      frame, Map::mish, [](double x, double, double) { return x * math::tanh(softplus(x)); }, 0, 0,
       kExponential);
 }
 

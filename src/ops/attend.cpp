@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/math.hpp"
 #include "kernels/gemm.hpp"
 #include "kernels/norm.hpp"
 #include "kernels/softmax.hpp"
@@ -57,7 +58,7 @@ class Worker {
     keep(Stage::product, query, row);
     if (all_.softcap > 0) {
       const auto cap = static_cast<C>(all_.softcap);
-      for (std::int64_t j = 0; j < all_.keys; ++j) row[j] = std::tanh(row[j] / cap) * cap;
+      for (std::int64_t j = 0; j < all_.keys; ++j) row[j] = math::tanh(row[j] / cap) * cap;
     }
     keep(Stage::capped, query, row);
     std::int64_t limit = all_.keys;
@@ -92,7 +93,7 @@ void softmax_in_place(double* x, std::int64_t n) {
   if (n == 0) return;
   double largest = x[0], sum = 0;
   for (std::int64_t i = 1; i < n; ++i) largest = x[i] > largest || std::isnan(x[i]) ? x[i] : largest;
-  for (std::int64_t i = 0; i < n; ++i) sum += x[i] = std::exp(x[i] - largest);
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i] = math::exp(x[i] - largest);
   for (std::int64_t i = 0; i < n; ++i) x[i] /= sum;
 }
 

@@ -1,6 +1,7 @@
 // Exp, Log, Sqrt, Reciprocal, Erf. ONNX: versions 1, 6, 13; Erf-9, -13.
 #include <cmath>
 
+#include "base/math.hpp"
 #include "ops/map_real.hpp"
 #include "ops/rules.hpp"
 
@@ -11,11 +12,11 @@ using kernels::Map;
 
 Result<void> run_exp(Frame& frame) {
   return run_map(
-      frame, Map::exp, [](double x, double, double) { return std::exp(x); }, 0, 0, 1);
+      frame, Map::exp, [](double x, double, double) { return math::exp(x); }, 0, 0, 1);
 }
 Result<void> run_log(Frame& frame) {
   return run_map(
-      frame, Map::log, [](double x, double, double) { return std::log(x); }, 0, 0, 1);
+      frame, Map::log, [](double x, double, double) { return math::log(x); }, 0, 0, 1);
 }
 Result<void> run_sqrt(Frame& frame) {
   return run_map(frame, Map::sqrt, [](double x, double, double) { return std::sqrt(x); });
@@ -29,12 +30,12 @@ Result<void> run_erf(Frame& frame) {
   const Array& in = frame.in(0);
   if (is_float(in.type())) {
     return run_map(
-        frame, Map::erf, [](double x, double, double) { return std::erf(x); }, 0, 0, 1);
+        frame, Map::erf, [](double x, double, double) { return math::erf(x); }, 0, 0, 1);
   }
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
   const bool known = for_integer(in.type(), [&]<class T>(T) {
     std::ranges::transform(in.elements<T>(), out->mutable_data<T>(),
-                           [](T x) { return static_cast<T>(std::erf(static_cast<double>(x))); });
+                           [](T x) { return static_cast<T>(math::erf(static_cast<double>(x))); });
   });
   if (!known) return wrong_type(frame, 0);
   return {};

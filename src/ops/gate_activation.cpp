@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/math.hpp"
 #include "kernels/map.hpp"
 
 namespace anybit::ops {
@@ -38,7 +39,7 @@ C value(Kind kind, C a, C b, C x) {
     case Kind::affine:
       return a * x + b;
     case Kind::elu:
-      return x < 0 ? a * std::expm1(x) : x;
+      return x < 0 ? a * math::expm1(x) : x;
     case Kind::hard_sigmoid:
       return std::min(C(1), std::max(C(0), a * x + b));
     case Kind::leaky_relu:
@@ -46,15 +47,15 @@ C value(Kind kind, C a, C b, C x) {
     case Kind::relu:
       return x < 0 ? C(0) : x;
     case Kind::scaled_tanh:
-      return a * std::tanh(b * x);
+      return a * math::tanh(b * x);
     case Kind::sigmoid:
-      return 1 / (1 + std::exp(-x));
+      return 1 / (1 + math::exp(-x));
     case Kind::softplus:
-      return x > 20 ? x : std::log1p(std::exp(x));
+      return x > 20 ? x : math::log1p(math::exp(x));
     case Kind::softsign:
       return x / (1 + std::abs(x));
     case Kind::tanh:
-      return std::tanh(x);
+      return math::tanh(x);
     case Kind::thresholded_relu:
       return x > a ? x : C(0);
   }

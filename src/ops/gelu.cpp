@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/math.hpp"
 #include "ops/map_real.hpp"
 #include "ops/pair_functions.hpp"
 #include "ops/rules.hpp"
@@ -12,12 +13,12 @@ namespace {
 
 using kernels::Map;
 
-double exact_gelu(double x, double, double) { return x * std::erfc(-x / std::numbers::sqrt2) / 2; }
+double exact_gelu(double x, double, double) { return x * math::erfc(-x / std::numbers::sqrt2) / 2; }
 double tanh_gelu(double x, double, double) {
   const double u = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-  return x * (1 + std::tanh(u)) / 2;
+  return x * (1 + math::tanh(u)) / 2;
 }
-double quick_gelu(double x, double a, double) { return x / (1 + std::exp(-a * x)); }
+double quick_gelu(double x, double a, double) { return x / (1 + math::exp(-a * x)); }
 
 Result<void> run_gelu(Frame& frame) {
   const std::string_view how = frame.text("approximate", "none");

@@ -1,6 +1,6 @@
 // Gemm: alpha·A·B + beta·C on matrices. ONNX: Gemm-1 … -13; ONNX Runtime's FusedGemm.
-#include <cmath>
 
+#include "base/math.hpp"
 #include "graph/attribute.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
@@ -122,8 +122,8 @@ Result<void> run_fused(Frame& frame) {
   }
   for (float& x : (*TRY(compute(frame))).elements<float>()) {
     if (name == "LeakyRelu") x = x < 0 ? alpha * x : x;
-    if (name == "Tanh") x = std::tanh(x);
-    if (name == "Sigmoid") x = 1 / (1 + std::exp(-x));
+    if (name == "Tanh") x = math::tanh(x);
+    if (name == "Sigmoid") x = 1 / (1 + math::exp(-x));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 // -27.
 #include <cmath>
 
+#include "base/math.hpp"
 #include "ops/attend.hpp"
 #include "ops/rules.hpp"
 
@@ -72,7 +73,7 @@ struct Step {
 
   void forget(std::int64_t t, float* state) const {
     for (std::int64_t d = 0; d < s.size; ++d) {
-      const float factor = std::exp(decay[t * decay_row + (decay_by_key ? d : 0)]);
+      const float factor = math::exp(decay[t * decay_row + (decay_by_key ? d : 0)]);
       for (std::int64_t e = 0; e < s.v_size; ++e) state[d * s.v_size + e] *= factor;
     }
   }

@@ -1,7 +1,7 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: one number, or one for each target. ONNX:
 // NegativeLogLikelihoodLoss-12 … -22, SoftmaxCrossEntropyLoss-12, -13.
-#include <cmath>
 
+#include "base/math.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -55,8 +55,8 @@ void log_softmax(const Frame& frame, const Layout& layout, const T* in, T* out) 
           const auto at = [&](std::int64_t c) { return static_cast<Real>(in[start + c * layout.inner]); };
           Real largest = at(0), sum = 0;
           for (std::int64_t c = 1; c < layout.classes; ++c) largest = std::max(largest, at(c));
-          for (std::int64_t c = 0; c < layout.classes; ++c) sum += std::exp(at(c) - largest);
-          const Real shift = std::log(sum);
+          for (std::int64_t c = 0; c < layout.classes; ++c) sum += math::exp(at(c) - largest);
+          const Real shift = math::log(sum);
           for (std::int64_t c = 0; c < layout.classes; ++c)
             out[start + c * layout.inner] = static_cast<T>(at(c) - largest - shift);
         }

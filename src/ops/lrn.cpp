@@ -1,6 +1,6 @@
 // LRN: each element is divided by a power of the squares of its neighbours' channels. ONNX: -1, -13.
-#include <cmath>
 
+#include "base/math.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
 
@@ -26,7 +26,8 @@ void normalize(const Window& window, const C* x, std::int64_t channels, std::int
         sum += v * v;
       }
       const double base = window.bias + window.alpha / static_cast<double>(window.size) * sum;
-      y[c * inner + i] = static_cast<C>(static_cast<double>(x[c * inner + i]) * std::pow(base, -window.beta));
+      y[c * inner + i] =
+          static_cast<C>(static_cast<double>(x[c * inner + i]) * math::pow(base, -window.beta));
     }
   }
 }

@@ -1,7 +1,7 @@
 // Pow: base and exponent may have different types since version 12; the result has the base's. ONNX: Pow-1,
 // -7, -12, -13, -15.
-#include <cmath>
 
+#include "base/math.hpp"
 #include "ops/convert.hpp"
 #include "ops/pair_functions.hpp"
 #include "ops/rules.hpp"
@@ -40,7 +40,7 @@ void float_powers(const float* base, float exponent, float* out, std::int64_t n)
   } else if (exponent == 1) {
     std::copy_n(base, n, out);
   } else {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = std::pow(base[i], exponent);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = math::pow(base[i], exponent);
   }
 }
 
@@ -64,10 +64,10 @@ void run_rows(Frame& frame, const Array& base, const E* exponents, const Dims& e
         if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
           to[i] = power(x, y);
         } else if constexpr (std::is_integral_v<T>) {
-          to[i] = whole_of<T>(std::pow(static_cast<double>(x), y));
+          to[i] = whole_of<T>(math::pow(static_cast<double>(x), y));
         } else {
           to[i] = static_cast<T>(
-              static_cast<Computed<T>>(std::pow(static_cast<double>(static_cast<Computed<T>>(x)), y)));
+              static_cast<Computed<T>>(math::pow(static_cast<double>(static_cast<Computed<T>>(x)), y)));
         }
       }
     });

@@ -1,7 +1,7 @@
 // QLinearSigmoid and QLinearLeakyRelu: ONNX Runtime's activations on 8-bit tensors, by a table of all 256
 // codes. Inputs: the tensor, its scale and zero point, the result's.
-#include <cmath>
 
+#include "base/math.hpp"
 #include "ops/quantization.hpp"
 #include "ops/rules.hpp"
 
@@ -15,7 +15,7 @@ struct Table : Prepared {
 
 using Function = float (*)(float x, float alpha);
 
-float sigmoid(float x, float) { return 1.0f / (1.0f + std::exp(-x)); }
+float sigmoid(float x, float) { return 1.0f / (1.0f + math::exp(-x)); }
 float leaky_relu(float x, float alpha) { return x < 0 ? alpha * x : x; }
 
 ByteTable table_of(ElementType type, Quantization in, Quantization out, Function function, float alpha) {

@@ -1,9 +1,9 @@
 // QLinearSoftmax: ONNX Runtime's softmax of an 8-bit tensor. Inputs: the tensor, its scale and zero point,
 // the result's. `opset` tells which Softmax is meant: before 13 everything from the axis on is one row.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include "base/math.hpp"
 #include "ops/quantization.hpp"
 #include "ops/rules.hpp"
 
@@ -95,7 +95,7 @@ Result<void> run(Frame& frame) {
   Array* out = TRY(frame.out(0, x.type(), dims));
   if (x.count() == 0) return {};
   Powers powers;
-  for (std::size_t k = 0; k < powers.size(); ++k) powers[k] = std::exp(-static_cast<float>(k) * from.scale);
+  for (std::size_t k = 0; k < powers.size(); ++k) powers[k] = math::exp(-static_cast<float>(k) * from.scale);
   const auto lines = [&]<class Q>(Q) {
     parallel(frame, x.count() / n, 5 * static_cast<double>(n), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {

@@ -1,9 +1,9 @@
 // Random tensors: of a given shape, or like another; draws by probability. ONNX: RandomNormal-1, -22,
 // RandomUniform-1, -22, their Like forms, Bernoulli-15, -22, Multinomial-7, -22.
+#include "base/math.hpp"
 #include "ops/random_stream.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
@@ -115,7 +115,7 @@ Result<void> run_multinomial(Frame& frame) {
       double largest = at(0), sum = 0;
       for (std::int64_t i = 1; i < classes; ++i) largest = std::max(largest, at(i));
       for (std::int64_t i = 0; i < classes; ++i) {
-        sum += std::exp(at(i) - largest);
+        sum += math::exp(at(i) - largest);
         sums[static_cast<std::size_t>(i)] = sum;
       }
     });

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <random>
 
+#include "base/math.hpp"
+
 namespace anybit::ops {
 namespace {
 
@@ -22,8 +24,8 @@ std::uint64_t hash_of(std::string_view text) {
 
 double RandomStream::normal(std::uint64_t i) const {
   // Box and Muller: 1 - u is never 0.
-  const double radius = std::sqrt(-2 * std::log(1 - uniform(2 * i)));
-  return radius * std::cos(2 * std::numbers::pi * uniform(2 * i + 1));
+  const double radius = std::sqrt(-2 * math::log(1 - uniform(2 * i)));
+  return radius * math::cos(2 * std::numbers::pi * uniform(2 * i + 1));
 }
 
 std::uint64_t seed_of(const Attributes& node) {

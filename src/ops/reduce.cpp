@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/math.hpp"
 #include "base/nan.hpp"
 #include "kernels/reduce.hpp"
 #include "ops/fold.hpp"
@@ -111,7 +112,7 @@ struct Sums {
     if constexpr (Then == After::root)
       return narrowed<T>(std::sqrt(static_cast<double>(held)));
     else if constexpr (Then == After::log)
-      return narrowed<T>(std::log(static_cast<double>(held)));
+      return narrowed<T>(math::log(static_cast<double>(held)));
     else if constexpr (kIsReal<T>)
       return narrowed<T>(Then == After::mean ? held / static_cast<double>(count) : held);
     else if (Then == After::mean)
@@ -175,13 +176,13 @@ struct LogSumExp {
   static void add(Held& held, T x) {
     const auto v = static_cast<double>(static_cast<Computed<T>>(x));
     if (v > held.largest) {
-      held.sum = (held.sum == 0 ? 0 : held.sum * std::exp(held.largest - v)) + 1;
+      held.sum = (held.sum == 0 ? 0 : held.sum * math::exp(held.largest - v)) + 1;
       held.largest = v;
     } else {
-      held.sum += v == held.largest ? (std::isinf(v) && v < 0 ? 0.0 : 1.0) : std::exp(v - held.largest);
+      held.sum += v == held.largest ? (std::isinf(v) && v < 0 ? 0.0 : 1.0) : math::exp(v - held.largest);
     }
   }
-  static T finish(Held held, std::int64_t) { return narrowed<T>(std::log(held.sum) + held.largest); }
+  static T finish(Held held, std::int64_t) { return narrowed<T>(math::log(held.sum) + held.largest); }
 };
 
 template <class T>

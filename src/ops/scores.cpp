@@ -4,17 +4,19 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/math.hpp"
+
 namespace anybit::ops {
 namespace {
 
-float logistic(float x) { return static_cast<float>(1 / (1 + std::exp(-static_cast<double>(x)))); }
+float logistic(float x) { return static_cast<float>(1 / (1 + math::exp(-static_cast<double>(x)))); }
 
 // The inverse of the normal distribution, by Winitzki's approximation of the inverse error function, as ONNX
 // Runtime computes it.
 float probit(float score) {
   const float x = 2 * score - 1;
   const float sign = x < 0 ? -1.0f : 1.0f;
-  const float log = std::log((1 - x) * (1 + x));
+  const float log = math::log((1 - x) * (1 + x));
   const float v = 2 / (std::numbers::pi_v<float> * 0.147f) + 0.5f * log;
   const float v2 = 1 / 0.147f * log;
   return std::numbers::sqrt2_v<float> * sign * std::sqrt(-v + std::sqrt(v * v - v2));
@@ -24,11 +26,11 @@ float probit(float score) {
 void softmax(std::span<float> scores, bool zeros_stay) {
   constexpr float kNothing = 1e-7f;
   const float largest = *std::ranges::max_element(scores);
-  const float other = std::exp(-largest);
+  const float other = math::exp(-largest);
   float sum = 0;
   for (float& score : scores) {
     const bool zero = zeros_stay && std::abs(score) <= kNothing;
-    score = zero ? score * other : std::exp(score - largest);
+    score = zero ? score * other : math::exp(score - largest);
     sum += score;
   }
   for (float& score : scores) score = sum == 0 ? score : score / sum;

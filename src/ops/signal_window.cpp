@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/math.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -42,7 +43,7 @@ Result<void> run_window(Frame& frame) {
     T* to = out->mutable_data<T>();
     for (std::int64_t i = 0; i < size; ++i) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(period);
-      const double value = terms[0] - terms[1] * std::cos(angle) + terms[2] * std::cos(2 * angle);
+      const double value = terms[0] - terms[1] * math::cos(angle) + terms[2] * math::cos(2 * angle);
       to[i] = static_cast<T>(static_cast<Computed<T>>(period == 0 ? 1.0 : value));
     }
   });
@@ -52,12 +53,12 @@ Result<void> run_window(Frame& frame) {
 // In which bins of the spectrum the corners of the triangles lie.
 Result<std::vector<std::int64_t>> corners(std::int64_t bands, std::int64_t length, std::int64_t rate,
                                           double low, double high, std::int64_t bins) {
-  const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const auto mel = [](double hertz) { return 2595 * math::log10(1 + hertz / 700); };
   const double step = (mel(high) - mel(low)) / static_cast<double>(bands + 2);
   std::vector<std::int64_t> result;
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double at = mel(low) + static_cast<double>(i) * step;
-    const double hertz = 700 * (std::pow(10.0, at / 2595) - 1);
+    const double hertz = 700 * (math::pow(10.0, at / 2595) - 1);
     const double bin = std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
     if (!(bin >= 0 && bin < static_cast<double>(bins)) ||
         (!result.empty() && bin < static_cast<double>(result.back()))) {

@@ -1,9 +1,9 @@
 // Softmax, LogSoftmax, Hardmax. ONNX: -1, -11 take the tensor as a matrix, split before `axis`; -13 goes
 // along one axis.
-#include <cmath>
 
-#include "base/nan.hpp"
 #include "kernels/softmax.hpp"
+#include "base/math.hpp"
+#include "base/nan.hpp"
 #include "ops/frame.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -42,10 +42,10 @@ void softmax(const T* x, std::int64_t n, std::int64_t stride, T* y) {
     return;
   }
   double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += std::exp(static_cast<double>(at(i) - largest));
+  for (std::int64_t i = 0; i < n; ++i) sum += math::exp(static_cast<double>(at(i) - largest));
   for (std::int64_t i = 0; i < n; ++i) {
     const auto away = static_cast<double>(at(i) - largest);
-    y[i * stride] = T(static_cast<C>(What == Kind::log ? away - std::log(sum) : std::exp(away) / sum));
+    y[i * stride] = T(static_cast<C>(What == Kind::log ? away - math::log(sum) : math::exp(away) / sum));
   }
 }
 

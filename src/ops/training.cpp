@@ -2,6 +2,7 @@
 // version 1 of each. Inputs: learning rate, step number, then all tensors, all gradients, all states.
 #include <cmath>
 
+#include "base/math.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -87,7 +88,7 @@ Result<void> run_adam(Frame& frame) {
   const double norm = frame.real("norm_coefficient", 0), after = frame.real("norm_coefficient_post", 0);
   const double epsilon = frame.real("epsilon", 1e-6), count = static_cast<double>(step.number);
   const double rate = step.number > 0
-                          ? step.rate * std::sqrt(1 - std::pow(beta, count)) / (1 - std::pow(alpha, count))
+                          ? step.rate * std::sqrt(1 - math::pow(beta, count)) / (1 - math::pow(alpha, count))
                           : step.rate;
   return each<2>(frame, step, [&](double& x, double g, double(&states)[2]) {
     const double gradient = norm * x + g;

@@ -1,7 +1,7 @@
 // Sin, Cos, Tan, their inverses and the hyperbolic ones: in double, rounded once. ONNX: versions 7 (circular)
 // and 9 (hyperbolic), 22.
-#include <cmath>
 
+#include "base/math.hpp"
 #include "ops/map_real.hpp"
 #include "ops/rules.hpp"
 
@@ -30,17 +30,17 @@ constexpr Descriptor function(std::string_view name, std::int16_t since, Run run
 
 std::span<const Descriptor> trigonometry_descriptors() {
   static const Descriptor all[] = {
-      function("Acos", 7, run<std::acos>),
-      function("Acosh", 9, run<std::acosh>),
-      function("Asin", 7, run<std::asin>),
-      function("Asinh", 9, run<std::asinh>),
-      function("Atan", 7, run<std::atan>),
-      function("Atanh", 9, run<std::atanh>),
-      function("Cos", 7, run<std::cos>, of_each_element(Traits::Range{-1.0f, 1.0f}, true)),
-      function("Cosh", 9, run<std::cosh>),
-      function("Sin", 7, run<std::sin>, of_each_element(Traits::Range{-1.0f, 1.0f}, true)),
-      function("Sinh", 9, run<std::sinh>),
-      function("Tan", 7, run<std::tan>),
+      function("Acos", 7, run<math::acos>),
+      function("Acosh", 9, run<math::acosh>),
+      function("Asin", 7, run<math::asin>),
+      function("Asinh", 9, run<math::asinh>),
+      function("Atan", 7, run<math::atan>),
+      function("Atanh", 9, run<math::atanh>),
+      function("Cos", 7, run<math::cos>, of_each_element(Traits::Range{-1.0f, 1.0f}, true)),
+      function("Cosh", 9, run<math::cosh>),
+      function("Sin", 7, run<math::sin>, of_each_element(Traits::Range{-1.0f, 1.0f}, true)),
+      function("Sinh", 9, run<math::sinh>),
+      function("Tan", 7, run<math::tan>),
   };
   return all;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/cpu.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
+#include "base/reproducible.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -58,8 +60,10 @@ Executor::~Executor() = default;
 
 Result<std::unique_ptr<Executor>> Executor::make(std::shared_ptr<const graph::Model> model,
                                                  const ExecutorOptions& options) {
+  TRY(check_cpu_cap());
   std::unique_ptr<Executor> executor(new Executor());
   executor->model_ = std::move(model);
+  executor->reproducible_ = reproducible();
   executor->memory_ = ops::Memory::make(options.max_memory);
   executor->pool_ = std::make_unique<ThreadPool>(options.threads);
   executor->program_ = TRY(build(*executor->model_, executor->memory_, *executor->pool_,
@@ -115,6 +119,7 @@ Result<void> Executor::run_into(std::span<const Datum> inputs, std::span<Datum> 
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     TRY(check(i, i < inputs.size() ? inputs[i] : Datum()));
   }
+  const ReproducibleScope as_made(reproducible_);
   std::unique_ptr<Context> context;
   {
     const std::lock_guard lock(mutex_);

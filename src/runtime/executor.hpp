@@ -24,6 +24,7 @@ struct ExecutorOptions {
 
 class Executor {
  public:
+  // Made by a thread that is reproducible() (base/reproducible.hpp), it runs so on any.
   static Result<std::unique_ptr<Executor>> make(std::shared_ptr<const graph::Model> model,
                                                 const ExecutorOptions& options = {});
   ~Executor();
@@ -64,6 +65,7 @@ class Executor {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Program> program_;
   std::vector<Port> inputs_, outputs_;
+  bool reproducible_ = false;  // weights are packed for the kernels of one kind
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Context>> idle_;
 };

@@ -1,8 +1,10 @@
 #include "anybit/calibrate.hpp"
 
+#include "base/cpu.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/nearest.hpp"
+#include "base/reproducible.hpp"
 #include "base/try.hpp"
 #include "calibrate/gather.hpp"
 #include "calibrate/histogram.hpp"
@@ -111,6 +113,8 @@ Result<std::string> content_hash(const Model& model) noexcept {
 Result<Ranges> calibrate_model(const Model& model, Samples& samples,
                                const CalibrateOptions& options) noexcept {
   return guarded([&]() -> Result<Ranges> {
+    TRY(check_cpu_cap());
+    const ReproducibleScope scope(options.reproducible || reproducible());
     if (options.threads < 0 || options.threads > 1024)
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
     if (!(options.momentum >= 0 && options.momentum <= 1))

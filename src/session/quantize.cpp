@@ -5,9 +5,11 @@
 #include <set>
 #include <utility>
 
+#include "base/cpu.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/mapped_file.hpp"
+#include "base/reproducible.hpp"
 #include "base/try.hpp"
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
@@ -125,6 +127,8 @@ bool is_operator(const std::string& name) noexcept { return quantizing::is_type(
 Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples* samples,
                               const QuantizeOptions& options) noexcept {
   return guarded([&]() -> Result<Quantization> {
+    TRY(check_cpu_cap());
+    const ReproducibleScope scope(options.reproducible || reproducible());
     if (options.threads < 0 || options.threads > 1024)
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
     using Mode = lower::Functions::Mode;

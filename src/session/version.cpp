@@ -9,6 +9,8 @@
 #include <oneapi/dnnl/dnnl_version.h>
 #endif
 
+#include "base/cpu.hpp"
+#include "base/guard.hpp"
 #include "images/image.hpp"
 #include "kernels/simd_target.hpp"
 
@@ -51,6 +53,10 @@ Version version() noexcept {
           ANYBIT_BUILD_TYPE,
           libraries(),
           kernels::simd_target()};
+}
+
+Result<void> check_environment() noexcept {
+  return guarded([] { return check_cpu_cap(); });
 }
 
 }  // namespace anybit

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/reproducible.hpp"
+
 namespace anybit {
 namespace {
 
@@ -48,6 +50,21 @@ TEST(ThreadPool, TakesEveryCountAndChunk) {
   EXPECT_EQ(chunks_of(pool, 3, -1), (Chunks{{0, 1}, {1, 2}, {2, 3}}));
   EXPECT_EQ(chunks_of(pool, 3, kMost), (Chunks{{0, 3}}));
   EXPECT_EQ(chunks_of(pool, kMost, kMost - 1), (Chunks{{0, kMost - 1}, {kMost - 1, kMost}}));
+}
+
+TEST(ThreadPool, ThreadsThatHelpAreReproducibleAsTheCallerIs) {
+  ThreadPool pool(4);
+  for (const bool wanted : {true, false, true}) {
+    const ReproducibleScope scope(wanted);
+    std::atomic<int> as_wanted = 0;
+    pool.run(64, 1, [&](std::int64_t, std::int64_t) {
+      as_wanted += reproducible() == wanted ? 1 : 0;
+      std::this_thread::yield();
+    });
+    EXPECT_EQ(as_wanted, 64);
+    EXPECT_EQ(reproducible(), wanted);
+  }
+  EXPECT_FALSE(reproducible());
 }
 
 TEST(ThreadPool, MeansOneThreadForEachCoreByZero) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "base/reproducible.hpp"
 #include "unit/kernels/paths.hpp"
 
 namespace anybit::kernels {
@@ -78,6 +79,24 @@ TEST_P(GemmOnEveryTarget, FloatProductsAreThoseOfPlainLoops) {
   for (const Sizes& s : kSizes) {
     const FloatCase test{s, small_numbers(s.m * s.k, random), small_numbers(s.k * s.n, random),
                          small_numbers(s.n, random)};
+    for (int way = 0; way < 8; ++way) {
+      check_floats(test, way & 1, way & 2, way & 4, pool_);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(GemmOnEveryTarget, ReproducibleFloatProductsAreRoundedBeforeTheyAreAddedInOrder) {
+  const ReproducibleScope scope(true);
+  std::mt19937 random(kSeed);
+  std::normal_distribution<float> normal;
+  const auto numbers = [&](std::int64_t count) {
+    std::vector<float> all(at(count));
+    for (float& x : all) x = normal(random);
+    return all;
+  };
+  for (const Sizes& s : kSizes) {
+    const FloatCase test{s, numbers(s.m * s.k), numbers(s.k * s.n), numbers(s.n)};
     for (int way = 0; way < 8; ++way) {
       check_floats(test, way & 1, way & 2, way & 4, pool_);
       if (HasFatalFailure()) return;

@@ -1,0 +1,142 @@
+// ANYBIT_CPU in processes of their own: it is read once.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/cpu.hpp"
+#include "base/reproducible.hpp"
+#include "kernels/cpu_target.hpp"
+#include "kernels/dnnl_conv.hpp"
+#include "kernels/map.hpp"
+#include "kernels/quads.hpp"
+#include "kernels/simd_target.hpp"
+#include "kernels/wide_floats.hpp"
+#include "kernels/wide_signs.hpp"
+
+namespace anybit::kernels {
+namespace {
+
+// What every kind of kernel has chosen.
+struct Choices {
+  std::int64_t highway;
+  bool quads, wide_floats, wide_signs;
+  int onednn;
+};
+
+Choices choices() {
+  float x = 1;
+  map(Map::exp, &x, &x, 1, 0, 0);  // Highway chooses when the first of its kernels is called
+  const auto usable = hwy::SupportedTargets() & HWY_TARGETS;
+  return {usable & -usable, has_quads(), has_wide_floats(), has_wide_signs(), DnnlConv::instruction_set()};
+}
+
+void tell(const Choices& all) {
+  std::fprintf(stderr, "highway %s, quads %d, wide floats %d, wide signs %d, oneDNN %x, %s\n",
+               hwy::TargetName(all.highway), all.quads, all.wide_floats, all.wide_signs, all.onednn,
+               std::string(simd_target()).c_str());
+}
+
+// Sets it for the process that EXPECT_EXIT starts.
+class CpuCap : public ::testing::Test {
+ protected:
+  static void set(const char* cap) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    setenv("ANYBIT_CPU", cap, 1);
+  }
+  void SetUp() override {
+    if (const char* text = getenv("ANYBIT_CPU")) before_ = text;
+  }
+  void TearDown() override {
+    before_.empty() ? unsetenv("ANYBIT_CPU") : setenv("ANYBIT_CPU", before_.c_str(), 1);
+  }
+
+ private:
+  std::string before_;
+};
+
+constexpr int kSse41 = 1, kAvx2 = 7;  // dnnl_cpu_isa_t
+
+TEST_F(CpuCap, Sse4LeavesNothingBeyondTheBaseline) {
+  set("sse4");
+  EXPECT_EXIT(
+      {
+        const Choices all = choices();
+        tell(all);
+        _exit(all.highway == HWY_STATIC_TARGET && !all.quads && !all.wide_floats && !all.wide_signs &&
+                      all.onednn <= kSse41
+                  ? 0
+                  : 1);
+      },
+      ::testing::ExitedWithCode(0), "ANYBIT_CPU=sse4");
+}
+
+TEST_F(CpuCap, Avx2LeavesOutWhatIsBeyondIt) {
+  set("avx2");
+  EXPECT_EXIT(
+      {
+        const Choices all = choices();
+        tell(all);
+        _exit(!all.quads && !all.wide_floats && !all.wide_signs && all.onednn <= kAvx2 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0),
+      cpu_features().avx2 ? "highway AVX2.*ANYBIT_CPU=avx2" : "ANYBIT_CPU=avx2");
+}
+
+TEST_F(CpuCap, Avx512AndNoneLeaveAllThatTheCpuHas) {
+  if (cpu_cap() == anybit::CpuCap::sse4 || cpu_cap() == anybit::CpuCap::avx2)
+    return;  // the test itself is capped
+  const Choices here = choices();
+  for (const char* cap : {"avx512", ""}) {
+    set(cap);
+    EXPECT_EXIT(
+        {
+          const Choices all = choices();
+          tell(all);
+          _exit(all.highway == here.highway && all.quads == here.quads &&
+                        all.wide_floats == here.wide_floats && all.wide_signs == here.wide_signs &&
+                        all.onednn == here.onednn
+                    ? 0
+                    : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
+  }
+}
+
+TEST_F(CpuCap, AnotherWordIsAnErrorThatNamesTheChoices) {
+  setenv("ANYBIT_CPU", "avx", 1);
+  const auto checked = check_cpu_cap();
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::invalid_argument);
+  EXPECT_NE(checked.error().message.find("'avx'"), std::string::npos);
+  for (const char* right : {"sse4", "avx2", "avx512", ""}) {
+    setenv("ANYBIT_CPU", right, 1);
+    EXPECT_TRUE(check_cpu_cap().ok()) << right;
+  }
+}
+
+TEST(Reproducible, KernelsTakeWhatAllCpusHave) {
+  float x = 1;
+  map(Map::exp, &x, &x, 1, 0, 0);
+  const std::int64_t all = hwy::SupportedTargets();
+  {
+    const ReproducibleScope scope(true);
+    EXPECT_EQ(hwy::SupportedTargets(), HWY_STATIC_TARGET);
+    EXPECT_FALSE(has_wide_floats());
+    EXPECT_FALSE(DnnlConv::available());
+    float y = 0.7f;
+    map(Map::exp, &y, &y, 1, 0, 0);
+    hwy::SetSupportedTargetsForTest(HWY_STATIC_TARGET);
+    const ReproducibleScope not_so(false);
+    float z = 0.7f;
+    map(Map::exp, &z, &z, 1, 0, 0);
+    hwy::SetSupportedTargetsForTest(0);
+    EXPECT_EQ(y, z);
+  }
+  EXPECT_EQ(hwy::SupportedTargets(), all);
+}
+
+}  // namespace
+}  // namespace anybit::kernels
