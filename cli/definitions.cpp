@@ -40,6 +40,7 @@ const std::vector<Words>& fixed_words() {
   static const std::vector<Words> all{
       {"--emit", {"portable", "packed", "qdq", "qoperator"}},
       {"--refine", {"sums", "means", "none"}},
+      {"--reduce-range", {"pairs", "none"}},
       {"--prefer", {"default", "performance", "memory", "compile-time"}},
       {"--layout", {"NCHW", "NHWC"}},
       {"--granularity", {"element", "tensor", "channel", "block"}},

@@ -77,6 +77,19 @@ Table weakest(const QuantizationReport& report) {
   return table;
 }
 
+// What may be assumed where the file runs, if it has products of integers.
+std::string without_vnni(const QuantizationReport& report) {
+  const bool integers = std::ranges::any_of(report.nodes, [](const QuantizationReport::Node& one) {
+    return one.outcome == "quantized" || one.outcome == "dynamic";
+  });
+  if (!integers) return {};
+  const std::vector<std::string>& names = report.saturating;
+  if (names.empty()) return "  x86-64    safe for ONNX Runtime on CPUs without VNNI: yes\n";
+  return fmt::format(
+      "  x86-64    safe for ONNX Runtime on CPUs without VNNI: no, sums with {}{} may saturate\n",
+      printable(names[0]), names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
+}
+
 }  // namespace
 
 std::string quantization_text(const QuantizationReport& report, const std::string& output, bool verbose) {
@@ -89,6 +102,7 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
   if (report.samples > 0) text += fmt::format("  samples   {}\n", report.samples);
   if (report.means_kept > 0)
     text += fmt::format("  means     kept by the biases of {} products\n", report.means_kept);
+  text += without_vnni(report);
   text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {:.2f} s quantize\n",
                       report.prepare_seconds, report.calibrate_seconds, report.quantize_seconds);
   if (const Table table = operators(report); !table.empty()) text += "\n" + table.text();
@@ -111,6 +125,8 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
                      {"calibrate", report.calibrate_seconds},
                      {"quantize", report.quantize_seconds}};
   json["means_kept"] = report.means_kept;
+  json["safe_without_vnni"] = report.saturating.empty();
+  json["saturating"] = report.saturating;
   json["remarks"] = report.remarks;
   json["nodes"] = Json::array();
   for (const auto& one : report.nodes)

@@ -28,7 +28,7 @@ struct Options {
   LoadOptions load;
   QuantizeOptions quantize;
   SampleArguments samples;
-  std::string recipe, refine, ranges, report;
+  std::string recipe, refine, reduce_range, ranges, report;
   std::string labels;   // a file
   std::string dynamic;  // what --dynamic was given; "true": nothing
   bool weight_only = false, no_prepare = false;
@@ -120,6 +120,9 @@ Result<void> check_together(const Options& options) {
   if (!options.refine.empty() && options.refine != "sums" && options.refine != "means" &&
       options.refine != "none")
     return refused(fmt::format("--refine: what is '{}'?", printable(options.refine)), "sums, means or none");
+  if (!options.reduce_range.empty() && options.reduce_range != "pairs" && options.reduce_range != "none")
+    return refused(fmt::format("--reduce-range: what is '{}'?", printable(options.reduce_range)),
+                   "pairs or none");
   if (!is_file(options.recipe)) return {};
   if (!options.op_types.empty())
     return refused("--op-types is for presets; a file has rules of its own",
@@ -130,6 +133,9 @@ Result<void> check_together(const Options& options) {
   if (!options.refine.empty())
     return refused("--refine is for presets; a file has rules of its own",
                    "refine: sums beside weights there");
+  if (!options.reduce_range.empty())
+    return refused("--reduce-range is for presets; a file has rules of its own",
+                   "reduce_range: none beside weights there");
   return {};
 }
 
@@ -185,6 +191,9 @@ Result<Recipe> recipe_of(const Options& options) {
     recipe = with_for_all(std::move(recipe), options, "{activations: float, refine: sums}");
   if (!options.refine.empty())
     recipe = with_for_all(std::move(recipe), options, fmt::format("{{refine: {}}}", options.refine));
+  if (!options.reduce_range.empty())
+    recipe =
+        with_for_all(std::move(recipe), options, fmt::format("{{reduce_range: {}}}", options.reduce_range));
   if (!recipe.ok()) return recipe;
   for (const std::string& word : split(options.exclude)) {
     auto next = recipe->with(is_operator(word) ? "type" : "name", word, "float");
@@ -306,6 +315,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       "--refine", options->refine,
       "How weights are rounded: none (each to its nearest code), sums (outputs keep the sums of "
       "their weights) or means (biases also make up for what that does to outputs on the samples)");
+  app.add_option(
+      "--reduce-range", options->reduce_range,
+      "pairs: int8 weights whose sums cannot saturate in ONNX Runtime on CPUs without VNNI; none: for "
+      "what does not saturate [pairs, where the target may]");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
                  "Only these operators, with commas between them: MatMul (Gemm, too), Conv, …")
       ->allow_extra_args(false);

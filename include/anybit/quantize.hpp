@@ -125,6 +125,10 @@ struct QuantizationReport {
   std::vector<Tensor> tensors;
   std::vector<Weight> weights;
   std::vector<std::string> remarks;
+  // Weights, and activations that are multiplied like weights, with which ONNX Runtime's int8 sums may
+  // saturate on x86-64 CPUs without VNNI (docs/recipes.md#reduce-range). None: its results are exact on every
+  // CPU.
+  std::vector<std::string> saturating;
   std::int64_t samples = 0;
   std::int64_t means_kept = 0;  // products whose bias makes up for what rounding does to their means
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  // all constants

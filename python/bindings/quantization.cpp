@@ -86,6 +86,7 @@ void add_report(nb::module_& module) {
       .def_ro("tensors", &Report::tensors)
       .def_ro("weights", &Report::weights)
       .def_ro("remarks", &Report::remarks)
+      .def_ro("saturating", &Report::saturating)
       .def_ro("samples", &Report::samples)
       .def_ro("weight_bytes_before", &Report::weight_bytes_before)
       .def_ro("weight_bytes_after", &Report::weight_bytes_after)

@@ -14,8 +14,8 @@ using lower::Place;
 class ConstantAnnotator {
  public:
   ConstantAnnotator(const Scope& scope, const std::vector<Part>& parts, const std::vector<Scheme>& schemes,
-                    const std::vector<bool>& is_static, GraphNotes& notes)
-      : scope_(scope), parts_(parts), schemes_(schemes), static_(is_static), notes_(notes) {
+                    const std::vector<bool>& is_static, const Target& target, GraphNotes& notes)
+      : scope_(scope), parts_(parts), schemes_(schemes), static_(is_static), target_(target), notes_(notes) {
     for (const ValueNote& one : notes.values) by_value_.emplace(one.value, &one);
   }
 
@@ -117,15 +117,20 @@ class ConstantAnnotator {
     const std::int64_t sums =
         turned ? -1 : sums_axis(parts_[i], scheme(i), node(i), input, tensor->dims.size());
     const Place place{static_cast<int>(i), input};
+    const std::optional<ReductionOrder> order = order_of(i, input, spec, *tensor);
+    const bool bounded = order && spec.symmetric && reduces_range(scheme(i), target_);
     std::string compute = compute_of(i, spec);
     const auto same = std::ranges::find_if(notes_.constants, [&](const ConstantNote& one) {
       return one.tensor == tensor && one.spec == spec && one.axis == axis && one.rows == rows &&
-             one.compute == compute && are_compatible_sums(one.sums_axis, sums);
+             one.compute == compute && are_compatible_sums(one.sums_axis, sums) &&
+             (one.order == order || !one.order || !order);
     });
     if (same != notes_.constants.end()) {
       same->places.push_back(place);
       same->apart = same->apart || stands_apart(i, spec);
       same->sums_axis = std::max(same->sums_axis, sums);
+      if (order) same->order = order;
+      same->bounded |= bounded;
       return static_cast<std::size_t>(same - notes_.constants.begin());
     }
     notes_.constants.push_back({name,
@@ -137,8 +142,21 @@ class ConstantAnnotator {
                                 std::move(compute),
                                 stands_apart(i, spec),
                                 matrix,
-                                sums});
+                                sums,
+                                order,
+                                bounded});
     return notes_.constants.size() - 1;
+  }
+
+  // Where ONNX Runtime multiplies it, as int8, by uint8: data of int8 becomes that in its optimised models.
+  std::optional<ReductionOrder> order_of(std::size_t i, int input, const Spec& spec,
+                                         const graph::Tensor& tensor) const {
+    const bool dynamic = parts_[i].dynamic;
+    if (!parts_[i].heavy || spec.element() != graph::ElementType::int8 ||
+        spec.granularity == Granularity::block || !(static_[i] || dynamic))
+      return std::nullopt;
+    if (static_[i] && lower::codes_of(scheme(i).data_in->element()).bits != 8) return std::nullopt;
+    return reduction_order(node(i), input, tensor.dims, dynamic);
   }
 
   // What products round their data to; only those with weights in blocks do.
@@ -189,6 +207,7 @@ class ConstantAnnotator {
   const std::vector<Part>& parts_;
   const std::vector<Scheme>& schemes_;
   const std::vector<bool>& static_;
+  const Target& target_;
   GraphNotes& notes_;
   std::unordered_map<std::string, const ValueNote*> by_value_;
 };
@@ -196,8 +215,8 @@ class ConstantAnnotator {
 }  // namespace
 
 void note_constants(const Scope& scope, const std::vector<Part>& parts, const std::vector<Scheme>& schemes,
-                    const std::vector<bool>& is_static, GraphNotes& notes) {
-  ConstantAnnotator(scope, parts, schemes, is_static, notes).run();
+                    const std::vector<bool>& is_static, const Target& target, GraphNotes& notes) {
+  ConstantAnnotator(scope, parts, schemes, is_static, target, notes).run();
 }
 
 }  // namespace anybit::quantizing

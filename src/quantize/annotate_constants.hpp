@@ -11,6 +11,6 @@ namespace anybit::quantizing {
 // left of the nodes' for QuantizeLinear; `is_static`: nodes whose data is quantized ahead of time. The notes
 // on values are there already.
 void note_constants(const Scope& scope, const std::vector<Part>& parts, const std::vector<Scheme>& schemes,
-                    const std::vector<bool>& is_static, GraphNotes& notes);
+                    const std::vector<bool>& is_static, const Target& target, GraphNotes& notes);
 
 }  // namespace anybit::quantizing

@@ -55,7 +55,7 @@ class Annotator {
     find_wanted();
     join_clusters();
     note_values();
-    note_constants(scope_, parts_, affine_, static_, notes_);
+    note_constants(scope_, parts_, affine_, static_, target_, notes_);
     name_outcomes();
     for (std::size_t i = 0; i < count() && notes_.node >= 0 && notes_.sign.empty(); ++i) {
       if (is_static(i)) notes_.sign = node(i).outputs[0];
@@ -377,6 +377,9 @@ class Annotator {
     for (const auto& [value, spec] : made_) values.insert(value);
     for (const auto& [value, all] : wanted_) values.insert(value);
     for (const std::string& value : values) note_value(value);
+    for (const auto& [value, all] : wanted_) {
+      for (const auto& [place, spec] : all) avoid_saturation(value, place, spec);
+    }
     for (Cluster& one : notes_.clusters) fix_range(one);
     note_moved_constants(scope_, parts_, carried_, notes_);
   }
@@ -396,6 +399,19 @@ class Annotator {
       }
     }
     notes_.values.push_back(std::move(note));
+  }
+
+  // The right operand of a product of two activations. Where others take it, too, ONNX Runtime (1.31) leaves
+  // it int8 beside a left operand that it makes uint8, and no bound holds for activations. As uint8 it has
+  // the same values.
+  void avoid_saturation(const std::string& value, const Place& place, const Spec& spec) {
+    const auto i = static_cast<std::size_t>(place.node);
+    if (!parts_[i].heavy || !is_static(i) || place.input == 0 || spec.format != "int8") return;
+    Cluster& taken = notes_.clusters[static_cast<std::size_t>(cluster(value, spec))];
+    if (!reduces_range(scheme(i), target_))
+      notes_.saturating.push_back(value);
+    else
+      taken.spec.format = "uint8";
   }
 
   // A range that is known, if everything in the cluster comes from nodes that have one.

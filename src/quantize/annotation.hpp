@@ -11,6 +11,7 @@
 #include "lower/plan.hpp"
 #include "ops/traits.hpp"
 #include "quantize/match.hpp"
+#include "quantize/reduce_range.hpp"
 #include "quantize/target.hpp"
 
 namespace anybit::quantizing {
@@ -66,6 +67,8 @@ struct ConstantNote {
   bool apart = false;           // a runtime that makes one operator of it and the product would be wrong
   bool matrix = false;          // its codes are written as rows, and a Reshape gives it its dimensions back
   std::int64_t sums_axis = -1;  // of outputs that keep the sums of their weights; -1: none do
+  std::optional<ReductionOrder> order = {};  // where kernels that saturate may multiply it
+  bool bounded = false;                      // so that none of their sums does (reduce_range: pairs)
 };
 
 // A bias in units of input scale × weight scale.
@@ -116,7 +119,8 @@ struct GraphNotes {
   std::vector<DynamicNote> dynamic;
   std::vector<CodedValueNote> coded_values;
   std::vector<CodedConstantNote> coded_constants;
-  std::vector<int> half;  // nodes that compute in float16
+  std::vector<int> half;                // nodes that compute in float16
+  std::vector<std::string> saturating;  // values that kernels take as int8 weights, without a bound
   std::vector<GraphNotes> inner;
 };
 

@@ -240,6 +240,7 @@ Scheme Matcher::scheme(const Subject& subject) {
     if (from.data_out) result.data_out = from.data_out;
     if (from.compute) result.compute = from.compute;
     if (from.refine) result.refine = from.refine;
+    if (from.reduce_range) result.reduce_range = from.reduce_range;
   }
   return result;
 }

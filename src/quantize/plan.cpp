@@ -32,6 +32,7 @@ void leave(GraphNotes& notes) {
   notes.coded_values.clear();
   notes.coded_constants.clear();
   notes.half.clear();
+  notes.saturating.clear();
   for (GraphNotes& inner : notes.inner) leave(inner);
 }
 
@@ -94,6 +95,7 @@ class Planner {
     }
     TRY(add_coded_constants(notes, plan));
     plan.half = notes.half;
+    report_.saturating.insert(report_.saturating.end(), notes.saturating.begin(), notes.saturating.end());
     for (const GraphNotes& inner : notes.inner) plan.inner.push_back(TRY(this->plan(inner)));
     return plan;
   }
@@ -307,7 +309,8 @@ class Planner {
   Result<lower::Constant> quantized(const ConstantNote& note, const std::vector<double>& least) {
     graph::Tensor seen = *note.tensor;
     if (!note.rows.empty()) seen.dims = note.rows;
-    QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_, note.sums_axis));
+    QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_, note.sums_axis,
+                                                   note.bounded ? &*note.order : nullptr));
     if (!note.matrix) made.codes.dims = note.tensor->dims;
     QuantizationReport::Weight& row = add_weight(
         note.name, to_string(note.spec), *note.tensor, bytes_of(made.codes) + bytes_of(made.parameters),
@@ -319,6 +322,7 @@ class Planner {
     row.scales = std::ssize(made.parameters.scales);
     row.scale_low = least_scale;
     row.scale_high = largest_scale;
+    if (note.order && saturates(made.codes, *note.order)) report_.saturating.push_back(note.name);
     return lower::Constant{note.name,
                            note.places,
                            std::move(made.codes),
@@ -326,6 +330,10 @@ class Planner {
                            note.matrix ? note.tensor->dims : std::vector<std::int64_t>(),
                            note.compute,
                            note.apart};
+  }
+
+  bool saturates(const graph::Tensor& codes, const ReductionOrder& order) const {
+    return saturating_pairs(reinterpret_cast<const std::int8_t*>(codes.data.data()), order, pool_) > 0;
   }
 
   static void add_bias(const BiasNote& bias, const Parameters& weight,

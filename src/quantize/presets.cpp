@@ -82,6 +82,8 @@ std::span<const Preset> presets() {
        "global: {weights: int8 sym channel, activations: int8 asym, refine: means}"},
       {"uint8", "as int8, in unsigned codes",
        "global: {weights: uint8 sym channel, activations: uint8 asym, refine: means}"},
+      {"u8s8", "as int8, with unsigned activations: fastest in ONNX Runtime on x86-64",
+       "global: {weights: int8 sym channel, activations: uint8 asym, refine: means}"},
       {"int8-per-tensor", "as int8, with one scale for each weight tensor",
        "global: {weights: int8 sym tensor, activations: int8 asym, refine: means}"},
       {"int16", "16-bit weights and activations",

@@ -334,6 +334,16 @@ kernels::Loss exact_loss(const float* x, const Grid& grid, std::int64_t count) {
   return loss;
 }
 
+// All values of an output share a scale.
+void raise_scales(const float* x, const ReductionOrder& order, const Layout& layout, Parameters& parameters,
+                  ThreadPool& pool) {
+  const std::vector<double> least = least_scales(x, order, pool);
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    float& scale = parameters.scales[layout.scale_of(order.first(static_cast<std::int64_t>(i)))];
+    scale = std::max(scale, static_cast<float>(least[i]));
+  }
+}
+
 std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                      const Layout& layout) {
   if (spec.granularity == Granularity::tensor || tensor.dims.empty()) return {};
@@ -347,7 +357,7 @@ std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& sp
 
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                             std::span<const double> least, ThreadPool& pool,
-                                            std::int64_t sums_axis) {
+                                            std::int64_t sums_axis, const ReductionOrder* bounded) {
   const Bytes held = tensor.data.aligned(alignof(float));
   const auto* x = reinterpret_cast<const float*>(held.data());
   const Layout layout = layout_of(tensor, spec, axis);
@@ -356,6 +366,7 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   QuantizedConstant result;
   result.parameters = parameters_of(ends, spec, pool);
   Parameters& parameters = result.parameters;
+  if (bounded) raise_scales(x, *bounded, layout, parameters, pool);
   for (std::size_t i = 0; i < parameters.scales.size() && !least.empty(); ++i) {
     const double floor = least.size() == 1 ? least[0] : i < least.size() ? least[i] : 0.0;
     if (static_cast<double>(parameters.scales[i]) >= floor) continue;

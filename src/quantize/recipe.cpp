@@ -167,8 +167,8 @@ Result<Spec> bias_spec(const YAML::Node& node) {
 Scheme all_float() { return {Spec{}, Spec{}, Spec{}, Spec{}}; }
 
 Result<Scheme> scheme_of_map(const YAML::Node& map) {
-  static constexpr std::string_view kKeys[] = {"weights", "activations", "weight",  "bias",
-                                               "data_in", "data_out",    "compute", "refine"};
+  static constexpr std::string_view kKeys[] = {"weights",  "activations", "weight", "bias",        "data_in",
+                                               "data_out", "compute",     "refine", "reduce_range"};
   TRY(check_keys(map));
   Scheme scheme;
   for (const auto& pair : map) {
@@ -185,6 +185,13 @@ Result<Scheme> scheme_of_map(const YAML::Node& map) {
       if (scheme.refine != "none" && scheme.refine != "sums" && scheme.refine != "means")
         return at(pair.second,
                   invalid_argument(fmt::format("refine: {}", shown(*scheme.refine)), "sums, means or none"));
+      continue;
+    }
+    if (key == "reduce_range") {
+      scheme.reduce_range = TRY(scalar(pair.second, key));
+      if (scheme.reduce_range != "none" && scheme.reduce_range != "pairs")
+        return at(pair.second, invalid_argument(fmt::format("reduce_range: {}", shown(*scheme.reduce_range)),
+                                                "pairs or none"));
       continue;
     }
     if (key == "weights" || key == "weight") {

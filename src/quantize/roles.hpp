@@ -26,6 +26,10 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
 inline bool are_compatible_sums(std::int64_t one, std::int64_t other) {
   return one == other || one < 0 || other < 0;
 }
+// Whether int8 weights of the node are to keep to the bound of reduce_range.hpp.
+inline bool reduces_range(const Scheme& scheme, const Target& target) {
+  return scheme.reduce_range.value_or(target.saturates ? "pairs" : "none") == "pairs";
+}
 std::int64_t sums_axis(const Part& part, const Scheme& scheme, const graph::Node& node, int input,
                        std::size_t rank);
 

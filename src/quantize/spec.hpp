@@ -43,6 +43,9 @@ struct Scheme {
   // How weights are rounded: "none", each to the nearest; "sums", so that outputs keep the sums of theirs;
   // "means": so, and biases make up for what rounding does to the means of outputs on samples.
   std::optional<std::string> refine = {};
+  // What int8 weights leave out for kernels that saturate (reduce_range.hpp): "pairs", the largest
+  // neighbours; "none". Where no rule tells, the target does.
+  std::optional<std::string> reduce_range = {};
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };
 

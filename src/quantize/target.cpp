@@ -37,6 +37,7 @@ void add_ethos(std::vector<Target>& list) {
       target.ops = kOps;
       target.formats = {{"int8", "int8 sym"}, {"int16 sym", "int8 sym"}};
       target.dynamic = false;
+      target.saturates = false;
       list.push_back(std::move(target));
     }
   }
@@ -102,8 +103,8 @@ std::vector<Target> targets() {
   list.push_back(generic);
   Target runtime;
   runtime.name = "ort";
-  runtime.summary = "ONNX Runtime: exact on CPUs without VNNI, too, where int8 weights would saturate";
-  runtime.preset = "uint8";
+  runtime.summary = "ONNX Runtime on x86-64: unsigned activations, which it does not have to convert";
+  runtime.preset = "u8s8";
   list.push_back(runtime);
   Target nnpa;
   nnpa.name = "nnpa";
@@ -112,6 +113,7 @@ std::vector<Target> targets() {
   nnpa.ops = {"MatMul", "Gemm"};
   nnpa.formats = {{"int8", "int8"}};
   nnpa.channels = false;
+  nnpa.saturates = false;
   list.push_back(nnpa);
   add_ethos(list);
   return list;

@@ -20,8 +20,9 @@ struct Target {
     std::string_view activation, weight;
   };
   std::vector<Formats> formats;
-  bool channels = true;  // weights may have a scale for each
-  bool dynamic = true;   // activations may be quantized while the model runs
+  bool channels = true;   // weights may have a scale for each
+  bool dynamic = true;    // activations may be quantized while the model runs
+  bool saturates = true;  // sums of two int8 products may have 16 bits only: reduce_range.hpp
   // From a file: the system that the hardware is part of, and where it keeps its tensors.
   std::string system_configuration, memory_mode;
 

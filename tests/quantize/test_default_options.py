@@ -28,7 +28,7 @@ NETS = {
     "odd widths": ([5, 64], {"w": [64, 33], "v": [33, 7]},
                    [product("MatMul", ["x", "w"], "h"), product("MatMul", ["r", "v"], "y")]),
 }
-RECIPES = ["int8", "uint8", "int8-per-tensor", "int16x8", "int8x4", "w8", "w4", "w2", "dynamic-int8", "mxint8"]
+RECIPES = ["int8", "u8s8", "uint8", "int8-per-tensor", "int16x8", "int8x4", "w8", "w4", "w2", "dynamic-int8", "mxint8"]
 
 
 def save(folder, kind):

@@ -36,7 +36,7 @@ def test_the_file_runs_in_both_runtimes_and_is_near_the_float_model(tool, files,
 
 def test_weights_are_codes_with_a_scale_for_each_channel(tool, files):
     folder, _ = files
-    (folder / "nearest.yaml").write_text("global: {weights: int8 sym channel, activations: int8 asym}")
+    (folder / "nearest.yaml").write_text("global: {weights: int8 sym channel, activations: int8 asym, reduce_range: none}")
     quantize(tool, folder, "--recipe", folder / "nearest.yaml")
     before, after = onnx.load(folder / "net.onnx"), onnx.load(folder / "net.q.onnx")
     floats = {one.name: numpy_helper.to_array(one) for one in before.graph.initializer}
