@@ -37,7 +37,9 @@ Result<std::map<std::string, Array>> parse_npz(const std::shared_ptr<const Mappe
 
 // Header and data of an array, as they lie in a file.
 Result<std::array<Bytes, 2>> parts_of(const Array& array) {
-  return std::array{Bytes::own(TRY(npy_header(array))), TRY(npy_data(array))};
+  std::string header = TRY(npy_header(array));
+  Bytes data = TRY(npy_data(array));
+  return std::array{Bytes::own(std::move(header)), std::move(data)};
 }
 
 }  // namespace

@@ -91,8 +91,10 @@ struct Shapes {
 };
 
 Result<Shapes> shapes_of(const Frame& frame) {
-  Shapes s{TRY(layout_of(frame, 0, "q_num_heads")), TRY(layout_of(frame, 1, "kv_num_heads")),
-           TRY(layout_of(frame, 2, "kv_num_heads"))};
+  Shapes s;
+  s.q = TRY(layout_of(frame, 0, "q_num_heads"));
+  s.k = TRY(layout_of(frame, 1, "kv_num_heads"));
+  s.v = TRY(layout_of(frame, 2, "kv_num_heads"));
   const bool fit = s.k.batch == s.q.batch && s.v.batch == s.q.batch && s.k.heads == s.v.heads &&
                    s.k.heads > 0 && s.q.heads % s.k.heads == 0 && s.k.positions == s.v.positions &&
                    s.q.size == s.k.size;

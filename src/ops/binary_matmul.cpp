@@ -47,6 +47,7 @@ Result<void> run(Frame& frame) {
                                        TRY(Operand::of(weight->dims, false, frame.flag("transB")))));
   products.fold();
   Array& out = *TRY(frame.out(0, a.type(), products.out));
+  const auto addend = TRY(coded_addend(frame, products));
   kernels::multiply({.m = products.m,
                      .a = a.data<float>(),
                      .a_stride = products.a_row,
@@ -56,7 +57,7 @@ Result<void> run(Frame& frame) {
                      .scale = binary_scale(frame, a) * static_cast<float>(frame.real("alpha", 1)),
                      .factors = weight->factors.data(),
                      .beta = static_cast<float>(frame.real("beta", 1)),
-                     .addend = TRY(coded_addend(frame, products))},
+                     .addend = addend},
                     frame.pool());
   return {};
 }

@@ -64,7 +64,8 @@ Result<void> run_real(Frame& frame) {
   const auto a_scale = TRY(scales_of(frame, 2, p.m, p.count)),
              b_scale = TRY(scales_of(frame, 3, p.n, p.count));
   const WholeScales scales = TRY(scales_of(frame, terms, a_scale, b_scale, 1));
-  const kernels::WholeEpilogue epilogue{.type = WholeResult::float32, .addend = TRY(bias_of(frame, 6, p.n))};
+  const auto bias = TRY(bias_of(frame, 6, p.n));
+  const kernels::WholeEpilogue epilogue{.type = WholeResult::float32, .addend = bias};
   const Dims dims = frame.has(6) ? TRY(broadcast_dims(p.out, frame.in(6).dims())) : p.out;
   Array& out = *TRY(frame.out(0, frame.in(2).type(), dims));
   if (out.type() == ElementType::float32) {
@@ -110,9 +111,9 @@ Result<void> run_dynamic(Frame& frame) {
   terms.a_zero = {&left.zero_point, 0, 0};
   const WholeScales scales =
       TRY(scales_of(frame, terms, {&left.scale, 0, 0}, TRY(scales_of(frame, 2, p.n, p.count)), 1));
+  const auto bias = TRY(bias_of(frame, 4, p.n));
   Array& out = *TRY(frame.out(0, ElementType::float32, p.out));
-  multiply_wholes(frame, terms, {.type = WholeResult::float32, .addend = TRY(bias_of(frame, 4, p.n))}, scales,
-                  out, left.codes);
+  multiply_wholes(frame, terms, {.type = WholeResult::float32, .addend = bias}, scales, out, left.codes);
   return {};
 }
 

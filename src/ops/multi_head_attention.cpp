@@ -172,7 +172,8 @@ Result<void> run_in(Frame& frame) {
   all.causal = frame.flag("unidirectional");
   all.causal_offset = all.keys - s.queries;
   const MaskedSizes masked{s.batch, s.heads, s.queries, all.keys};
-  all.biases = {TRY(filter_mask<C>(frame, kMask, masked)), TRY(score_bias<C>(frame, kScoreBias, masked))};
+  all.biases[0] = TRY(filter_mask<C>(frame, kMask, masked));
+  all.biases[1] = TRY(score_bias<C>(frame, kScoreBias, masked));
   const ElementType type = frame.in(kQuery).type();
   auto y = TRY(RealOutput<C>::make(frame, TRY(frame.out(0, type, {s.batch, s.queries, s.heads * s.v_size}))));
   all.y = heads_last(y.data(), s.queries, s.v_size, s.heads * s.v_size);

@@ -207,8 +207,8 @@ Result<void> finish(Frame& frame, const Sizes& s, const C* qkv, const Ports& por
   all.causal = frame.flag("unidirectional");
   all.causal_offset = s.past;
   const MaskedSizes masked{s.batch, s.heads, s.positions, keys};
-  all.biases = {TRY(filter_mask<C>(frame, ports.mask, masked)),
-                TRY(score_bias<C>(frame, ports.bias, masked))};
+  all.biases[0] = TRY(filter_mask<C>(frame, ports.mask, masked));
+  all.biases[1] = TRY(score_bias<C>(frame, ports.bias, masked));
   auto y = TRY(RealOutput<C>::make(frame, TRY(frame.out(0, type, {s.batch, s.positions, s.v}))));
   all.y = heads_last(y.data(), s.positions, v_size, s.v);
   TRY(attend(frame, all));

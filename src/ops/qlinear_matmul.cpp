@@ -57,12 +57,9 @@ Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, doubl
   const auto type = result_of(zero_point.type());
   if (!type) return wrong_type(frame, zero);
   const WholeRange range = range_of(zero_point.type());
+  const auto zero_code = static_cast<std::int32_t>(TRY(integer_from(zero_point, "the result's zero point")));
   const kernels::WholeEpilogue epilogue{
-      .type = *type,
-      .bias = bias,
-      .zero_point = static_cast<std::int32_t>(TRY(integer_from(zero_point, "the result's zero point"))),
-      .low = range.low,
-      .high = range.high};
+      .type = *type, .bias = bias, .zero_point = zero_code, .low = range.low, .high = range.high};
   const WholeScales scales = TRY(scales_of(frame, terms.whole, terms.a_scale, terms.b_scale, divisor));
   Array& out = *TRY(frame.out(0, zero_point.type(), terms.whole.products.out));
   multiply_wholes(frame, terms.whole, epilogue, scales, out);

@@ -71,8 +71,9 @@ Result<void> run(Frame& frame) {
   const auto axes = frame.ints("axes");
   if (!axes) return wrong("the attribute axes is missing", "the axes to take means over");
   const Reduced reduced = TRY(reduced_of(x.dims(), *axes, frame.integer("keepdims", 1) != 0));
-  Means means{reduced.folding, TRY(quantization_at(frame, 1, 2, x.type())),
-              TRY(quantization_at(frame, 3, 4, x.type())), 0};
+  const auto from = TRY(quantization_at(frame, 1, 2, x.type()));
+  const auto to = TRY(quantization_at(frame, 3, 4, x.type()));
+  Means means{reduced.folding, from, to, 0};
   const double count = static_cast<double>(std::max<std::int64_t>(reduced.folding.folded(), 1));
   means.multiplier = static_cast<float>(static_cast<double>(means.from.scale) /
                                         (static_cast<double>(means.to.scale) * count));

@@ -287,13 +287,17 @@ Result<void> run_recurrent(Frame& frame, const RecurrentKind& kind, const Recurr
       std::ranges::count_if(kind.activations, [](std::string_view name) { return !name.empty(); }));
   const auto activations = TRY(gate_activations(frame, static_cast<std::size_t>(s.directions),
                                                 std::span(kind.activations).first(named)));
+  const auto x = TRY(reals_in<C>(frame, frame.in(kX)));
+  const auto lengths = TRY(lengths_of(frame, s));
+  const auto joint = TRY(joint_bias<C>(frame, s, width, kind.last_bias_apart));
+  const auto projected = TRY(frame.scratch_of<C>(s.directions * s.steps * s.batch * width));
   Whole<C> all{.s = s,
                .width = width,
-               .x = TRY(reals_in<C>(frame, frame.in(kX))).data(),
-               .lengths = TRY(lengths_of(frame, s)),
+               .x = x.data(),
+               .lengths = lengths,
                .longest = s.steps,
-               .bias = TRY(joint_bias<C>(frame, s, width, kind.last_bias_apart)),
-               .projected = TRY(frame.scratch_of<C>(s.directions * s.steps * s.batch * width)).data(),
+               .bias = joint,
+               .projected = projected.data(),
                .gathered = nullptr};
   if (all.lengths) {
     all.gathered = TRY(frame.scratch_of<C>(s.directions * s.batch * width)).data();

@@ -53,7 +53,8 @@ Result<std::optional<Bounds>> bounds_of(const Call& call, std::size_t rank) {
   if (which->size() != starts->size()) {
     return wrong(fmt::format("{} axes are given for {} starts", which->size(), starts->size()));
   }
-  Bounds bounds{*starts, *ends, std::vector<Dim>(starts->size(), Dim(1)), TRY(axes_of(*which, rank))};
+  auto sliced = TRY(axes_of(*which, rank));
+  Bounds bounds{*starts, *ends, std::vector<Dim>(starts->size(), Dim(1)), std::move(sliced)};
   if (call.has(4)) bounds.steps = call.in(4).elements.value_or(std::vector<Dim>(starts->size()));
   if (bounds.steps.size() != starts->size()) return wrong("steps and starts differ in number");
   return std::optional(std::move(bounds));

@@ -242,15 +242,17 @@ Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& r
     if (what != name_of(kind)) continue;
     if (kind == Rule::Kind::io) TRY(check_io(value));
     if (kind == Rule::Kind::global || kind == Rule::Kind::io) {
-      recipe.rules.push_back({kind, {}, TRY(scheme_of(value)), line_of(key)});
+      Scheme scheme = TRY(scheme_of(value));
+      recipe.rules.push_back({kind, {}, std::move(scheme), line_of(key)});
       return {};
     }
     if (!value.IsMap())
       return at(value, invalid_argument(fmt::format("'{}' is followed by a map", what),
                                         fmt::format("{}: {{Softmax: float}}", what)));
     for (const auto& pair : value) {
-      recipe.rules.push_back(
-          {kind, TRY(scalar(pair.first, "a pattern")), TRY(scheme_of(pair.second)), line_of(pair.first)});
+      std::string pattern = TRY(scalar(pair.first, "a pattern"));
+      Scheme scheme = TRY(scheme_of(pair.second));
+      recipe.rules.push_back({kind, std::move(pattern), std::move(scheme), line_of(pair.first)});
     }
     return {};
   }
@@ -298,7 +300,8 @@ Result<Rule> read_rule(const std::string& kind, const std::string& pattern, cons
   for (const Rule::Kind one : {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name}) {
     if (kind != name_of(one)) continue;
     try {
-      return Rule{one, pattern, TRY(scheme_of(YAML::Load(scheme))), {}};
+      Scheme read = TRY(scheme_of(YAML::Load(scheme)));
+      return Rule{one, pattern, std::move(read), {}};
     } catch (const YAML::Exception& thrown) {
       return error_at(Code::malformed, {}, thrown.msg);
     }

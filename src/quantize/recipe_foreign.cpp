@@ -144,8 +144,9 @@ Result<std::vector<Rule>> read_mase(const YAML::Node& root) {
     const std::string key = TRY(word(pair.first, "a key"));
     if (key == "by" || key == "report") continue;
     const bool is_default = key == "default";
-    Rule rule{is_default ? Rule::Kind::global : kind, is_default ? "" : key,
-              TRY(scheme_of_entry(pair.second)), line_of(pair.first)};
+    Scheme scheme = TRY(scheme_of_entry(pair.second));
+    Rule rule{is_default ? Rule::Kind::global : kind, is_default ? "" : key, std::move(scheme),
+              line_of(pair.first)};
     rule.every = is_default;
     rules.push_back(std::move(rule));
   }

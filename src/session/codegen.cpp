@@ -34,8 +34,8 @@ Result<std::string> generate_code(const Model& model, const std::string& name, c
     const Model constant = TRY(with_constant_inputs(model, options.constants));
     const Model::Content& content = ModelAccess::content(constant);
     const auto plugin = TRY(codegen::Plugin::find(name, options.folders));
-    const codegen::Source source{content.model, content.path,
-                                 TRY(onnx::content_hash(ModelAccess::content(model).model))};
+    const std::string hash = TRY(onnx::content_hash(ModelAccess::content(model).model));
+    const codegen::Source source{content.model, content.path, hash};
     return codegen::generate(*plugin, source, path, options);
   });
 }
