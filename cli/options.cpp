@@ -48,6 +48,14 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
   add_limit("--max-nodes", options.limits.nodes, "Refuse models with more nodes");
   add_limit("--max-depth", options.limits.depth, "Refuse graphs nested deeper");
   add_limit("--max-records", options.limits.records, "Refuse files with more messages and strings");
+  add_limit("--max-work-bytes", options.limits.work_bytes,
+            "Make no more bytes before the model runs, beside 32 times those of its constants");
+  add_limit(
+      "--max-work-elements", options.limits.work_elements,
+      "Read, write and multiply no more elements before the model runs, beside 256 for each byte of its "
+      "constants");
+  add_limit("--max-work-nodes", options.limits.work_nodes,
+            "Refuse models whose functions stand for more nodes");
   app.add_flag(
          "--allow-linked-data", options.allow_linked_data,
          "Let external data be symbolic or hard links, as in the caches of package managers and model hubs")

@@ -14,7 +14,7 @@
 
 namespace anybit::cli {
 
-// --max-rank, --max-elements, --max-nodes, --max-depth, --allow-linked-data.
+// The limits (--max-rank, --max-nodes, --max-work-bytes, …) and --allow-linked-data.
 void add_load_options(CLI::App& app, LoadOptions& options);
 
 // --threads, --max-memory.

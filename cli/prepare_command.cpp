@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "options.hpp"
 #include "table.hpp"
+#include "terminal.hpp"
 
 namespace anybit::cli {
 namespace {
@@ -40,6 +41,7 @@ void print_json(const Preparation& prepared, const Model& model) {
     passes.push_back({{"name", one.name}, {"changes", one.changes}, {"summary", one.summary}});
   auto remarks = nlohmann::ordered_json::array();
   for (const Error& one : model.remarks()) remarks.push_back(one.place + ": " + one.message);
+  for (const std::string& one : prepared.remarks) remarks.push_back(one);
   const nlohmann::ordered_json result{{"nodes_before", prepared.nodes_before},
                                       {"nodes_after", prepared.nodes_after},
                                       {"passes", passes},
@@ -54,6 +56,7 @@ void print_table(const Preparation& prepared) {
     if (one.changes > 0) table.add({one.name, long_count(one.changes), one.summary});
   }
   if (!table.empty()) fmt::print("\n{}", table.text(0));
+  for (const std::string& one : prepared.remarks) fmt::print("\nremark: {}\n", printable(one));
 }
 
 Result<void> run(const Options& options) {

@@ -35,6 +35,7 @@ struct Preparation {
   Model model;
   std::vector<PassChanges> passes;                 // those that ran
   std::int64_t nodes_before = 0, nodes_after = 0;  // of all graphs
+  std::vector<std::string> remarks;                // what was left as it is because of Limits
 };
 
 ANYBIT_API Result<Preparation> prepare(const Model& model, const PrepareOptions& options = {}) noexcept;

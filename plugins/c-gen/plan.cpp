@@ -1,7 +1,9 @@
 #include "plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 namespace anybit::cgen {
@@ -33,6 +35,82 @@ Layout in_order(const std::vector<Block>& blocks, const std::vector<std::size_t>
   return layout;
 }
 
+// Ranges of the arena that are free, found by size and by place.
+class FreeRanges {
+ public:
+  std::int64_t take(std::int64_t bytes) {
+    const auto fits = by_size_.lower_bound({bytes, 0});
+    if (fits == by_size_.end()) {
+      end_ += bytes;
+      most_ = std::max(most_, end_);
+      return end_ - bytes;
+    }
+    const auto [size, offset] = *fits;
+    remove(offset, size);
+    if (size > bytes) add(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void give_back(std::int64_t offset, std::int64_t bytes) {
+    const auto after = by_place_.lower_bound(offset);
+    if (after != by_place_.end() && after->first == offset + bytes) {
+      bytes += after->second;
+      remove(after->first, after->second);
+    }
+    const auto behind = by_place_.lower_bound(offset);
+    if (behind != by_place_.begin()) {
+      if (const auto [place, size] = *std::prev(behind); place + size == offset) {
+        offset = place;
+        bytes += size;
+        remove(place, size);
+      }
+    }
+    if (offset + bytes == end_)
+      end_ = offset;
+    else
+      add(offset, bytes);
+  }
+
+  std::int64_t most() const { return most_; }
+
+ private:
+  void add(std::int64_t offset, std::int64_t bytes) {
+    by_place_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  void remove(std::int64_t offset, std::int64_t bytes) {
+    by_place_.erase(offset);
+    by_size_.erase({bytes, offset});
+  }
+
+  std::map<std::int64_t, std::int64_t> by_place_;
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;
+  std::int64_t end_ = 0, most_ = 0;
+};
+
+// Many are placed as they come, each into the free range that it fills best: the work of trying orders grows
+// with the square of their number.
+Layout in_turn(const std::vector<Block>& blocks, std::vector<std::size_t> order, std::int64_t alignment) {
+  const auto aligned = [&](std::size_t i) {
+    return (blocks[i].bytes + alignment - 1) / alignment * alignment;
+  };
+  Layout layout{std::vector<std::int64_t>(blocks.size(), 0), 0};
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return blocks[i].life.first; });
+  std::multimap<int, std::size_t> alive;  // by the last step
+  FreeRanges ranges;
+  for (const std::size_t i : order) {
+    while (!alive.empty() && alive.begin()->first < blocks[i].life.first) {
+      const std::size_t gone = alive.begin()->second;
+      ranges.give_back(layout.offsets[gone], aligned(gone));
+      alive.erase(alive.begin());
+    }
+    layout.offsets[i] = ranges.take(aligned(i));
+    alive.emplace(blocks[i].life.last, i);
+  }
+  layout.bytes = ranges.most();
+  return layout;
+}
+
 }  // namespace
 
 // The smallest of a few orders: large ones first, long-lived ones first, as they come.
@@ -41,6 +119,8 @@ Layout lay_out(const std::vector<Block>& blocks, std::int64_t alignment) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].life.first >= 0 && blocks[i].bytes > 0) order.push_back(i);
   }
+  constexpr std::size_t kMany = 1000;
+  if (order.size() > kMany) return in_turn(blocks, std::move(order), alignment);
   const auto steps = [&](std::size_t i) { return blocks[i].life.last - blocks[i].life.first; };
   Layout best = in_order(blocks, order, alignment);
   const auto consider = [&](auto key) {

@@ -10,17 +10,16 @@ namespace {
 constexpr std::size_t kInDataFile = 1024;  // bytes of constants that go there, if there is one
 constexpr std::size_t kDataAlignment = 64;
 
-bool in_data_file(const Unit& unit, const ConstantArray& one) {
-  return has_data_file(unit) && one.bytes >= kInDataFile;
-}
+bool large(const ConstantArray& one) { return one.bytes >= kInDataFile; }
 
 // Names in object files are the whole program's.
 std::string global_name(const Unit& unit, const ConstantArray& one) { return unit.name() + "_" + one.name; }
 
 std::string constants_of(const Unit& unit) {
   std::string text;
+  const bool data_file = has_data_file(unit);
   for (const ConstantArray& one : unit.constants()) {
-    if (in_data_file(unit, one)) {
+    if (data_file && large(one)) {
       const std::string name = global_name(unit, one);
       text += fmt::format("extern const {} {}[{}];\n#define {} {}\n\n", info(one.type).c, name, one.count(),
                           one.name, name);
@@ -120,7 +119,7 @@ std::string assembler_of(const Unit& unit, const std::string& stem) {
       fmt::format("/* Made by anybit's c-gen: the constants of {}.c. */\n  .section .rodata\n", stem);
   std::size_t offset = 0;
   for (const ConstantArray& one : unit.constants()) {
-    if (!in_data_file(unit, one)) continue;
+    if (!large(one)) continue;
     const std::string name = global_name(unit, one);
     text += fmt::format("  .balign {}\n  .globl {}\n{}:\n  .incbin \"{}.bin\", {}, {}\n", kDataAlignment,
                         name, name, stem, offset, one.bytes);
@@ -132,7 +131,7 @@ std::string assembler_of(const Unit& unit, const std::string& stem) {
 std::string data_of(const Unit& unit) {
   std::string bytes;
   for (const ConstantArray& one : unit.constants()) {
-    if (in_data_file(unit, one)) bytes.append(one.data, one.bytes);
+    if (large(one)) bytes.append(one.data, one.bytes);
   }
   return bytes;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <unordered_map>
 
 #include "constants.hpp"
 #include "failure.hpp"
@@ -225,19 +226,25 @@ void Unit::used(const anybit_node& node, std::vector<Value>& values) {
 int Unit::find_in_place(const Node& node) {
   const Value& out = node.out();
   Storage& to = storage_of(out);
+  struct Uses {
+    const Value* value;
+    int count = 0;
+    bool other = false;  // the same memory under another shape
+  };
+  std::unordered_map<int, Uses> here;  // by storage
+  for (std::size_t i = 0; i < node.input_count(); ++i) {
+    if (!node.has(i) || node.in(i).storage < 0) continue;
+    Uses& uses = here.try_emplace(root(node.in(i).storage), Uses{&node.in(i)}).first->second;
+    ++uses.count;
+    uses.other = uses.other || &node.in(i) != uses.value;
+  }
   for (std::size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has(i) || node.in(i).storage < 0) continue;
     const Value& in = node.in(i);
     const Storage& from = storage_of(in);
-    int here = 0;
-    bool other = false;  // the same memory under another shape
-    for (std::size_t k = 0; k < node.input_count(); ++k) {
-      if (!node.has(k) || node.in(k).storage < 0 || root(node.in(k).storage) != root(in.storage)) continue;
-      ++here;
-      other = other || &node.in(k) != &in;
-    }
-    if (in.c() != out.c() || in.count() != out.count() || other || from.uses != here || !from.outer.empty() ||
-        !from.inner.empty())
+    const Uses& uses = here.at(root(in.storage));
+    if (in.c() != out.c() || in.count() != out.count() || uses.other || from.uses != uses.count ||
+        !from.outer.empty() || !from.inner.empty())
       continue;
     const bool port = !to.outer.empty() || !to.inner.empty();
     if (port && from.bytes > to.bytes) continue;

@@ -55,8 +55,9 @@ Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value)
 }
 
 // Every input gets numbers for its dimensions, in the model itself.
-Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes) {
-  ops::Values inputs = std::move(TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}})).inputs);
+Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
+  ops::Values inputs =
+      std::move(TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits})).inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     graph::ValueInfo& input = model.graph->inputs[i];
     const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
@@ -94,14 +95,16 @@ class FusedView final : public View {
     model_ = source.model;
     take_defaults(*model_.graph);
     make_rounding_plain(model_);
-    const ops::Values inputs = TRY(fix_shapes(model_, shapes));
+    const ops::Values inputs = TRY(fix_shapes(model_, shapes, source.limits));
     passes::PrepareOptions options;
     options.growth = kGrowth;
     options.keep_narrow = true;
     options.only = {"inline_functions", "constant_nodes", "fold_constants", "fold_shapes",
                     "inline_if",        "remove_no_ops",  "remove_unused"};
+    options.limits = source.limits;
     TRY(passes::prepare(model_, options));
-    program_ = TRY(runtime::build(model_, memory_, pool_, {.purpose = runtime::Purpose::generate}));
+    program_ = TRY(runtime::build(model_, memory_, pool_,
+                                  {.purpose = runtime::Purpose::generate, .limits = source.limits}));
     shapes_.emplace(TRY(Shapes::of(*program_, inputs)));
     view_.path = store_.text(source.path);
     view_.name = store_.text(model_.graph->name.str());

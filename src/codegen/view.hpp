@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "anybit/codegen.hpp"
+#include "anybit/limits.hpp"
 #include "graph/model.hpp"
 
 namespace anybit::codegen {
@@ -15,6 +16,7 @@ namespace anybit::codegen {
 struct Source {
   const graph::Model& model;
   std::string path, hash;
+  Limits limits = {};  // of work before it is told to a generator
 };
 
 using InputShapes = std::map<std::string, std::vector<std::int64_t>>;

@@ -16,7 +16,7 @@ class WrittenView final : public View {
   explicit WrittenView(const graph::Model& model) : model_(model) {}
 
   Result<void> make(const Source& source, const InputShapes& shapes) {
-    facts_ = TRY(ops::infer(model_, {.input_shapes = shapes, .dims = {}}));
+    facts_ = TRY(ops::infer(model_, {.input_shapes = shapes, .dims = {}, .limits = source.limits}));
     for (const ops::NodeFacts& one : facts_.nodes) of_node_[one.node] = &one;
     view_.path = store_.text(source.path);
     view_.name = store_.text(model_.graph->name.str());

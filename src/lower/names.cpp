@@ -8,7 +8,10 @@ namespace anybit::lower {
 
 std::string Names::fresh(std::string_view wanted) {
   std::string name(wanted);
-  for (int i = 2; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+  if (taken_.insert(name).second) return name;
+  int& number = numbers_.try_emplace(name, 1).first->second;
+  do name = fmt::format("{}_{}", wanted, ++number);
+  while (!taken_.insert(name).second);
   return name;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "graph/model.hpp"
@@ -19,6 +20,7 @@ class Names {
  private:
   void add(const graph::Graph& graph);
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> numbers_;  // the last that was put behind a wanted name
 };
 
 }  // namespace anybit::lower

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/checked.hpp"
+#include "graph/budget.hpp"
 #include "ops/infer_options.hpp"
 
 namespace anybit::ops {
@@ -19,9 +20,8 @@ using graph::Function;
 using graph::Graph;
 using graph::Node;
 
-// A model may call functions that call functions: a few kilobytes can stand for 2^64 nodes. What lies beyond
-// these bounds stays unknown.
-constexpr std::int64_t kVisits = 2'000'000;
+// A model may call functions that call functions: a few kilobytes can stand for 2^64 nodes. What lies deeper
+// than this stays unknown.
 constexpr std::size_t kDepth = 200;
 constexpr std::size_t kProblems = 1000;
 constexpr std::int64_t kElements = 2'000'000;  // followed contents, altogether
@@ -141,6 +141,8 @@ class Walker {
       functions_.emplace(key(function.domain.str(), function.name.str(), function.overload.str()), &function);
     }
   }
+
+  bool gave_up() const { return visits_ > most(); }
 
   Value declared(const std::optional<graph::Type>& type) const { return type ? declared(*type) : Value(); }
 
@@ -278,6 +280,8 @@ class Walker {
   std::unordered_map<std::string, const Function*> functions_;
   std::array<std::byte, 4096> room_;
   std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  // Bodies are looked at more than once where what goes in changes.
+  std::int64_t most() const { return options_.limits.nodes + options_.limits.work_nodes; }
   std::int64_t visits_ = 0;
   std::int64_t elements_ = 0;
 };
@@ -390,7 +394,7 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     facts.inputs.push_back(found ? found : &unknown);
   }
   Result<Values> outputs = Values();
-  const bool in_budget = ++visits_ <= kVisits;
+  const bool in_budget = ++visits_ <= most();
   const Function* function = called(node);
   const Descriptor* descriptor = function ? nullptr : ops::find(node.domain.str(), node.op_type.str());
   NodeCall call(*this, node, position, graph, scope, around, depth);
@@ -453,6 +457,7 @@ Result<Inference> infer(const graph::Model& model, const InferOptions& options) 
   }
   const Surroundings around{model.opsets};
   result.outputs = walker.graph(*model.graph, "", result.inputs, nullptr, around, 0).outputs;
+  if (walker.gave_up()) return graph::too_many_nodes(options.limits.work_nodes);
   for (std::size_t i = 0; i < result.outputs.size(); ++i) {
     const auto& type = model.graph->outputs[i].type;
     if (only_confirms(type, result.outputs[i])) continue;

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "anybit/limits.hpp"
 #include "graph/model.hpp"
 #include "ops/op.hpp"
 
@@ -14,6 +15,7 @@ namespace anybit::ops {
 struct InferOptions {
   std::map<std::string, std::vector<std::int64_t>> input_shapes;  // by graph input
   std::map<std::string, std::int64_t> dims;                       // by symbolic dimension
+  Limits limits = {};  // of nodes that are looked at, with those that functions stand for
 };
 
 struct GraphFacts {
@@ -61,7 +63,7 @@ struct Inference {
   std::vector<Correction> corrections;
 };
 
-// `model` is verified. An error only if the options do not fit the model.
+// `model` is verified. An error if the options do not fit the model, or it stands for too many nodes.
 Result<Inference> infer(const graph::Model& model, const InferOptions& options = {});
 
 }  // namespace anybit::ops

@@ -55,7 +55,11 @@ void Names::add(const std::vector<Node>& nodes) {
 
 std::string Names::fresh(std::string_view wish) {
   std::string name(wish);
-  for (std::size_t i = 1; name.empty() || has(name); ++i) name = fmt::format("{}_{}", wish, i);
+  if (name.empty() || has(name)) {
+    std::size_t& number = numbers_[name];
+    do name = fmt::format("{}_{}", wish, ++number);
+    while (has(name));
+  }
   used_.insert(name);
   return name;
 }
@@ -90,9 +94,17 @@ const Tensor* Constants::find(std::string_view name) const {
 }
 
 const std::string& Renames::of(const std::string& name) const {
-  const std::string* now = &name;
-  for (auto found = to_.find(*now); found != to_.end(); found = to_.find(*now)) now = &found->second;
-  return *now;
+  const auto first = to_.find(name);
+  if (first == to_.end()) return name;
+  auto last = first;
+  for (auto next = to_.find(last->second); next != to_.end(); next = to_.find(last->second)) last = next;
+  const std::string& now = last->second;
+  for (auto one = first; one != last;) {
+    const auto next = to_.find(one->second);
+    one->second = now;
+    one = next;
+  }
+  return now;
 }
 
 void Renames::apply(Graph& graph) const {

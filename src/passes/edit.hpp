@@ -49,6 +49,7 @@ class Names {
   void add(const std::vector<graph::Node>& nodes);
 
   std::set<std::string, std::less<>> used_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;  // the last that was put after a wish
 };
 
 // Constants of all graphs, by name: initializers that no input may replace, and what Constant nodes hold. A
@@ -71,13 +72,14 @@ class Renames {
  public:
   void add(std::string from, std::string to) { to_.emplace(std::move(from), std::move(to)); }
   bool empty() const { return to_.empty(); }
-  // Through all renames.
+  bool has(const std::string& name) const { return to_.contains(name); }
+  // Through all renames. Chains are made short on the way.
   const std::string& of(const std::string& name) const;
   // What the nodes of the graph, and of those inside them, use. What they make stays.
   void apply(graph::Graph& graph) const;
 
  private:
-  std::unordered_map<std::string, std::string> to_;
+  mutable std::unordered_map<std::string, std::string> to_;
 };
 
 // Takes out the nodes that are marked.

@@ -6,11 +6,11 @@
 
 namespace anybit::passes {
 
-Facts::Facts(const graph::Model& model) {
+Facts::Facts(const graph::Model& model, const Limits& limits) {
   const auto values = std::make_shared<std::unordered_map<std::string, ops::Value>>();
   values_ = values;
   // What cannot be inferred is unknown.
-  auto inference = ops::infer(model);
+  auto inference = ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits});
   if (!inference.ok()) return;
   const auto learn = [&](const std::string& name, const ops::Value& value) {
     if (name.empty()) return;
@@ -27,7 +27,8 @@ Facts::Facts(const graph::Model& model) {
 }
 
 Facts::Facts(const graph::Model& model, const PassOptions& options)
-    : Facts(options.learned && options.learned->facts ? *options.learned->facts : Facts(model)) {
+    : Facts(options.learned && options.learned->facts ? *options.learned->facts
+                                                      : Facts(model, options.limits)) {
   if (options.learned) options.learned->facts = *this;
 }
 

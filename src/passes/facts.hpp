@@ -13,7 +13,7 @@ namespace anybit::passes {
 // A picture of the model as it was: a pass that has changed a value does not ask about it.
 class Facts {
  public:
-  explicit Facts(const graph::Model& model);
+  explicit Facts(const graph::Model& model, const Limits& limits = {});
   // Those that are learned already, if there are any.
   Facts(const graph::Model& model, const PassOptions& options);
 

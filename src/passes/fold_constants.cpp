@@ -121,7 +121,8 @@ class Folder {
     std::unordered_map<std::string, Tensor> values;
     ThreadPool pool(1);
     const auto memory = ops::Memory::make(kMemory);
-    auto program = runtime::build(alone, memory, pool, {.fuse = false});
+    auto program = runtime::build(alone, memory, pool,
+                                  {.fuse = false, .limits = options_.limits, .budget = options_.budget});
     if (!program.ok()) return values;
     for (std::size_t i = 0; i < alone.graph->outputs.size(); ++i) {
       const runtime::Slot& slot = (*program)->slots[static_cast<std::size_t>((*program)->outputs[i])];

@@ -18,9 +18,6 @@ using graph::Node;
 using Bindings = std::unordered_map<std::string, const Attribute*>;
 using Map = std::unordered_map<std::string, std::string>;
 
-// Functions that call functions can stand for more nodes than fit anywhere.
-constexpr std::size_t kNodes = 200'000;
-
 std::optional<std::int64_t> version(const std::vector<graph::OpsetImport>& opsets, std::string_view domain) {
   for (const graph::OpsetImport& one : opsets) {
     if (graph::canonical_domain(one.domain.str()) == graph::canonical_domain(domain))
@@ -69,7 +66,14 @@ void rename_inside(Graph& graph, Map map) {
 class Inliner {
  public:
   Inliner(graph::Model& model, const PassOptions& options)
-      : model_(model), options_(options), functions_(model.functions), names_(model) {}
+      : model_(model),
+        options_(options),
+        own_budget_(model, options.limits),
+        budget_(options.budget ? *options.budget : own_budget_),
+        functions_(model.functions),
+        names_(model) {
+    for (const Function& one : functions_) by_name_.emplace(key_of(one, one.name.str()), &one);
+  }
 
   std::int64_t run() {
     each_graph_of(model_, [&](Graph& graph) { inline_in(graph); });
@@ -78,12 +82,36 @@ class Inliner {
   }
 
  private:
+  static std::string key_of(const auto& one, const std::string& name) {
+    return fmt::format("{}\n{}\n{}", graph::canonical_domain(one.domain.str()), name, one.overload.str());
+  }
+
   const Function* function_of(const Node& node) const {
-    const auto found = std::ranges::find_if(functions_, [&](const Function& one) {
-      return one.name == node.op_type && one.overload.str() == node.overload.str() &&
-             graph::canonical_domain(one.domain.str()) == graph::canonical_domain(node.domain.str());
-    });
-    return found == functions_.end() || found->domain == "ai.anybit" ? nullptr : &*found;
+    const auto found = by_name_.find(key_of(node, node.op_type.str()));
+    return found == by_name_.end() || found->second->domain == "ai.anybit" ? nullptr : found->second;
+  }
+
+  // Functions that call functions can stand for more nodes than fit anywhere, under ever longer names.
+  bool affords(const Function& function, const Node& call) {
+    const std::int64_t nodes = node_count(function.nodes);
+    const std::int64_t names = 2 * nodes * std::ssize(call.name.str());
+    if (budget_.take_nodes(nodes) && budget_.take_bytes(names)) return true;
+    budget_.leave(fmt::format("call '{}'", shown(call.name.str())));
+    return false;
+  }
+
+  static std::int64_t node_count(const std::vector<Node>& nodes) {
+    std::int64_t count = std::ssize(nodes);
+    for (const Node& node : nodes)
+      graph::each_graph(node, [&](const Graph& inner) { count += node_count(inner.nodes); });
+    return count;
+  }
+
+  // Looked at once for each function: its calls may be many.
+  bool fits(const Function& function) {
+    const auto [found, fresh] = fits_.try_emplace(&function, false);
+    if (fresh) found->second = fits(function.nodes, function);
+    return found->second;
   }
 
   // Every operator means the same in the model's opset as in the function's.
@@ -108,12 +136,12 @@ class Inliner {
 
   void inline_in(Graph& graph) {
     bool again = true;
-    while (again && graph.nodes.size() < kNodes) {
+    while (again) {
       again = false;
       std::vector<Node> nodes;
       for (Node& node : graph.nodes) {
         const Function* function = options_.keeps(node) ? nullptr : function_of(node);
-        if (!function || nodes.size() > kNodes || !fits(function->nodes, *function)) {
+        if (!function || !fits(*function) || !affords(*function, node)) {
           nodes.push_back(std::move(node));
           continue;
         }
@@ -187,7 +215,11 @@ class Inliner {
 
   graph::Model& model_;
   const PassOptions& options_;
+  graph::Budget own_budget_;
+  graph::Budget& budget_;
   const std::vector<Function> functions_;
+  std::unordered_map<std::string, const Function*> by_name_;
+  std::unordered_map<const Function*, bool> fits_;
   Names names_;
   std::int64_t changes_ = 0;
 };

@@ -32,7 +32,8 @@ Result<void> check_names(const std::vector<std::string>& wanted) {
 
 bool before(const Descriptor& a, const Descriptor& b) { return a.order < b.order; }
 
-Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOptions& options) {
+Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOptions& options,
+                                        std::string* remark) {
   std::vector<const Descriptor*> chosen;
   if (options.only) TRY(check_names(*options.only));
   for (const Descriptor* one : table()) {
@@ -45,6 +46,8 @@ Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOption
   Learned learned;
   PassOptions each = options;
   each.learned = &learned;
+  graph::Budget budget(model, options.limits);
+  each.budget = &budget;
   for (int round = 0; round < kRounds; ++round) {
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -56,7 +59,8 @@ Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOption
     }
     if (changes == 0) break;
   }
-  TRY(graph::verify(model));
+  TRY(graph::verify(model, options.limits));
+  if (remark) *remark = budget.remark();
   return results;
 }
 

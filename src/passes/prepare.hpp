@@ -20,7 +20,9 @@ struct PassResult {
   std::int64_t changes = 0;
 };
 
-// `model` is verified, and is again afterwards. One result for each pass that ran.
-Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOptions& options = {});
+// `model` is verified, and is again afterwards. One result for each pass that ran. `remark`: what was left as
+// it is because of the limits; empty if nothing was.
+Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOptions& options = {},
+                                        std::string* remark = nullptr);
 
 }  // namespace anybit::passes

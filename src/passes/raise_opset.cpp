@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ops/infer.hpp"
 #include "ops/raise.hpp"
@@ -18,7 +19,11 @@ constexpr std::int64_t kOldest = 7;  // the first whose operators the rules know
 
 class Raiser {
  public:
-  Raiser(const graph::Model& model, std::int64_t target) : model_(model), target_(target) {}
+  Raiser(const graph::Model& model, std::int64_t target) : model_(model), target_(target) {
+    for (const graph::Function& one : model.functions) {
+      if (graph::canonical_domain(one.domain.str()).empty()) functions_.insert(one.name.str());
+    }
+  }
 
   Result<Raised> run(std::int64_t from) {
     // What cannot be inferred is unknown: the rules take the longer way then.
@@ -129,11 +134,7 @@ class Raiser {
     return raise(std::move(node), from, known && facts != facts_.end() ? facts->second : ops::Values(), out);
   }
 
-  bool is_function(const Node& node) const {
-    return std::ranges::any_of(model_.functions, [&](const graph::Function& one) {
-      return one.name == node.op_type && graph::canonical_domain(one.domain.str()).empty();
-    });
-  }
+  bool is_function(const Node& node) const { return functions_.contains(node.op_type.str()); }
 
   // Rule after rule; what a rule adds goes the rest of the way too.
   Result<void> raise(Node node, std::int64_t version, const ops::Values& facts, std::vector<Node>& out) {
@@ -175,6 +176,7 @@ class Raiser {
 
   const graph::Model& model_;
   std::int64_t target_;
+  std::unordered_set<std::string_view> functions_;  // of ONNX's own domain
   std::int64_t changed_ = 0;
   ops::FreshNames names_;
   ops::Inference inference_;  // has what the facts point to

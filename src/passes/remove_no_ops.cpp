@@ -123,14 +123,12 @@ class Remover {
       const std::string &in = node.inputs[static_cast<std::size_t>(from)], &out = node.outputs[0];
       if (!index.is_output(out)) {
         renames.add(out, in);
-      } else if (changes == 0 && index.producer(in) >= 0 && !index.is_output(in)) {
-        // What the graph gives out keeps its name: what makes the input makes the output. One at a time,
-        // since names change hands.
+      } else if (const int maker = index.producer(in); maker >= 0 &&
+                                                       !removed[static_cast<std::size_t>(maker)] &&
+                                                       !index.is_output(in) && !renames.has(in)) {
+        // What the graph gives out keeps its name: what makes the input makes the output, once.
         renames.add(in, out);
         produced.emplace_back(in, out);
-        removed[i] = true;
-        ++changes;
-        break;
       } else {
         continue;
       }

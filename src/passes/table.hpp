@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 
+#include "anybit/limits.hpp"
 #include "anybit/result.hpp"
+#include "graph/budget.hpp"
 #include "graph/model.hpp"
 
 namespace anybit::passes {
@@ -29,6 +31,8 @@ struct PassOptions {
   // What passes before have learned of the model as it is, and where the next ones look first; null: each
   // learns for itself.
   Learned* learned = nullptr;
+  Limits limits = {};
+  graph::Budget* budget = nullptr;  // of all passes together; `prepare` makes one
 
   bool keeps(const graph::Node& node) const {
     return !node.name.empty() && (keep.contains(node.name.str()) || rules.contains(node.name.str()));

@@ -2,6 +2,8 @@
 // report can then name it. Values of the model's graph keep theirs; those of graphs inside nodes give way.
 #include <fmt/format.h>
 
+#include <unordered_set>
+
 #include "passes/edit.hpp"
 #include "passes/table.hpp"
 
@@ -12,12 +14,8 @@ using graph::Graph;
 using graph::Node;
 using Map = std::unordered_map<std::string, std::string>;
 
-// A name, and the same with a number as long as it is taken.
-std::string taken(std::set<std::string>& used, const std::string& wish) {
-  std::string name = wish;
-  for (std::size_t i = 1; !used.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
-  return name;
-}
+// The last number that was put after a name, so that the next begins there.
+using Numbers = std::unordered_map<std::string, std::size_t>;
 
 class Namer {
  public:
@@ -33,7 +31,10 @@ class Namer {
     if (name.empty()) return;
     map.erase(name);  // it hides one from around the graph
     if (used_.insert(name).second) return;
-    map[name] = taken(used_, name);
+    std::string free;
+    do free = fmt::format("{}_{}", name, ++value_numbers_[name]);
+    while (!used_.insert(free).second);
+    map[name] = std::move(free);
     ++changed_;
   }
 
@@ -99,8 +100,8 @@ class Namer {
       ++place_;
       if (node.name.empty() || !nodes_.insert(wish).second) {
         std::string name = wish;
-        for (std::size_t i = 1; names_.count(name) || nodes_.count(name); ++i)
-          name = fmt::format("{}_{}", wish, i);
+        while (names_.count(name) || nodes_.count(name))
+          name = fmt::format("{}_{}", wish, ++node_numbers_[wish]);
         nodes_.insert(name);
         node.name = graph::Text(std::move(name));
         ++changed_;
@@ -111,7 +112,8 @@ class Namer {
 
   std::int64_t changed_ = 0;
   std::size_t place_ = 0;
-  std::set<std::string> used_, nodes_;
+  std::unordered_set<std::string> used_, nodes_;
+  Numbers value_numbers_, node_numbers_;
   std::unordered_map<std::string, int> names_;
 };
 

@@ -286,7 +286,10 @@ class Quantizer {
         options.rules.emplace(node.name.str(), std::move(rules));
     });
     if (!settings_.prepare) return {};
-    TRY(passes::prepare(*model_, options));
+    options.limits = settings_.limits;
+    std::string remark;
+    TRY(passes::prepare(*model_, options, &remark));
+    if (!remark.empty()) report_.remarks.push_back(std::move(remark));
     return {};
   }
 
@@ -400,9 +403,7 @@ class Quantizer {
     TRY(write(quantized, plan, false));
     const auto errors =
         TRY(mean_errors(*model_, quantized, means_, samples, pool_.threads(), settings_.max_memory));
-    for (std::size_t i = 0; i < means_.size(); ++i) {
-      if (!errors[i].empty() && shift_bias(*model_->graph, means_[i], errors[i])) ++report_.means_kept;
-    }
+    report_.means_kept += shift_biases(*model_->graph, means_, errors);
     annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
     return {};
   }
@@ -449,7 +450,7 @@ class Quantizer {
     lower::remove_unused_constants(*model.graph);
     import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));
-    return graph::verify(model);
+    return graph::verify(model, settings_.limits);
   }
 
   const Recipe& recipe_;

@@ -22,6 +22,7 @@ struct Settings {
   bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
   lower::Functions::Mode functions = lower::Functions::Mode::carried;  // formats that ONNX lacks
   Target target;
+  Limits limits = {};  // of work before the model runs
   calibrate::GatherOptions gather;
   // What was gathered before, by value: nothing is run then.
   const std::map<std::string, calibrate::Statistics>* known = nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <unordered_map>
 
 #include "graph/index.hpp"
 #include "lower/names.hpp"
@@ -87,28 +88,47 @@ std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {
   return nodes;
 }
 
-bool shift_bias(Graph& graph, int node, std::span<const double> shift) {
-  const graph::Index index(graph);
-  const auto place = bias_of(graph, index, node);
-  if (!place) return false;
-  std::string& name = graph.nodes[static_cast<std::size_t>(place->node)].inputs[place->input];
-  const Tensor& before = *index.constant(name);
-  std::vector<float> bias = *passes::floats(&before);
-  if (bias.size() != shift.size()) return false;
-  for (std::size_t i = 0; i < bias.size(); ++i)
-    bias[i] = static_cast<float>(static_cast<double>(bias[i]) + shift[i]);
-  if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) return false;
-  const auto own =
-      std::ranges::find(graph.initializers, name, [](const Tensor& one) { return one.name.str(); });
-  if (own != graph.initializers.end() && index.uses(name).size() == 1) {
-    *own = passes::tensor_of(name, before.dims, std::move(bias));
-    return true;
+std::int64_t shift_biases(Graph& graph, std::span<const int> nodes,
+                          std::span<const std::vector<double>> shifts) {
+  struct Shifted {
+    BiasPlace place;
+    Tensor tensor;
+    std::optional<std::size_t> instead;  // the initializer whose place it takes; none: it is new
+  };
+  std::vector<Shifted> all;
+  {
+    const graph::Index index(graph);
+    std::unordered_map<std::string_view, std::size_t> initializers, taken;  // taken: uses that are gone
+    for (std::size_t i = 0; i < graph.initializers.size(); ++i)
+      initializers.emplace(graph.initializers[i].name.str(), i);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto place = shifts[i].empty() ? std::nullopt : bias_of(graph, index, nodes[i]);
+      if (!place) continue;
+      const std::string& name = graph.nodes[static_cast<std::size_t>(place->node)].inputs[place->input];
+      const Tensor& before = *index.constant(name);
+      std::vector<float> bias = *passes::floats(&before);
+      if (bias.size() != shifts[i].size()) continue;
+      for (std::size_t k = 0; k < bias.size(); ++k)
+        bias[k] = static_cast<float>(static_cast<double>(bias[k]) + shifts[i][k]);
+      if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) continue;
+      Shifted& shifted = all.emplace_back(*place, passes::tensor_of(name, before.dims, std::move(bias)));
+      const auto own = initializers.find(name);
+      if (own != initializers.end() && index.uses(name).size() - taken[name]++ == 1)
+        shifted.instead = own->second;
+    }
   }
   lower::Names names(graph);
-  Tensor tensor = passes::tensor_of(names.fresh(name + "_shifted"), before.dims, std::move(bias));
-  name = tensor.name.str();
-  graph.initializers.push_back(std::move(tensor));
-  return true;
+  for (Shifted& one : all) {
+    if (one.instead) {
+      graph.initializers[*one.instead] = std::move(one.tensor);
+      continue;
+    }
+    std::string& name = graph.nodes[static_cast<std::size_t>(one.place.node)].inputs[one.place.input];
+    name = names.fresh(name + "_shifted");
+    one.tensor.name = graph::Text(name);
+    graph.initializers.push_back(std::move(one.tensor));
+  }
+  return std::ssize(all);
 }
 
 }  // namespace anybit::quantizing

@@ -15,7 +15,9 @@ bool may_have_bias(const graph::Node& node);
 // none get one of zeros.
 std::vector<int> with_biases(graph::Graph& graph, std::vector<int> nodes);
 
-// Adds to the bias of a node; false if it has none, or would not be finite any more.
-bool shift_bias(graph::Graph& graph, int node, std::span<const double> shift);
+// Adds to the biases of nodes, where a shift is not empty. How many were: not those of nodes that have none,
+// nor those that would not be finite any more.
+std::int64_t shift_biases(graph::Graph& graph, std::span<const int> nodes,
+                          std::span<const std::vector<double>> shifts);
 
 }  // namespace anybit::quantizing

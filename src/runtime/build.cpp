@@ -20,8 +20,6 @@ using graph::Graph;
 using graph::Node;
 using ops::Array;
 
-// Functions that call functions can stand for more nodes than fit anywhere.
-constexpr std::size_t kSteps = 2'000'000;
 constexpr std::size_t kDepth = 200;
 
 using Opsets = std::vector<graph::OpsetImport>;
@@ -89,7 +87,12 @@ class Builder {
  public:
   Builder(const graph::Model& model, std::shared_ptr<ops::Memory> memory, ThreadPool& pool,
           const BuildOptions& options)
-      : model_(model), memory_(std::move(memory)), pool_(pool), options_(options) {
+      : model_(model),
+        memory_(std::move(memory)),
+        pool_(pool),
+        options_(options),
+        own_budget_(model, options.limits),
+        budget_(options.budget ? *options.budget : own_budget_) {
     for (std::size_t i = 0; i < options.watch.size(); ++i) watched_.emplace(options.watch[i], i);
     for (const Function& function : model.functions) {
       functions_.emplace(key(function.domain.str(), function.name.str(), function.overload.str()), &function);
@@ -175,7 +178,7 @@ class Builder {
     };
     for (const graph::Tensor& one : graph.initializers) TRY(add(one.name.str(), Array::from(one, *memory_)));
     for (const graph::SparseTensor& one : graph.sparse_initializers)
-      TRY(add(one.values->name.str(), dense(one, *memory_)));
+      TRY(add(one.values->name.str(), dense(one)));
     return {};
   }
 
@@ -198,8 +201,9 @@ class Builder {
 
   Result<void> add_node(const Node& node, std::string place, Scope& scope, const Opsets& opsets,
                         std::size_t depth) {
-    if (scope.program.steps.size() >= kSteps)
-      return error_at(Code::limit_exceeded, {}, "the model's functions stand for too many nodes");
+    // Functions that call functions can stand for more nodes than fit anywhere.
+    if (functions_entered_ > 0 && ++nodes_ > options_.limits.work_nodes)
+      return graph::too_many_nodes(options_.limits.work_nodes);
     const auto function = functions_.find(key(node.domain.str(), node.op_type.str(), node.overload.str()));
     if (function != functions_.end())
       return add_call(*function->second, node, std::move(place), scope, depth);
@@ -324,13 +328,16 @@ class Builder {
     return {};
   }
 
-  static Result<Array> dense(const graph::SparseTensor& sparse, ops::Memory& memory);
+  Result<Array> dense(const graph::SparseTensor& sparse);
   Result<void> finish(Program& program);
 
   const graph::Model& model_;
   std::shared_ptr<ops::Memory> memory_;
   ThreadPool& pool_;
   const BuildOptions& options_;
+  graph::Budget own_budget_;
+  graph::Budget& budget_;
+  std::int64_t nodes_ = 0;  // that functions stand for
   std::unordered_map<std::string, const Function*> functions_;
   std::unordered_map<const Function*, std::optional<portable::Meaning>> meanings_;  // of those that were met
   std::unordered_map<std::string, std::size_t> watched_;  // numbers in BuildOptions::watch
@@ -339,11 +346,16 @@ class Builder {
 };
 
 // Indices are linear, or one row of coordinates for each value.
-Result<Array> Builder::dense(const graph::SparseTensor& sparse, ops::Memory& memory) {
-  const Array values = TRY(Array::from(*sparse.values, memory));
-  const Array indices = TRY(Array::from(*sparse.indices, memory));
+Result<Array> Builder::dense(const graph::SparseTensor& sparse) {
+  const Array values = TRY(Array::from(*sparse.values, *memory_));
+  const Array indices = TRY(Array::from(*sparse.indices, *memory_));
   const ops::Dims dims{std::span(sparse.dims)};
-  Array result = TRY(Array::make(memory, values.type(), dims));
+  const std::int64_t bytes = TRY(ops::array_bytes(values.type(), dims, ops::Layout::plain));
+  if (!budget_.take_bytes(bytes)) {
+    return error_at(Code::limit_exceeded, {}, fmt::format("it takes {} bytes when it is not sparse", bytes),
+                    "a higher --max-work-bytes, if the model is what you expect");
+  }
+  Array result = TRY(Array::make(*memory_, values.type(), dims));
   const ops::Dims strides = ops::strides_of(dims);
   const std::size_t columns = indices.rank() == 2 ? dims.size() : 1;
   bool inside = true;
@@ -455,9 +467,9 @@ void choose_layouts(Program& program) {
 Result<void> Builder::finish(Program& program) {
   const bool runs = options_.purpose == Purpose::run;
   drop_unused(program);
-  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all_but_weights : Fold::small));
-  if (options_.fuse) TRY(fuse(program, {memory_, pool_}, options_.purpose));
-  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all : Fold::small));
+  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all_but_weights : Fold::small, &budget_));
+  if (options_.fuse) TRY(fuse(program, {memory_, pool_, &budget_}, options_.purpose));
+  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all : Fold::small, &budget_));
   drop_unused(program);
   find_lifetimes(program);
   if (!runs) return {};

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/thread_pool.hpp"
+#include "graph/budget.hpp"
 #include "runtime/program.hpp"
 #include "runtime/table.hpp"
 
@@ -13,6 +14,8 @@ struct BuildOptions {
   bool fuse = true;                         // nodes that a single kernel can do together become one
   std::span<const std::string> watch = {};  // values that are to be shown; see ExecutorOptions
   Purpose purpose = Purpose::run;
+  Limits limits = {};               // of functions and of folding
+  graph::Budget* budget = nullptr;  // of work before the model runs; null: one by the limits
 };
 
 // The program refers to the model, which must outlive it.

@@ -67,14 +67,15 @@ Result<std::unique_ptr<Executor>> Executor::make(std::shared_ptr<const graph::Mo
   executor->memory_ = ops::Memory::make(options.max_memory);
   executor->pool_ = std::make_unique<ThreadPool>(options.threads);
   executor->program_ = TRY(build(*executor->model_, executor->memory_, *executor->pool_,
-                                 {.fuse = options.fuse, .watch = options.watch}));
+                                 {.fuse = options.fuse, .watch = options.watch, .limits = options.limits}));
   executor->memory_->trim();
   const graph::Graph& graph = *executor->model_->graph;
+  std::unordered_map<std::string_view, const graph::ValueInfo*> infos;
+  for (const graph::ValueInfo& one : graph.inputs) infos.emplace(one.name.str(), &one);
   for (const int index : executor->program_->inputs) {
     const Slot& slot = executor->program_->slots[static_cast<std::size_t>(index)];
-    const auto info =
-        std::ranges::find_if(graph.inputs, [&](const auto& one) { return one.name.str() == slot.name; });
-    executor->inputs_.push_back({slot.name, &*info, slot.value.is_nothing()});
+    executor->inputs_.push_back({slot.name, infos.at(slot.name), slot.value.is_nothing()});
+    executor->numbers_.emplace(slot.name, executor->inputs_.size() - 1);
   }
   for (const graph::ValueInfo& info : graph.outputs)
     executor->outputs_.push_back({info.name.str(), &info, true});
@@ -91,8 +92,7 @@ Result<void> Executor::check(std::size_t index, const Datum& value) const {
 }
 
 Result<std::size_t> Executor::input(std::string_view name) const {
-  const auto port = std::ranges::find(inputs_, name, &Port::name);
-  if (port != inputs_.end()) return static_cast<std::size_t>(port - inputs_.begin());
+  if (const auto found = numbers_.find(name); found != numbers_.end()) return found->second;
   std::vector<std::string_view> names;
   for (const Port& one : inputs_) names.push_back(one.name);
   std::string hint = did_you_mean(name, names);

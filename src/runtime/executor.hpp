@@ -20,6 +20,7 @@ struct ExecutorOptions {
   // those inside nodes (not in functions). They are kept whole: no fusion swallows them, and they are made
   // even if nobody uses them.
   std::vector<std::string> watch = {};
+  Limits limits = {};  // of functions and of folding
 };
 
 class Executor {
@@ -64,6 +65,7 @@ class Executor {
   std::shared_ptr<ops::Memory> memory_;
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Program> program_;
+  std::map<std::string, std::size_t, std::less<>> numbers_;  // of inputs
   std::vector<Port> inputs_, outputs_;
   bool reproducible_ = false;  // weights are packed for the kernels of one kind
   mutable std::mutex mutex_;

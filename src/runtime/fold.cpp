@@ -4,6 +4,7 @@
 
 #include "runtime/context.hpp"
 #include "runtime/edit.hpp"
+#include "runtime/macs.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -32,10 +33,18 @@ std::int64_t bytes_of(const ops::Datum& datum) {
   return datum.is_array() ? static_cast<std::int64_t>(datum.array.byte_count()) : 0;
 }
 
+// Elements that the step looks at, and products that it sums, before it has made anything: whether they are
+// within the budget.
+bool affords(const Step& step, Context& context, graph::Budget* budget) {
+  if (!budget || budget->take_elements(expected_work(step, context.slots()))) return true;
+  budget->leave(step.place);
+  return false;
+}
+
 // The results become constants. What fails, or is too large, is left for the run, which can say more.
-bool fold(Program& program, std::size_t index, Context& context, Fold what) {
+bool fold(Program& program, std::size_t index, Context& context, Fold what, graph::Budget* budget) {
   const Step& step = program.steps[index];
-  if (!context.run_step(index).ok()) return false;
+  if (!affords(step, context, budget) || !context.run_step(index).ok()) return false;
   const std::int64_t times = what == Fold::small ? 1 : 4;
   std::int64_t before = what != Fold::small ? kLargest : is(step, "Cast") ? kNarrow : kSmall, after = 0;
   for (const int slot : step.inputs) before += slot >= 0 ? times * bytes_of(context.slot(slot)) : 0;
@@ -62,11 +71,12 @@ bool fold(Program& program, std::size_t index, Context& context, Fold what) {
 }  // namespace
 
 Result<void> fold_constants(Program& program, const std::shared_ptr<ops::Memory>& memory, ThreadPool& pool,
-                            Fold what) {
+                            Fold what, graph::Budget* budget) {
   Context context(program, memory, pool);
+  context.charge(budget);
   std::vector<bool> folded(program.steps.size());
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    folded[i] = can_fold(program, program.steps[i], what) && fold(program, i, context, what);
+    folded[i] = can_fold(program, program.steps[i], what) && fold(program, i, context, what, budget);
   }
   std::vector<Step> steps;
   for (std::size_t i = 0; i < folded.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/thread_pool.hpp"
+#include "graph/budget.hpp"
 #include "runtime/program.hpp"
 
 namespace anybit::runtime {
@@ -13,9 +14,10 @@ enum class Fold {
   all,
 };
 
-// Replaces steps whose inputs are all constant by their results, as long as these are not large.
+// Replaces steps whose inputs are all constant by their results, as long as these are not large and within
+// the budget (null: none).
 Result<void> fold_constants(Program& program, const std::shared_ptr<ops::Memory>& memory, ThreadPool& pool,
-                            Fold what);
+                            Fold what, graph::Budget* budget);
 // Lets every operator prepare itself; frees constants that nobody reads any more.
 Result<void> prepare_steps(Program& program, ops::Memory& memory);
 

@@ -6,7 +6,7 @@ namespace anybit::runtime {
 namespace {
 
 Result<void> run(Program& program, const Resources& resources) {
-  return fold_constants(program, resources.memory, resources.pool, Fold::all);
+  return fold_constants(program, resources.memory, resources.pool, Fold::all, resources.budget);
 }
 
 }  // namespace

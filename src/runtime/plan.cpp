@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace anybit::runtime {
@@ -72,11 +73,85 @@ std::int64_t place_all(std::span<Buffer> buffers, Order order, Fit fit, std::uin
   return end;
 }
 
+// Ranges of the arena that are free, found by size and by place.
+class FreeRanges {
+ public:
+  std::int64_t take(std::int64_t bytes) {
+    const auto fits = by_size_.lower_bound({bytes, 0});
+    if (fits == by_size_.end()) {
+      end_ += bytes;
+      most_ = std::max(most_, end_);
+      return end_ - bytes;
+    }
+    const auto [size, offset] = *fits;
+    remove(offset, size);
+    if (size > bytes) add(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void give_back(std::int64_t offset, std::int64_t bytes) {
+    const auto after = by_place_.lower_bound(offset);
+    if (after != by_place_.end() && after->first == offset + bytes) {
+      bytes += after->second;
+      remove(after->first, after->second);
+    }
+    const auto behind = by_place_.lower_bound(offset);
+    if (behind != by_place_.begin()) {
+      if (const auto [place, size] = *std::prev(behind); place + size == offset) {
+        offset = place;
+        bytes += size;
+        remove(place, size);
+      }
+    }
+    if (offset + bytes == end_)
+      end_ = offset;
+    else
+      add(offset, bytes);
+  }
+
+  std::int64_t most() const { return most_; }
+
+ private:
+  void add(std::int64_t offset, std::int64_t bytes) {
+    by_place_.emplace(offset, bytes);
+    by_size_.emplace(bytes, offset);
+  }
+  void remove(std::int64_t offset, std::int64_t bytes) {
+    by_place_.erase(offset);
+    by_size_.erase({bytes, offset});
+  }
+
+  std::map<std::int64_t, std::int64_t> by_place_;
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;
+  std::int64_t end_ = 0, most_ = 0;
+};
+
+// Many are placed as they come, each into the free range that it fills best: the work of trying orders grows
+// with the square of their number.
+std::int64_t place_in_turn(std::span<Buffer> buffers) {
+  std::vector<Buffer*> born;
+  for (Buffer& buffer : buffers) born.push_back(&buffer);
+  std::ranges::stable_sort(born, {}, &Buffer::first);
+  std::multimap<int, const Buffer*> alive;  // by the last step
+  FreeRanges ranges;
+  for (Buffer* buffer : born) {
+    while (!alive.empty() && alive.begin()->first < buffer->first) {
+      ranges.give_back(alive.begin()->second->offset, aligned(alive.begin()->second->bytes));
+      alive.erase(alive.begin());
+    }
+    if (aligned(buffer->bytes) == 0) continue;
+    buffer->offset = ranges.take(aligned(buffer->bytes));
+    alive.emplace(buffer->last, buffer);
+  }
+  return ranges.most();
+}
+
 }  // namespace
 
 std::int64_t assign_offsets(std::span<Buffer> buffers) {
-  constexpr std::size_t kMany = 3000, kFew = 500;  // trying takes the square of this
+  constexpr std::size_t kMany = 1000, kFew = 500;  // trying takes the square of this
   constexpr std::uint32_t kShakes = 100;
+  if (buffers.size() > kMany) return place_in_turn(buffers);
   const std::int64_t least = largest_live_set(buffers);
   std::int64_t best = INT64_MAX;
   std::vector<Buffer> chosen;
@@ -87,12 +162,9 @@ std::int64_t assign_offsets(std::span<Buffer> buffers) {
     best = arena;
     chosen.assign(buffers.begin(), buffers.end());
   };
-  attempt(Order::size, Fit::lowest, 0);
-  if (buffers.size() <= kMany) {
-    for (const Order order : {Order::size, Order::area, Order::time, Order::birth}) {
-      attempt(order, Fit::lowest, 0);
-      attempt(order, Fit::tightest, 0);
-    }
+  for (const Order order : {Order::size, Order::area, Order::time, Order::birth}) {
+    attempt(order, Fit::lowest, 0);
+    attempt(order, Fit::tightest, 0);
   }
   if (buffers.size() <= kFew) {
     for (std::uint32_t i = 1; i <= kShakes && best > least + least / 10; ++i)

@@ -18,6 +18,7 @@ struct Program;
 struct Resources {
   const std::shared_ptr<ops::Memory>& memory;
   ThreadPool& pool;
+  graph::Budget* budget = nullptr;  // for what is computed before the model runs; null: none
 };
 
 // What a program is built for.

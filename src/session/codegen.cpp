@@ -35,7 +35,7 @@ Result<std::string> generate_code(const Model& model, const std::string& name, c
     const Model::Content& content = ModelAccess::content(constant);
     const auto plugin = TRY(codegen::Plugin::find(name, options.folders));
     const std::string hash = TRY(onnx::content_hash(ModelAccess::content(model).model));
-    const codegen::Source source{content.model, content.path, hash};
+    const codegen::Source source{content.model, content.path, hash, content.limits};
     return codegen::generate(*plugin, source, path, options);
   });
 }

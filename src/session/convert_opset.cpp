@@ -13,8 +13,8 @@ Result<OpsetConversion> convert_opset(const Model& model, std::optional<std::int
   return guarded([&]() -> Result<OpsetConversion> {
     const Model::Content& content = ModelAccess::content(model);
     passes::Raised raised = TRY(passes::raise_opset(content.model, opset));
-    TRY(graph::verify(raised.model));
-    return OpsetConversion{ModelAccess::made(std::move(raised.model)), raised.from, raised.to,
+    TRY(graph::verify(raised.model, content.limits));
+    return OpsetConversion{ModelAccess::made(std::move(raised.model), content.limits), raised.from, raised.to,
                            raised.changed};
   });
 }

@@ -54,8 +54,8 @@ void correct(graph::Graph& graph, const ShapesOfGraphs& inferred) {
 
 }  // namespace
 
-Result<std::vector<Error>> correct_declarations(graph::Model& model) {
-  auto inference = ops::infer(model);
+Result<std::vector<Error>> correct_declarations(graph::Model& model, const Limits& limits) {
+  auto inference = ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits});
   std::vector<Error> remarks;
   if (!inference.ok()) return remarks;
   if (!inference->contradictions.empty()) return std::move(inference->contradictions.front());

@@ -186,7 +186,7 @@ Result<Inspection> inspect(const Model& inspected, const InspectOptions& options
     const Model::Content& content = ModelAccess::content(inspected);
     graph::Model model = content.model;  // shares its tensors' data
     portable::to_operators(model);       // what the functions of ours mean says more than their nodes
-    ops::Inference inference = TRY(ops::infer(model, {options.input_shapes, options.dims}));
+    ops::Inference inference = TRY(ops::infer(model, {options.input_shapes, options.dims, content.limits}));
     Inspection result;
     describe_file(inspected, result);
     describe_interface(*model.graph, inference, result);

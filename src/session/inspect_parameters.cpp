@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 namespace anybit {
 namespace {
@@ -119,38 +120,47 @@ void count_parameters(const graph::Model& model, Inspection& result) {
 }
 
 ConstantFlow::ConstantFlow(const ops::Inference& inference) {
-  for (const auto& [value, numbers] : inference.sparse) behind_.emplace(value, std::vector{numbers});
+  for (const auto& [value, numbers] : inference.sparse) add(value, {numbers});
 }
 
-const std::vector<const Tensor*>& ConstantFlow::behind(const ops::Value& value) const {
-  static const std::vector<const Tensor*> none;
+ConstantFlow::Source* ConstantFlow::behind(const ops::Value& value) const {
   const auto found = behind_.find(&value);
-  return found != behind_.end() ? found->second : none;
+  return found != behind_.end() ? found->second : nullptr;
+}
+
+void ConstantFlow::add(const ops::Value* value, Source source) {
+  sources_.push_back(std::move(source));
+  behind_[value] = &sources_.back();
 }
 
 void ConstantFlow::pass(const ops::NodeFacts& facts) {
   for (const ops::Value* input : facts.inputs) {
-    if (input->constant) behind_.try_emplace(input, std::vector{input->constant});
+    if (input->constant && !constant(*input)) add(input, {input->constant});
   }
   if (facts.inputs.empty() || facts.outputs.empty() || !rewrites(*facts.node)) return;
-  std::vector<const Tensor*> all;
+  Source all;
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     const ops::Value* input = facts.inputs[i];
     const bool given = !facts.node->inputs[i].empty();
-    if (given && behind(*input).empty() && (i == 0 || !input->elements)) return;
-    for (const Tensor* tensor : behind(*input)) all.push_back(tensor);
+    Source* const source = behind(*input);
+    if (given && !source && (i == 0 || !input->elements)) return;
+    if (source) all.parts.push_back(source);
   }
-  behind_[&facts.outputs[0]] = std::move(all);
+  if (!all.parts.empty()) add(&facts.outputs[0], std::move(all));
 }
 
 std::vector<const Tensor*> ConstantFlow::claim(const ops::NodeFacts& facts) {
   std::vector<const Tensor*> fresh;
-  const bool hands_on = !facts.outputs.empty() && !behind(facts.outputs[0]).empty();
+  const bool hands_on = !facts.outputs.empty() && constant(facts.outputs[0]);
   if (hands_on) return fresh;  // whoever uses the result claims them
-  for (const ops::Value* input : facts.inputs) {
-    for (const Tensor* tensor : behind(*input)) {
-      if (claimed_.insert(tensor).second) fresh.push_back(tensor);
-    }
+  std::vector<Source*> open;
+  for (const ops::Value* input : facts.inputs) open.push_back(behind(*input));
+  while (!open.empty()) {
+    Source* const source = open.back();
+    open.pop_back();
+    if (!source || std::exchange(source->claimed, true)) continue;
+    if (source->tensor && claimed_.insert(source->tensor).second) fresh.push_back(source->tensor);
+    open.insert(open.end(), source->parts.begin(), source->parts.end());
   }
   return fresh;
 }

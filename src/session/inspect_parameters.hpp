@@ -1,6 +1,7 @@
 // Where a model's constants are, and which nodes use them.
 #pragma once
 
+#include <deque>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -21,13 +22,25 @@ class ConstantFlow {
   explicit ConstantFlow(const ops::Inference& inference);
   // Nodes must come in the order of Inference::nodes.
   void pass(const ops::NodeFacts& facts);
-  // The constants that make up a value; empty if it depends on anything else.
-  const std::vector<const graph::Tensor*>& behind(const ops::Value& value) const;
+  // Whether constants alone make up a value.
+  bool constant(const ops::Value& value) const { return behind_.contains(&value); }
   // The constants that this node is the first to use.
   std::vector<const graph::Tensor*> claim(const ops::NodeFacts& facts);
 
  private:
-  std::unordered_map<const ops::Value*, std::vector<const graph::Tensor*>> behind_;
+  // A constant, or what values made from constants are made from. Values share them: a chain of Concat that
+  // doubles a constant is as long as its nodes, not as what it makes.
+  struct Source {
+    const graph::Tensor* tensor = nullptr;
+    std::vector<Source*> parts = {};
+    bool claimed = false;
+  };
+
+  Source* behind(const ops::Value& value) const;
+  void add(const ops::Value* value, Source source);
+
+  std::deque<Source> sources_;
+  std::unordered_map<const ops::Value*, Source*> behind_;
   std::unordered_set<const graph::Tensor*> claimed_;
 };
 

@@ -78,7 +78,7 @@ std::string granularity(const NodeFacts& facts, const ops::QuantizedTensor& wher
 void QuantizationSurvey::add(const NodeFacts& facts, const ops::QuantizedTensor& where) {
   const Value* value = where.output >= 0 ? output_at(facts, where.output) : input_at(facts, where.input);
   if (!value || !seen_.insert(value).second) return;
-  const bool from_constant = !flow_.behind(*value).empty();
+  const bool from_constant = flow_.constant(*value);
   if (value->constant && value->constant->type() == ElementType::float32) return;  // an optional float bias
   Inspection::Quantized found;
   const std::int64_t bits = integer(*facts.node, "bits");
@@ -91,7 +91,7 @@ void QuantizationSurvey::add(const NodeFacts& facts, const ops::QuantizedTensor&
   found.granularity = granularity(facts, where, found.block);
   found.symmetry = symmetry(facts, where, value->type, packed);
   const Value* scale = input_at(facts, where.scale);
-  const bool constant_scale = scale && !flow_.behind(*scale).empty();
+  const bool constant_scale = scale && flow_.constant(*scale);
   found.scale = where.scale_output >= 0 ? "dynamic" : !scale ? "" : constant_scale ? "constant" : "dynamic";
   found.by = facts.node->op_type.str();
   found.tensors = 1;

@@ -20,18 +20,18 @@ onnx::LoadOptions inner(const LoadOptions& options) {
 Result<Model> Model::load(const std::string& path, const LoadOptions& options) noexcept {
   return guarded([&]() -> Result<Model> {
     graph::Model model = TRY(onnx::load(path, inner(options)));
-    auto remarks = TRY(correct_declarations(model));
+    auto remarks = TRY(correct_declarations(model, options.limits));
     const auto size = static_cast<std::int64_t>(model.file->bytes().size());
-    return ModelAccess::make({std::move(model), path, size, std::move(remarks)});
+    return ModelAccess::make({std::move(model), path, size, std::move(remarks), options.limits});
   });
 }
 
 Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& options) noexcept {
   return guarded([&]() -> Result<Model> {
     graph::Model model = TRY(onnx::parse(Bytes::own(std::string(bytes)), {}, inner(options)));
-    auto remarks = TRY(correct_declarations(model));
+    auto remarks = TRY(correct_declarations(model, options.limits));
     const auto size = static_cast<std::int64_t>(bytes.size());
-    return ModelAccess::make({std::move(model), {}, size, std::move(remarks)});
+    return ModelAccess::make({std::move(model), {}, size, std::move(remarks), options.limits});
   });
 }
 

@@ -58,11 +58,16 @@ Result<Preparation> prepare(const Model& model, const PrepareOptions& options) n
     passes::PrepareOptions with;
     with.only = options.passes;
     with.keep = {options.keep.begin(), options.keep.end()};
+    with.limits = content.limits;
+    std::string remark;
     std::vector<PassChanges> ran;
-    for (const passes::PassResult& one : TRY(passes::prepare(changed, with)))
+    for (const passes::PassResult& one : TRY(passes::prepare(changed, with, &remark)))
       ran.push_back({std::string(one.name), std::string(one.summary), one.changes});
     const std::int64_t before = count_nodes(*content.model.graph), after = count_nodes(*changed.graph);
-    return Preparation{ModelAccess::made(std::move(changed)), std::move(ran), before, after};
+    Preparation done{
+        ModelAccess::made(std::move(changed), content.limits), std::move(ran), before, after, {}};
+    if (!remark.empty()) done.remarks.push_back(std::move(remark));
+    return done;
   });
 }
 

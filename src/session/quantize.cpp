@@ -168,12 +168,13 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     }
     const Model constant = all_weights ? with_constant_defaults(model, names_of(first)) : model;
     const Model::Content& content = ModelAccess::content(constant);
+    settings.limits = content.limits;
     quantizing::Outcomes done =
         TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next, settings));
     for (const auto& source : content.model.sources) TRY(source->intact());
     remark_constants(model, constant, done.report);
     remark_declarations(model, done.report);
-    return Quantization{ModelAccess::made(std::move(done.model)), std::move(done.report)};
+    return Quantization{ModelAccess::made(std::move(done.model), content.limits), std::move(done.report)};
   });
 }
 

@@ -96,6 +96,8 @@ class Fourier {
 
  private:
   std::string turns() {
+    constexpr std::int64_t kMostPoints = std::int64_t{1} << 22;  // each takes a line of the table
+    if (n_ > kMostPoints) node_.refuse("a transform of {} points: {} are the most", n_, kMostPoints);
     std::vector<double> numbers;
     for (std::int64_t k = 0; k < n_; ++k) {
       const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n_);

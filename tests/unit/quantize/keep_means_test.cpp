@@ -89,10 +89,9 @@ TEST(KeepMeans, AShiftGoesIntoTheBiasOfTheNodeOrOfTheAddBehindIt) {
   graph::Model model = network();
   with_biases(*model.graph, {0, 2, 3});
   const std::vector<double> five(5, 0.5), ten(kChannels, 0.5);
-  EXPECT_TRUE(shift_bias(*model.graph, 0, ten));
-  EXPECT_TRUE(shift_bias(*model.graph, 3, five));
-  EXPECT_FALSE(shift_bias(*model.graph, 3, ten));
-  EXPECT_FALSE(shift_bias(*model.graph, 5, five));
+  const std::vector<int> fit{0, 3}, unfit{3, 5, 0};
+  EXPECT_EQ(shift_biases(*model.graph, fit, std::vector{ten, five}), 2);
+  EXPECT_EQ(shift_biases(*model.graph, unfit, std::vector{ten, five, {}}), 0);
   const auto& constants = model.graph->initializers;
   const auto found = std::ranges::find(constants, "b3", [](const auto& one) { return one.name.str(); });
   std::vector<float> wanted = numbers(5, 5);
@@ -105,8 +104,7 @@ TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
   auto [right, wrong, nodes] = two_networks();
   const std::vector<Sample> samples = samples_of(6);
   const auto before = mean_errors(right, wrong, nodes, samples, 2, 0).value();
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    ASSERT_TRUE(shift_bias(*wrong.graph, nodes[i], before[i])) << i;
+  ASSERT_EQ(shift_biases(*wrong.graph, nodes, before), std::ssize(nodes));
   const auto after = mean_errors(right, wrong, nodes, samples, 2, 0).value();
   const auto largest = [](const std::vector<double>& errors) {
     return std::abs(*std::ranges::max_element(errors, {}, [](double one) { return std::abs(one); }));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace anybit::runtime {
@@ -57,6 +58,23 @@ TEST(Plan, StaysWithinAQuarterOfTheLargestLiveSet) {
     worst = std::max(worst, static_cast<double>(arena) / static_cast<double>(largest_live_set(buffers)));
   }
   EXPECT_LE(worst, 1.25);
+}
+
+// Thousands are placed as they come, without a look at all pairs.
+TEST(Plan, ManyBuffersLieApart) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 3000; ++i) {
+    const int life = random() % 8 == 0 ? static_cast<int>(random() % 300) : static_cast<int>(random() % 4);
+    const auto bytes = static_cast<std::int64_t>(random() % 64) * 1000;
+    buffers.push_back({.bytes = bytes, .first = i / 2, .last = i / 2 + life});
+  }
+  std::ranges::shuffle(buffers, random);
+  const std::int64_t arena = assign_offsets(buffers);
+  expect_apart(buffers, arena);
+  EXPECT_LE(arena, 2 * largest_live_set(buffers));
 }
 
 }  // namespace
