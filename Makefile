@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz \
+        bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -161,6 +161,16 @@ check-all:  ## Everything: tests with every fault and valgrind, full sanitizer r
 	@scripts/sanitize asan all $(JOBS)
 	@scripts/sanitize tsan all $(JOBS)
 	@$(MAKE) --no-print-directory test-exhaustive test-arm test-scalar test-large wheel lint
+
+campaign:  ## MODELS mutated models (default 1000) from SEED on (default 1) through everything; ANYBIT_BUILD=build/asan: sanitized
+	@scripts/setup build test python
+	@scripts/campaign $(or $(MODELS),1000) $(or $(SEED),1) $(JOBS)
+
+test-growth:  ## Every command on graphs of many shapes: twice the nodes cost at most 2.3 times the instructions (long)
+	@scripts/setup build test python
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli plugins
+	GROWTH=all $(call PYTEST,build/release) -n $(JOBS) tests/growth
 
 fuzz:  ## Fuzz every entry point for FUZZ_SECONDS each (default 60)
 	@scripts/setup build fuzz python

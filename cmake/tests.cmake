@@ -87,6 +87,13 @@ if(NOT ANYBIT_CODECS_ONLY)
     target_link_libraries(${name} PRIVATE anybit_with_onnx)
   endforeach()
 endif()
+# Mutated models through everything; scripts/campaign runs it.
+if(NOT ANYBIT_CODECS_ONLY)
+  add_executable(campaign EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/campaign/campaign.cpp
+                 ${PROJECT_SOURCE_DIR}/tests/campaign/mutate.cpp)
+  target_compile_options(campaign PRIVATE ${ANYBIT_WARNINGS})
+  target_link_libraries(campaign PRIVATE anybit_with_session)
+endif()
 # tests/fault: shims that make calls of the operating system fail, and memory end; and a program to try them on.
 foreach(shim IN ITEMS failing_io failing_memory)
   add_library(${shim} MODULE ${PROJECT_SOURCE_DIR}/tests/fault/${shim}.c)
