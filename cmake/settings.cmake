@@ -50,6 +50,16 @@ endif()
 add_compile_definitions(
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_AVX3|HWY_AVX3_DL)")
 
+# Hardening when linked; tests/rules/test_hardening.py reads it out of what was built.
+include(CheckPIESupported)
+check_pie_supported()
+add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # Said here because Debian's crt1.o and crti.o have no notes, for which the linker would leave ours out. Shadow stacks ask
+  # nothing of them.
+  add_link_options(-Wl,-z,shstk)
+endif()
+
 if(ANYBIT_SANITIZE)
   add_compile_options(-fsanitize=${ANYBIT_SANITIZE} -fno-omit-frame-pointer)
   if(ANYBIT_SANITIZE MATCHES "undefined")

@@ -1,9 +1,59 @@
-"""What is fetched is known by its hash."""
+"""What was built is hardened, as the ELF files themselves say; what is fetched is known by its hash."""
 
+import platform
 import re
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def products(build):
+    """Program, library, generators, and the Python module where it was built."""
+    files = [build / "bin" / "anybit", (build / "lib" / "libanybit.so").resolve(),
+             *sorted((build / "lib" / "anybit" / "codegen").glob("lib*-gen.so")),
+             *sorted((build / "python" / "anybit").glob("_anybit*.so"))]
+    assert len(files) >= 4 and all(file.is_file() for file in files), files
+    return files
+
+
+def read(file, *options):
+    return subprocess.run(["readelf", "-W", *options, str(file)], capture_output=True, text=True, check=True).stdout
+
+
+def test_symbols_are_bound_at_start_and_then_read_only(build):
+    for file in products(build):
+        assert "GNU_RELRO" in read(file, "-l"), file
+        assert re.search(r"FLAGS_1.*\bNOW\b", read(file, "-d")), file
+
+
+def test_no_stack_is_executable_and_no_segment_is_writable_code(build):
+    for file in products(build):
+        segments = re.findall(r"^\s+(\w+)(?:\s+0x[0-9a-f]+){5}\s+([RWE ]{3})", read(file, "-l"), re.MULTILINE)
+        kinds = dict(segments)
+        assert kinds["GNU_STACK"].strip() == "RW", file
+        assert not [one for one in segments if "W" in one[1] and "E" in one[1]], file
+
+
+def test_the_program_is_loaded_anywhere(build):
+    header = read(build / "bin" / "anybit", "-h")
+    assert re.search(r"Type:\s+DYN", header) and re.search(r"FLAGS_1.*\bPIE\b", read(build / "bin" / "anybit", "-d"))
+
+
+def test_nothing_looks_for_libraries_where_it_is_called_from(build):
+    for file in products(build):
+        if file.name.startswith("_anybit"):  # of the build folder; a wheel's looks beside itself alone
+            continue
+        for paths in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", read(file, "-d")):
+            assert all(path.startswith("$ORIGIN") for path in paths.split(":")), (file, paths)
+
+
+def test_return_addresses_are_guarded(build):
+    """Shadow stacks, by the note."""
+    if platform.machine() != "x86_64":
+        return
+    for file in products(build):
+        assert re.search(r"x86 feature:.*SHSTK", read(file, "-n")), file
 
 
 def test_every_python_package_is_known_by_its_hash():
