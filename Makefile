@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs test test-large test-models test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
+.PHONY: help build demo demo-mcu docs test test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
         bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
@@ -61,6 +61,12 @@ test-models:  ## Larger models beside ONNX Runtime: a sentence encoder, the onnx
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
 	$(call PYTEST,build/release) -m large_models tests/models tests/codegen
+
+test-real:  ## 54 models of npm and PyPI packages through every command, beside ONNX Runtime (an hour)
+	@scripts/setup build test python real-models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_real.py $(BENCH)
 
 test-exhaustive:  ## Every float through every format of 8 bits and less (minutes)
 	@scripts/setup build test python
