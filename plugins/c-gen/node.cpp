@@ -119,8 +119,8 @@ float Node::float_in(std::size_t i, std::string_view what, float otherwise) cons
 }
 
 std::string Node::parameter(std::string_view type, std::string name, std::string argument) {
-  const bool known = std::ranges::any_of(parameters_, [&](const Parameter& one) { return one.name == name; });
-  if (!known) parameters_.push_back({std::string(type), name, std::move(argument)});
+  if (parameter_names_.insert(name).second)
+    parameters_.push_back({std::string(type), name, std::move(argument)});
   return name;
 }
 

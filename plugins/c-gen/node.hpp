@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "anybit/codegen.hpp"
@@ -141,6 +142,7 @@ class Node {
     std::string type, name, argument;
   };
   std::vector<Parameter> parameters_;
+  std::unordered_set<std::string> parameter_names_;
   std::vector<int> scratches_;
 };
 
