@@ -8,6 +8,7 @@
 #include "codegen/quantization.hpp"
 #include "codegen/store.hpp"
 #include "codegen/view.hpp"
+#include "ops/check.hpp"
 #include "ops/infer.hpp"
 #include "passes/prepare.hpp"
 #include "runtime/build.hpp"
@@ -54,10 +55,31 @@ Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value)
   return {};
 }
 
+// Nodes that lack inputs are refused before passes can leave them out.
+Result<void> check_inputs(const graph::Model& model, const ops::Inference& inference) {
+  const auto is_function = [&](const graph::Node& node) {
+    return std::ranges::any_of(model.functions, [&](const graph::Function& one) {
+      return one.name == node.op_type && one.domain == node.domain;
+    });
+  };
+  for (const ops::NodeFacts& facts : inference.nodes) {
+    const graph::Node& node = *facts.node;
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+    if (!descriptor || is_function(node)) continue;
+    auto there = ops::check_inputs(*descriptor, node);
+    if (there.ok()) continue;
+    return std::move(there).error().within(
+        fmt::format("node '{}' ({})", shown(node.name.str()), shown(node.op_type.str())));
+  }
+  return {};
+}
+
 // Every input gets numbers for its dimensions, in the model itself.
 Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
-  ops::Values inputs =
-      std::move(TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits})).inputs);
+  ops::Inference inference =
+      TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
+  TRY(check_inputs(model, inference));
+  ops::Values inputs = std::move(inference.inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     graph::ValueInfo& input = model.graph->inputs[i];
     const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 
+#include "ops/check.hpp"
 #include "ops/dims.hpp"
 
 namespace anybit::codegen {
@@ -24,7 +25,7 @@ class ShapeWalker {
 
  private:
   friend class StepCall;
-  void infer(const Step& step, Values& values);
+  void infer(const Program& program, const Step& step, Values& values);
   Value constant(const ops::Array& array);
 
   Shapes& shapes_;
@@ -113,13 +114,22 @@ Value ShapeWalker::constant(const ops::Array& array) {
   return ops::tensor(array.type(), ops::Shape(array.dims().begin(), array.dims().end()));
 }
 
-void ShapeWalker::infer(const Step& step, Values& values) {
+void ShapeWalker::infer(const Program& program, const Step& step, Values& values) {
   static const Value left_out;
   std::vector<const Value*> inputs;
-  for (const int slot : step.inputs) inputs.push_back(slot < 0 ? &left_out : &values[at(slot)]);
+  std::vector<const ops::Array*> contents;
+  for (const int slot : step.inputs) {
+    inputs.push_back(slot < 0 ? &left_out : &values[at(slot)]);
+    const runtime::Slot* of = slot < 0 ? nullptr : &program.slots[at(slot)];
+    contents.push_back(of && of->is_constant && of->value.is_array() ? &of->value.array : nullptr);
+  }
   StepCall call(*this, step, values);
   call.inputs = inputs;
   Result<Values> outputs = step.descriptor->infer ? step.descriptor->infer(call) : Values();
+  if (outputs.ok()) {
+    if (auto checked = ops::check(*step.descriptor, call, contents); !checked.ok())
+      outputs = std::move(checked).error();
+  }
   if (!outputs.ok()) {
     problems.push_back(std::move(outputs).error().within(step.place));
     return;
@@ -145,7 +155,7 @@ ops::Body ShapeWalker::walk(const Program& program, const Values& inputs, const 
   shapes_.impossible_.erase(&program);
   ops::Body body;
   body.first_problem = problems.size();
-  for (const Step& step : program.steps) infer(step, values);
+  for (const Step& step : program.steps) infer(program, step, values);
   body.last_problem = problems.size();
   for (const int slot : program.outputs) body.outputs.push_back(values[at(slot)]);
   shapes_.values_[&program] = std::move(values);

@@ -21,11 +21,11 @@ Result<void> run_relu(Frame& frame) {
   const Array& in = frame.in(0);
   if (is_float(in.type()))
     return run_map(frame, Map::relu, [](double x, double, double) { return x < 0 ? 0 : x; });
+  if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_integer(in.type(), [&]<class T>(T) {
+  for_integer(in.type(), [&]<class T>(T) {
     std::ranges::transform(in.elements<T>(), out->mutable_data<T>(), [](T x) { return x < 0 ? T(0) : x; });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

@@ -65,10 +65,11 @@ Result<void> run(Frame& frame) {
     dims.push_back(size[i]);
   }
   dims.push_back(space);
+  if (!for_real(theta.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, theta.type(), dims));
   const bool align_corners = frame.flag("align_corners");
-  const bool known = for_real(theta.type(), [&]<class T>(T) { fill<T>(frame, theta, align_corners, *out); });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  for_real(theta.type(), [&]<class T>(T) { fill<T>(frame, theta, align_corners, *out); });
+  return {};
 }
 
 }  // namespace

@@ -55,9 +55,10 @@ Result<void> run(Frame& frame) {
   else if (x.rank() > 0)
     dims.erase(axis);
   if (n == 0 && dims.count() > 0) return wrong(fmt::format("axis {} of {} is empty", axis, to_string(in)));
+  if (!for_number(x.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* y = TRY(frame.out(0, ElementType::int64, dims));
   const bool last = frame.flag("select_last_index");
-  const bool known = for_number(x.type(), [&]<class T>(T) {
+  for_number(x.type(), [&]<class T>(T) {
     auto* to = y->mutable_data<std::int64_t>();
     parallel(frame, y->count(), static_cast<double>(n), [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t i = first; i < end; ++i) {
@@ -65,7 +66,6 @@ Result<void> run(Frame& frame) {
       }
     });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

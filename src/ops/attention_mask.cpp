@@ -1,5 +1,7 @@
 #include "ops/attention_mask.hpp"
 
+#include "ops/check.hpp"
+
 namespace anybit::ops {
 namespace {
 
@@ -21,6 +23,7 @@ Result<HeadsView<const C>> filter_mask(Frame& frame, std::size_t input, const Ma
   if (mask.rank() == 1) {
     const bool begins = mask.count() == 2 * batch;
     if (mask.count() != batch && !begins) return misshapen(frame, input);
+    if (only_checks(frame)) return HeadsView<const C>();
     const auto made = TRY(frame.scratch_of<C>(batch * keys));
     for (std::int64_t i = 0; i < batch * keys; ++i) {
       const std::int64_t b = i / keys, j = i % keys;
@@ -31,6 +34,7 @@ Result<HeadsView<const C>> filter_mask(Frame& frame, std::size_t input, const Ma
   }
   const bool by_query = mask.dims() == Dims{batch, queries, keys};
   if (!by_query && !(mask.dims() == Dims{batch, keys})) return misshapen(frame, input);
+  if (only_checks(frame)) return HeadsView<const C>();
   const auto made = TRY(frame.scratch_of<C>(mask.count()));
   for (std::size_t i = 0; i < made.size(); ++i) made[i] = numbers[i] > 0 ? C(0) : filter;
   if (by_query) return HeadsView<const C>{made.data(), queries * keys, 0, keys};

@@ -65,11 +65,11 @@ Result<void> run_shift(Frame& frame) {
 
 Result<void> run_not(Frame& frame) {
   const Array& in = frame.in(0);
+  if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_integer(in.type(), [&]<class T>(T) {
+  for_integer(in.type(), [&]<class T>(T) {
     std::ranges::transform(in.elements<T>(), out->mutable_data<T>(), [](T x) { return static_cast<T>(~x); });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

@@ -80,8 +80,8 @@ Result<ConvertOptions> options_of(const Frame& frame) {
 
 Result<void> to_text(Frame& frame) {
   const Array& in = frame.in(0);
-  Array* out = TRY(frame.out(0, ElementType::string, in.dims()));
   if (!is_convertible(in.type())) return wrong_type(frame, 0);
+  Array* out = TRY(frame.out(0, ElementType::string, in.dims()));
   for (std::int64_t i = 0; i < in.count(); ++i) out->mutable_data<std::string>()[i] = text_of(in, i);
   return {};
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/clamp.hpp"
+#include "ops/check.hpp"
 #include "ops/convert.hpp"
 #include "ops/map_real.hpp"
 #include "ops/raise.hpp"
@@ -37,7 +38,7 @@ Result<T> bound(const Frame& frame, std::size_t input, std::string_view attribut
     return wrong(fmt::format("{} is {}", attribute, to_string(array)),
                  fmt::format("a single {}", graph::name_of(frame.in(0).type())));
   }
-  return *array.data<T>();
+  return has_elements(array) ? *array.data<T>() : otherwise;
 }
 
 template <class T>
@@ -77,12 +78,12 @@ Result<void> run_shrink(Frame& frame) {
   const double lambda = frame.real("lambd", 0.5), bias = frame.real("bias", 0);
   const Array& in = frame.in(0);
   if (is_float(in.type())) return run_map(frame, kernels::Map::shrink, shrunk, lambda, bias);
+  if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_integer(in.type(), [&]<class T>(T) {
+  for_integer(in.type(), [&]<class T>(T) {
     std::ranges::transform(in.elements<T>(), out->mutable_data<T>(),
                            [&](T x) { return whole_of<T>(shrunk(static_cast<double>(x), lambda, bias)); });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/stored_fields.hpp"
+#include "ops/check.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -25,6 +26,7 @@ Result<kernels::TensorCodec::Parameters> parameters_of(const kernels::TensorCode
     if (i >= stored.size() || !stored[i])
       return wrong(fmt::format("input {} is missing", i), std::string(field.name));
     const Array& in = *stored[i];
+    if (!has_elements(in)) return not_known();
     StoredField& one = fields.emplace_back();
     one.name = field.name;
     one.type = graph::name_of(in.type());
@@ -87,6 +89,7 @@ Result<CodedWeight> CodedWeight::of(const Attributes& node, const CodedUse* prep
     return wrong(fmt::format("{} bytes of codes", codes.count()),
                  fmt::format("[{}] in {} takes {}", fmt::join(codec.grouping().dims, ", "),
                              codec.descriptor().name, codec.packed_bytes()));
+  if (!has_elements(codes)) return not_known();
   auto parameters = TRY(parameters_of(codec, stored));
   return CodedWeight{std::move(codec), *node.integers("dims"), codes.data<std::uint8_t>(),
                      std::move(parameters)};

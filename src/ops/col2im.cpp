@@ -88,8 +88,9 @@ Result<void> run(Frame& frame) {
   const std::int64_t channels = input.dim(1) / blocks.block;
   Dims dims{input.dim(0), channels};
   for (std::size_t i = 0; i < blocks.count; ++i) dims.push_back(blocks.axes[i].image);
+  if (!for_number(input.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, input.type(), dims));
-  const bool known = for_number(input.type(), [&]<class T>(T) {
+  for_number(input.type(), [&]<class T>(T) {
     using C = Computed<T>;
     const auto body = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t plane = first; plane < last; ++plane) {
@@ -105,7 +106,7 @@ Result<void> run(Frame& frame) {
     parallel(frame, input.dim(0) * channels, 5.0 * static_cast<double>(blocks.block * blocks.columns),
              std::ref(body));
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 }  // namespace

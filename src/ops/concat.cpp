@@ -131,6 +131,7 @@ Result<void> run_qlinear(Frame& frame) {
     for (std::size_t k = 0; fits && k < dims.size(); ++k) fits = k == axis || part.dim(k) == dims[k];
     const auto size = fits ? checked_add(dims[axis], part.dim(axis)) : std::nullopt;
     if (!size) return wrong(fmt::format("{} and {} cannot be joined", to_string(first), to_string(part)));
+    TRY(quantization_at(frame, i + 1, i + 2, type));
     dims[axis] = *size;
   }
   Array* out = TRY(frame.out(0, type, dims));

@@ -1,6 +1,7 @@
 // ConstantOfShape: a tensor full of one value. ONNX: ConstantOfShape-9 … -25.
 #include <algorithm>
 
+#include "base/checked.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -36,10 +37,11 @@ Result<void> run(Frame& frame) {
     return wrong(fmt::format("the shape is {}", to_string(dims)), "no negative sizes");
   const graph::Tensor* held = frame.tensor("value");
   const ElementType type = held ? held->type() : float32;
+  if (held && element_count(held->dims) != 1)
+    return wrong(fmt::format("value has shape [{}]", fmt::join(held->dims, ", ")), "a single element");
   Array* out = TRY(frame.out(0, type, dims));
   if (!held) return std::fill_n(out->mutable_data<float>(), out->count(), 0.0f), Result<void>();
   const Array value = TRY(Array::from(*held, frame.memory()));
-  if (value.count() != 1) return wrong(fmt::format("value is {}", to_string(value)), "a single element");
   for_moved(type, [&]<class T>(T) { std::fill_n(out->mutable_data<T>(), out->count(), *value.data<T>()); });
   return {};
 }

@@ -106,6 +106,7 @@ Result<void> run(Frame& frame) {
   const kernels::Activation activation = TRY(activation_of(frame));
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
   const bool even = !frame.has(3) || frame.in(3).dims() == dims;
+  if (!even) TRY(broadcast_dims(dims, frame.in(3).dims()));
   if (dims.count() == 0 && even) {
     TRY(frame.out(0, x.type(), dims));
     return {};

@@ -130,6 +130,7 @@ Result<void> run(Frame& frame) {
   if (w.type() != x.type()) return wrong_type(frame, 1);
   if (frame.has(2)) TRY(check_bias(frame.in(2), x.type(), sizes.in_channels));
   const Dims dims = TRY(spread_dims(sizes, x.rank()));
+  if (dims.count() > 0 && !for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
   const auto* matrices = frame.prepared<SpreadMatrices>();
   if (matrices && x.type() == ElementType::float32 && dims.count() > 0 && x.count() > 0)
     return run_spread(frame, sizes, dims, *matrices);

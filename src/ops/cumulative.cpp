@@ -25,13 +25,14 @@ void run_line(const T* in, T* out, const Line& line, Computed<T> neutral) {
 template <class F>
 Result<void> run(Frame& frame, int neutral) {
   const Array& in = frame.in(0);
+  if (!for_number(in.type(), [](auto) {})) return wrong_type(frame, 0);
   const std::int64_t asked = TRY(integer_from(frame.in(1), "axis"));
   const std::size_t axis = TRY(axis_of(asked, in.rank()));
   Array* out = TRY(frame.out(0, in.type(), in.dims()));
   const std::int64_t inner = in.dims().product(axis + 1, in.rank());
   const Line line{in.dim(axis), inner, frame.flag("exclusive"), frame.flag("reverse")};
   const std::int64_t lines = in.dims().product(0, axis) * inner;
-  const bool known = for_number(in.type(), [&]<class T>(T) {
+  for_number(in.type(), [&]<class T>(T) {
     parallel(frame, lines, static_cast<double>(line.length), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t at = i / inner * line.length * inner + i % inner;
@@ -40,7 +41,6 @@ Result<void> run(Frame& frame, int neutral) {
       }
     });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

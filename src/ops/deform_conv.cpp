@@ -106,12 +106,13 @@ Result<void> run(Frame& frame) {
   const Deformed deformed{TRY(conv_sizes(frame, x.dims(), frame.in(1).dims())),
                           frame.integer("offset_group", 1)};
   TRY(check(frame, deformed));
+  if (!for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
   const ConvSizes& sizes = deformed.sizes;
   Array* out = TRY(frame.out(0, x.type(), output_dims(sizes.batch, sizes.out_channels, sizes.window, 4)));
   if (out->count() == 0) return {};
   const double cost = static_cast<double>(sizes.window[2].output) * static_cast<double>(sizes.depth()) *
                       static_cast<double>(sizes.out_channels);
-  const bool known = for_real(x.type(), [&]<class T>(T) {
+  for_real(x.type(), [&]<class T>(T) {
     parallel(frame, sizes.batch * sizes.window[1].output, cost, [&](std::int64_t first, std::int64_t last) {
       std::vector<Computed<T>> samples(
           static_cast<std::size_t>(sizes.in_channels * kernel_size(sizes.window)));
@@ -120,7 +121,6 @@ Result<void> run(Frame& frame) {
       }
     });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

@@ -68,19 +68,17 @@ Result<void> run(Frame& frame) {
   const ParameterRuns runs = TRY(ParameterRuns::of(frame, frame.in(0), frame.in(1)));
   if (!runs.per_tensor()) TRY(frame.make_plain(0));
   const Array &x = frame.in(0), &scale = frame.in(1);
+  if (!is_convertible(scale.type())) return wrong_type(frame, 1);
+  if (frame.has(2) && (frame.in(2).count() != scale.count() || frame.in(2).type() != from)) {
+    return wrong(fmt::format("the scale is {}, the zero point {}", to_string(scale), to_string(frame.in(2))),
+                 "the same shape, and the tensor's type");
+  }
   const auto scales = TRY(frame.scratch_of<float>(scale.count()));
   const auto zeros = TRY(frame.scratch_of<std::int32_t>(scale.count()));
-  if (!convert(scale.type(), scale.bytes(), float32, reinterpret_cast<std::byte*>(scales.data()),
-               scale.count())) {
-    return wrong_type(frame, 1);
-  }
+  convert(scale.type(), scale.bytes(), float32, reinterpret_cast<std::byte*>(scales.data()), scale.count());
   std::ranges::fill(zeros, 0);
   if (frame.has(2)) {
     const Array& zero = frame.in(2);
-    if (zero.count() != scale.count() || zero.type() != from) {
-      return wrong(fmt::format("the scale is {}, the zero point {}", to_string(scale), to_string(zero)),
-                   "the same shape, and the tensor's type");
-    }
     convert(from, zero.bytes(), int32, reinterpret_cast<std::byte*>(zeros.data()), zero.count());
   }
   Array* out = TRY(frame.out_over(0, 0, to, x.dims()));

@@ -3,6 +3,7 @@
 // of DequantizeLinear. Attributes: axis and block_size of DequantizeLinear; those of Gemm; dims, the
 // weight's; compute, "int8" for rows that are rounded where the codes are whole numbers.
 #include "kernels/rounded_codes.hpp"
+#include "ops/check.hpp"
 #include "ops/coded_product.hpp"
 #include "ops/convert.hpp"
 #include "ops/quantization.hpp"
@@ -64,6 +65,7 @@ Result<Blocks> blocks_of(const Attributes& node, std::span<const Array* const> s
       (zeros && (zeros->type() != codes.type() || !(zeros->dims() == scales.dims()))))
     return wrong(fmt::format("codes {} have scales {}", to_string(codes), to_string(scales)),
                  "a float32 for each block, and as many zero points");
+  if (!has_elements(codes) || !has_elements(scales) || (zeros && !has_elements(*zeros))) return not_known();
   const bool shifted = zeros && !small_float_values(codes.type());
   blocks.codes = reinterpret_cast<const std::uint8_t*>(codes.bytes());
   for (std::int64_t column = 0; column < blocks.n; ++column) {

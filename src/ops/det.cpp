@@ -46,9 +46,10 @@ Result<void> run(Frame& frame) {
   const std::int64_t n = input.dim(rank - 1);
   Dims dims = input.dims();
   dims.resize(rank - 2);
+  if (!for_real(input.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, input.type(), dims));
   const auto scratch = TRY(frame.scratch_of<double>(n * n));
-  const bool known = for_real(input.type(), [&]<class T>(T) {
+  for_real(input.type(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < out->count(); ++i) {
       const T* matrix = input.data<T>() + i * n * n;
       std::transform(matrix, matrix + n * n, scratch.begin(),
@@ -56,7 +57,7 @@ Result<void> run(Frame& frame) {
       out->mutable_data<T>()[i] = static_cast<T>(static_cast<Computed<T>>(determinant(scratch, n)));
     }
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 }  // namespace

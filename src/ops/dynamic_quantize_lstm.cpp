@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/check.hpp"
 #include "ops/recurrent.hpp"
 #include "ops/rules.hpp"
 
@@ -120,6 +121,7 @@ Result<void> check(const Frame& frame, const Ports& ports, const RecurrentSizes&
   if (!whole_of(matrix)) return wrong_type(frame, ports.matrix);
   TRY(expect_dims(frame, ports.matrix, {s.directions, k, 4 * s.hidden}, "weights"));
   if (frame.in(ports.zero).type() != matrix.type()) return wrong_type(frame, ports.zero);
+  if (!for_real(frame.in(ports.scale).type(), [](auto) {})) return wrong_type(frame, ports.scale);
   for (const std::size_t i : {ports.scale, ports.zero}) {
     if (!fit(matrix, frame.in(i))) {
       return wrong(fmt::format("input {} is {}", i, to_string(frame.in(i))),
@@ -150,6 +152,10 @@ Result<void> run(Frame& frame) {
   const RecurrentSizes s = TRY(recurrent_sizes(frame, frame.in(kR).dim(1)));
   TRY(check(frame, kOfInput, s, s.input));
   TRY(check(frame, kOfState, s, s.hidden));
+  if (only_checks(frame)) {
+    TRY(check_recurrent(frame, kLstm, s));
+    return {};
+  }
   const auto* kept = frame.prepared<Packs>();
   Packs made;
   for (std::int64_t d = 0; !kept && d < s.directions; ++d) {

@@ -321,8 +321,9 @@ Result<void> run(Frame& frame) {
   if (output.size() > Dims::kCapacity) return wrong("the output has too many axes");
   Dims shape;
   for (const int label : output) shape.push_back(sizes.at(label));
+  if (!for_number(frame.in(0).type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, frame.in(0).type(), shape));
-  Result<void> result = wrong_type(frame, 0);
+  Result<void> result;
   for_number(out->type(), [&]<class T>(T) { result = contract_all<T>(frame, labels, output, *out, sizes); });
   return result;
 }

@@ -32,12 +32,12 @@ Result<void> run_erf(Frame& frame) {
     return run_map(
         frame, Map::erf, [](double x, double, double) { return math::erf(x); }, 0, 0, 1);
   }
+  if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_integer(in.type(), [&]<class T>(T) {
+  for_integer(in.type(), [&]<class T>(T) {
     std::ranges::transform(in.elements<T>(), out->mutable_data<T>(),
                            [](T x) { return static_cast<T>(math::erf(static_cast<double>(x))); });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

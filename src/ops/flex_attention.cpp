@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/attend.hpp"
+#include "ops/check.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -61,11 +62,10 @@ Result<void> change(Frame& frame, const char* graph, ElementType type, Array& sc
   Array given = scores;
   if (type != scores.type()) {
     given = TRY(Array::make(frame.memory(), type, scores.dims()));
-    const bool real = for_real(type, [&]<class T>(T) {
+    for_real(type, [&]<class T>(T) {
       for (std::int64_t i = 0; i < scores.count(); ++i)
         given.mutable_data<T>()[i] = T(static_cast<Computed<T>>(scores.data<C>()[i]));
     });
-    if (!real) return wrong(fmt::format("softmax_precision {} is no real type", static_cast<int>(type)));
   }
   const Datum input(given);
   const auto results = TRY(frame.call(graph, std::span(&input, 1)));
@@ -89,6 +89,9 @@ Result<void> run_in(Frame& frame) {
   const ElementType type = precision ? type_of(*precision) : kTypeOf<C>;
   const double scale = frame.real("scale", 1 / std::sqrt(static_cast<double>(s.size)));
   const std::int64_t all = s.batch * s.heads, group = s.heads / s.kv_heads;
+  if (precision && !for_real(type, [](auto) {}))
+    return wrong(fmt::format("softmax_precision {} is no real type", *precision));
+  if (only_checks(frame)) return {};
   Array scores = TRY(Array::make(frame.memory(), kTypeOf<C>, {s.batch, s.heads, s.queries, s.keys}));
   const auto kv = [&](std::int64_t i) { return i / s.heads * s.kv_heads + i % s.heads / group; };
   for (std::int64_t i = 0; i < all; ++i) {

@@ -141,10 +141,11 @@ Result<void> run_dft(Frame& frame) {
   Dims dims = in.dims();
   dims[axis] = line.bins;
   dims.back() = line.out_parts;
+  if (!for_real(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, in.type(), dims));
   const std::int64_t lines = dims.product(0, axis) * line.step;
   if (lines == 0) return {};
-  const bool known = for_real(in.type(), [&]<class T>(T) {
+  for_real(in.type(), [&]<class T>(T) {
     const Fft fft(n);
     parallel(frame, lines, 20.0 * static_cast<double>(n), [&](std::int64_t first, std::int64_t last) {
       std::vector<Complex> work(static_cast<std::size_t>(n + fft.scratch()));
@@ -155,7 +156,7 @@ Result<void> run_dft(Frame& frame) {
       }
     });
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 // [batch, length, parts] → [batch, frames, bins, 2]
@@ -173,8 +174,9 @@ Result<void> run_stft(Frame& frame) {
   if (n > length) return wrong(fmt::format("frames of {} do not fit into a signal of {}", n, length));
   const std::int64_t frames = 1 + (length - n) / step;
   const std::int64_t bins = frame.flag("onesided", true) ? n / 2 + 1 : n;
+  if (!for_real(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, in.type(), {in.dim(0), frames, bins, 2}));
-  const bool known = for_real(in.type(), [&]<class T>(T) {
+  for_real(in.type(), [&]<class T>(T) {
     const Fft fft(n);
     const T* window = windowed ? frame.in(2).data<T>() : nullptr;
     parallel(
@@ -197,7 +199,7 @@ Result<void> run_stft(Frame& frame) {
           }
         });
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 Result<void> raise_dft_to_20(Raising& raising) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/check.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -30,8 +31,11 @@ Result<Dims> dims_from(const Array& array, std::string_view what) {
     return wrong(fmt::format("{} has {} elements", what, array.count()),
                  fmt::format("at most {}", Dims::kCapacity));
   }
-  if (array.type() == ElementType::int64) return to_dims<std::int64_t>(array);
-  if (array.type() == ElementType::int32) return to_dims<std::int32_t>(array);
+  const bool wide = array.type() == ElementType::int64;
+  if (wide || array.type() == ElementType::int32) {
+    if (!has_elements(array)) return not_known();
+    return wide ? to_dims<std::int64_t>(array) : to_dims<std::int32_t>(array);
+  }
   return wrong(fmt::format("{} is {}", what, to_string(array)), "int64");
 }
 
@@ -47,19 +51,22 @@ Result<std::optional<Dims>> dims_of(const Frame& frame, std::size_t i, std::stri
 Result<double> scalar_from(const Array& array, std::string_view what) {
   if (array.count() != 1) return wrong(fmt::format("{} is {}", what, to_string(array)), "a single number");
   double value = 0;
+  const bool known = has_elements(array);
   const auto take = [&]<class T>(T) {
-    value = static_cast<double>(static_cast<Computed<T>>(*array.data<T>()));
+    if (known) value = static_cast<double>(static_cast<Computed<T>>(*array.data<T>()));
   };
   if (array.type() == ElementType::boolean) {
     take(bool());
   } else if (!for_number(array.type(), take)) {
     return wrong(fmt::format("{} is {}", what, to_string(array)), "a number");
   }
+  if (!known) return not_known();
   return value;
 }
 
 Result<std::int64_t> integer_from(const Array& array, std::string_view what) {
-  if (array.type() == ElementType::int64 && array.count() == 1) return *array.data<std::int64_t>();
+  if (array.type() == ElementType::int64 && array.count() == 1 && has_elements(array))
+    return *array.data<std::int64_t>();
   const double value = TRY(scalar_from(array, what));
   if (std::trunc(value) != value || std::abs(value) > 0x1p53)
     return wrong(fmt::format("{} is {}", what, value), "a whole number");

@@ -40,8 +40,9 @@ Result<void> run_biased(Frame& frame, Map map, Exact exact) {
     return wrong(fmt::format("the bias is {}", to_string(bias)), "one number for each of the last axis");
   }
   const std::int64_t columns = bias.count();
+  if (!for_real(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_real(in.type(), [&]<class T>(T) {
+  for_real(in.type(), [&]<class T>(T) {
     const std::int64_t rows = columns == 0 ? 0 : in.count() / columns;
     parallel(frame, rows, static_cast<double>(columns), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
@@ -60,7 +61,6 @@ Result<void> run_biased(Frame& frame, Map map, Exact exact) {
       }
     });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

@@ -94,15 +94,15 @@ Result<Array*> compute(Frame& frame) {
     if (frame.in(2).type() != a.type()) return wrong_type(frame, 2);
     terms.c = TRY(Stretched::over(frame.in(2).dims(), terms.products.m, terms.products.n));
   }
+  if (!for_number(a.type(), [](auto) {})) return wrong_type(frame, 0);
   Array& out = *TRY(frame.out(0, a.type(), terms.products.out));
   if (computes_in_floats(a.type())) {
     TRY(run_floats(frame, terms, out));
     return &out;
   }
-  const bool known = for_number(a.type(), [&]<class T>(T) {
+  for_number(a.type(), [&]<class T>(T) {
     if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) run_plainly<T>(frame, terms, out);
   });
-  if (!known) return wrong_type(frame, 0);
   return &out;
 }
 

@@ -196,15 +196,15 @@ Result<void> run(Frame& frame) {
   }
   Dims dims{x.dim(0), x.dim(1)};
   for (std::size_t i = 1; i + 1 < grid.rank(); ++i) dims.push_back(grid.dim(i));
+  if (!for_number(x.type(), [](auto) {})) return wrong_type(frame, 0);
+  if (!for_real(grid.type(), [](auto) {})) return wrong_type(frame, 1);
+  if (x.count() == 0 && dims.count() > 0) return wrong("the image is empty");
   Array* out = TRY(frame.out(0, x.type(), dims));
   if (out->count() == 0) return {};
-  if (x.count() == 0) return wrong("the image is empty");
-  bool grid_known = false;
-  const bool known = for_number(x.type(), [&]<class T>(T) {
-    grid_known = for_real(grid.type(), [&]<class G>(G) { sample<T, G>(frame, rule, *out); });
+  for_number(x.type(), [&]<class T>(T) {
+    for_real(grid.type(), [&]<class G>(G) { sample<T, G>(frame, rule, *out); });
   });
-  if (!known) return wrong_type(frame, 0);
-  return grid_known ? Result<void>() : wrong_type(frame, 1);
+  return {};
 }
 
 // The modes lost the number of dimensions in their names.

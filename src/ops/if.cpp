@@ -1,4 +1,5 @@
 // If: one of two graphs, by a condition. ONNX: If-1 … -25.
+#include "ops/check.hpp"
 #include "ops/control.hpp"
 
 namespace anybit::ops {
@@ -49,6 +50,7 @@ Result<void> run(Frame& frame) {
   if (condition.type() != ElementType::boolean || condition.count() != 1) {
     return wrong(fmt::format("the condition is {}", to_string(frame.datum(0))), "a single boolean");
   }
+  if (!has_elements(condition)) return {};
   const std::string_view branch = *condition.data<bool>() ? "then_branch" : "else_branch";
   TRY(body_of(frame, branch, 0, frame.output_count()));
   const auto outputs = TRY(frame.call(branch, {}));

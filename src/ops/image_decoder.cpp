@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "images/image.hpp"
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -20,6 +21,7 @@ Result<void> run(Frame& frame) {
   const std::string_view format = frame.text("pixel_format", "RGB");
   if (format != "RGB" && format != "BGR" && format != "Grayscale")
     return wrong(fmt::format("pixel_format is '{}'", shown(format)), "RGB, BGR or Grayscale");
+  if (only_checks(frame)) return {};
   const images::File bytes(file.bytes(), file.byte_count());
   const int channels = format == "Grayscale" ? 1 : 3;
   const auto empty = [&](Error error) -> Result<void> {

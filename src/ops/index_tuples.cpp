@@ -1,5 +1,7 @@
 #include "ops/index_tuples.hpp"
 
+#include "ops/check.hpp"
+
 namespace anybit::ops {
 namespace {
 
@@ -43,14 +45,20 @@ Result<IndexTuples> index_tuples(Frame& frame, std::int64_t batch_dims) {
   IndexTuples tuples;
   tuples.used = batch + tuple;
   tuples.slice = data.dims().product(tuples.used, data.rank());
-  const auto places = TRY(frame.scratch_of<std::int64_t>(indices.dims().product(0, indices.rank() - 1)));
-  Result<void> found;
-  if (!for_index(indices.type(), [&]<class Index>(Index) {
-        found = find_places<Index>(data, indices.elements<Index>(), batch, tuple, places);
-      })) {
-    return wrong_type(frame, 1);
+  if (!for_index(indices.type(), [](auto) {})) return wrong_type(frame, 1);
+  const std::int64_t count = indices.dims().product(0, indices.rank() - 1);
+  for (std::size_t i = batch; count > 0 && i < tuples.used; ++i) {
+    if (data.dim(i) == 0) return index_outside(0, 0);
   }
+  std::vector<std::int64_t> checked;
+  if (only_checks(frame) && has_elements(indices)) checked.resize(static_cast<std::size_t>(count));
+  const auto places = only_checks(frame) ? std::span(checked) : TRY(frame.scratch_of<std::int64_t>(count));
+  Result<void> found;
+  for_index(indices.type(), [&]<class Index>(Index) {
+    found = find_places<Index>(data, indices.elements<Index>(), batch, tuple, places);
+  });
   TRY(found);
+  if (only_checks(frame)) return tuples;
   tuples.places = places;
   return tuples;
 }

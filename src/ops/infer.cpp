@@ -10,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "graph/budget.hpp"
+#include "ops/check.hpp"
 #include "ops/infer_options.hpp"
 
 namespace anybit::ops {
@@ -394,6 +395,7 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     facts.inputs.push_back(found ? found : &unknown);
   }
   Result<Values> outputs = Values();
+  std::optional<Error> refused;
   const bool in_budget = ++visits_ <= most();
   const Function* function = called(node);
   const Descriptor* descriptor = function ? nullptr : ops::find(node.domain.str(), node.op_type.str());
@@ -409,16 +411,24 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     if (!version) {
       outputs = wrong(fmt::format("opset {} does not have {} yet", opset, descriptor->name),
                       fmt::format("it came with opset {}", descriptor->since.front()));
-    } else if (node.inputs.size() < descriptor->required) {
-      outputs = wrong(fmt::format("input {} is missing", node.inputs.size()),
-                      fmt::format("{} needs {} inputs", descriptor->name, descriptor->required));
+    } else if (auto there = check_inputs(*descriptor, node); !there.ok()) {
+      outputs = std::move(there).error();
     } else if (in_budget) {
       call.version = *version;
       outputs = descriptor->infer(call);
+      if (outputs.ok()) {
+        auto checked = check(*descriptor, call);
+        // What is only beyond this version may be right: what it makes is known.
+        const bool beyond = !checked.ok() && checked.error().code == Code::unsupported;
+        if (beyond) refused = std::move(checked).error();
+        if (!checked.ok() && !beyond) outputs = std::move(checked).error();
+      }
     }
   }
   if (!function) facts.multiplies = descriptor && descriptor->macs;
   const bool works = outputs.ok();
+  if (refused && result_.problems.size() < kProblems)
+    result_.problems.push_back(std::move(*refused).within(graph::place_of(node, position)));
   if (works) {
     facts.outputs = std::move(outputs).value();
   } else {

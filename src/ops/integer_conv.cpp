@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "formats/affine.hpp"
+#include "ops/check.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/integer_conv_parts.hpp"
 #include "ops/layout.hpp"
@@ -121,6 +122,20 @@ Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& in
   return numbers_of(frame, inputs, channels, room);
 }
 
+// What is wrong with scales, zero points and biases, as far as they are known.
+Result<void> check_numbers(const Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
+  TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
+  if (frame.in(inputs.w).count() < channels) return {};  // without elements, there may be any number
+  for (std::size_t i = 0; i < frame.input_count(); ++i) {
+    if (i != inputs.x && i != inputs.w && frame.has(i) && !has_elements(frame.in(i))) return {};
+  }
+  std::vector<std::int32_t> integers(2 * static_cast<std::size_t>(channels));
+  std::vector<float> multipliers(static_cast<std::size_t>(channels));
+  TRY(numbers_of(frame, inputs, channels,
+                 Room{integers.data(), integers.data() + channels, multipliers.data()}));
+  return {};
+}
+
 // From the definition. Products are less than 2^16, so 64 bits hold any sum there can be.
 template <class X, class W, class Finish>
 void direct(Frame& frame, const ConvSizes& sizes, const Array& x, const Array& w,
@@ -206,6 +221,10 @@ Result<Array*> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
   }
   const Dims& x = frame.in(inputs.x).dims();
   const ConvSizes sizes = TRY(conv_sizes(frame, x, frame.in(inputs.w).dims()));
+  if (only_checks(frame)) {
+    TRY(check_numbers(frame, inputs, sizes.out_channels));
+    return not_known();
+  }
   const auto* weights = frame.prepared<IntegerConvWeights>();
   if (inputs.wide && (!weights || weights->fixed->x_type != frame.in(inputs.x).type()))
     return wrong("weights, scales or zero points do not go together", "constants, as QLinearConv has them");

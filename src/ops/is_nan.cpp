@@ -16,6 +16,7 @@ Result<Values> infer(const Call& call) {
 template <class Test>
 Result<void> test_each(Frame& frame, const Test& test) {
   const Array& in = frame.in(0);
+  if (!small_float_values(in.type()) && !for_real(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, ElementType::boolean, in.dims()));
   bool* to = out->mutable_data<bool>();
   if (const float* values = small_float_values(in.type())) {
@@ -23,10 +24,9 @@ Result<void> test_each(Frame& frame, const Test& test) {
                            [&](std::uint8_t code) { return test(values[code]); });
     return {};
   }
-  const bool known = for_real(in.type(), [&]<class T>(T) {
+  for_real(in.type(), [&]<class T>(T) {
     std::ranges::transform(in.elements<T>(), to, [&](T x) { return test(static_cast<Computed<T>>(x)); });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // LayerNormalization, RMSNormalization, and ONNX Runtime's SimplifiedLayerNormalization: each row, of the
 // axes from `axis` on, gets mean 0 and variance 1 (or length 1), then a scale and a shift. ONNX:
 // LayerNormalization-17 (ONNX Runtime has one of version 1), RMSNormalization-23.
+#include "ops/check.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
 #include "ops/stats.hpp"
@@ -44,6 +45,7 @@ Result<Rows<C>> rows_of(Frame& frame, std::size_t input, const Dims& dims, std::
     return wrong(fmt::format("input {} is {}", input, to_string(array)),
                  fmt::format("a shape that stretches to {}", to_string(dims)));
   }
+  if (only_checks(frame)) return Rows<C>();
   const auto whole = TRY(frame.scratch_of<C>(dims.count()));
   const Dims strides = broadcast_strides(array.dims(), dims);
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -86,13 +88,13 @@ Result<void> run_in(Frame& frame, std::size_t axis) {
   Dims kept = dims;
   for (std::size_t i = axis; i < kept.size(); ++i) kept[i] = 1;
   const ElementType stash = type_of(frame.integer("stash_type", 1));
+  const auto from = TRY(reals_in<C>(frame, x));
+  const auto scale = TRY(rows_of<C>(frame, 1, dims, axis));
+  const auto shift = Centered ? TRY(rows_of<C>(frame, 2, dims, axis)) : Rows<C>();
   Statistics means = Centered ? TRY(Statistics::make(frame, 1, stash, kept)) : Statistics();
   Statistics inverses = TRY(Statistics::make(frame, Centered ? 2 : 1, stash, kept));
   const ElementType type = frame.in(1).type();  // that of x, but for RMSNormalization
   Array* y = type == x.type() ? TRY(frame.out_over(0, 0, type, dims)) : TRY(frame.out(0, type, dims));
-  const auto from = TRY(reals_in<C>(frame, x));
-  const auto scale = TRY(rows_of<C>(frame, 1, dims, axis));
-  const auto shift = Centered ? TRY(rows_of<C>(frame, 2, dims, axis)) : Rows<C>();
   auto to = TRY(RealOutput<C>::make(frame, y));
   const double epsilon = frame.real("epsilon", 1e-5);
   parallel(frame, rows, 0.6 * static_cast<double>(n) + 10, [&](std::int64_t first, std::int64_t last) {

@@ -2,6 +2,7 @@
 // NegativeLogLikelihoodLoss-12 … -22, SoftmaxCrossEntropyLoss-12, -13.
 
 #include "base/math.hpp"
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -20,6 +21,28 @@ struct Layout {
   std::int64_t batch = 0, classes = 0, inner = 0;
 };
 
+std::int64_t target_at(const Array& targets, std::int64_t i) {
+  return targets.type() == ElementType::int64 ? targets.data<std::int64_t>()[i]
+                                              : targets.data<std::int32_t>()[i];
+}
+
+// Each is a class, or ignored.
+Result<void> check_targets(const Frame& frame, const Layout& layout) {
+  const Array& targets = frame.in(1);
+  const auto ignored = frame.integer("ignore_index");
+  const auto no_class = [&](std::int64_t target) {
+    return wrong(fmt::format("target {} is no class", target),
+                 fmt::format("0 to {}, or ignore_index", layout.classes - 1));
+  };
+  if (!has_elements(targets))
+    return layout.classes == 0 && !ignored ? Result<void>(no_class(0)) : Result<void>();
+  for (std::int64_t i = 0; i < targets.count(); ++i) {
+    const std::int64_t target = target_at(targets, i);
+    if (target != ignored && (target < 0 || target >= layout.classes)) return no_class(target);
+  }
+  return {};
+}
+
 // Scores [batch, classes, …], targets [batch, …], weights [classes].
 Result<Layout> layout_of(const Frame& frame) {
   const Array &scores = frame.in(0), &targets = frame.in(1);
@@ -34,12 +57,17 @@ Result<Layout> layout_of(const Frame& frame) {
     return wrong(fmt::format("the targets are {}", to_string(targets)),
                  fmt::format("shape {}: one for each place of the scores", to_string(wanted)));
   }
+  const std::string_view reduction = frame.text("reduction", "mean");
+  if (reduction != "none" && reduction != "sum" && reduction != "mean")
+    return wrong(fmt::format("reduction is '{}'", shown(reduction)), "none, sum or mean");
   const bool weighted = frame.has(2);
   if (weighted && (frame.in(2).type() != scores.type() || frame.in(2).count() != scores.dim(1))) {
     return wrong(fmt::format("the weights are {}", to_string(frame.in(2))),
                  fmt::format("{} of the scores' type", scores.dim(1)));
   }
-  return Layout{scores.dim(0), scores.dim(1), scores.dims().product(2, scores.rank())};
+  const Layout layout{scores.dim(0), scores.dim(1), scores.dims().product(2, scores.rank())};
+  TRY(check_targets(frame, layout));
+  return layout;
 }
 
 // x - log Σ exp x, over the classes of each place.
@@ -67,8 +95,6 @@ template <class T>
 Result<void> lose(Frame& frame, const Layout& layout, const T* logs) {
   using Real = Computed<T>;
   const std::string_view reduction = frame.text("reduction", "mean");
-  if (reduction != "none" && reduction != "sum" && reduction != "mean")
-    return wrong(fmt::format("reduction is '{}'", shown(reduction)), "none, sum or mean");
   const bool reduced = reduction != "none";
   const auto ignored = frame.integer("ignore_index");
   const Array& targets = frame.in(1);
@@ -76,14 +102,9 @@ Result<void> lose(Frame& frame, const Layout& layout, const T* logs) {
   Array* out = TRY(frame.out(0, frame.in(0).type(), reduced ? Dims() : targets.dims()));
   double sum = 0, total = 0;
   for (std::int64_t place = 0; place < layout.batch * layout.inner; ++place) {
-    const std::int64_t target = targets.type() == ElementType::int64 ? targets.data<std::int64_t>()[place]
-                                                                     : targets.data<std::int32_t>()[place];
+    const std::int64_t target = target_at(targets, place);
     Real loss = 0;
     if (target != ignored) {
-      if (target < 0 || target >= layout.classes) {
-        return wrong(fmt::format("target {} is no class", target),
-                     fmt::format("0 to {}, or ignore_index", layout.classes - 1));
-      }
       const Real weight = weights ? static_cast<Real>(weights[target]) : Real(1);
       const std::int64_t at =
           (place / layout.inner * layout.classes + target) * layout.inner + place % layout.inner;

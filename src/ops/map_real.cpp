@@ -63,13 +63,13 @@ Result<void> run_map(Frame& frame, kernels::Map map, Exact exact, double a, doub
 
 Result<void> run_exact(Frame& frame, Exact exact, double a, double b) {
   const Array& in = frame.in(0);
+  if (!for_real(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_real(in.type(), [&]<class T>(T) {
+  for_real(in.type(), [&]<class T>(T) {
     parallel(frame, in.stored(), kExactCost, [&](std::int64_t first, std::int64_t last) {
       exact_run(exact, a, b, in.data<T>() + first, out->mutable_data<T>() + first, last - first);
     });
   });
-  if (!known) return wrong_type(frame, 0);
   clear_padding(*out);
   return {};
 }

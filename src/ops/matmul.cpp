@@ -56,16 +56,17 @@ Result<void> run(Frame& frame) {
   Products products =
       TRY(Products::of(TRY(operand(frame, a.dims(), true)), TRY(operand(frame, b.dims(), false))));
   products.fold();
+  if (!for_number(a.type(), [](auto) {})) return wrong_type(frame, 0);
   Array& out = *TRY(frame.out(0, a.type(), products.out));
   const kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(frame.real("alpha", 1))};
   if (computes_in_floats(a.type())) return multiply_floats(frame, products, out, epilogue);
-  const bool known = for_number(a.type(), [&]<class T>(T) {
+  for_number(a.type(), [&]<class T>(T) {
     if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) {
       multiply_plainly(frame, products, a.data<T>(), b.data<T>(), out.mutable_data<T>());
       for (T& x : out.elements<T>()) x = static_cast<T>(x * static_cast<T>(frame.real("alpha", 1)));
     }
   });
-  return known ? Result<void>() : Result<void>(wrong_type(frame, 0));
+  return {};
 }
 
 // Of FusedMatMul's weight.

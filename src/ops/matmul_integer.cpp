@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/check.hpp"
 #include "ops/rules.hpp"
 #include "ops/whole_product.hpp"
 
@@ -87,6 +88,7 @@ struct Quantized {
 
 // As DynamicQuantizeLinear: the range of the whole tensor, widened to contain zero, in 256 steps.
 Result<Quantized> quantize(Frame& frame, const Array& array) {
+  if (only_checks(frame)) return Quantized{nullptr, 1, 0};
   const float* x = array.data<float>();
   float low = 0, high = 0;
   for (std::int64_t i = 0; i < array.count(); ++i) low = std::min(low, x[i]), high = std::max(high, x[i]);

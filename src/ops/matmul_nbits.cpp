@@ -2,6 +2,7 @@
 // Runtime's operator; its documentation tells the layout of codes and zero points.
 #include "base/checked.hpp"
 #include "kernels/rounded_codes.hpp"
+#include "ops/check.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
 
@@ -44,6 +45,7 @@ Result<void> check_count(const Array& array, std::string_view what, std::optiona
 }
 
 std::vector<float> floats_of(const Array& array) {
+  if (!has_elements(array)) return {};
   std::vector<float> all(static_cast<std::size_t>(array.count()));
   for_real(array.type(), [&]<class T>(T) {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(array.data<T>()[i]);
@@ -62,7 +64,7 @@ Result<std::vector<float>> zero_points_of(const Array& array, const Layout& code
   const std::int64_t bytes = (blocks * codes.bits + 7) / 8;
   TRY(check_count(array, "the zero points", checked_mul(codes.n, bytes)));
   std::vector<float> all;
-  for (std::int64_t i = 0; i < codes.n * blocks; ++i) {
+  for (std::int64_t i = 0; has_elements(array) && i < codes.n * blocks; ++i) {
     const std::int64_t bit = i % blocks * codes.bits;
     const int byte = array.data<std::uint8_t>()[i / blocks * bytes + bit / 8];
     all.push_back(static_cast<float>(byte >> bit % 8 & ((1 << codes.bits) - 1)));
@@ -119,7 +121,8 @@ Result<Parts> parts_of(const Attributes& node, const Input& input) {
   if (const Array* given = input(kGroups)) {
     if (given->type() != ElementType::int32) return wrong("g_idx must be int32");
     TRY(check_count(*given, "g_idx", layout.k));
-    for (const std::int32_t group : given->elements<std::int32_t>()) {
+    for (std::int64_t i = 0; has_elements(*given) && i < given->count(); ++i) {
+      const std::int32_t group = given->data<std::int32_t>()[i];
       if (group < 0 || group >= layout.blocks()) {
         return wrong(fmt::format("g_idx has {}", group), fmt::format("0 to {}", layout.blocks() - 1));
       }
@@ -182,7 +185,9 @@ Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
   const auto* prepared = frame.prepared<Codes>();
   Codes own;
-  if (!prepared) {
+  if (only_checks(frame)) {
+    TRY(parts_of(frame, [&](std::size_t i) { return frame.has(i) ? &frame.in(i) : nullptr; }));
+  } else if (!prepared) {
     own.packed = TRY(pack(frame, [&](std::size_t i) { return frame.has(i) ? &frame.in(i) : nullptr; }));
     prepared = &own;
   }
@@ -191,6 +196,10 @@ Result<void> run(Frame& frame) {
     return wrong(fmt::format("input 0 is {}", to_string(a)), fmt::format("{} on its last axis", layout.k));
   }
   if (!for_real(a.type(), [](auto) {})) return wrong_type(frame, 0);
+  if (frame.has(kBias)) {
+    TRY(check_count(frame.in(kBias), "the bias", layout.n));
+    if (!for_real(frame.in(kBias).type(), [](auto) {})) return wrong_type(frame, kBias);
+  }
   Dims dims = a.dims();
   dims.back() = layout.n;
   Array& out = *TRY(frame.out(0, a.type(), dims));
@@ -201,8 +210,6 @@ Result<void> run(Frame& frame) {
   product.c = direct ? out.mutable_data<float>() : TRY(frame.scratch_of<float>(out.count())).data();
   product.c_stride = layout.n;
   if (frame.has(kBias)) {
-    TRY(check_count(frame.in(kBias), "the bias", layout.n));
-    if (!for_real(frame.in(kBias).type(), [](auto) {})) return wrong_type(frame, kBias);
     product.epilogue.addend = {TRY(as_floats(frame, frame.in(kBias))), 0, 1};
   }
   kernels::gemm(product, frame.pool());

@@ -94,8 +94,9 @@ Result<void> run(Frame& frame) {
     return wrong(fmt::format("inputs are {} and {}", to_string(frame.datum(0)), to_string(frame.datum(1))),
                  "an image [N, C, H, W] and regions [R, 5] of the same type");
   }
+  if (!for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, x.type(), {rois.dim(0), x.dim(1), (*size)[0], (*size)[1]}));
-  Result<void> result = wrong_type(frame, 0);
+  Result<void> result;
   for_real(x.type(), [&]<class T>(T) { result = pool<T>(frame, (*size)[0], (*size)[1], *out); });
   return result;
 }

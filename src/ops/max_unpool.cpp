@@ -63,10 +63,11 @@ Result<void> run(Frame& frame) {
   const auto count = element_count(pooled.span());
   if (dims.size() != pooled.size() || !count || std::ranges::any_of(dims, [](auto dim) { return dim < 0; }))
     return wrong(fmt::format("the output is to be {}", to_string(dims)), "the input's rank");
+  if (!for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, x.type(), dims));
   const Dims from = strides_of(pooled), to = strides_of(dims);
   bool inside = true;
-  const bool known = for_real(x.type(), [&]<class T>(T) {
+  for_real(x.type(), [&]<class T>(T) {
     std::ranges::fill(out->elements<T>(), T(0.0f));
     for (std::int64_t i = 0; i < x.count(); ++i) {
       std::int64_t place = places.data<std::int64_t>()[i], target = 0;
@@ -80,7 +81,6 @@ Result<void> run(Frame& frame) {
       if (inside) out->mutable_data<T>()[target] = x.data<T>()[i];
     }
   });
-  if (!known) return wrong_type(frame, 0);
   if (!inside) return wrong("an index lies outside of the output");
   return {};
 }

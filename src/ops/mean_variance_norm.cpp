@@ -79,9 +79,10 @@ Result<void> run_lp(Frame& frame) {
   if (p != 1 && p != 2) return wrong(fmt::format("p is {}", p), "1 or 2");
   const std::size_t axis = TRY(axis_of(frame.integer("axis", -1), x.rank()));
   const std::int64_t n = x.dim(axis), inner = x.dims().product(axis + 1, x.rank());
+  if (!for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* y = TRY(frame.out_over(0, 0, x.type(), x.dims()));
   if (x.count() == 0) return {};
-  const bool real = for_real(x.type(), [&]<class T>(T) {
+  for_real(x.type(), [&]<class T>(T) {
     T* to = y->mutable_data<T>();
     parallel(frame, x.count() / n, 2 * static_cast<double>(n), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
@@ -90,7 +91,6 @@ Result<void> run_lp(Frame& frame) {
       }
     });
   });
-  if (!real) return wrong_type(frame, 0);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -36,6 +37,7 @@ Result<void> run_extractor(Frame& frame) {
   if (places.type() != ElementType::int64) return wrong_type(frame, 1);
   if (in.rank() == 0) return wrong_type(frame, 0);
   const std::int64_t width = in.dims().back();
+  if (!has_elements(places)) return {};
   for (const std::int64_t place : places.elements<std::int64_t>()) {
     if (place < 0 || place >= width)
       return wrong(fmt::format("place {} is outside of {}", place, width), fmt::format("0 to {}", width - 1));
@@ -58,14 +60,15 @@ Result<void> run_extractor(Frame& frame) {
 Result<void> run_binarizer(Frame& frame) {
   const Array& in = frame.in(0);
   const double threshold = frame.real("threshold", 0);
+  if (!for_number(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_number(in.type(), [&]<class T>(T) {
+  for_number(in.type(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < in.count(); ++i) {
       const bool above = static_cast<double>(static_cast<Computed<T>>(in.data<T>()[i])) > threshold;
       out->mutable_data<T>()[i] = static_cast<T>(above ? 1.0f : 0.0f);
     }
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 std::int64_t width_of(const Array& in) { return in.rank() == 0 ? 1 : in.dims().back(); }
@@ -88,8 +91,9 @@ Result<void> run_imputer(Frame& frame) {
             : check_list("imputed_value_floats", *reals, width));
   const std::int64_t number = frame.integer("replaced_value_int64", 0);
   const double real = frame.real("replaced_value_float", 0);
+  if (!for_number(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_number(in.type(), [&]<class T>(T) {
+  for_number(in.type(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < in.count(); ++i) {
       const auto value = static_cast<Computed<T>>(in.data<T>()[i]);
       const auto column = static_cast<std::size_t>(i % width);
@@ -105,7 +109,7 @@ Result<void> run_imputer(Frame& frame) {
       }
     }
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 Result<void> run_normalizer(Frame& frame) {
@@ -114,8 +118,9 @@ Result<void> run_normalizer(Frame& frame) {
   if (norm != "MAX" && norm != "L1" && norm != "L2")
     return wrong(fmt::format("norm is '{}'", shown(norm)), "MAX, L1 or L2");
   const std::int64_t width = width_of(in);
+  if (!for_number(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, ElementType::float32, in.dims()));
-  const bool known = for_number(in.type(), [&]<class T>(T) {
+  for_number(in.type(), [&]<class T>(T) {
     for (std::int64_t row = 0; row < (width ? in.count() / width : 0); ++row) {
       const T* from = in.data<T>() + row * width;
       const auto at = [&](std::int64_t i) { return static_cast<double>(static_cast<Computed<T>>(from[i])); };
@@ -131,7 +136,7 @@ Result<void> run_normalizer(Frame& frame) {
             static_cast<float>(divisor == 0 ? at(i) : at(i) / divisor);
     }
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 Result<void> run_scaler(Frame& frame) {
@@ -141,8 +146,9 @@ Result<void> run_scaler(Frame& frame) {
   if (!offset || !scale) return wrong("offset or scale is missing");
   TRY(check_list("offset", *offset, width));
   TRY(check_list("scale", *scale, width));
+  if (!for_number(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, ElementType::float32, in.dims()));
-  const bool known = for_number(in.type(), [&]<class T>(T) {
+  for_number(in.type(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < in.count(); ++i) {
       const auto column = static_cast<std::size_t>(i % width);
       const auto value = static_cast<float>(static_cast<Computed<T>>(in.data<T>()[i]));
@@ -150,7 +156,7 @@ Result<void> run_scaler(Frame& frame) {
           (value - (*offset)[offset->size() == 1 ? 0 : column]) * (*scale)[scale->size() == 1 ? 0 : column];
     }
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 template <class Key, class At>

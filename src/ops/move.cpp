@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/copy.hpp"
+#include "ops/check.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -61,7 +62,9 @@ Result<Dims> axes_within(std::span<const std::int64_t> axes, std::size_t rank) {
 Result<void> check_indices(const Frame& frame, std::size_t i, std::int64_t size) {
   const Array& indices = frame.in(i);
   Result<void> result;
+  if (size == 0 && indices.count() > 0) result = index_outside(0, size);
   const auto check = [&]<class T>(T) {
+    if (!result.ok() || !has_elements(indices)) return;
     for (const T index : indices.elements<T>()) {
       if (place_of(index, size) < 0) {
         result = index_outside(index, size);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -83,6 +84,7 @@ Result<void> run(Frame& frame) {
                  "[batch, boxes, 4] and [batch, classes, boxes]");
   }
   const Limits limits = TRY(limits_of(frame));
+  if (only_checks(frame)) return {};
   const std::int64_t classes = scores.dim(1), count = boxes.dim(1);
   const bool centre = frame.flag("center_point_box");
   std::vector<Box> sorted(static_cast<std::size_t>(count));

@@ -43,6 +43,7 @@ Result<void> run(Frame& frame) {
   const std::size_t axis = TRY(axis_of(frame.integer("axis", -1), indices.rank() + 1));
   Dims dims = indices.dims();
   dims.insert(axis, depth);
+  if (!for_number(indices.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, values.type(), dims));
   const std::int64_t inner = indices.dims().product(axis, indices.rank());
   const auto light = [&]<class T, class Index>() {
@@ -54,10 +55,10 @@ Result<void> run(Frame& frame) {
       if (place >= 0) to[(i / inner * depth + place) * inner + i % inner] = on;
     }
   };
-  const bool known = for_number(indices.type(), [&]<class Index>(Index) {
+  for_number(indices.type(), [&]<class Index>(Index) {
     for_moved(values.type(), [&]<class T>(T) { light.template operator()<T, Index>(); });
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "kernels/gemm.hpp"
 #include "ops/attention_mask.hpp"
+#include "ops/check.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -100,9 +101,10 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 template <class C>
 Result<std::span<C>> project(Frame& frame, const Sizes& s) {
   const std::int64_t m = s.rows(), n = s.columns(), k = s.hidden;
-  const auto made = TRY(frame.scratch_of<C>(m * n));
   const auto x = TRY(reals_in<C>(frame, frame.in(0))), w = TRY(reals_in<C>(frame, frame.in(1)));
   const C* bias = frame.has(2) ? TRY(reals_in<C>(frame, frame.in(2))).data() : nullptr;
+  if (only_checks(frame)) return std::span<C>();
+  const auto made = TRY(frame.scratch_of<C>(m * n));
   if constexpr (std::is_same_v<C, float>) {
     const kernels::PlainFloats plain({w.data(), n, 1}, n);
     const auto* kept = frame.prepared<Weights>();
@@ -130,6 +132,7 @@ Result<kernels::Spread<std::int32_t>> zeros_of(Frame& frame, std::size_t input, 
   const Array& zeros = frame.in(input);
   if (!whole_of(zeros.type()) || (zeros.count() != 1 && zeros.count() != columns))
     return wrong_type(frame, input);
+  if (only_checks(frame)) return kernels::Spread<std::int32_t>();
   const auto made = TRY(frame.scratch_of<std::int32_t>(zeros.count()));
   for (std::size_t i = 0; i < made.size(); ++i) {
     made[i] =
@@ -181,11 +184,16 @@ Result<void> finish(Frame& frame, const Sizes& s, const C* qkv, const Ports& por
                    .keys = keys,
                    .size = size,
                    .v_size = v_size};
+  const MaskedSizes masked{s.batch, s.heads, s.positions, keys};
+  all.biases[0] = TRY(filter_mask<C>(frame, ports.mask, masked));
+  all.biases[1] = TRY(score_bias<C>(frame, ports.bias, masked));
+  const bool joins = frame.has(ports.past) || frame.wants(1);
+  if (joins && s.qk != s.v) return wrong("keys and values of a past must have one size");
+  if (only_checks(frame)) return {};
   all.q = heads_last(qkv, s.positions, size, row);
   all.k = heads_last(qkv + s.qk, s.positions, size, row);
   all.v = heads_last(qkv + 2 * s.qk, s.positions, v_size, row);
-  if (frame.has(ports.past) || frame.wants(1)) {
-    if (s.qk != s.v) return wrong("keys and values of a past must have one size");
+  if (joins) {
     const Dims dims{2, s.batch, s.heads, keys, size};
     const std::int64_t half = dims.product(1, 5), past_half = s.batch * s.heads * s.past * size;
     const C* past = frame.has(ports.past) ? TRY(reals_in<C>(frame, frame.in(ports.past))).data() : nullptr;
@@ -206,9 +214,6 @@ Result<void> finish(Frame& frame, const Sizes& s, const C* qkv, const Ports& por
   all.scale = scale == 0 ? 1 / std::sqrt(static_cast<double>(size)) : scale;
   all.causal = frame.flag("unidirectional");
   all.causal_offset = s.past;
-  const MaskedSizes masked{s.batch, s.heads, s.positions, keys};
-  all.biases[0] = TRY(filter_mask<C>(frame, ports.mask, masked));
-  all.biases[1] = TRY(score_bias<C>(frame, ports.bias, masked));
   auto y = TRY(RealOutput<C>::make(frame, TRY(frame.out(0, type, {s.batch, s.positions, s.v}))));
   all.y = heads_last(y.data(), s.positions, v_size, s.v);
   TRY(attend(frame, all));

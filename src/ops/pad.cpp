@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
+#include "ops/check.hpp"
 #include "ops/move.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -183,7 +184,7 @@ Result<T> constant_of(const Frame& frame) {
     if (value.type() != input.type() || value.count() != 1)
       return wrong(fmt::format("constant_value is {}", to_string(frame.datum(2))),
                    "one element of the data's type");
-    return *value.data<T>();
+    return has_elements(value) ? *value.data<T>() : T{};
   }
   T constant{};
   if (const double given = frame.real("value", 0); frame.version < 11 && given != 0) {
@@ -206,19 +207,19 @@ Result<void> run(Frame& frame) {
                     [](const Side& side) { return side.before == 0 && side.from == 0; });
     if (still) return frame.share(0, 0, all.dims);
   }
+  Result<void> done;
+  if (all.dims.count() > 0) {
+    const bool known = for_moved(input.type(), [&]<class T>(T) {
+      if (auto constant = constant_of<T>(frame); !constant.ok()) done = std::move(constant).error();
+    });
+    if (!known) return wrong_type(frame, 0);
+    TRY(done);
+  }
   Array* out = TRY(frame.out(0, input.type(), all.dims));
   if (out->count() == 0) return {};
   if (mode == Mode::constant) merge(all, input.dims());
-  Result<void> done;
-  const bool known = for_moved(input.type(), [&]<class T>(T) {
-    auto constant = constant_of<T>(frame);
-    if (!constant.ok()) {
-      done = std::move(constant).error();
-    } else {
-      pad_rows<T>(frame, all, mode, *constant, *out);
-    }
-  });
-  return known ? done : wrong_type(frame, 0);
+  for_moved(input.type(), [&]<class T>(T) { pad_rows<T>(frame, all, mode, *constant_of<T>(frame), *out); });
+  return done;
 }
 
 Result<void> raise_to_11(Raising& raising) {

@@ -78,15 +78,15 @@ Result<void> run(Frame& frame) {
   const Array &base = frame.in(0), &exponent = frame.in(1);
   const bool real = is_float(base.type()) || is_float(exponent.type());
   const ElementType by = real ? ElementType::float64 : ElementType::int64;
-  const auto exponents = TRY(frame.scratch_of<double>(exponent.count()));  // or as many int64
-  if (!convert(exponent.type(), exponent.bytes(), by, reinterpret_cast<std::byte*>(exponents.data()),
-               exponent.count())) {
-    return wrong_type(frame, 1);
-  }
+  if (!is_convertible(exponent.type())) return wrong_type(frame, 1);
+  if (!for_number(base.type(), [](auto) {})) return wrong_type(frame, 0);
   const Dims dims = TRY(broadcast_dims(base.dims(), exponent.dims()));
+  const auto exponents = TRY(frame.scratch_of<double>(exponent.count()));  // or as many int64
+  convert(exponent.type(), exponent.bytes(), by, reinterpret_cast<std::byte*>(exponents.data()),
+          exponent.count());
   const bool over = base.dims() == dims;
   Array* out = over ? TRY(frame.out_over(0, 0, base.type(), dims)) : TRY(frame.out(0, base.type(), dims));
-  const bool known = for_number(base.type(), [&]<class T>(T) {
+  for_number(base.type(), [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
       if (!real)
         return run_rows<T>(frame, base, reinterpret_cast<const std::int64_t*>(exponents.data()),
@@ -94,7 +94,6 @@ Result<void> run(Frame& frame) {
     }
     run_rows<T>(frame, base, exponents.data(), exponent.dims(), *out);
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

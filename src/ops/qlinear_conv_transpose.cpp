@@ -2,6 +2,7 @@
 // QLinearConv has them. Only fusions make it. What each input place spreads, for all taps and output
 // channels, is a row of a product of matrices; the rows are added, exactly, where they belong.
 #include "formats/affine.hpp"
+#include "ops/check.hpp"
 #include "ops/coded.hpp"
 #include "ops/conv_transpose_sizes.hpp"
 #include "ops/integer_conv_parts.hpp"
@@ -162,6 +163,8 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
 Result<void> run(Frame& frame) {
   const Array &x = frame.in(kX), &w = frame.in(kW);
   const ConvSizes sizes = TRY(backward_sizes(frame, x.dims(), w.dims()));
+  TRY(spread_dims(sizes, x.rank()));
+  if (only_checks(frame)) return {};
   const auto* spread = frame.prepared<Spread>();
   if (!spread || spread->fixed.x_type != x.type())
     return wrong("weights, scales or zero points do not go together", "constants, as QLinearConv has them");

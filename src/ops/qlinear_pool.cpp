@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "formats/affine.hpp"
+#include "ops/check.hpp"
 #include "ops/layout.hpp"
 #include "ops/pool_run.hpp"
 #include "ops/quantization.hpp"
@@ -67,13 +68,14 @@ Result<Quantized> quantized_of(const Frame& frame) {
     const Array& scale = frame.in(i);
     if (scale.type() != ElementType::float32 || scale.count() != 1)
       return wrong(fmt::format("scale {} is {}", i, to_string(scale)), "one float32");
-    (i == 1 ? result.x_scale : result.y_scale) = *scale.data<float>();
+    (i == 1 ? result.x_scale : result.y_scale) = has_elements(scale) ? *scale.data<float>() : 1.0f;
   }
   for (const std::size_t i : {std::size_t{2}, std::size_t{4}}) {
     if (!frame.has(i)) continue;
     const Array& zero = frame.in(i);
     if (zero.type() != frame.in(0).type() || zero.count() != 1)
       return wrong(fmt::format("zero point {} is {}", i, to_string(zero)), "one, of the input's type");
+    if (!has_elements(zero)) continue;
     (i == 2 ? result.x_zero : result.y_zero) =
         static_cast<std::int32_t>(TRY(integer_from(zero, "zero point")));
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/look_up.hpp"
+#include "ops/check.hpp"
 #include "ops/convert.hpp"
 #include "ops/rules.hpp"
 
@@ -55,13 +56,14 @@ Result<Quantization> quantization_of(const Array* scale, const Array* zero_point
   if (!scale || scale->count() != 1 || scale->type() != float32) {
     return wrong(fmt::format("a scale is {}", scale ? to_string(*scale) : "missing"), "a single float32");
   }
-  result.scale = *scale->data<float>();
+  result.scale = has_elements(*scale) ? *scale->data<float>() : 1.0f;
   if (zero_point) {
     if (zero_point->count() != 1 || zero_point->type() != type) {
       return wrong(fmt::format("a zero point is {}", to_string(*zero_point)),
                    fmt::format("a single {}", graph::name_of(type)));
     }
-    convert(type, zero_point->bytes(), int32, reinterpret_cast<std::byte*>(&result.zero_point), 1);
+    if (has_elements(*zero_point))
+      convert(type, zero_point->bytes(), int32, reinterpret_cast<std::byte*>(&result.zero_point), 1);
   }
   return result;
 }

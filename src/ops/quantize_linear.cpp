@@ -104,20 +104,18 @@ Result<void> run(Frame& frame) {
   if (!runs.per_tensor()) TRY(frame.make_plain(0));
   const Array &x = frame.in(0), &scale = frame.in(1);
   if (!is_convertible(x.type())) return wrong_type(frame, 0);
+  if (!is_convertible(scale.type())) return wrong_type(frame, 1);
+  if (has_zero && frame.in(2).count() != scale.count()) {
+    return wrong(fmt::format("the scale is {}, the zero point {}", to_string(scale), to_string(frame.in(2))),
+                 "the same shape");
+  }
   const auto scales = TRY(frame.scratch_of<float>(scale.count()));
   const auto zeros = TRY(frame.scratch_of<float>(scale.count()));  // or as many int32
   auto* whole_zeros = reinterpret_cast<std::int32_t*>(zeros.data());
-  if (!convert(scale.type(), scale.bytes(), float32, reinterpret_cast<std::byte*>(scales.data()),
-               scale.count())) {
-    return wrong_type(frame, 1);
-  }
+  convert(scale.type(), scale.bytes(), float32, reinterpret_cast<std::byte*>(scales.data()), scale.count());
   std::ranges::fill(zeros, 0.0f);  // the same bits as the integer
   if (has_zero) {
     const Array& zero = frame.in(2);
-    if (zero.count() != scale.count()) {
-      return wrong(fmt::format("the scale is {}, the zero point {}", to_string(scale), to_string(zero)),
-                   "the same shape");
-    }
     convert(to, zero.bytes(), small_float_values(to) ? float32 : int32,
             reinterpret_cast<std::byte*>(zeros.data()), zero.count());
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -56,6 +57,9 @@ std::int64_t length_of(T start, T limit, T delta) {
 template <class T>
 Result<void> range(Frame& frame) {
   using C = Computed<T>;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!has_elements(frame.in(i))) return {};
+  }
   const C start(*frame.in(0).data<T>()), limit(*frame.in(1).data<T>()), delta(*frame.in(2).data<T>());
   const std::int64_t count = delta == C(0) ? -1 : length_of(start, limit, delta);
   if (count < 0) return wrong(fmt::format("from {} to {} by {} cannot be counted", start, limit, delta));

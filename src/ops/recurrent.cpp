@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.hpp"
+#include "ops/check.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
@@ -122,9 +123,6 @@ Result<C*> initial(Frame& frame, std::size_t input, const RecurrentSizes& s) {
   const auto made = TRY(frame.scratch_of<C>(s.directions * s.batch * s.hidden));
   std::fill(made.begin(), made.end(), C(0));
   if (!frame.has(input)) return made.data();
-  const Dims dims =
-      s.batch_first ? Dims{s.batch, s.directions, s.hidden} : Dims{s.directions, s.batch, s.hidden};
-  TRY(expect_dims(frame, input, dims, "initial state"));
   const C* given = TRY(reals_in<C>(frame, frame.in(input))).data();
   for (std::int64_t i = 0; i < s.directions * s.batch; ++i) {
     std::copy_n(given + state_at(s, i / s.batch, i % s.batch), s.hidden, made.data() + i * s.hidden);
@@ -154,7 +152,6 @@ Result<C*> joint_bias(Frame& frame, const RecurrentSizes& s, std::int64_t width,
   const auto sums = TRY(frame.scratch_of<C>(s.directions * width));
   std::fill(sums.begin(), sums.end(), C(0));
   if (!frame.has(kB)) return sums.data();
-  TRY(expect_dims(frame, kB, {s.directions, 2 * width}, "bias"));
   const C* given = TRY(reals_in<C>(frame, frame.in(kB))).data();
   for (std::int64_t i = 0; i < s.directions * width; ++i) {
     const std::int64_t d = i / width, g = i % width;
@@ -170,6 +167,7 @@ Result<const std::int32_t*> lengths_of(const Frame& frame, const RecurrentSizes&
   const Array& lengths = frame.in(kLengths);
   if (lengths.type() != ElementType::int32) return wrong_type(frame, kLengths);
   TRY(expect_dims(frame, kLengths, {s.batch}, "sequence_lens"));
+  if (!has_elements(lengths)) return nullptr;
   for (const std::int32_t length : lengths.elements<std::int32_t>()) {
     if (length < 0 || length > s.steps) {
       return wrong(fmt::format("sequence_lens holds {}", length), fmt::format("0 to {}", s.steps));
@@ -278,15 +276,37 @@ Result<RecurrentSizes> recurrent_sizes(const Frame& frame, std::int64_t hidden) 
   return s;
 }
 
+Result<std::array<GateActivations, 2>> check_recurrent(const Frame& frame, const RecurrentKind& kind,
+                                                       const RecurrentSizes& s) {
+  const std::int64_t width = kind.gates * s.hidden;
+  const auto rows = checked_mul(s.directions, checked_mul(s.steps, s.batch).value_or(INT64_MAX));
+  if (!rows || !checked_mul(*rows, 16 * width)) return wrong("the gates are too many");
+  const auto real = [&](std::size_t input) -> Result<void> {
+    if (!frame.has(input) || for_real(frame.in(input).type(), [](auto) {})) return {};
+    return wrong_type(frame, input);
+  };
+  for (const std::size_t input : {kX, kB, kState}) TRY(real(input));
+  TRY(lengths_of(frame, s));
+  if (frame.has(kB)) TRY(expect_dims(frame, kB, {s.directions, 2 * width}, "bias"));
+  const Dims state =
+      s.batch_first ? Dims{s.batch, s.directions, s.hidden} : Dims{s.directions, s.batch, s.hidden};
+  if (frame.has(kState)) TRY(expect_dims(frame, kState, state, "initial state"));
+  if (kind.has_cell) {
+    for (const std::size_t input : {kCell, kPeepholes}) TRY(real(input));
+    if (frame.has(kCell)) TRY(expect_dims(frame, kCell, state, "initial state"));
+    if (frame.has(kPeepholes)) TRY(expect_dims(frame, kPeepholes, {s.directions, 3 * s.hidden}, "peepholes"));
+  }
+  const auto named = static_cast<std::size_t>(
+      std::ranges::count_if(kind.activations, [](std::string_view name) { return !name.empty(); }));
+  return gate_activations(frame, static_cast<std::size_t>(s.directions),
+                          std::span(kind.activations).first(named));
+}
+
 template <class C>
 Result<void> run_recurrent(Frame& frame, const RecurrentKind& kind, const RecurrentSizes& s,
                            const std::vector<GateWeights<C>>& weights, RecurrentStep<C> step) {
   const std::int64_t width = kind.gates * s.hidden, states = s.batch * s.hidden;
-  if (!checked_mul(s.directions * s.steps * s.batch, 16 * width)) return wrong("the gates are too many");
-  const auto named = static_cast<std::size_t>(
-      std::ranges::count_if(kind.activations, [](std::string_view name) { return !name.empty(); }));
-  const auto activations = TRY(gate_activations(frame, static_cast<std::size_t>(s.directions),
-                                                std::span(kind.activations).first(named)));
+  const auto activations = TRY(check_recurrent(frame, kind, s));
   const auto x = TRY(reals_in<C>(frame, frame.in(kX)));
   const auto lengths = TRY(lengths_of(frame, s));
   const auto joint = TRY(joint_bias<C>(frame, s, width, kind.last_bias_apart));
@@ -315,7 +335,6 @@ Result<void> run_recurrent(Frame& frame, const RecurrentKind& kind, const Recurr
   C* first_cell = kind.has_cell ? TRY(initial<C>(frame, kCell, s)) : nullptr;
   const C* peepholes = nullptr;
   if (kind.has_cell && frame.has(kPeepholes)) {
-    TRY(expect_dims(frame, kPeepholes, {s.directions, 3 * s.hidden}, "peepholes"));
     peepholes = TRY(reals_in<C>(frame, frame.in(kPeepholes))).data();
   }
   const C* bias = frame.has(kB) ? TRY(reals_in<C>(frame, frame.in(kB))).data() : nullptr;
@@ -381,11 +400,15 @@ Result<void> run_real_recurrent(Frame& frame, const RecurrentKind& kind,
   const RecurrentSizes s = TRY(recurrent_sizes(frame, frame.in(kR).dim(2)));
   TRY(expect_dims(frame, kR, {s.directions, kind.gates * s.hidden, s.hidden}, "weights of the state"));
   TRY(expect_dims(frame, kW, {s.directions, kind.gates * s.hidden, s.input}, "weights of the input"));
+  const auto w = TRY(reals_in<C>(frame, frame.in(kW))), r = TRY(reals_in<C>(frame, frame.in(kR)));
+  if (only_checks(frame)) {
+    TRY(check_recurrent(frame, kind, s));
+    return {};
+  }
   if constexpr (std::is_same_v<C, float>) {
     if (const auto* kept = frame.prepared<Packs>())
       return run_recurrent<C>(frame, kind, s, kept->directions, step);
   }
-  const auto w = TRY(reals_in<C>(frame, frame.in(kW))), r = TRY(reals_in<C>(frame, frame.in(kR)));
   return run_recurrent<C>(frame, kind, s,
                           weights_of(w.data(), r.data(), s.directions, s.input, s.hidden, parts), step);
 }

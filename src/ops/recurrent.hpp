@@ -77,6 +77,10 @@ struct RecurrentKind {
 template <class C>
 using RecurrentStep = void (*)(Direction<C>&);
 
+// What is wrong with the inputs beside the weights; the activations of each direction.
+Result<std::array<GateActivations, 2>> check_recurrent(const Frame& frame, const RecurrentKind& kind,
+                                                       const RecurrentSizes& sizes);
+
 template <class C>
 Result<void> run_recurrent(Frame& frame, const RecurrentKind& kind, const RecurrentSizes& sizes,
                            const std::vector<GateWeights<C>>& weights, RecurrentStep<C> step);

@@ -260,6 +260,9 @@ void fold_all(Frame& frame, const Folding& folding, const T* x, T* y) {
 template <template <class> class Fold>
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
+  constexpr bool kOrders = std::is_same_v<Fold<float>, Max<float>> || std::is_same_v<Fold<float>, Min<float>>;
+  if (!for_number(x.type(), [](auto) {}) && !(kOrders && x.type() == ElementType::boolean))
+    return wrong_type(frame, 0);
   Dims axes = TRY(dims_of(frame, 1, "axes")).value_or(Dims());
   if (axes.empty() && !frame.flag("noop_with_empty_axes")) {
     for (std::size_t axis = 0; axis < x.rank(); ++axis) axes.push_back(static_cast<std::int64_t>(axis));
@@ -270,10 +273,10 @@ Result<void> run(Frame& frame) {
   const auto body = [&]<class T>(T) {
     fold_all<Fold<T>>(frame, reduced.folding, x.data<T>(), y->mutable_data<T>());
   };
-  if constexpr (std::is_same_v<Fold<float>, Max<float>> || std::is_same_v<Fold<float>, Min<float>>) {
+  if constexpr (kOrders) {
     if (x.type() == ElementType::boolean) return body(bool()), Result<void>();
   }
-  if (!for_number(x.type(), body)) return wrong_type(frame, 0);
+  for_number(x.type(), body);
   return {};
 }
 

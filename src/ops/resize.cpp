@@ -92,10 +92,13 @@ Result<void> run(Frame& frame) {
   const Array& input = frame.in(0);
   const ResizePlan plan = TRY(resize_plan(frame));
   if (plan.still()) return frame.share(0, 0, plan.dims);
+  const bool weighted = plan.rule.mode != ResizeRule::Mode::nearest;
+  const bool crops = plan.rule.coordinates == ResizeRule::Coordinates::tf_crop_and_resize;
+  if ((weighted || crops) && !for_number(input.type(), [](auto) {})) return wrong_type(frame, 0);
+  if (input.count() == 0 && plan.dims.count() > 0) return wrong("nothing cannot be resized to something");
   Array* out = TRY(frame.out(0, input.type(), plan.dims, plan.layout));
   if (out->count() == 0) return {};
-  if (input.count() == 0) return wrong("nothing cannot be resized to something");
-  if (plan.rule.mode == ResizeRule::Mode::nearest) return resize_nearest(frame, plan, *out);
+  if (!weighted) return resize_nearest(frame, plan, *out);
   return resize_weighted(frame, plan, *out);
 }
 

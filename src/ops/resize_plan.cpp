@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/check.hpp"
 #include "ops/move.hpp"
 #include "ops/rules.hpp"
 
@@ -22,6 +23,9 @@ Result<std::optional<std::array<double, 2 * Dims::kCapacity>>> factors(const Fra
     return wrong(fmt::format("input {} has {} numbers", i, given), fmt::format("{}", count));
   if (list) {
     std::ranges::copy(*list, numbers.begin());
+  } else if (!has_elements(frame.in(i))) {
+    if (for_real(frame.in(i).type(), [](auto) {})) return not_known();
+    return wrong_type(frame, i);
   } else if (!for_real(frame.in(i).type(), [&]<class T>(T) {
                const auto elements = frame.in(i).elements<T>();
                for (std::size_t k = 0; k < count; ++k)

@@ -122,7 +122,7 @@ Result<void> run_weighted(Frame& frame, const ResizePlan& plan, Array& out) {
 }  // namespace
 
 Result<void> resize_weighted(Frame& frame, const ResizePlan& plan, Array& out) {
-  Result<void> result = wrong_type(frame, 0);
+  Result<void> result;
   for_number(out.type(), [&]<class T>(T) { result = run_weighted<T>(frame, plan, out); });
   return result;
 }

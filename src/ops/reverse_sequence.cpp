@@ -1,6 +1,7 @@
 // ReverseSequence: the first part of each sample, as long as told, turned round. ONNX: ReverseSequence-10.
 #include <algorithm>
 
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -20,6 +21,7 @@ Result<void> run(Frame& frame) {
   const std::int64_t batch = input.dim(static_cast<std::size_t>(batch_axis));
   if (lengths.type() != ElementType::int64 || lengths.count() != batch)
     return wrong(fmt::format("sequence_lens are {}", to_string(frame.datum(1))), "an int64 for each sample");
+  if (!has_elements(lengths)) return {};
   for (const std::int64_t length : lengths.elements<std::int64_t>()) {
     if (length < 0 || length > times)
       return wrong(fmt::format("a length is {}", length), fmt::format("from 0 to {}", times));

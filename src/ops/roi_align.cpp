@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "ops/check.hpp"
 #include "ops/move.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -162,13 +163,16 @@ Result<void> run(Frame& frame) {
                              to_string(frame.datum(2))),
                  "an image [N, C, H, W], regions [R, 4] of the same type, int64 [R]");
   }
+  const Dims dims{rois.dim(0), x.dim(1), rule.height, rule.width};
+  if (x.count() == 0 && dims.count() > 0) return wrong("the image is empty");
+  if (!for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
+  if (!has_elements(batches)) return {};
   for (const std::int64_t batch : batches.elements<std::int64_t>()) {
     if (batch < 0 || batch >= x.dim(0)) return index_outside(batch, x.dim(0));
   }
-  Array* out = TRY(frame.out(0, x.type(), {rois.dim(0), x.dim(1), rule.height, rule.width}));
+  Array* out = TRY(frame.out(0, x.type(), dims));
   if (out->count() == 0) return {};
-  if (x.count() == 0) return wrong("the image is empty");
-  Result<void> result = wrong_type(frame, 0);
+  Result<void> result;
   for_real(x.type(), [&]<class T>(T) { result = align<T>(frame, rule, *out); });
   return result;
 }

@@ -1,5 +1,6 @@
 // RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position. ONNX:
 // -23; ONNX Runtime's has its inputs in another order, and one position may stand for a whole sequence.
+#include "ops/check.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
 
@@ -68,7 +69,8 @@ Result<Positions> positions_of(const Frame& frame, const Ports& ports, const Siz
     TRY(expect_dims(frame, ports.cosines, {s.batch, s.length, half}, "cos_cache"));
   }
   TRY(expect_dims(frame, ports.sines, cosines.dims(), "sin_cache"));
-  for (std::int64_t i = 0; positions.given && i < (positions.first_only ? 1 : s.batch * s.length); ++i) {
+  const bool known = positions.given && has_elements(frame.in(ports.positions));
+  for (std::int64_t i = 0; known && i < (positions.first_only ? 1 : s.batch * s.length); ++i) {
     const std::int64_t last = positions.first_only ? s.length - 1 : 0;
     if (positions.given[i] < 0 || positions.given[i] > cosines.dim(0) - 1 - last) {
       return wrong(fmt::format("position {} is not in the caches", positions.given[i]),

@@ -13,10 +13,10 @@ using kernels::Map;
 template <class F>
 Result<void> run_integers(Frame& frame, const F& f) {
   const Array& in = frame.in(0);
+  if (!for_integer(in.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out_over(0, 0, in.type(), in.dims()));
-  const bool known = for_integer(
-      in.type(), [&]<class T>(T) { std::ranges::transform(in.elements<T>(), out->mutable_data<T>(), f); });
-  if (!known) return wrong_type(frame, 0);
+  for_integer(in.type(),
+              [&]<class T>(T) { std::ranges::transform(in.elements<T>(), out->mutable_data<T>(), f); });
   return {};
 }
 

@@ -77,6 +77,7 @@ template <Kind What>
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   const Axes axes = TRY(axes_of_node(frame));
+  if (!for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* y = TRY(frame.out_over(0, 0, x.type(), x.dims()));
   if (x.count() == 0) return {};
   if (What != Kind::hard && x.type() == ElementType::float32) {
@@ -84,7 +85,7 @@ Result<void> run(Frame& frame) {
     return {};
   }
   const std::int64_t outer = axes.outer, n = axes.n, inner = axes.inner;
-  const bool known = for_real(x.type(), [&]<class T>(T) {
+  for_real(x.type(), [&]<class T>(T) {
     T* to = y->mutable_data<T>();
     parallel(frame, outer * inner, 20 * static_cast<double>(n), [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t i = first; i < last; ++i) {
@@ -93,7 +94,6 @@ Result<void> run(Frame& frame) {
       }
     });
   });
-  if (!known) return wrong_type(frame, 0);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Split: parts along one axis, equal or of given sizes. ONNX: Split-1, -2, -11 (attribute), -13 (input), -18.
 #include <algorithm>
 
+#include "ops/check.hpp"
 #include "ops/move.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -46,16 +47,26 @@ Result<void> run(Frame& frame) {
   if (sizes && static_cast<std::int64_t>(sizes->size()) != count)
     return wrong(fmt::format("{} sizes are given for {} outputs", sizes->size(), count));
   const std::int64_t whole = input.dim(axis);
+  if (sizes && frame.has(1) && !has_elements(frame.in(1))) return {};
   const std::int64_t part = whole / count + (whole % count != 0 ? 1 : 0);
   const Dims strides = strides_of(input.dims());
   Dims dims = input.dims();
+  const auto size_of = [&](std::int64_t i, std::int64_t before) {
+    return sizes ? (*sizes)[static_cast<std::size_t>(i)] : std::min(part, whole - before);
+  };
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t size = sizes ? (*sizes)[static_cast<std::size_t>(i)] : std::min(part, whole - at);
+    const std::int64_t size = size_of(i, at);
     if (size < 0 || size > whole - at) {
       return wrong(
           fmt::format("part {} of size {} does not fit: {} of {} are left", i, size, whole - at, whole));
     }
+    at += size;
+  }
+  if (at != whole) return wrong(fmt::format("the parts have {} elements of {} on axis {}", at, whole, axis));
+  at = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t size = size_of(i, at);
     dims[axis] = size;
     if (frame.wants(static_cast<std::size_t>(i))) {
       Array* out = TRY(frame.out(static_cast<std::size_t>(i), input.type(), dims));
@@ -63,7 +74,6 @@ Result<void> run(Frame& frame) {
     }
     at += size;
   }
-  if (at != whole) return wrong(fmt::format("the parts have {} elements of {} on axis {}", at, whole, axis));
   return {};
 }
 

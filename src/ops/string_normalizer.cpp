@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/utf.hpp"
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -75,6 +76,7 @@ Result<void> run(Frame& frame) {
   if (const auto words = frame.texts("stopwords")) {
     for (const std::string& word : *words) stop_words.insert(caser.change(word, compared));
   }
+  if (only_checks(frame)) return {};
   std::vector<std::string> kept;
   for (const std::string& text : in.elements<std::string>()) {
     if (stop_words.empty() || !stop_words.contains(caser.change(text, compared)))

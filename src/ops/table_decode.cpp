@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "kernels/packing.hpp"
+#include "ops/check.hpp"
 #include "ops/coded.hpp"
 #include "ops/convert.hpp"
 #include "ops/rules.hpp"
@@ -167,6 +168,9 @@ Result<Tables> tables_of(const Attributes& node, std::span<const Array* const> i
       (!in(4) || (in(4)->type() == ElementType::uint8 && in(4)->count() % layout.pair_bytes() == 0 &&
                   in(4)->count() / layout.pair_bytes() == layout.groups()));
   if (!fits) return wrong("the inputs do not fit the attributes");
+  for (const Array* one : inputs) {
+    if (one && !has_elements(*one)) return not_known();
+  }
   made.codes = in(0)->data<std::uint8_t>();
   made.table = in(1)->data<float>();
   made.factors = TRY(shared(*in(2), layout));

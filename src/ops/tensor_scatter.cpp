@@ -1,4 +1,5 @@
 // TensorScatter: a cache with new entries written at each sample's place. ONNX: TensorScatter-24.
+#include "ops/check.hpp"
 #include "ops/reduction.hpp"
 #include "ops/rules.hpp"
 
@@ -31,14 +32,16 @@ Result<void> run(Frame& frame) {
     return wrong(fmt::format("write_indices are {}", to_string(frame.datum(2))), "an int64 for each sample");
   const std::int64_t outer = cache.dims().product(1, axis),
                      inner = cache.dims().product(axis + 1, cache.rank());
-  for (std::int64_t b = 0; frame.has(2) && b < batch; ++b) {
+  if (!for_moved(cache.type(), [](auto) {})) return wrong_type(frame, 0);
+  const bool known = frame.has(2) && has_elements(starts);
+  for (std::int64_t b = 0; known && b < batch; ++b) {
     const std::int64_t start = starts.data<std::int64_t>()[b];
     if (start < 0 || (mode == "linear" && start > length - added))
       return wrong(fmt::format("write index {} leaves no room for {} of {}", start, added, length));
   }
   Array* out = TRY(scatter_target(frame));
   if (update.count() == 0) return {};
-  const bool known = for_moved(cache.type(), [&]<class T>(T) {
+  for_moved(cache.type(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < batch * outer; ++i) {
       const std::int64_t start = frame.has(2) ? starts.data<std::int64_t>()[i / outer] % length : 0;
       const std::int64_t at_end = std::min(added, length - start);  // the rest goes on from the beginning
@@ -48,7 +51,7 @@ Result<void> run(Frame& frame) {
       std::copy_n(from + at_end * inner, (added - at_end) * inner, to);
     }
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/checked.hpp"
+#include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -146,17 +147,14 @@ Result<std::vector<std::int64_t>> tokens_of(const Frame& frame, const Grams& gra
   return tokens;
 }
 
-Result<void> weigh(const Frame& frame, std::span<float> row) {
+void weigh(const Frame& frame, std::span<float> row) {
   const std::string_view mode = frame.text("mode", "TF");
-  if (mode == "TF") return {};
-  if (mode != "IDF" && mode != "TFIDF")
-    return wrong(fmt::format("mode is '{}'", shown(mode)), "TF, IDF or TFIDF");
+  if (mode == "TF") return;
   const auto weights = frame.floats("weights");
   for (std::size_t i = 0; i < row.size(); ++i) {
     const float weight = weights && i < weights->size() ? (*weights)[i] : 1.0f;
     row[i] = mode == "IDF" ? (row[i] > 0 ? weight : 0.0f) : row[i] * weight;
   }
-  return {};
 }
 
 Result<void> run(Frame& frame) {
@@ -168,6 +166,14 @@ Result<void> run(Frame& frame) {
     grams = own.get();
   }
   if (in.rank() > 2) return wrong(fmt::format("the input is {}", to_string(in)), "one row, or rows");
+  const std::string_view mode = frame.text("mode", "TF");
+  if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
+    return wrong(fmt::format("mode is '{}'", shown(mode)), "TF, IDF or TFIDF");
+  if (only_checks(frame)) {
+    const bool takes =
+        grams->of_strings ? in.type() == ElementType::string : for_integer(in.type(), [](auto) {});
+    return takes ? Result<void>() : wrong_type(frame, 0);
+  }
   const auto tokens = TRY(tokens_of(frame, *grams));
   Dims dims = in.dims();
   if (dims.empty()) dims.push_back(1);
@@ -180,7 +186,7 @@ Result<void> run(Frame& frame) {
     count(*grams,
           std::span(tokens).subspan(static_cast<std::size_t>(row * length), static_cast<std::size_t>(length)),
           counts);
-    TRY(weigh(frame, {counts, static_cast<std::size_t>(grams->columns)}));
+    weigh(frame, {counts, static_cast<std::size_t>(grams->columns)});
   }
   return {};
 }

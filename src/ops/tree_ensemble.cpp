@@ -91,8 +91,9 @@ Result<void> put_values(Frame& frame, Aggregate how, Transform after, ElementTyp
   const Rows rows = TRY(rows_of(frame));
   const auto trees = TRY(trees_in(frame, rows));
   const auto targets = static_cast<std::int64_t>(trees->targets);
+  if (!for_real(type, [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, type, {rows.count, targets}));
-  const bool known = for_real(type, [&]<class T>(T) {
+  for_real(type, [&]<class T>(T) {
     parallel(frame, rows.count, 100.0 * static_cast<double>(trees->roots.size()),
              [&](std::int64_t first, std::int64_t last) {
                std::vector<double> scores(trees->targets);
@@ -112,7 +113,7 @@ Result<void> put_values(Frame& frame, Aggregate how, Transform after, ElementTyp
                }
              });
   });
-  return known ? Result<void>() : wrong_type(frame, 0);
+  return {};
 }
 
 Result<void> run_regressor(Frame& frame) {

@@ -1,5 +1,7 @@
 #include "ops/whole_product.hpp"
 
+#include "ops/check.hpp"
+
 namespace anybit::ops {
 namespace {
 
@@ -28,9 +30,12 @@ Result<Along<std::int32_t>> zeros_of(Frame& frame, std::size_t input, std::int64
   if (!frame.has(input)) return Along<std::int32_t>{};
   const Array& array = frame.in(input);
   if (!whole_of(array.type())) return wrong_type(frame, input);
+  Along<std::int32_t> zeros = TRY(along<std::int32_t>(array, nullptr, input, each, matrices));
+  if (only_checks(frame)) return zeros;
   std::int32_t* data = TRY(frame.scratch_of<std::int32_t>(array.count())).data();
   widen(array, data);
-  return along<std::int32_t>(array, data, input, each, matrices);
+  zeros.data = data;
+  return zeros;
 }
 
 Result<Along<float>> scales_of(Frame& frame, std::size_t input, std::int64_t each, std::int64_t matrices) {
@@ -100,6 +105,7 @@ Result<WholeScales> scales_of(Frame& frame, const WholeTerms& terms, const Along
   };
   const std::int64_t rows = a.stride == 0 ? 1 : p.m, columns = b.stride == 0 ? 1 : p.n;
   const std::int64_t matrices = a.matrix == 0 && b.matrix == 0 ? 1 : p.count;
+  if (only_checks(frame)) return WholeScales{};
   float* data = TRY(frame.scratch_of<float>(matrices * rows * columns)).data();
   for (std::int64_t i = 0; i < matrices * rows * columns; ++i) {
     data[i] = one(i / columns / rows, i / columns % rows, i % columns);
