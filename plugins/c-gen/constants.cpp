@@ -127,13 +127,23 @@ float real_of(Element type, std::uint32_t bits) {
   }
 }
 
+std::string_view bytes_of(const Value& value) {
+  const std::int64_t count = value.count();
+  const auto wanted = static_cast<std::size_t>((count * value.info().bits + 7) / 8);
+  if (!value.constant() || count < 0 || value.view->bytes != wanted)
+    throw Refusal(fmt::format("c-gen cannot generate constant '{}': {} elements do not take {} bytes",
+                              value.name, count, value.constant() ? value.view->bytes : 0));
+  return {static_cast<const char*>(value.view->data), value.view->bytes};
+}
+
 std::string unpacked(const Value& value) {
-  const auto* data = static_cast<const char*>(value.view->data);
+  const std::string_view data = bytes_of(value);
   const int bits = value.info().bits;
-  if (bits >= 8) return std::string(data, value.view->bytes);
+  if (bits >= 8) return std::string(data);
   std::string result;
   for (std::int64_t i = 0; i < value.count(); ++i) {
-    int code = static_cast<unsigned char>(data[i * bits / 8]) >> (i * bits % 8) & ((1 << bits) - 1);
+    int code = static_cast<unsigned char>(data[static_cast<std::size_t>(i * bits / 8)]) >> (i * bits % 8) &
+               ((1 << bits) - 1);
     if (value.info().low < 0 && code > value.info().high) code -= 1 << bits;
     result += static_cast<char>(code);
   }

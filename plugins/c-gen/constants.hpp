@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "value.hpp"
@@ -12,6 +13,8 @@ namespace anybit::cgen {
 // The elements of a constant; nothing if they are of another kind.
 std::optional<std::vector<std::int64_t>> integers_of(const Value& value);
 std::optional<std::vector<float>> floats_of(const Value& value);  // integers too
+// The bytes of a constant; refuses one whose bytes are not those of its shape.
+std::string_view bytes_of(const Value& value);
 // One byte for each element of less than 8 bits; others as they are.
 std::string unpacked(const Value& value);
 

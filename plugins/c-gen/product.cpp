@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "constants.hpp"
 #include "numbers.hpp"
 
 namespace anybit::cgen {
@@ -55,12 +56,17 @@ void Computing::keep(Node& node) const {
 
 std::string transposed(Node& node, const Value& value, std::int64_t rows, std::int64_t columns) {
   const auto size = static_cast<std::size_t>(value.info().bytes);
-  const auto* from = static_cast<const char*>(value.view->data);
-  std::vector<char> bytes(value.view->bytes);
+  const std::string from = unpacked(value);
+  const bool matrices = rows > 0 && columns > 0 && value.count() % (rows * columns) == 0;
+  if (value.count() > 0 && !matrices)
+    node.refuse("'{}' has {} elements, which are no matrices of {} by {}", value.name, value.count(), rows,
+                columns);
+  std::string bytes(from.size(), '\0');
   for (std::int64_t i = 0; i < value.count(); ++i) {
     const std::int64_t within = i % (rows * columns),
                        to = i - within + within % columns * rows + within / columns;
-    std::memcpy(&bytes[static_cast<std::size_t>(to) * size], from + static_cast<std::size_t>(i) * size, size);
+    std::memcpy(&bytes.at(static_cast<std::size_t>(to) * size), &from.at(static_cast<std::size_t>(i) * size),
+                size);
   }
   return node.array(value.type, bytes.data(), value.count());
 }

@@ -29,16 +29,45 @@ void for_captures(const anybit_node& node, const F& f) {
   }
 }
 
+// Control characters; and those that turn the direction of text, or end lines: with them, what a reader sees
+// is not what a compiler does.
+bool is_deceptive(char32_t one) {
+  return one < 0x20 || (one >= 0x7f && one < 0xa0) || one == 0x61c || one == 0x200e || one == 0x200f ||
+         (one >= 0x2028 && one <= 0x202e) || (one >= 0x2066 && one <= 0x2069) || one == 0xfeff;
+}
+
+// Bytes of the character that a text begins with, and the character; 1 and 0 if it is not UTF-8.
+std::pair<std::size_t, char32_t> first_character(std::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return {1, lead};
+  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return {1, 0};
+  char32_t one = lead & (0x7f >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return {1, 0};
+    one = one << 6 | (at(i) & 0x3f);
+  }
+  const bool shortest = one >= (size == 4 ? 0x10000u : size == 3 ? 0x800u : 0x80u);
+  return shortest && one <= 0x10ffff && (one < 0xd800 || one > 0xdfff) ? std::pair(size, one)
+                                                                       : std::pair(std::size_t{1}, U'\0');
+}
+
 }  // namespace
 
 std::string comment_text(std::string_view text) {
-  std::string result(text);
-  // "/*" within a comment is legal, but compilers warn of it.
-  for (const char* mark : {"*/", "/*"}) {
-    for (std::size_t at = 0; (at = result.find(mark, at)) != std::string::npos;) result.insert(at + 1, " ");
-  }
-  for (char& one : result) {
-    if (static_cast<unsigned char>(one) < ' ') one = ' ';
+  std::string result;
+  while (!text.empty()) {
+    const auto [size, one] = first_character(text);
+    std::string piece(text.substr(0, size));
+    if (is_deceptive(one)) piece = one != 0 && one < ' ' ? " " : "?";
+    // '@' stands for addresses that are not known yet; a backslash could join lines.
+    if (one == '@' || one == '\\') piece = "_";
+    const std::string pair = result.empty() ? "" : result.back() + piece;
+    // "/*" within a comment is legal, but compilers warn of it, and of "??", which begins a trigraph.
+    if (pair == "*/" || pair == "/*" || pair == "??") result += ' ';
+    result += piece;
+    text.remove_prefix(size);
   }
   return result;
 }
@@ -146,8 +175,7 @@ std::string Unit::array(Element type, std::string bytes, std::string comment) {
 std::string Unit::constant(const Value& value) { return array(value.type, unpacked(value), value.name); }
 
 std::string Unit::packed(const Value& value) {
-  const auto* data = static_cast<const char*>(value.view->data);
-  return array(Element::uint8, std::string(data, value.view->bytes), value.name);
+  return array(Element::uint8, std::string(bytes_of(value)), value.name);
 }
 
 std::int64_t Unit::constant_bytes() const {
