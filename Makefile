@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs test test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
+.PHONY: help build demo demo-mcu docs test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
         bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
@@ -49,6 +49,12 @@ web:  ## Make the report's page, web/report.html, again from web/src
 
 test:  ## Run all tests: format, build, unit tests, a sanitizer subset, Python tests
 	@scripts/test $(JOBS)
+
+test-checks:  ## Node cases with wrong shapes, types, attributes: what run refuses, c-gen refuses; 500 programs under sanitizers
+	@scripts/setup build test python
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
+	@ANYBIT_BUILD=build/release .venv/bin/python tests/codegen/mutating.py --programs 500
 
 test-large:  ## Write and read a model over 2 GB, watching memory
 	@scripts/setup build test python
@@ -166,7 +172,7 @@ check-all:  ## Everything: tests with every fault and valgrind, full sanitizer r
 	@ANYBIT_ALL_HEADERS=1 ANYBIT_ALL_SESSIONS=1 ANYBIT_ALL_FAULTS=1 scripts/test $(JOBS)
 	@scripts/sanitize asan all $(JOBS)
 	@scripts/sanitize tsan all $(JOBS)
-	@$(MAKE) --no-print-directory test-exhaustive test-arm test-scalar test-large wheel lint
+	@$(MAKE) --no-print-directory test-checks test-exhaustive test-arm test-scalar test-large wheel lint
 
 campaign:  ## MODELS mutated models (default 1000) from SEED on (default 1) through everything; ANYBIT_BUILD=build/asan: sanitized
 	@scripts/setup build test python
