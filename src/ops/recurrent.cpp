@@ -282,7 +282,9 @@ Result<std::array<GateActivations, 2>> check_recurrent(const Frame& frame, const
   const auto rows = checked_mul(s.directions, checked_mul(s.steps, s.batch).value_or(INT64_MAX));
   if (!rows || !checked_mul(*rows, 16 * width)) return wrong("the gates are too many");
   const auto real = [&](std::size_t input) -> Result<void> {
-    if (!frame.has(input) || for_real(frame.in(input).type(), [](auto) {})) return {};
+    const ElementType type = frame.in(kX).type();
+    const bool fits = frame.in(input).type() == type && for_real(type, [](auto) {});
+    if (!frame.has(input) || fits) return {};
     return wrong_type(frame, input);
   };
   for (const std::size_t input : {kX, kB, kState}) TRY(real(input));
@@ -400,6 +402,9 @@ Result<void> run_real_recurrent(Frame& frame, const RecurrentKind& kind,
   const RecurrentSizes s = TRY(recurrent_sizes(frame, frame.in(kR).dim(2)));
   TRY(expect_dims(frame, kR, {s.directions, kind.gates * s.hidden, s.hidden}, "weights of the state"));
   TRY(expect_dims(frame, kW, {s.directions, kind.gates * s.hidden, s.input}, "weights of the input"));
+  for (const std::size_t input : {kW, kR}) {
+    if (frame.in(input).type() != frame.in(kX).type()) return wrong_type(frame, input);
+  }
   const auto w = TRY(reals_in<C>(frame, frame.in(kW))), r = TRY(reals_in<C>(frame, frame.in(kR)));
   if (only_checks(frame)) {
     TRY(check_recurrent(frame, kind, s));
