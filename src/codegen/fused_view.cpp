@@ -76,8 +76,7 @@ Result<void> check_inputs(const graph::Model& model, const ops::Inference& infer
 
 // Every input gets numbers for its dimensions, in the model itself.
 Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
-  ops::Inference inference =
-      TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
+  ops::Inference inference = TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
   TRY(check_inputs(model, inference));
   ops::Values inputs = std::move(inference.inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
