@@ -232,6 +232,10 @@ def disagreements(some, folder):
             yield one, said
 
 
+def _of_case(case):
+    return [(case, what, make) for what, make in _variants(case)]
+
+
 def sample(count, seed):
     """`count` mutants of every operator."""
     chance = random.Random(seed)
@@ -240,7 +244,8 @@ def sample(count, seed):
         by_operator[case.operator].append(case)
     for _, cases in sorted(by_operator.items()):
         chance.shuffle(cases)
-        every = [(case, what, make) for case in cases[:2] for what, make in _variants(case)]
+        # Two cases of each; all of them where those have nothing to mutate.
+        every = [one for case in cases[:2] for one in _of_case(case)] or [one for case in cases for one in _of_case(case)]
         for case, what, make in chance.sample(every, min(count, len(every))):
             yield Mutant(case.name, case.operator, what, *make())
 

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 from generating import HAS_VNNI, STRICT, VNNI, generate
 from onnx import helper
-from test_c_gen import DEFAULT, PERFORMANCE, SEED, codes, model_of
+from test_c_gen import ANYBIT, DEFAULT, PERFORMANCE, SEED, codes, model_of
 
 SIZES = [(1, 5), (1, 9), (3, 5), (7, 7)]
 KINDS = [(np.uint8, np.int8), (np.int16, np.int8), (np.int16, np.int16)]
@@ -19,7 +19,7 @@ def integer_convs(random):
             x = codes(random, x_kind, (1, 5, height, width))
             constants = {"s": np.float32(0.1), "z": x_kind(0), "w": codes(random, w_kind, (10, 5 // groups, *kernel)), "wz": w_kind(0)}
             yield [helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "wz", "s", "z"], ["y"], group=groups,
-                                    pads=[kernel[0] // 2, kernel[1] // 2] * 2)], {"x": x}, constants
+                                    pads=[kernel[0] // 2, kernel[1] // 2] * 2, domain="" if x_kind == np.uint8 else ANYBIT)], {"x": x}, constants
 
 
 def real_convs(random):

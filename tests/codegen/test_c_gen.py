@@ -22,6 +22,7 @@ SEED = 20240711
 NUMBERS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.float32): TensorProto.FLOAT,
            np.dtype(np.int16): TensorProto.INT16, np.dtype(np.uint16): TensorProto.UINT16, np.dtype(np.int32): TensorProto.INT32}
 MICROSOFT = "com.microsoft"
+ANYBIT = "ai.anybit"
 
 
 def model_of(nodes, inputs, constants, outputs=("y",)):
@@ -29,7 +30,7 @@ def model_of(nodes, inputs, constants, outputs=("y",)):
     ports = [helper.make_tensor_value_info(name, NUMBERS[x.dtype], x.shape) for name, x in inputs.items()]
     graph = helper.make_graph(nodes, "g", ports, [onnx.ValueInfoProto(name=name) for name in outputs],
                               [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()])
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1)]
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1), helper.make_opsetid(ANYBIT, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 

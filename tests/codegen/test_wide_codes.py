@@ -6,7 +6,7 @@ import onnx
 import pytest
 from generating import generate
 from onnx import helper
-from test_c_gen import (COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, Executor, codes, compiled, digits,  # noqa: F401
+from test_c_gen import (ANYBIT, COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, Executor, codes, compiled, digits,  # noqa: F401
                         model_of)
 
 
@@ -50,7 +50,7 @@ def wide_conv_case(random, number):
     constants = {"xs": np.float32(0.01), "xz": x_kind(x_zero), "w": w, "ws": scales, "wz": np.zeros(outputs, w_kind), "ys": y_scale,
                  "yz": y_kind(y_zero), "b": bias}
     node = helper.make_node("QLinearConv", ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"], ["y"], group=groups,
-                            strides=[stride] * 2, pads=[pad] * 4)
+                            strides=[stride] * 2, pads=[pad] * 4, domain=ANYBIT)
     factor = (np.float64(np.float32(0.01)) * scales / np.float64(y_scale)).astype(np.float32)[:, None, None]
     return [node], {"x": x}, constants, requantized(sums, factor, y_zero, y_kind)
 
@@ -121,7 +121,7 @@ def test_the_largest_sums_of_16_bits_are_made_in_tiles_of_32(depth, parts, tmp_p
     sums = np.einsum("nchw,oc->nohw", x.astype(np.int64), w[:, :, 0, 0].astype(np.int64))
     scales = {"s": np.float32(1), "ys": np.float32(np.abs(sums).max() / 30000)}
     constants = scales | {"z": np.int16(0), "zs": np.zeros(8, np.int16), "w": w}
-    conv = helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "zs", "ys", "z"], ["y"])
+    conv = helper.make_node("QLinearConv", ["x", "s", "z", "w", "s", "zs", "ys", "z"], ["y"], domain=ANYBIT)
     product = helper.make_node("QGemm", ["x", "s", "z", "w", "s", "z", "", "ys", "z"], ["y"], domain=MICROSOFT, transB=1)
     rows = x.reshape(depth, 16).T.copy()
     factor = np.float32(1 / np.float64(scales["ys"]))
