@@ -273,7 +273,7 @@ Result<void> run(Options& options) {
   const bool shown = !options.report.empty() && !options.samples.paths.empty();
   if (options.evaluate || !options.labels.empty() || shown) {
     auto compared = evaluated(*model, result->model, *std::move(labels), options);
-    if (!compared.ok()) {  // the model is written: what is known of it is told
+    if (!compared.ok()) {  // the model is written: print its summary all the same
       if (!options.json) fmt::print("{}", quantization_text(result->report, options.output, options.verbose));
       return std::move(compared).error().within("the model is written, but not compared");
     }

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "../require.hpp"
@@ -20,7 +21,7 @@ using namespace anybit;
 class Folder {
  public:
   Folder() {
-    std::string pattern = "/tmp/anybit-fuzz-XXXXXX";
+    std::string pattern = (std::filesystem::temp_directory_path() / "anybit-fuzz-XXXXXX").string();
     require(mkdtemp(pattern.data()) != nullptr, "no temporary folder");
     path_ = pattern;
     std::FILE* file = std::fopen(data().c_str(), "wb");

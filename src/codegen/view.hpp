@@ -16,7 +16,7 @@ namespace anybit::codegen {
 struct Source {
   const graph::Model& model;
   std::string path, hash;
-  Limits limits = {};  // of work before it is told to a generator
+  Limits limits = {};  // of the work before the generator runs
 };
 
 using InputShapes = std::map<std::string, std::vector<std::int64_t>>;

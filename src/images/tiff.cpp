@@ -1,6 +1,6 @@
 // TIFF 6.0 and BigTIFF by libtiff, the first image of the file: gray, palette, RGB, CMYK and YCbCr within
-// JPEG; unsigned, 1 to 16 bits, of which the upper 8 are taken. libtiff decodes strips and tiles; what their
-// samples mean is told here.
+// JPEG; unsigned, 1 to 16 bits, of which the upper 8 are taken. libtiff decodes strips and tiles; this
+// file turns their samples into pixels.
 #include <tiffio.h>
 
 #include <array>
