@@ -50,7 +50,7 @@ endif()
 add_compile_definitions(
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_AVX3|HWY_AVX3_DL)")
 
-# Hardening when linked; tests/rules/test_hardening.py reads it out of what was built.
+# Hardening; tests/rules/test_hardening.py reads it out of what was built.
 include(CheckPIESupported)
 check_pie_supported()
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
@@ -58,6 +58,15 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # Said here because Debian's crt1.o and crti.o have no notes, for which the linker would leave ours out. Shadow stacks ask
   # nothing of them.
   add_link_options(-Wl,-z,shstk)
+endif()
+if(NOT ANYBIT_SANITIZE)  # sanitizers bring checks of their own
+  add_compile_options(-fstack-protector-strong -D_GLIBCXX_ASSERTIONS
+                      "$<$<CONFIG:Release>:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>")
+  # Indices in loops over whole tensors are checked once, before the loop.
+  set(ANYBIT_HOT_OPTIONS $<$<CONFIG:Release>:-U_GLIBCXX_ASSERTIONS>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    add_compile_options(-fcf-protection=full)
+  endif()
 endif()
 
 if(ANYBIT_SANITIZE)

@@ -56,6 +56,36 @@ def test_return_addresses_are_guarded(build):
         assert re.search(r"x86 feature:.*SHSTK", read(file, "-n")), file
 
 
+def is_sanitized(build):
+    return re.search(r"^ANYBIT_SANITIZE:STRING=.+$", (build / "CMakeCache.txt").read_text(), re.MULTILINE) is not None
+
+
+def test_stacks_copies_and_indices_are_checked(build):
+    if is_sanitized(build):
+        return  # those have checks of their own
+    for file in products(build):
+        assert "__stack_chk_fail" in read(file, "--dyn-syms"), file
+    symbols = read((build / "lib" / "libanybit.so").resolve(), "--dyn-syms")
+    assert "__memcpy_chk" in symbols and "_ZSt21__glibcxx_assert_fail" in symbols
+
+
+def test_indirect_calls_are_guarded(build):
+    """Landing pads, by what exported functions begin with (Debian's crt objects have no notes for
+    them, so the linker writes none)."""
+    if is_sanitized(build) or platform.machine() != "x86_64":
+        return
+    library = (build / "lib" / "libanybit.so").resolve()
+    bytes_of = library.read_bytes()
+    segments = [tuple(int(x, 16) for x in found) for found in
+                re.findall(r"LOAD\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)", read(library, "-l"))]
+    functions = re.findall(r"^\s*\d+:\s+([0-9a-f]+)\s+\d+ FUNC\s+GLOBAL DEFAULT\s+\d+ (anybit_\w+)", read(library, "--dyn-syms"),
+                           re.MULTILINE)
+    assert len(functions) > 20
+    for address, name in functions:
+        place = next(int(address, 16) - start + offset for offset, start, size in segments if start <= int(address, 16) < start + size)
+        assert bytes_of[place:place + 4] == b"\xf3\x0f\x1e\xfa", name  # endbr64
+
+
 def test_every_python_package_is_known_by_its_hash():
     text = (ROOT / "scripts" / "requirements.txt").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
