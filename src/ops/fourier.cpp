@@ -45,7 +45,8 @@ Result<Values> infer_dft(const Call& call) {
 
 Result<Values> infer_stft(const Call& call) {
   const auto& shape = call.in(0).shape;
-  if (!shape || shape->size() != 3) return outputs_of(call, tensor(call.in(0).type, std::nullopt));
+  if (!shape || (shape->size() != 2 && shape->size() != 3))
+    return outputs_of(call, tensor(call.in(0).type, std::nullopt));
   const auto& window = call.in(2).shape;
   const Dim length = (*shape)[1], step = number_in(call, 1, Dim()),
             widest = !call.has(2)                    ? length
@@ -159,12 +160,14 @@ Result<void> run_dft(Frame& frame) {
   return {};
 }
 
-// [batch, length, parts] → [batch, frames, bins, 2]
+// [batch, length, parts] → [batch, frames, bins, 2]. A real signal may be [batch, length], as ONNX Runtime
+// has it.
 Result<void> run_stft(Frame& frame) {
   const Array& in = frame.in(0);
-  if (in.rank() != 3)
-    return wrong(fmt::format("the signal is {}", to_string(frame.datum(0))), "[batch, length, 1 or 2]");
-  const std::int64_t parts = TRY(parts_of(frame)), length = in.dim(1);
+  if (in.rank() != 2 && in.rank() != 3)
+    return wrong(fmt::format("the signal is {}", to_string(frame.datum(0))),
+                 "[batch, length] or [batch, length, 1 or 2]");
+  const std::int64_t parts = in.rank() == 2 ? 1 : TRY(parts_of(frame)), length = in.dim(1);
   const std::int64_t step = TRY(length_in(frame, 1, 0, "frame_step"));
   const bool windowed = frame.has(2);
   if (windowed && (frame.in(2).type() != in.type() || frame.in(2).rank() != 1))

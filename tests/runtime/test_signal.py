@@ -45,6 +45,25 @@ def test_half_spectra_go_there_and_back(length, wanted):
     np.testing.assert_allclose(again[..., 0], np.fft.irfft(complex_of(half.astype(np.float64)), wanted), atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(2, 400), (2, 400, 1)])
+@pytest.mark.parametrize("window", [None, 64, 100])
+def test_a_real_signal_needs_no_axis_of_parts(shape, window):
+    """ONNX writes [batch, length, 1]; ONNX Runtime takes [batch, length], and models have it (onnx-asr)."""
+    rng = np.random.default_rng(4)
+    inputs = {"x": TensorProto.FLOAT, "step": TensorProto.INT64, **({"w": TensorProto.FLOAT} if window else {"": 0}), "n": TensorProto.INT64}
+    node = helper.make_node("STFT", list(inputs), ["y"])
+    ports = [helper.make_tensor_value_info(name, kind, None) for name, kind in inputs.items() if name]
+    graph = helper.make_graph([node], "g", ports, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    model = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 17)])
+    feeds = {"x": rng.normal(size=shape).astype(np.float32), "step": np.array(40), "n": np.array(window or 100)}
+    if window:
+        feeds["w"] = rng.normal(size=window).astype(np.float32)
+    got = Executor(model).run(feeds)[0]
+    length = window or 100
+    pieces = np.stack([feeds["x"].reshape(2, 400)[:, i:i + length] for i in range(0, 400 - length + 1, 40)], 1).astype(np.float64)
+    np.testing.assert_allclose(complex_of(got), np.fft.rfft(pieces * (feeds["w"] if window else 1)), atol=1e-4)
+
+
 def test_hostile_patterns_take_linear_time_and_wrong_ones_are_errors():
     texts = np.array(["a" * 50000 + "b", "a" * 50000], dtype=object)
     model = made("RegexFullMatch", {"x": TensorProto.STRING}, TensorProto.BOOL, pattern="(a*)*(a|aa)+(a+)+")

@@ -162,7 +162,8 @@ void emit_dft(Node& node) {
 // [batch, length, parts] to [batch, frames, bins, 2].
 void emit_stft(Node& node) {
   const Value &x = signal_of(node), &y = node.out();
-  const std::int64_t length = x.dims[1], parts = x.dims[2], frames = y.dims[1], bins = y.dims[2];
+  const std::int64_t length = x.dims[1], parts = x.rank() == 2 ? 1 : x.dims[2], frames = y.dims[1],
+                     bins = y.dims[2];
   const std::int64_t step = node.integer_in(1, "frame_step", 1);
   const std::int64_t n = node.integer_in(3, "frame_length", node.has(2) ? node.in(2).count() : length);
   const std::int64_t width = node.has(2) ? std::min(node.in(2).count(), n) : n;
