@@ -5,12 +5,19 @@
 namespace anybit::graph {
 namespace {
 
+// A name like these stands for any size at every place; other names stand for one size.
+bool means_unknown(const Dimension& dim) {
+  if (dim.known()) return dim.size() == -1;
+  const auto* name = std::get_if<std::string>(&dim.value);
+  return name && (*name == "?" || *name == "-1" || *name == "None");
+}
+
 void open(std::vector<ValueInfo>& values) {
   for (ValueInfo& one : values) {
     auto* type = one.type ? std::get_if<TensorType>(&one.type->kind) : nullptr;
     if (!type || !type->shape) continue;
     for (Dimension& dim : type->shape->dims) {
-      if (dim.known() && dim.size() == -1) dim.value = std::monostate();
+      if (means_unknown(dim)) dim.value = std::monostate();
     }
   }
 }

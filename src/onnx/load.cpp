@@ -10,6 +10,7 @@
 #include "base/path.hpp"
 #include "base/try.hpp"
 #include "graph/hidden_names.hpp"
+#include "graph/repeated_names.hpp"
 #include "graph/unknown_dims.hpp"
 #include "graph/verify.hpp"
 #include "onnx/from_wire.hpp"
@@ -38,6 +39,7 @@ Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const 
   model.sources = std::move(external).take_sources();
   graph::open_unknown_dims(model);
   graph::rename_hiding(model);
+  graph::number_repeated_names(model);
   TRY(graph::verify(model, options.limits));
   for (const auto& source : model.sources) TRY(source->intact());
   return model;

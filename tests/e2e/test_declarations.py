@@ -138,3 +138,44 @@ def test_a_dimension_of_minus_one_is_unknown(anybit, tmp_path):
     anybit("prepare", tmp_path / "-1.onnx", "-o", tmp_path / "p.onnx")
     assert not onnx.load(tmp_path / "p.onnx").graph.input[0].type.tensor_type.shape.dim[0].HasField("dim_value")
     assert "dimension 0 is -2" in anybit("inspect", written(-2), code=1).stderr
+
+
+@pytest.mark.parametrize("name", ["?", "None", "-1"])
+def test_names_that_stand_for_any_size_tie_nothing_together(anybit, tmp_path, name):
+    """Exporters write them at every place whose size they do not know: code for [48, 192] was refused since "?" cannot be both."""
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [name, name])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [name, name])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    anybit("codegen", tmp_path / "m.onnx", "-t", "c-gen", "--shape", "x=48,192", "-o", tmp_path / "m.c")
+    np.save(tmp_path / "x.npy", np.ones((4, 6), np.float32))
+    anybit("run", tmp_path / "m.onnx", "--input", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
+    assert np.load(tmp_path / "out/y.npy").shape == (4, 6)
+
+
+def test_nodes_that_share_a_name_are_numbered(anybit, tmp_path):
+    """ONNX forbids it, spox writes it, ONNX Runtime runs it. What is saved has names of its own, in branches and functions too."""
+    def branch(op):
+        return helper.make_graph([helper.make_node(op, ["y"], [f"{op}_1"], "same"), helper.make_node(op, [f"{op}_1"], [f"{op}_2"], "same")],
+                                 op, [], [helper.make_tensor_value_info(f"{op}_2", TensorProto.FLOAT, [3])])
+    nodes = [helper.make_node("Neg", ["x"], ["a"], "same"), helper.make_node("Exp", ["a"], ["b"], "same_2"),
+             helper.make_node("Relu", ["b"], ["y"], "same"), helper.make_node("Twice", ["y"], ["t"], "same", domain="own"),
+             helper.make_node("If", ["c"], ["z"], "", then_branch=branch("Abs"), else_branch=branch("Neg"))]
+    twice = helper.make_function("own", "Twice", ["u"], ["w"], [helper.make_node("Add", ["u", "u"], ["v"], "same"),
+                                                                helper.make_node("Identity", ["v"], ["w"], "same")],
+                                 [helper.make_opsetid("", 17)])
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3]),
+                                           helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+                              [helper.make_tensor_value_info("z", TensorProto.FLOAT, [3]), helper.make_tensor_value_info("t", TensorProto.FLOAT, [3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("own", 1)], ir_version=8,
+                                functions=[twice]), tmp_path / "m.onnx")
+    x = np.float32([1, -2, 3])
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "c.npy", np.array(True))
+    anybit("run", tmp_path / "m.onnx", "--input", f"x={tmp_path / 'x.npy'}", "--input", f"c={tmp_path / 'c.npy'}", "-o", tmp_path / "out")
+    np.testing.assert_allclose(np.load(tmp_path / "out/t.npy"), 2 * np.exp(-x), rtol=1e-6)
+    anybit("convert-opset", tmp_path / "m.onnx", "-o", tmp_path / "o.onnx")
+    saved = onnx.load(tmp_path / "o.onnx")
+    assert [node.name for node in saved.graph.node] == ["same", "same_2", "same_3", "same_4", ""]
+    for one in saved.graph.node[4].attribute:
+        assert [node.name for node in one.g.node] == ["same", "same_2"]
+    onnx.checker.check_model(saved, full_check=True)
