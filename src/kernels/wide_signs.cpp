@@ -82,7 +82,7 @@ struct Counts {
     others.template add_two<Step>(first, differ, words + 1);
   }
   // The bytes count as `1 << shift` each.
-  ANYBIT_WIDE_INLINE void widen(int shift) {
+  ANYBIT_WIDE_INLINE void widen(unsigned shift) {
     even = _mm512_add_epi16(even, _mm512_slli_epi16(_mm512_and_si512(bytes, _mm512_set1_epi16(255)), shift));
     odd = _mm512_add_epi16(odd, _mm512_slli_epi16(_mm512_srli_epi16(bytes, 8), shift));
     bytes = _mm512_setzero_si512();
@@ -107,7 +107,7 @@ struct Counts<0> {
   ANYBIT_WIDE_INLINE void add(__m512i, const SignWords*) {}
   template <int Step>
   ANYBIT_WIDE_INLINE void add_two(__m512i, __m512i, const SignWords*) {}
-  ANYBIT_WIDE_INLINE void widen(int) {}
+  ANYBIT_WIDE_INLINE void widen(unsigned) {}
   ANYBIT_WIDE_INLINE void add_left(bool, __m512i, const SignWords*) {}
   ANYBIT_WIDE_INLINE void store(std::int32_t*, std::int64_t) const {}
 };
