@@ -9,7 +9,7 @@ execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_STRI
 find_package(nanobind CONFIG REQUIRED)
 
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/bindings/*.cpp)
-nanobind_add_module(_anybit NB_STATIC NOMINSIZE ${sources})
+nanobind_add_module(_anybit PROTECT_STACK NB_STATIC NOMINSIZE ${sources})
 target_compile_options(_anybit PRIVATE ${ANYBIT_WARNINGS})
 target_link_libraries(_anybit PRIVATE anybit)
 target_precompile_headers(_anybit PRIVATE <nanobind/nanobind.h> <nanobind/stl/vector.h>
