@@ -30,6 +30,10 @@ set(ANYBIT_HOT_FILES quantize/keep_means.cpp quantize/keep_sums.cpp quantize/qua
 # No fused multiply-add unless a kernel asks for one: the same bits on every CPU and compiler.
 add_compile_options(-ffp-contract=off)
 set(ANYBIT_WARNINGS -Wall -Wextra -Wconversion -Werror)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Both compilers ask for the same: g++ has no signs in -Wconversion.
+  list(APPEND ANYBIT_WARNINGS -Wno-sign-conversion)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # With -O3, g++ 12 sees overlaps in `"a" + std::string`, and reads of variants' unused members, that are not there.
   list(APPEND ANYBIT_WARNINGS -Wno-restrict -Wno-maybe-uninitialized)
