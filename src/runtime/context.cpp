@@ -269,14 +269,10 @@ Result<std::span<const Datum>> Context::call(const Step& step, std::string_view 
   const auto graph =
       std::ranges::find_if(step.graphs, [&](const Step::Inner& one) { return one.attribute == attribute; });
   if (graph == step.graphs.end()) return ops::wrong(fmt::format("the graph '{}' is missing", attribute));
-  auto found =
-      std::ranges::find_if(inner_, [&](const auto& one) { return one.first == graph->program.get(); });
-  if (found == inner_.end()) {
-    inner_.emplace_back(graph->program.get(), std::make_unique<Context>(*graph->program, memory_, pool_));
-    found = std::prev(inner_.end());
-  }
+  std::unique_ptr<Context>& inner = inner_[graph->program.get()];
+  if (!inner) inner = std::make_unique<Context>(*graph->program, memory_, pool_);
   if (profile_) ++profile_->depth;
-  auto result = found->second->run(inputs, this, profile_, watcher_);
+  auto result = inner->run(inputs, this, profile_, watcher_);
   if (profile_) --profile_->depth;
   if (!result.ok()) return std::move(result).error().within(attribute);
   return result;

@@ -4,6 +4,7 @@
 
 #include <list>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "base/thread_pool.hpp"
@@ -72,7 +73,7 @@ class Context {
   std::int64_t scratch_used_ = 0;
   std::vector<ops::Block> more_scratch_;
   std::vector<const ops::Datum*> pointers_;  // to the inputs of the step that runs
-  std::vector<std::pair<const Program*, std::unique_ptr<Context>>> inner_;
+  std::unordered_map<const Program*, std::unique_ptr<Context>> inner_;
   Profile* profile_ = nullptr;
   Watcher* watcher_ = nullptr;
   std::int64_t total_outputs_ = 0;

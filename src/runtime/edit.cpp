@@ -38,11 +38,17 @@ Edit::Edit(Program& program)
     : program_(program),
       producer_(program.slots.size(), -1),
       consumers_(program.slots.size()),
+      count_(program.slots.size()),
+      attached_(program.steps.size()),
       removed_(program.steps.size()) {
   for (std::size_t i = 0; i < program_.steps.size(); ++i) attach(i);
-  for (const int slot : program_.outputs) consumers_[static_cast<std::size_t>(slot)].push_back(-1);
+  const auto keep = [&](std::size_t slot) {
+    consumers_[slot].push_back({-1, 0});
+    ++count_[slot];
+  };
+  for (const int slot : program_.outputs) keep(static_cast<std::size_t>(slot));
   for (std::size_t i = 0; i < program_.slots.size(); ++i) {
-    if (!program_.slots[i].watched.empty()) consumers_[i].push_back(-1);
+    if (!program_.slots[i].watched.empty()) keep(i);
   }
 }
 
@@ -50,7 +56,9 @@ void Edit::attach(std::size_t index) {
   const Step& step = program_.steps[index];
   for (const auto* list : {&step.inputs, &step.captured}) {
     for (const int slot : *list) {
-      if (slot >= 0) consumers_[static_cast<std::size_t>(slot)].push_back(static_cast<int>(index));
+      if (slot < 0) continue;
+      consumers_[static_cast<std::size_t>(slot)].push_back({static_cast<int>(index), attached_[index]});
+      ++count_[static_cast<std::size_t>(slot)];
     }
   }
   for (const int slot : step.outputs) {
@@ -62,9 +70,10 @@ void Edit::detach(std::size_t index) {
   const Step& step = program_.steps[index];
   for (const auto* list : {&step.inputs, &step.captured}) {
     for (const int slot : *list) {
-      if (slot >= 0) std::erase(consumers_[static_cast<std::size_t>(slot)], static_cast<int>(index));
+      if (slot >= 0) --count_[static_cast<std::size_t>(slot)];
     }
   }
+  ++attached_[index];
   for (const int slot : step.outputs) {
     if (slot >= 0) producer_[static_cast<std::size_t>(slot)] = -1;
   }
@@ -72,14 +81,26 @@ void Edit::detach(std::size_t index) {
 
 int Edit::producer(int slot) const { return slot < 0 ? -1 : producer_[static_cast<std::size_t>(slot)]; }
 
-const std::vector<int>& Edit::consumers(int slot) const { return consumers_[static_cast<std::size_t>(slot)]; }
-
-int Edit::uses(int slot) const {
-  return slot < 0 ? 0 : static_cast<int>(consumers_[static_cast<std::size_t>(slot)].size());
+const std::vector<Edit::Use>& Edit::uses_of(std::size_t slot) const {
+  std::vector<Use>& list = consumers_[slot];
+  if (list.size() != static_cast<std::size_t>(count_[slot])) {
+    std::erase_if(list, [&](const Use& one) {
+      return one.step >= 0 && one.attached != attached_[static_cast<std::size_t>(one.step)];
+    });
+  }
+  return list;
 }
 
+std::vector<int> Edit::consumers(int slot) const {
+  std::vector<int> steps;
+  for (const Use& one : uses_of(static_cast<std::size_t>(slot))) steps.push_back(one.step);
+  return steps;
+}
+
+int Edit::uses(int slot) const { return slot < 0 ? 0 : count_[static_cast<std::size_t>(slot)]; }
+
 int Edit::only_consumer(int slot) const {
-  return uses(slot) == 1 ? consumers_[static_cast<std::size_t>(slot)][0] : -1;
+  return uses(slot) == 1 ? uses_of(static_cast<std::size_t>(slot))[0].step : -1;
 }
 
 const ops::Array* Edit::constant(int slot) const {
@@ -92,6 +113,7 @@ int Edit::add_constant(ops::Array value) {
   program_.slots.push_back({.name = {}, .is_constant = true, .value = std::move(value)});
   producer_.push_back(-1);
   consumers_.emplace_back();
+  count_.push_back(0);
   return static_cast<int>(program_.slots.size()) - 1;
 }
 

@@ -24,7 +24,7 @@ class Edit {
   int only_consumer(int slot) const;
   // The steps that use it, as often as they do; -1 for each output of the program that it is, and if it is
   // watched.
-  const std::vector<int>& consumers(int slot) const;
+  std::vector<int> consumers(int slot) const;
   // How many times steps use it; one more for each output of the program that it is, and if it is watched.
   int uses(int slot) const;
   // The value of a constant slot; null if it is not one.
@@ -47,10 +47,21 @@ class Edit {
   void attach(std::size_t index);
   void detach(std::size_t index);
 
+  // A step that uses a slot; -1: the program itself, a watcher. It counts as long as the step is the one that
+  // was attached so many times before.
+  struct Use {
+    int step;
+    int attached;
+  };
+  // The uses that count. Others go when the list is read, and not one by one when steps are detached: a
+  // constant may have as many uses as there are steps.
+  const std::vector<Use>& uses_of(std::size_t slot) const;
+
   Program& program_;
   std::vector<int> producer_;
-  std::vector<std::vector<int>>
-      consumers_;  // by slot: steps, as often as they use it; -1: the program itself, a watcher
+  mutable std::vector<std::vector<Use>> consumers_;  // by slot
+  std::vector<int> count_;                           // of the uses that count, by slot
+  std::vector<int> attached_;                        // how many times, by step
   std::vector<bool> removed_;
 };
 

@@ -78,14 +78,24 @@ std::optional<Found> simple(const Edit& edit, const Program& program, std::size_
   return Found{at, {}, "Clip", std::move(*range)};
 }
 
+// In the order in which they run.
+std::vector<std::size_t> steps_using(const Edit& edit, int slot) {
+  std::vector<std::size_t> steps;
+  for (const int step : edit.consumers(slot)) {
+    if (step >= 0) steps.push_back(static_cast<std::size_t>(step));
+  }
+  std::ranges::sort(steps);
+  return steps;
+}
+
 // x · Sigmoid(x), and x · HardSigmoid(x) with the slope of HardSwish: the value has these two consumers
 // alone.
 std::optional<Found> gate(const Edit& edit, const Program& program, std::size_t conv) {
   const int value = program.steps[conv].outputs[0];
   if (edit.uses(value) != 2) return std::nullopt;
-  for (std::size_t i = conv + 1; i < program.steps.size(); ++i) {
+  for (const std::size_t i : steps_using(edit, value)) {
     const Step& step = program.steps[i];
-    if (edit.removed(i) || step.inputs.empty() || step.inputs[0] != value) continue;
+    if (step.inputs.empty() || step.inputs[0] != value) continue;
     const bool hard = is(step, "HardSigmoid") && std::abs(real(step, "alpha", 0.2f) - 1.0f / 6) < 1e-6f &&
                       real(step, "beta", 0.5f) == 0.5f;
     if (!is(step, "Sigmoid") && !hard) continue;
@@ -119,9 +129,9 @@ bool is_pair(const Edit& edit, const Step& step, int value, float wanted) {
 std::optional<Found> spelled_hard_swish(const Edit& edit, const Program& program, std::size_t conv) {
   const int value = program.steps[conv].outputs[0];
   if (edit.uses(value) != 2) return std::nullopt;
-  for (std::size_t i = conv + 1; i < program.steps.size(); ++i) {
+  for (const std::size_t i : steps_using(edit, value)) {
     const Step& add = program.steps[i];
-    if (edit.removed(i) || !is(add, "Add") || !is_pair(edit, add, value, 3.0f)) continue;
+    if (!is(add, "Add") || !is_pair(edit, add, value, 3.0f)) continue;
     const auto clip = follows(edit, program, i, "Clip");
     if (!clip || bounds(edit, program.steps[*clip]) != std::vector{0.0f, 6.0f}) return std::nullopt;
     const auto mul = follows(edit, program, *clip, "Mul");

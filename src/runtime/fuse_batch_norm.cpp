@@ -123,6 +123,8 @@ Result<void> run(Program& program, const Resources& resources) {
     const auto last = static_cast<std::size_t>(next);
     const auto affine = affine_after(edit, conv, program.steps[last]);
     if (!affine) continue;
+    const Array& shared = *edit.constant(conv.inputs[1]);  // maybe by many: each gets its own
+    if (!resources.afford(static_cast<std::int64_t>(shared.byte_count()), shared.count())) continue;
     auto changes = changed(edit, conv, *affine, *resources.memory);
     if (!changes.ok()) return std::move(changes).error().within(conv.place);
     auto made = std::move(changes).value();

@@ -2,6 +2,8 @@
 // computed in float32 on the same values, and what they make is rounded to the type, as a Cast would.
 // Products may share a Cast; it must serve nobody else, but for Casts back to float32.
 #include <algorithm>
+#include <numeric>
+#include <unordered_map>
 
 #include "ops/convert.hpp"
 #include "runtime/edit.hpp"
@@ -25,8 +27,8 @@ class Halves {
 
   Result<void> run() {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) types_[i] = type_of_product(step(i));
-    while (drop_those_that_do_not_fit()) {
-    }
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) count_others(i);
+    drop_those_that_do_not_fit();
     for (std::size_t i = 0; i < program_.steps.size(); ++i) {
       if (types_[i] != ElementType::undefined) TRY(compute_in_float(i));
     }
@@ -52,38 +54,53 @@ class Halves {
     return ElementType::undefined;
   }
 
-  // Does what a Cast makes go into such products alone, or back to float32?
-  bool serves_halves(int slot, ElementType type) const {
-    return std::ranges::all_of(edit_.consumers(slot), [&](int user) {
-      return user >= 0 &&
-             (types_[static_cast<std::size_t>(user)] == type || casts_to(user, ElementType::float32));
-    });
+  // What a Cast makes should go into such products alone, or back to float32: how often it goes elsewhere.
+  void count_others(std::size_t cast) {
+    for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
+      if (!casts_to(static_cast<int>(cast), type)) continue;
+      const int slot = step(cast).outputs[0];
+      if (slot < 0) continue;
+      others_[slot] = std::ranges::count_if(edit_.consumers(slot), [&](int user) {
+        return user < 0 ||
+               (types_[static_cast<std::size_t>(user)] != type && !casts_to(user, ElementType::float32));
+      });
+    }
   }
 
   // All inputs are constants or Casts', and one Cast to float32 takes the result.
   bool fits(const Step& product, ElementType type) const {
     for (const int slot : product.inputs) {
       if (slot < 0 || edit_.constant(slot)) continue;
-      if (!casts_to(edit_.producer(slot), type) || !serves_halves(slot, type)) return false;
+      if (!casts_to(edit_.producer(slot), type) || others_.at(slot) > 0) return false;
     }
     return casts_to(edit_.only_consumer(product.outputs[0]), ElementType::float32);
   }
 
-  bool drop_those_that_do_not_fit() {
-    bool dropped = false;
-    for (std::size_t i = 0; i < types_.size(); ++i) {
+  // One that is dropped is another user of its Casts: the first such user of a Cast drops the others.
+  void drop_those_that_do_not_fit() {
+    std::vector<std::size_t> to_look_at(types_.size());
+    std::iota(to_look_at.begin(), to_look_at.end(), std::size_t{0});
+    while (!to_look_at.empty()) {
+      const std::size_t i = to_look_at.back();
+      to_look_at.pop_back();
       if (types_[i] == ElementType::undefined || fits(step(i), types_[i])) continue;
       types_[i] = ElementType::undefined;
-      dropped = true;
+      for (const int slot : step(i).inputs) {
+        const auto found = others_.find(slot);
+        if (found == others_.end() || found->second++ > 0) continue;
+        for (const int user : edit_.consumers(slot)) {
+          if (user >= 0) to_look_at.push_back(static_cast<std::size_t>(user));
+        }
+      }
     }
-    return dropped;
   }
 
   Result<int> in_float(int slot) {
+    if (const auto known = floats_.find(slot); known != floats_.end()) return known->second;
     const ops::Array& half = *edit_.constant(slot);
     ops::Array wide = TRY(ops::Array::make(*resources_.memory, ElementType::float32, half.dims()));
     ops::convert(half.type(), half.bytes(), ElementType::float32, wide.mutable_bytes(), half.count());
-    return edit_.add_constant(std::move(wide));
+    return floats_[slot] = edit_.add_constant(std::move(wide));
   }
 
   // A Cast rounds to the type, and gives out float32.
@@ -112,7 +129,9 @@ class Halves {
   Program& program_;
   const Resources& resources_;
   Edit edit_;
-  std::vector<ElementType> types_;  // by step: of the products that are left
+  std::vector<ElementType> types_;                  // by step: of the products that are left
+  std::unordered_map<int, std::ptrdiff_t> others_;  // by slot that a Cast makes
+  std::unordered_map<int, int> floats_;             // constants, and what they became
 };
 
 Result<void> run(Program& program, const Resources& resources) { return Halves(program, resources).run(); }

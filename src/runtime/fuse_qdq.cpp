@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <unordered_map>
 
 #include "graph/attribute.hpp"
 #include "ops/coded.hpp"
@@ -63,6 +64,7 @@ int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w, con
   const Array* stored_scale = stored ? qdq.edit.constant(stored->scale) : nullptr;
   if (stored_scale && stored_scale->count() != 1 && stored_scale->count() != values->count()) return -1;
   const double most = static_cast<double>(qdq.scale(y)) / 2;
+  if (!qdq.resources.afford(values->count() * 4, values->count())) return -1;  // many may share it
   auto result = Array::make(*qdq.resources.memory, ElementType::int32, values->dims());
   if (!result.ok()) return -1;
   for (std::int64_t i = 0; i < values->count(); ++i) {
@@ -361,6 +363,7 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   const Array &codes = *qdq.edit.constant(w->value), &scales = *qdq.edit.constant(w->scale);
   const Array& zeros = *qdq.edit.constant(w->zero_point);
   if (static_cast<std::int64_t>(codes.rank()) <= axis) return std::nullopt;
+  if (!qdq.resources.afford(0, codes.count())) return std::nullopt;  // many may share them
   const auto at = static_cast<std::size_t>(axis);
   const std::int64_t channels = codes.dim(at), inner = codes.dims().product(at + 1, codes.rank());
   const auto pick = [](const Array& of, std::int64_t c) { return of.count() == 1 ? 0 : c; };
@@ -382,18 +385,52 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   return std::isnormal(scale) ? std::optional(scale) : std::nullopt;
 }
 
+// The function and the quantizer as a program of two steps: a context of the whole one would take, for every
+// table, time for all its slots.
+Program alone(const Program& program, const Function& of) {
+  Program both;
+  std::unordered_map<int, int> numbers;  // of slots
+  const auto slots = [&](const std::vector<int>& from) {
+    std::vector<int> to;
+    for (const int slot : from) {
+      if (slot < 0) {
+        to.push_back(slot);
+        continue;
+      }
+      const auto [found, is_new] = numbers.try_emplace(slot, static_cast<int>(both.slots.size()));
+      const Slot& about = program.slots[static_cast<std::size_t>(slot)];
+      if (is_new)
+        both.slots.push_back({.name = about.name, .is_constant = about.is_constant, .value = about.value});
+      to.push_back(found->second);
+    }
+    return to;
+  };
+  for (const std::size_t index : {of.function, of.quantizer}) {
+    const Step& from = program.steps[index];
+    Step& step = both.steps.emplace_back();
+    step.node = from.node;
+    step.descriptor = from.descriptor;
+    step.version = from.version;
+    step.place = from.place;
+    step.inputs = slots(from.inputs);
+    step.outputs = slots(from.outputs);
+  }
+  return both;
+}
+
+constexpr std::int64_t kCount = 65536;  // codes of int16
+
 // What the function and the quantizer make of every code of int16, in the order of their bits.
 Result<Array> table_behind(Qdq& qdq, const Function& of, float scale) {
-  constexpr std::int64_t kCount = 65536;
-  const Program& program = qdq.program;
+  const Program program = alone(qdq.program, of);
   Context context(program, qdq.resources.memory, qdq.resources.pool);
   Array numbers = TRY(Array::make(*qdq.resources.memory, ElementType::float32, {kCount}));
   for (std::int64_t i = 0; i < kCount; ++i)
     numbers.mutable_data<float>()[i] = static_cast<float>(static_cast<std::int16_t>(i)) * scale;
-  context.slot(program.steps[of.product].outputs[0]) = numbers;
-  TRY(context.run_step(of.function));
-  TRY(context.run_step(of.quantizer));
-  return context.slot(program.steps[of.quantizer].outputs[0]).array.copy(*qdq.resources.memory);
+  context.slot(program.steps[0].inputs[0]) = numbers;
+  TRY(context.run_step(0));
+  TRY(context.run_step(1));
+  return context.slot(program.steps[1].outputs[0]).array.copy(*qdq.resources.memory);
 }
 
 // Whether the function is so gentle that half a code of int16 is not more than one of the result.
@@ -429,7 +466,7 @@ Result<void> put_table_behind(Qdq& qdq, const ProductRule& rule, std::size_t pro
   between.scale = qdq.edit.add_constant(std::move(stored));
   between.zero_point = TRY(qdq.code_slot(ElementType::int16, 0));
   auto made = rule.make(qdq, step, between);
-  if (!made) return {};
+  if (!made || !qdq.resources.afford(kCount * 2, kCount * 4)) return {};
   auto table = table_behind(qdq, *of, *scale);
   if (!table.ok() || !is_fine(*table)) return {};  // if it is wrong, the run says so
   graph::Node node = *qdq.program.steps[of->function].node;

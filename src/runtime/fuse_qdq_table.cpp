@@ -116,9 +116,11 @@ class Origins {
   std::map<int, Origin> known_;
 };
 
+std::int64_t count_of(ElementType codes) { return ops::is_byte(codes) ? 256 : 65536; }
+
 // All codes in the order of their bits: 0, 1, … 255, and so on for 16.
 Result<Array> all_codes(ops::Memory& memory, ElementType type) {
-  const std::int64_t count = ops::is_byte(type) ? 256 : 65536;
+  const std::int64_t count = count_of(type);
   Array codes = TRY(Array::make(memory, type, {count}));
   ops::for_code(type, [&]<class T>(T) {
     for (std::int64_t i = 0; i < count; ++i) codes.mutable_data<T>()[i] = static_cast<T>(i);
@@ -128,6 +130,9 @@ Result<Array> all_codes(ops::Memory& memory, ElementType type) {
 
 Result<Array> table_of(Context& context, const Program& program, const Origin& origin, int result,
                        const Resources& resources) {
+  const std::int64_t count = count_of(origin.type), steps = std::ssize(origin.steps);
+  if (!resources.afford(2 * count, count * steps))
+    return error_at(Code::limit_exceeded, {}, "a table would pass the limits of work before the model runs");
   const Array codes = TRY(all_codes(*resources.memory, origin.type));
   context.slot(origin.root) = codes;
   for (const std::size_t index : origin.steps) TRY(context.run_step(index));

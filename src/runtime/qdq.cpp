@@ -81,26 +81,40 @@ float Qdq::scale(const Quantized& of) const { return *edit.constant(of.scale)->d
 
 std::int64_t Qdq::zero(const Quantized& of) const { return code(*edit.constant(of.zero_point)); }
 
-ElementType Qdq::integers_in(int slot) const {
-  for (;;) {
-    if (const Array* array = edit.constant(slot)) return array->type();
-    const int maker = edit.producer(slot);
-    if (maker < 0)
-      return slot < 0 ? ElementType::undefined : program.slots[static_cast<std::size_t>(slot)].type;
-    const Step& step = program.steps[static_cast<std::size_t>(maker)];
-    for (const ops::QuantizedTensor& one : step.descriptor->quantized) {
-      if (one.output < 0 || step.outputs[static_cast<std::size_t>(one.output)] != slot) continue;
-      const auto zero = static_cast<std::size_t>(one.zero_point);
-      const bool given = one.zero_point >= 0 && zero < step.inputs.size() && step.inputs[zero] >= 0;
-      if (given) return type_of(step.inputs[zero]);
-      return quantizes(step) ? said_by(step) : ElementType::undefined;
-    }
-    if (is(step, "LookUp", ops::kAnybit)) return type_of(step.inputs[1]);
-    const bool passes_on =
-        step.descriptor->traits.role_in(*step.node) == ops::Traits::Role::move || is(step, "Clip");
-    if (!passes_on || step.outputs[0] != slot) return ElementType::undefined;
-    slot = step.inputs[0];
+std::optional<ElementType> Qdq::told_by(int slot) const {
+  if (const Array* array = edit.constant(slot)) return array->type();
+  const int maker = edit.producer(slot);
+  if (maker < 0)
+    return slot < 0 ? ElementType::undefined : program.slots[static_cast<std::size_t>(slot)].type;
+  const Step& step = program.steps[static_cast<std::size_t>(maker)];
+  for (const ops::QuantizedTensor& one : step.descriptor->quantized) {
+    if (one.output < 0 || step.outputs[static_cast<std::size_t>(one.output)] != slot) continue;
+    const auto zero = static_cast<std::size_t>(one.zero_point);
+    const bool given = one.zero_point >= 0 && zero < step.inputs.size() && step.inputs[zero] >= 0;
+    if (given) return type_of(step.inputs[zero]);
+    return quantizes(step) ? said_by(step) : ElementType::undefined;
   }
+  if (is(step, "LookUp", ops::kAnybit)) return type_of(step.inputs[1]);
+  const bool passes_on =
+      step.descriptor->traits.role_in(*step.node) == ops::Traits::Role::move || is(step, "Clip");
+  if (!passes_on || step.outputs[0] != slot) return ElementType::undefined;
+  return std::nullopt;
+}
+
+// A chain of steps that pass integers on is gone along once, however many ask behind it.
+ElementType Qdq::integers_in(int slot) {
+  std::vector<int> passed;
+  std::optional<ElementType> found;
+  while (!found) {
+    if (const auto known = integers_in_.find(slot); known != integers_in_.end()) {
+      found = known->second;
+    } else if (found = told_by(slot); !found) {
+      passed.push_back(slot);
+      slot = program.steps[static_cast<std::size_t>(edit.producer(slot))].inputs[0];
+    }
+  }
+  for (const int one : passed) integers_in_.emplace(one, *found);
+  return *found;
 }
 
 std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool dequantizes) {

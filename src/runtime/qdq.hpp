@@ -69,14 +69,18 @@ class Qdq {
  private:
   std::optional<ops::WholeRange> codes_of_clamp(const Step& step, const Quantized& after) const;
   // Of the integers in a slot; undefined if nothing before it tells.
-  ops::ElementType integers_in(int slot) const;
+  ops::ElementType integers_in(int slot);
+  // What a step tells of the integers that it puts into the slot; nothing if it passes on those of its first
+  // input.
+  std::optional<ops::ElementType> told_by(int slot) const;
   std::optional<Quantized> read(const Step& step, std::size_t index, bool dequantizes);
 
   // A constant of few bits as bytes: its slot, or that of a constant of this kind itself.
   Result<int> as_bytes(int slot);
 
   Codes codes_;
-  std::unordered_map<int, int> bytes_of_;  // slots of few bits, and what they became
+  std::unordered_map<int, int> bytes_of_;                  // slots of few bits, and what they became
+  std::unordered_map<int, ops::ElementType> integers_in_;  // slots that steps pass on
 };
 
 // ONNX's, or ONNX Runtime's, which had 16 bits first.
