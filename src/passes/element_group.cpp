@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
 
 #include "passes/edit.hpp"
@@ -141,17 +142,17 @@ struct Chain {
 Chain chain_from(const View& view, const std::string& from) {
   Chain chain;
   Values values(view, from);
-  std::vector<int> todo;
+  std::set<int> todo;
   const auto add_users = [&](const std::string& name) {
     for (const graph::Index::Use& use : view.index().uses(name)) {
-      if (use.node >= 0 && use.input >= 0) todo.push_back(use.node);
+      if (use.node >= 0 && use.input >= 0) todo.insert(use.node);
     }
   };
   add_users(from);
   while (!todo.empty() && chain.nodes.size() < kLargest) {
     // The earliest first: what it needs has been seen, if it can be.
-    const int i = *std::ranges::min_element(todo);
-    std::erase(todo, i);
+    const int i = *todo.begin();
+    todo.erase(todo.begin());
     const auto points = values.add(view.node(i));
     if (!points) continue;
     chain.nodes.push_back(i);

@@ -70,6 +70,7 @@ std::set<std::string> masks_in(const graph::Graph& graph, float hidden) {
   std::set<std::string> masks;
   if (reached.empty()) return masks;
   const graph::Index index(graph);
+  std::unordered_map<const Tensor*, bool> hiding;  // many nodes may share one
   for (const Node& node : graph.nodes) {
     const bool used =
         std::ranges::any_of(node.outputs, [&](const auto& one) { return reached.count(one) != 0; });
@@ -77,7 +78,13 @@ std::set<std::string> masks_in(const graph::Graph& graph, float hidden) {
     bool carries = filling(node) && hides(*filling(node), hidden);
     for (std::size_t i = 0; passes_on(node) && !carries && i < node.inputs.size(); ++i) {
       const Tensor* constant = index.constant(node.inputs[i]);
-      carries = constant ? hides(*constant, hidden) : masks.count(node.inputs[i]) != 0;
+      if (!constant) {
+        carries = masks.count(node.inputs[i]) != 0;
+        continue;
+      }
+      const auto [known, is_new] = hiding.try_emplace(constant, false);
+      if (is_new) known->second = hides(*constant, hidden);
+      carries = known->second;
     }
     if (carries) masks.insert(node.outputs.begin(), node.outputs.end());
   }

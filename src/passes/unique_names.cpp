@@ -2,6 +2,7 @@
 // report can then name it. Values of the model's graph keep theirs; those of graphs inside nodes give way.
 #include <fmt/format.h>
 
+#include <optional>
 #include <unordered_set>
 
 #include "passes/edit.hpp"
@@ -20,22 +21,42 @@ using Numbers = std::unordered_map<std::string, std::size_t>;
 class Namer {
  public:
   std::int64_t run(Graph& graph) {
-    values(graph, {});
+    values(graph);
     collect(graph);
     nodes(graph);
     return changed_;
   }
 
  private:
-  void define(const std::string& name, Map& map) {
+  // What a graph changes in the map, to be taken back behind it: a copy for each graph would cost as much as
+  // all around it.
+  using Before = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+  void define(const std::string& name, Before& before) {
     if (name.empty()) return;
-    map.erase(name);  // it hides one from around the graph
-    if (used_.insert(name).second) return;
+    const bool is_new = used_.insert(name).second;
+    if (const auto found = map_.find(name); found != map_.end()) {
+      before.emplace_back(name, std::move(found->second));
+      map_.erase(found);  // it hides one from around the graph
+    } else if (!is_new) {
+      before.emplace_back(name, std::nullopt);
+    }
+    if (is_new) return;
     std::string free;
     do free = fmt::format("{}_{}", name, ++value_numbers_[name]);
     while (!used_.insert(free).second);
-    map[name] = std::move(free);
+    map_[name] = std::move(free);
     ++changed_;
+  }
+
+  void take_back(Before& before) {
+    for (; !before.empty(); before.pop_back()) {
+      auto& [name, to] = before.back();
+      if (to)
+        map_[name] = *std::move(to);
+      else
+        map_.erase(name);
+    }
   }
 
   static void rename(std::string& name, const Map& map) {
@@ -45,25 +66,27 @@ class Namer {
     if (const auto found = map.find(name.str()); found != map.end()) name = graph::Text(found->second);
   }
 
-  void values(Graph& graph, Map map) {
+  void values(Graph& graph) {
+    Before before;
     std::set<std::string> inputs;
     for (const graph::ValueInfo& one : graph.inputs) {
-      define(one.name.str(), map);
+      define(one.name.str(), before);
       inputs.insert(one.name.str());
     }
     for (const graph::Tensor& one : graph.initializers) {
-      if (!inputs.count(one.name.str())) define(one.name.str(), map);
+      if (!inputs.count(one.name.str())) define(one.name.str(), before);
     }
     for (const graph::SparseTensor& one : graph.sparse_initializers) {
-      if (one.values && !inputs.count(one.values->name.str())) define(one.values->name.str(), map);
+      if (one.values && !inputs.count(one.values->name.str())) define(one.values->name.str(), before);
     }
     for (const Node& node : graph.nodes) {
-      for (const std::string& name : node.outputs) define(name, map);
+      for (const std::string& name : node.outputs) define(name, before);
     }
-    if (!map.empty()) rename_all(graph, map);
+    if (!map_.empty()) rename_all(graph, map_);
     for (Node& node : graph.nodes) {
-      graph::each_graph(node, [&](Graph& inner) { values(inner, map); });
+      graph::each_graph(node, [&](Graph& inner) { values(inner); });
     }
+    take_back(before);
   }
 
   static void rename_all(Graph& graph, const Map& map) {
@@ -110,6 +133,7 @@ class Namer {
     }
   }
 
+  Map map_;  // what names of the graph that is gone over, and of those around it, become
   std::int64_t changed_ = 0;
   std::size_t place_ = 0;
   std::unordered_set<std::string> used_, nodes_;

@@ -1,5 +1,6 @@
 #include "quantize/annotate_constants.hpp"
 
+#include <map>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -16,7 +17,13 @@ class ConstantAnnotator {
   ConstantAnnotator(const Scope& scope, const std::vector<Part>& parts, const std::vector<Scheme>& schemes,
                     const std::vector<bool>& is_static, const Target& target, GraphNotes& notes)
       : scope_(scope), parts_(parts), schemes_(schemes), static_(is_static), target_(target), notes_(notes) {
-    for (const ValueNote& one : notes.values) by_value_.emplace(one.value, &one);
+    for (const ValueNote& one : notes.values) {
+      by_value_.emplace(one.value, &one);
+      for (const ValueNote::Taken& taken : one.taken) {
+        for (const Place& place : taken.places)
+          taken_.emplace(std::pair(place.node, place.input), taken.cluster);
+      }
+    }
   }
 
   void run() {
@@ -120,19 +127,22 @@ class ConstantAnnotator {
     const std::optional<ReductionOrder> order = order_of(i, input, spec, *tensor);
     const bool bounded = order && spec.symmetric && reduces_range(scheme(i), target_);
     std::string compute = compute_of(i, spec);
-    const auto same = std::ranges::find_if(notes_.constants, [&](const ConstantNote& one) {
-      return one.tensor == tensor && one.spec == spec && one.axis == axis && one.rows == rows &&
-             one.compute == compute && are_compatible_sums(one.sums_axis, sums) &&
-             (one.order == order || !one.order || !order);
+    std::vector<std::size_t>& of_tensor = by_tensor_[tensor];
+    const auto found = std::ranges::find_if(of_tensor, [&](std::size_t number) {
+      const ConstantNote& one = notes_.constants[number];
+      return one.spec == spec && one.axis == axis && one.rows == rows && one.compute == compute &&
+             are_compatible_sums(one.sums_axis, sums) && (one.order == order || !one.order || !order);
     });
-    if (same != notes_.constants.end()) {
+    if (found != of_tensor.end()) {
+      ConstantNote* const same = &notes_.constants[*found];
       same->places.push_back(place);
       same->apart = same->apart || stands_apart(i, spec);
       same->sums_axis = std::max(same->sums_axis, sums);
       if (order) same->order = order;
       same->bounded |= bounded;
-      return static_cast<std::size_t>(same - notes_.constants.begin());
+      return *found;
     }
+    of_tensor.push_back(notes_.constants.size());
     notes_.constants.push_back({name,
                                 tensor,
                                 spec,
@@ -197,10 +207,8 @@ class ConstantAnnotator {
     const auto found = by_value_.find(
         node(static_cast<std::size_t>(place.node)).inputs[static_cast<std::size_t>(place.input)]);
     if (found == by_value_.end()) return -1;
-    for (const ValueNote::Taken& taken : found->second->taken) {
-      if (std::ranges::count(taken.places, place)) return taken.cluster;
-    }
-    return found->second->made;
+    const auto taken = taken_.find({place.node, place.input});
+    return taken == taken_.end() ? found->second->made : taken->second;
   }
 
   const Scope& scope_;
@@ -210,6 +218,8 @@ class ConstantAnnotator {
   const Target& target_;
   GraphNotes& notes_;
   std::unordered_map<std::string, const ValueNote*> by_value_;
+  std::map<std::pair<int, int>, int> taken_;  // inputs of nodes that take another cluster than is made
+  std::unordered_map<const graph::Tensor*, std::vector<std::size_t>> by_tensor_;  // in notes_.constants
 };
 
 }  // namespace

@@ -365,7 +365,7 @@ class Annotator {
     const auto [found, is_new] = clusters_.emplace(key, static_cast<int>(notes_.clusters.size()));
     if (is_new) notes_.clusters.push_back({spec, {}, {}, {}});
     Cluster& one = notes_.clusters[static_cast<std::size_t>(found->second)];
-    if (std::ranges::count(one.values, value) == 0) {
+    if (in_clusters_.emplace(found->second, value).second) {
       one.values.push_back(value);
       if (!carried(value)) one.sources.push_back(value);
     }
@@ -467,6 +467,7 @@ class Annotator {
   std::set<int> carried_;  // nodes that move codes
   Unions unions_;
   std::map<std::pair<std::string, std::string>, int> clusters_;
+  std::set<std::pair<int, std::string>> in_clusters_;
 };
 
 }  // namespace
