@@ -11,5 +11,5 @@ foreach(source IN LISTS sources)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
 endforeach()
-# The generator is called in the fuzzer's own process, with what the fuzzer measures.
-target_link_libraries(fuzz_generate PRIVATE c-gen_objects)
+# The generator is called in the fuzzer's own process, with what the fuzzer measures; models come from bytes.
+target_link_libraries(fuzz_generate PRIVATE c-gen_objects anybit_with_onnx)
