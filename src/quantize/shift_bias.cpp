@@ -111,7 +111,7 @@ std::int64_t shift_biases(Graph& graph, std::span<const int> nodes,
       for (std::size_t k = 0; k < bias.size(); ++k)
         bias[k] = static_cast<float>(static_cast<double>(bias[k]) + shifts[i][k]);
       if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) continue;
-      all.push_back({*place, passes::tensor_of(name, before.dims, std::move(bias))});
+      all.push_back({*place, passes::tensor_of(name, before.dims, std::move(bias)), {}});
       Shifted& shifted = all.back();
       const auto own = initializers.find(name);
       if (own != initializers.end() && index.uses(name).size() - taken[name]++ == 1)
