@@ -21,8 +21,8 @@ namespace {
 struct Options {
   std::string reference, other, labels, report;
   LoadOptions load;
+  ExecutorOptions executor;
   SampleArguments samples;
-  CompareOptions compare;
   std::int64_t rows = 10;
   bool json = false, no_layers = false;
 };
@@ -43,7 +43,8 @@ Result<Ranges> ranges_of(const Model& model, const Options& options) {
   auto samples = open_samples(model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("looking at values", "samples", samples->count());
-  CalibrateOptions settings{.threads = options.compare.threads, .allow_nan = true};
+  CalibrateOptions settings{
+      .threads = options.executor.threads, .max_memory = options.executor.max_memory, .allow_nan = true};
   settings.progress = [&](std::int64_t done) { progress.show(done); };
   return calibrate_model(model, *samples, settings);
 }
@@ -52,12 +53,11 @@ Result<void> report(const Model& reference, const Model& other, const Comparison
                     const ComparedFiles& files, const Options& options) {
   auto ranges = ranges_of(reference, options);
   if (!ranges.ok()) return std::move(ranges).error();
-  const int threads = options.compare.threads;
   return write_report(options.report, {.command = "compare",
                                        .before = {&reference, options.reference, files.reference_bytes,
-                                                  milliseconds(reference, options.samples, threads)},
+                                                  milliseconds(reference, options.samples, options.executor)},
                                        .after = {&other, options.other, files.other_bytes,
-                                                 milliseconds(other, options.samples, threads)},
+                                                 milliseconds(other, options.samples, options.executor)},
                                        .comparison = &comparison,
                                        .ranges = &*ranges,
                                        .range = {}});
@@ -72,7 +72,9 @@ Result<void> run(const Options& options) {
   if (!reference.ok()) return std::move(reference).error();
   auto other = load_model(options.other, options.load);
   if (!other.ok()) return std::move(other).error();
-  CompareOptions settings = options.compare;
+  CompareOptions settings;
+  settings.threads = options.executor.threads;
+  settings.max_memory = options.executor.max_memory;
   settings.layers = !options.no_layers;
   if (!options.labels.empty()) {
     auto labels = read_labels(options.labels);
@@ -101,8 +103,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--rows", options->rows, "How many layers to show, those that lose most first [10]")
       ->transform(whole_number(0));
   app.add_flag("--no-layers", options->no_layers, "Look at the outputs alone: faster");
-  app.add_option("--threads", options->compare.threads, "Threads; 0 is one for each core")
-      ->transform(whole_number(0, 1024));
+  add_executor_options(app, options->executor);
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_report_option(app, options->report);
   add_load_options(app, options->load);

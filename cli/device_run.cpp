@@ -63,6 +63,10 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
       ->transform(whole_number(1, 1'000'000))
       ->needs(quantize)
       ->group(group);
+  app.add_flag("--reproducible", options.reproducible,
+               "The same quantized file on every x86-64 CPU: slower float kernels while ranges are gathered")
+      ->needs(quantize)
+      ->group(group);
   CLI::Option* const codegen =
       app.add_option("--codegen", options.codegen, "Generate code before the run, by this generator")
           ->type_name("NAME-gen")
@@ -158,7 +162,25 @@ Result<void> DeviceRun::quantize(const DeviceOptions& options, const Draw& draw)
   return done;
 }
 
-Result<DeviceRun> DeviceRun::start(const std::string& model, int threads, const DeviceOptions& options,
+Result<void> DeviceRun::set_limits(const Limits& limits, std::int64_t max_memory) const {
+  const std::pair<anybit_limit, std::int64_t> all[] = {{ANYBIT_LIMIT_RANK, limits.rank},
+                                                       {ANYBIT_LIMIT_ELEMENTS, limits.elements},
+                                                       {ANYBIT_LIMIT_NODES, limits.nodes},
+                                                       {ANYBIT_LIMIT_DEPTH, limits.depth},
+                                                       {ANYBIT_LIMIT_RECORDS, limits.records},
+                                                       {ANYBIT_LIMIT_WORK_BYTES, limits.work_bytes},
+                                                       {ANYBIT_LIMIT_WORK_ELEMENTS, limits.work_elements},
+                                                       {ANYBIT_LIMIT_WORK_NODES, limits.work_nodes},
+                                                       {ANYBIT_LIMIT_MEMORY, max_memory}};
+  Result<void> done;
+  for (const auto& [limit, value] : all) {
+    if (done.ok()) done = check(anybit_set_limit(session_.get(), limit, value));
+  }
+  return done;
+}
+
+Result<DeviceRun> DeviceRun::start(const std::string& model, const Limits& limits,
+                                   const ExecutorOptions& executor, const DeviceOptions& options,
                                    const Inputs& given, const Draw& draw) {
   const auto preference = parse_preference(options.prefer);
   if (!preference.ok()) return preference.error();
@@ -169,7 +191,9 @@ Result<DeviceRun> DeviceRun::start(const std::string& model, int threads, const 
   device.session_.reset(session);
   // Ranges of one call are no business of the next.
   auto done = device.check(anybit_set_workspace(session, ""));
-  if (done.ok()) done = device.check(anybit_set_threads(session, threads));
+  if (done.ok()) done = device.check(anybit_set_threads(session, executor.threads));
+  if (done.ok()) done = device.check(anybit_set_reproducible(session, options.reproducible ? 1 : 0));
+  if (done.ok()) done = device.set_limits(limits, executor.max_memory);
   if (done.ok() && !options.plugins.empty())
     done = device.check(anybit_set_plugin_directory(session, options.plugins.c_str()));
   if (done.ok()) done = named(device.check(anybit_set_available_backends(session, options.backends.c_str())));

@@ -17,7 +17,8 @@ namespace anybit::cli {
 struct DeviceOptions {
   std::string quantize, qpath;  // a type or preset; where the quantized model goes
   int minmax_run = 0;           // 0: not said
-  std::string codegen, cpath;   // a generator; where its file goes
+  bool reproducible = false;
+  std::string codegen, cpath;  // a generator; where its file goes
   std::string prefer = "default", backends, plugins;
 
   bool wanted() const { return !quantize.empty() || !codegen.empty() || !backends.empty(); }
@@ -32,7 +33,8 @@ class DeviceRun {
   // Loads the model and does what is asked for: all but the runs. `draw`: the inputs of the runs that gather
   // ranges, by number. `given`: those of the first run thereafter; they must stay where they are.
   using Draw = std::function<Result<Inputs>(int)>;
-  static Result<DeviceRun> start(const std::string& model, int threads, const DeviceOptions& options,
+  static Result<DeviceRun> start(const std::string& model, const Limits& limits,
+                                 const ExecutorOptions& executor, const DeviceOptions& options,
                                  const Inputs& given, const Draw& draw);
 
   // Paths of what was made; empty: nothing.
@@ -54,6 +56,7 @@ class DeviceRun {
     void operator()(anybit_session* session) const { anybit_close_session(session); }
   };
   Result<void> check(anybit_status status) const;
+  Result<void> set_limits(const Limits& limits, std::int64_t max_memory) const;
   Result<void> gather(const DeviceOptions& options, const Draw& draw);
   Result<void> quantize(const DeviceOptions& options, const Draw& draw);
 

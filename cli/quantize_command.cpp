@@ -26,6 +26,7 @@ namespace {
 struct Options {
   std::string model, output;
   LoadOptions load;
+  ExecutorOptions executor;
   QuantizeOptions quantize;
   SampleArguments samples;
   std::string recipe, refine, reduce_range, ranges, report;
@@ -223,7 +224,8 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const O
 Result<Comparison> evaluated(const Model& before, const Model& after, std::vector<std::int64_t> labels,
                              const Options& options) {
   CompareOptions settings;
-  settings.threads = options.quantize.threads;
+  settings.threads = options.executor.threads;
+  settings.max_memory = options.executor.max_memory;
   settings.labels = std::move(labels);
   settings.spare_labels = options.samples.options.limit > 0;
   auto samples = open_samples(before, options.samples);
@@ -235,7 +237,7 @@ Result<Comparison> evaluated(const Model& before, const Model& after, std::vecto
 
 ReportInput::File reported(const Model& model, const std::string& path, std::int64_t bytes,
                            const Options& options) {
-  return {&model, path, bytes, milliseconds(model, options.samples, options.quantize.threads)};
+  return {&model, path, bytes, milliseconds(model, options.samples, options.executor)};
 }
 
 // What can be told to be wrong before the work is done.
@@ -344,8 +346,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("--labels", options->labels,
                  "The right classes of the samples: evaluate, with top-1 and top-5");
   add_in_place_flag(app, options->in_place);
-  app.add_option("--threads", options->quantize.threads, "Threads; 0 is one for each core")
-      ->transform(whole_number(0, 1024));
+  add_executor_options(app, options->executor);
   app.add_option("--seed", options->seed, "Of random choices; no recipe makes any today")
       ->transform(whole_number(0, UINT64_MAX));
   app.add_flag("--json", options->json, "Print the report as JSON");
@@ -355,6 +356,8 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   return [options] {
     options->quantize.histograms = !options->report.empty();
     options->quantize.prepare = !options->no_prepare;
+    options->quantize.threads = options->executor.threads;
+    options->quantize.max_memory = options->executor.max_memory;
     return run(*options);
   };
 }

@@ -47,8 +47,8 @@ void add_report_option(CLI::App& app, std::string& path) {
       ->type_name("FILE");
 }
 
-double milliseconds(const Model& model, const SampleArguments& samples, int threads) {
-  const auto executor = Executor::make(model, {.threads = threads});
+double milliseconds(const Model& model, const SampleArguments& samples, const ExecutorOptions& options) {
+  const auto executor = Executor::make(model, options);
   if (!executor.ok()) return -1;
   const auto sample = first_sample(*executor, model, samples);
   if (!sample.ok() || !executor->run(*sample).ok()) return -1;

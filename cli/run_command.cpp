@@ -104,7 +104,8 @@ Result<DeviceRun> device_of(const Executor& executor, const Inputs& first, const
     device_options.minmax_run =
         samples == 1 ? 10 : static_cast<int>(std::min<std::int64_t>(samples, INT_MAX));
   }
-  auto device = DeviceRun::start(options.model, options.executor.threads, device_options, first, draw);
+  auto device =
+      DeviceRun::start(options.model, options.load.limits, options.executor, device_options, first, draw);
   if (!device.ok()) return in_file(std::move(device).error(), options.model);
   return device;
 }

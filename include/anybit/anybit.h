@@ -28,6 +28,8 @@
 //   load_model_from_memory        loaded    -         -         -
 //   share_model                   prepared  -         -         -
 //   set_threads                   ·         ·         -         -
+//   set_limit                     ·         -         -         -
+//   set_reproducible              ·         ·         -         -
 //   set_workspace                 ·         ·         -         -
 //   set_plugin_directory          ·         ·         ·         ·
 //   set_available_backends        ·         ·         ·         ·
@@ -186,6 +188,28 @@ ANYBIT_API anybit_status anybit_share_model(anybit_session* session, const anybi
 
 // Threads for one run: 1 to 1024, or 0 for one per core, which is the default.
 ANYBIT_API anybit_status anybit_set_threads(anybit_session* session, int32_t threads);
+
+// What a model may cost. One that is larger, or takes more memory, is ANYBIT_LIMIT_EXCEEDED; constants that
+// would take more to compute before the model runs are left for its runs.
+typedef enum anybit_limit {
+  ANYBIT_LIMIT_RANK = 1,           // dimensions of one tensor
+  ANYBIT_LIMIT_ELEMENTS = 2,       // elements of one tensor
+  ANYBIT_LIMIT_NODES = 3,          // nodes in the whole file
+  ANYBIT_LIMIT_DEPTH = 4,          // graphs within graphs
+  ANYBIT_LIMIT_RECORDS = 5,        // messages and strings in the file
+  ANYBIT_LIMIT_WORK_BYTES = 6,     // made before the model runs, beside 32 for each byte of its constants
+  ANYBIT_LIMIT_WORK_ELEMENTS = 7,  // looked at and multiplied before it runs, beside 256 for each byte
+  ANYBIT_LIMIT_WORK_NODES = 8,     // that calls of the model's functions stand for
+  ANYBIT_LIMIT_MEMORY = 9          // bytes for values and prepared weights of a model; 0: no limit
+} anybit_limit;
+
+// Another limit than the default, which only MEMORY does not have (anybit/limits.hpp).
+ANYBIT_API anybit_status anybit_set_limit(anybit_session* session, anybit_limit limit, int64_t value);
+
+// 1: ranges are gathered, and the model is quantized, by float kernels that give the same bits on every
+// x86-64 CPU. The same runs then make the same files everywhere; runs that gather take longer, others do not.
+// 0, the default: by the kernels of this CPU. Ranges that were gathered before stay as they are.
+ANYBIT_API anybit_status anybit_set_reproducible(anybit_session* session, int32_t reproducible);
 
 // Where ranges, traces and notes about compiled models are kept: a folder that exists. NULL: beside the
 // model, which is the default. Empty: nowhere, they end with the session. Their names are the model's, with

@@ -217,8 +217,9 @@ Result<std::vector<Statistics>> Gathering::finish() {
 Result<std::vector<Statistics>> gather(std::shared_ptr<const graph::Model> model,
                                        const std::vector<Watched>& watched, const NextSample& next,
                                        const GatherOptions& options) {
-  ThreadPool pool(options.threads);
-  runtime::ExecutorOptions prepared{.threads = 1, .max_memory = options.max_memory};
+  ThreadPool pool(options.executor.threads);
+  runtime::ExecutorOptions prepared = options.executor;
+  prepared.threads = 1;
   for (const Watched& one : watched) prepared.watch.push_back(one.name);
   const auto executor = TRY(runtime::Executor::make(std::move(model), prepared));
   Gathering gathering(watched, next, options, pool.threads());

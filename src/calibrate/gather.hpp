@@ -26,10 +26,9 @@ struct Watched {
 using NextSample = std::function<Result<std::optional<std::map<std::string, ops::Datum>>>()>;
 
 struct GatherOptions {
-  int threads = 0;              // 0: one for each core
-  std::int64_t max_memory = 0;  // bytes for values and packed weights; 0: no limit
-  double momentum = 0.01;       // of moving averages
-  bool allow_nan = false;       // NaN and infinity are counted; otherwise they are an error
+  runtime::ExecutorOptions executor = {};  // threads, memory and limits; what is watched is set here
+  double momentum = 0.01;                  // of moving averages
+  bool allow_nan = false;                  // NaN and infinity are counted; otherwise they are an error
   // Where a sample comes from, for messages; asked for numbers (from 0) that were handed out last.
   std::function<std::string(std::int64_t number)> sample_name = {};
   bool name_samples = true;  // errors say in which sample they were

@@ -19,7 +19,8 @@ constexpr std::int64_t kOldest = 7;  // the first whose operators the rules know
 
 class Raiser {
  public:
-  Raiser(const graph::Model& model, std::int64_t target) : model_(model), target_(target) {
+  Raiser(const graph::Model& model, std::int64_t target, const Limits& limits)
+      : model_(model), target_(target), limits_(limits) {
     for (const graph::Function& one : model.functions) {
       if (graph::canonical_domain(one.domain.str()).empty()) functions_.insert(one.name.str());
     }
@@ -27,7 +28,8 @@ class Raiser {
 
   Result<Raised> run(std::int64_t from) {
     // What cannot be inferred is unknown: the rules take the longer way then.
-    if (auto inference = ops::infer(model_); inference.ok()) learn(std::move(inference).value());
+    auto inference = ops::infer(model_, {.input_shapes = {}, .dims = {}, .limits = limits_});
+    if (inference.ok()) learn(std::move(inference).value());
     collect_names();
     Raised result{model_, from, target_, 0};
     result.model.graph = TRY(graph(*model_.graph, from, true));
@@ -176,6 +178,7 @@ class Raiser {
 
   const graph::Model& model_;
   std::int64_t target_;
+  const Limits& limits_;
   std::unordered_set<std::string_view> functions_;  // of ONNX's own domain
   std::int64_t changed_ = 0;
   ops::FreshNames names_;
@@ -193,7 +196,8 @@ std::int64_t newest_opset() {
   return newest;
 }
 
-Result<Raised> raise_opset(const graph::Model& model, std::optional<std::int64_t> target) {
+Result<Raised> raise_opset(const graph::Model& model, std::optional<std::int64_t> target,
+                           const Limits& limits) {
   const std::int64_t newest = newest_opset(), to = target.value_or(newest);
   const std::int64_t from = model.opset().value_or(to);
   if (to > newest)
@@ -207,7 +211,7 @@ Result<Raised> raise_opset(const graph::Model& model, std::optional<std::int64_t
     return invalid_argument(fmt::format("the model has opset {}, which is newer than {}", from, to),
                             "models are raised, never lowered");
   }
-  return Raiser(model, to).run(from);
+  return Raiser(model, to, limits).run(from);
 }
 
 }  // namespace anybit::passes

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "anybit/limits.hpp"
 #include "graph/model.hpp"
 
 namespace anybit::passes {
@@ -18,6 +19,7 @@ struct Raised {
 };
 
 // `model` is verified. Tensor data is shared with it.
-Result<Raised> raise_opset(const graph::Model& model, std::optional<std::int64_t> target = {});
+Result<Raised> raise_opset(const graph::Model& model, std::optional<std::int64_t> target = {},
+                           const Limits& limits = {});
 
 }  // namespace anybit::passes

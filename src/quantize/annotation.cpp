@@ -45,10 +45,11 @@ std::string_view name_of(Outcome outcome) {
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
-Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target) {
+Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target,
+                            const Limits& limits) {
   TRY(check(recipe, target));
   Matcher matcher = TRY(Matcher::make(recipe));
-  const Facts facts = TRY(Facts::of(model));
+  const Facts facts = TRY(Facts::of(model, limits));
   Annotation annotation;
   TRY(annotate_graph(Scope(*model.graph, facts, nullptr), matcher, target, annotation.graph));
   annotation.remarks = TRY(matcher.unused());

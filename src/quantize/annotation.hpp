@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "anybit/limits.hpp"
 #include "graph/model.hpp"
 #include "lower/plan.hpp"
 #include "ops/traits.hpp"
@@ -131,6 +132,7 @@ struct Annotation {
 
 // `model` is verified and prepared, and must stay where it is as long as the result is used. An error if the
 // recipe names an operator that the target does not run.
-Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target = {});
+Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target = {},
+                            const Limits& limits = {});
 
 }  // namespace anybit::quantizing

@@ -17,7 +17,6 @@
 #include "ops/random_stream.hpp"
 #include "passes/edit.hpp"
 #include "quantize/shift_bias.hpp"
-#include "runtime/executor.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -277,11 +276,11 @@ std::vector<int> nodes_that_keep_means(const Graph& graph, const GraphNotes& not
 
 Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, const Model& quantized,
                                                      std::span<const int> nodes,
-                                                     std::span<const Sample> samples, int threads,
-                                                     std::int64_t max_memory) {
+                                                     std::span<const Sample> samples,
+                                                     const runtime::ExecutorOptions& with) {
   std::vector<std::vector<double>> errors(nodes.size());
   if (has_graphs_inside(*floating.graph)) return errors;  // samples may take different ways
-  runtime::ExecutorOptions options{.threads = threads, .max_memory = max_memory};
+  runtime::ExecutorOptions options = with;
   std::vector<bool> channels_first;
   for (const int node : nodes) {
     const Node& product = floating.graph->nodes[static_cast<std::size_t>(node)];
@@ -299,13 +298,14 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
       const ops::RepeatableDraws draws(i);
       TRY(executor->run(samples[i], nullptr, &right));
       if (i == 0)
-        samples = samples.first(fitting(samples.size(), executor->memory().peak() - weights, max_memory));
+        samples =
+            samples.first(fitting(samples.size(), executor->memory().peak() - weights, with.max_memory));
     }
   }
   options.threads = 1;
   const graph::Index index(*quantized.graph);
   const auto executor = TRY(executor_of(quantized));
-  SideBySide all(*executor, channels_first, threads, [&](std::size_t i, std::span<const Sum> sums) {
+  SideBySide all(*executor, channels_first, with.threads, [&](std::size_t i, std::span<const Sum> sums) {
     return errors[i] = in_steps(difference(right.sums[i], sums),
                                 steps_of_bias(*quantized.graph, index, options.watch[i]));
   });

@@ -11,6 +11,7 @@
 #include "graph/model.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/chosen_samples.hpp"
+#include "runtime/executor.hpp"
 
 namespace anybit::quantizing {
 
@@ -19,11 +20,11 @@ std::vector<int> nodes_that_keep_means(const graph::Graph& graph, const GraphNot
 
 // By how much the mean of each channel of a node's output is too low in `quantized` once those of all nodes
 // before it are right: in whole steps of the bias, if it has steps. Empty for a node of which this cannot be
-// told. The same for any number of threads.
+// told. The same for any number of threads, of which `with` says how many there are.
 Result<std::vector<std::vector<double>>> mean_errors(const graph::Model& floating,
                                                      const graph::Model& quantized,
                                                      std::span<const int> nodes,
-                                                     std::span<const Sample> samples, int threads,
-                                                     std::int64_t max_memory);
+                                                     std::span<const Sample> samples,
+                                                     const runtime::ExecutorOptions& with);
 
 }  // namespace anybit::quantizing

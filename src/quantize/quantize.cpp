@@ -224,7 +224,7 @@ class Quantizer {
         next_(next),
         settings_(settings),
         model_(std::make_shared<Model>(model)),
-        pool_(settings.threads) {}
+        pool_(settings.executor.threads) {}
 
   Result<Outcomes> run() {
     report_.recipe = recipe_.name;
@@ -286,7 +286,7 @@ class Quantizer {
         options.rules.emplace(node.name.str(), std::move(rules));
     });
     if (!settings_.prepare) return {};
-    options.limits = settings_.limits;
+    options.limits = settings_.executor.limits;
     std::string remark;
     TRY(passes::prepare(*model_, options, &remark));
     if (!remark.empty()) report_.remarks.push_back(std::move(remark));
@@ -307,22 +307,23 @@ class Quantizer {
   // What the recipe makes of the model; raised first to the opset that this takes.
   Result<Annotation> annotate() {
     if (auto guessed = annotate_at(opset_for(recipe_))) return *std::move(guessed);
-    Annotation annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
+    Annotation annotation =
+        TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
     const std::int64_t needed = TRY(needed_by(annotation));
     if (!anything(annotation.graph) || needed <= model_->opset().value_or(1)) return annotation;
-    passes::Raised raised = TRY(passes::raise_opset(*model_, needed));
+    passes::Raised raised = TRY(passes::raise_opset(*model_, needed, settings_.executor.limits));
     *model_ = std::move(raised.model);
     report_.opset_after = needed;
-    return quantizing::annotate(*model_, recipe_, settings_.target);
+    return quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits);
   }
 
   // Most older models take all that the recipe has: raised at once, they are annotated once.
   std::optional<Annotation> annotate_at(std::int64_t opset) {
     if (opset <= model_->opset().value_or(1)) return std::nullopt;
-    auto raised = passes::raise_opset(*model_, opset);
+    auto raised = passes::raise_opset(*model_, opset, settings_.executor.limits);
     if (!raised.ok()) return std::nullopt;
     auto model = std::make_shared<Model>(std::move(raised->model));
-    auto annotation = quantizing::annotate(*model, recipe_, settings_.target);
+    auto annotation = quantizing::annotate(*model, recipe_, settings_.target, settings_.executor.limits);
     if (!annotation.ok() || !anything(annotation->graph)) return std::nullopt;
     if (const auto needed = needed_by(*annotation); !needed.ok() || *needed != opset) return std::nullopt;
     model_ = std::move(model);
@@ -353,8 +354,7 @@ class Quantizer {
           fmt::format("recipe '{}' needs samples to see the range of activations", recipe_.name),
           "--calib PATH; or a recipe without: w8, w4, dynamic-int8");
     calibrate::GatherOptions options = settings_.gather;
-    options.threads = settings_.threads;
-    options.max_memory = settings_.max_memory;
+    options.executor = settings_.executor;
     std::int64_t samples = 0;
     const auto progress = options.progress;
     options.progress = [&](std::int64_t done) {
@@ -396,15 +396,16 @@ class Quantizer {
         TRY(samples_of_means(!statistics.empty() && settings_.known == nullptr));
     if (samples.empty()) return {};
     means_ = with_biases(*model_->graph, std::move(means_));
-    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
     QuantizationReport ignored;
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, ignored, settings_));
     Model quantized = *model_;
     TRY(write(quantized, plan, false));
-    const auto errors =
-        TRY(mean_errors(*model_, quantized, means_, samples, pool_.threads(), settings_.max_memory));
+    runtime::ExecutorOptions options = settings_.executor;
+    options.threads = pool_.threads();
+    const auto errors = TRY(mean_errors(*model_, quantized, means_, samples, options));
     report_.means_kept += shift_biases(*model_->graph, means_, errors);
-    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target));
+    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
     return {};
   }
 
@@ -450,7 +451,7 @@ class Quantizer {
     lower::remove_unused_constants(*model.graph);
     import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));
-    return graph::verify(model, settings_.limits);
+    return graph::verify(model, settings_.executor.limits);
   }
 
   const Recipe& recipe_;

@@ -14,15 +14,13 @@
 namespace anybit::quantizing {
 
 struct Settings {
-  int threads = 0;
-  std::int64_t max_memory = 0;
+  runtime::ExecutorOptions executor = {};  // threads, memory and limits of all that is run or folded
   bool prepare = true;
   bool requantize = false;
   bool histograms = false;
   bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
   lower::Functions::Mode functions = lower::Functions::Mode::carried;  // formats that ONNX lacks
   Target target;
-  Limits limits = {};  // of work before the model runs
   calibrate::GatherOptions gather;
   // What was gathered before, by value: nothing is run then.
   const std::map<std::string, calibrate::Statistics>* known = nullptr;

@@ -6,9 +6,9 @@ namespace anybit::quantizing {
 
 using graph::ElementType;
 
-Result<Facts> Facts::of(const graph::Model& model) {
+Result<Facts> Facts::of(const graph::Model& model, const Limits& limits) {
   Facts facts;
-  facts.inference_ = TRY(ops::infer(model));
+  facts.inference_ = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));
   for (const ops::NodeFacts& one : facts.inference_.nodes) facts.nodes_.emplace(one.node, &one);
   return facts;
 }

@@ -12,7 +12,7 @@ namespace anybit::quantizing {
 // What is known of every node's inputs and outputs, by node.
 class Facts {
  public:
-  static Result<Facts> of(const graph::Model& model);
+  static Result<Facts> of(const graph::Model& model, const Limits& limits);
   const ops::NodeFacts* find(const graph::Node& node) const;
   // Of a graph inside a node: "node 'choice' (If), then_branch".
   std::string place(const graph::Graph& graph) const;

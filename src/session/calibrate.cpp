@@ -11,6 +11,7 @@
 #include "calibrate/ranges_file.hpp"
 #include "calibrate/table.hpp"
 #include "onnx/content_hash.hpp"
+#include "session/executor_options.hpp"
 #include "session/model_access.hpp"
 #include "session/ranges.hpp"
 #include "session/sample_stream.hpp"
@@ -120,14 +121,13 @@ Result<Ranges> calibrate_model(const Model& model, Samples& samples,
     if (!(options.momentum >= 0 && options.momentum <= 1))
       return invalid_argument(fmt::format("a momentum of {}", options.momentum), "0 to 1");
     const graph::Model& inner = ModelAccess::content(model).model;
-    const auto watched = TRY(watched_values(inner, options.bins));
+    const auto watched = TRY(watched_values(inner, options.bins, ModelAccess::content(model).limits));
     SampleStream stream(samples);
     auto found = TRY(calibrate::gather(
         // Not owned: the caller's model lives longer.
         std::shared_ptr<const graph::Model>(std::shared_ptr<const graph::Model>(), &inner), watched,
         [&] { return stream.next(); },
-        {.threads = options.threads,
-         .max_memory = options.max_memory,
+        {.executor = executor_options(model, options.threads, options.max_memory),
          .momentum = options.momentum,
          .allow_nan = options.allow_nan,
          .sample_name = [&](std::int64_t number) { return stream.name(number); },

@@ -11,6 +11,7 @@
 #include "ops/random_stream.hpp"
 #include "runtime/executor.hpp"
 #include "session/difference.hpp"
+#include "session/executor_options.hpp"
 #include "session/model_access.hpp"
 #include "session/row_scores.hpp"
 #include "session/value.hpp"
@@ -42,11 +43,13 @@ std::vector<Layer> common_layers(const graph::Model& reference, const graph::Mod
   std::vector<Layer> ours, theirs, common;
   gather_outputs(*reference.graph, ours);
   gather_outputs(*other.graph, theirs);
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string> own, names, taken;
+  for (const Layer& one : ours) own.insert(one.name);
   for (const Layer& one : theirs) names.insert(one.name);
   for (Layer& one : ours) {
+    if (!taken.insert(one.name).second) continue;  // graphs side by side may use the same names
     const std::string dequantized = one.name + "_DequantizeLinear_Output";
-    if (names.count(dequantized)) {
+    if (names.count(dequantized) && !own.count(dequantized)) {  // else the reference is quantized, too
       one.other = dequantized;
     } else if (names.count(one.name)) {
       one.other = one.name;
@@ -155,6 +158,8 @@ class Run {
  public:
   Run(const Model& reference, const Model& other, const CompareOptions& options)
       : options_(options),
+        ours_(executor_options(reference, options.threads, options.max_memory)),
+        theirs_(executor_options(other, options.threads, options.max_memory)),
         reference_(borrowed(reference)),
         other_(borrowed(other)),
         scores_(options.labels, result_) {}
@@ -190,8 +195,7 @@ class Run {
 
   Result<void> prepare() {
     if (options_.layers) layers_ = common_layers(*reference_, *other_);
-    runtime::ExecutorOptions ours{.threads = options_.threads, .max_memory = options_.max_memory},
-        theirs = ours;
+    runtime::ExecutorOptions ours = ours_, theirs = theirs_;
     for (const Layer& one : layers_) {
       ours.watch.push_back(one.name);
       theirs.watch.push_back(one.other);
@@ -214,10 +218,10 @@ class Run {
 
   // Samples are of the first model: the second takes them by the same names.
   Result<void> check_inputs(const std::map<std::string, Value>& sample) const {
-    std::vector<std::string> names;
-    for (const auto& one : second_->inputs()) names.push_back(one.name);
     for (const auto& [name, value] : sample) {
-      if (std::ranges::count(names, name) != 0) continue;
+      if (second_->input(name).ok()) continue;
+      std::vector<std::string> names;
+      for (const auto& one : second_->inputs()) names.push_back(one.name);
       return invalid_argument(
           fmt::format("the models take different inputs: the second has no '{}'", shown(name)),
           fmt::format("its inputs are {}", fmt::join(names, ", ")));
@@ -302,6 +306,7 @@ class Run {
   }
 
   const CompareOptions& options_;
+  const runtime::ExecutorOptions ours_, theirs_;
   std::shared_ptr<const graph::Model> reference_, other_;
   Comparison result_;
   Scores scores_;

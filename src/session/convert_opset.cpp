@@ -12,7 +12,7 @@ namespace anybit {
 Result<OpsetConversion> convert_opset(const Model& model, std::optional<std::int64_t> opset) noexcept {
   return guarded([&]() -> Result<OpsetConversion> {
     const Model::Content& content = ModelAccess::content(model);
-    passes::Raised raised = TRY(passes::raise_opset(content.model, opset));
+    passes::Raised raised = TRY(passes::raise_opset(content.model, opset, content.limits));
     TRY(graph::verify(raised.model, content.limits));
     return OpsetConversion{ModelAccess::made(std::move(raised.model), content.limits), raised.from, raised.to,
                            raised.changed};

@@ -140,6 +140,14 @@ anybit_status anybit_set_threads(anybit_session* session, int32_t threads) {
   return call(session, kEarly, [&] { return session->inner.set_threads(threads); });
 }
 
+anybit_status anybit_set_limit(anybit_session* session, anybit_limit limit, int64_t value) {
+  return call(session, kFirst, [&] { return session->inner.set_limit(limit, value); });
+}
+
+anybit_status anybit_set_reproducible(anybit_session* session, int32_t wanted) {
+  return call(session, kEarly, [&] { return session->inner.set_reproducible(wanted); });
+}
+
 anybit_status anybit_set_workspace(anybit_session* session, const char* folder) {
   return call(session, kEarly, [&] {
     return session->inner.set_workspace(folder ? std::optional<std::string>(folder) : std::nullopt);

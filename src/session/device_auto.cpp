@@ -25,6 +25,8 @@ std::string shapes_text(const CodegenOptions& options) {
   return text;
 }
 
+std::string kernels_named(bool reproducible) { return reproducible ? "reproducible" : "of the CPU"; }
+
 }  // namespace
 
 // What an earlier session made, as far as it is still what this one would make.
@@ -32,9 +34,10 @@ Result<void> DeviceSession::adopt(const std::string& generator, anybit_preferenc
   const std::string path = TRY(kept_file(".compiled.json"));
   const auto record = path.empty() ? std::nullopt : load_record(path);
   if (!record || record->version != version().text || record->model != *TRY(hash()) ||
-      record->recipe != recipe_text_ || record->quantized != quantized_file())
+      record->recipe != recipe_text_ || record->kernels != kernels_named(reproducible_) ||
+      record->quantized != quantized_file())
     return {};
-  auto model = Model::load(record->quantized);
+  auto model = Model::load(record->quantized, load_);
   const auto found = model.ok() ? content_hash(*model) : std::string();
   if (!found.ok() || *found != record->quantized_hash) return {};
   quantized_ = TRY(make_quantized(record->quantized, std::move(model).value()));
@@ -59,6 +62,7 @@ Result<void> DeviceSession::note_compiled() {
   record.version = std::string(version().text);
   record.model = *TRY(hash());
   record.recipe = quantized_->recipe;
+  record.kernels = kernels_named(quantized_->reproducible);
   record.quantized = quantized_->path;
   record.quantized_hash = TRY(content_hash(quantized_->model));
   if (generated_) {

@@ -50,13 +50,14 @@ std::string GeneratedModel::backend_name(const std::string& generator) {
 // The shapes of the outputs follow from those of the inputs.
 Result<void> GeneratedModel::learn_ports(const Model& model, const CodegenOptions& options) {
   const Model constant = with_constant_defaults(model);
-  const graph::Model& inner = ModelAccess::content(constant).model;
+  const Model::Content& content = ModelAccess::content(constant);
+  const graph::Model& inner = content.model;
   inputs_ = input_ports(inner);
   for (Port& port : inputs_) {
     const auto shape = options.shapes.find(port.name);
     if (shape != options.shapes.end()) port.dims = shape->second;
   }
-  const ops::Inference facts = TRY(ops::infer(inner, {options.shapes, {}}));
+  const ops::Inference facts = TRY(ops::infer(inner, {options.shapes, {}, content.limits}));
   for (std::size_t i = 0; i < inner.graph->outputs.size(); ++i) {
     Port port = port_of(inner.graph->outputs[i], true);
     if (facts.outputs[i].shape) {

@@ -27,11 +27,12 @@ std::map<std::string, ops::Datum> taken(const runtime::Executor& executor,
 
 // Quantization prepares the model first, and that makes values which the model as it was does not have: those
 // of functions that are put in place, those that get a name of their own.
-Result<std::vector<Watched>> further_values(const graph::Model& prepared, const std::vector<Watched>& known) {
+Result<std::vector<Watched>> further_values(const graph::Model& prepared, const std::vector<Watched>& known,
+                                            const Limits& limits) {
   std::set<std::string> names;
   for (const Watched& one : known) names.insert(one.name);
   std::vector<Watched> further;
-  for (Watched& one : TRY(watched_values(prepared, true))) {
+  for (Watched& one : TRY(watched_values(prepared, true, limits))) {
     if (names.count(one.name) == 0) further.push_back(std::move(one));
   }
   return further;
@@ -57,24 +58,25 @@ Result<std::vector<ops::Datum>> look(const runtime::Executor& executor, const st
 }  // namespace
 
 Result<Gatherer::Part> Gatherer::part_of(std::shared_ptr<const graph::Model> model,
-                                         std::vector<Watched> watched, int threads) {
-  runtime::ExecutorOptions options{.threads = threads};
+                                         std::vector<Watched> watched, runtime::ExecutorOptions options) {
   for (const Watched& one : watched) options.watch.push_back(one.name);
   auto executor = TRY(runtime::Executor::make(model, options));
   return Part{std::move(model), std::move(watched), std::move(executor)};
 }
 
-Result<Gatherer> Gatherer::make(const Model& model, int threads) {
+Result<Gatherer> Gatherer::make(const Model& model, const runtime::ExecutorOptions& options) {
   const auto held = std::make_shared<Model>(model);
   const std::shared_ptr<const graph::Model> inner(held, &ModelAccess::content(*held).model);
-  std::vector<Watched> watched = TRY(watched_values(*inner, true));
+  std::vector<Watched> watched = TRY(watched_values(*inner, true, options.limits));
   const Model constant = with_constant_defaults(model);
   auto prepared = std::make_shared<graph::Model>(ModelAccess::content(constant).model);
-  TRY(passes::prepare(*prepared));
-  std::vector<Watched> further = TRY(further_values(*prepared, watched));
+  passes::PrepareOptions preparing;
+  preparing.limits = options.limits;
+  TRY(passes::prepare(*prepared, preparing));
+  std::vector<Watched> further = TRY(further_values(*prepared, watched, options.limits));
   Gatherer gatherer;
-  gatherer.parts_.push_back(TRY(part_of(inner, std::move(watched), threads)));
-  if (!further.empty()) gatherer.parts_.push_back(TRY(part_of(prepared, std::move(further), threads)));
+  gatherer.parts_.push_back(TRY(part_of(inner, std::move(watched), options)));
+  if (!further.empty()) gatherer.parts_.push_back(TRY(part_of(prepared, std::move(further), options)));
   return gatherer;
 }
 

@@ -14,7 +14,7 @@ namespace anybit {
 
 class Gatherer {
  public:
-  static Result<Gatherer> make(const Model& model, int threads);
+  static Result<Gatherer> make(const Model& model, const runtime::ExecutorOptions& options);
 
   struct Seen {
     std::vector<ops::Datum> outputs;
@@ -30,7 +30,7 @@ class Gatherer {
     std::unique_ptr<runtime::Executor> executor;
   };
   static Result<Part> part_of(std::shared_ptr<const graph::Model> model,
-                              std::vector<calibrate::Watched> watched, int threads);
+                              std::vector<calibrate::Watched> watched, runtime::ExecutorOptions options);
 
   std::vector<Part> parts_;  // the first has the outputs
 };

@@ -33,13 +33,13 @@ Error in_file(Error error, const std::string& path) {
 }
 
 Result<void> DeviceSession::load_file(const std::string& path) {
-  auto model = Model::load(path);
+  auto model = Model::load(path, load_);
   if (model.ok()) return take(std::move(model).value(), path);
   return in_file(std::move(model).error(), path);
 }
 
 Result<void> DeviceSession::load_bytes(std::span<const std::byte> bytes) {
-  return take(TRY(Model::from_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()})), {});
+  return take(TRY(Model::from_bytes({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, load_)), {});
 }
 
 Result<void> DeviceSession::share(const DeviceSession& other) {
@@ -66,6 +66,48 @@ Result<void> DeviceSession::set_threads(int threads) {
   return {};
 }
 
+Result<void> DeviceSession::set_limit(anybit_limit limit, std::int64_t value) {
+  if (value < 0) return invalid_argument(fmt::format("a limit of {}", value), "0 or more");
+  switch (limit) {
+    case ANYBIT_LIMIT_RANK:
+      load_.limits.rank = value;
+      return {};
+    case ANYBIT_LIMIT_ELEMENTS:
+      load_.limits.elements = value;
+      return {};
+    case ANYBIT_LIMIT_NODES:
+      load_.limits.nodes = value;
+      return {};
+    case ANYBIT_LIMIT_DEPTH:
+      load_.limits.depth = value;
+      return {};
+    case ANYBIT_LIMIT_RECORDS:
+      load_.limits.records = value;
+      return {};
+    case ANYBIT_LIMIT_WORK_BYTES:
+      load_.limits.work_bytes = value;
+      return {};
+    case ANYBIT_LIMIT_WORK_ELEMENTS:
+      load_.limits.work_elements = value;
+      return {};
+    case ANYBIT_LIMIT_WORK_NODES:
+      load_.limits.work_nodes = value;
+      return {};
+    case ANYBIT_LIMIT_MEMORY:
+      max_memory_ = value;
+      return {};
+  }
+  return invalid_argument(fmt::format("there is no limit {}", static_cast<int>(limit)),
+                          "one of ANYBIT_LIMIT_…");
+}
+
+Result<void> DeviceSession::set_reproducible(int wanted) {
+  if (wanted != 0 && wanted != 1) return invalid_argument(fmt::format("reproducible {}", wanted), "0 or 1");
+  if (reproducible_ != (wanted == 1)) gatherer_.reset();
+  reproducible_ = wanted == 1;
+  return {};
+}
+
 Result<void> DeviceSession::set_workspace(std::optional<std::string> folder) {
   std::error_code error;
   if (folder && !folder->empty() && !std::filesystem::is_directory(*folder, error))
@@ -81,7 +123,7 @@ Result<void> DeviceSession::set_workspace(std::optional<std::string> folder) {
 }
 
 Result<Executor> DeviceSession::executor_for(const Model& model) const {
-  return Executor::make(model, {.threads = threads_});
+  return Executor::make(model, {.threads = threads_, .max_memory = max_memory_});
 }
 
 DeviceSession::Grids DeviceSession::grids_of(const Model& model) const {

@@ -59,7 +59,8 @@ const char* DeviceSession::quantized_path() const {
 Result<DeviceSession::Quantized> DeviceSession::make_quantized(std::string path, Model model) const {
   Executor executor = TRY(executor_for(model));
   Grids grids = grids_of(model);
-  return Quantized{std::move(path), recipe_text_, std::move(model), std::move(executor), std::move(grids)};
+  return Quantized{std::move(path),  recipe_text_,        reproducible_,
+                   std::move(model), std::move(executor), std::move(grids)};
 }
 
 Result<void> DeviceSession::quantize() {
@@ -76,6 +77,8 @@ Result<void> DeviceSession::quantize() {
   if (all.ok()) all->model = TRY(content_hash(model));
   QuantizeOptions options;
   options.threads = threads_;
+  options.max_memory = max_memory_;
+  options.reproducible = reproducible_;
   const auto quantized = [&]() -> Result<Quantization> {
     if (!all.ok()) return quantized_without(model, *recipe_, all.error(), options);
     const Ranges known = RangesAccess::make(std::move(all).value());
@@ -87,7 +90,7 @@ Result<void> DeviceSession::quantize() {
   if (!path.empty()) {
     auto saved = made.save(path);
     if (!saved.ok()) return in_file(std::move(saved).error(), path);
-    made = TRY(Model::load(path));
+    made = TRY(Model::load(path, load_));
   }
   quantized_ = TRY(make_quantized(path, std::move(made)));
   generated_.reset();

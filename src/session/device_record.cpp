@@ -22,6 +22,7 @@ void each_text(Record& record, See see) {
   see("version", record.version);
   see("model", record.model);
   see("recipe", record.recipe);
+  see("kernels", record.kernels);
   see("quantized", record.quantized);
   see("quantized_hash", record.quantized_hash);
   see("generator", record.generator);

@@ -14,6 +14,7 @@ struct DeviceRecord {
   std::string version;  // of anybit
   std::string model;    // hash of the float model's content
   std::string recipe;
+  std::string kernels;                    // that ranges were gathered by: "reproducible", or "of the CPU"
   std::string quantized, quantized_hash;  // path; hash of the quantized model's content
   std::string generator, generator_hash;  // name, empty if no code was generated; SHA-256 of its library
   std::int32_t preference = 0;

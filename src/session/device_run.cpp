@@ -2,8 +2,10 @@
 #include "anybit/profile.hpp"
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
+#include "base/reproducible.hpp"
 #include "base/try.hpp"
 #include "session/device_session.hpp"
+#include "session/executor_options.hpp"
 #include "session/value.hpp"
 
 namespace anybit {
@@ -34,8 +36,9 @@ void DeviceSession::keep_times(RunProfile profile) {
 }
 
 Result<void> DeviceSession::run_and_gather() {
+  const ReproducibleScope scope(reproducible_);
   DeviceRanges* const ranges = TRY(this->ranges());
-  if (!gatherer_) gatherer_ = TRY(Gatherer::make(*model_, threads_));
+  if (!gatherer_) gatherer_ = TRY(Gatherer::make(*model_, executor_options(*model_, threads_, max_memory_)));
   std::map<std::string, ops::Datum> inputs;
   const auto values = TRY(input_values());
   for (const auto& [name, value] : values) inputs.emplace(name, TRY(to_datum(value)));

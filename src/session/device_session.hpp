@@ -30,6 +30,8 @@ class DeviceSession {
   Result<void> share(const DeviceSession& other);
   Result<void> prepare();
   Result<void> set_threads(int threads);
+  Result<void> set_limit(anybit_limit limit, std::int64_t value);
+  Result<void> set_reproducible(int wanted);
   Result<void> set_workspace(std::optional<std::string> folder);
 
   // device_ports.cpp
@@ -86,6 +88,7 @@ class DeviceSession {
   struct Quantized {
     std::string path;    // empty: it is in memory only
     std::string recipe;  // that it was made by
+    bool reproducible;
     Model model;
     Executor executor;
     Grids grids;
@@ -129,6 +132,9 @@ class DeviceSession {
 
   State state_ = State::created;
   int threads_ = 0;
+  LoadOptions load_;
+  std::int64_t max_memory_ = 0;
+  bool reproducible_ = false;             // what goes into files
   std::optional<std::string> workspace_;  // nothing: beside the model; empty: nowhere
   std::optional<Recipe> recipe_;
   std::string recipe_text_;  // that it was made from

@@ -6,6 +6,7 @@
 #include "base/guard.hpp"
 #include "base/try.hpp"
 #include "runtime/executor.hpp"
+#include "session/executor_options.hpp"
 #include "session/model_access.hpp"
 #include "session/port.hpp"
 #include "session/times.hpp"
@@ -35,11 +36,9 @@ Result<Executor> Executor::make(const Model& model, const ExecutorOptions& optio
     // Not owned: the content holds the model, too, and lives longer.
     const std::shared_ptr<const graph::Model> graph(std::shared_ptr<const graph::Model>(),
                                                     &ModelAccess::content(content->model).model);
-    content->executor =
-        TRY(runtime::Executor::make(graph, {.threads = options.threads,
-                                            .max_memory = options.max_memory,
-                                            .fuse = options.fuse,
-                                            .limits = ModelAccess::content(content->model).limits}));
+    runtime::ExecutorOptions inner = executor_options(model, options.threads, options.max_memory);
+    inner.fuse = options.fuse;
+    content->executor = TRY(runtime::Executor::make(graph, inner));
     for (const auto& one : content->executor->inputs())
       content->inputs.push_back(port_of(*one.info, one.required));
     for (const auto& one : content->executor->outputs())

@@ -14,6 +14,7 @@
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
 #include "session/constant_inputs.hpp"
+#include "session/executor_options.hpp"
 #include "session/model_access.hpp"
 #include "session/ranges.hpp"
 #include "session/sample_stream.hpp"
@@ -136,8 +137,7 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     if (std::ranges::find(kEmits, options.emit) == std::end(kEmits))
       return invalid_argument(fmt::format("cannot emit '{}'", shown(options.emit)),
                               fmt::format("one of {}", fmt::join(kEmits, ", ")));
-    quantizing::Settings settings{.threads = options.threads,
-                                  .max_memory = options.max_memory,
+    quantizing::Settings settings{.executor = executor_options(model, options.threads, options.max_memory),
                                   .prepare = options.prepare,
                                   .requantize = options.requantize,
                                   .histograms = options.histograms,
@@ -168,7 +168,6 @@ Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples*
     }
     const Model constant = all_weights ? with_constant_defaults(model, names_of(first)) : model;
     const Model::Content& content = ModelAccess::content(constant);
-    settings.limits = content.limits;
     quantizing::Outcomes done =
         TRY(quantizing::quantize(content.model, RecipeAccess::of(recipe), next, settings));
     for (const auto& source : content.model.sources) TRY(source->intact());

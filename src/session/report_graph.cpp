@@ -164,10 +164,10 @@ class Drawing {
 
 }  // namespace
 
-Result<DrawnGraph> drawn_graph(const graph::Model& original) {
+Result<DrawnGraph> drawn_graph(const graph::Model& original, const Limits& limits) {
   graph::Model model = original;  // shares its tensors' data
   portable::to_operators(model);
-  const ops::Inference inference = TRY(ops::infer(model));
+  const ops::Inference inference = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));
   Drawing drawing(*model.graph);
   for (const NodeFacts& facts : inference.nodes) drawing.pass(facts, inference.graphs[facts.graph].place);
   return drawing.finish();

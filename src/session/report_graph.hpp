@@ -21,6 +21,6 @@ struct DrawnGraph {
   std::unordered_map<std::string, Weight> weights;  // by the value that a constant is decoded to
 };
 
-Result<DrawnGraph> drawn_graph(const graph::Model& original);
+Result<DrawnGraph> drawn_graph(const graph::Model& original, const Limits& limits);
 
 }  // namespace anybit

@@ -218,7 +218,7 @@ Result<void> add_model(const ReportInput& input, Json& json) {
   DrawnGraph graph;
   if (shown) {
     graph::Model model = ModelAccess::content(*shown).model;  // shares its tensors' data
-    graph = TRY(drawn_graph(model));
+    graph = TRY(drawn_graph(model, ModelAccess::content(*shown).limits));
     portable::to_operators(model);
     TRY(quantizing::dequantize(*model.graph));
     json["weights"] = list_of(weights_in(*model.graph, graph));

@@ -18,8 +18,9 @@ bool may_be_real(ElementType type) {
 
 }  // namespace
 
-Result<std::vector<calibrate::Watched>> watched_values(const graph::Model& model, bool bins) {
-  const ops::Inference facts = TRY(ops::infer(model));
+Result<std::vector<calibrate::Watched>> watched_values(const graph::Model& model, bool bins,
+                                                       const Limits& limits) {
+  const ops::Inference facts = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));
   std::set<std::string> names;  // graphs side by side may use the same ones
   for (const ops::GraphFacts& one : facts.graphs) {
     // Since IR 4 an input with a default is an input, and not a constant.

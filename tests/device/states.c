@@ -54,6 +54,8 @@ static anybit_status call(const char* name, anybit_session* s) {
   if (IS("load_model_from_memory")) return anybit_load_model_from_memory(s, model_bytes, model_length);
   if (IS("share_model")) return anybit_share_model(s, helper);
   if (IS("set_threads")) return anybit_set_threads(s, 1);
+  if (IS("set_limit")) return anybit_set_limit(s, ANYBIT_LIMIT_NODES, 1000);
+  if (IS("set_reproducible")) return anybit_set_reproducible(s, 1);
   if (IS("set_workspace")) return anybit_set_workspace(s, "");
   if (IS("set_plugin_directory")) return anybit_set_plugin_directory(s, "/");
   if (IS("set_available_backends")) return anybit_set_available_backends(s, "cpu");

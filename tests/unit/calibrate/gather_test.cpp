@@ -95,10 +95,10 @@ TEST(Gather, FindsWhatTheValuesSay) {
 
 TEST(Gather, IsTheSameForAnyNumberOfThreads) {
   const auto samples = samples_of(40);
-  const auto one = gather(model(), kAll, stream(samples), {.threads = 1});
+  const auto one = gather(model(), kAll, stream(samples), {.executor = {.threads = 1}});
   ASSERT_TRUE(one.ok());
   for (const int threads : {2, 3, 8}) {
-    const auto more = gather(model(), kAll, stream(samples), {.threads = threads});
+    const auto more = gather(model(), kAll, stream(samples), {.executor = {.threads = threads}});
     ASSERT_TRUE(more.ok());
     EXPECT_EQ(*one, *more) << threads;
   }
@@ -147,9 +147,9 @@ TEST(Gather, ReportsNanWithValueNodeAndTheFirstSampleThatHasIt) {
   auto samples = samples_of(30);
   samples[7][3] = samples[8][0] = samples[20][0] = 0;  // 0 / 0
   for (const int threads : {1, 2, 4}) {
-    const auto found = gather(
-        model(), kAll, stream(samples),
-        {.threads = threads, .sample_name = [](std::int64_t i) { return fmt::format("file{}.npy", i); }});
+    const auto found = gather(model(), kAll, stream(samples),
+                              {.executor = {.threads = threads},
+                               .sample_name = [](std::int64_t i) { return fmt::format("file{}.npy", i); }});
     ASSERT_FALSE(found.ok());
     EXPECT_EQ(found.error().code, Code::invalid_data);
     EXPECT_THAT(found.error().text(), HasSubstr("sample 7 (file7.npy)"));

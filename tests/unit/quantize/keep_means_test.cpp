@@ -103,9 +103,9 @@ TEST(KeepMeans, AShiftGoesIntoTheBiasOfTheNodeOrOfTheAddBehindIt) {
 TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
   auto [right, wrong, nodes] = two_networks();
   const std::vector<Sample> samples = samples_of(6);
-  const auto before = mean_errors(right, wrong, nodes, samples, 2, 0).value();
+  const auto before = mean_errors(right, wrong, nodes, samples, {.threads = 2}).value();
   ASSERT_EQ(shift_biases(*wrong.graph, nodes, before), std::ssize(nodes));
-  const auto after = mean_errors(right, wrong, nodes, samples, 2, 0).value();
+  const auto after = mean_errors(right, wrong, nodes, samples, {.threads = 2}).value();
   const auto largest = [](const std::vector<double>& errors) {
     return std::abs(*std::ranges::max_element(errors, {}, [](double one) { return std::abs(one); }));
   };
@@ -117,29 +117,29 @@ TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
 TEST(KeepMeans, TheNumberOfThreadsMakesNoDifference) {
   const auto [right, wrong, nodes] = two_networks();
   const std::vector<Sample> samples = samples_of(8);
-  const auto one = mean_errors(right, wrong, nodes, samples, 1, 0).value();
-  EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, 2, 0).value());
-  EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, 5, 0).value());
+  const auto one = mean_errors(right, wrong, nodes, samples, {.threads = 1}).value();
+  EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, {.threads = 2}).value());
+  EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, {.threads = 5}).value());
 }
 
 TEST(KeepMeans, OneSampleTellsNothing) {
   const graph::Model right = network(), wrong = network(0.02f);
   const std::vector<int> nodes{0};
-  EXPECT_TRUE(mean_errors(right, wrong, nodes, samples_of(1), 2, 0).value()[0].empty());
+  EXPECT_TRUE(mean_errors(right, wrong, nodes, samples_of(1), {.threads = 2}).value()[0].empty());
 }
 
 TEST(KeepMeans, ASampleThatFailsEndsAllOfThem) {
   const graph::Model right = network(), wrong = network(0.02f);
   std::vector<Sample> samples = samples_of(5);
   samples[3] = {};
-  EXPECT_FALSE(mean_errors(right, wrong, std::vector<int>{0, 2}, samples, 2, 0).ok());
+  EXPECT_FALSE(mean_errors(right, wrong, std::vector<int>{0, 2}, samples, {.threads = 2}).ok());
 }
 
 TEST(KeepMeans, AModelThatFailsOnlyOnceItIsQuantizedIsAnErrorToo) {
   const graph::Model right = network();
   graph::Model wrong = network();
   wrong.graph->nodes[4].inputs[1] = "w1";  // does not fit
-  const auto errors = mean_errors(right, wrong, std::vector<int>{0, 2}, samples_of(5), 2, 0);
+  const auto errors = mean_errors(right, wrong, std::vector<int>{0, 2}, samples_of(5), {.threads = 2});
   EXPECT_FALSE(errors.ok());
 }
 
