@@ -8,6 +8,7 @@
 
 #include "anybit/calibrate.hpp"
 #include "command.hpp"
+#include "json_members.hpp"
 #include "numbers.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -120,17 +121,17 @@ Result<std::string> json_of(const Ranges& ranges, const Options& options) {
   Json json = {{"samples", ranges.samples()},
                {"model", ranges.model_hash()},
                {"observer", options.range.observer},
-               {"written", options.output},
-               {"tensors", Json::object()}};
+               {"written", options.output}};
+  Json tensors = Json::object();
   for (const Ranges::Tensor& one : ranges.tensors()) {
     const auto range = ranges.range(one.name, options.range);
     if (!range.ok()) return range.error();
-    Json& tensor = json["tensors"][one.name];
-    tensor = {{"samples", one.samples},
-              {"count", one.count},
-              {"zeros", one.zeros},
-              {"nans", one.nans},
-              {"infinities", one.infinities}};
+    Json& tensor = add_member(tensors, one.name,
+                              {{"samples", one.samples},
+                               {"count", one.count},
+                               {"zeros", one.zeros},
+                               {"nans", one.nans},
+                               {"infinities", one.infinities}});
     if (!one.first_bad.empty()) tensor["first_bad"] = one.first_bad;
     if (one.count == 0) continue;
     tensor["min"] = one.min;
@@ -138,6 +139,7 @@ Result<std::string> json_of(const Ranges& ranges, const Options& options) {
     tensor["low"] = range->low;
     tensor["high"] = range->high;
   }
+  json["tensors"] = std::move(tensors);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -13,20 +13,17 @@
 namespace anybit::cli {
 namespace {
 
-const Port* find_port(const std::vector<Port>& ports, const std::string& name) {
-  const auto found = std::ranges::find_if(ports, [&](const Port& one) { return one.name == name; });
-  return found == ports.end() ? nullptr : &*found;
-}
-
 // Sizes that files give to dimensions with a name, unless they are among `dims`: what is made up beside them
 // has the same.
 void add_sizes(const std::vector<Port>& ports, const Inputs& inputs,
                std::map<std::string, std::int64_t>& dims) {
+  std::map<std::string_view, const Port*> by_name;
+  for (const Port& one : ports) by_name.emplace(one.name, &one);
   for (const auto& [name, value] : inputs.values) {
-    const Port* port = find_port(ports, name);
-    if (value.tensor.dims.size() != port->symbols.size()) continue;  // the run tells that it does not fit
-    for (std::size_t i = 0; i < port->symbols.size(); ++i) {
-      if (!port->symbols[i].empty()) dims.emplace(port->symbols[i], value.tensor.dims[i]);
+    const Port& port = *by_name.at(name);
+    if (value.tensor.dims.size() != port.symbols.size()) continue;  // the run tells that it does not fit
+    for (std::size_t i = 0; i < port.symbols.size(); ++i) {
+      if (!port.symbols[i].empty()) dims.emplace(port.symbols[i], value.tensor.dims[i]);
     }
   }
 }
@@ -114,7 +111,7 @@ Result<Inputs> InputStream::completed(Sample sample) const {
   for (const Port& port : ports_) {
     const bool needed = port.required && !port.type.starts_with("optional(");
     if (!needed || inputs.values.contains(port.name)) continue;
-    inputs.made_up.push_back(port.name);
+    inputs.made_up.insert(port.name);
     made_up.push_back(port);
   }
   auto checked = options_.for_several ? Result<void>() : check_dims(made_up, options_);
@@ -124,7 +121,7 @@ Result<Inputs> InputStream::completed(Sample sample) const {
   std::uint64_t seed = options_.seed;
   for (const Port& port : ports_) {
     ++seed;
-    if (std::ranges::count(inputs.made_up, port.name) == 0) continue;
+    if (!inputs.made_up.contains(port.name)) continue;
     auto value = random_value(port, dims, seed);
     if (!value.ok()) return std::move(value).error();
     inputs.values[port.name] = std::move(value).value();

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ void add_input_options(CLI::App& app, InputOptions& options);
 
 struct Inputs {
   std::map<std::string, Value> values;
-  std::vector<std::string> made_up;  // names of those that no file was given for
+  std::set<std::string> made_up;  // names of those that no file was given for
 };
 
 // A size for a dimension that no value to be made up has would be left out in silence: an error, with the

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "json_members.hpp"
 #include "numbers.hpp"
 #include "profile_text.hpp"
 #include "table.hpp"
@@ -45,7 +46,7 @@ std::string ports_text(const Executor& executor, const RunOutcome& outcome) {
   for (const Port& port : executor.inputs()) {
     const auto given = first.inputs.find(port.name);
     if (given == first.inputs.end()) continue;
-    const bool made_up = std::ranges::count(first.made_up, port.name) != 0;
+    const bool made_up = first.made_up.contains(port.name);
     table.add({"Input", shortened(printable(port.name), 40),
                given->second + others(port.name) + (made_up ? "  (random: no file was given)" : "")});
   }
@@ -57,11 +58,15 @@ std::string ports_text(const Executor& executor, const RunOutcome& outcome) {
 }
 
 Json sample_json(const Executor& executor, const SampleOutcome& sample) {
-  Json json = {{"inputs", Json::object()}, {"outputs", Json::object()}};
+  Json inputs = Json::object(), outputs = Json::object();
   for (const auto& [name, type] : sample.inputs)
-    json["inputs"][name] = {{"type", type}, {"random", std::ranges::count(sample.made_up, name) != 0}};
-  for (std::size_t i = 0; i < sample.outputs.size(); ++i)
-    json["outputs"][executor.outputs()[i].name] = {{"type", sample.outputs[i]}};
+    add_member(inputs, name, {{"type", type}, {"random", sample.made_up.contains(name)}});
+  std::set<std::string_view> added;  // a model may give out a value twice
+  for (std::size_t i = 0; i < sample.outputs.size(); ++i) {
+    const std::string& name = executor.outputs()[i].name;
+    if (added.insert(name).second) add_member(outputs, name, {{"type", sample.outputs[i]}});
+  }
+  Json json = {{"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
   json["milliseconds"] = sample.milliseconds;
   return json;
 }

@@ -19,7 +19,7 @@ namespace anybit::cli {
 struct SampleOutcome {
   std::string name;  // the file it came from
   std::map<std::string, std::string> inputs;
-  std::vector<std::string> made_up;  // inputs that no file was given for
+  std::set<std::string> made_up;     // inputs that no file was given for
   std::vector<std::string> outputs;  // types, as those of inputs
   std::vector<double> milliseconds;
   std::vector<std::string> written;

@@ -55,8 +55,8 @@ Result<graph::Tensor> constant_for(const Port& port, const Array& given) {
   return tensor;
 }
 
-void remove_input(graph::Graph& graph, const std::string& name) {
-  std::erase_if(graph.inputs, [&](const graph::ValueInfo& one) { return one.name.str() == name; });
+void remove_inputs(graph::Graph& graph, const std::set<std::string>& names) {
+  std::erase_if(graph.inputs, [&](const graph::ValueInfo& one) { return names.contains(one.name.str()); });
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ Result<Model> with_constant_inputs(const Model& model, const std::map<std::strin
     auto constant = constant_for(*port, given);
     if (!constant.ok()) return std::move(constant).error().within(fmt::format("input '{}'", shown(name)));
     graph::Graph& graph = *changed.model.graph;
-    remove_input(graph, name);
+    remove_inputs(graph, {name});
     std::erase_if(graph.initializers,
                   [&name = name](const graph::Tensor& one) { return one.name.str() == name; });
     graph.initializers.push_back(std::move(constant).value());
@@ -91,19 +91,18 @@ Model with_constant_defaults(const Model& model, const std::set<std::string>& ke
   }
   if (optional.empty()) return model;
   Model::Content changed = content;
-  for (const std::string& name : optional) remove_input(*changed.model.graph, name);
+  remove_inputs(*changed.model.graph, optional);
   return ModelAccess::make(std::move(changed));
 }
 
 bool lists_weights_as_inputs(const Model& model) {
   const graph::Model& content = ModelAccess::content(model).model;
-  const auto& inputs = content.graph->inputs;
-  const auto is_input = [&](const graph::Tensor& weight) {
-    return std::ranges::any_of(
-        inputs, [&](const graph::ValueInfo& one) { return one.name.str() == weight.name.str(); });
-  };
-  return !content.graph->initializers.empty() && content.graph->initializers.size() < inputs.size() &&
-         std::ranges::all_of(content.graph->initializers, is_input);
+  const auto& initializers = content.graph->initializers;
+  if (initializers.empty() || initializers.size() >= content.graph->inputs.size()) return false;
+  std::set<std::string_view> inputs;
+  for (const graph::ValueInfo& one : content.graph->inputs) inputs.insert(one.name.str());
+  return std::ranges::all_of(initializers,
+                             [&](const graph::Tensor& one) { return inputs.contains(one.name.str()); });
 }
 
 }  // namespace anybit

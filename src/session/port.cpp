@@ -1,6 +1,7 @@
 #include "session/port.hpp"
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 namespace anybit {
 
@@ -25,12 +26,13 @@ Port port_of(const graph::ValueInfo& info, bool required) {
 
 std::vector<Port> input_ports(const graph::Model& model) {
   std::vector<Port> ports;
+  std::unordered_set<std::string_view> initialized;
+  for (const graph::Tensor& one : model.graph->initializers) initialized.insert(one.name.str());
+  for (const graph::SparseTensor& one : model.graph->sparse_initializers) {
+    if (one.values) initialized.insert(one.values->name.str());
+  }
   for (const graph::ValueInfo& info : model.graph->inputs) {
-    const auto named = [&](const graph::Tensor& one) { return one.name.str() == info.name.str(); };
-    const bool has_default =
-        std::ranges::any_of(model.graph->initializers, named) ||
-        std::ranges::any_of(model.graph->sparse_initializers,
-                            [&](const graph::SparseTensor& one) { return one.values && named(*one.values); });
+    const bool has_default = initialized.contains(info.name.str());
     if (has_default && model.ir_version.value_or(0) < 4) continue;
     ports.push_back(port_of(info, !has_default));
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string_view>
 
 #include "base/checked.hpp"
 #include "base/error.hpp"
@@ -86,10 +88,12 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
       file.image_ = *TRY(only(inputs));
     } else if (ending == ".npz") {
       auto arrays = TRY(read_npz(path));
+      std::map<std::string_view, const Port*> ports;
+      for (const Port& one : inputs) ports.emplace(one.name, &one);
       for (auto& [name, array] : arrays) {
-        const auto port = std::ranges::find(inputs, name, &Port::name);
-        if (port != inputs.end()) {
-          TRY(file.add(*port, Value(std::move(array))));
+        const auto port = ports.find(name);
+        if (port != ports.end()) {
+          TRY(file.add(*port->second, Value(std::move(array))));
         } else if (arrays.size() == 1) {  // numpy's own name: there is only one thing it can be
           TRY(file.add(*TRY(only(inputs)), Value(std::move(array))));
         } else {

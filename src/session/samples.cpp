@@ -1,6 +1,8 @@
 #include "session/samples.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/guard.hpp"
@@ -158,11 +160,12 @@ Result<void> check(const SampleOptions& options) {
 
 // Somebody has to give every input that has no default. What an .npz holds is seen when it is read.
 Result<void> check_complete(const std::vector<Port>& inputs, const Filed& content) {
+  std::set<std::string_view> given;
+  for (const auto& feed : content.feeds) {
+    for (const Port& one : feed->inputs()) given.insert(one.name);
+  }
   for (const Port& port : inputs) {
-    const bool given = std::ranges::any_of(content.feeds, [&](const auto& feed) {
-      return std::ranges::any_of(feed->inputs(), [&](const Port& one) { return one.name == port.name; });
-    });
-    if (!given && port.required) {
+    if (!given.contains(port.name) && port.required) {
       return invalid_argument(fmt::format("there is no data for input '{}'", shown(port.name)),
                               fmt::format("{}=PATH; the model takes {}", port.name, port.type));
     }

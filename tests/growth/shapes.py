@@ -173,9 +173,126 @@ def shape_chain(n):
     return model(chain(n // 2, make), [value("x", ("batch", WIDTH))], [value("y", ("batch", WIDTH))])
 
 
+def quantized_moves(n):
+    """Codes that are moved, all with the same scale and zero point."""
+    def make(i, a, b):
+        return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
+                helper.make_node("Transpose", [f"d{i}"], [f"t{i}"], perm=[1, 0]),
+                helper.make_node("QuantizeLinear", [f"t{i}", "s", "z"], [b if b != "y" else "last"])]
+    k = n // 6 * 2
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), *chain(k, make),
+             helper.make_node("DequantizeLinear", ["last", "s", "z"], ["y"])]
+    return model(nodes, constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
+
+
+def untold_codes(n):
+    """Codes that are moved in a chain, and taken all along it without a zero point that would tell their type."""
+    k = n // 4 * 2
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["h0"])]
+    for i in range(k):
+        nodes += [helper.make_node("Transpose", [f"h{i}"], [f"h{i + 1}"], perm=[1, 0]),
+                  helper.make_node("DequantizeLinear", [f"h{i + 1}", "s"], [f"d{i}"])]
+    return model(nodes, outputs=[value(f"d{i}", (1, WIDTH) if i % 2 else (WIDTH, 1)) for i in range(k)],
+                 constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
+
+
+def functions_behind_products(n):
+    """Products of codes with a function before they are quantized again: each is tried as a table."""
+    def make(i, a, b):
+        return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
+                helper.make_node("MatMul", [f"d{i}", f"wd{i}"], [f"m{i}"]),
+                helper.make_node("Floor", [f"m{i}"], [f"f{i}"]),
+                helper.make_node("QuantizeLinear", [f"f{i}", "s", "z"], [b if b != "y" else "last"])]
+    k = max(n // 5, 1)
+    nodes = [helper.make_node("DequantizeLinear", [f"w{i}", "s", "z"], [f"wd{i}"]) for i in range(k)]
+    nodes += [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), *chain(k, make),
+              helper.make_node("DequantizeLinear", ["last", "s", "z"], ["y"])]
+    weights = [constant(f"w{i}", np.full((WIDTH, WIDTH), i % 5 - 2, np.int8)) for i in range(k)]
+    return model(nodes, constants=weights + [constant("s", np.float32(0.1)), constant("z", np.int8(0))])
+
+
+def convs_used_twice(n):
+    """No activation follows them, but it takes a look to know."""
+    def make(i, a, b):
+        return [helper.make_node("Conv", [a, "w"], [f"c{i}"], pads=[1, 1, 1, 1]),
+                helper.make_node("Neg", [f"c{i}"], [f"l{i}"]), helper.make_node("Abs", [f"c{i}"], [f"r{i}"]),
+                helper.make_node("Max", [f"l{i}", f"r{i}"], [b])]
+    shape = (1, 4, 2, 2)
+    weight = constant("w", np.random.default_rng(0).normal(size=(4, 4, 3, 3)).astype(np.float32) * 0.1)
+    return model(chain(n // 4, make), [value("x", shape)], [value("y", shape)], [weight])
+
+
+def shared_half(n):
+    """Products in float16 that share a Cast."""
+    k = n // 2
+    nodes = [helper.make_node("Cast", ["x"], ["h"], to=TensorProto.FLOAT16)]
+    for i in range(k):
+        nodes += [helper.make_node("MatMul", ["h", "w"], [f"m{i}"]),
+                  helper.make_node("Cast", [f"m{i}"], [f"f{i}"], to=FLOAT)]
+    return model(nodes + [helper.make_node("Sum", [f"f{i}" for i in range(k)], ["y"])],
+                 constants=[constant("w", np.eye(WIDTH, dtype=np.float16))])
+
+
+def product_fan(n):
+    """Products of one value by one weight."""
+    nodes = [helper.make_node("Gemm", ["x", "w", "b"], [f"h{i}"]) for i in range(n)]
+    return model(nodes + [helper.make_node("Sum", [f"h{i}" for i in range(n)], ["y"])],
+                 constants=[constant("w", np.eye(WIDTH, dtype=np.float32)), constant("b", np.ones(WIDTH, np.float32))])
+
+
+def moves_between_products(n):
+    """All that is moved shares one scale."""
+    n -= n % 2
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m0"])]
+    for i in range(0, n, 2):
+        nodes += [helper.make_node("Transpose", [f"m{i}"], [f"m{i + 1}"], perm=[1, 0]),
+                  helper.make_node("Reshape", [f"m{i + 1}", "row"], [f"m{i + 2}"])]
+    return model([*nodes, helper.make_node("MatMul", [f"m{n}", "w"], ["y"])],
+                 constants=[constant("row", np.array([1, WIDTH])), constant("w", np.eye(WIDTH, dtype=np.float32))])
+
+
+def weights_as_inputs(n):
+    """As older exporters list them."""
+    made = many_initializers(n)
+    made.ir_version = 8
+    for one in made.graph.initializer:
+        made.graph.input.append(value(one.name, (WIDTH, WIDTH)))
+    return made
+
+
+def graphs_that_share_names(n):
+    """Two branches with the same names, and in each as many Ifs as values."""
+    k = n // 8
+    def leaf(name, op):
+        return helper.make_graph([helper.make_node(op, ["x"], [name])], op, [], [value(name)])
+    def branch(op):
+        nodes = [helper.make_node(op, ["x" if i == 0 else f"v{i}"], [f"v{i + 1}"]) for i in range(k)]
+        nodes += [helper.make_node("If", ["c"], [f"o{i}"], then_branch=leaf("a", "Relu"), else_branch=leaf("a", "Neg"))
+                  for i in range(k)]
+        return helper.make_graph([*nodes, helper.make_node("Sum", [f"v{k}", *(f"o{i}" for i in range(k))], ["sum"])],
+                                 op, [], [value("sum")])
+    node = helper.make_node("If", ["c"], ["y"], then_branch=branch("Relu"), else_branch=branch("Neg"))
+    return model([node], [value("x"), value("c", (), TensorProto.BOOL)])
+
+
+def loop_fan(n):
+    """Loops side by side, each around two values from outside."""
+    def body(i):
+        nodes = [helper.make_node("Add", [f"s{i}", "x"], [f"t{i}"]), helper.make_node("Add", [f"t{i}", "k"], [f"u{i}"]),
+                 helper.make_node("Identity", [f"go{i}"], [f"on{i}"])]
+        return helper.make_graph(nodes, f"b{i}", [value(f"i{i}", (), TensorProto.INT64), value(f"go{i}", (), TensorProto.BOOL),
+                                                  value(f"s{i}")], [value(f"on{i}", (), TensorProto.BOOL), value(f"u{i}")])
+    k = n // 4
+    nodes = [helper.make_node("Loop", ["m", "", "x"], [f"h{i}"], body=body(i)) for i in range(k)]
+    return model(nodes + [helper.make_node("Sum", [f"h{i}" for i in range(k)], ["y"])],
+                 constants=[constant("m", np.int64(2)), constant("k", np.ones((1, WIDTH), np.float32))])
+
+
 SHAPES = [identity_chain, relu_chain, add_chain, relu_fan, wide_concat, conv_chain, many_initializers, many_outputs,
           many_inputs, qdq_chain, if_fan, nested_if, function_calls, transpose_chain, reshape_chain, constant_chain,
-          concat_chain, same_names, shape_chain]
+          concat_chain, same_names, shape_chain, quantized_moves, untold_codes, functions_behind_products,
+          convs_used_twice, shared_half, product_fan, moves_between_products, weights_as_inputs,
+          graphs_that_share_names, loop_fan]
 
 # What is asked of each: {m} the model, {q} the model quantized to int8, {o} an output, {c} samples.
 COMMANDS = {
@@ -187,6 +304,8 @@ COMMANDS = {
     "mxfp4": "quantize {m} -o {o} --recipe mxfp4 --requantize",
     "codegen": "codegen {m} -t c-gen -o {o}.c",
     "run": "run {m} --threads 1",
+    "run-json": "run {m} --threads 1 --json",
+    "calibrate": "calibrate {m} --data {c} -o {o}.json --threads 1 --json",
     "compare": "compare {m} {m} --data {c} --threads 1",
     "report": "compare {m} {m} --data {c} --threads 1 --report {o}.html",
     "convert-opset": "convert-opset {m} -o {o} --opset 21",
