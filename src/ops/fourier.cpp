@@ -33,7 +33,7 @@ Result<Values> infer_dft(const Call& call) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   const Dim given = call.version < 20 ? Dim(call.integer("axis", 1)) : number_in(call, 2, Dim(-2));
   const std::int64_t axis = given.known() ? (*given.size < 0 ? *given.size + rank : *given.size) : -1;
-  if (axis >= 0 && axis + 1 < rank) {
+  if (axis >= 0 && axis < rank - 1) {
     Dim& size = shape[static_cast<std::size_t>(axis)];
     size = bins_of(number_in(call, 1, half ? Dim(2) * (size - 1) : size), onesided && !inverse);
   } else {
