@@ -76,6 +76,14 @@ Result<void> check_inputs(const Descriptor& descriptor, const graph::Node& node)
   return {};
 }
 
+Result<void> expect_inputs(const Frame& frame, std::initializer_list<std::size_t> inputs) {
+  for (const std::size_t i : inputs) {
+    if (!frame.datum(i).is_array())
+      return wrong(fmt::format("input {} is {}", i, to_string(frame.datum(i))), "a tensor");
+  }
+  return {};
+}
+
 Result<void> check(const Descriptor& descriptor, const Call& call, std::span<const Array* const> contents) {
   if (!descriptor.run) return {};
   TRY(check_inputs(descriptor, call.node));

@@ -15,6 +15,9 @@ class Frame;
 // That the inputs which the operator must have are there.
 Result<void> check_inputs(const Descriptor& descriptor, const graph::Node& node);
 
+// The same of their values while it runs: what a node names may be an empty optional.
+Result<void> expect_inputs(const Frame& frame, std::initializer_list<std::size_t> inputs);
+
 // What `run` would refuse whatever the elements of its inputs are. Nothing is refused while the type or shape
 // of an input is not known, or one is no tensor. `contents`: of inputs that are constants, null for others;
 // if there are none, those of small constants are looked up.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ops/check.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/conv_rules.hpp"
 #include "ops/rules.hpp"
@@ -81,6 +82,7 @@ void do_row(const Frame& frame, const Deformed& deformed, std::int64_t row, std:
 Result<void> check(const Frame& frame, const Deformed& deformed) {
   const ConvSizes& sizes = deformed.sizes;
   const ElementType type = frame.in(0).type();
+  TRY(expect_inputs(frame, {2}));
   for (std::size_t i = 1; i <= 4; ++i) {
     if (frame.has(i) && frame.in(i).type() != type) return wrong_type(frame, i);
   }

@@ -59,6 +59,7 @@ Result<kernels::Spread<float>> bias_of(Frame& frame, std::size_t input, std::int
 }
 
 Result<void> run_real(Frame& frame) {
+  TRY(expect_inputs(frame, {2, 3}));
   if (!is_bytes(frame.in(0).type())) return wrong_type(frame, 0);
   const WholeTerms terms = TRY(WholeTerms::of(frame, kReal));
   const Products& p = terms.products;
@@ -92,6 +93,7 @@ Result<Quantized> quantize(Frame& frame, const Array& array) {
   const float* x = array.data<float>();
   float low = 0, high = 0;
   for (std::int64_t i = 0; i < array.count(); ++i) low = std::min(low, x[i]), high = std::max(high, x[i]);
+  if (!std::isfinite(high - low)) low = high = 0;
   const float scale = high > low ? (high - low) / 255.0f : 1.0f;
   const float zero = std::nearbyint(std::clamp(-low / scale, 0.0f, 255.0f));
   std::uint8_t* codes = TRY(frame.scratch_of<std::uint8_t>(array.count())).data();
@@ -106,6 +108,7 @@ Result<Quantized> quantize(Frame& frame, const Array& array) {
 
 Result<void> run_dynamic(Frame& frame) {
   const Array& a = frame.in(0);
+  TRY(expect_inputs(frame, {2}));
   if (a.type() != ElementType::float32) return wrong_type(frame, 0);
   WholeTerms terms = TRY(WholeTerms::of(frame, kDynamic));
   const Products& p = terms.products;

@@ -183,6 +183,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 
 Result<void> run(Frame& frame) {
   const Array& a = frame.in(0);
+  TRY(expect_inputs(frame, {kCodes, kScales}));
   const auto* prepared = frame.prepared<Codes>();
   Codes own;
   if (only_checks(frame)) {

@@ -1,4 +1,5 @@
 // Products of quantized matrices with quantized results. ONNX: QLinearMatMul-10, -21; ONNX Runtime's QGemm.
+#include "ops/check.hpp"
 #include "ops/rules.hpp"
 #include "ops/whole_product.hpp"
 
@@ -42,6 +43,7 @@ struct Terms {
   Along<float> a_scale, b_scale;
 };
 Result<Terms> terms_of(Frame& frame) {
+  TRY(expect_inputs(frame, {1, 4}));
   if (!result_of(frame.in(0).type())) return wrong_type(frame, 0);
   Terms terms{TRY(WholeTerms::of(frame, kInputs)), {}, {}};
   const Products& p = terms.whole.products;
