@@ -124,10 +124,11 @@ Result<Values> infer(const Call& call) {
     type = call.in(0).type == ElementType::string ? ElementType::int64 : ElementType::string;
   } else if (const graph::Tensor* held = call.tensor("values_tensor")) {
     type = held->type();
-  } else if (call.find("values_strings")) {
+  } else if (const auto texts = call.texts("values_strings"); texts && !texts->empty()) {
     type = ElementType::string;
   } else {
-    type = call.find("values_int64s") ? ElementType::int64 : ElementType::float32;
+    const auto numbers = call.ints("values_int64s");
+    type = numbers && !numbers->empty() ? ElementType::int64 : ElementType::float32;
   }
   return outputs_of(call, tensor(type, call.in(0).shape));
 }

@@ -9,7 +9,8 @@ namespace {
 
 Result<Values> infer_classifier(const Call& call) {
   Values values = unknown_outputs(call);
-  const bool texts = call.find("classlabels_strings") != nullptr;
+  const auto labels = call.texts("classlabels_strings");
+  const bool texts = labels && !labels->empty();
   if (!values.empty()) values[0] = tensor(texts ? ElementType::string : ElementType::int64, unknown_shape(1));
   if (values.size() > 1) values[1] = tensor(ElementType::float32, unknown_shape(2));
   return values;

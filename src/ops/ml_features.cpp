@@ -26,8 +26,10 @@ Result<Values> infer_one_hot(const Call& call) {
   Value value = tensor(ElementType::float32, call.in(0).shape);
   const auto texts = call.texts("cats_strings");
   const auto numbers = call.ints("cats_int64s");
-  const std::size_t count = texts && !texts->empty() ? texts->size() : numbers ? numbers->size() : 0;
-  if (value.shape) value.shape->push_back(static_cast<std::int64_t>(count));
+  const bool text = call.in(0).type == ElementType::string;
+  const bool known = call.in(0).type != ElementType::undefined;
+  const std::size_t count = text && texts ? texts->size() : !text && numbers ? numbers->size() : 0;
+  if (value.shape) value.shape->push_back(known ? Dim(static_cast<std::int64_t>(count)) : Dim());
   return outputs_of(call, std::move(value));
 }
 

@@ -36,7 +36,8 @@ struct Grams final : Prepared {
 
 Result<Values> infer(const Call& call) {
   Value value = tensor(ElementType::float32, call.in(0).shape);
-  if (value.shape && !value.shape->empty()) value.shape->back() = Dim();
+  if (value.shape && value.shape->empty()) value.shape = unknown_shape(1);  // a scalar is a row of one
+  if (value.shape) value.shape->back() = Dim();
   return outputs_of(call, std::move(value));
 }
 

@@ -12,28 +12,30 @@ namespace {
 
 enum class Aggregate { average, sum, min, max };  // in the order of TreeEnsemble-5
 
+std::size_t target_count(const Attributes& node) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(1, node.integer("n_targets", 1)));
+}
+
 Result<Values> infer_values(const Call& call) {
   const bool old = call.node.op_type.str() == "TreeEnsembleRegressor";
   return outputs_of(call, tensor(old ? ElementType::float32 : call.in(0).type,
-                                 Shape{Dim(), Dim(call.integer("n_targets", 1))}));
+                                 Shape{Dim(), Dim(static_cast<std::int64_t>(target_count(call)))}));
 }
 
 Result<Values> infer_classes(const Call& call) {
   Values values = unknown_outputs(call);
-  const bool texts = call.find("classlabels_strings") != nullptr;
+  const auto labels = call.texts("classlabels_strings");
+  const bool texts = labels && !labels->empty();
   if (!values.empty()) values[0] = tensor(texts ? ElementType::string : ElementType::int64, unknown_shape(1));
   if (values.size() > 1) values[1] = tensor(ElementType::float32, unknown_shape(2));
   return values;
 }
 
-std::size_t target_count(const Attributes& node) {
-  return static_cast<std::size_t>(std::max<std::int64_t>(1, node.integer("n_targets", 1)));
-}
-
 std::size_t label_count(const Attributes& node) {
   const auto texts = node.texts("classlabels_strings");
   const auto numbers = node.ints("classlabels_int64s");
-  return std::max(texts ? texts->size() : 0, numbers ? numbers->size() : 0);
+  // As Labels has it: numbers only where there are no texts.
+  return texts && !texts->empty() ? texts->size() : numbers ? numbers->size() : 0;
 }
 
 Result<std::shared_ptr<const Trees>> trees_of(const Attributes& node) {
