@@ -25,10 +25,15 @@ Result<void> run(Frame& frame) {
     return run_pairs(frame, 0, 1, type, row);
   }
   TRY(frame.make_plain(0));
+  TRY(frame.make_plain(1));
   const Array &x = frame.in(0), &slope = frame.in(1);
   Dims dims;
+  if (slope.type() != type) {
+    return wrong(fmt::format("the slope is {}, the input {}", to_string(slope), to_string(x)),
+                 "the same element type");
+  }
   if (slope.count() != 1) {
-    if (x.rank() < 2 || slope.count() != x.dim(1) || slope.type() != type) {
+    if (x.rank() < 2 || slope.count() != x.dim(1)) {
       return wrong(fmt::format("the slope is {}", to_string(slope)), "one number, or one for each channel");
     }
     dims = Dims(x.rank() - 1, 1);
