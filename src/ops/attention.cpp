@@ -45,6 +45,7 @@ Result<Values> infer(const Call& call) {
   const auto [q, k, v, total] = operands_of(call);
   const ElementType type = call.in(0).type;
   Values values(call.output_count(), tensor(type, std::nullopt));
+  for (std::size_t i = 1; i < 3 && i < values.size(); ++i) values[i].type = call.in(i).type;
   if (!q || !k || !v || values.empty()) return values;
   values[0].shape = call.in(0).has_rank(4) ? Shape{q->batch, q->heads, q->sequence, v->size}
                                            : Shape{q->batch, q->sequence, q->heads * v->size};
@@ -102,6 +103,12 @@ Result<Shapes> shapes_of(const Frame& frame) {
   if (!fit) {
     return wrong(fmt::format("query {}, key {} and value {} do not fit together", to_string(frame.in(0)),
                              to_string(frame.in(1)), to_string(frame.in(2))));
+  }
+  // One type for queries and keys, one for values; those of the past are as those that follow them.
+  for (const auto& [input, as] : {std::pair<std::size_t, std::size_t>{1, 0}, {4, 1}, {5, 2}}) {
+    if (!frame.has(input) || frame.in(input).type() == frame.in(as).type()) continue;
+    return wrong(fmt::format("input {} is {}", input, to_string(frame.in(input))),
+                 fmt::format("{}, as input {}", graph::name_of(frame.in(as).type()), as));
   }
   if (frame.has(4) != frame.has(5))
     return wrong("past_key and past_value are given only one without the other");

@@ -9,9 +9,15 @@
 namespace anybit::ops {
 namespace {
 
+// ONNX's LayerNormalization has one type for all; elsewhere the result is as the scale, which may be another
+// real type than the input.
+bool is_uniform(const Attributes& node) {
+  return node.node.op_type.str() == "LayerNormalization" && node.version >= 17;
+}
+
 // Mean and inverse deviation keep the axes before `axis` and have 1 for those it normalizes.
 Result<Values> infer(const Call& call) {
-  Values values = TRY(infer_same(call));
+  Values values = outputs_of(call, tensor(call.in(is_uniform(call) ? 0 : 1).type, call.in(0).shape));
   const auto& shape = call.in(0).shape;
   if (values.size() < 2 || !shape) return values;
   const std::size_t axis = TRY(axis_of(call.integer("axis", -1), shape->size()));
@@ -93,7 +99,7 @@ Result<void> run_in(Frame& frame, std::size_t axis) {
   const auto shift = Centered ? TRY(rows_of<C>(frame, 2, dims, axis)) : Rows<C>();
   Statistics means = Centered ? TRY(Statistics::make(frame, 1, stash, kept)) : Statistics();
   Statistics inverses = TRY(Statistics::make(frame, Centered ? 2 : 1, stash, kept));
-  const ElementType type = frame.in(1).type();  // that of x, but for RMSNormalization
+  const ElementType type = frame.in(1).type();
   Array* y = type == x.type() ? TRY(frame.out_over(0, 0, type, dims)) : TRY(frame.out(0, type, dims));
   auto to = TRY(RealOutput<C>::make(frame, y));
   const double epsilon = frame.real("epsilon", 1e-5);
@@ -121,6 +127,13 @@ Result<void> run(Frame& frame) {
   for (const std::size_t input : {0, 1}) {
     if (!for_real(frame.in(input).type(), [](auto) {})) return wrong_type(frame, input);
   }
+  const auto as = [&](std::size_t input, std::size_t other, std::string_view what) -> Result<void> {
+    if (!frame.has(input) || frame.in(input).type() == frame.in(other).type()) return {};
+    return wrong(fmt::format("the {} is {}", what, to_string(frame.in(input))),
+                 fmt::format("{} as input {}", graph::name_of(frame.in(other).type()), other));
+  };
+  if (is_uniform(frame)) TRY(as(1, 0, "scale"));
+  if (Centered) TRY(as(2, 1, "shift"));
   const bool wide = wants_double(frame.in(0).type()) || wants_double(frame.in(1).type());
   return wide ? run_in<double, Centered>(frame, axis) : run_in<float, Centered>(frame, axis);
 }
