@@ -38,8 +38,11 @@ Dim macs_fused(const Call& call, std::span<const Value> outputs) {
   return macs_with(a, outputs);
 }
 
-// How the attributes of FusedMatMul read input 0 or 1; MatMul has none of them.
+// How the attributes of FusedMatMul read input 0 or 1. MatMul has none of them, whatever its node says.
+bool is_fused(const Attributes& node) { return node.node.op_type.str() == "FusedMatMul"; }
+
 Result<Operand> operand(const Attributes& node, const Dims& dims, bool left) {
+  if (!is_fused(node)) return Operand::of(dims, left, false, false);
   return Operand::of(dims, left, node.flag(left ? "transA" : "transB"),
                      node.flag(left ? "transBatchA" : "transBatchB"));
 }
@@ -56,14 +59,18 @@ Result<void> run(Frame& frame) {
   Products products =
       TRY(Products::of(TRY(operand(frame, a.dims(), true)), TRY(operand(frame, b.dims(), false))));
   products.fold();
-  if (!for_number(a.type(), [](auto) {})) return wrong_type(frame, 0);
+  if (!for_number(a.type(), [](auto) {}) || (is_fused(frame) && !is_float(a.type())))
+    return wrong_type(frame, 0);
+  const double alpha = is_fused(frame) ? frame.real("alpha", 1) : 1;
   Array& out = *TRY(frame.out(0, a.type(), products.out));
-  const kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(frame.real("alpha", 1))};
+  const kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(alpha)};
   if (computes_in_floats(a.type())) return multiply_floats(frame, products, out, epilogue);
   for_number(a.type(), [&]<class T>(T) {
     if constexpr (!kIsHalf<T> && !std::is_same_v<T, float>) {
       multiply_plainly(frame, products, a.data<T>(), b.data<T>(), out.mutable_data<T>());
-      for (T& x : out.elements<T>()) x = static_cast<T>(x * static_cast<T>(frame.real("alpha", 1)));
+      if constexpr (std::is_floating_point_v<T>) {
+        for (T& x : out.elements<T>()) x *= static_cast<T>(alpha);
+      }
     }
   });
   return {};

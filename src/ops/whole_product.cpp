@@ -23,6 +23,11 @@ void widen(const Array& from, std::int32_t* to) {
   });
 }
 
+// QGemm alone has attributes that transpose; the others do not, whatever their node says.
+bool turned(const Attributes& node, std::string_view name) {
+  return node.node.op_type.str() == "QGemm" && node.flag(name);
+}
+
 }  // namespace
 
 Result<Along<std::int32_t>> zeros_of(Frame& frame, std::size_t input, std::int64_t each,
@@ -54,7 +59,7 @@ Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const 
   if (!array || array->rank() == 0 || (has_zero && !zeros)) return nothing;
   const auto type = whole_of(array->type());
   if (!type || (zeros && zeros->type() != array->type())) return nothing;
-  const Operand operand = TRY(Operand::of(array->dims(), false, setup.flag("transB")));
+  const Operand operand = TRY(Operand::of(array->dims(), false, turned(setup, "transB")));
   const std::int64_t matrices = operand.batch.count();
   std::vector<std::int32_t> wide(zeros ? static_cast<std::size_t>(zeros->count()) : 0);
   Along<std::int32_t> each;
@@ -80,8 +85,8 @@ Result<std::shared_ptr<const Prepared>> prepare_whole(const Setup& setup, const 
 Result<WholeTerms> WholeTerms::of(Frame& frame, const WholeInputs& inputs) {
   const Array &a = frame.in(inputs.a), &b = frame.in(inputs.b);
   WholeTerms terms{inputs, {}, {}, {}};
-  const Operand left = TRY(Operand::of(a.dims(), true, frame.flag("transA")));
-  const Operand right = TRY(Operand::of(b.dims(), false, frame.flag("transB")));
+  const Operand left = TRY(Operand::of(a.dims(), true, turned(frame, "transA")));
+  const Operand right = TRY(Operand::of(b.dims(), false, turned(frame, "transB")));
   terms.products = TRY(Products::of(left, right));
   if (!whole_of(b.type())) return wrong_type(frame, inputs.b);
   if (frame.has(inputs.a_zero) && frame.in(inputs.a_zero).type() != a.type())

@@ -70,7 +70,11 @@ Term factor(Node& node, std::size_t a, std::size_t b, double divisor, std::int64
 }
 
 WholeProduct product_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
-  WholeProduct product{.a = 0, .b = b, .trans_a = node.flag("transA"), .trans_b = node.flag("transB")};
+  WholeProduct product{.a = 0, .b = b};
+  if (node.op() == "QGemm") {  // the others have no such attributes, whatever their node says
+    product.trans_a = node.flag("transA");
+    product.trans_b = node.flag("transB");
+  }
   product.a_type = node.in(0).type;
   if (!is_integer(node.in(0)) || !is_integer(node.in(b)))
     node.refuse("the types are {} and {}", node.in(0).info().name, node.in(b).info().name);
