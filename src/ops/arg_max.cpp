@@ -10,11 +10,12 @@ namespace {
 Result<Values> infer(const Call& call) {
   const auto& shape = call.in(0).shape;
   if (!shape) return outputs_of(call, tensor(ElementType::int64, std::nullopt));
-  const std::size_t axis = TRY(axis_of(call.integer("axis", 0), shape->size()));
+  // A scalar has one element, which is found at once.
+  const std::size_t axis = TRY(axis_of(call.integer("axis", 0), std::max<std::size_t>(shape->size(), 1)));
   Shape reduced = *shape;
-  if (call.integer("keepdims", 1) != 0)
+  if (!shape->empty() && call.integer("keepdims", 1) != 0)
     reduced[axis] = 1;
-  else
+  else if (!shape->empty())
     reduced.erase(reduced.begin() + static_cast<std::ptrdiff_t>(axis));
   return outputs_of(call, tensor(ElementType::int64, std::move(reduced)));
 }
@@ -45,7 +46,6 @@ std::int64_t find(const T* x, std::int64_t n, std::int64_t stride, bool last) {
 template <bool Largest>
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
-  // A scalar has one element, which is found at once.
   const Dims in = x.rank() == 0 ? Dims{1} : x.dims();
   const std::size_t axis = TRY(axis_of(frame.integer("axis", 0), in.size()));
   const std::int64_t n = in[axis], inner = in.product(axis + 1, in.size());

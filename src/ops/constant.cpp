@@ -18,15 +18,11 @@ Result<Values> infer_constant(const Call& call) {
   }
   if (const auto list = call.integers("value_ints"))
     return outputs_of(call, int64_vector({list->begin(), list->end()}));
+  const auto size = [](const auto& list) { return Shape{static_cast<std::int64_t>(list->size())}; };
   if (call.find("value_float")) return outputs_of(call, tensor(float32, Shape()));
+  if (const auto list = call.floats("value_floats")) return outputs_of(call, tensor(float32, size(list)));
   if (call.find("value_string")) return outputs_of(call, tensor(string, Shape()));
-  if (const auto list = call.reals("value_floats")) {
-    return outputs_of(call, tensor(float32, Shape{static_cast<std::int64_t>(list->size())}));
-  }
-  if (const auto* strings = call.find("value_strings")) {
-    const auto* list = std::get_if<std::vector<std::string>>(&strings->value);
-    return outputs_of(call, tensor(string, Shape{static_cast<std::int64_t>(list ? list->size() : 0)}));
-  }
+  if (const auto list = call.texts("value_strings")) return outputs_of(call, tensor(string, size(list)));
   return unknown_outputs(call);
 }
 

@@ -16,8 +16,9 @@ Result<Values> infer(const Call& call) {
   const auto axes = call.integers("axes");
   if (!x.shape || !axes) return outputs_of(call, tensor(x.type, std::nullopt));
   const bool keep = call.integer("keepdims", 1) != 0;
-  return outputs_of(call,
-                    tensor(x.type, reduced_shape(*x.shape, TRY(axes_of(*axes, x.shape->size())), keep)));
+  std::vector<std::size_t> gone;  // an axis that is given twice is reduced once
+  for (const std::int64_t axis : *axes) gone.push_back(TRY(axis_of(axis, x.shape->size())));
+  return outputs_of(call, tensor(x.type, reduced_shape(*x.shape, gone, keep)));
 }
 
 struct Means {

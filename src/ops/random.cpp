@@ -53,11 +53,17 @@ Result<void> fill(Frame& frame, Kind kind, ElementType type, const Dims& dims) {
   return {};
 }
 
+constexpr std::size_t kShown = 8;  // numbers of a list in a message
+
 template <Kind Which>
 Result<void> run_shaped(Frame& frame) {
-  const auto dims = TRY(dims_of(frame, 0, "shape"));
+  const auto dims = frame.ints("shape");
   if (!dims) return wrong("the attribute shape is missing");
-  return fill(frame, Which, type_of(frame.integer("dtype", 1)), *dims);
+  const bool sizes = std::ranges::all_of(*dims, [](std::int64_t dim) { return dim >= 0; });
+  if (!sizes || dims->size() > Dims::kCapacity)
+    return wrong(fmt::format("shape is [{}]", fmt::join(dims->first(std::min(dims->size(), kShown)), ", ")),
+                 fmt::format("at most {} sizes", Dims::kCapacity));
+  return fill(frame, Which, type_of(frame.integer("dtype", 1)), Dims(*dims));
 }
 
 template <Kind Which>

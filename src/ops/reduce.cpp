@@ -38,7 +38,9 @@ Result<Values> infer(const Call& call) {
     if (call.integer("noop_with_empty_axes", 0) != 0) return infer_same(call);
     return outputs_of(call, tensor(input.type, reduced_shape(*input.shape, all_axes(rank), keep)));
   }
-  return outputs_of(call, tensor(input.type, reduced_shape(*input.shape, TRY(axes_of(*axes, rank)), keep)));
+  std::vector<std::size_t> gone;  // an axis that is given twice is reduced once
+  for (const std::int64_t axis : *axes) gone.push_back(TRY(axis_of(axis, rank)));
+  return outputs_of(call, tensor(input.type, reduced_shape(*input.shape, gone, keep)));
 }
 
 // The product of a small vector: how many elements a computed shape has.

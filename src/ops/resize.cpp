@@ -11,9 +11,12 @@
 namespace anybit::ops {
 namespace {
 
+// The attribute axes came with version 11 and the inputs that it is for; Upsample has none.
+bool is_old(const Call& call) { return call.node.op_type.str() == "Upsample" || call.version < 11; }
+
 Result<std::vector<std::size_t>> axes_for(const Call& call, std::size_t rank) {
   const auto given = call.integers("axes");
-  if (given) return axes_of(*given, rank);
+  if (given && !is_old(call)) return axes_of(*given, rank);
   std::vector<std::size_t> axes(rank);
   for (std::size_t i = 0; i < rank; ++i) axes[i] = i;
   return axes;
@@ -63,15 +66,17 @@ Result<Shape> by_sizes(const Call& call, const Shape& input, const std::vector<s
 Result<Values> infer_resize(const Call& call) {
   const Value& input = call.in(0);
   if (!input.shape) return infer_same(call);
-  const std::size_t scales_at = call.version < 11 ? 1 : 2;
+  const Value& factors = call.in(is_old(call) ? 1 : 2);
   const auto axes = TRY(axes_for(call, input.shape->size()));
-  if (call.has(3) && call.in(3).elements && call.version >= 11) {
-    return outputs_of(call,
-                      tensor(input.type, TRY(by_sizes(call, *input.shape, axes, *call.in(3).elements))));
-  }
-  const auto scales = reals(call.in(scales_at));
+  const auto scales = reals(factors);
   if (scales && !scales->empty()) {
     return outputs_of(call, tensor(input.type, TRY(by_scales(*input.shape, axes, *scales))));
+  }
+  // Sizes count where there are no scales.
+  const bool scaled = call.has(2) && !(factors.shape && product(*factors.shape).is(0));
+  if (!is_old(call) && !scaled && call.has(3) && call.in(3).elements) {
+    return outputs_of(call,
+                      tensor(input.type, TRY(by_sizes(call, *input.shape, axes, *call.in(3).elements))));
   }
   Shape shape = *input.shape;
   for (const std::size_t axis : axes) shape[axis] = Dim();

@@ -21,11 +21,14 @@ Result<Values> infer(const Call& call) {
   if (sizes && sizes->size() != count) {
     return wrong(fmt::format("{} sizes are given for {} outputs", sizes->size(), count));
   }
-  // Equal parts are rounded up, the last one is smaller.
+  if (count == 0) return values;
+  // Equal parts are rounded up; the last ones are smaller.
   const Dim part = ceil_div(whole, static_cast<std::int64_t>(count));
   for (std::size_t i = 0; i < count; ++i) {
-    const Dim last = whole - part * Dim(static_cast<std::int64_t>(count) - 1);
-    const Dim equal = i + 1 == count ? last : part;
+    const Dim left = whole - part * Dim(static_cast<std::int64_t>(i));
+    Dim equal = i + 1 == count ? left : part;
+    if (left.known() && part.known())
+      equal = std::clamp<std::int64_t>(*left.size, 0, std::max<std::int64_t>(*part.size, 0));
     (*values[i].shape)[axis] = sizes ? (*sizes)[i] : given ? Dim() : equal;
   }
   return values;
@@ -44,6 +47,7 @@ Result<void> run(Frame& frame) {
   const std::size_t axis = TRY(axis_of(frame.integer("axis", 0), input.rank()));
   const auto sizes = TRY(sizes_of(frame));
   const auto count = static_cast<std::int64_t>(frame.output_count());
+  if (count == 0) return wrong("it has no outputs", "one for each part");
   if (sizes && static_cast<std::int64_t>(sizes->size()) != count)
     return wrong(fmt::format("{} sizes are given for {} outputs", sizes->size(), count));
   const std::int64_t whole = input.dim(axis);
