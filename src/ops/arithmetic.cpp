@@ -5,10 +5,6 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call, Combine fold) {
-  return call.version < kNumpyBroadcast ? infer_same(call) : infer_pairs(call, fold);
-}
-
 Dim add(const Dim& a, const Dim& b) { return a + b; }
 Dim subtract(const Dim& a, const Dim& b) { return a - b; }
 Dim multiply(const Dim& a, const Dim& b) { return a * b; }
@@ -26,10 +22,10 @@ Dim divide_integers(const Dim& a, const Dim& b) {
 
 template <Combine kFold>
 Result<Values> infer_folded(const Call& call) {
-  return infer(call, kFold);
+  return infer_pairs(call, kFold);
 }
 Result<Values> infer_div(const Call& call) {
-  return infer(call, is_float(call.in(0).type) ? divide : divide_integers);
+  return infer_pairs(call, is_float(call.in(0).type) ? divide : divide_integers);
 }
 
 template <class F, kernels::FloatPairs kKernel>

@@ -69,12 +69,11 @@ Result<std::optional<Operand>> operand_in(Frame& frame, const Array& array, cons
   return Found(TRY(in_blocks(frame, array, dims[0], dims[1], lying(dims, layout))));
 }
 
-// The second operand of the versions before numpy's broadcasting.
-Dims second_dims(const Frame& frame, std::size_t a, std::size_t b) {
-  Dims dims = frame.in(b).dims();
-  const std::size_t rank = frame.in(a).rank();
-  if (frame.version >= kNumpyBroadcast || !frame.flag("broadcast") || dims.size() >= rank) return dims;
-  const std::int64_t axis = frame.integer("axis", static_cast<std::int64_t>(rank - dims.size()));
+// The second operand's sizes beside a first one of `rank`, in the versions before numpy's broadcasting too.
+template <class Sizes>
+Sizes second_sizes(const Attributes& node, std::size_t rank, Sizes dims) {
+  if (node.version >= kNumpyBroadcast || !node.flag("broadcast") || dims.size() >= rank) return dims;
+  const std::int64_t axis = node.integer("axis", static_cast<std::int64_t>(rank - dims.size()));
   const std::int64_t front = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
   if (front < 0 || front > static_cast<std::int64_t>(rank - dims.size())) return dims;
   while (dims.size() + static_cast<std::size_t>(front) < rank) dims.push_back(1);
@@ -226,7 +225,7 @@ Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType t
     TRY(frame.make_plain(b));
   }
   const Dims& first = frame.in(a).dims();
-  const Dims second = second_dims(frame, a, b);
+  const Dims second = second_sizes(frame, first.size(), frame.in(b).dims());
   const Dims dims = TRY(broadcast_dims(first, second));
   Array* out = first == dims && !frame.is_constant(a) ? TRY(frame.out_over(0, a, type, dims))
                : frame.in(b).dims() == dims           ? TRY(frame.out_over(0, b, type, dims))
@@ -244,10 +243,22 @@ Result<Value> broadcast_all(const Call& call) {
   return value;
 }
 
+Result<std::optional<Shape>> pair_shape(const Call& call) {
+  const auto &a = call.in(0).shape, &b = call.in(1).shape;
+  if (!a || !b) return std::optional<Shape>();
+  return broadcast(a, second_sizes(call, a->size(), *b));
+}
+
 Result<Values> infer_pairs(const Call& call, Combine fold) {
-  Value value = TRY(broadcast_all(call));
-  if (fold && call.inputs.size() == 2) value.elements = combine(call.in(0), call.in(1), fold);
+  Value value = tensor(call.in(0).type, TRY(pair_shape(call)));
+  if (value.type == ElementType::undefined) value.type = call.in(1).type;
+  if (fold && call.version >= kNumpyBroadcast) value.elements = combine(call.in(0), call.in(1), fold);
   return outputs_of(call, std::move(value));
+}
+
+Result<Values> infer_all(const Call& call, Combine fold) {
+  if (call.inputs.size() == 2) return infer_pairs(call, fold);
+  return outputs_of(call, TRY(broadcast_all(call)));
 }
 
 }  // namespace anybit::ops

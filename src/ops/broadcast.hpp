@@ -96,12 +96,14 @@ Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType t
 void run_pairs_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
                     Array& out, PairRow row, double cost = 0.3, const void* parameters = nullptr);
 
-// Before version 7, the second input was aligned at `axis`, and only if `broadcast` was set; the result then
-// always has the first input's shape.
+// Before version 7, the second input was aligned at `axis` if `broadcast` was set.
 inline constexpr std::int64_t kNumpyBroadcast = 7;
 
-// The shape rule of two inputs and more; `fold` computes the contents of small tensors of whole numbers.
+// The shape rules of two inputs, and of any number; `fold` computes the contents of small tensors of whole
+// numbers from two.
+Result<std::optional<Shape>> pair_shape(const Call& call);
 Result<Value> broadcast_all(const Call& call);
 Result<Values> infer_pairs(const Call& call, Combine fold);
+Result<Values> infer_all(const Call& call, Combine fold);
 
 }  // namespace anybit::ops

@@ -9,11 +9,8 @@ namespace anybit::ops {
 namespace {
 
 Result<Values> infer_boolean(const Call& call, Combine fold) {
-  // Before version 7 the second input followed the first.
-  Value value =
-      tensor(ElementType::boolean,
-             call.version < 7 ? call.in(0).shape : TRY(broadcast(call.in(0).shape, call.in(1).shape)));
-  if (fold) value.elements = combine(call.in(0), call.in(1), fold);
+  Value value = tensor(ElementType::boolean, TRY(pair_shape(call)));
+  if (fold && call.version >= kNumpyBroadcast) value.elements = combine(call.in(0), call.in(1), fold);
   return outputs_of(call, std::move(value));
 }
 

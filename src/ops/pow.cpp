@@ -9,9 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-Result<Values> infer(const Call& call) {
-  return call.version < kNumpyBroadcast ? infer_same(call) : infer_pairs(call, nullptr);
-}
+Result<Values> infer(const Call& call) { return infer_pairs(call, nullptr); }
 
 // By repeated squaring, wrapping around. A negative exponent of a whole number is one over a whole number.
 template <class T>

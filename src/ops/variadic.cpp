@@ -16,14 +16,12 @@ Dim larger(const Dim& a, const Dim& b) {
   return a.known() && b.known() ? Dim(std::max(*a.size, *b.size)) : Dim();
 }
 
-// Before version 8 the shapes had to be equal.
+// Before version 8 the shapes had to be equal; those that broadcast are taken there too.
 template <Combine kFold>
 Result<Values> infer(const Call& call) {
-  return call.version < 8 ? infer_same(call) : infer_pairs(call, kFold);
+  return infer_all(call, kFold);
 }
-Result<Values> infer_mean(const Call& call) {
-  return call.version < 8 ? infer_same(call) : infer_pairs(call, nullptr);
-}
+Result<Values> infer_mean(const Call& call) { return infer_all(call, nullptr); }
 
 // The inputs one after the other into the output; the first two make it.
 Result<Array*> accumulate(Frame& frame, PairRow row) {
