@@ -21,8 +21,8 @@ bool bipolar(const kernels::TensorCodec& codec) {
 Result<Values> infer_coded_product(const Call& call) {
   const auto dims = call.integers("dims");
   auto shape = call.in(0).shape;
-  if (dims && dims->size() == 2 && shape && !shape->empty())
-    shape->back() = Dim((*dims)[call.flag("transB") ? 0 : 1]);
+  const bool known = dims && dims->size() == 2;
+  if (shape && !shape->empty()) shape->back() = known ? Dim((*dims)[call.flag("transB") ? 0 : 1]) : Dim();
   return outputs_of(call, tensor(ElementType::float32, std::move(shape)));
 }
 

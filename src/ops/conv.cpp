@@ -14,7 +14,9 @@ namespace anybit::ops {
 namespace {
 
 Result<Values> infer(const Call& call) {
-  return outputs_of(call, tensor(call.in(0).type, TRY(conv_shape(call, call.in(0), call.in(1)))));
+  auto shape = TRY(conv_shape(call, call.in(0), call.in(1)));
+  if (call.has(3)) shape = TRY(broadcast(shape, call.in(3).shape));  // what FusedConv adds
+  return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(1), outputs); }
 

@@ -43,6 +43,9 @@ Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const
     const std::int64_t added = TRY(number(frame, "output_padding", i, count, 0, 0));
     const std::int64_t whole =
         axis.stride * (axis.output - 1) + added + axis.dilation * (axis.kernel - 1) + 1;
+    const bool padded = padding == "NOTSET";
+    const std::int64_t before = padded ? TRY(number(frame, "pads", i, 2 * count, 0, 0)) : 0;
+    const std::int64_t after = padded ? TRY(number(frame, "pads", count + i, 2 * count, 0, 0)) : 0;
     if (same || frame.ints("output_shape")) {
       axis.input = TRY(number(frame, "output_shape", i, count, 0, axis.output * axis.stride));
       const std::int64_t surplus = std::max<std::int64_t>(0, whole - axis.input);
@@ -50,11 +53,10 @@ Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const
       axis.after = surplus - axis.before;
       continue;
     }
-    if (padding != "VALID") {
-      axis.before = TRY(number(frame, "pads", i, 2 * count, 0, 0));
-      axis.after = TRY(number(frame, "pads", count + i, 2 * count, 0, 0));
-    }
-    axis.input = std::max<std::int64_t>(0, whole - axis.before - axis.after);
+    axis.before = before;
+    axis.after = after;
+    axis.input = whole - before - after;
+    if (axis.input < 0) return wrong("the padding removes more than the kernel spreads");
   }
   return window;
 }

@@ -51,6 +51,9 @@ Result<Blocks> blocks_of(const Attributes& node, std::span<const Array* const> s
   blocks.block = node.integer("block_size", 0);
   if (codes.rank() != 2 || blocks.table.empty())
     return wrong(fmt::format("the codes are {}", to_string(codes)), "a matrix of at most 8 bits");
+  if (const auto dims = node.ints("dims"); dims && !std::ranges::equal(*dims, codes.dims()))
+    return wrong(fmt::format("dims is [{}], the codes are {}", fmt::join(*dims, ", "), to_string(codes)),
+                 "the codes' dims");
   if (TRY(axis_of(node.integer("axis", 1), 2)) != depth || blocks.block < 1)
     return wrong(fmt::format("blocks of {} along axis {}", blocks.block, node.integer("axis", 1)),
                  fmt::format("blocks along axis {}, which is summed over", depth));

@@ -61,7 +61,7 @@ Result<Sizes> sizes_of(const Frame& frame, std::size_t past_input) {
     return wrong(fmt::format("input {} and weight {} do not fit together", to_string(frame.in(0)),
                              to_string(frame.in(1))));
   }
-  Sizes s{x[0], x[1], x[2], frame.integer("num_heads", 0), w[1] / 3, w[1] - w[1] / 3 * 2};
+  Sizes s{x[0], x[1], x[2], frame.integer("num_heads", 0), w[1] / 3, w[1] / 3};
   if (const auto given = frame.ints("qkv_hidden_sizes"); given && !given->empty()) {
     const bool fits = given->size() == 3 && (*given)[0] == (*given)[1] && (*given)[0] > 0 &&
                       (*given)[2] > 0 && (*given)[0] <= w[1] && (*given)[2] <= w[1];

@@ -21,7 +21,9 @@ std::optional<Inferred> inferred_of(const Call& call, const std::optional<Shape>
   const std::string_view direction = call.text("direction", "forward");
   Inferred sizes{{}, {}, {}, direction == "bidirectional" ? 2 : 1, {}, batch_first};
   if (const auto hidden = call.integer("hidden_size")) sizes.hidden = *hidden;
-  if (!sizes.hidden.known() && weight && weight->size() == 3) sizes.hidden = weight->back();
+  // The state's weight is [directions, gates, hidden], or [directions, hidden, gates] where it is quantized.
+  const std::size_t axis = call.node.op_type.str() == "DynamicQuantizeLSTM" ? 1 : 2;
+  if (!sizes.hidden.known() && weight && weight->size() == 3) sizes.hidden = (*weight)[axis];
   if (!x) return sizes;
   if (x->size() != 3) return std::nullopt;
   sizes.steps = (*x)[batch_first ? 1 : 0];
