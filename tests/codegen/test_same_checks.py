@@ -11,8 +11,8 @@ from mutating import executing
 from onnx import TensorProto, helper, numpy_helper
 
 SEED = 7
-EACH = 12  # mutants of an operator; `make test-checks` takes all
-PROGRAMS = 16
+EACH = 130  # mutants of an operator; `make test-checks` takes all
+PROGRAMS = 130
 
 
 @pytest.fixture(scope="module")
