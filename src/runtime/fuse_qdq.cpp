@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <unordered_map>
 
 #include "graph/attribute.hpp"
 #include "ops/coded.hpp"
 #include "runtime/context.hpp"
 #include "runtime/qdq.hpp"
+#include "runtime/steps_alone.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -385,44 +385,10 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   return std::isnormal(scale) ? std::optional(scale) : std::nullopt;
 }
 
-// The function and the quantizer as a program of two steps: a context of the whole one would take, for every
-// table, time for all its slots.
-Program alone(const Program& program, const Function& of) {
-  Program both;
-  std::unordered_map<int, int> numbers;  // of slots
-  const auto slots = [&](const std::vector<int>& from) {
-    std::vector<int> to;
-    for (const int slot : from) {
-      if (slot < 0) {
-        to.push_back(slot);
-        continue;
-      }
-      const auto [found, is_new] = numbers.try_emplace(slot, static_cast<int>(both.slots.size()));
-      const Slot& about = program.slots[static_cast<std::size_t>(slot)];
-      if (is_new)
-        both.slots.push_back({.name = about.name, .is_constant = about.is_constant, .value = about.value});
-      to.push_back(found->second);
-    }
-    return to;
-  };
-  for (const std::size_t index : {of.function, of.quantizer}) {
-    const Step& from = program.steps[index];
-    Step& step = both.steps.emplace_back();
-    step.node = from.node;
-    step.descriptor = from.descriptor;
-    step.version = from.version;
-    step.place = from.place;
-    step.inputs = slots(from.inputs);
-    step.outputs = slots(from.outputs);
-  }
-  return both;
-}
-
 constexpr std::int64_t kCount = 65536;  // codes of int16
-
 // What the function and the quantizer make of every code of int16, in the order of their bits.
 Result<Array> table_behind(Qdq& qdq, const Function& of, float scale) {
-  const Program program = alone(qdq.program, of);
+  const Program program = steps_alone(qdq.program, {of.function, of.quantizer});
   Context context(program, qdq.resources.memory, qdq.resources.pool);
   Array numbers = TRY(Array::make(*qdq.resources.memory, ElementType::float32, {kCount}));
   for (std::int64_t i = 0; i < kCount; ++i)
