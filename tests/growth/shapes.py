@@ -174,14 +174,15 @@ def shape_chain(n):
 
 
 def quantized_moves(n):
-    """Codes that are moved, all with the same scale and zero point."""
+    """Codes that are moved, all with the same scale and zero point; a sum takes the scale as often as there are nodes."""
     def make(i, a, b):
         return [helper.make_node("DequantizeLinear", [a if i else "q", "s", "z"], [f"d{i}"]),
                 helper.make_node("Transpose", [f"d{i}"], [f"t{i}"], perm=[1, 0]),
                 helper.make_node("QuantizeLinear", [f"t{i}", "s", "z"], [b if b != "y" else "last"])]
     k = n // 6 * 2
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]), *chain(k, make),
-             helper.make_node("DequantizeLinear", ["last", "s", "z"], ["y"])]
+             helper.make_node("DequantizeLinear", ["last", "s", "z"], ["d"]),
+             helper.make_node("Sum", ["d", *["s"] * n], ["y"])]
     return model(nodes, constants=[constant("s", np.float32(0.1)), constant("z", np.int8(0))])
 
 
