@@ -76,10 +76,12 @@ Result<Labels> Labels::of(const Frame& frame, std::string_view texts, std::strin
 }
 
 Result<Array*> Labels::output(Frame& frame, std::int64_t rows) const {
+  if (!frame.wants(0)) return nullptr;
   return frame.out(0, texts_.empty() ? ElementType::int64 : ElementType::string, {rows});
 }
 
 void Labels::put(Array* output, std::int64_t row, std::size_t label) const {
+  if (!output) return;
   if (texts_.empty()) {
     output->mutable_data<std::int64_t>()[row] = numbers_[label];
   } else {

@@ -17,7 +17,7 @@ void transform(Transform how, std::span<float> scores);
 // the other one gets the rest of 1.
 void transform_pair(Transform how, bool share, float score, float* both);
 
-// The labels of a classifier: strings or integers, as output 0 for `rows` rows.
+// The labels of a classifier: strings or integers, as output 0 for `rows` rows; null where nobody wants it.
 class Labels {
  public:
   static Result<Labels> of(const Frame& frame, std::string_view texts, std::string_view numbers);

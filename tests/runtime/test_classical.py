@@ -112,3 +112,11 @@ def test_a_tree_that_bites_its_tail_is_refused():
     made = model(node, [("x", TensorProto.FLOAT)], [("y", TensorProto.FLOAT)])
     with pytest.raises(Exception, match="two branches lead to node"):
         Executor(made).run({"x": np.zeros((1, 1), np.float32)})
+
+
+def test_outputs_that_nobody_names_do_not_share_memory():
+    made = helper.make_node("LinearClassifier", ["x"], ["", "", "z"], domain=ML, coefficients=[1.0, 2.0],
+                            classlabels_strings=["a" * 100, "b" * 100])
+    executor = Executor(model(made, [("x", TensorProto.FLOAT)], [("z", TensorProto.FLOAT)]))
+    for rows in (10, 100000):
+        assert executor.run({"x": np.ones((rows, 1), np.float32)}) == [None]
