@@ -306,7 +306,7 @@ COMMANDS = {
     "codegen": "codegen {m} -t c-gen -o {o}.c",
     "run": "run {m} --threads 1",
     "run-json": "run {m} --threads 1 --json",
-    "calibrate": "calibrate {m} --data {c} -o {o}.json --threads 1 --json",
+    "calibrate": "calibrate {m} --data {c} -o {o}.json --threads 1 --json --allow-nan",
     "compare": "compare {m} {m} --data {c} --threads 1",
     "report": "compare {m} {m} --data {c} --threads 1 --report {o}.html",
     "convert-opset": "convert-opset {m} -o {o} --opset 21",
