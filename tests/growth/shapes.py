@@ -188,7 +188,7 @@ def quantized_moves(n):
 
 def untold_codes(n):
     """Codes that are moved in a chain, and taken all along it without a zero point that would tell their type."""
-    k = n // 4 * 2
+    k = n // 2 * 2
     nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["h0"])]
     for i in range(k):
         nodes += [helper.make_node("Transpose", [f"h{i}"], [f"h{i + 1}"], perm=[1, 0]),
@@ -263,7 +263,7 @@ def weights_as_inputs(n):
 
 def graphs_that_share_names(n):
     """Two branches with the same names, and in each as many Ifs as values."""
-    k = n // 8
+    k = n // 4
     def leaf(name, op):
         return helper.make_graph([helper.make_node(op, ["x"], [name])], op, [], [value(name)])
     def branch(op):
@@ -321,9 +321,12 @@ def write(shape, n, folder):
     samples.mkdir(parents=True)
     onnx.save(made, folder / "m.onnx")
     random = np.random.default_rng(1)
+    given = {one.name for one in made.graph.initializer}
     for i in range(2):
         arrays = {}
         for one in made.graph.input:
+            if one.name in given:
+                continue
             kind = one.type.tensor_type
             dims = [d.dim_value or 1 for d in kind.shape.dim]
             arrays[one.name] = (np.bool_(i) if kind.elem_type == TensorProto.BOOL
