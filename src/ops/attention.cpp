@@ -118,6 +118,13 @@ Result<Shapes> shapes_of(const Frame& frame) {
     TRY(expect_dims(frame, 4, {s.k.batch, s.k.heads, s.past, s.k.size}, "past_key"));
     TRY(expect_dims(frame, 5, {s.v.batch, s.v.heads, s.past, s.v.size}, "past_value"));
   }
+  const ElementType mask = frame.in(3).type();
+  if (frame.has(3) && mask != ElementType::boolean && !for_number(mask, [](auto) {}))
+    return wrong_type(frame, 3);
+  if (frame.has(6)) {
+    TRY(expect_dims(frame, 6, {s.q.batch}, "nonpad_kv_seqlen"));
+    if (frame.in(6).type() != ElementType::int64) return wrong_type(frame, 6);
+  }
   return s;
 }
 
@@ -212,11 +219,7 @@ Result<void> run_in(Frame& frame) {
   all.biases[0] = TRY(mask_of<C>(frame, s));
   all.causal = frame.flag("is_causal");
   all.causal_offset = s.past;
-  if (frame.has(6)) {
-    TRY(expect_dims(frame, 6, {s.q.batch}, "nonpad_kv_seqlen"));
-    if (frame.in(6).type() != ElementType::int64) return wrong_type(frame, 6);
-    all.key_counts = frame.in(6).data<std::int64_t>();
-  }
+  if (frame.has(6)) all.key_counts = frame.in(6).data<std::int64_t>();
   const Layout4 result{s.q.batch, s.q.heads, s.q.positions, s.v.size, s.q.flat};
   const Dims dims = s.q.flat ? Dims{s.q.batch, s.q.positions, s.q.heads * s.v.size}
                              : Dims{s.q.batch, s.q.heads, s.q.positions, s.v.size};

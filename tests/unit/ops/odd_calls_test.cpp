@@ -86,6 +86,21 @@ TEST(OddCalls, KeysHaveTheTypeOfQueriesAndThePastThatOfThePresent) {
   EXPECT_NE(said({"", "Attention", 23, q + " " + q + " " + h + " - " + q + " " + q, 3}), "");
 }
 
+// Before it asks for memory: generators rely on it.
+TEST(OddCalls, TheLengthsOfAttentionAreCheckedBesideAMask) {
+  const std::string q = "f[1,2,3,4]", three = q + " " + q + " " + q;
+  const auto problems = [&](const std::string& more) {
+    const RandomCall call = read_call(three + more);
+    std::set<std::string> asked;
+    const auto inference = Meeting(*find("", "Attention"), 24, call, asked).infer();
+    return inference ? inference->problems.size() : 1000;
+  };
+  EXPECT_EQ(problems(" f[3,3] - - l[1]"), 0);
+  EXPECT_EQ(problems(" f[3,3] - - l[2]"), 1);
+  EXPECT_EQ(problems(" f[3,3] - - i[1]"), 1);
+  EXPECT_EQ(problems(" t[3,3]"), 1);
+}
+
 // What an operator does not have is no attribute of it.
 TEST(OddCalls, AMatMulIsNotTransposed) {
   EXPECT_EQ(said({"", "MatMul", 13, "f[2,3] cf[3,4]; transA=1 transB=1 alpha=0.5"}), "");
