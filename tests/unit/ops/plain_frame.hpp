@@ -78,10 +78,14 @@ class PlainFrame final : public Frame {
     return {};
   }
   Result<void> set(std::size_t i, Datum value) override {
-    if (i < outputs.size()) outputs[i] = std::move(value);
+    if (i < outputs.size()) outputs[i] = TRY(keep(value));
     return {};
   }
-  Result<Datum> keep(const Datum& value) override { return value; }
+  // What has no owner is gone when the node is done.
+  Result<Datum> keep(const Datum& value) override {
+    if (!value.is_array() || value.array.owned()) return value;
+    return Datum(TRY(value.array.copy(*memory_)));
+  }
   Result<std::byte*> scratch(std::int64_t bytes) override {
     if (bytes > (4 << 20)) return error_at(Code::limit_exceeded, {}, "more than a test gives");
     scratch_.push_back(exactly(static_cast<std::size_t>(bytes)));
@@ -97,7 +101,7 @@ class PlainFrame final : public Frame {
         const graph::Tensor& held = std::get<graph::Tensor>(inner->nodes[i].attributes[0].value);
         called_[i] = TRY(Array::from(held, *memory_));
       } else if (const std::size_t from = i % inner->inputs.size(); from < inputs.size()) {
-        called_[i] = inputs[from];
+        called_[i] = TRY(keep(inputs[from]));
       }
     }
     return std::span<const Datum>(called_);
