@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/checked.hpp"
@@ -48,6 +49,31 @@ int small_bits(ElementType type) {
 }
 
 bool is_signed_small(ElementType type) { return type == ElementType::int4 || type == ElementType::int2; }
+
+bool is_boolean(std::uint8_t byte) { return byte <= 1; }
+
+// Any other byte than 0 is true: an array that has 1 there, where some have not.
+Result<std::optional<Array>> plain_booleans(const Array& array, Memory& memory) {
+  if (array.type() != ElementType::boolean || std::ranges::all_of(array.elements<std::uint8_t>(), is_boolean))
+    return std::optional<Array>();
+  Array plain = TRY(Array::make(memory, ElementType::boolean, array.dims()));
+  std::ranges::transform(array.elements<std::uint8_t>(), plain.mutable_data<bool>(),
+                         [](std::uint8_t byte) { return byte != 0; });
+  return std::optional(std::move(plain));
+}
+
+// Codes of few bits in bytes must be codes: tables of as many entries are looked up by them.
+Result<void> check_small(const Array& array) {
+  const int bits = small_bits(array.type());
+  if (bits == 0) return {};
+  const unsigned sign = is_signed_small(array.type()) ? 1u << (bits - 1) : 0;
+  for (const std::uint8_t byte : array.elements<std::uint8_t>()) {
+    if (((byte + sign) & 0xFFu) < 1u << bits) continue;
+    return invalid_argument(fmt::format("an element is stored as {}", byte),
+                            fmt::format("{} has {} bits", graph::name_of(array.type()), bits));
+  }
+  return {};
+}
 
 Array strings_over(std::vector<std::string> strings, const Dims& dims) {
   auto held = std::make_shared<std::vector<std::string>>(std::move(strings));
@@ -110,7 +136,25 @@ Result<Array> Array::from(const graph::Tensor& constant, Memory& memory) {
   auto held = std::make_shared<const Bytes>(
       constant.data.aligned(std::min<std::size_t>(16, element_bytes(constant.type()))));
   auto* data = const_cast<std::byte*>(held->data());  // nobody writes to constants
-  return over(constant.type(), dims, data, std::move(held));
+  Array array = over(constant.type(), dims, data, std::move(held));
+  auto plain = TRY(plain_booleans(array, memory));
+  return plain ? *std::move(plain) : array;
+}
+
+Result<std::optional<Datum>> mended(const Datum& given, Memory& memory) {
+  if (given.is_array()) {
+    TRY(check_small(given.array));
+    auto plain = TRY(plain_booleans(given.array, memory));
+    return plain ? std::optional<Datum>(*std::move(plain)) : std::nullopt;
+  }
+  std::shared_ptr<Sequence> copy;
+  for (std::size_t i = 0; given.is_sequence() && i < given.sequence->items.size(); ++i) {
+    auto item = TRY(mended(given.sequence->items[i], memory));
+    if (!item) continue;
+    if (!copy) copy = std::make_shared<Sequence>(*given.sequence);
+    copy->items[i] = *std::move(item);
+  }
+  return copy ? std::optional<Datum>(std::shared_ptr<const Sequence>(std::move(copy))) : std::nullopt;
 }
 
 graph::Tensor Array::to_constant() const {

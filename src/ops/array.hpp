@@ -113,6 +113,10 @@ struct Sequence {
   std::vector<Datum> items;
 };
 
+// Operators rely on booleans of 0 and 1, and on codes within their bits. What callers give need not be so:
+// the value with plain booleans; nothing if it has them already; an error for codes that are none.
+Result<std::optional<Datum>> mended(const Datum& given, Memory& memory);
+
 // "float32[2, 3]", "a sequence of 4", "nothing".
 std::string to_string(const Datum& datum);
 std::string to_string(const Array& array);

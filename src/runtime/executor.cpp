@@ -116,9 +116,18 @@ Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile*
 
 Result<void> Executor::run_into(std::span<const Datum> inputs, std::span<Datum> outputs, Profile* profile,
                                 Watcher* watcher) const {
+  static const Datum kNothing;
+  std::vector<Datum> plain;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    TRY(check(i, i < inputs.size() ? inputs[i] : Datum()));
+    const Datum& value = i < inputs.size() ? inputs[i] : kNothing;
+    TRY(check(i, value));
+    auto mended = ops::mended(value, *memory_);
+    if (!mended.ok()) return std::move(mended).error().within(place_of_input(inputs_[i].name));
+    if (!*mended) continue;
+    if (plain.empty()) plain.assign(inputs.begin(), inputs.end());
+    plain[i] = **std::move(mended);
   }
+  if (!plain.empty()) inputs = plain;
   const ReproducibleScope as_made(reproducible_);
   std::unique_ptr<Context> context;
   {
