@@ -10,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "graph/budget.hpp"
+#include "ops/attribute_kinds.hpp"
 #include "ops/check.hpp"
 #include "ops/infer_options.hpp"
 
@@ -413,6 +414,8 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
                       fmt::format("it came with opset {}", descriptor->since.front()));
     } else if (auto there = check_inputs(*descriptor, node); !there.ok()) {
       outputs = std::move(there).error();
+    } else if (auto kinds = check_attributes(node); !kinds.ok()) {
+      outputs = std::move(kinds).error();
     } else if (in_budget) {
       call.version = *version;
       outputs = descriptor->infer(call);

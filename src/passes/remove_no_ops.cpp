@@ -75,6 +75,7 @@ int handed_on(const Node& node, const About& about) {
   if (op == "Pad") return first(pads_nothing(node, about));
   if (op == "Slice") return first(slices_nothing(node, about));
   if (op == "Tile") return first(about.opset >= 6 && about.all(input(node, 1), 1));
+  if (op == "Concat" && !node.attribute("axis")) return -1;  // it is wrong, and whoever runs it says so
   if (op == "Concat" || op == "Sum" || op == "Mean" || op == "Max" || op == "Min")
     return first(node.inputs.size() == 1);
   if (op == "Split") return first(node.outputs.size() == 1 && about.same_shape(node));

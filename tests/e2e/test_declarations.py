@@ -179,3 +179,13 @@ def test_nodes_that_share_a_name_are_numbered(anybit, tmp_path):
     for one in saved.graph.node[4].attribute:
         assert [node.name for node in one.g.node] == ["same", "same_2"]
     onnx.checker.check_model(saved, full_check=True)
+
+
+def test_a_node_without_an_attribute_that_it_needs_is_not_taken_for_nothing(anybit, tmp_path):
+    """Concat of one value hands it on; without an axis it is wrong, and was removed before anybody looked."""
+    graph = helper.make_graph([helper.make_node("Concat", ["x"], ["z"]), helper.make_node("Relu", ["z"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    for words in [["run", "-o", tmp_path / "out"], ["codegen", "-t", "c-gen", "-o", tmp_path / "m.c"]]:
+        assert "attribute 'axis' is missing" in anybit(words[0], tmp_path / "m.onnx", *words[1:], code=1).stderr
+    assert "attribute 'axis' is missing" in anybit("inspect", tmp_path / "m.onnx").stdout
