@@ -80,7 +80,8 @@ void change_attribute(graph::Graph& graph, std::minstd_rand& chance) {
 extern "C" std::size_t LLVMFuzzerCustomMutator(unsigned char* data, std::size_t size, std::size_t most,
                                                unsigned int seed) {
   std::minstd_rand chance(seed);
-  auto model = chance() % 4 == 0 ? Result<graph::Model>(graph::Model()) : parsed(data, size);
+  if (chance() % 4 == 0) return LLVMFuzzerMutate(data, size, most);
+  auto model = parsed(data, size);
   if (!model.ok() || model->graph->nodes.empty()) return LLVMFuzzerMutate(data, size, most);
   for (unsigned i = 0; i <= chance() % 3; ++i)
     chance() % 2 == 0 ? change_input(*model->graph, chance) : change_attribute(*model->graph, chance);

@@ -18,6 +18,7 @@
 #include <map>
 
 #include "../../fuzz/through.hpp"
+#include "base/poison.hpp"
 #include "mutate.hpp"
 #include "onnx/load.hpp"
 #include "onnx/save.hpp"
@@ -94,10 +95,8 @@ void one_case(const std::vector<graph::Model>& seeds, const Settings& settings, 
 
 [[noreturn]] void batch(const std::vector<graph::Model>& seeds, const Settings& settings, std::uint64_t first,
                         std::uint64_t last, Told& told) {
-#ifndef __SANITIZE_ADDRESS__
   const rlimit memory{kMemory, kMemory};
-  setrlimit(RLIMIT_AS, &memory);
-#endif
+  if (!kPoisons) setrlimit(RLIMIT_AS, &memory);  // AddressSanitizer takes all addresses
   for (std::uint64_t seed = first; seed < last; ++seed) {
     told.current = seed;
     const itimerval time{{0, 0}, {kSeconds, 0}};

@@ -22,14 +22,16 @@ T& one_of(Random& random, std::vector<T>& list) {
 }
 
 std::int64_t odd_number(Random& random, std::int64_t before) {
-  const std::int64_t choices[] = {before + 1,
-                                  before - 1,
+  const auto wrapped = [](std::uint64_t number) { return static_cast<std::int64_t>(number); };
+  const auto number = static_cast<std::uint64_t>(before);
+  const std::int64_t choices[] = {wrapped(number + 1),
+                                  wrapped(number - 1),
                                   0,
                                   1,
                                   -1,
                                   2,
-                                  before * 2,
-                                  -before,
+                                  wrapped(number * 2),
+                                  wrapped(0 - number),
                                   7,
                                   65537,
                                   std::int64_t{1} << 31,
