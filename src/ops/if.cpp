@@ -50,6 +50,8 @@ Result<void> run(Frame& frame) {
   if (condition.type() != ElementType::boolean || condition.count() != 1) {
     return wrong(fmt::format("the condition is {}", to_string(frame.datum(0))), "a single boolean");
   }
+  if (!frame.graph("then_branch") || !frame.graph("else_branch"))
+    return wrong("If needs the graphs then_branch and else_branch");
   if (!has_elements(condition)) return {};
   const std::string_view branch = *condition.data<bool>() ? "then_branch" : "else_branch";
   TRY(body_of(frame, branch, 0, frame.output_count()));

@@ -16,9 +16,18 @@ Result<Values> infer_loop(const Call& call) {
   const Dim trips = counted ? (*limit)[0] : Dim();
   const bool may_stop = call.has(1);
   const std::size_t carried = call.inputs.size() > 2 ? call.inputs.size() - 2 : 0;
+  // A condition may have axes of size 1, in which the body sees it.
+  const auto has_axes = [](const Value& value) { return value.shape && !value.shape->empty(); };
   Values inputs{tensor(ElementType::int64, Shape()), tensor(ElementType::boolean, Shape())};
+  if (may_stop && has_axes(call.in(1))) inputs[1].shape.reset();
   for (std::size_t i = 0; i < carried; ++i) inputs.push_back(without_contents(call.in(i + 2)));
-  const Body inside = TRY(settle(call, *body, inputs, 2, carried, 1));
+  const Values first = inputs;
+  Body inside = TRY(settle(call, *body, inputs, 2, carried, 1));
+  if (inputs[1].shape && !inside.outputs.empty() && has_axes(inside.outputs[0])) {
+    inputs = first;
+    inputs[1].shape.reset();
+    inside = TRY(settle(call, *body, inputs, 2, carried, 1));
+  }
   call.repeat(inside, trips);
   Values values = fitted({}, call.output_count());
   for (std::size_t i = 0; i < values.size() && i + 1 < inside.outputs.size(); ++i) {

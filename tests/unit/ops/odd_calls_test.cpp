@@ -125,6 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"", "Constant", 12, "; value_floats={0.5,1} value_string='a'"},
         {"", "RandomUniform", 1, "l[1]=2; shape=[3]"},
         {"", "Split", 13, "f[1,4]", 3},
+        {"", "Loop", 13, "l[]=1 z[1]=1; body=G23", 2},
         {"", "Resize", 10, "f[1,1,2,2] cf[4]=2; axes=[1]"},
         {"", "Resize", 13, "f[1,1,2,2] f[0] f[4]=2 cl[4]=5"},
         {"", "TfIdfVectorizer", 9,
@@ -153,6 +154,7 @@ TEST(OddCalls, WhatInferenceRefusesRunRefuses) {
   EXPECT_NE(said({"", "ConvTranspose", 11, "f[1,2,4] f[2,3,2]; output_shape=[5] pads=[0,0,0]"}), "");
   EXPECT_NE(said({"", "ConvTranspose", 11, "f[1,2,1] f[2,3,2]; pads=[5,5]"}), "");
   EXPECT_NE(said({"", "RandomNormal", 1, "; shape=[2,-1]"}), "");
+  EXPECT_NE(said({"", "If", 16, "z[]=1; then_branch=G01"}), "");
 }
 
 }  // namespace
