@@ -1,5 +1,7 @@
 // Inputs that are quantized at once, and outputs that come from a DequantizeLinear: an entry takes and gives
 // the integers themselves.
+#include <unordered_map>
+
 #include "constants.hpp"
 #include "unit.hpp"
 
@@ -37,6 +39,9 @@ void describe(Port& port) {
 
 void Unit::find_quantized_ports() {
   const anybit_graph& graph = *view_.graph;
+  std::unordered_multimap<const Value*, Port*> inputs, outputs;
+  for (Port& port : inputs_) inputs.emplace(port.value, &port);
+  for (Port& port : outputs_) outputs.emplace(port.value, &port);
   for (std::size_t i = 0; i < graph.node_count; ++i) {
     const anybit_node& node = graph.nodes[i];
     const bool quantizes = is(node, "QuantizeLinear"), dequantizes = is(node, "DequantizeLinear");
@@ -44,10 +49,11 @@ void Unit::find_quantized_ports() {
     const Value* from = at(values_, node, 0);
     Value* to = &values_[static_cast<std::size_t>(node.outputs[0])];
     if (!from || from->storage < 0) continue;
-    for (Port& port : quantizes ? inputs_ : outputs_) {
+    const auto [first, last] = quantizes ? inputs.equal_range(from) : outputs.equal_range(to);
+    for (auto found = first; found != last; ++found) {
+      Port& port = *found->second;
       const Value& whole = quantizes ? *to : *from;
-      if (port.value != (quantizes ? from : to) || port.quantized || whole.info().kind != Kind::integer)
-        continue;
+      if (port.quantized || whole.info().kind != Kind::integer) continue;
       Storage& storage = storage_of(whole);
       const bool alone = quantizes ? storage_of(*from).uses == 1 : storage_of(*to).uses == 1;
       if (!alone || !storage.outer.empty() || !storage.inner.empty()) continue;

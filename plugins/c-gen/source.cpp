@@ -1,5 +1,7 @@
 // The C file, and for large models the files that hold its constants.
 #include <cctype>
+#include <string_view>
+#include <unordered_set>
 
 #include "constants.hpp"
 #include "files.hpp"
@@ -32,20 +34,24 @@ std::string constants_of(const Unit& unit) {
   return text;
 }
 
-bool mentions(std::string_view text, std::string_view name) {
-  for (std::size_t at = 0; (at = text.find(name, at)) != std::string_view::npos; at += name.size()) {
-    const std::size_t end = at + name.size();
-    if (end == text.size() || !std::isalnum(static_cast<unsigned char>(text[end]))) return true;
+std::unordered_set<std::string_view> identifiers_in(std::string_view text) {
+  const auto continues = [](char one) { return std::isalnum(static_cast<unsigned char>(one)) || one == '_'; };
+  std::unordered_set<std::string_view> found;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t first = at;
+    while (at < text.size() && continues(text[at])) ++at;
+    if (at > first) found.insert(text.substr(first, at - first));
   }
-  return false;
+  return found;
 }
 
 // Inputs that decided shapes alone, and outputs without elements, are not touched.
 std::string body_of(const Unit& unit, const std::string& text) {
+  const auto used = identifiers_in(text);
   std::string unused;
   for (const auto* ports : {&unit.inputs(), &unit.outputs()}) {
     for (const Port& port : *ports) {
-      if (!mentions(text, port.name)) unused += fmt::format("  (void){};\n", port.name);
+      if (!used.contains(port.name)) unused += fmt::format("  (void){};\n", port.name);
     }
   }
   return unused + text;
