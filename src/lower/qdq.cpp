@@ -32,9 +32,9 @@ bool is_other(const ops::Value& value) {
   return value.type != graph::ElementType::undefined && value.type != graph::ElementType::float32;
 }
 
-Result<OthersOfNodes> find_others(const graph::Model& model) {
+Result<OthersOfNodes> find_others(const graph::Model& model, const Limits& limits) {
   OthersOfNodes all;
-  const ops::Inference inference = TRY(ops::infer(model));
+  const ops::Inference inference = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));
   for (const ops::NodeFacts& facts : inference.nodes) {
     Others others;
     for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
@@ -421,9 +421,10 @@ std::int64_t remove_unused(Graph& graph, const std::unordered_set<std::string>& 
 
 }  // namespace
 
-Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions) {
+Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions,
+                    const Limits& limits) {
   OthersOfNodes others;
-  if (computes_in_half(plan)) others = TRY(find_others(functions.model()));
+  if (computes_in_half(plan)) others = TRY(find_others(functions.model(), limits));
   return Writer(graph, plan, names, functions, others).write();
 }
 

@@ -2,6 +2,7 @@
 // were, on values that have been through their codes. Stock runtimes know the pattern and run it in integers.
 #pragma once
 
+#include "anybit/limits.hpp"
 #include "anybit/result.hpp"
 #include "lower/functions.hpp"
 #include "lower/names.hpp"
@@ -11,7 +12,8 @@ namespace anybit::lower {
 
 // Names follow the habit of ONNX Runtime's tools: X_QuantizeLinear_Output, X_DequantizeLinear_Output,
 // X_scale, X_zero_point, X_quantized. Tensors in other formats go through calls of `functions`.
-Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, Names& names, Functions& functions);
+Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, Names& names, Functions& functions,
+                    const Limits& limits);
 
 // Takes out initializers and Constant nodes that no node uses, at any depth. Returns how many.
 std::int64_t remove_unused_constants(graph::Graph& graph);

@@ -157,10 +157,10 @@ std::int64_t widen(Graph& graph, const Known& known, Names& names) {
 
 }  // namespace
 
-Result<std::int64_t> keep_rows_from_gemm(graph::Model& model) {
+Result<std::int64_t> keep_rows_from_gemm(graph::Model& model, const Limits& limits) {
   constexpr std::int64_t kStrict = 21;
   if (model.opset().value_or(1) < kStrict) return 0;
-  const ops::Inference inference = TRY(ops::infer(model));
+  const ops::Inference inference = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));
   Known known;
   for (const ops::NodeFacts& one : inference.nodes) known.nodes.emplace(one.node, &one);
   for (const graph::ValueInfo& one : model.graph->inputs) known.inputs.insert(one.name.str());

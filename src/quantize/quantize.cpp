@@ -445,9 +445,9 @@ class Quantizer {
   Result<void> write(Model& model, const lower::GraphPlan& plan, bool qoperator) const {
     lower::Names names(*model.graph);
     lower::Functions functions(model, settings_.functions);
-    TRY(lower::to_qdq(*model.graph, plan, names, functions));
+    TRY(lower::to_qdq(*model.graph, plan, names, functions, settings_.executor.limits));
     if (qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
-    TRY(lower::keep_rows_from_gemm(model));
+    TRY(lower::keep_rows_from_gemm(model, settings_.executor.limits));
     lower::remove_unused_constants(*model.graph);
     import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));
