@@ -18,7 +18,7 @@ Result<Values> infer_constant(const Call& call) {
   }
   if (const auto list = call.integers("value_ints"))
     return outputs_of(call, int64_vector({list->begin(), list->end()}));
-  const auto size = [](const auto& list) { return Shape{static_cast<std::int64_t>(list->size())}; };
+  const auto size = [](const auto& list) { return Shape{Dim(static_cast<std::int64_t>(list->size()))}; };
   if (call.find("value_float")) return outputs_of(call, tensor(float32, Shape()));
   if (const auto list = call.floats("value_floats")) return outputs_of(call, tensor(float32, size(list)));
   if (call.find("value_string")) return outputs_of(call, tensor(string, Shape()));
