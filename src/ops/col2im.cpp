@@ -46,9 +46,10 @@ Result<Blocks> blocks_of(const Frame& frame) {
   blocks.count = count;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t before = given ? (*given)[i] : 0, after = given ? (*given)[count + i] : 0;
-    for (const std::int64_t size : {image[i], block[i], strides[i], dilations[i], before + 1, after + 1}) {
-      if (size < 1 || size > kLargest) return wrong("a size, stride, dilation or pad is out of range");
-    }
+    const auto fits = [](std::int64_t size, std::int64_t least) { return size >= least && size < kLargest; };
+    const bool all = fits(image[i], 1) && fits(block[i], 1) && fits(strides[i], 1) && fits(dilations[i], 1) &&
+                     fits(before, 0) && fits(after, 0);
+    if (!all) return wrong("a size, stride, dilation or pad is out of range");
     const std::int64_t room = image[i] + before + after - dilations[i] * (block[i] - 1) - 1;
     if (room < 0) return wrong(fmt::format("no block fits on axis {}", i));
     blocks.axes[i] = {image[i], block[i], strides[i], dilations[i], before, room / strides[i] + 1};
@@ -103,8 +104,8 @@ Result<void> run(Frame& frame) {
         }
       }
     };
-    parallel(frame, input.dim(0) * channels, 5.0 * static_cast<double>(blocks.block * blocks.columns),
-             std::ref(body));
+    const double cost = 5.0 * static_cast<double>(blocks.block) * static_cast<double>(blocks.columns);
+    parallel(frame, input.dim(0) * channels, cost, std::ref(body));
   });
   return {};
 }

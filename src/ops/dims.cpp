@@ -11,7 +11,11 @@ std::string to_string(const Dims& dims) {
 
 Dims strides_of(const Dims& dims) {
   Dims strides(dims.size(), 1);
-  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+  std::uint64_t stride = 1;  // wraps as Dims::product does
+  for (std::size_t i = dims.size(); i-- > 1;) {
+    stride *= static_cast<std::uint64_t>(dims[i]);
+    strides[i - 1] = static_cast<std::int64_t>(stride);
+  }
   return strides;
 }
 

@@ -61,11 +61,12 @@ class Dims {
     for (std::size_t i = size_; i < size; ++i) dims_[i] = fill;
     size_ = size;
   }
-  // The product of dims [from, to). The executor has made sure that the product of all does not overflow.
+  // The product of dims [from, to). The executor has made sure that the product of all does not overflow,
+  // but where one is 0: there the others may be of any size, and their product wraps.
   std::int64_t product(std::size_t from, std::size_t to) const {
-    std::int64_t count = 1;
-    for (std::size_t i = from; i < to; ++i) count *= dims_[i];
-    return count;
+    std::uint64_t count = 1;
+    for (std::size_t i = from; i < to; ++i) count *= static_cast<std::uint64_t>(dims_[i]);
+    return static_cast<std::int64_t>(count);
   }
   std::int64_t count() const { return product(0, size_); }
 

@@ -2,6 +2,8 @@
 
 #include "base/math.hpp"
 #include "graph/attribute.hpp"
+#include "ops/convert.hpp"
+#include "ops/pair_functions.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
 
@@ -69,13 +71,19 @@ void run_plainly(Frame& frame, const Terms& terms, Array& out) {
   multiply_plainly(frame, terms.products, frame.in(0).data<T>(), frame.in(1).data<T>(),
                    out.mutable_data<T>());
   const T* c = terms.has_c ? frame.in(2).data<T>() : nullptr;
-  const auto alpha = static_cast<T>(terms.alpha), beta = static_cast<T>(terms.beta);
+  const auto factor = [](double x) {
+    if constexpr (std::is_integral_v<T>)
+      return whole_of<T>(x);
+    else
+      return static_cast<T>(x);
+  };
+  const T alpha = factor(terms.alpha), beta = factor(terms.beta);
   T* to = out.mutable_data<T>();
   for (std::int64_t i = 0; i < out.count(); ++i) {
     const std::int64_t row = i / terms.products.n, column = i % terms.products.n;
     const T addend =
-        c ? static_cast<T>(beta * c[row * terms.c.row_stride + column * terms.c.column_stride]) : T(0);
-    to[i] = static_cast<T>(static_cast<T>(alpha * to[i]) + addend);
+        c ? MultiplyPair()(beta, c[row * terms.c.row_stride + column * terms.c.column_stride]) : T(0);
+    to[i] = AddPair()(MultiplyPair()(alpha, to[i]), addend);
   }
 }
 

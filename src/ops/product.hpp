@@ -59,8 +59,9 @@ Result<void> multiply_floats(Frame& frame, const Products& products, Array& out,
 // c = a·b in the elements' own type; integers wrap.
 template <class T>
 void multiply_plainly(const Frame& frame, const Products& p, const T* a, const T* b, T* c) {
-  using Sum = std::conditional_t<std::is_integral_v<T>,
-                                 std::make_unsigned_t<std::conditional_t<std::is_integral_v<T>, T, int>>, T>;
+  // Narrow types would be promoted to int, whose overflow is undefined.
+  using Wide = std::conditional_t<(sizeof(T) > 4), std::uint64_t, std::uint32_t>;
+  using Sum = std::conditional_t<std::is_integral_v<T>, Wide, T>;
   each_product(frame, p, [&](std::int64_t i) {
     const auto [a_offset, b_offset] = p.at(i);
     for (std::int64_t r = 0; r < p.m; ++r) {

@@ -12,7 +12,7 @@ Result<void> run(Frame& frame) {
   const Array& input = frame.in(0);
   const Array& lengths = frame.in(1);
   const std::int64_t time_axis = frame.integer("time_axis", 0), batch_axis = frame.integer("batch_axis", 1);
-  if (input.rank() < 2 || time_axis + batch_axis != 1 || time_axis < 0 || time_axis > 1) {
+  if (input.rank() < 2 || time_axis < 0 || time_axis > 1 || batch_axis != 1 - time_axis) {
     return wrong(
         fmt::format("time_axis {} and batch_axis {} of {}", time_axis, batch_axis, to_string(frame.datum(0))),
         "0 and 1, or 1 and 0");

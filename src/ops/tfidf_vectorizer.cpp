@@ -117,7 +117,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
 // Tokens of an n-gram are 1, 2, … up to skips + 1 apart. Single tokens are counted once.
 void count(const Grams& grams, std::span<const std::int64_t> tokens, float* counts) {
   const auto total = static_cast<std::int64_t>(tokens.size());
-  for (std::int64_t apart = 1; apart <= grams.skips + 1 && (apart == 1 || apart < total); ++apart) {
+  for (std::int64_t apart = 1; apart - 1 <= grams.skips && (apart == 1 || apart < total); ++apart) {
     for (std::int64_t start = 0; start < total; ++start) {
       std::int64_t node = 0;
       for (std::int64_t at = start, length = 1; at < total && length <= grams.longest;
