@@ -22,9 +22,9 @@ Result<Values> infer(const Call& call) {
   const ElementType type = call.in(7).type != ElementType::undefined ? call.in(7).type : call.in(0).type;
   return outputs_of(call, tensor(type, TRY(shape_of(call))));
 }
-// Without a zero point for the result, QGemm gives floats.
+// Without a scale and a zero point for the result, QGemm gives floats.
 Result<Values> infer_gemm(const Call& call) {
-  const ElementType type = call.has(8) ? call.in(8).type : ElementType::float32;
+  const ElementType type = call.has(7) && call.has(8) ? call.in(8).type : ElementType::float32;
   return outputs_of(call, tensor(type, TRY(shape_of(call))));
 }
 Dim macs(const Call& call, std::span<const Value> outputs) {

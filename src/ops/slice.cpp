@@ -111,7 +111,9 @@ Range range_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int
 Result<void> run(Frame& frame) {
   const Array& input = frame.in(0);
   const auto starts = TRY(dims_of(frame, 1, "starts")), ends = TRY(dims_of(frame, 2, "ends"));
-  const auto axes = TRY(dims_of(frame, 3, "axes")), steps = TRY(dims_of(frame, 4, "steps"));
+  const auto axes = TRY(dims_of(frame, 3, "axes"));
+  std::optional<Dims> steps;  // never an attribute
+  if (frame.has(4)) steps = TRY(dims_from(frame.in(4), "steps"));
   if (!starts || !ends) return wrong("starts or ends are not given");
   Dims which;
   for (std::size_t i = 0; i < starts->size(); ++i) which.push_back(static_cast<std::int64_t>(i));
