@@ -169,6 +169,12 @@ class Search {
     for (const Given& one : call.inputs) {
       if (one.contents == Contents::extremes || one.contents == Contents::bytes) return;
     }
+    for (const auto& [name, value] : call.attributes) {
+      const auto* real = std::get_if<float>(&value);
+      if (real && !std::isfinite(*real)) return;
+      const auto* whole = std::get_if<std::int64_t>(&value);
+      if (whole && (*whole < -64 || *whole > 64)) return;  // exponents beyond what a type holds
+    }
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       const Given& one = call.inputs[i];
       const bool real = one.type == ElementType::float32 && one.kind == Datum::Kind::array && !one.absent;

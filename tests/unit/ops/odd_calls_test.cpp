@@ -108,6 +108,20 @@ TEST(OddCalls, AMatMulIsNotTransposed) {
   EXPECT_EQ(said({kMicrosoft, "FusedMatMul", 1, "f[3,2] cf[4,3]; transA=1 transB=1 alpha=0.5"}), "");
 }
 
+// Sanitizers tell whether they overflow.
+TEST(OddCalls, IntegersWrap) {
+  EXPECT_EQ(said({"", "MatMul", 13, "w[1,1]=65535 w[1,1]=65535"}), "");
+  EXPECT_EQ(said({"", "Gemm", 13, "i[1,1]=2147483647 i[1,1]=2 i[1,1]=2147483647; alpha=3.0 beta=1e30"}), "");
+  EXPECT_NE(said({"", "ReverseSequence", 10, "f[4,2] l[2]=3; time_axis=9223372036854775807"}), "");
+  EXPECT_EQ((Dims{INT64_MAX, INT64_MAX, 0}.count()), 0);
+  EXPECT_EQ((strides_of({0, INT64_MAX, INT64_MAX}).back()), 1);
+  EXPECT_EQ(said({"", "TfIdfVectorizer", 9,
+                  "l[5]; max_gram_length=2 max_skip_count=9223372036854775807 min_gram_length=1 mode='TF' "
+                  "ngram_counts=[0,2] ngram_indexes=[0,1,2] pool_int64s=[1,2,0,1]"}),
+            "");
+  EXPECT_NE(said({"", "Col2Im", 18, "f[1,1,1] cl[1]=1 cl[1]=1; pads=[9223372036854775807,0]"}), "");
+}
+
 class Inferred : public ::testing::TestWithParam<Odd> {};
 
 TEST_P(Inferred, IsWhatRuns) { EXPECT_EQ(said(GetParam()), ""); }
@@ -125,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"", "Constant", 12, "; value_floats={0.5,1} value_string='a'"},
         {"", "RandomUniform", 1, "l[1]=2; shape=[3]"},
         {"", "Split", 13, "f[1,4]", 3},
+        {"", "Slice", 11, "f[4]; starts=[0] ends=[4] steps=[2]"},
         {"", "Loop", 13, "l[]=1 z[1]=1; body=G23", 2},
         {"", "Resize", 10, "f[1,1,2,2] cf[4]=2; axes=[1]"},
         {"", "Resize", 13, "f[1,1,2,2] f[0] f[4]=2 cl[4]=5"},
@@ -136,6 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"ai.onnx.ml", "LinearClassifier", 1,
          "f[2,3]; coefficients={1,2,3,4,5,6} classlabels_ints=[5,6] classlabels_strings=[]", 2},
         {kMicrosoft, "FusedConv", 1, "f[1,2,5,5] f[3,2,2,2] f[3] f[2,1,1,1]"},
+        {kMicrosoft, "QGemm", 1, "b[2,3] f[] b[] b[3,4] f[] b[] - - b[]"},
         {kMicrosoft, "QLinearReduceMean", 1, "b[2,3] f[] b[] f[] b[]; axes=[1,1] keepdims=0"},
         {kMicrosoft, "DynamicQuantizeLSTM", 1,
          "f[3,2,4] cs[1,4,12] cs[1,3,12] f[1,24] - - - - cf[1] cs[1] cf[1] cs[1]"},

@@ -176,6 +176,8 @@ inline ElementType type_of_letter(char letter) {
       return uint8;
     case 's':
       return int8;
+    case 'w':
+      return uint16;
     case 'd':
       return float64;
     case 'h':
@@ -244,7 +246,7 @@ inline graph::Attribute::Value read_value(const std::string& text) {
     for (const std::string& part : between_commas(inside)) list.push_back(std::stof(part));
     return list;
   }
-  if (text.find('.') != std::string::npos) return std::stof(text);
+  if (text.find_first_of(".e") != std::string::npos) return std::stof(text);
   return static_cast<std::int64_t>(std::stoll(text));
 }
 
