@@ -8,6 +8,7 @@
 #include "codegen/quantization.hpp"
 #include "codegen/store.hpp"
 #include "codegen/view.hpp"
+#include "ops/attribute_kinds.hpp"
 #include "ops/check.hpp"
 #include "ops/infer.hpp"
 #include "passes/prepare.hpp"
@@ -55,8 +56,9 @@ Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value)
   return {};
 }
 
-// Nodes that lack inputs are refused before passes can leave them out.
-Result<void> check_inputs(const graph::Model& model, const ops::Inference& inference) {
+// Nodes that cannot run are refused before passes can leave them out: those that lack inputs or attributes
+// anywhere, and those that do not work with these shapes outside of branches, which may never be taken.
+Result<void> check_nodes(const graph::Model& model, const ops::Inference& inference) {
   const auto is_function = [&](const graph::Node& node) {
     return std::ranges::any_of(model.functions, [&](const graph::Function& one) {
       return one.name == node.op_type && one.domain == node.domain;
@@ -66,9 +68,12 @@ Result<void> check_inputs(const graph::Model& model, const ops::Inference& infer
     const graph::Node& node = *facts.node;
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     if (!descriptor || is_function(node)) continue;
-    auto there = ops::check_inputs(*descriptor, node);
-    if (there.ok()) continue;
-    return std::move(there).error().within(
+    auto checked = ops::check_inputs(*descriptor, node);
+    if (checked.ok()) checked = ops::check_attributes(node);
+    if (checked.ok() && facts.graph == 0 && !facts.problem.empty()) checked = ops::wrong(facts.problem);
+    if (checked.ok() && facts.graph == 0 && !facts.refusal.empty()) checked = ops::wrong(facts.refusal);
+    if (checked.ok()) continue;
+    return std::move(checked).error().within(
         fmt::format("node '{}' ({})", shown(node.name.str()), shown(node.op_type.str())));
   }
   return {};
@@ -77,7 +82,7 @@ Result<void> check_inputs(const graph::Model& model, const ops::Inference& infer
 // Every input gets numbers for its dimensions, in the model itself.
 Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
   ops::Inference inference = TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
-  TRY(check_inputs(model, inference));
+  TRY(check_nodes(model, inference));
   ops::Values inputs = std::move(inference.inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     graph::ValueInfo& input = model.graph->inputs[i];

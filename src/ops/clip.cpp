@@ -21,12 +21,24 @@ Computed<T> most() {
   return std::numeric_limits<Computed<T>>::max();
 }
 
+// The number of type T that is nearest, below it for those between.
+template <class T>
+T from_real(double value) {
+  using Number = Computed<T>;
+  if constexpr (std::is_integral_v<Number>) {
+    using Limits = std::numeric_limits<Number>;
+    if (!(value > static_cast<double>(Limits::min()))) return Limits::min();
+    if (value >= static_cast<double>(Limits::max())) return Limits::max();
+  }
+  return static_cast<T>(static_cast<Number>(value));
+}
+
 // A bound of type T: an input since version 11, an attribute before.
 template <class T>
 Result<T> bound(const Frame& frame, std::size_t input, std::string_view attribute, T otherwise) {
   if (frame.version < 11) {
     const double value = frame.real(attribute, static_cast<double>(static_cast<Computed<T>>(otherwise)));
-    return static_cast<T>(static_cast<Computed<T>>(value));
+    return from_real<T>(value);
   }
   if (!frame.has(input)) {
     if (frame.find(attribute))

@@ -423,7 +423,10 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
         auto checked = check(*descriptor, call);
         // What is only beyond this version may be right: what it makes is known.
         const bool beyond = !checked.ok() && checked.error().code == Code::unsupported;
-        if (beyond) refused = std::move(checked).error();
+        if (beyond) {
+          facts.refusal = checked.error().message;
+          refused = std::move(checked).error();
+        }
         if (!checked.ok() && !beyond) outputs = std::move(checked).error();
       }
     }

@@ -30,6 +30,7 @@ struct NodeFacts {
   std::vector<const Value*> inputs;  // in Inference::values or ::inputs, or outputs of other nodes
   Values outputs;
   std::string problem;      // why it cannot work as it is; then its outputs are unknown
+  std::string refusal;      // why this version does not run it; its outputs are known
   bool known = false;       // a descriptor, or a function of the model, tells about the operator
   bool multiplies = false;  // it has multiply-accumulates
   Dim macs;                 // of one run; that of a function is the sum over its body

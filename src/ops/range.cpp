@@ -28,7 +28,9 @@ Result<Values> infer_range(const Call& call) {
   }
   const double count = std::max(0.0, std::ceil((*limit - *start) / *delta));
   value.shape = Shape{scaled(Dim(1), count)};
-  if (!is_float(value.type) && count <= static_cast<double>(kFollowed)) {
+  const auto is_exact = [](double number) { return std::abs(number) <= 0x1p53; };
+  if (!is_float(value.type) && count <= static_cast<double>(kFollowed) && is_exact(*start) &&
+      is_exact(*delta)) {
     value.elements.emplace();
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) {
       value.elements->push_back(Dim(static_cast<std::int64_t>(*start)) +

@@ -107,7 +107,7 @@ class Reader {
 std::size_t weight_rank(const Scope& scope, const Node& node) {
   const graph::Tensor* weight = node.inputs.size() > 1 ? scope.constant(node.inputs[1]) : nullptr;
   const bool of_matrices = node.op_type.str() == "MatMul" || node.op_type.str() == "Gemm";
-  if (!weight && of_matrices) weight = scope.constant(node.inputs[0]);
+  if (!weight && of_matrices && !node.inputs.empty()) weight = scope.constant(node.inputs[0]);
   return weight ? weight->dims.size() : 0;
 }
 

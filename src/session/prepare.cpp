@@ -8,6 +8,7 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "passes/prepare.hpp"
+#include "session/declarations.hpp"
 #include "session/model_access.hpp"
 
 namespace anybit {
@@ -63,6 +64,8 @@ Result<Preparation> prepare(const Model& model, const PrepareOptions& options) n
     std::vector<PassChanges> ran;
     for (const passes::PassResult& one : TRY(passes::prepare(changed, with, &remark)))
       ran.push_back({std::string(one.name), std::string(one.summary), one.changes});
+    // Folding may tell types that were not known before, and so contradict what is declared.
+    TRY(correct_declarations(changed, content.limits));
     const std::int64_t before = count_nodes(*content.model.graph), after = count_nodes(*changed.graph);
     Preparation done{
         ModelAccess::made(std::move(changed), content.limits), std::move(ran), before, after, {}};

@@ -1,0 +1,69 @@
+"""Nodes that cannot run, as mutated models had them: each command refuses the model, or leaves the node alone; none takes it for another."""
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+def saved(path, nodes, inputs, outputs, initializers=(), opset=17):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+    return path
+
+
+def value(name, shape=(3,), kind=TensorProto.FLOAT):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def refused_by_run_and_codegen(anybit, path, folder, said):
+    for words in [["run", "-o", folder / "out"], ["codegen", "-t", "c-gen", "-o", folder / "m.c"]]:
+        assert said in anybit(words[0], path, *words[1:], code=1).stderr, words
+    assert not (folder / "m.c").exists()
+
+
+def test_an_attribute_is_missing_in_a_node_that_nobody_needs(anybit, tmp_path):
+    path = saved(tmp_path / "m.onnx", [helper.make_node("Cast", ["x"], ["unused"]), helper.make_node("Relu", ["x"], ["y"])], [value("x")],
+                 [value("y")])
+    refused_by_run_and_codegen(anybit, path, tmp_path, "attribute 'to' is missing")
+
+
+def test_a_node_that_would_change_nothing_if_it_were_right(anybit, tmp_path):
+    path = saved(tmp_path / "m.onnx", [helper.make_node("Tile", ["x", "once"], ["y"])], [value("x", (1, 3))], [value("y", (1, 3))],
+                 [numpy_helper.from_array(np.array(1), "once")])
+    refused_by_run_and_codegen(anybit, path, tmp_path, "1 repeats are given for a tensor of rank 2")
+
+
+def test_a_wrong_node_whose_value_does_not_matter(anybit, tmp_path):
+    """Where has the same on both sides, so nobody needs the condition; but it is computed, from a product of booleans."""
+    path = saved(tmp_path / "m.onnx", [helper.make_node("Mul", ["b", "b"], ["c"]), helper.make_node("Where", ["c", "one", "one"], ["z"]),
+                                       helper.make_node("Expand", ["x", "z"], ["y"])],
+                 [value("x", (1,)), value("b", (1,), TensorProto.BOOL)], [value("y", (1,))], [numpy_helper.from_array(np.array([1]), "one")])
+    refused_by_run_and_codegen(anybit, path, tmp_path, "which Mul cannot take")
+
+
+def test_a_product_without_inputs_in_a_branch(anybit, tmp_path):
+    def branch(name, op):
+        return helper.make_graph([helper.make_node(op, [] if op == "MatMul" else ["x"], [name])], name, [], [value(name)])
+    path = saved(tmp_path / "m.onnx", [helper.make_node("If", ["c"], ["y"], then_branch=branch("t", "MatMul"), else_branch=branch("e", "Relu"))],
+                 [value("x"), value("c", (), TensorProto.BOOL)], [value("y")])
+    for recipe in ["int8", "w8", "dynamic-int8", "mxfp4"]:
+        anybit("quantize", path, "-r", recipe, "-o", tmp_path / "q.onnx", code=(0, 1, 2))
+
+
+def test_a_type_that_only_the_prepared_model_tells(anybit, tmp_path):
+    """Sum of one value hands it on, if it is a tensor: here a sequence, and what is declared contradicts once the node is gone."""
+    path = saved(tmp_path / "m.onnx", [helper.make_node("SequenceConstruct", ["x", "x"], ["s"]), helper.make_node("Sum", ["s"], ["y"])], [value("x")],
+                 [value("y")])
+    assert "it is declared as float32[3], and its inferred type is seq(float32)" in anybit("prepare", path, "-o", tmp_path / "p.onnx", code=1).stderr
+    assert not (tmp_path / "p.onnx").exists()
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
+def test_clip_without_bounds_changes_no_integer(anybit, tmp_path, kind):
+    """Before opset 11 the bounds were attributes, with defaults beyond what integers hold."""
+    x = np.array([np.iinfo(kind).min, 0, np.iinfo(kind).max], kind)
+    path = saved(tmp_path / "m.onnx", [helper.make_node("Clip", ["x"], ["y"])], [value("x", (3,), helper.np_dtype_to_tensor_dtype(x.dtype))],
+                 [value("y", (3,), helper.np_dtype_to_tensor_dtype(x.dtype))], opset=6)
+    np.save(tmp_path / "x.npy", x)
+    anybit("run", path, "--input", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
+    assert (np.load(tmp_path / "out/y.npy") == x).all()
