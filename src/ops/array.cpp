@@ -50,29 +50,25 @@ int small_bits(ElementType type) {
 
 bool is_signed_small(ElementType type) { return type == ElementType::int4 || type == ElementType::int2; }
 
-bool is_boolean(std::uint8_t byte) { return byte <= 1; }
-
-// Any other byte than 0 is true: an array that has 1 there, where some have not.
-Result<std::optional<Array>> plain_booleans(const Array& array, Memory& memory) {
-  if (array.type() != ElementType::boolean || std::ranges::all_of(array.elements<std::uint8_t>(), is_boolean))
-    return std::optional<Array>();
-  Array plain = TRY(Array::make(memory, ElementType::boolean, array.dims()));
-  std::ranges::transform(array.elements<std::uint8_t>(), plain.mutable_data<bool>(),
-                         [](std::uint8_t byte) { return byte != 0; });
-  return std::optional(std::move(plain));
+// What operators expect of a byte that holds less than 8 bits: 1 for any boolean that is not 0; of a code its
+// bits alone, the sign of a signed one before them (libraries leave there what they like).
+std::uint8_t plain_byte(std::uint8_t byte, int bits, bool is_signed) {
+  if (bits == 0) return byte != 0;
+  const unsigned code = byte & ((1u << bits) - 1u), sign = 1u << (bits - 1);
+  return static_cast<std::uint8_t>(is_signed ? (code ^ sign) - sign : code);
 }
 
-// Codes of few bits in bytes must be codes: tables of as many entries are looked up by them.
-Result<void> check_small(const Array& array) {
+// The array with such bytes; nothing if it has them.
+Result<std::optional<Array>> plain_bytes(const Array& array, Memory& memory) {
   const int bits = small_bits(array.type());
-  if (bits == 0) return {};
-  const unsigned sign = is_signed_small(array.type()) ? 1u << (bits - 1) : 0;
-  for (const std::uint8_t byte : array.elements<std::uint8_t>()) {
-    if (((byte + sign) & 0xFFu) < 1u << bits) continue;
-    return invalid_argument(fmt::format("an element is stored as {}", byte),
-                            fmt::format("{} has {} bits", graph::name_of(array.type()), bits));
-  }
-  return {};
+  if (bits == 0 && array.type() != ElementType::boolean) return std::optional<Array>();
+  const bool is_signed = is_signed_small(array.type());
+  const auto made = [&](std::uint8_t byte) { return plain_byte(byte, bits, is_signed); };
+  const auto given = array.elements<std::uint8_t>();
+  if (std::ranges::equal(given, given, {}, made)) return std::optional<Array>();
+  Array plain = TRY(Array::make(memory, array.type(), array.dims()));
+  std::ranges::transform(given, plain.mutable_data<std::uint8_t>(), made);
+  return std::optional(std::move(plain));
 }
 
 Array strings_over(std::vector<std::string> strings, const Dims& dims) {
@@ -137,14 +133,13 @@ Result<Array> Array::from(const graph::Tensor& constant, Memory& memory) {
       constant.data.aligned(std::min<std::size_t>(16, element_bytes(constant.type()))));
   auto* data = const_cast<std::byte*>(held->data());  // nobody writes to constants
   Array array = over(constant.type(), dims, data, std::move(held));
-  auto plain = TRY(plain_booleans(array, memory));
+  auto plain = TRY(plain_bytes(array, memory));
   return plain ? *std::move(plain) : array;
 }
 
 Result<std::optional<Datum>> mended(const Datum& given, Memory& memory) {
   if (given.is_array()) {
-    TRY(check_small(given.array));
-    auto plain = TRY(plain_booleans(given.array, memory));
+    auto plain = TRY(plain_bytes(given.array, memory));
     return plain ? std::optional<Datum>(*std::move(plain)) : std::nullopt;
   }
   std::shared_ptr<Sequence> copy;

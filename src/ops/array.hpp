@@ -113,8 +113,8 @@ struct Sequence {
   std::vector<Datum> items;
 };
 
-// Operators rely on booleans of 0 and 1, and on codes within their bits. What callers give need not be so:
-// the value with plain booleans; nothing if it has them already; an error for codes that are none.
+// Operators rely on booleans of 0 and 1, and on codes of few bits that have nothing else in their bytes. What
+// callers give need not be so: the value as operators want it; nothing if it is so already.
 Result<std::optional<Datum>> mended(const Datum& given, Memory& memory);
 
 // "float32[2, 3]", "a sequence of 4", "nothing".
