@@ -32,7 +32,7 @@ const Place* NodeFrame::place(std::size_t i) const {
 
 Array* NodeFrame::store(std::size_t i, Array array) {
   const int slot = output_slot(i);
-  Datum& target = slot >= 0 ? context_.slot(slot) : unwanted_;
+  Datum& target = slot >= 0 ? context_.slot(slot) : unwanted_.emplace_front();
   target.kind = Datum::Kind::array;
   target.array = std::move(array);
   return &target.array;

@@ -2,6 +2,8 @@
 // what they need.
 #pragma once
 
+#include <forward_list>
+
 #include "runtime/context.hpp"
 
 namespace anybit::runtime {
@@ -51,7 +53,7 @@ class NodeFrame final : public ops::Frame {
   Context& context_;
   const Step& step_;
   std::size_t index_;
-  ops::Datum unwanted_;  // an output that nobody named
+  std::forward_list<ops::Datum> unwanted_;  // outputs that nobody named: each holds until the node is done
 };
 
 }  // namespace anybit::runtime
