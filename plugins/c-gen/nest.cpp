@@ -14,9 +14,10 @@ Dims spread_strides(const Dims& dims, const Dims& to) {
   for (std::size_t i = 0; fits && i < dims.size(); ++i)
     fits = dims[i] == 1 || dims[i] == to[to.size() - dims.size() + i];
   if (!fits)
-    throw Refusal(fmt::format("c-gen cannot generate a value of shape [{}] where one of [{}] is made: shapes "
-                              "change while the model runs",
-                              fmt::join(dims, ", "), fmt::join(to, ", ")));
+    throw Refusal(
+        fmt::format("c-gen cannot generate a value of shape [{}] where one of [{}] is made: shapes "
+                    "change while the model runs",
+                    fmt::join(dims, ", "), fmt::join(to, ", ")));
   const Dims own = strides_of(dims);
   Dims strides(to.size(), 0);
   for (std::size_t i = 0; i < dims.size(); ++i) {
