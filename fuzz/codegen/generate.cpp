@@ -1,13 +1,11 @@
 // Bytes → model → what generators see → C: every model that loads is generated, or refused with a reason.
 // Models are also mutated as such: sizes of inputs, numbers in attributes.
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <random>
 #include <string>
 #include <variant>
 
-#include "../require.hpp"
+#include "../scratch_folder.hpp"
 #include "codegen/view.hpp"
 #include "generate.hpp"
 #include "onnx/load.hpp"
@@ -20,18 +18,6 @@ extern "C" std::size_t LLVMFuzzerMutate(unsigned char* data, std::size_t size, s
 namespace {
 
 constexpr std::size_t kMostBytes = 16 << 10;
-
-// A folder of this process, gone with it.
-const std::string& folder() {
-  struct Made {
-    std::string path =
-        (std::filesystem::temp_directory_path() / "anybit-fuzz-").string() + std::string(6, 'X');
-    Made() { require(mkdtemp(path.data()) != nullptr, "no folder"); }
-    ~Made() { std::filesystem::remove_all(path); }
-  };
-  static const Made made;
-  return made.path;
-}
 
 Result<graph::Model> parsed(const unsigned char* data, std::size_t size) {
   return onnx::parse(Bytes::own(std::string(reinterpret_cast<const char*>(data), size)));
@@ -103,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::string said;
   anybit_text text{&said, append};
   const anybit_codegen_options options{ANYBIT_PREFER_DEFAULT, 0, nullptr, nullptr};
-  const std::string path = folder() + "/net.c";
+  const std::string path = scratch_folder() + "/net.c";
   if (cgen::generate(&(*view)->view(), &options, path.c_str(), &text) != 0)
     require(!said.empty(), "a refusal without a reason");
   return 0;

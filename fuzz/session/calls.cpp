@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../require.hpp"
+#include "../scratch_folder.hpp"
 #include "anybit/anybit.h"
 
 namespace {
@@ -18,23 +18,11 @@ namespace {
 constexpr int kSessions = 3;
 constexpr std::size_t kMostCalls = 40;
 
-// A folder of this process for all that sessions write, gone with it.
-const std::string& folder() {
-  struct Made {
-    std::string path =
-        (std::filesystem::temp_directory_path() / "anybit-fuzz-").string() + std::string(6, 'X');
-    Made() { require(mkdtemp(path.data()) != nullptr, "no folder"); }
-    ~Made() { std::filesystem::remove_all(path); }
-  };
-  static const Made made;
-  return made.path;
-}
-
 const char* path(std::uint8_t choice) {
-  static const std::string file = folder() + "/q.onnx", below = folder() + "/no/such/q.onnx",
-                           odd = folder() + "/\xff";
-  static const std::array<const char*, 6> all{nullptr,       "",         file.c_str(), folder().c_str(),
-                                              below.c_str(), odd.c_str()};
+  static const std::string file = scratch_folder() + "/q.onnx", below = scratch_folder() + "/no/such/q.onnx",
+                           odd = scratch_folder() + "/\xff";
+  static const std::array<const char*, 6> all{
+      nullptr, "", file.c_str(), scratch_folder().c_str(), below.c_str(), odd.c_str()};
   return all[choice % all.size()];
 }
 
@@ -197,7 +185,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const char* const said = anybit_last_error(all[words[0] % kSessions].session);
     require(status == ANYBIT_OK || (said && *said), "an error without words");
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder()))
+  for (const auto& entry : std::filesystem::directory_iterator(scratch_folder()))
     std::filesystem::remove_all(entry.path());
   return 0;
 }
