@@ -2,8 +2,8 @@
 //   --models N   how many (default 1000)        --seed S    the first one's seed (default 1)
 //   --jobs N     processes side by side          --plugins D where generators are
 //   --replay S   one case again, in this process --write F   its model into a file
-// A batch runs in a process of its own: a crash ends that alone, and its seed is told. Exit code 1 if a model
-// crashed, cost too much or broke what must hold.
+// Each batch runs in its own process: a crash ends that batch alone, and its seed is printed. Exit code 1 if
+// a model crashed, cost too much or broke what must hold.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
