@@ -8,8 +8,6 @@
 #include "codegen/quantization.hpp"
 #include "codegen/store.hpp"
 #include "codegen/view.hpp"
-#include "ops/attribute_kinds.hpp"
-#include "ops/check.hpp"
 #include "ops/infer.hpp"
 #include "passes/prepare.hpp"
 #include "runtime/build.hpp"
@@ -56,25 +54,15 @@ Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value)
   return {};
 }
 
-// Nodes that cannot run are refused before passes can leave them out: those that lack inputs or attributes
-// anywhere, and those that do not work with these shapes outside of branches, which may never be taken.
-Result<void> check_nodes(const graph::Model& model, const ops::Inference& inference) {
-  const auto is_function = [&](const graph::Node& node) {
-    return std::ranges::any_of(model.functions, [&](const graph::Function& one) {
-      return one.name == node.op_type && one.domain == node.domain;
-    });
-  };
+// Nodes that cannot run are refused before passes can leave them out: malformed ones anywhere, and those that
+// do not work with these shapes outside of branches, which may never be taken.
+Result<void> check_all_run(const ops::Inference& inference) {
+  TRY(ops::check_nodes(inference));
   for (const ops::NodeFacts& facts : inference.nodes) {
-    const graph::Node& node = *facts.node;
-    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
-    if (!descriptor || is_function(node)) continue;
-    auto checked = ops::check_inputs(*descriptor, node);
-    if (checked.ok()) checked = ops::check_attributes(node);
-    if (checked.ok() && facts.graph == 0 && !facts.problem.empty()) checked = ops::wrong(facts.problem);
-    if (checked.ok() && facts.graph == 0 && !facts.refusal.empty()) checked = ops::wrong(facts.refusal);
-    if (checked.ok()) continue;
-    return std::move(checked).error().within(
-        fmt::format("node '{}' ({})", shown(node.name.str()), shown(node.op_type.str())));
+    const std::string& why = facts.problem.empty() ? facts.refusal : facts.problem;
+    if (facts.graph == 0 && !why.empty())
+      return ops::wrong(why).within(
+          fmt::format("node '{}' ({})", shown(facts.node->name.str()), shown(facts.node->op_type.str())));
   }
   return {};
 }
@@ -82,7 +70,7 @@ Result<void> check_nodes(const graph::Model& model, const ops::Inference& infere
 // Every input gets numbers for its dimensions, in the model itself.
 Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
   ops::Inference inference = TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
-  TRY(check_nodes(model, inference));
+  TRY(check_all_run(inference));
   ops::Values inputs = std::move(inference.inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     graph::ValueInfo& input = model.graph->inputs[i];

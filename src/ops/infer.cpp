@@ -409,6 +409,7 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     facts.known = true;
     const std::int64_t opset = around.opset(node.domain.str());
     const auto version = version_in(*descriptor, opset);
+    facts.malformed = true;
     if (!version) {
       outputs = wrong(fmt::format("opset {} does not have {} yet", opset, descriptor->name),
                       fmt::format("it came with opset {}", descriptor->since.front()));
@@ -416,7 +417,10 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
       outputs = std::move(there).error();
     } else if (auto kinds = check_attributes(node); !kinds.ok()) {
       outputs = std::move(kinds).error();
-    } else if (in_budget) {
+    } else {
+      facts.malformed = false;
+    }
+    if (!facts.malformed && in_budget) {
       call.version = *version;
       outputs = descriptor->infer(call);
       if (outputs.ok()) {
@@ -480,6 +484,16 @@ Result<Inference> infer(const graph::Model& model, const InferOptions& options) 
     result.outputs[i] = merged(std::move(result.outputs[i]), walker.declared(type));
   }
   return result;
+}
+
+Result<void> check_nodes(const Inference& inference) {
+  for (const NodeFacts& facts : inference.nodes) {
+    if (!facts.malformed) continue;
+    return wrong(facts.problem)
+        .within(
+            fmt::format("node '{}' ({})", shown(facts.node->name.str()), shown(facts.node->op_type.str())));
+  }
+  return {};
 }
 
 }  // namespace anybit::ops

@@ -29,9 +29,11 @@ struct NodeFacts {
   std::size_t graph = 0;             // in Inference::graphs
   std::vector<const Value*> inputs;  // in Inference::values or ::inputs, or outputs of other nodes
   Values outputs;
-  std::string problem;      // why it cannot work as it is; then its outputs are unknown
-  std::string refusal;      // why this version does not run it; its outputs are known
-  bool known = false;       // a descriptor, or a function of the model, tells about the operator
+  std::string problem;  // why it cannot work as it is; then its outputs are unknown
+  std::string refusal;  // why this version does not run it; its outputs are known
+  bool malformed =
+      false;           // `problem` holds for any inputs: some are missing, or the opset lacks the operator
+  bool known = false;  // a descriptor, or a function of the model, tells about the operator
   bool multiplies = false;  // it has multiply-accumulates
   Dim macs;                 // of one run; that of a function is the sum over its body
   Dim runs = 1;             // how often one run of the model runs it; 0 in a branch that is not counted
@@ -66,5 +68,8 @@ struct Inference {
 
 // `model` is verified. An error if the options do not fit the model, or it stands for too many nodes.
 Result<Inference> infer(const graph::Model& model, const InferOptions& options = {});
+
+// An error if a node is malformed, in a branch that never runs, too: no runtime takes such a model.
+Result<void> check_nodes(const Inference& inference);
 
 }  // namespace anybit::ops

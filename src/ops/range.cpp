@@ -9,37 +9,6 @@
 namespace anybit::ops {
 namespace {
 
-// max(0, ceil((limit - start) / delta))
-Result<Values> infer_range(const Call& call) {
-  Value value = tensor(call.in(0).type, unknown_shape(1));
-  const auto number = [&](std::size_t i) -> std::optional<double> {
-    if (const auto list = reals(call.in(i)); list && list->size() == 1) return (*list)[0];
-    const auto& elements = call.in(i).elements;
-    if (!elements || elements->size() != 1 || !(*elements)[0].known()) return std::nullopt;
-    return static_cast<double>(*(*elements)[0].size);
-  };
-  const auto start = number(0), limit = number(1), delta = number(2);
-  if (!start || !limit || !delta || *delta == 0.0) {
-    // From 0 by 1: as many as the limit says, even if only its name is known.
-    const bool counts =
-        start == 0.0 && delta == 1.0 && call.in(1).elements && call.in(1).elements->size() == 1;
-    if (counts) value.shape = Shape{(*call.in(1).elements)[0]};
-    return outputs_of(call, std::move(value));
-  }
-  const double count = std::max(0.0, std::ceil((*limit - *start) / *delta));
-  value.shape = Shape{scaled(Dim(1), count)};
-  const auto is_exact = [](double number) { return std::abs(number) <= 0x1p53; };
-  if (!is_float(value.type) && count <= static_cast<double>(kFollowed) && is_exact(*start) &&
-      is_exact(*delta)) {
-    value.elements.emplace();
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i) {
-      value.elements->push_back(Dim(static_cast<std::int64_t>(*start)) +
-                                Dim(i) * Dim(static_cast<std::int64_t>(*delta)));
-    }
-  }
-  return outputs_of(call, std::move(value));
-}
-
 // How many there are; -1 if they cannot be counted.
 template <class T>
 std::int64_t length_of(T start, T limit, T delta) {
@@ -56,6 +25,45 @@ std::int64_t length_of(T start, T limit, T delta) {
   }
 }
 
+// The number of a series at a place. Products beyond int64 come back with the sum, which is between start and
+// limit.
+std::int64_t at(std::int64_t start, std::int64_t delta, std::int64_t i) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
+                                   static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(delta));
+}
+
+std::optional<double> real(const Value& value) {
+  const auto list = reals(value);
+  return list && list->size() == 1 ? std::optional((*list)[0]) : std::nullopt;
+}
+
+std::optional<Dim> integer(const Value& value) {
+  return value.elements && value.elements->size() == 1 ? std::optional((*value.elements)[0]) : std::nullopt;
+}
+
+// Shape and contents of a series of integers, as far as they are small.
+void follow(Value& value, std::int64_t start, std::int64_t delta, std::int64_t count) {
+  if (count < 0) return;
+  value.shape = Shape{Dim(count)};
+  if (count > kFollowed) return;
+  value.elements.emplace();
+  for (std::int64_t i = 0; i < count; ++i) value.elements->push_back(Dim(at(start, delta, i)));
+}
+
+Result<Values> infer_range(const Call& call) {
+  Value value = tensor(call.in(0).type, unknown_shape(1));
+  const auto start = integer(call.in(0)), limit = integer(call.in(1)), delta = integer(call.in(2));
+  if (start && limit && delta && start->known() && limit->known() && delta->known() && *delta->size != 0) {
+    follow(value, *start->size, *delta->size, length_of(*start->size, *limit->size, *delta->size));
+  } else if (start && start->size == 0 && delta && delta->size == 1 && limit) {
+    value.shape = Shape{*limit};  // as many as the limit says, even if only its name is known
+  } else if (const auto from = real(call.in(0)), to = real(call.in(1)), by = real(call.in(2));
+             from && to && by && *by != 0.0) {
+    value.shape = Shape{scaled(Dim(1), std::max(0.0, std::ceil((*to - *from) / *by)))};
+  }
+  return outputs_of(call, std::move(value));
+}
+
 template <class T>
 Result<void> range(Frame& frame) {
   using C = Computed<T>;
@@ -69,7 +77,7 @@ Result<void> range(Frame& frame) {
   T* to = out->mutable_data<T>();
   for (std::int64_t i = 0; i < count; ++i) {
     if constexpr (std::is_integral_v<T>) {
-      to[i] = static_cast<T>(static_cast<std::int64_t>(start) + i * static_cast<std::int64_t>(delta));
+      to[i] = static_cast<T>(at(static_cast<std::int64_t>(start), static_cast<std::int64_t>(delta), i));
     } else {
       to[i] = T(start + static_cast<C>(i) * delta);
     }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ops/infer.hpp"
 #include "passes/table.hpp"
@@ -23,9 +24,17 @@ class Facts {
   std::optional<std::size_t> rank(std::string_view name) const;
   // Certainly of the same shape, whatever goes into the model.
   bool same_shape(std::string_view a, std::string_view b) const;
+  // The node cannot run. Passes leave such nodes where they are, so that whoever runs the model says why.
+  bool fails(const graph::Node& node) const;
+  // A node of the graph cannot run, or one of a graph inside it.
+  bool any_fails(const graph::Graph& graph) const;
 
  private:
-  std::shared_ptr<const std::unordered_map<std::string, ops::Value>> values_;
+  struct Found {
+    std::unordered_map<std::string, ops::Value> values;
+    std::unordered_set<std::string> failing;  // a value that each such node makes
+  };
+  std::shared_ptr<const Found> found_;
 };
 
 }  // namespace anybit::passes

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "passes/edit.hpp"
+#include "passes/facts.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -35,12 +36,13 @@ void take_in(Graph& graph, Graph& branch, const Node& node, std::vector<Node>& o
   }
 }
 
-std::int64_t run_in(Graph& graph, const Constants& constants, const PassOptions& options) {
+std::int64_t run_in(Graph& graph, const Constants& constants, const Facts& facts,
+                    const PassOptions& options) {
   std::int64_t changes = 0;
   std::vector<Node> nodes;
   for (Node& node : graph.nodes) {
     Graph* branch = options.keeps(node) ? nullptr : branch_of(node, constants);
-    if (!branch || branch->outputs.size() < node.outputs.size()) {
+    if (!branch || branch->outputs.size() < node.outputs.size() || facts.any_fails(*branch)) {
       nodes.push_back(std::move(node));
       continue;
     }
@@ -52,10 +54,11 @@ std::int64_t run_in(Graph& graph, const Constants& constants, const PassOptions&
 }
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
-  if (!model.graph) return 0;
+  if (!model.graph || !has_any(model, "If")) return 0;
   const Constants constants(model, options);
+  const Facts facts(model, options);
   std::int64_t changes = 0;
-  each_graph_of(model, [&](Graph& graph) { changes += run_in(graph, constants, options); });
+  each_graph_of(model, [&](Graph& graph) { changes += run_in(graph, constants, facts, options); });
   return changes;
 }
 

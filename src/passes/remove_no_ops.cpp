@@ -75,7 +75,6 @@ int handed_on(const Node& node, const About& about) {
   if (op == "Pad") return first(pads_nothing(node, about));
   if (op == "Slice") return first(slices_nothing(node, about));
   if (op == "Tile") return first(about.opset >= 6 && about.all(input(node, 1), 1));
-  if (op == "Concat" && !node.attribute("axis")) return -1;  // it is wrong, and whoever runs it says so
   if (op == "Concat" || op == "Sum" || op == "Mean" || op == "Max" || op == "Min")
     return first(node.inputs.size() == 1);
   if (op == "Split") return first(node.outputs.size() == 1 && about.same_shape(node));
@@ -116,7 +115,7 @@ class Remover {
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      const int from = options_.keeps(node) ? -1 : handed_on(node, about);
+      const int from = options_.keeps(node) || facts_.fails(node) ? -1 : handed_on(node, about);
       if (from < 0) continue;
       const bool others = std::any_of(node.outputs.begin() + 1, node.outputs.end(),
                                       [&](const std::string& name) { return !index.uses(name).empty(); });

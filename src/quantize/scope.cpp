@@ -9,6 +9,7 @@ using graph::ElementType;
 Result<Facts> Facts::of(const graph::Model& model, const Limits& limits) {
   Facts facts;
   facts.inference_ = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));
+  TRY(ops::check_nodes(facts.inference_));
   for (const ops::NodeFacts& one : facts.inference_.nodes) facts.nodes_.emplace(one.node, &one);
   return facts;
 }

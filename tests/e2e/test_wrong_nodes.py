@@ -33,6 +33,28 @@ def test_a_node_that_would_change_nothing_if_it_were_right(anybit, tmp_path):
     refused_by_run_and_codegen(anybit, path, tmp_path, "1 repeats are given for a tensor of rank 2")
 
 
+def test_a_branch_whose_wrong_node_would_change_nothing(anybit, tmp_path):
+    """Preparation takes the branch out of its If, and would then leave the Transpose out."""
+    def branch(name, nodes):
+        return helper.make_graph([*nodes, helper.make_node("Transpose", [nodes[-1].output[0] if nodes else "x"], [name], perm=[0, 1, 2])], name, [],
+                                 [helper.make_empty_tensor_value_info(name)])
+    path = saved(tmp_path / "m.onnx", [helper.make_node("If", ["no"], ["y"], then_branch=branch("t", []),
+                                                        else_branch=branch("e", [helper.make_node("Flatten", ["x"], ["flat"])]))],
+                 [value("x", (2, 3, 4))], [value("y", None)], [numpy_helper.from_array(np.array(False), "no")])
+    refused_by_run_and_codegen(anybit, path, tmp_path, "perm has 3 numbers, the input rank 2")
+
+
+def test_a_branch_with_a_node_that_the_opset_lacks(anybit, tmp_path):
+    """Nobody needs what the node makes: it would be left out once the branch is taken out of its If."""
+    def branch(name, nodes):
+        return helper.make_graph([*nodes, helper.make_node("Relu", ["x"], [name])], name, [], [helper.make_empty_tensor_value_info(name)])
+    path = saved(tmp_path / "m.onnx", [helper.make_node("If", ["yes"], ["y"], else_branch=branch("e", []),
+                                                        then_branch=branch("t", [helper.make_node("DequantizeLinear", ["codes", "scale"], ["unused"])]))],
+                 [value("x")], [value("y")], [numpy_helper.from_array(np.array(True), "yes"), numpy_helper.from_array(np.int8([1]), "codes"),
+                                              numpy_helper.from_array(np.float32(1), "scale")], opset=6)
+    refused_by_run_and_codegen(anybit, path, tmp_path, "opset 6 does not have DequantizeLinear yet")
+
+
 def test_a_wrong_node_whose_value_does_not_matter(anybit, tmp_path):
     """Where has the same on both sides, so nobody needs the condition; but it is computed, from a product of booleans."""
     path = saved(tmp_path / "m.onnx", [helper.make_node("Mul", ["b", "b"], ["c"]), helper.make_node("Where", ["c", "one", "one"], ["z"]),
@@ -47,7 +69,16 @@ def test_a_product_without_inputs_in_a_branch(anybit, tmp_path):
     path = saved(tmp_path / "m.onnx", [helper.make_node("If", ["c"], ["y"], then_branch=branch("t", "MatMul"), else_branch=branch("e", "Relu"))],
                  [value("x"), value("c", (), TensorProto.BOOL)], [value("y")])
     for recipe in ["int8", "w8", "dynamic-int8", "mxfp4"]:
-        anybit("quantize", path, "-r", recipe, "-o", tmp_path / "q.onnx", code=(0, 1, 2))
+        assert "input 0 is missing" in anybit("quantize", path, "-r", recipe, "-o", tmp_path / "q.onnx", code=1).stderr
+
+
+def test_a_product_without_inputs_beside_others(anybit, tmp_path):
+    path = saved(tmp_path / "m.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"]), helper.make_node("MatMul", [], ["z"])],
+                 [value("x", (2, 4, 8))], [value("y", None), value("z", None)], [numpy_helper.from_array(np.ones((8, 8), np.float32), "w")], opset=21)
+    np.save(tmp_path / "x.npy", np.ones((2, 4, 8), np.float32))
+    for recipe in ["int8", "w8", "dynamic-int8", "mxfp4"]:
+        words = ["quantize", path, "-r", recipe, "-o", tmp_path / "q.onnx", "--calib", tmp_path / "x.npy"]
+        assert "input 0 is missing" in anybit(*words, code=1).stderr
 
 
 def test_a_type_that_only_the_prepared_model_tells(anybit, tmp_path):
@@ -67,3 +98,27 @@ def test_clip_without_bounds_changes_no_integer(anybit, tmp_path, kind):
     np.save(tmp_path / "x.npy", x)
     anybit("run", path, "--input", f"x={tmp_path / 'x.npy'}", "-o", tmp_path / "out")
     assert (np.load(tmp_path / "out/y.npy") == x).all()
+
+
+def test_a_range_whose_steps_add_up_beyond_int64(anybit, tmp_path):
+    ends = [-2**63, 2**63 - 1, 2**62]
+    path = saved(tmp_path / "m.onnx", [helper.make_node("Range", ["start", "limit", "delta"], ["y"])], [], [value("y", None, TensorProto.INT64)],
+                 [numpy_helper.from_array(np.array(end, np.int64), name) for name, end in zip(["start", "limit", "delta"], ends)])
+    anybit("run", path, "-o", tmp_path / "out")
+    assert np.load(tmp_path / "out/y.npy").tolist() == [-2**63, -2**62, 0, 2**62]
+
+
+@pytest.mark.parametrize("named", ["", "v_last"])
+@pytest.mark.parametrize("rows, grows", [(1, helper.make_node("Concat", ["v", "row"], ["longer"], axis=0)), (5, helper.make_node("Add", ["v", "row"], ["longer"]))])
+def test_shapes_that_change_in_a_loop_are_not_generated(anybit, tmp_path, named, rows, grows):
+    """What is carried grows, seen from outside or not. Code is made for one shape, and its arrays would be too small."""
+    body = helper.make_graph([helper.make_node("Identity", ["c"], ["again"]), grows, helper.make_node("Add", ["longer", "longer"], ["next"]),
+                              helper.make_node("ReduceMax", ["longer"], ["top"], keepdims=0), helper.make_node("Add", ["w", "top"], ["w_next"])],
+                             "body", [value("i", (), TensorProto.INT64), value("c", (), TensorProto.BOOL), value("v", None), value("w", ())],
+                             [value("again", (), TensorProto.BOOL), value("next", None), value("w_next", ())])
+    path = saved(tmp_path / "m.onnx", [helper.make_node("Loop", ["turns", "", "x", "zero"], [named, "y"], body=body)], [value("x", (1, 3))],
+                 [value("y", ())], [numpy_helper.from_array(np.array(4), "turns"), numpy_helper.from_array(np.float32(0), "zero"),
+                                    numpy_helper.from_array(np.ones((rows, 3), np.float32), "row")])
+    anybit("run", path, "-o", tmp_path / "out")
+    assert "shape" in anybit("codegen", path, "-t", "c-gen", "-o", tmp_path / "m.c", code=1).stderr
+    assert not (tmp_path / "m.c").exists()

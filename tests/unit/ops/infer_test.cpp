@@ -27,6 +27,21 @@ TEST(Inference, ComputesTheShapeThatAModelComputes) {
   EXPECT_EQ(type_of(inferred(m), "y"), "float32[n, 192]");
 }
 
+TEST(Inference, CountsARangeBeyondWhatFloat64Holds) {
+  const auto range = [](std::int64_t start, std::int64_t limit, std::int64_t delta) {
+    graph::Graph graph;
+    graph.initializers = {int64s("start", {start}), int64s("limit", {limit}), int64s("delta", {delta})};
+    graph.nodes = {node("Range", {"start", "limit", "delta"}, {"y"})};
+    const auto m = model(graph);
+    return type_of(inferred(m), "y");
+  };
+  EXPECT_EQ(range(INT64_MAX - 3, INT64_MAX, 1), "int64[3]");
+  EXPECT_EQ(range((std::int64_t{1} << 53) + 1, (std::int64_t{1} << 53) + 4, 1), "int64[3]");
+  EXPECT_EQ(range(INT64_MIN, INT64_MAX, std::int64_t{1} << 62), "int64[4]");
+  EXPECT_EQ(range(3, -2, -2), "int64[3]");
+  EXPECT_EQ(range(0, INT64_MAX, 1), fmt::format("int64[{}]", INT64_MAX));
+}
+
 TEST(Inference, FixesASymbolWhereverItOccurs) {
   graph::Graph graph;
   graph.inputs = {value("a", {"n", "4"}), value("b", {"n", "4"})};
