@@ -8,6 +8,8 @@
 #include "codegen/quantization.hpp"
 #include "codegen/store.hpp"
 #include "codegen/view.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
 #include "ops/infer.hpp"
 #include "passes/prepare.hpp"
 #include "runtime/build.hpp"
@@ -180,10 +182,10 @@ std::vector<std::int32_t> numbered(const std::vector<int>& slots, const std::vec
 std::vector<std::string> names_of(const Program& program, const graph::Graph* declared,
                                   const std::vector<int>& numbers) {
   std::vector<std::string> names(program.slots.size());
-  ValueNames taken;
+  graph::Names taken;
   const auto name = [&](int slot, const std::string& wanted) {
     std::string& own = names[static_cast<std::size_t>(slot)];
-    if (own.empty()) own = taken.add(wanted);
+    if (own.empty()) own = taken.fresh(wanted.empty() ? "value" : wanted);
   };
   for (const int slot : program.inputs) name(slot, program.slots[static_cast<std::size_t>(slot)].name);
   for (std::size_t i = 0; declared && i < program.outputs.size(); ++i)
@@ -237,7 +239,7 @@ const anybit_graph* FusedView::failing_graph(const Program& other, const Error& 
   anybit_node fail{};
   fail.name = store_.text("");
   fail.op = store_.text("Fail");
-  fail.domain = store_.text("ai.anybit");
+  fail.domain = store_.text(graph::kAnybit);
   fail.version = 1;
   fail.output_count = outputs.size();
   fail.attribute_count = 1;

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "graph/attribute.hpp"
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "portable/portable.hpp"
 
 namespace anybit::codegen {
@@ -15,7 +15,7 @@ using graph::Function;
 using graph::Graph;
 using graph::Node;
 
-constexpr std::string_view kOurs = "ai.anybit", kPlain = "ai.anybit.plain";
+constexpr std::string_view kOurs = graph::kAnybit, kPlain = "ai.anybit.plain";
 
 bool rounds(const Function& function) {
   const auto meaning = portable::meaning_of(function);

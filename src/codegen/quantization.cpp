@@ -1,6 +1,6 @@
 #include "codegen/quantization.hpp"
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/number.hpp"
 #include "runtime/edit.hpp"
 

@@ -106,12 +106,4 @@ anybit_attribute Store::attribute(const graph::Attribute& attribute, const anybi
   return result;
 }
 
-std::string ValueNames::add(const std::string& wanted) {
-  const std::string stem = wanted.empty() ? "value" : wanted;
-  std::string name = stem;
-  std::size_t& next = next_.try_emplace(stem, 2).first->second;
-  while (!taken_.insert(name).second) name = fmt::format("{}_{}", stem, next++);
-  return name;
-}
-
 }  // namespace anybit::codegen

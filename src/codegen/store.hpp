@@ -43,15 +43,4 @@ class Store {
   std::unordered_map<const std::byte*, graph::Tensor> packed_;  // constants of small types, by their elements
 };
 
-// Names for the values of one graph: none is empty, none is there twice.
-class ValueNames {
- public:
-  // `wanted`, or what comes nearest.
-  std::string add(const std::string& wanted);
-
- private:
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, std::size_t> next_;  // number behind a name
-};
-
 }  // namespace anybit::codegen

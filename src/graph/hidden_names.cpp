@@ -1,18 +1,17 @@
 #include "graph/hidden_names.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "graph/index.hpp"
+#include "graph/names.hpp"
 
 namespace anybit::graph {
 namespace {
 
-using Names = std::unordered_set<std::string>;
+using Set = std::unordered_set<std::string>;
 using Map = std::unordered_map<std::string, std::string>;
 
 bool has_graphs(const Graph& graph) {
@@ -42,19 +41,19 @@ void each_given(const Graph& graph, See see) {
 
 class Renamer {
  public:
-  explicit Renamer(const Graph& graph) { collect(graph); }
+  explicit Renamer(const Graph& graph) : names_(graph) {}
 
   // `visible`: names around the graph; `map`: what values of graphs around it are called now.
-  void run(Graph& graph, Names& visible, Map map) {
+  void run(Graph& graph, Set& visible, Map map) {
     std::vector<std::string> added;
     const auto define = [&](const std::string& name) {
       if (visible.insert(name).second) added.push_back(name);
     };
-    Names own;  // an input and its default have one name
+    Set own;  // an input and its default have one name
     each_given(graph, [&](const std::string& name) { own.insert(name); });
     for (const std::string& name : own) {
       map.erase(name);
-      if (visible.contains(name)) map[name] = fresh(name);
+      if (visible.contains(name)) map[name] = names_.fresh(name + "_inner");
     }
     if (!map.empty()) rename_all(graph, map);
     each_given(graph, define);
@@ -66,23 +65,6 @@ class Renamer {
   }
 
  private:
-  void collect(const Graph& graph) {
-    each_given(graph, [&](const std::string& name) { used_.insert(name); });
-    for (const Node& node : graph.nodes) {
-      used_.insert(node.outputs.begin(), node.outputs.end());
-      used_.insert(node.inputs.begin(), node.inputs.end());
-      each_graph(node, [&](const Graph& inner) { collect(inner); });
-    }
-  }
-
-  std::string fresh(const std::string& name) {
-    std::size_t& number = numbers_[name];
-    std::string made;
-    do made = fmt::format("{}_inner_{}", name, ++number);
-    while (!used_.insert(made).second);
-    return made;
-  }
-
   static void rename_all(Graph& graph, const Map& map) {
     for (auto* list : {&graph.inputs, &graph.outputs, &graph.value_info}) {
       for (ValueInfo& one : *list) rename(one.name, map);
@@ -101,15 +83,14 @@ class Renamer {
     }
   }
 
-  Names used_;
-  std::unordered_map<std::string, std::size_t> numbers_;
+  Names names_;
 };
 
 }  // namespace
 
 void rename_hiding(Model& model) {
   if (!model.graph || !has_graphs(*model.graph)) return;
-  Names visible;
+  Set visible;
   Renamer(*model.graph).run(*model.graph, visible, {});
 }
 

@@ -1,34 +1,21 @@
 #include "graph/repeated_names.hpp"
 
-#include <fmt/format.h>
-
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "graph/index.hpp"
+#include "graph/names.hpp"
 
 namespace anybit::graph {
 namespace {
 
 void number(std::vector<Node>& nodes) {
-  std::unordered_set<std::string_view> used;
+  Names used;
   std::vector<Node*> repeated;
   for (Node& node : nodes) {
-    if (!node.name.empty() && !used.insert(node.name.str()).second) repeated.push_back(&node);
+    if (!node.name.empty() && !used.add(node.name.str())) repeated.push_back(&node);
     each_graph(node, [](Graph& inner) { number(inner.nodes); });
   }
-  std::unordered_map<std::string, std::size_t> numbers;
-  for (Node* node : repeated) {
-    std::size_t& last = numbers.try_emplace(node->name.str(), 1).first->second;
-    std::string made;
-    do made = fmt::format("{}_{}", node->name.str(), ++last);
-    while (used.contains(made));
-    node->name = Text(std::move(made));
-    used.insert(node->name.str());
-  }
+  for (Node* node : repeated) node->name = Text(used.fresh(node->name.str()));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/raise.hpp"
 
 namespace anybit::lower {
@@ -48,12 +48,9 @@ std::string DynamicWriter::number(float value, const std::string& name) {
 
 std::string DynamicWriter::apply(const char* op, std::vector<std::string> inputs, const std::string& about,
                                  std::vector<Node>& nodes, std::string output) {
-  Node node;
-  node.op_type = graph::Text(op);
+  Node& node = nodes.emplace_back(graph::make_node(op, std::move(inputs), {}));
   node.name = graph::Text(names_.fresh(fmt::format("{}_{}", about, op)));
-  node.inputs = std::move(inputs);
   node.outputs = {output.empty() ? names_.fresh(fmt::format("{}_{}_Output", about, op)) : std::move(output)};
-  nodes.push_back(std::move(node));
   return nodes.back().outputs[0];
 }
 
@@ -101,8 +98,7 @@ DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetri
 std::string DynamicWriter::extreme(const char* op, const std::string& of, const std::string& about,
                                    std::vector<Node>& nodes) {
   std::string found = apply(op, {of}, about, nodes);
-  nodes.back().attributes.push_back(
-      ops::attribute("keepdims", std::int64_t{0}, graph::AttributeKind::integer));
+  nodes.back().attributes.push_back(graph::attribute("keepdims", std::int64_t{0}));
   return found;
 }
 
@@ -148,8 +144,7 @@ DynamicWriter::Codes DynamicWriter::from_end_to_end(const std::string& value, bo
   const std::string place = apply("Sub", {lowest, steps}, value, nodes);
   const std::string held = apply("Clip", {place, lowest, number(127.0F, value + "_highest")}, value, nodes);
   written.zero_point = apply("Cast", {apply("Round", {held}, value, nodes)}, value, nodes);
-  nodes.back().attributes.push_back(
-      ops::attribute("to", static_cast<std::int64_t>(ElementType::int8), graph::AttributeKind::integer));
+  nodes.back().attributes.push_back(graph::attribute("to", static_cast<std::int64_t>(ElementType::int8)));
   written.value = apply("QuantizeLinear", {value, written.scale, written.zero_point}, value, nodes);
   return written;
 }
@@ -172,8 +167,7 @@ std::vector<Node> DynamicWriter::write_product(const Node& node, const DynamicPr
   const std::string sums = apply(is_conv(node) ? "ConvInteger" : "MatMulInteger", inputs, about, nodes);
   if (is_conv(node)) nodes.back().attributes = node.attributes;
   const std::string real = apply("Cast", {sums}, about, nodes);
-  nodes.back().attributes.push_back(
-      ops::attribute("to", static_cast<std::int64_t>(ElementType::float32), graph::AttributeKind::integer));
+  nodes.back().attributes.push_back(graph::attribute("to", static_cast<std::int64_t>(ElementType::float32)));
   const std::string both = apply("Mul", {x.scale, w.scale}, about + "_scales", nodes);
   const bool biased = has_bias(node);
   const std::string product_name =

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "lower/names.hpp"
+#include "graph/names.hpp"
 #include "lower/plan.hpp"
 
 namespace anybit::lower {
@@ -25,7 +25,7 @@ Bytes turned(const Bytes& codes, std::int64_t count, std::int64_t rows, std::int
 
 class DynamicWriter {
  public:
-  DynamicWriter(graph::Graph& graph, Names& names) : graph_(graph), names_(names) {}
+  DynamicWriter(graph::Graph& graph, graph::Names& names) : graph_(graph), names_(names) {}
 
   // What stands in the place of `node`, whose inputs have their final names.
   std::vector<graph::Node> write(const graph::Node& node, const DynamicProduct& product);
@@ -55,7 +55,7 @@ class DynamicWriter {
                     std::vector<graph::Node>& nodes, std::string output = {});
 
   graph::Graph& graph_;
-  Names& names_;
+  graph::Names& names_;
   std::map<std::string, Codes> weights_, data_;  // written already: nodes share them
 };
 

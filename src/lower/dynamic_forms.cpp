@@ -2,7 +2,7 @@
 // it.
 #include <fmt/format.h>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "lower/dynamic.hpp"
 
 namespace anybit::lower {

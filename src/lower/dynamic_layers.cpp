@@ -2,6 +2,7 @@
 // QAttention.
 #include <fmt/format.h>
 
+#include "graph/node.hpp"
 #include "lower/dynamic.hpp"
 #include "ops/table.hpp"
 
@@ -21,8 +22,6 @@ Node layer(const char* op, const Node& node, std::string name) {
   made.inputs.clear();
   return made;
 }
-
-std::string input(const Node& node, std::size_t i) { return i < node.inputs.size() ? node.inputs[i] : ""; }
 
 }  // namespace
 

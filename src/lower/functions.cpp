@@ -4,15 +4,14 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "graph/node.hpp"
 #include "lower/linear.hpp"
 #include "portable/to_operators.hpp"
 
 namespace anybit::lower {
 namespace {
 
-constexpr const char* kDomain = "ai.anybit";
-
-graph::OpsetImport import_of(const char* domain, std::int64_t version) {
+graph::OpsetImport import_of(std::string_view domain, std::int64_t version) {
   graph::OpsetImport import;
   import.domain = graph::Text(domain);
   import.version = version;
@@ -35,10 +34,10 @@ Result<void> refuse(std::string_view op, const formats::Use& use) {
 
 Result<void> Functions::set_operator(graph::Node& node, std::string_view op, const formats::Use& use) {
   if (mode_ == Mode::refused) return refuse(op, use);
-  node.domain = graph::Text(kDomain);
+  node.domain = graph::Text(graph::kAnybit);
   if (std::ranges::none_of(model_.opsets,
-                           [](const graph::OpsetImport& one) { return one.domain.str() == kDomain; }))
-    model_.opsets.push_back(import_of(kDomain, 1));
+                           [](const graph::OpsetImport& one) { return one.domain.str() == graph::kAnybit; }))
+    model_.opsets.push_back(import_of(graph::kAnybit, 1));
   if (mode_ == Mode::left_out) {
     portable::to_operator(node, {op, use});
     return {};

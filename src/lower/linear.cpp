@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/table.hpp"
+#include "graph/node.hpp"
 #include "lower/standard.hpp"
 #include "ops/coded.hpp"
 #include "ops/convert.hpp"
@@ -223,8 +224,8 @@ Result<LinearType> linear_type(const formats::Use& use) {
 Result<Constant> to_linear(const CodedConstant& coded, ThreadPool& pool) {
   graph::Node decode;
   portable::to_operator(decode, {"Decode", coded.use});
-  decode.attributes.push_back(ops::attribute("coded", coded.coded, graph::AttributeKind::integers));
-  decode.attributes.push_back(ops::attribute("dims", coded.dims, graph::AttributeKind::integers));
+  decode.attributes.push_back(graph::attribute("coded", coded.coded));
+  decode.attributes.push_back(graph::attribute("dims", coded.dims));
   const auto memory = ops::Memory::make();
   std::vector<ops::Array> arrays{TRY(ops::Array::from(coded.codes, *memory))};
   for (const graph::Tensor& field : coded.fields) arrays.push_back(TRY(ops::Array::from(field, *memory)));

@@ -8,7 +8,9 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "graph/constant.hpp"
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "lower/dynamic.hpp"
 #include "lower/standard.hpp"
 #include "ops/infer.hpp"
@@ -55,7 +57,8 @@ bool computes_in_half(const GraphPlan& plan) {
 class Writer {
  public:
   // `others`: of the nodes of this graph and of those inside, as they lie in memory.
-  Writer(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions, const OthersOfNodes& others)
+  Writer(Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
+         const OthersOfNodes& others)
       : graph_(graph),
         plan_(plan),
         names_(names),
@@ -92,16 +95,19 @@ class Writer {
     return stored;
   }
 
+  // A node that is called after what it is about.
+  Node named(const char* op, const std::string& about, std::vector<std::string> inputs, std::string output) {
+    Node node = graph::make_node(op, std::move(inputs), {std::move(output)});
+    node.name = graph::Text(names_.fresh(about + "_" + op));
+    return node;
+  }
+
   Node linear(const char* op, const std::string& about, std::string input, const Stored& stored,
               std::string output, const Parameters& parameters) {
-    Node node;
-    node.op_type = graph::Text(op);
-    node.name = graph::Text(names_.fresh(about + "_" + op));
-    node.inputs = {std::move(input), stored.scale};
+    Node node = named(op, about, {std::move(input), stored.scale}, std::move(output));
     if (!stored.zero_point.empty()) node.inputs.push_back(stored.zero_point);
-    node.outputs = {std::move(output)};
     const auto set = [&](const char* name, std::int64_t value) {
-      node.attributes.push_back(ops::attribute(name, value, graph::AttributeKind::integer));
+      node.attributes.push_back(graph::attribute(name, value));
     };
     if (!parameters.per_tensor()) set("axis", parameters.axis);
     if (parameters.block_size > 0) set("block_size", parameters.block_size);
@@ -170,13 +176,8 @@ class Writer {
   }
 
   Node cast(const std::string& about, std::string input, std::string output, graph::ElementType to) {
-    Node node;
-    node.op_type = graph::Text("Cast");
-    node.name = graph::Text(names_.fresh(about + "_Cast"));
-    node.inputs = {std::move(input)};
-    node.outputs = {std::move(output)};
-    node.attributes.push_back(
-        ops::attribute("to", static_cast<std::int64_t>(to), graph::AttributeKind::integer));
+    Node node = named("Cast", about, {std::move(input)}, std::move(output));
+    node.attributes.push_back(graph::attribute("to", static_cast<std::int64_t>(to)));
     return node;
   }
 
@@ -184,10 +185,8 @@ class Writer {
   void add_casts(const StandardType& standard, const std::string& about, std::string from, std::string result,
                  std::vector<Node>& nodes) {
     if (standard.largest > 0) {
-      Node clip;
-      clip.op_type = graph::Text("Clip");
-      clip.name = graph::Text(names_.fresh(about + "_Clip"));
-      clip.inputs = {std::move(from), number(-standard.largest), number(standard.largest)};
+      Node clip =
+          named("Clip", about, {std::move(from), number(-standard.largest), number(standard.largest)}, {});
       clip.outputs = {from = names_.fresh(about + "_Clip_Output")};
       nodes.push_back(std::move(clip));
     }
@@ -303,8 +302,8 @@ class Writer {
     // For anybit; a function's call cannot have it as an attribute.
     if (one.compute == "int8") hints.push_back(portable::compute_hint(one.compute));
     Node node = TRY(coded("Decode", one.use, one.name, std::move(inputs), name, std::move(hints)));
-    node.attributes.push_back(ops::attribute("coded", one.coded, graph::AttributeKind::integers));
-    node.attributes.push_back(ops::attribute("dims", one.dims, graph::AttributeKind::integers));
+    node.attributes.push_back(graph::attribute("coded", one.coded));
+    node.attributes.push_back(graph::attribute("dims", one.dims));
     return node;
   }
 
@@ -341,15 +340,9 @@ class Writer {
   }
 
   Node reshape(const std::string& about, std::string input, const std::vector<std::int64_t>& dims) {
-    graph::Tensor& shape = graph_.initializers.emplace_back();
-    shape.name = graph::Text(names_.fresh(about + "_shape"));
-    shape.element = static_cast<std::int32_t>(graph::ElementType::int64);
-    shape.dims = {std::ssize(dims)};
-    shape.data = Bytes::own(dims);
-    Node node;
-    node.op_type = graph::Text("Reshape");
-    node.name = graph::Text(names_.fresh(about + "_Reshape"));
-    node.inputs = {std::move(input), shape.name.str()};
+    const std::string shape = names_.fresh(about + "_shape");
+    graph_.initializers.push_back(graph::make_tensor(shape, {std::ssize(dims)}, dims));
+    Node node = named("Reshape", about, {std::move(input), shape}, {});
     node.outputs = {names_.fresh(about + "_Reshape_Output")};
     return node;
   }
@@ -385,7 +378,7 @@ class Writer {
 
   Graph& graph_;
   const GraphPlan& plan_;
-  Names& names_;
+  graph::Names& names_;
   Functions& functions_;
   const OthersOfNodes& others_;
   const Graph before_edits_;  // shares its tensors' data
@@ -421,7 +414,7 @@ std::int64_t remove_unused(Graph& graph, const std::unordered_set<std::string>& 
 
 }  // namespace
 
-Result<void> to_qdq(Graph& graph, const GraphPlan& plan, Names& names, Functions& functions,
+Result<void> to_qdq(Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
                     const Limits& limits) {
   OthersOfNodes others;
   if (computes_in_half(plan)) others = TRY(find_others(functions.model(), limits));

@@ -4,15 +4,15 @@
 
 #include "anybit/limits.hpp"
 #include "anybit/result.hpp"
+#include "graph/names.hpp"
 #include "lower/functions.hpp"
-#include "lower/names.hpp"
 #include "lower/plan.hpp"
 
 namespace anybit::lower {
 
 // Names follow the habit of ONNX Runtime's tools: X_QuantizeLinear_Output, X_DequantizeLinear_Output,
 // X_scale, X_zero_point, X_quantized. Tensors in other formats go through calls of `functions`.
-Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, Names& names, Functions& functions,
+Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
                     const Limits& limits);
 
 // Takes out initializers and Constant nodes that no node uses, at any depth. Returns how many.

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "graph/attribute.hpp"
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "lower/parameters.hpp"
 #include "ops/table.hpp"
 

@@ -6,8 +6,10 @@
 #include <unordered_set>
 
 #include "base/try.hpp"
+#include "graph/constant.hpp"
 #include "graph/index.hpp"
-#include "lower/names.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
 #include "ops/infer.hpp"
 
 namespace anybit::lower {
@@ -86,7 +88,7 @@ class Finder {
 // Gives the rows of a graph their axes: constants by dimensions, others by an Unsqueeze.
 class Widener {
  public:
-  Widener(Graph& graph, Names& names) : graph_(graph), names_(names) {}
+  Widener(Graph& graph, graph::Names& names) : graph_(graph), names_(names) {}
 
   void widen(const Row& row) {
     std::string& input = graph_.nodes[static_cast<std::size_t>(row.adds)].inputs[row.input];
@@ -122,28 +124,21 @@ class Widener {
 
   Node unsqueeze(const std::string& row, const std::string& result) {
     const std::string axes = names_.fresh(row + "_axes");
-    Tensor tensor;
-    tensor.element = static_cast<std::int32_t>(ElementType::int64);
-    tensor.dims = {2};
-    tensor.data = Bytes::own(std::vector<std::int64_t>{0, 1});
-    hold(std::move(tensor), axes);
-    Node node;
-    node.op_type = graph::Text("Unsqueeze");
+    hold(graph::make_tensor({}, {2}, std::vector<std::int64_t>{0, 1}), axes);
+    Node node = graph::make_node("Unsqueeze", {row, axes}, {result});
     node.name = graph::Text(names_.fresh(row + "_Unsqueeze"));
-    node.inputs = {row, axes};
-    node.outputs = {result};
     return node;
   }
 
   Graph& graph_;
-  Names& names_;
+  graph::Names& names_;
   std::vector<Tensor> made_;
   std::map<int, Node> before_;                // by the node they stand before
   std::map<std::string, std::string> named_;  // what rows are called now
 };
 
 // Nodes and constants keep their places in memory until all that is inside has been looked at.
-std::int64_t widen(Graph& graph, const Known& known, Names& names) {
+std::int64_t widen(Graph& graph, const Known& known, graph::Names& names) {
   std::vector<Row> rows = Finder(graph, known).rows();
   std::ranges::sort(rows, {}, &Row::adds);  // a new node stands before the first that needs it
   auto count = std::ssize(rows);
@@ -164,7 +159,7 @@ Result<std::int64_t> keep_rows_from_gemm(graph::Model& model, const Limits& limi
   Known known;
   for (const ops::NodeFacts& one : inference.nodes) known.nodes.emplace(one.node, &one);
   for (const graph::ValueInfo& one : model.graph->inputs) known.inputs.insert(one.name.str());
-  Names names(*model.graph);
+  graph::Names names(*model.graph);
   return widen(*model.graph, known, names);
 }
 

@@ -126,7 +126,7 @@ Result<void> raise_to_14(Raising& raising) {
   }
   outputs.resize(std::min<std::size_t>(outputs.size(), 3));
   const auto wanted = [](const std::string& name) { return !name.empty(); };
-  if (std::any_of(outputs.begin() + 1, outputs.end(), wanted)) raising.set("training_mode", 1);
+  if (std::any_of(outputs.begin() + 1, outputs.end(), wanted)) raising.set("training_mode", std::int64_t{1});
   return {};
 }
 

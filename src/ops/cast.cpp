@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "graph/node.hpp"
 #include "ops/convert.hpp"
 #include "ops/frame.hpp"
 #include "ops/number_text.hpp"
@@ -223,7 +224,7 @@ std::span<const Descriptor> cast_descriptors() {
        .run = run_bit_cast,
        .layouts = Layouts::each},
       {.name = "CastThrough",
-       .domain = "ai.anybit",
+       .domain = graph::kAnybit,
        .since = {1},
        .infer = infer_cast_through,
        .run = run_cast_through,

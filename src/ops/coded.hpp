@@ -2,12 +2,13 @@
 #pragma once
 
 #include "formats/use.hpp"
+#include "graph/node.hpp"
 #include "kernels/tensor_codec.hpp"
 #include "ops/frame.hpp"
 
 namespace anybit::ops {
 
-inline constexpr std::string_view kAnybit = "ai.anybit";
+using graph::kAnybit;
 
 // The attribute `format` of a node, read once.
 struct CodedUse : Prepared {

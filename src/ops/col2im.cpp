@@ -118,6 +118,7 @@ std::span<const Descriptor> col2im_descriptors() {
                                     .since = {18},
                                     .infer = infer,
                                     .run = run,
+                                    .pairwise = true,
                                     .required = 3,
                                     .traits = computes()}};
   return all;

@@ -64,7 +64,7 @@ Result<void> run(Frame& frame) {
 
 std::span<const Descriptor> det_descriptors() {
   static const Descriptor all[] = {
-      {.name = "Det", .domain = "", .since = {11, 22}, .infer = infer, .run = run}};
+      {.name = "Det", .domain = "", .since = {11, 22}, .infer = infer, .run = run, .pairwise = true}};
   return all;
 }
 

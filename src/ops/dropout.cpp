@@ -77,7 +77,7 @@ Result<void> raise_to_10(Raising& raising) {
     raising.wrap_output(1, "CastLike", {raising.edited.inputs[0]});
   } else {
     const auto number = static_cast<std::int64_t>(type);
-    raising.wrap_output(1, "Cast", {}, {attribute("to", number, graph::AttributeKind::integer)});
+    raising.wrap_output(1, "Cast", {}, {graph::attribute("to", number)});
   }
   return {};
 }

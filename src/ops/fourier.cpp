@@ -206,7 +206,7 @@ Result<void> run_stft(Frame& frame) {
 }
 
 Result<void> raise_dft_to_20(Raising& raising) {
-  if (!raising.has_attribute("axis")) raising.set("axis", 1);  // the default is another one now
+  if (!raising.has_attribute("axis")) raising.set("axis", std::int64_t{1});  // the default is another one now
   TRY(raising.integer_to_input("axis", 2));
   return {};
 }
@@ -221,7 +221,13 @@ std::span<const Descriptor> fourier_descriptors() {
        .infer = infer_dft,
        .run = run_dft,
        .raise = {{20, raise_dft_to_20}}},
-      {.name = "STFT", .domain = "", .since = {17}, .infer = infer_stft, .run = run_stft, .required = 2},
+      {.name = "STFT",
+       .domain = "",
+       .since = {17},
+       .infer = infer_stft,
+       .run = run_stft,
+       .pairwise = true,
+       .required = 2},
   };
   return all;
 }

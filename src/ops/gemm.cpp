@@ -1,7 +1,7 @@
 // Gemm: alpha·A·B + beta·C on matrices. ONNX: Gemm-1 … -13; ONNX Runtime's FusedGemm.
 
 #include "base/math.hpp"
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/convert.hpp"
 #include "ops/pair_functions.hpp"
 #include "ops/product.hpp"

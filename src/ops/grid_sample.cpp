@@ -211,8 +211,8 @@ Result<void> run(Frame& frame) {
 Result<void> raise_to_20(Raising& raising) {
   if (raising.refers("mode")) return error_at(Code::unsupported, {}, "the mode is not known");
   const std::string_view mode = raising.text("mode", "bilinear");
-  if (mode == "bilinear") raising.set("mode", "linear");
-  if (mode == "bicubic") raising.set("mode", "cubic");
+  if (mode == "bilinear") raising.set("mode", std::string("linear"));
+  if (mode == "bicubic") raising.set("mode", std::string("cubic"));
   return {};
 }
 

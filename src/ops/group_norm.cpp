@@ -68,7 +68,7 @@ Result<void> raise_to_21(Raising& raising) {
   const auto groups = raising.integer("num_groups");
   if (!groups) return error_at(Code::unsupported, {}, "num_groups is not known");
   const auto integer = [](std::string_view name, std::int64_t value) {
-    return attribute(name, value, graph::AttributeKind::integer);
+    return graph::attribute(name, value);
   };
   const std::int64_t column[] = {*groups, 1}, whole[] = {-1};
   const std::string channels =

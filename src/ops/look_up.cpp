@@ -1,6 +1,7 @@
 // LookUp, anybit's own: each code becomes the entry of a table, of 256 entries for 8 bits and of 65,536 for
 // 16; entries have 8 bits or, for 16, as many. What activations between quantized values are turned into.
 #include "kernels/look_up.hpp"
+#include "graph/node.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -60,7 +61,7 @@ Result<void> run(Frame& frame) {
 
 std::span<const Descriptor> look_up_descriptors() {
   static const Descriptor all[] = {{.name = "LookUp",
-                                    .domain = "ai.anybit",
+                                    .domain = graph::kAnybit,
                                     .since = {1},
                                     .infer = infer,
                                     .run = run,

@@ -75,6 +75,7 @@ std::span<const Descriptor> lrn_descriptors() {
                                     .since = {1, 13},
                                     .infer = infer_same,
                                     .run = run,
+                                    .pairwise = true,
                                     .traits = computes_sensitive()}};
   return all;
 }

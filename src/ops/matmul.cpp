@@ -1,5 +1,5 @@
 // MatMul: numpy's matrix product. ONNX: MatMul-1, -9, -13; ONNX Runtime's FusedMatMul.
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
 

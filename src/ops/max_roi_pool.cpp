@@ -109,6 +109,7 @@ std::span<const Descriptor> max_roi_pool_descriptors() {
                                     .since = {1, 22},
                                     .infer = infer_roi_pool,
                                     .run = run,
+                                    .pairwise = true,
                                     .required = 2,
                                     .traits = moves()}};
   return all;

@@ -93,6 +93,7 @@ std::span<const Descriptor> max_unpool_descriptors() {
                                     .since = {9, 11, 22},
                                     .infer = infer,
                                     .run = run,
+                                    .pairwise = true,
                                     .required = 2,
                                     .traits = moves()}};
   return all;

@@ -110,6 +110,7 @@ std::span<const Descriptor> non_max_suppression_descriptors() {
                                     .since = {10, 11},
                                     .infer = infer_suppression,
                                     .run = run,
+                                    .pairwise = true,
                                     .required = 2}};
   return all;
 }

@@ -1,52 +1,23 @@
 #include "ops/raise.hpp"
 
+#include "graph/constant.hpp"
 #include "ops/number.hpp"
 
 namespace anybit::ops {
-namespace {
 
 using graph::AttributeKind;
-
-template <class T>
-graph::Tensor tensor_of(ElementType type, std::vector<std::int64_t> dims, std::vector<T> elements) {
-  graph::Tensor tensor;
-  tensor.element = static_cast<std::int32_t>(type);
-  tensor.dims = std::move(dims);
-  tensor.data = Bytes::own(std::move(elements));
-  return tensor;
-}
-
-}  // namespace
-
-std::string FreshNames::next() {
-  std::string name;
-  do {
-    name = fmt::format("raised_{}", count_++);
-  } while (used_.contains(name));
-  return name;
-}
-
-graph::Attribute attribute(std::string_view name, graph::Attribute::Value value, AttributeKind kind) {
-  graph::Attribute made;
-  made.name = name;
-  made.kind = static_cast<std::int32_t>(kind);
-  made.value = std::move(value);
-  return made;
-}
 
 const Value& Raising::in(std::size_t i) const {
   static const Value unknown;
   return i < inputs_.size() ? inputs_[i] : unknown;
 }
 
-void Raising::set(std::string_view name, graph::Attribute::Value value, AttributeKind kind) {
+void Raising::set(std::string_view name, graph::Attribute::Value value) {
   remove(name);
-  edited.attributes.push_back(attribute(name, std::move(value), kind));
+  edited.attributes.push_back(graph::attribute(name, std::move(value)));
 }
 
-void Raising::remove(std::string_view name) {
-  std::erase_if(edited.attributes, [&](const graph::Attribute& one) { return one.name == name; });
-}
+void Raising::remove(std::string_view name) { graph::remove_attribute(edited, name); }
 
 void Raising::set_input(std::size_t i, std::string name) {
   if (edited.inputs.size() <= i) edited.inputs.resize(i + 1);
@@ -55,57 +26,53 @@ void Raising::set_input(std::size_t i, std::string name) {
 
 std::string Raising::add_before(std::string_view op_type, std::vector<std::string> inputs,
                                 std::vector<graph::Attribute> attributes) {
-  graph::Node made;
-  made.op_type = op_type;
-  made.inputs = std::move(inputs);
-  made.outputs = {names_.next()};
-  made.attributes = std::move(attributes);
-  before.push_back(std::move(made));
+  before.push_back(
+      graph::make_node(op_type, std::move(inputs), {names_.numbered("raised")}, std::move(attributes)));
   return before.back().outputs[0];
 }
 
 std::string Raising::constant(std::span<const std::int64_t> elements) {
-  graph::Tensor tensor = tensor_of(ElementType::int64, {static_cast<std::int64_t>(elements.size())},
-                                   std::vector(elements.begin(), elements.end()));
-  return add_before("Constant", {}, {attribute("value", std::move(tensor), AttributeKind::tensor)});
+  graph::Tensor tensor =
+      graph::make_tensor({}, ElementType::int64, {static_cast<std::int64_t>(elements.size())},
+                         std::vector(elements.begin(), elements.end()));
+  return add_before("Constant", {}, {graph::attribute("value", std::move(tensor))});
 }
 
 std::string Raising::constant(float element, ElementType type) {
   graph::Tensor tensor;
-  if (!for_real(type,
-                [&]<class T>(T) { tensor = tensor_of(type, {}, std::vector<T>{static_cast<T>(element)}); })) {
-    for_integer(type,
-                [&]<class T>(T) { tensor = tensor_of(type, {}, std::vector<T>{static_cast<T>(element)}); });
+  if (!for_real(type, [&]<class T>(T) {
+        tensor = graph::make_tensor({}, type, {}, std::vector<T>{static_cast<T>(element)});
+      })) {
+    for_integer(type, [&]<class T>(T) {
+      tensor = graph::make_tensor({}, type, {}, std::vector<T>{static_cast<T>(element)});
+    });
   }
-  if (!tensor.element) tensor = tensor_of(ElementType::float32, {}, std::vector<float>{element});
+  if (!tensor.element) tensor = graph::make_tensor({}, ElementType::float32, {}, std::vector<float>{element});
   const bool unsure = tensor.type() != type;
-  std::string name =
-      add_before("Constant", {}, {attribute("value", std::move(tensor), AttributeKind::tensor)});
+  std::string name = add_before("Constant", {}, {graph::attribute("value", std::move(tensor))});
   constexpr std::int64_t kCastLike = 15;
   return unsure && target >= kCastLike ? add_before("CastLike", {std::move(name), edited.inputs[0]}) : name;
 }
 
 std::string Raising::constant(std::span<const float> elements) {
-  graph::Tensor tensor = tensor_of(ElementType::float32, {static_cast<std::int64_t>(elements.size())},
-                                   std::vector(elements.begin(), elements.end()));
-  return add_before("Constant", {}, {attribute("value", std::move(tensor), AttributeKind::tensor)});
+  graph::Tensor tensor =
+      graph::make_tensor({}, ElementType::float32, {static_cast<std::int64_t>(elements.size())},
+                         std::vector(elements.begin(), elements.end()));
+  return add_before("Constant", {}, {graph::attribute("value", std::move(tensor))});
 }
 
 void Raising::wrap_output(std::size_t i, std::string_view op_type, std::vector<std::string> inputs,
                           std::vector<graph::Attribute> attributes) {
-  graph::Node made;
-  made.op_type = op_type;
-  made.outputs = {edited.outputs[i]};
-  edited.outputs[i] = names_.next();
-  made.inputs = {edited.outputs[i]};
-  for (std::string& one : inputs) made.inputs.push_back(std::move(one));
-  made.attributes = std::move(attributes);
-  after.push_back(std::move(made));
+  std::string inside = names_.numbered("raised");
+  inputs.insert(inputs.begin(), inside);
+  after.push_back(graph::make_node(op_type, std::move(inputs), {edited.outputs[i]}, std::move(attributes)));
+  edited.outputs[i] = std::move(inside);
 }
 
 // A constant that takes its value from the function's attribute.
 std::string Raising::reference(std::string_view name, std::string_view as, AttributeKind kind) {
-  graph::Attribute made = attribute(as, {}, kind);
+  graph::Attribute made = graph::attribute(as, {});
+  made.kind = static_cast<std::int32_t>(kind);
   made.reference = find(name)->reference;
   remove(name);
   return add_before("Constant", {}, {std::move(made)});
@@ -160,8 +127,8 @@ Result<bool> Raising::integer_to_input(std::string_view name, std::size_t i) {
   const auto value = integer(name);
   if (!value) return wrong(fmt::format("attribute '{}' is no integer", name));
   remove(name);
-  graph::Tensor tensor = tensor_of(ElementType::int64, {}, std::vector<std::int64_t>{*value});
-  set_input(i, add_before("Constant", {}, {attribute("value", std::move(tensor), AttributeKind::tensor)}));
+  graph::Tensor tensor = graph::make_tensor({}, ElementType::int64, {}, std::vector<std::int64_t>{*value});
+  set_input(i, add_before("Constant", {}, {graph::attribute("value", std::move(tensor))}));
   return true;
 }
 

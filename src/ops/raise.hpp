@@ -1,30 +1,20 @@
 // How a node of an older opset becomes one of a newer: what the rules in the operators' files work with.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
+#include "graph/names.hpp"
+#include "graph/node.hpp"
 #include "ops/op.hpp"
 
 namespace anybit::ops {
-
-// Names that no graph of a model uses yet.
-class FreshNames {
- public:
-  void add(std::string_view used) { used_.emplace(used); }
-  std::string next();
-
- private:
-  std::set<std::string, std::less<>> used_;
-  std::size_t count_ = 0;
-};
 
 // A node that a rule changes. What the rule adds is of the version that the rule leads to; it is raised
 // further together with the node.
 class Raising final : public Attributes {
  public:
-  Raising(graph::Node& node, std::int64_t target, FreshNames& names, std::span<const Value> inputs)
+  Raising(graph::Node& node, std::int64_t target, graph::Names& names, std::span<const Value> inputs)
       : Attributes(node), edited(node), target(target), names_(names), inputs_(inputs) {}
 
   graph::Node& edited;
@@ -38,11 +28,7 @@ class Raising final : public Attributes {
   // What is known of an input; unknown inside functions, which may be called in many ways.
   const Value& in(std::size_t i) const;
 
-  void set(std::string_view name, graph::Attribute::Value value, graph::AttributeKind kind);
-  void set(std::string_view name, std::int64_t value) { set(name, value, graph::AttributeKind::integer); }
-  void set(std::string_view name, std::string value) {
-    set(name, std::move(value), graph::AttributeKind::string);
-  }
+  void set(std::string_view name, graph::Attribute::Value value);
   void remove(std::string_view name);
   // Inputs before it that are not there are left out.
   void set_input(std::size_t i, std::string name);
@@ -68,11 +54,9 @@ class Raising final : public Attributes {
  private:
   std::string reference(std::string_view name, std::string_view as, graph::AttributeKind kind);
 
-  FreshNames& names_;
+  graph::Names& names_;
   std::span<const Value> inputs_;
 };
-
-graph::Attribute attribute(std::string_view name, graph::Attribute::Value value, graph::AttributeKind kind);
 
 // Rules that several operators share.
 // Axes were an attribute, and are input 1: the reductions, Squeeze, Unsqueeze.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/raise.hpp"
 #include "ops/resize_plan.hpp"
 #include "ops/rules.hpp"
@@ -123,7 +123,7 @@ Result<void> raise_resize_to_11(Raising& raising) {
   const bool nearest = graph::attribute_or<std::string>(raising.edited, "mode", "nearest") == "nearest";
   if (nearest && shrinks && grows) {
     const auto text = [](std::string_view name, std::string value) {
-      return attribute(name, std::move(value), graph::AttributeKind::string);
+      return graph::attribute(name, std::move(value));
     };
     inputs[0] = raising.add_before("Resize", {inputs[0], none, raising.constant(shrink)},
                                    {text("mode", "nearest"), text("nearest_mode", "ceil"),
@@ -131,8 +131,8 @@ Result<void> raise_resize_to_11(Raising& raising) {
     inputs[1] = raising.constant(grow);
   }
   inputs.insert(inputs.begin() + 1, none);
-  raising.set("coordinate_transformation_mode", "asymmetric");
-  raising.set("nearest_mode", shrinks && !grows ? "ceil" : "floor");
+  raising.set("coordinate_transformation_mode", std::string("asymmetric"));
+  raising.set("nearest_mode", std::string(shrinks && !grows ? "ceil" : "floor"));
   return {};
 }
 

@@ -179,7 +179,7 @@ Result<void> run(Frame& frame) {
 
 // The default moved by half a pixel.
 Result<void> raise_to_16(Raising& raising) {
-  raising.set("coordinate_transformation_mode", "output_half_pixel");
+  raising.set("coordinate_transformation_mode", std::string("output_half_pixel"));
   return {};
 }
 
@@ -191,6 +191,7 @@ std::span<const Descriptor> roi_align_descriptors() {
                                     .since = {10, 16, 22},
                                     .infer = infer_roi_align,
                                     .run = run,
+                                    .pairwise = true,
                                     .required = 3,
                                     .raise = {{16, raise_to_16}},
                                     .traits = computes()}};

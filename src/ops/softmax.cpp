@@ -4,6 +4,7 @@
 #include "kernels/softmax.hpp"
 #include "base/math.hpp"
 #include "base/nan.hpp"
+#include "graph/node.hpp"
 #include "ops/frame.hpp"
 #include "ops/raise.hpp"
 #include "ops/rules.hpp"
@@ -104,19 +105,18 @@ Result<void> raise_to_13(Raising& raising) {
   const bool refers = raising.refers("axis");
   const std::int64_t rank = shape ? static_cast<std::int64_t>(shape->size()) : -1;
   if (!refers && (given == -1 || rank == 1 || (rank > 1 && given.value_or(1) == rank - 1))) {
-    raising.set("axis", -1);
+    raising.set("axis", std::int64_t{-1});
     return {};
   }
   const std::string input = raising.edited.inputs[0];
   const std::string sizes = raising.add_before("Shape", {input});
   const graph::Attribute* axis = raising.find("axis");
-  raising.edited.inputs[0] = raising.add_before(
-      "Flatten", {input}, {axis ? *axis : attribute("axis", std::int64_t{1}, graph::AttributeKind::integer)});
-  raising.set("axis", -1);
+  raising.edited.inputs[0] =
+      raising.add_before("Flatten", {input}, {axis ? *axis : graph::attribute("axis", std::int64_t{1})});
+  raising.set("axis", std::int64_t{-1});
   // allowzero, which opset 14 has: a 0 among the sizes is a size.
   std::vector<graph::Attribute> as_they_are;
-  if (raising.target >= 14)
-    as_they_are.push_back(attribute("allowzero", std::int64_t{1}, graph::AttributeKind::integer));
+  if (raising.target >= 14) as_they_are.push_back(graph::attribute("allowzero", std::int64_t{1}));
   raising.wrap_output(0, "Reshape", {sizes}, std::move(as_they_are));
   return {};
 }

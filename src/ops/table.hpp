@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "anybit/result.hpp"
+#include "graph/node.hpp"
 #include "ops/short_list.hpp"
 #include "ops/traits.hpp"
 
@@ -66,6 +67,9 @@ struct Descriptor {
   Macs macs = nullptr;
   QuantizedTensors quantized = {};
   Run run = nullptr;  // nothing: it can be told about, but not run
+  // Its work grows with the product of what goes in and what comes out, though it has no
+  // multiply-accumulates.
+  bool pairwise = false;
   Prepare prepare = nullptr;
   std::size_t required = 1;  // inputs that must be there
   bool pure = true;          // the same inputs give the same outputs: constants are computed ahead
@@ -81,6 +85,6 @@ const Descriptor* find(std::string_view domain, std::string_view name);
 // The newest version that opset `opset` has; nothing if the operator is younger.
 std::optional<std::int64_t> version_in(const Descriptor& descriptor, std::int64_t opset);
 
-inline constexpr std::string_view kMicrosoft = "com.microsoft";  // ONNX Runtime's own operators
+using graph::kMicrosoft;
 
 }  // namespace anybit::ops

@@ -200,6 +200,7 @@ std::span<const Descriptor> tfidf_vectorizer_descriptors() {
                                     .since = {9},
                                     .infer = infer,
                                     .run = run,
+                                    .pairwise = true,
                                     .prepare = prepare}};
   return all;
 }

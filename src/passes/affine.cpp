@@ -17,7 +17,7 @@ std::optional<std::vector<double>> by_channel(const Tensor* tensor, std::int64_t
 }
 
 // A bias, if there is one, in any shape that stretches over [rows, count]; times `factor`.
-std::optional<std::vector<double>> bias_of(const std::string& name, const Constants& constants,
+std::optional<std::vector<double>> bias_of(const std::string& name, const graph::Constants& constants,
                                            std::int64_t count, double factor = 1.0) {
   std::vector<double> bias(static_cast<std::size_t>(count), 0.0);
   if (name.empty()) return bias;
@@ -60,8 +60,8 @@ bool is_scaled(const Node& node) {  // a Gemm
 
 }  // namespace
 
-std::optional<Affine> normalization(const Node& node, const Constants& constants, const graph::Index& index,
-                                    std::int64_t opset) {
+std::optional<Affine> normalization(const Node& node, const graph::Constants& constants,
+                                    const graph::Index& index, std::int64_t opset) {
   if (!is(node, "BatchNormalization") || node.inputs.size() != 5 || node.outputs.empty() || opset < 7 ||
       integer(node, "training_mode", 0) != 0 || integer(node, "spatial", 1) != 1)
     return std::nullopt;
@@ -84,14 +84,14 @@ std::optional<Affine> normalization(const Node& node, const Constants& constants
   return affine;
 }
 
-bool may_change(const Node& node, const Constants& constants, const graph::Index& index,
+bool may_change(const Node& node, const graph::Constants& constants, const graph::Index& index,
                 const PassOptions& options) {
   const Tensor* weights = constants.find(input(node, 1));
   return weights && (index.uses(node.inputs[1]).size() <= 1 ||
                      static_cast<std::int64_t>(weights->data.size()) <= options.growth);
 }
 
-std::optional<Linear> linear_of(const Node& node, const Constants& constants) {
+std::optional<Linear> linear_of(const Node& node, const graph::Constants& constants) {
   Linear linear{};
   if (node.outputs.empty()) return std::nullopt;
   if (is(node, "Conv")) {
@@ -151,7 +151,7 @@ bool Linear::put_before(const Affine& affine) {
          std::ranges::all_of(bias, [](double one) { return std::isfinite(static_cast<float>(one)); });
 }
 
-void set_weights(graph::Graph& graph, Node& node, const Linear& linear, Names& names) {
+void set_weights(graph::Graph& graph, Node& node, const Linear& linear, graph::Names& names) {
   const std::string before = node.inputs[1];
   node.inputs.resize(3);
   const std::string was = node.inputs[2].empty() ? before + "_bias" : node.inputs[2];
@@ -159,8 +159,8 @@ void set_weights(graph::Graph& graph, Node& node, const Linear& linear, Names& n
   node.inputs[2] = names.fresh(was + "_folded");
   std::vector<float> bias(linear.bias.size());
   std::ranges::transform(linear.bias, bias.begin(), [](double one) { return static_cast<float>(one); });
-  graph.initializers.push_back(tensor_of(node.inputs[1], linear.dims, linear.weights));
-  graph.initializers.push_back(tensor_of(node.inputs[2], {linear.outputs}, std::move(bias)));
+  graph.initializers.push_back(graph::make_tensor(node.inputs[1], linear.dims, linear.weights));
+  graph.initializers.push_back(graph::make_tensor(node.inputs[2], {linear.outputs}, std::move(bias)));
   if (linear.kind == Linear::Kind::matmul) node.op_type = graph::Text("Gemm");
   if (linear.kind == Linear::Kind::gemm) remove_attribute(node, "beta");
 }

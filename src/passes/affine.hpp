@@ -6,7 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/index.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -16,7 +19,7 @@ struct Affine {
 };
 
 // BatchNormalization with constant parameters, outside of training.
-std::optional<Affine> normalization(const graph::Node& node, const Constants& constants,
+std::optional<Affine> normalization(const graph::Node& node, const graph::Constants& constants,
                                     const graph::Index& index, std::int64_t opset);
 
 // The weights of a Conv, ConvTranspose, Gemm or MatMul: float32, constant.
@@ -35,11 +38,11 @@ struct Linear {
 };
 
 // The node's constant weights are its own, or small enough to have them twice.
-bool may_change(const graph::Node& node, const Constants& constants, const graph::Index& index,
+bool may_change(const graph::Node& node, const graph::Constants& constants, const graph::Index& index,
                 const PassOptions& options);
 // Nothing if the node is no such operator, or has no such weights.
-std::optional<Linear> linear_of(const graph::Node& node, const Constants& constants);
+std::optional<Linear> linear_of(const graph::Node& node, const graph::Constants& constants);
 // Puts the weights and the bias into the node: new constants of the graph. A MatMul becomes a Gemm.
-void set_weights(graph::Graph& graph, graph::Node& node, const Linear& linear, Names& names);
+void set_weights(graph::Graph& graph, graph::Node& node, const Linear& linear, graph::Names& names);
 
 }  // namespace anybit::passes

@@ -1,5 +1,7 @@
 // Constant nodes become initializers; single numbers, lists and strings become tensors.
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -25,15 +27,15 @@ std::optional<Tensor> held_by(const graph::Node& node) {
     const auto get = [&]<class T>(T) { return std::get_if<T>(&one.value); };
     if (const auto* tensor = get(Tensor()); tensor && name == "value") return *tensor;
     if (const auto* value = get(0.0f); value && name == "value_float")
-      return tensor_of("", {}, std::vector<float>{*value});
+      return graph::make_tensor("", {}, std::vector<float>{*value});
     if (const auto* value = get(std::int64_t{}); value && name == "value_int")
-      return tensor_of("", {}, std::vector<std::int64_t>{*value});
+      return graph::make_tensor("", {}, std::vector<std::int64_t>{*value});
     if (const auto* value = get(std::string()); value && name == "value_string")
       return tensor_of_strings({*value}, {});
     if (const auto* values = get(std::vector<float>()); values && name == "value_floats")
-      return tensor_of("", {std::ssize(*values)}, *values);
+      return graph::make_tensor("", {std::ssize(*values)}, *values);
     if (const auto* values = get(std::vector<std::int64_t>()); values && name == "value_ints")
-      return tensor_of("", {std::ssize(*values)}, *values);
+      return graph::make_tensor("", {std::ssize(*values)}, *values);
     if (const auto* values = get(std::vector<std::string>()); values && name == "value_strings")
       return tensor_of_strings(*values, {std::ssize(*values)});
   }

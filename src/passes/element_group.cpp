@@ -6,7 +6,9 @@
 #include <set>
 #include <span>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "passes/view.hpp"
 
 namespace anybit::passes {

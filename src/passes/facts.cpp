@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/index.hpp"
 #include "passes/learned.hpp"
 
 namespace anybit::passes {

@@ -3,8 +3,10 @@
 // when a rule names the normalization alone, when a number would overflow, and when large weights are shared.
 #include <algorithm>
 
+#include "graph/rewrite.hpp"
 #include "passes/affine.hpp"
 #include "passes/facts.hpp"
+#include "passes/learned.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -26,11 +28,12 @@ class BatchNormFolder {
   BatchNormFolder(const graph::Model& model, const PassOptions& options)
       : options_(options),
         facts_(model, options),
-        constants_(model, options),
+        constants_(constants_of(model, options)),
         names_(model),
         opset_(model.opset().value_or(1)) {}
 
-  // Constants that a change makes are not known to the next: a node that changed waits for another round.
+  // graph::Constants that a change makes are not known to the next: a node that changed waits for another
+  // round.
   std::int64_t run(Graph& graph) {
     const Graph before_edits = graph;  // the index looks at names, which change
     const graph::Index index(before_edits);
@@ -77,8 +80,8 @@ class BatchNormFolder {
 
   const PassOptions& options_;
   const Facts facts_;
-  const Constants constants_;
-  Names names_;
+  const graph::Constants constants_;
+  graph::Names names_;
   std::int64_t opset_;
 };
 

@@ -1,14 +1,19 @@
-// What is computed from constants alone is computed now, by the runtime. Bounded: a result may be little
+// What is computed from constants alone is computed now. Bounded: a result may be little
 // larger than the constants that go away for it, so that a value stretched over a picture stays a node. Left
 // alone: random draws, whatever fails (the run can say more), and weights that are stored quantized.
 #include <algorithm>
 #include <unordered_set>
 
 #include "base/thread_pool.hpp"
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
+#include "ops/attribute_kinds.hpp"
+#include "ops/check.hpp"
+#include "ops/evaluate.hpp"
 #include "passes/facts.hpp"
+#include "passes/learned.hpp"
 #include "passes/table.hpp"
-#include "runtime/build.hpp"
 
 namespace anybit::passes {
 namespace {
@@ -24,7 +29,7 @@ constexpr std::int64_t kLarger = 256;   // times what one value may grow: all of
 class Folder {
  public:
   Folder(graph::Model& model, const PassOptions& options)
-      : model_(model), options_(options), facts_(model, options), constants_(model, options) {
+      : model_(model), options_(options), facts_(model, options), constants_(constants_of(model, options)) {
     for (const graph::Function& one : model.functions)
       functions_.insert(one.domain.str() + "\n" + one.name.str());
     count_uses(*model.graph);
@@ -82,7 +87,7 @@ class Folder {
                 const std::unordered_set<std::string_view>& given_out) const {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     if (!descriptor || !descriptor->run || !descriptor->pure || !descriptor->quantized.empty() ||
-        descriptor->domain == "ai.anybit" || options_.keeps(node) ||
+        descriptor->domain == graph::kAnybit || options_.keeps(node) ||
         functions_.count(node.domain.str() + "\n" + node.op_type.str()))
       return false;
     bool has_graphs = false;
@@ -98,40 +103,48 @@ class Folder {
 
   // The values of nodes that only need constants; those that could not be computed are missing.
   std::unordered_map<std::string, Tensor> compute(const std::vector<const Node*>& nodes) const {
-    graph::Model alone;
-    alone.ir_version = 10;
-    alone.opsets = model_.opsets;
-    alone.graph.emplace();
-    std::unordered_set<std::string> there;
-    for (const Node* node : nodes) {
-      for (const std::string& name : node->inputs) {
-        const Tensor* tensor = constants_.find(name);
-        if (!tensor || !there.insert(name).second) continue;
-        alone.graph->initializers.push_back(*tensor);
-        alone.graph->initializers.back().name = graph::Text(name);
-      }
-      alone.graph->nodes.push_back(*node);
-      for (const std::string& name : node->outputs) {
-        if (name.empty()) continue;
-        graph::ValueInfo output;
-        output.name = graph::Text(name);
-        alone.graph->outputs.push_back(std::move(output));
-      }
-    }
-    std::unordered_map<std::string, Tensor> values;
-    ThreadPool pool(1);
     const auto memory = ops::Memory::make(kMemory);
-    auto program = runtime::build(alone, memory, pool,
-                                  {.fuse = false, .limits = options_.limits, .budget = options_.budget});
-    if (!program.ok()) return values;
-    for (std::size_t i = 0; i < alone.graph->outputs.size(); ++i) {
-      const runtime::Slot& slot = (*program)->slots[static_cast<std::size_t>((*program)->outputs[i])];
-      if (!slot.is_constant || !slot.value.is_array()) continue;
-      const std::string& name = alone.graph->outputs[i].name.str();
-      Tensor& value = values[name] = slot.value.array.to_constant();
-      value.name = graph::Text(name);
+    ThreadPool pool(1);
+    const ops::Resources resources{memory, pool, options_.budget};
+    std::unordered_map<std::string, ops::Datum> known;
+    for (const Node* node : nodes) compute(*node, resources, known);
+    std::unordered_map<std::string, Tensor> values;
+    for (const Node* node : nodes) {
+      for (const std::string& name : node->outputs) {
+        const auto value = known.find(name);
+        if (value == known.end() || !value->second.is_array()) continue;
+        Tensor& tensor = values[name] = value->second.array.to_constant();
+        tensor.name = graph::Text(name);
+      }
     }
     return values;
+  }
+
+  // Adds the outputs of a node to what is known, if its inputs are and it can be computed within the budget.
+  void compute(const Node& node, const ops::Resources& resources,
+               std::unordered_map<std::string, ops::Datum>& known) const {
+    std::vector<const ops::Datum*> inputs;
+    for (const std::string& name : node.inputs) {
+      inputs.push_back(name.empty() ? nullptr : value_of(name, resources, known));
+      if (!name.empty() && !inputs.back()) return;
+    }
+    const ops::Descriptor& descriptor = *ops::find(node.domain.str(), node.op_type.str());
+    const auto version = ops::version_in(descriptor, model_.opset(node.domain.str()).value_or(1));
+    if (!version || !ops::check_inputs(descriptor, node).ok() || !ops::check_attributes(node).ok()) return;
+    auto outputs = ops::evaluate({node, descriptor, *version, inputs}, resources, graph::place_of(node, 0));
+    for (std::size_t i = 0; outputs && i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].empty()) known[node.outputs[i]] = std::move((*outputs)[i]);
+    }
+  }
+
+  // Null if it is not known.
+  const ops::Datum* value_of(const std::string& name, const ops::Resources& resources,
+                             std::unordered_map<std::string, ops::Datum>& known) const {
+    if (const auto found = known.find(name); found != known.end()) return &found->second;
+    const Tensor* constant = constants_.find(name);
+    if (!constant) return nullptr;
+    auto array = ops::Array::from(*constant, *resources.memory);
+    return array.ok() ? &(known[name] = std::move(array).value()) : nullptr;
   }
 
   std::int64_t fold(Graph& graph) {
@@ -204,7 +217,7 @@ class Folder {
   graph::Model& model_;
   const PassOptions& options_;
   const Facts facts_;
-  const Constants constants_;
+  const graph::Constants constants_;
   std::set<std::string> functions_;
   std::int64_t grown_ = 0;
   std::unordered_map<std::string, int> uses_;

@@ -2,7 +2,9 @@
 // and bias: exporters write normalizations, and even biases, so.
 #include <algorithm>
 
+#include "graph/rewrite.hpp"
 #include "passes/affine.hpp"
+#include "passes/learned.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -20,7 +22,7 @@ bool is_by_channel(const graph::Tensor& tensor, std::int64_t channels, std::size
   return tensor.dims[one_less ? 0 : 1] == channels && tensor.count() == channels;
 }
 
-std::optional<Affine> affine_of(const Node& node, const std::string& x, const Constants& constants,
+std::optional<Affine> affine_of(const Node& node, const std::string& x, const graph::Constants& constants,
                                 const Linear& linear, std::int64_t opset) {
   const bool adds = is(node, "Add"), subtracts = is(node, "Sub"), multiplies = is(node, "Mul"),
              divides = is(node, "Div");
@@ -44,7 +46,10 @@ std::optional<Affine> affine_of(const Node& node, const std::string& x, const Co
 class ScaleFolder {
  public:
   ScaleFolder(const graph::Model& model, const PassOptions& options)
-      : options_(options), constants_(model, options), names_(model), opset_(model.opset().value_or(1)) {}
+      : options_(options),
+        constants_(constants_of(model, options)),
+        names_(model),
+        opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
     const Graph before_edits = graph;  // the index looks at names, which change
@@ -73,8 +78,8 @@ class ScaleFolder {
 
  private:
   const PassOptions& options_;
-  const Constants constants_;
-  Names names_;
+  const graph::Constants constants_;
+  graph::Names names_;
   std::int64_t opset_;
 };
 

@@ -3,8 +3,12 @@
 // and one that its input has at the same place stays (0).
 #include <algorithm>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 #include "passes/facts.hpp"
+#include "passes/learned.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -65,7 +69,7 @@ std::optional<std::vector<std::int64_t>> target_of(const Node& node, const Facts
 class ShapeFolder {
  public:
   explicit ShapeFolder(const graph::Model& model, const PassOptions& options)
-      : options_(options), facts_(model, options), constants_(model, options), names_(model) {}
+      : options_(options), facts_(model, options), constants_(constants_of(model, options)), names_(model) {}
 
   std::int64_t run(Graph& graph) {
     std::set<std::string_view> given_out;
@@ -104,15 +108,15 @@ class ShapeFolder {
     const auto target = target_of(node, facts_);
     if (!target) return false;
     std::string name = names_.fresh(node.inputs[1] + "_known");
-    graph.initializers.push_back(tensor_of(name, {std::ssize(*target)}, *target));
+    graph.initializers.push_back(graph::make_tensor(name, {std::ssize(*target)}, *target));
     node.inputs[1] = std::move(name);
     return true;
   }
 
   const PassOptions& options_;
   const Facts facts_;
-  const Constants constants_;
-  Names names_;
+  const graph::Constants constants_;
+  graph::Names names_;
 };
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "graph/names.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 #include "ops/table.hpp"
-#include "passes/edit.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -88,7 +90,7 @@ class Inliner {
 
   const Function* function_of(const Node& node) const {
     const auto found = by_name_.find(key_of(node, node.op_type.str()));
-    return found == by_name_.end() || found->second->domain == "ai.anybit" ? nullptr : found->second;
+    return found == by_name_.end() || found->second->domain == graph::kAnybit ? nullptr : found->second;
   }
 
   // Functions that call functions can stand for more nodes than fit anywhere, under ever longer names.
@@ -166,7 +168,7 @@ class Inliner {
       const std::string& name = function.outputs[i];
       if (call.outputs[i].empty()) continue;
       if (!map.emplace(name, call.outputs[i]).second)
-        handed_on.push_back(identity(map[name], call.outputs[i]));
+        handed_on.push_back(graph::make_node("Identity", {map[name]}, {call.outputs[i]}));
     }
     for (const Node& node : function.nodes) {
       for (const std::string& name : node.outputs) {
@@ -205,11 +207,11 @@ class Inliner {
       }
     }
     for (const Function& one : functions_) {
-      if (one.domain == "ai.anybit") add_calls(one.nodes, called);
+      if (one.domain == graph::kAnybit) add_calls(one.nodes, called);
     }
     model_.functions.clear();
     for (const Function& one : functions_) {
-      if (one.domain == "ai.anybit" || called.count(&one)) model_.functions.push_back(one);
+      if (one.domain == graph::kAnybit || called.count(&one)) model_.functions.push_back(one);
     }
   }
 
@@ -220,7 +222,7 @@ class Inliner {
   const std::vector<Function> functions_;
   std::unordered_map<std::string, const Function*> by_name_;
   std::unordered_map<const Function*, bool> fits_;
-  Names names_;
+  graph::Names names_;
   std::int64_t changes_ = 0;
 };
 

@@ -1,8 +1,12 @@
 // An If whose condition is a constant becomes the nodes of the branch that runs.
 #include <algorithm>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 #include "passes/facts.hpp"
+#include "passes/learned.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -12,7 +16,7 @@ using graph::Graph;
 using graph::Node;
 
 // The branch that runs; null if that is not known.
-Graph* branch_of(Node& node, const Constants& constants) {
+Graph* branch_of(Node& node, const graph::Constants& constants) {
   if (!is(node, "If") || node.inputs.size() != 1) return nullptr;
   const graph::Tensor* condition = constants.find(node.inputs[0]);
   if (!condition || condition->type() != graph::ElementType::boolean || condition->count() != 1)
@@ -32,11 +36,12 @@ void take_in(Graph& graph, Graph& branch, const Node& node, std::vector<Node>& o
   std::ranges::move(branch.value_info, std::back_inserter(graph.value_info));
   std::ranges::move(branch.nodes, std::back_inserter(out));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!node.outputs[i].empty()) out.push_back(identity(branch.outputs[i].name.str(), node.outputs[i]));
+    if (!node.outputs[i].empty())
+      out.push_back(graph::make_node("Identity", {branch.outputs[i].name.str()}, {node.outputs[i]}));
   }
 }
 
-std::int64_t run_in(Graph& graph, const Constants& constants, const Facts& facts,
+std::int64_t run_in(Graph& graph, const graph::Constants& constants, const Facts& facts,
                     const PassOptions& options) {
   std::int64_t changes = 0;
   std::vector<Node> nodes;
@@ -55,7 +60,7 @@ std::int64_t run_in(Graph& graph, const Constants& constants, const Facts& facts
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
   if (!model.graph || !has_any(model, "If")) return 0;
-  const Constants constants(model, options);
+  const graph::Constants constants = constants_of(model, options);
   const Facts facts(model, options);
   std::int64_t changes = 0;
   each_graph_of(model, [&](Graph& graph) { changes += run_in(graph, constants, facts, options); });

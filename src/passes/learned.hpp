@@ -3,14 +3,17 @@
 
 #include <optional>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
 #include "passes/facts.hpp"
 
 namespace anybit::passes {
 
 struct Learned {
   std::optional<Facts> facts;
-  std::optional<Constants> constants;
+  std::optional<graph::Constants> constants;
 };
+
+// Those that are learned already, if there are any.
+graph::Constants constants_of(const graph::Model& model, const PassOptions& options);
 
 }  // namespace anybit::passes

@@ -2,8 +2,12 @@
 // in integers too. With more dimensions they stay two nodes; recognise() tells that they are one.
 #include <algorithm>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/index.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 #include "passes/facts.hpp"
+#include "passes/learned.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -18,7 +22,7 @@ class MatMulAdd {
   MatMulAdd(const graph::Model& model, const PassOptions& options)
       : options_(options),
         facts_(model, options),
-        constants_(model, options),
+        constants_(constants_of(model, options)),
         opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
@@ -65,7 +69,7 @@ class MatMulAdd {
 
   const PassOptions& options_;
   const Facts facts_;
-  const Constants constants_;
+  const graph::Constants constants_;
   std::int64_t opset_;
 };
 

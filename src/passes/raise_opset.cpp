@@ -53,34 +53,10 @@ class Raiser {
     }
   }
 
-  void collect(const std::vector<Node>& nodes) {
-    for (const Node& node : nodes) {
-      for (const auto* list : {&node.inputs, &node.outputs}) {
-        for (const std::string& name : *list) names_.add(name);
-      }
-      for (const graph::Attribute& one : node.attributes) {
-        if (const auto* inner = std::get_if<graph::GraphBox>(&one.value)) collect(**inner);
-      }
-    }
-  }
-
-  void collect(const Graph& graph) {
-    collect(graph.nodes);
-    for (const graph::Tensor& one : graph.initializers) names_.add(one.name.str());
-    for (const auto* list : {&graph.inputs, &graph.outputs}) {
-      for (const graph::ValueInfo& one : *list) names_.add(one.name.str());
-    }
-  }
-
   void collect_names() {
-    collect(*model_.graph);
-    for (const graph::TrainingInfo& one : model_.training) {
-      for (const auto* part : {&one.initialization, &one.algorithm}) {
-        if (*part) collect(***part);
-      }
-    }
+    names_ = graph::Names(model_);
     for (const graph::Function& function : model_.functions) {
-      collect(function.nodes);
+      names_.add_all(function.nodes);
       for (const std::string& name : function.inputs) names_.add(name);
     }
   }
@@ -181,7 +157,7 @@ class Raiser {
   const Limits& limits_;
   std::unordered_set<std::string_view> functions_;  // of ONNX's own domain
   std::int64_t changed_ = 0;
-  ops::FreshNames names_;
+  graph::Names names_;
   ops::Inference inference_;  // has what the facts point to
   std::unordered_map<const Node*, ops::Values> facts_;
 };

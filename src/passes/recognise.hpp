@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/constant.hpp"
 #include "graph/model.hpp"
 
 namespace anybit::passes {
@@ -17,10 +18,8 @@ struct Group {
   std::string output;               // the only value that goes out
 };
 
-class Constants;
-
 // In the order of their last nodes. A node is in one group at most; the larger one counts. A graph inside a
 // node sees the constants around it too, if they are given.
-std::vector<Group> recognise(const graph::Graph& graph, const Constants* around = nullptr);
+std::vector<Group> recognise(const graph::Graph& graph, const graph::Constants* around = nullptr);
 
 }  // namespace anybit::passes

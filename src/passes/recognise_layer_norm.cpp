@@ -2,7 +2,8 @@
 // the mean (layer_norm): x / sqrt(mean(x²) + ε), times a constant, plus another.
 #include <algorithm>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/node.hpp"
 #include "passes/view.hpp"
 
 namespace anybit::passes {

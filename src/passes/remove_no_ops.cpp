@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/index.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 #include "passes/facts.hpp"
+#include "passes/learned.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -15,14 +19,14 @@ using graph::Node;
 
 struct About {
   const Facts& facts;
-  const Constants& constants;
+  const graph::Constants& constants;
   std::int64_t opset;
 
   bool same_shape(const Node& node, std::size_t from = 0) const {
     return facts.same_shape(node.inputs[from], node.outputs[0]);
   }
   bool all(const std::string& name, std::int64_t value) const {
-    const auto list = whole_numbers(constants.find(name));
+    const auto list = integers(constants.find(name));
     return list && std::ranges::all_of(*list, [&](std::int64_t one) { return one == value; });
   }
 };
@@ -96,7 +100,7 @@ class Remover {
   Remover(const graph::Model& model, const PassOptions& options)
       : options_(options),
         facts_(model, options),
-        constants_(model, options),
+        constants_(constants_of(model, options)),
         opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
@@ -110,7 +114,7 @@ class Remover {
     const graph::Index index(graph);
     const About about{facts_, constants_, opset_};
     std::vector<bool> removed(graph.nodes.size());
-    Renames renames;
+    graph::Renames renames;
     std::vector<std::pair<std::string, std::string>> produced;  // values that take the name of an output
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -146,7 +150,7 @@ class Remover {
 
   const PassOptions& options_;
   const Facts facts_;
-  const Constants constants_;
+  const graph::Constants constants_;
   std::int64_t opset_;
 };
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "passes/edit.hpp"
+#include "graph/rewrite.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {

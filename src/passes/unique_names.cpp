@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
+#include <unordered_map>
 #include <unordered_set>
 
-#include "passes/edit.hpp"
+#include "graph/index.hpp"
+#include "graph/names.hpp"
 #include "passes/table.hpp"
 
 namespace anybit::passes {
@@ -14,9 +17,6 @@ namespace {
 using graph::Graph;
 using graph::Node;
 using Map = std::unordered_map<std::string, std::string>;
-
-// The last number that was put after a name, so that the next begins there.
-using Numbers = std::unordered_map<std::string, std::size_t>;
 
 class Namer {
  public:
@@ -34,7 +34,7 @@ class Namer {
 
   void define(const std::string& name, Before& before) {
     if (name.empty()) return;
-    const bool is_new = used_.insert(name).second;
+    const bool is_new = values_.add(name);
     if (const auto found = map_.find(name); found != map_.end()) {
       before.emplace_back(name, std::move(found->second));
       map_.erase(found);  // it hides one from around the graph
@@ -42,10 +42,7 @@ class Namer {
       before.emplace_back(name, std::nullopt);
     }
     if (is_new) return;
-    std::string free;
-    do free = fmt::format("{}_{}", name, ++value_numbers_[name]);
-    while (!used_.insert(free).second);
-    map_[name] = std::move(free);
+    map_[name] = values_.fresh(name);
     ++changed_;
   }
 
@@ -110,7 +107,7 @@ class Namer {
 
   void collect(const Graph& graph) {
     for (const Node& node : graph.nodes) {
-      if (!node.name.empty()) ++names_[node.name.str()];
+      if (!node.name.empty()) nodes_.add(node.name.str());
       graph::each_graph(node, [&](const Graph& inner) { collect(inner); });
     }
   }
@@ -121,12 +118,8 @@ class Namer {
       const std::string wish =
           node.name.empty() ? fmt::format("{}_{}", node.op_type.str(), place_) : node.name.str();
       ++place_;
-      if (node.name.empty() || !nodes_.insert(wish).second) {
-        std::string name = wish;
-        while (names_.count(name) || nodes_.count(name))
-          name = fmt::format("{}_{}", wish, ++node_numbers_[wish]);
-        nodes_.insert(name);
-        node.name = graph::Text(std::move(name));
+      if (node.name.empty() || !first_.insert(wish).second) {
+        node.name = graph::Text(nodes_.fresh(wish));
         ++changed_;
       }
       graph::each_graph(node, [&](Graph& inner) { nodes(inner); });
@@ -136,9 +129,8 @@ class Namer {
   Map map_;  // what names of the graph that is gone over, and of those around it, become
   std::int64_t changed_ = 0;
   std::size_t place_ = 0;
-  std::unordered_set<std::string> used_, nodes_;
-  Numbers value_numbers_, node_numbers_;
-  std::unordered_map<std::string, int> names_;
+  graph::Names values_, nodes_;
+  std::unordered_set<std::string> first_;  // names whose first node was met
 };
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions&) {

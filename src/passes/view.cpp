@@ -4,7 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "passes/edit.hpp"
+#include "graph/constant.hpp"
+#include "graph/index.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::passes {
 
@@ -18,7 +20,7 @@ const std::string& View::out(int node) const {
 }
 
 bool View::is(int node, std::string_view op_type) const {
-  return node >= 0 && passes::is(this->node(node), op_type);
+  return node >= 0 && graph::is(this->node(node), op_type);
 }
 
 bool View::is_any(int node, std::initializer_list<std::string_view> op_types) const {
@@ -36,7 +38,7 @@ int View::maker(std::string_view name, std::string_view op_type) const {
 }
 
 std::optional<double> View::number(std::string_view name) const {
-  const auto found = passes::number(constant(name));
+  const auto found = graph::number(constant(name));
   return found ? std::optional<double>(*found) : std::nullopt;
 }
 
@@ -77,7 +79,7 @@ std::optional<Group> View::group(std::string_view kind, std::vector<int> nodes, 
   return group;
 }
 
-std::vector<Group> recognise(const graph::Graph& graph, const Constants* around) {
+std::vector<Group> recognise(const graph::Graph& graph, const graph::Constants* around) {
   const View view(graph, around);
   std::vector<std::vector<Group>> by_pattern(table().size());
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {

@@ -18,7 +18,8 @@ struct ElementChains;
 
 class View {
  public:
-  View(const graph::Graph& graph, const Constants* around) : graph_(graph), index_(graph), around_(around) {}
+  View(const graph::Graph& graph, const graph::Constants* around)
+      : graph_(graph), index_(graph), around_(around) {}
 
   const graph::Graph& graph() const { return graph_; }
   const graph::Index& index() const { return index_; }
@@ -51,7 +52,7 @@ class View {
  private:
   const graph::Graph& graph_;
   const graph::Index index_;
-  const Constants* around_;
+  const graph::Constants* around_;
 };
 
 // The largest group that begins at the first user of a value and computes one of `functions` from each of its

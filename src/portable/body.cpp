@@ -5,6 +5,8 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "graph/constant.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::portable {
 namespace {
@@ -19,28 +21,10 @@ std::int64_t first_opset_of(std::string_view op) {
   return kOldestOpset;
 }
 
-graph::Attribute made(std::string_view name, graph::AttributeKind kind, graph::Attribute::Value value) {
-  graph::Attribute result;
-  result.name = graph::Text(name);
-  result.kind = static_cast<std::int32_t>(kind);
-  result.value = std::move(value);
-  return result;
-}
-
 Value binary(std::string_view op, const Value& a, const Value& b) { return a.body().op(op, {a, b}); }
 Value binary(std::string_view op, const Value& a, double b) { return binary(op, a, a.body().real(b)); }
 
 }  // namespace
-
-graph::Attribute attribute(std::string_view name, std::int64_t value) {
-  return made(name, graph::AttributeKind::integer, value);
-}
-graph::Attribute attribute(std::string_view name, std::vector<std::int64_t> values) {
-  return made(name, graph::AttributeKind::integers, std::move(values));
-}
-graph::Attribute attribute(std::string_view name, std::string_view text) {
-  return made(name, graph::AttributeKind::string, std::string(text));
-}
 
 Value Body::input(std::string_view name) {
   function_.inputs.emplace_back(name);
@@ -58,13 +42,10 @@ Value Body::attribute(std::string_view name) {
 
 template <class T>
 Value Body::constant(ElementType type, Integers dims, std::vector<T> data) {
-  graph::Tensor tensor;
-  tensor.element = static_cast<std::int32_t>(type);
-  tensor.dims = std::move(dims);
-  tensor.data = Bytes::own(std::move(data));
+  graph::Tensor tensor = graph::make_tensor({}, type, std::move(dims), std::move(data));
   const std::pair key(*tensor.element, fmt::format("{}:", tensor.dims.size()).append(tensor.data.text()));
   if (const auto found = constants_.find(key); found != constants_.end()) return {*this, found->second};
-  Value result = op("Constant", {}, {made("value", graph::AttributeKind::tensor, std::move(tensor))});
+  Value result = op("Constant", {}, {graph::attribute("value", std::move(tensor))});
   constants_.emplace(key, result.name());
   return result;
 }
@@ -170,21 +151,21 @@ Value where(const Value& condition, const Value& a, double b) {
 }
 
 Value cast(const Value& a, ElementType type) {
-  return a.body().op("Cast", {a}, {attribute("to", static_cast<std::int64_t>(type))});
+  return a.body().op("Cast", {a}, {graph::attribute("to", static_cast<std::int64_t>(type))});
 }
 Value to_double(const Value& a) { return cast(a, ElementType::float64); }
 Value to_single(const Value& a) { return cast(a, ElementType::float32); }
 Value to_index(const Value& a) { return cast(a, ElementType::int32); }
 Value gather(const Value& table, const Value& index, std::int64_t axis) {
-  return table.body().op("Gather", {table, index}, {attribute("axis", axis)});
+  return table.body().op("Gather", {table, index}, {graph::attribute("axis", axis)});
 }
 
 Value shape(const Value& a) { return a.body().op("Shape", {a}); }
 Value reshape(const Value& a, const Value& shape) {
-  return a.body().op("Reshape", {a, shape}, {attribute("allowzero", std::int64_t{1})});
+  return a.body().op("Reshape", {a, shape}, {graph::attribute("allowzero", std::int64_t{1})});
 }
 Value concat(const std::vector<Value>& lists) {
-  return lists.front().body().op("Concat", lists, {attribute("axis", std::int64_t{0})});
+  return lists.front().body().op("Concat", lists, {graph::attribute("axis", std::int64_t{0})});
 }
 Value slice(const Value& a, std::int64_t axis, const Value& begin, const Value& end) {
   return a.body().op("Slice", {a, begin, end, a.body().integers({axis})});
@@ -194,10 +175,10 @@ Value slice(const Value& list, std::int64_t begin, std::int64_t end) {
 }
 Value product(const Value& list) {
   return list.body().op("ReduceProd", {list, list.body().integers({0})},
-                        {attribute("keepdims", std::int64_t{1})});
+                        {graph::attribute("keepdims", std::int64_t{1})});
 }
 Value transpose(const Value& a, std::vector<std::int64_t> permutation) {
-  return a.body().op("Transpose", {a}, {attribute("perm", std::move(permutation))});
+  return a.body().op("Transpose", {a}, {graph::attribute("perm", std::move(permutation))});
 }
 Value pad(const Value& a, std::int64_t axis, const Value& after, const Value& with) {
   Body& body = a.body();
@@ -206,7 +187,7 @@ Value pad(const Value& a, std::int64_t axis, const Value& after, const Value& wi
 Value reduce(std::string_view op, const Value& a, const std::vector<std::int64_t>& axes) {
   std::vector<Value> inputs{a};
   if (!axes.empty()) inputs.push_back(a.body().integers(axes));
-  return a.body().op(op, inputs, {attribute("keepdims", std::int64_t{1})});
+  return a.body().op(op, inputs, {graph::attribute("keepdims", std::int64_t{1})});
 }
 
 }  // namespace anybit::portable

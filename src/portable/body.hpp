@@ -65,10 +65,6 @@ class Body {
   std::map<std::pair<std::int32_t, std::string>, std::string> constants_;  // by type, dimensions and bytes
 };
 
-graph::Attribute attribute(std::string_view name, std::int64_t value);
-graph::Attribute attribute(std::string_view name, std::vector<std::int64_t> values);
-graph::Attribute attribute(std::string_view name, std::string_view text);
-
 // Arithmetic, with numpy's broadcasting. Numbers are float64: in it a float32 times a power of two is exact.
 Value operator+(const Value& a, const Value& b);
 Value operator-(const Value& a, const Value& b);

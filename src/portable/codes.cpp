@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "formats/float_bits.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::portable {
 namespace {
@@ -31,7 +32,8 @@ Value cut_bytes(const Value& bytes, int bits) {
   std::vector<std::uint8_t> shifts;
   for (int shift = 0; shift < 8; shift += bits) shifts.push_back(static_cast<std::uint8_t>(shift));
   const Value each = body.op("Unsqueeze", {bytes, body.integers({2})});
-  const Value shifted = body.op("BitShift", {each, body.bytes(shifts)}, {attribute("direction", "RIGHT")});
+  const Value shifted =
+      body.op("BitShift", {each, body.bytes(shifts)}, {graph::attribute("direction", std::string("RIGHT"))});
   return body.op("BitwiseAnd", {shifted, body.bytes({static_cast<std::uint8_t>((1 << bits) - 1)})});
 }
 
@@ -55,8 +57,8 @@ Value cut_periods(const Value& bytes, int bits, const Value& rows, const Value& 
   const Value cut =
       reshape(cast(whole, ElementType::uint32), concat({rows, periods, body.integers({period})}));
   const Value word = words_of(cut, first, most_bytes, period - 1);
-  const Value shifted =
-      body.op("BitShift", {word, body.unsigned_integers(shifts)}, {attribute("direction", "RIGHT")});
+  const Value shifted = body.op("BitShift", {word, body.unsigned_integers(shifts)},
+                                {graph::attribute("direction", std::string("RIGHT"))});
   return body.op("BitwiseAnd", {shifted, body.unsigned_integers({(1u << bits) - 1})});
 }
 

@@ -5,13 +5,12 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/try.hpp"
+#include "graph/node.hpp"
 #include "portable/codes.hpp"
 #include "portable/table.hpp"
 
 namespace anybit::portable {
 namespace {
-
-constexpr std::string_view kDomain = "ai.anybit";
 
 // A format made ready, with the row of its family.
 struct Ready {
@@ -58,7 +57,7 @@ std::string name_of(std::string_view op, const std::string& text) {
 graph::Function named(std::string_view op, const formats::Use& use, graph::Function function) {
   const std::string text = formats::to_string(use);
   function.name = graph::Text(name_of(op, text));
-  function.domain = graph::Text(kDomain);
+  function.domain = graph::Text(graph::kAnybit);
   function.doc = graph::Text(text);
   return function;
 }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::portable {
 namespace {
@@ -15,7 +16,7 @@ std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meani
   std::int64_t changed = 0;
   for (graph::Node& node : nodes) {
     graph::each_graph(node, [&](graph::Graph& inner) { changed += change_calls(inner.nodes, meanings); });
-    if (node.domain.str() != "ai.anybit") continue;
+    if (node.domain.str() != graph::kAnybit) continue;
     const auto found = meanings.find(node.op_type.str());
     if (found == meanings.end()) continue;
     to_operator(node, found->second);

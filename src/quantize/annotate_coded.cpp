@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::quantizing {
 namespace {

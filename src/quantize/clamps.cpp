@@ -4,18 +4,18 @@
 #include <cmath>
 
 #include "base/try.hpp"
-#include "graph/attribute.hpp"
+#include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "lower/parameters.hpp"
 #include "ops/table.hpp"
-#include "passes/edit.hpp"
 
 namespace anybit::quantizing {
 namespace {
 
 using graph::ElementType;
+using graph::is;
 using graph::Node;
 using ops::Array;
-using passes::is;
 
 // Operators whose results are never negative, beside those whose range says so.
 constexpr std::string_view kPositive[] = {"Relu", "Abs", "Exp", "Sqrt", "Softplus", "ReduceL1", "ReduceL2"};
@@ -118,7 +118,7 @@ bool Clamps::stays_positive(const Node& node) const {
   if (node.inputs.empty()) return false;
   if (is(node, "QuantizeLinear") || is(node, "DequantizeLinear")) return is_positive(node.inputs[0]);
   if (is(node, "Clip"))
-    return (node.inputs.size() > 1 && is_positive(node.inputs[1])) || passes::real(node, "min", -1) >= 0;
+    return (node.inputs.size() > 1 && is_positive(node.inputs[1])) || graph::real(node, "min", -1) >= 0;
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor) return false;
   const ops::Traits& traits = descriptor->traits;

@@ -3,16 +3,16 @@
 #include <unordered_map>
 
 #include "base/try.hpp"
-#include "graph/attribute.hpp"
 #include "graph/index.hpp"
-#include "lower/names.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 #include "lower/parameters.hpp"
 #include "ops/array.hpp"
 #include "ops/coded.hpp"
 #include "ops/convert.hpp"
 #include "ops/node_attributes.hpp"
 #include "ops/raise.hpp"
-#include "passes/edit.hpp"
 #include "quantize/clamps.hpp"
 
 namespace anybit::quantizing {
@@ -20,11 +20,11 @@ namespace {
 
 using graph::ElementType;
 using graph::Graph;
+using graph::is;
 using graph::Node;
 using graph::Tensor;
 using lower::Places;
 using ops::Array;
-using passes::is;
 
 std::optional<Places> places_of(const Node& node, const Tensor& codes, const Array& scale) {
   if (scale.count() == 1) return Places();
@@ -98,7 +98,7 @@ Result<std::optional<Tensor>> unpacked(const Node& node, const graph::Index& ind
 
 // Takes the place of a pair that cuts values off.
 Node clamp(Clamps::Cut cut, const Node& quantizer, const Node& dequantizer, std::int64_t opset,
-           lower::Names& names, Graph& graph) {
+           graph::Names& names, Graph& graph) {
   const bool six = cut == Clamps::Cut::outside_six;
   Node node;
   node.op_type = graph::Text(six ? "Clip" : "Relu");
@@ -109,7 +109,7 @@ Node clamp(Clamps::Cut cut, const Node& quantizer, const Node& dequantizer, std:
   constexpr std::int64_t kLimitsAreInputs = 11;
   for (const auto& [name, limit] : {std::pair("min", 0.0F), std::pair("max", 6.0F)}) {
     if (opset < kLimitsAreInputs) {
-      node.attributes.push_back(ops::attribute(name, limit, graph::AttributeKind::real));
+      node.attributes.push_back(graph::attribute(name, limit));
       continue;
     }
     node.inputs.push_back(names.fresh(fmt::format("{}_{}", quantizer.inputs[0], name)));
@@ -118,7 +118,7 @@ Node clamp(Clamps::Cut cut, const Node& quantizer, const Node& dequantizer, std:
   return node;
 }
 
-Result<std::int64_t> take_back(Graph& graph, std::int64_t opset, lower::Names& names) {
+Result<std::int64_t> take_back(Graph& graph, std::int64_t opset, graph::Names& names) {
   std::int64_t gone = 0;
   for (Node& node : graph.nodes) {
     Result<void> done;
@@ -137,7 +137,7 @@ Result<std::int64_t> take_back(Graph& graph, std::int64_t opset, lower::Names& n
   const graph::Index index(before);
   const Clamps clamps = TRY(Clamps::of(before, index, *memory));
   std::unordered_map<std::string, std::string> clamped;  // what takes the place of codes
-  passes::Renames instead;                               // of what a DequantizeLinear made
+  graph::Renames instead;                                // of what a DequantizeLinear made
   std::vector<Node> nodes;
   for (const Node& node : before.nodes) {
     if (is_ours(node, "Decode")) {
@@ -182,7 +182,7 @@ Result<std::int64_t> take_back(Graph& graph, std::int64_t opset, lower::Names& n
 }  // namespace
 
 Result<std::int64_t> dequantize(Graph& graph, std::int64_t opset) {
-  lower::Names names(graph);
+  graph::Names names(graph);
   return take_back(graph, opset, names);
 }
 

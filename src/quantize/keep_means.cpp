@@ -13,9 +13,10 @@
 
 #include "base/guard.hpp"
 #include "base/try.hpp"
+#include "graph/constant.hpp"
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "ops/random_stream.hpp"
-#include "passes/edit.hpp"
 #include "quantize/shift_bias.hpp"
 
 namespace anybit::quantizing {
@@ -26,9 +27,7 @@ using graph::Model;
 using graph::Node;
 
 // Its channels are the second axis of what it makes; those of other products are the last.
-bool is_convolution(const Node& node) {
-  return passes::is(node, "Conv") || passes::is(node, "ConvTranspose");
-}
+bool is_convolution(const Node& node) { return graph::is(node, "Conv") || graph::is(node, "ConvTranspose"); }
 
 // Sums over everything but the channels.
 struct Sum {
@@ -232,8 +231,8 @@ std::vector<double> steps_of_bias(const Graph& graph, const graph::Index& index,
   const int decoder = index.producer(graph.nodes[static_cast<std::size_t>(producer)].inputs[2]);
   if (decoder < 0) return {};
   const Node& node = graph.nodes[static_cast<std::size_t>(decoder)];
-  if (!passes::is(node, "DequantizeLinear")) return {};
-  const auto steps = passes::floats(index.constant(node.inputs[1])).value_or(std::vector<float>());
+  if (!graph::is(node, "DequantizeLinear")) return {};
+  const auto steps = graph::floats(index.constant(node.inputs[1])).value_or(std::vector<float>());
   return {steps.begin(), steps.end()};
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "graph/index.hpp"
+#include "graph/node.hpp"
 #include "graph/verify.hpp"
 #include "lower/linear.hpp"
 #include "lower/qdq.hpp"
@@ -59,7 +60,7 @@ bool is_quantized(const Model& model) {
   each_node(*model.graph, [&](const Node& node) {
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     found |= descriptor && !descriptor->quantized.empty();
-    found |= node.domain.str() == "ai.anybit";
+    found |= node.domain.str() == graph::kAnybit;
   });
   return found;
 }
@@ -443,7 +444,7 @@ class Quantizer {
   }
 
   Result<void> write(Model& model, const lower::GraphPlan& plan, bool qoperator) const {
-    lower::Names names(*model.graph);
+    graph::Names names(*model.graph);
     lower::Functions functions(model, settings_.functions);
     TRY(lower::to_qdq(*model.graph, plan, names, functions, settings_.executor.limits));
     if (qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));

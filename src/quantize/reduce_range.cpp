@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::quantizing {
 namespace {

@@ -5,9 +5,10 @@
 #include <optional>
 #include <unordered_map>
 
+#include "graph/constant.hpp"
 #include "graph/index.hpp"
-#include "lower/names.hpp"
-#include "passes/edit.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -27,9 +28,9 @@ bool is_by_channel(const Tensor* tensor, std::size_t channels) {
 std::int64_t channels_of(const Node& node, const graph::Index& index) {
   const Tensor* weights = index.constant(node.inputs[1]);
   if (!weights || weights->dims.size() < 2) return 0;
-  if (passes::is(node, "Conv")) return weights->dims[0];
-  if (passes::is(node, "ConvTranspose")) return weights->dims[1] * passes::integer(node, "group", 1);
-  const bool transposed = passes::is(node, "Gemm") && passes::integer(node, "transB", 0) != 0;
+  if (graph::is(node, "Conv")) return weights->dims[0];
+  if (graph::is(node, "ConvTranspose")) return weights->dims[1] * graph::integer(node, "group", 1);
+  const bool transposed = graph::is(node, "Gemm") && graph::integer(node, "transB", 0) != 0;
   return transposed ? weights->dims[0] : weights->dims.back();
 }
 
@@ -42,13 +43,13 @@ struct BiasPlace {
 std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, int at) {
   const Node& node = graph.nodes[static_cast<std::size_t>(at)];
   BiasPlace place{at, 2};
-  if (passes::is(node, "MatMul")) {
+  if (graph::is(node, "MatMul")) {
     place.node = index.only_user(node.outputs[0]);
     if (place.node < 0) return std::nullopt;
     const Node& add = graph.nodes[static_cast<std::size_t>(place.node)];
-    if (!passes::is(add, "Add")) return std::nullopt;
+    if (!graph::is(add, "Add")) return std::nullopt;
     place.input = add.inputs[0] == node.outputs[0] ? 1 : 0;
-  } else if (node.inputs.size() < 3 || passes::real(node, "beta", 1) != 1) {  // beta: of a Gemm
+  } else if (node.inputs.size() < 3 || graph::real(node, "beta", 1) != 1) {  // beta: of a Gemm
     return std::nullopt;
   }
   const std::string& bias = graph.nodes[static_cast<std::size_t>(place.node)].inputs[place.input];
@@ -60,8 +61,8 @@ std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, 
 }  // namespace
 
 bool may_have_bias(const Node& node) {
-  return passes::is(node, "Conv") || passes::is(node, "ConvTranspose") || passes::is(node, "Gemm") ||
-         passes::is(node, "MatMul");
+  return graph::is(node, "Conv") || graph::is(node, "ConvTranspose") || graph::is(node, "Gemm") ||
+         graph::is(node, "MatMul");
 }
 
 std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {
@@ -70,18 +71,18 @@ std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {
     const graph::Index index(graph);
     for (const int at : nodes) {
       const Node& node = graph.nodes[static_cast<std::size_t>(at)];
-      if (passes::is(node, "MatMul") || !passes::input(node, 2).empty()) continue;
+      if (graph::is(node, "MatMul") || !graph::input(node, 2).empty()) continue;
       if (const std::int64_t channels = channels_of(node, index); channels > 0)
         missing.emplace_back(at, channels);
     }
   }
-  lower::Names names(graph);
+  graph::Names names(graph);
   for (const auto& [at, channels] : missing) {
     Node& node = graph.nodes[static_cast<std::size_t>(at)];
     node.inputs.resize(3);
     node.inputs[2] = names.fresh(node.outputs[0] + "_bias");
-    graph.initializers.push_back(passes::tensor_of(node.inputs[2], {channels},
-                                                   std::vector<float>(static_cast<std::size_t>(channels))));
+    graph.initializers.push_back(graph::make_tensor(node.inputs[2], {channels},
+                                                    std::vector<float>(static_cast<std::size_t>(channels))));
   }
   const graph::Index index(graph);
   std::erase_if(nodes, [&](int at) { return !bias_of(graph, index, at); });
@@ -106,19 +107,19 @@ std::int64_t shift_biases(Graph& graph, std::span<const int> nodes,
       if (!place) continue;
       const std::string& name = graph.nodes[static_cast<std::size_t>(place->node)].inputs[place->input];
       const Tensor& before = *index.constant(name);
-      std::vector<float> bias = *passes::floats(&before);
+      std::vector<float> bias = *graph::floats(&before);
       if (bias.size() != shifts[i].size()) continue;
       for (std::size_t k = 0; k < bias.size(); ++k)
         bias[k] = static_cast<float>(static_cast<double>(bias[k]) + shifts[i][k]);
       if (!std::ranges::all_of(bias, [](float one) { return std::isfinite(one); })) continue;
-      all.push_back({*place, passes::tensor_of(name, before.dims, std::move(bias)), {}});
+      all.push_back({*place, graph::make_tensor(name, before.dims, std::move(bias)), {}});
       Shifted& shifted = all.back();
       const auto own = initializers.find(name);
       if (own != initializers.end() && index.uses(name).size() - taken[name]++ == 1)
         shifted.instead = own->second;
     }
   }
-  lower::Names names(graph);
+  graph::Names names(graph);
   for (Shifted& one : all) {
     if (one.instead) {
       graph.initializers[*one.instead] = std::move(one.tensor);

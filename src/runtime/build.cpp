@@ -466,10 +466,11 @@ void choose_layouts(Program& program) {
 
 Result<void> Builder::finish(Program& program) {
   const bool runs = options_.purpose == Purpose::run;
+  const Resources resources{memory_, pool_, &budget_};
   drop_unused(program);
-  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all_but_weights : Fold::small, &budget_));
-  if (options_.fuse) TRY(fuse(program, {memory_, pool_, &budget_}, options_.purpose));
-  TRY(fold_constants(program, memory_, pool_, runs ? Fold::all : Fold::small, &budget_));
+  fold_constants(program, resources, runs ? Fold::all_but_weights : Fold::small);
+  if (options_.fuse) TRY(fuse(program, resources, options_.purpose));
+  fold_constants(program, resources, runs ? Fold::all : Fold::small);
   drop_unused(program);
   find_lifetimes(program);
   if (!runs) return {};

@@ -1,8 +1,7 @@
 #include "runtime/coded_product.hpp"
 
+#include "graph/node.hpp"
 #include "ops/node_attributes.hpp"
-
-#include "graph/attribute.hpp"
 
 namespace anybit::runtime {
 namespace {

@@ -4,14 +4,25 @@
 #include <chrono>
 
 #include "base/poison.hpp"
+#include "ops/evaluate.hpp"
 #include "ops/layout.hpp"
-#include "runtime/macs.hpp"
 #include "runtime/node_frame.hpp"
 
 namespace anybit::runtime {
 namespace {
 
 constexpr std::size_t kPlans = 8;  // shapes that are remembered
+
+std::int64_t macs_of(const Step& step, std::span<const ops::Datum> slots) {
+  const auto values = [&](const std::vector<int>& indices) {
+    std::vector<const ops::Datum*> list;
+    for (const int index : indices)
+      list.push_back(index < 0 ? nullptr : &slots[static_cast<std::size_t>(index)]);
+    return list;
+  };
+  return ops::macs_of({*step.node, *step.descriptor, step.version, values(step.inputs)},
+                      values(step.outputs));
+}
 
 }  // namespace
 

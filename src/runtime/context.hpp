@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/thread_pool.hpp"
-#include "graph/budget.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/program.hpp"
@@ -27,8 +26,6 @@ class Context {
                                           Profile* profile = nullptr, Watcher* watcher = nullptr);
   // Runs a single step on what is in the slots, without a plan.
   Result<void> run_step(std::size_t index);
-  // What steps make counts against it from now on: for work before the model runs.
-  void charge(graph::Budget* budget) { budget_ = budget; }
 
   std::span<const ops::Datum> slots() const { return slots_; }
   ops::Datum& slot(int index) { return slots_[static_cast<std::size_t>(index)]; }
@@ -77,7 +74,6 @@ class Context {
   Profile* profile_ = nullptr;
   Watcher* watcher_ = nullptr;
   std::int64_t total_outputs_ = 0;
-  graph::Budget* budget_ = nullptr;
 };
 
 }  // namespace anybit::runtime

@@ -1,6 +1,6 @@
 #include "runtime/edit.hpp"
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 
 namespace anybit::runtime {
 
@@ -13,22 +13,10 @@ bool casts_to(const Step& step, ops::ElementType type) {
          graph::attribute_or(*step.node, "to", std::int64_t{0}) == static_cast<std::int64_t>(type);
 }
 
-void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::Value value) {
-  for (graph::Attribute& one : node.attributes) {
-    if (one.name.str() != name) continue;
-    one.value = std::move(value);
-    return;
-  }
-  graph::Attribute attribute;
-  attribute.name = graph::Text(std::string(name));
-  attribute.value = std::move(value);
-  node.attributes.push_back(std::move(attribute));
-}
-
 graph::Node cast_through(const graph::Node& cast, ops::ElementType type) {
   graph::Node node = cast;
   node.op_type = graph::Text("CastThrough");
-  node.domain = graph::Text("ai.anybit");
+  node.domain = graph::Text(graph::kAnybit);
   set_attribute(node, "through", static_cast<std::int64_t>(type));
   set_attribute(node, "to", static_cast<std::int64_t>(ops::ElementType::float32));
   return node;

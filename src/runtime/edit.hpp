@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "graph/node.hpp"
 #include "runtime/program.hpp"
 
 namespace anybit::runtime {
@@ -12,7 +13,6 @@ bool is(const Step& step, std::string_view name, std::string_view domain = "");
 bool casts_to(const Step& step, ops::ElementType type);
 // A node in place of a Cast, which casts to a type and from there to float32.
 graph::Node cast_through(const graph::Node& cast, ops::ElementType type);
-void set_attribute(graph::Node& node, std::string_view name, graph::Attribute::Value value);
 
 class Edit {
  public:

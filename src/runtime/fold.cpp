@@ -1,10 +1,9 @@
 #include "runtime/fold.hpp"
 
 #include <algorithm>
+#include <optional>
 
-#include "runtime/context.hpp"
 #include "runtime/edit.hpp"
-#include "runtime/macs.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -17,12 +16,12 @@ constexpr std::int64_t kSmall = std::int64_t{64} << 10;  // the same for Fold::s
 constexpr std::int64_t kNarrow = 1024;                   // and for a Cast there: weights in a smaller type
 
 // Packed weights: their results are kept, however large, rather than decoded in each run.
-bool is_decode(const Step& step) { return is(step, "Decode", "ai.anybit"); }
+bool is_decode(const Step& step) { return is(step, "Decode", graph::kAnybit); }
 
 bool can_fold(const Program& program, const Step& step, Fold what) {
   if (!step.descriptor->pure || !step.graphs.empty()) return false;
   if (what != Fold::all && step.descriptor->name == "DequantizeLinear") return false;
-  if (is(step, "TableDecode", "ai.anybit")) return false;  // made to stay
+  if (is(step, "TableDecode", graph::kAnybit)) return false;  // made to stay
   if ((what == Fold::all_but_weights || what == Fold::small) && is_decode(step)) return false;
   return std::ranges::all_of(step.inputs, [&](int slot) {
     return slot < 0 || program.slots[static_cast<std::size_t>(slot)].is_constant;
@@ -33,24 +32,23 @@ std::int64_t bytes_of(const ops::Datum& datum) {
   return datum.is_array() ? static_cast<std::int64_t>(datum.array.byte_count()) : 0;
 }
 
-// Elements that the step looks at, and products that it sums, before it has made anything: whether they are
-// within the budget.
-bool affords(const Step& step, Context& context, graph::Budget* budget) {
-  if (!budget || budget->take_elements(expected_work(step, context.slots()))) return true;
-  budget->leave(step.place);
-  return false;
+std::optional<std::vector<ops::Datum>> computed(const Program& program, const Step& step,
+                                                const Resources& resources) {
+  std::vector<const ops::Datum*> inputs;
+  for (const int slot : step.inputs)
+    inputs.push_back(slot < 0 ? nullptr : &program.slots[static_cast<std::size_t>(slot)].value);
+  return ops::evaluate({*step.node, *step.descriptor, step.version, inputs}, resources, step.place);
 }
 
 // The results become constants. What fails, or is too large, is left for the run, which can say more.
-bool fold(Program& program, std::size_t index, Context& context, Fold what, graph::Budget* budget) {
-  const Step& step = program.steps[index];
-  if (!affords(step, context, budget) || !context.run_step(index).ok()) return false;
+bool fold(Program& program, const Step& step, Fold what, const Resources& resources) {
+  auto outputs = computed(program, step, resources);
+  if (!outputs) return false;
   const std::int64_t times = what == Fold::small ? 1 : 4;
   std::int64_t before = what != Fold::small ? kLargest : is(step, "Cast") ? kNarrow : kSmall, after = 0;
-  for (const int slot : step.inputs) before += slot >= 0 ? times * bytes_of(context.slot(slot)) : 0;
-  for (const int slot : step.outputs) {
-    if (slot < 0) continue;
-    const ops::Datum& value = context.slot(slot);
+  for (const int slot : step.inputs)
+    before += slot >= 0 ? times * bytes_of(program.slots[static_cast<std::size_t>(slot)].value) : 0;
+  for (const ops::Datum& value : *outputs) {
     if (value.is_array() && value.array.layout() != ops::Layout::plain) return false;
     after += bytes_of(value);
   }
@@ -59,31 +57,21 @@ bool fold(Program& program, std::size_t index, Context& context, Fold what, grap
     ++program.decoded.weights;
     program.decoded.bytes += after;
   }
-  for (const int slot : step.outputs) {
-    if (slot < 0) continue;
-    Slot& about = program.slots[static_cast<std::size_t>(slot)];
+  for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] < 0) continue;
+    Slot& about = program.slots[static_cast<std::size_t>(step.outputs[i])];
     about.is_constant = true;
-    about.value = context.slot(slot);
+    about.value = std::move((*outputs)[i]);
   }
   return true;
 }
 
 }  // namespace
 
-Result<void> fold_constants(Program& program, const std::shared_ptr<ops::Memory>& memory, ThreadPool& pool,
-                            Fold what, graph::Budget* budget) {
-  Context context(program, memory, pool);
-  context.charge(budget);
-  std::vector<bool> folded(program.steps.size());
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    folded[i] = can_fold(program, program.steps[i], what) && fold(program, i, context, what, budget);
-  }
-  std::vector<Step> steps;
-  for (std::size_t i = 0; i < folded.size(); ++i) {
-    if (!folded[i]) steps.push_back(std::move(program.steps[i]));
-  }
-  program.steps = std::move(steps);
-  return {};
+void fold_constants(Program& program, const Resources& resources, Fold what) {
+  std::erase_if(program.steps, [&](const Step& step) {
+    return can_fold(program, step, what) && fold(program, step, what, resources);
+  });
 }
 
 Result<void> prepare_steps(Program& program, ops::Memory& memory) {

@@ -1,9 +1,8 @@
 // Work that can be done before the first run: constants, and what operators keep.
 #pragma once
 
-#include "base/thread_pool.hpp"
-#include "graph/budget.hpp"
 #include "runtime/program.hpp"
+#include "runtime/table.hpp"
 
 namespace anybit::runtime {
 
@@ -15,9 +14,8 @@ enum class Fold {
 };
 
 // Replaces steps whose inputs are all constant by their results, as long as these are not large and within
-// the budget (null: none).
-Result<void> fold_constants(Program& program, const std::shared_ptr<ops::Memory>& memory, ThreadPool& pool,
-                            Fold what, graph::Budget* budget);
+// the budget.
+void fold_constants(Program& program, const Resources& resources, Fold what);
 // Lets every operator prepare itself; frees constants that nobody reads any more.
 Result<void> prepare_steps(Program& program, ops::Memory& memory);
 

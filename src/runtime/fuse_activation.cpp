@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/coded.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 

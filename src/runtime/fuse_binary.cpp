@@ -1,7 +1,7 @@
 // QuantizeDequantize to ±1 → MatMul, Gemm or Conv ← Decode of ±1 becomes BinaryMatMul or BinaryConv, which
 // multiply signs.
 #include "formats/binary.hpp"
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/coded_product.hpp"
 #include "runtime/coded_product.hpp"
 #include "runtime/table.hpp"

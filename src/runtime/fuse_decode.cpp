@@ -6,8 +6,8 @@ namespace anybit::runtime {
 namespace {
 
 Result<void> run(Program& program, const Resources& resources) {
-  return fold_constants(program, resources.memory, resources.pool, Fold::all_but_dequantized,
-                        resources.budget);
+  fold_constants(program, resources, Fold::all_but_dequantized);
+  return {};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // is loaded.
 #include <algorithm>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "kernels/packed_weights.hpp"
 #include "portable/to_operators.hpp"
 #include "runtime/coded_product.hpp"

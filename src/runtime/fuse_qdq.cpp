@@ -5,7 +5,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/coded.hpp"
 #include "runtime/context.hpp"
 #include "runtime/qdq.hpp"

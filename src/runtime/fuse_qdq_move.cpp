@@ -2,7 +2,7 @@
 // works on the integers themselves. Exact; Resize by weighted sums is within one step.
 #include <algorithm>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "runtime/qdq.hpp"
 
 namespace anybit::runtime {

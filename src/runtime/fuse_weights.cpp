@@ -6,7 +6,8 @@ namespace anybit::runtime {
 namespace {
 
 Result<void> run(Program& program, const Resources& resources) {
-  return fold_constants(program, resources.memory, resources.pool, Fold::all, resources.budget);
+  fold_constants(program, resources, Fold::all);
+  return {};
 }
 
 }  // namespace

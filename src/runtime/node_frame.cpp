@@ -54,18 +54,9 @@ Result<std::int64_t> NodeFrame::bytes(std::size_t i, ElementType type, const Dim
 }
 
 Result<Array> NodeFrame::make(std::size_t i, ElementType type, const Dims& dims, Layout layout) const {
-  TRY(charge(TRY(bytes(i, type, dims, layout)), dims.count()));
   auto made = Array::make(*context_.memory_, type, dims, layout);
   if (!made.ok()) return of_output(i, type, dims, std::move(made).error());
   return std::move(made).value();
-}
-
-Result<void> NodeFrame::charge(std::int64_t bytes, std::int64_t elements) const {
-  graph::Budget* budget = context_.budget_;
-  if (!budget || (budget->take_bytes(bytes) && budget->take_elements(elements))) return {};
-  budget->leave(step_.place);
-  return error_at(Code::limit_exceeded, {}, "more would pass the limit of work before the model runs",
-                  "a higher --max-work-bytes or --max-work-elements");
 }
 
 Result<void> NodeFrame::make_plain(std::size_t i) {
@@ -182,7 +173,6 @@ Result<std::byte*> NodeFrame::scratch(std::int64_t bytes) {
     return context_.scratch_.data() + begin;
   }
   // What was given out before stays where it is; next time there is enough in one piece.
-  TRY(charge(wanted, wanted));
   auto block = context_.memory_->take(kPoisons ? bytes : wanted);
   if (!block.ok()) return std::move(block).error().within("intermediate results");
   context_.more_scratch_.push_back(std::move(block).value());

@@ -43,8 +43,6 @@ class NodeFrame final : public ops::Frame {
                              ops::Layout layout) const;
   Result<ops::Array> make(std::size_t i, ops::ElementType type, const ops::Dims& dims,
                           ops::Layout layout) const;
-  // Counts what is made against the context's budget, if it has one.
-  Result<void> charge(std::int64_t bytes, std::int64_t elements) const;
   Error of_output(std::size_t i, ops::ElementType type, const ops::Dims& dims, Error error) const;
   bool may_overwrite(std::size_t over, std::int64_t bytes) const;
   // Where the memory of input i lies: a buffer of the plan; -1: none of them.

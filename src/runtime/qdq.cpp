@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/coded.hpp"
 #include "ops/number.hpp"
 

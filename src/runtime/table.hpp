@@ -7,26 +7,13 @@
 #include <string_view>
 
 #include "anybit/result.hpp"
-#include "base/thread_pool.hpp"
-#include "graph/budget.hpp"
-#include "ops/memory.hpp"
+#include "ops/evaluate.hpp"
 
 namespace anybit::runtime {
 
 struct Program;
 
-// What a fusion may need to compute constants.
-struct Resources {
-  const std::shared_ptr<ops::Memory>& memory;
-  ThreadPool& pool;
-  graph::Budget* budget = nullptr;  // for what is computed before the model runs; null: none
-
-  // Counts constants that a fusion is about to make. Each may be made from one that many steps share: if
-  // more would pass the limits, this answers false, and the steps stay as they are.
-  bool afford(std::int64_t bytes, std::int64_t elements) const {
-    return !budget || (budget->take_elements(elements) && budget->take_bytes(bytes));
-  }
-};
+using ops::Resources;
 
 // What a program is built for.
 enum class Purpose : std::uint8_t {

@@ -4,7 +4,7 @@
 
 #include "anybit/formats.hpp"
 #include "formats/use.hpp"
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "ops/table.hpp"
 
 namespace anybit {
@@ -13,8 +13,6 @@ namespace {
 using graph::ElementType;
 using ops::NodeFacts;
 using ops::Value;
-
-constexpr std::string_view kOwnDomain = "ai.anybit";
 
 const Value* input_at(const NodeFacts& facts, int index) {
   const auto i = static_cast<std::size_t>(index);
@@ -134,7 +132,7 @@ void QuantizationSurvey::merge(const Inspection::Quantized& found) {
 
 void QuantizationSurvey::pass(const NodeFacts& facts) {
   const graph::Node& node = *facts.node;
-  if (node.domain == kOwnDomain) return add_coded(facts);
+  if (node.domain == graph::kAnybit) return add_coded(facts);
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor) return;
   for (const ops::QuantizedTensor& where : descriptor->quantized) add(facts, where);

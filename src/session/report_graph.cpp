@@ -5,7 +5,7 @@
 
 #include "base/try.hpp"
 #include "formats/use.hpp"
-#include "graph/attribute.hpp"
+#include "graph/node.hpp"
 #include "lower/parameters.hpp"
 #include "ops/infer.hpp"
 #include "ops/table.hpp"
@@ -48,7 +48,7 @@ class Drawing {
         from.value.resize(from.value.size() - kSuffix.size());
       if (outputs_.count(node.outputs[0]) != 0) renamed_[from.value] = node.outputs[0];
       note(node.outputs[0], {from.value, std::string(graph::name_of(data->type)), data->constant != nullptr});
-    } else if (node.domain == "ai.anybit") {
+    } else if (node.domain == graph::kAnybit) {
       const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));
       note(node.outputs[0], {origin(node.inputs[0]).value, use.ok() ? use->format : "", op == "Decode"});
     } else {

@@ -8,11 +8,11 @@
 namespace anybit::codegen {
 namespace {
 
+using graph::make_tensor;
 using ops::testing::attribute;
 using ops::testing::floats;
 using ops::testing::int64s;
 using ops::testing::node;
-using ops::testing::stored;
 using ops::testing::value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -85,13 +85,13 @@ graph::Model quantized() {
   graph.inputs = {value("x", {"1", "1", "4", "4"}, ops::ElementType::uint8)};
   graph.outputs = {value("y", {"1", "2", "4", "4"}, ops::ElementType::uint8)};
   graph.initializers = {
-      stored<float>("x_scale", ops::ElementType::float32, {}, {0.5F}),
-      stored<std::uint8_t>("x_zero", ops::ElementType::uint8, {}, {128}),
-      stored<std::int8_t>("w", ops::ElementType::int8, {2, 1, 1, 1}, {3, -4}),
-      stored<float>("w_scale", ops::ElementType::float32, {2}, {0.25F, 0.125F}),
-      stored<std::int8_t>("w_zero", ops::ElementType::int8, {2}, {0, 0}),
-      stored<float>("y_scale", ops::ElementType::float32, {}, {2.0F}),
-      stored<std::uint8_t>("y_zero", ops::ElementType::uint8, {}, {7}),
+      graph::make_tensor<float>("x_scale", ops::ElementType::float32, {}, {0.5F}),
+      graph::make_tensor<std::uint8_t>("x_zero", ops::ElementType::uint8, {}, {128}),
+      graph::make_tensor<std::int8_t>("w", ops::ElementType::int8, {2, 1, 1, 1}, {3, -4}),
+      graph::make_tensor<float>("w_scale", ops::ElementType::float32, {2}, {0.25F, 0.125F}),
+      graph::make_tensor<std::int8_t>("w_zero", ops::ElementType::int8, {2}, {0, 0}),
+      graph::make_tensor<float>("y_scale", ops::ElementType::float32, {}, {2.0F}),
+      graph::make_tensor<std::uint8_t>("y_zero", ops::ElementType::uint8, {}, {7}),
   };
   graph.nodes = {
       node("DequantizeLinear", {"x", "x_scale", "x_zero"}, {"xr"}),
@@ -127,8 +127,9 @@ TEST(FusedView, LeavesWeightsAsTheyAreStored) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "4"})};
   graph.outputs = {value("y", {"1", "2"})};
-  graph.initializers = {stored<std::uint8_t>("w", ops::ElementType::int4, {4, 2}, {0x21, 0x43, 0x65, 0x87}),
-                        stored<float>("s", ops::ElementType::float32, {}, {0.5F})};
+  graph.initializers = {
+      graph::make_tensor<std::uint8_t>("w", ops::ElementType::int4, {4, 2}, {0x21, 0x43, 0x65, 0x87}),
+      graph::make_tensor<float>("s", ops::ElementType::float32, {}, {0.5F})};
   graph.nodes = {node("DequantizeLinear", {"w", "s"}, {"wr"}), node("MatMul", {"x", "wr"}, {"y"})};
   const graph::Model model = ops::testing::model(std::move(graph));
   const auto made = fused_view({model, "", ""}, {});

@@ -14,9 +14,9 @@
 namespace anybit::codegen {
 namespace {
 
+using graph::make_tensor;
 using ops::testing::attribute;
 using ops::testing::node;
-using ops::testing::stored;
 using ops::testing::value;
 
 constexpr unsigned kSeed = 7;
@@ -32,11 +32,11 @@ graph::Model model_with(const kernels::TensorCodec& codec, const formats::Use& u
   graph::Graph graph;
   graph.inputs = {value("x", {"12", "20"})};
   graph.outputs = {value("y", {"12", "20"})};
-  graph.initializers = {stored("codes", graph::ElementType::uint8, {std::ssize(codes)}, codes)};
+  graph.initializers = {graph::make_tensor("codes", graph::ElementType::uint8, {std::ssize(codes)}, codes)};
   std::vector<std::string> inputs{"codes"};
   for (const StoredField& field : kernels::store(codec, parameters)) {
     graph.initializers.push_back(
-        stored(field.name, graph::find_element_type(field.type)->type, field.dims, field.bytes));
+        graph::make_tensor(field.name, graph::find_element_type(field.type)->type, field.dims, field.bytes));
     inputs.push_back(field.name);
   }
   graph.nodes = {node("Decode", inputs, {"w"},

@@ -4,27 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "graph/model.hpp"
+#include "graph/constant.hpp"
+#include "graph/node.hpp"
 #include "ops/infer.hpp"
 
 namespace anybit::ops::testing {
 
-inline graph::Attribute attribute(std::string name, graph::Attribute::Value value) {
-  graph::Attribute result;
-  result.name = graph::Text(std::move(name));
-  result.value = std::move(value);
-  return result;
-}
+using graph::attribute;
 
-inline graph::Node node(std::string op, std::vector<std::string> inputs, std::vector<std::string> outputs,
-                        std::vector<graph::Attribute> attributes = {}, std::string domain = "") {
-  graph::Node result;
-  result.op_type = graph::Text(std::move(op));
-  result.domain = graph::Text(std::move(domain));
-  result.inputs = std::move(inputs);
-  result.outputs = std::move(outputs);
-  result.attributes = std::move(attributes);
-  return result;
+inline graph::Node node(std::string_view op, std::vector<std::string> inputs,
+                        std::vector<std::string> outputs, std::vector<graph::Attribute> attributes = {},
+                        std::string_view domain = "") {
+  return graph::make_node(op, std::move(inputs), std::move(outputs), std::move(attributes), domain);
 }
 
 // A dimension is a number, a name, or "" for one that is not known.
@@ -53,32 +44,16 @@ inline graph::ValueInfo value(std::string name, std::vector<std::string> dims,
   return info;
 }
 
-// `values` as they lie in memory.
-template <class T>
-graph::Tensor stored(std::string name, ElementType type, std::vector<std::int64_t> dims,
-                     std::vector<T> values) {
-  graph::Tensor tensor;
-  tensor.name = graph::Text(std::move(name));
-  tensor.element = static_cast<std::int32_t>(type);
-  tensor.dims = std::move(dims);
-  tensor.data = Bytes::own(std::move(values));
-  return tensor;
-}
-
 inline graph::Tensor int64s(std::string name, std::vector<std::int64_t> values) {
   const std::int64_t count = std::ssize(values);
-  return stored(std::move(name), ElementType::int64, {count}, std::move(values));
+  return graph::make_tensor(std::move(name), {count}, std::move(values));
 }
 
 inline graph::Tensor floats(std::string name, std::vector<std::int64_t> dims) {
   std::int64_t count = 1;
   for (const std::int64_t dim : dims) count *= dim;
-  graph::Tensor tensor;
-  tensor.name = graph::Text(std::move(name));
-  tensor.element = static_cast<std::int32_t>(ElementType::float32);
-  tensor.dims = std::move(dims);
-  tensor.data = Bytes::own(std::vector<float>(static_cast<std::size_t>(count), 1.0F));
-  return tensor;
+  return graph::make_tensor(std::move(name), std::move(dims),
+                            std::vector<float>(static_cast<std::size_t>(count), 1.0F));
 }
 
 inline graph::Model model(graph::Graph graph, std::int64_t opset = 21) {

@@ -1,4 +1,8 @@
 #include "passes/prepare.hpp"
+#include "graph/constant.hpp"
+#include "graph/names.hpp"
+#include "graph/node.hpp"
+#include "graph/rewrite.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +12,6 @@
 #include <iterator>
 
 #include "graph/verify.hpp"
-#include "passes/edit.hpp"
 #include "passes/recognise.hpp"
 #include "unit/ops/graphs.hpp"
 
@@ -166,7 +169,7 @@ TEST(Recognise, AGraphInsideANodeSeesTheConstantsAroundIt) {
   const auto model = model_of({node("If", {"c"}, {"y"}, {attribute("then_branch", graph::GraphBox(inner))})},
                               {ops::testing::floats("w", {4, 4}), ops::testing::floats("b", {4})});
   EXPECT_TRUE(recognise(inner).empty());
-  const Constants constants(model);
+  const graph::Constants constants(model);
   const auto groups = recognise(inner, &constants);
   ASSERT_EQ(groups.size(), 1u);
   EXPECT_EQ(groups[0].kind, "linear");
@@ -175,7 +178,7 @@ TEST(Recognise, AGraphInsideANodeSeesTheConstantsAroundIt) {
 
 TEST(Names, AFreshNameIsTheWishOrTheWishWithANumber) {
   const auto model = model_of({node("Relu", {"x"}, {"y"})});
-  Names names(model);
+  graph::Names names(model);
   EXPECT_EQ(names.fresh("z"), "z");
   EXPECT_EQ(names.fresh("z"), "z_1");
   EXPECT_EQ(names.fresh("x"), "x_1");
@@ -185,7 +188,7 @@ TEST(Renames, AreFollowedThroughChainsAndIntoInnerGraphs) {
   graph::Graph inner;
   inner.outputs = {value("b", {"4"})};
   auto model = model_of({node("Relu", {"b"}, {"y"}, {attribute("body", graph::GraphBox(inner))})});
-  Renames renames;
+  graph::Renames renames;
   renames.add("b", "a");
   renames.add("a", "x");
   renames.apply(*model.graph);

@@ -12,10 +12,10 @@
 namespace anybit::quantizing {
 namespace {
 
+using graph::make_tensor;
 using ops::Array;
 using ops::Datum;
 using ops::testing::node;
-using ops::testing::stored;
 using ops::testing::value;
 using ::testing::ElementsAre;
 
@@ -31,7 +31,7 @@ std::vector<float> numbers(std::size_t count, unsigned seed, float spread = 1) {
 }
 
 graph::Tensor tensor(const std::string& name, std::vector<std::int64_t> dims, const std::vector<float>& of) {
-  return stored(name, graph::ElementType::float32, std::move(dims), of);
+  return graph::make_tensor(name, graph::ElementType::float32, std::move(dims), of);
 }
 
 // Two convolutions, the second without a bias, and a MatMul with an Add behind it and one without. What

@@ -125,13 +125,12 @@ std::shared_ptr<graph::Model> quantized(ElementType type) {
   graph.inputs = {value("x", {"1", "4", "8", "8"})};
   graph.outputs = {value("y", {"1", "3"})};
   graph.initializers = {
-      ops::testing::stored<float>("scale", ElementType::float32, {}, {0.5F}),
-      ops::testing::stored<T>("zero", type, {}, {T{1}}),
-      ops::testing::stored<float>("ws", ElementType::float32, {}, {0.25F}),
-      ops::testing::stored<std::int8_t>("wz", ElementType::int8, {}, {0}),
-      ops::testing::stored<std::int8_t>("w", ElementType::int8, {5, 4, 3, 3},
-                                        std::vector<std::int8_t>(180, 2)),
-      ops::testing::stored<std::int8_t>("v", ElementType::int8, {5, 3}, std::vector<std::int8_t>(15, 3))};
+      graph::make_tensor<float>("scale", ElementType::float32, {}, {0.5F}),
+      graph::make_tensor<T>("zero", type, {}, {T{1}}),
+      graph::make_tensor<float>("ws", ElementType::float32, {}, {0.25F}),
+      graph::make_tensor<std::int8_t>("wz", ElementType::int8, {}, {0}),
+      graph::make_tensor<std::int8_t>("w", ElementType::int8, {5, 4, 3, 3}, std::vector<std::int8_t>(180, 2)),
+      graph::make_tensor<std::int8_t>("v", ElementType::int8, {5, 3}, std::vector<std::int8_t>(15, 3))};
   auto& nodes = graph.nodes;
   const auto pair = [&](const std::string& name) {
     nodes.push_back(node("QuantizeLinear", {name, "scale", "zero"}, {name + "q"}));

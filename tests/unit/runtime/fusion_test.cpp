@@ -10,13 +10,13 @@
 namespace anybit::runtime {
 namespace {
 
+using graph::make_tensor;
 using ops::Array;
 using ops::Datum;
 using ops::Dims;
 using ops::ElementType;
 using ops::testing::attribute;
 using ops::testing::node;
-using ops::testing::stored;
 using ops::testing::value;
 using Inputs = std::map<std::string, Datum>;
 
@@ -51,11 +51,11 @@ graph::Graph quantized_product(std::int64_t scales, std::int64_t zeros) {
   graph.outputs = {value("y", {"", ""})};
   const auto count = [](std::int64_t n) { return static_cast<std::size_t>(n); };
   graph.initializers = {
-      stored("s", ElementType::float32, {}, std::vector<float>{0.02F}),
-      stored("z", ElementType::uint8, {}, std::vector<std::uint8_t>{128}),
-      stored("w", ElementType::int8, {8, 16}, std::vector<std::int8_t>(128, 3)),
-      stored("ws", ElementType::float32, {scales}, std::vector<float>(count(scales), 0.01F)),
-      stored("wz", ElementType::int8, {zeros}, std::vector<std::int8_t>(count(zeros), 0))};
+      graph::make_tensor("s", ElementType::float32, {}, std::vector<float>{0.02F}),
+      graph::make_tensor("z", ElementType::uint8, {}, std::vector<std::uint8_t>{128}),
+      graph::make_tensor("w", ElementType::int8, {8, 16}, std::vector<std::int8_t>(128, 3)),
+      graph::make_tensor("ws", ElementType::float32, {scales}, std::vector<float>(count(scales), 0.01F)),
+      graph::make_tensor("wz", ElementType::int8, {zeros}, std::vector<std::int8_t>(count(zeros), 0))};
   graph.nodes = {node("QuantizeLinear", {"x", "s", "z"}, {"xq"}),
                  node("DequantizeLinear", {"xq", "s", "z"}, {"xd"}),
                  node("DequantizeLinear", {"w", "ws", "wz"}, {"wd"}, {attribute("axis", std::int64_t{1})}),
@@ -98,8 +98,8 @@ graph::Graph convolution(std::int64_t groups, bool sum, std::vector<graph::Node>
   graph.inputs = {value("x", {"", "16", "", ""}), value("s", {"", "", "", ""})};
   graph.outputs = {value("y", {"", "", "", ""})};
   graph.initializers = {ops::testing::floats("w", {16, 16 / groups, 1, 1}),
-                        stored("low", ElementType::float32, {}, std::vector<float>{0}),
-                        stored("high", ElementType::float32, {}, std::vector<float>{6})};
+                        graph::make_tensor("low", ElementType::float32, {}, std::vector<float>{0}),
+                        graph::make_tensor("high", ElementType::float32, {}, std::vector<float>{6})};
   graph.nodes = {node("Conv", {"x", "w"}, {sum ? "v" : "c"}, {attribute("group", groups)})};
   if (sum) {
     graph.nodes.push_back(node("Neg", {"s"}, {"t"}));
