@@ -2,7 +2,9 @@
 // (anybit/codegen.hpp) speak of it.
 #pragma once
 
-typedef enum anybit_preference {
+#include "anybit/enum.h"
+
+typedef ANYBIT_ENUM(anybit_preference) {
   ANYBIT_PREFER_DEFAULT = 0,
   ANYBIT_PREFER_PERFORMANCE = 1,
   ANYBIT_PREFER_MEMORY = 2,

@@ -166,6 +166,11 @@ std::string Node::scratch(std::string_view type, std::int64_t count) {
   return parameter(type, fmt::format("s{}", scratches_.size() - 1), argument);
 }
 
+void Node::check_table(std::int64_t entries) const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;
+  if (entries > kMost) refuse("a table of {} entries is needed, which is more than {}", entries, kMost);
+}
+
 std::string Node::array(Element type, const void* elements, std::int64_t count) {
   const auto bytes = static_cast<std::size_t>(count * info(type).bytes);
   return unit_.array(type, std::string(static_cast<const char*>(elements), bytes), std::string(name()));

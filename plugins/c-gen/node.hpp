@@ -79,6 +79,8 @@ class Node {
   std::string scratch(std::string_view type, std::int64_t count);
   // A constant array of numbers made here; equal ones are there once.
   std::string array(Element type, const void* elements, std::int64_t count);
+  // Refuses a table that is as long as a model likes: sizes are easily written, and text takes more.
+  void check_table(std::int64_t entries) const;
   std::string floats(const std::vector<float>& numbers) {
     return array(Element::float32, numbers.data(), static_cast<std::int64_t>(numbers.size()));
   }

@@ -63,10 +63,22 @@ double filter(const Rule& rule, double x) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
+// Where the taps of an output begin, from the element before its place.
+double before_place(const Rule& rule, const ResizeAxis& axis) {
+  const double shrink = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
+  return std::floor(-(rule.mode == "cubic" ? 2 : 1) / shrink) + 1;
+}
+
+// How many numbers it takes to make the tables of an axis.
+double work(const Rule& rule, const ResizeAxis& axis) {
+  const double taps = rule.mode == "nearest" ? 1 : 2 - 2 * before_place(rule, axis);
+  return static_cast<double>(axis.out) * taps;
+}
+
 // Taps beyond the edges go to the elements at the edges, or are left out.
 void weigh(const Rule& rule, ResizeAxis& axis) {
   const double shrink = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
-  const double before = std::floor(-(rule.mode == "cubic" ? 2 : 1) / shrink) + 1;
+  const double before = before_place(rule, axis);
   const auto count = static_cast<std::int64_t>(2 - 2 * before);
   axis.taps = std::min(count, axis.in);
   for (std::int64_t j = 0; j < axis.out; ++j) {
@@ -146,7 +158,9 @@ std::vector<ResizeAxis> resize_axes(const Node& node) {
   }
   for (ResizeAxis& axis : axes) {
     axis.still = axis.in == axis.out && axis.scale == 1 && !crops;
-    if (!axis.still) rule.mode == "nearest" ? pick(rule, axis) : weigh(rule, axis);
+    if (axis.still) continue;
+    node.check_table(static_cast<std::int64_t>(std::min(work(rule, axis), 0x1p62)));
+    rule.mode == "nearest" ? pick(rule, axis) : weigh(rule, axis);
   }
   return axes;
 }

@@ -46,7 +46,7 @@ std::string Names::next(std::string_view stem, std::size_t& number) {
 std::string Names::fresh(std::string_view wanted) {
   std::string name(wanted);
   if (!name.empty() && taken_.insert(name).second) return name;
-  return next(wanted, numbers_.try_emplace(std::move(name), 1).first->second);
+  return next(wanted, numbers_.try_emplace(std::move(name), 2).first->second);
 }
 
 std::string Names::numbered(std::string_view stem) {

@@ -24,7 +24,7 @@ class Names {
   // All of the nodes and of graphs inside them.
   void add_all(const std::vector<Node>& nodes);
   bool has(const std::string& name) const { return taken_.contains(name); }
-  // The name itself if it is free, else with a number after it: "x", "x_1". Taken from then on.
+  // The name itself if it is free, else with a number after it: "x", "x_2". Taken from then on.
   std::string fresh(std::string_view wanted);
   // Always with a number: "x_0", "x_1".
   std::string numbered(std::string_view stem);

@@ -157,7 +157,7 @@ def test_nodes_that_share_a_name_are_numbered(anybit, tmp_path):
     def branch(op):
         return helper.make_graph([helper.make_node(op, ["y"], [f"{op}_1"], "same"), helper.make_node(op, [f"{op}_1"], [f"{op}_2"], "same")],
                                  op, [], [helper.make_tensor_value_info(f"{op}_2", TensorProto.FLOAT, [3])])
-    nodes = [helper.make_node("Neg", ["x"], ["a"], "same"), helper.make_node("Exp", ["a"], ["b"], "same_1"),
+    nodes = [helper.make_node("Neg", ["x"], ["a"], "same"), helper.make_node("Exp", ["a"], ["b"], "same_2"),
              helper.make_node("Relu", ["b"], ["y"], "same"), helper.make_node("Twice", ["y"], ["t"], "same", domain="own"),
              helper.make_node("If", ["c"], ["z"], "", then_branch=branch("Abs"), else_branch=branch("Neg"))]
     twice = helper.make_function("own", "Twice", ["u"], ["w"], [helper.make_node("Add", ["u", "u"], ["v"], "same"),
@@ -175,9 +175,9 @@ def test_nodes_that_share_a_name_are_numbered(anybit, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "out/t.npy"), 2 * np.exp(-x), rtol=1e-6)
     anybit("convert-opset", tmp_path / "m.onnx", "-o", tmp_path / "o.onnx")
     saved = onnx.load(tmp_path / "o.onnx")
-    assert [node.name for node in saved.graph.node] == ["same", "same_1", "same_2", "same_3", ""]
+    assert [node.name for node in saved.graph.node] == ["same", "same_2", "same_3", "same_4", ""]
     for one in saved.graph.node[4].attribute:
-        assert [node.name for node in one.g.node] == ["same", "same_1"]
+        assert [node.name for node in one.g.node] == ["same", "same_2"]
     onnx.checker.check_model(saved, full_check=True)
 
 

@@ -143,3 +143,19 @@ def test_functions_that_stand_for_too_many_nodes_are_refused_by_name_of_the_limi
     for command in ("run {m}", "codegen {m} -t c-gen -o {m}.c"):
         code, said = watched(command.format(m=path))
         assert code == 1 and "--max-work-nodes" in said, said
+
+
+@pytest.mark.parametrize("node, constants", [
+    (helper.make_node("Pad", ["x", "p"], ["y"], mode="edge"), [("p", np.int64([0, 2**31 - 16]))]),
+    (helper.make_node("Resize", ["x", "", "s"], ["y"], mode="nearest"), [("s", np.float32([2**30]))]),
+    (helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear", antialias=1), [("s", np.float32([1e-9]))])],
+    ids=["Pad", "Resize", "antialias"])
+def test_tables_of_generated_code_are_bounded(node, constants, tmp_path):
+    """Generated code looks up where an output comes from; how many there are is a number of the model."""
+    length = 2**31 if node.attribute and any(one.name == "antialias" for one in node.attribute) else 4
+    graph = helper.make_graph([node], "g", [value("x", (length,))], [value("y", None)],
+                              [numpy_helper.from_array(np.asarray(array), name) for name, array in constants])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 18)]), path)
+    code, said = watched(f"codegen {path} -t c-gen -o {tmp_path / 'm.c'}")
+    assert code == 1 and "a table of" in said, said

@@ -159,6 +159,7 @@ void emit_pad(Node& node) {
   for (std::size_t i = 0; i < in.rank(); ++i) node.loop(fmt::format("i{}", i), out.dims[i]);
   for (std::size_t i = 0; i < in.rank(); ++i) {
     std::vector<std::int32_t> places;
+    node.check_table(out.dims[i]);
     const std::int64_t after = out.dims[i] - in.dims[i] - before[i];
     const std::int64_t cut = std::max<std::int64_t>(0, -before[i]),
                        kept = in.dims[i] - cut - std::max<std::int64_t>(0, -after);
