@@ -2,7 +2,13 @@
 // (anybit/codegen.hpp) speak of it.
 #pragma once
 
-#include "anybit/enum.h"
+// A C program may give any number for an enumeration; in C++ a number that is none of its values would be
+// undefined, unless its type is fixed.
+#ifdef __cplusplus
+#define ANYBIT_ENUM(name) enum name : int
+#else
+#define ANYBIT_ENUM(name) enum name
+#endif
 
 typedef ANYBIT_ENUM(anybit_preference) {
   ANYBIT_PREFER_DEFAULT = 0,

@@ -11,7 +11,6 @@
 #include "graph/names.hpp"
 #include "graph/node.hpp"
 #include "ops/infer.hpp"
-#include "passes/prepare.hpp"
 #include "runtime/build.hpp"
 
 namespace anybit::codegen {
@@ -19,9 +18,6 @@ namespace {
 
 using runtime::Program;
 using runtime::Step;
-
-// Bytes by which a constant may be larger than those it is computed from.
-constexpr std::int64_t kGrowth = std::int64_t{64} << 10;
 
 std::string place_of_input(const graph::ValueInfo& input) {
   return fmt::format("input '{}'", shown(input.name.str()));
@@ -112,13 +108,6 @@ class FusedView final : public View {
     take_defaults(*model_.graph);
     make_rounding_plain(model_);
     const ops::Values inputs = TRY(fix_shapes(model_, shapes, source.limits));
-    passes::PrepareOptions options;
-    options.growth = kGrowth;
-    options.keep_narrow = true;
-    options.only = {"inline_functions", "constant_nodes", "fold_constants", "fold_shapes",
-                    "inline_if",        "remove_no_ops",  "remove_unused"};
-    options.limits = source.limits;
-    TRY(passes::prepare(model_, options));
     program_ = TRY(runtime::build(model_, memory_, pool_,
                                   {.purpose = runtime::Purpose::generate, .limits = source.limits}));
     shapes_.emplace(TRY(Shapes::of(*program_, inputs)));

@@ -49,6 +49,7 @@ std::string_view canonical_domain(std::string_view domain) {
 }
 
 std::string place_of(const Node& node, std::size_t index) {
+  if (node.position >= 0) index = static_cast<std::size_t>(node.position);
   if (node.name.empty()) return fmt::format("node {} ({})", index, shown(node.op_type.str()));
   return fmt::format("node '{}' ({})", shown(node.name.str()), shown(node.op_type.str()));
 }

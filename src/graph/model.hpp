@@ -85,6 +85,9 @@ struct Node {
   std::vector<Property> metadata;
   std::vector<std::string> device_configurations;  // serialized, kept as they are
   Extra extra;
+  // Of a node that was inlined, or moved by passes before a run. Neither is saved.
+  std::optional<std::int64_t> opset;  // of its domain, if not that of the model: a function has its own
+  std::int32_t position = -1;         // in the graph as it was, for messages; -1: where it is now
 
   const Attribute* attribute(std::string_view name) const;
 };

@@ -161,6 +161,8 @@ graph::Tensor Array::to_constant() const {
     tensor.storage = graph::Storage::typed;
   } else if (const int bits = small_bits(type_)) {
     tensor.data = Bytes::own(pack(elements<std::uint8_t>(), bits));
+  } else if (owned()) {
+    tensor.data = Bytes(std::make_shared<const Array>(*this), {data_, byte_count()});
   } else {
     tensor.data = Bytes::own(std::string(reinterpret_cast<const char*>(data_), byte_count()));
   }

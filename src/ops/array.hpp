@@ -69,7 +69,7 @@ class Array {
                     std::shared_ptr<const void> owner = {}, Layout layout = Layout::plain);
   // The data of a constant: shared where it lies well, copied otherwise; small types are unpacked.
   static Result<Array> from(const graph::Tensor& constant, Memory& memory);
-  // The other way: as ONNX stores it.
+  // The other way, as ONNX stores it: the elements are shared unless they are packed or not owned.
   graph::Tensor to_constant() const;
 
   // The same elements under other dims of the same count.

@@ -2,7 +2,9 @@
 
 #include <deque>
 
+#include "ops/attribute_kinds.hpp"
 #include "ops/frame.hpp"
+#include "ops/table.hpp"
 
 namespace anybit::ops {
 namespace {
@@ -74,6 +76,17 @@ Result<void> check_inputs(const Descriptor& descriptor, const graph::Node& node)
                              descriptor.required == 1 ? "" : "s"));
   }
   return {};
+}
+
+Result<std::int64_t> checked_version(const Descriptor& descriptor, const graph::Node& node,
+                                     std::int64_t opset) {
+  const auto version = version_in(descriptor, opset);
+  if (!version)
+    return wrong(fmt::format("opset {} does not have {} yet", opset, descriptor.name),
+                 fmt::format("it came with opset {}", descriptor.since.front()));
+  TRY(check_inputs(descriptor, node));
+  TRY(check_attributes(node));
+  return *version;
 }
 
 Result<void> expect_inputs(const Frame& frame, std::initializer_list<std::size_t> inputs) {

@@ -15,6 +15,11 @@ class Frame;
 // That the inputs which the operator must have are there.
 Result<void> check_inputs(const Descriptor& descriptor, const graph::Node& node);
 
+// The version of the operator that an opset has. An error if it has none, or if the node lacks inputs or
+// attributes that it must have: such a node cannot run, whatever its inputs are.
+Result<std::int64_t> checked_version(const Descriptor& descriptor, const graph::Node& node,
+                                     std::int64_t opset);
+
 // The same of their values while it runs: what a node names may be an empty optional.
 Result<void> expect_inputs(const Frame& frame, std::initializer_list<std::size_t> inputs);
 

@@ -106,8 +106,11 @@ Values values_of(std::span<const Datum* const> data) {
       values.emplace_back();
       continue;
     }
-    const Dims& dims = datum->array.dims();
-    values.push_back(tensor(datum->array.type(), Shape(dims.begin(), dims.end())));
+    const Array& array = datum->array;
+    Value& value = values.emplace_back(tensor(array.type(), Shape(array.dims().begin(), array.dims().end())));
+    // Shapes that a model computes are such.
+    if (array.type() == ElementType::int64 && array.count() <= kFollowed)
+      value.elements.emplace(array.data<std::int64_t>(), array.data<std::int64_t>() + array.count());
   }
   return values;
 }
@@ -116,6 +119,16 @@ std::vector<const Value*> pointers_to(const Values& values) {
   std::vector<const Value*> pointers;
   for (const Value& value : values) pointers.push_back(&value);
   return pointers;
+}
+
+// The outputs as the operator's rule has them; nothing if it refuses the inputs.
+std::optional<Values> inferred(const Evaluation& evaluation, const Values& inputs, KnownCall& call,
+                               std::vector<const Value*>& pointers) {
+  pointers = pointers_to(inputs);
+  call.version = evaluation.version;
+  call.inputs = pointers;
+  auto outputs = evaluation.descriptor.infer(call);
+  return outputs.ok() ? std::optional(std::move(outputs).value()) : std::nullopt;
 }
 
 std::int64_t elements_of(const Values& values) {
@@ -144,14 +157,27 @@ std::int64_t expected_work(const Evaluation& evaluation) {
   const Values inputs = values_of(evaluation.inputs);
   const std::int64_t read = elements_of(inputs);
   if (!descriptor.macs && !descriptor.pairwise) return read;
-  const std::vector<const Value*> pointers = pointers_to(inputs);
+  std::vector<const Value*> pointers;
   KnownCall call(evaluation.node);
-  call.version = evaluation.version;
-  call.inputs = pointers;
-  const auto outputs = descriptor.infer(call);
-  if (!outputs.ok()) return read;  // it fails before it does anything
+  const auto outputs = inferred(evaluation, inputs, call, pointers);
+  if (!outputs) return read;  // it fails before it does anything
   const Dim work = descriptor.pairwise ? Dim(read) * elements_of(*outputs) : descriptor.macs(call, *outputs);
   return checked_add(read, work.size.value_or(INT64_MAX)).value_or(INT64_MAX);
+}
+
+std::int64_t expected_bytes(const Evaluation& evaluation) {
+  std::vector<const Value*> pointers;
+  KnownCall call(evaluation.node);
+  const Values inputs = values_of(evaluation.inputs);
+  const auto outputs = inferred(evaluation, inputs, call, pointers);
+  std::int64_t sum = 0;
+  for (const Value& one : outputs.value_or(Values())) {
+    const Dim count = one.shape ? product(*one.shape) : Dim();
+    if (!count.known() || one.type == ElementType::undefined) continue;
+    const auto bytes = checked_mul(*count.size, static_cast<std::int64_t>(element_bytes(one.type)));
+    sum = checked_add(sum, bytes.value_or(INT64_MAX)).value_or(INT64_MAX);
+  }
+  return sum;
 }
 
 std::int64_t macs_of(const Evaluation& evaluation, std::span<const Datum* const> outputs) {

@@ -39,6 +39,8 @@ struct Evaluation {
 std::optional<std::vector<Datum>> evaluate(const Evaluation& evaluation, const Resources& resources,
                                            const std::string& place);
 
+// What the outputs will take, as far as that follows from the inputs before anything is computed.
+std::int64_t expected_bytes(const Evaluation& evaluation);
 // Multiply-accumulates, from the shapes of inputs and outputs; 0 if the operator has none.
 std::int64_t macs_of(const Evaluation& evaluation, std::span<const Datum* const> outputs);
 // Elements that it reads and products that it sums, from the shapes of its inputs alone. What it writes is

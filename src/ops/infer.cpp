@@ -407,19 +407,10 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     if (in_budget) outputs = call_function(*function, node, facts.inputs, around, depth, facts);
   } else if (descriptor) {
     facts.known = true;
-    const std::int64_t opset = around.opset(node.domain.str());
-    const auto version = version_in(*descriptor, opset);
-    facts.malformed = true;
-    if (!version) {
-      outputs = wrong(fmt::format("opset {} does not have {} yet", opset, descriptor->name),
-                      fmt::format("it came with opset {}", descriptor->since.front()));
-    } else if (auto there = check_inputs(*descriptor, node); !there.ok()) {
-      outputs = std::move(there).error();
-    } else if (auto kinds = check_attributes(node); !kinds.ok()) {
-      outputs = std::move(kinds).error();
-    } else {
-      facts.malformed = false;
-    }
+    const std::int64_t opset = node.opset.value_or(around.opset(node.domain.str()));
+    const auto version = checked_version(*descriptor, node, opset);
+    facts.malformed = !version.ok();
+    if (facts.malformed) outputs = version.error();
     if (!facts.malformed && in_budget) {
       call.version = *version;
       outputs = descriptor->infer(call);

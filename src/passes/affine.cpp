@@ -151,7 +151,10 @@ bool Linear::put_before(const Affine& affine) {
          std::ranges::all_of(bias, [](double one) { return std::isfinite(static_cast<float>(one)); });
 }
 
-void set_weights(graph::Graph& graph, Node& node, const Linear& linear, graph::Names& names) {
+bool set_weights(graph::Graph& graph, Node& node, const Linear& linear, graph::Names& names,
+                 const PassOptions& options) {
+  const auto bytes = static_cast<std::int64_t>((linear.weights.size() + linear.bias.size()) * sizeof(float));
+  if (options.memory && !options.memory->count(bytes).ok()) return false;
   const std::string before = node.inputs[1];
   node.inputs.resize(3);
   const std::string was = node.inputs[2].empty() ? before + "_bias" : node.inputs[2];
@@ -163,6 +166,7 @@ void set_weights(graph::Graph& graph, Node& node, const Linear& linear, graph::N
   graph.initializers.push_back(graph::make_tensor(node.inputs[2], {linear.outputs}, std::move(bias)));
   if (linear.kind == Linear::Kind::matmul) node.op_type = graph::Text("Gemm");
   if (linear.kind == Linear::Kind::gemm) remove_attribute(node, "beta");
+  return true;
 }
 
 }  // namespace anybit::passes

@@ -42,7 +42,9 @@ bool may_change(const graph::Node& node, const graph::Constants& constants, cons
                 const PassOptions& options);
 // Nothing if the node is no such operator, or has no such weights.
 std::optional<Linear> linear_of(const graph::Node& node, const graph::Constants& constants);
-// Puts the weights and the bias into the node: new constants of the graph. A MatMul becomes a Gemm.
-void set_weights(graph::Graph& graph, graph::Node& node, const Linear& linear, graph::Names& names);
+// Puts the weights and the bias into the node: new constants of the graph. A MatMul becomes a Gemm. False,
+// and nothing is changed, if memory is limited and there is not enough.
+bool set_weights(graph::Graph& graph, graph::Node& node, const Linear& linear, graph::Names& names,
+                 const PassOptions& options);
 
 }  // namespace anybit::passes

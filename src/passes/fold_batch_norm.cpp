@@ -43,12 +43,14 @@ class BatchNormFolder {
       const auto affine = normalization(node, constants_, index, opset_);
       if (!affine) continue;
       const int before = index.producer(node.inputs[0]);
-      const bool alone = before >= 0 && index.only_user(node.inputs[0]) == static_cast<int>(i);
+      const bool alone = before >= 0 && index.only_user(node.inputs[0]) == static_cast<int>(i) &&
+                         !options_.watched.contains(node.inputs[0]);
       removed[i] = alone && fold(graph, static_cast<std::size_t>(before), i, *affine, index, true);
       if (removed[i]) continue;
       const int after = index.only_user(node.outputs[0]);
-      const bool first =
-          after >= 0 && input(graph.nodes[static_cast<std::size_t>(after)], 0) == node.outputs[0];
+      const bool first = after >= 0 &&
+                         input(graph.nodes[static_cast<std::size_t>(after)], 0) == node.outputs[0] &&
+                         !options_.watched.contains(node.outputs[0]);
       removed[i] = first && fold(graph, static_cast<std::size_t>(after), i, *affine, index, false);
     }
     remove_nodes(graph, removed);
@@ -69,7 +71,7 @@ class BatchNormFolder {
     if (!norm_is_last && convolves && (linear->kind != Linear::Kind::conv || !pads_nothing(node)))
       return false;
     if (!(norm_is_last ? linear->put_after(affine) : linear->put_before(affine))) return false;
-    set_weights(graph, node, *linear, names_);
+    if (!set_weights(graph, node, *linear, names_, options_)) return false;
     if (norm_is_last) {
       node.outputs[0] = graph.nodes[norm].outputs[0];
     } else {

@@ -52,13 +52,14 @@ class ScaleFolder {
         opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
+    if (!has_candidates(graph)) return 0;
     const Graph before_edits = graph;  // the index looks at names, which change
     const graph::Index index(before_edits);
     std::vector<bool> removed(graph.nodes.size());
     std::int64_t changes = 0;
     for (Node& node : graph.nodes) {
       const int next = node.outputs.empty() ? -1 : index.only_user(node.outputs[0]);
-      if (next < 0 || is(node, "MatMul")) continue;
+      if (next < 0 || is(node, "MatMul") || options_.watched.contains(node.outputs[0])) continue;
       const Node& after = graph.nodes[static_cast<std::size_t>(next)];
       if (!options_.joins(after, node) || after.outputs.size() != 1 ||
           !may_change(node, constants_, index, options_))
@@ -66,8 +67,8 @@ class ScaleFolder {
       auto linear = linear_of(node, constants_);
       const auto affine =
           linear ? affine_of(after, node.outputs[0], constants_, *linear, opset_) : std::nullopt;
-      if (!affine || !linear->put_after(*affine)) continue;
-      set_weights(graph, node, *linear, names_);
+      if (!affine || !linear->put_after(*affine) || !set_weights(graph, node, *linear, names_, options_))
+        continue;
       node.outputs[0] = after.outputs[0];
       removed[static_cast<std::size_t>(next)] = true;
       ++changes;
@@ -77,6 +78,19 @@ class ScaleFolder {
   }
 
  private:
+  // A linear operator, and arithmetic with a constant: most graphs have none that fit.
+  bool has_candidates(const Graph& graph) const {
+    const auto is_any = [](const Node& node, std::initializer_list<std::string_view> types) {
+      return std::ranges::any_of(types, [&](std::string_view type) { return is(node, type); });
+    };
+    const auto linear = [&](const Node& node) { return is_any(node, {"Conv", "ConvTranspose", "Gemm"}); };
+    const auto arithmetic = [&](const Node& node) {
+      return is_any(node, {"Add", "Sub", "Mul", "Div"}) &&
+             std::ranges::any_of(node.inputs, [&](const std::string& name) { return constants_.find(name); });
+    };
+    return std::ranges::any_of(graph.nodes, linear) && std::ranges::any_of(graph.nodes, arithmetic);
+  }
+
   const PassOptions& options_;
   const graph::Constants constants_;
   graph::Names names_;

@@ -1,5 +1,6 @@
-// Calls of the model's functions become their nodes, so that quantization sees them. Left alone: functions of
-// the domain ai.anybit, whose kernels are ours, and those written for another opset whose operators differ.
+// Calls of the model's functions become their nodes, so that quantization sees them. Left alone, unless the
+// model is about to run: functions of the domain ai.anybit, whose kernels are ours, and those written for
+// another opset whose operators differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,7 +91,8 @@ class Inliner {
 
   const Function* function_of(const Node& node) const {
     const auto found = by_name_.find(key_of(node, node.op_type.str()));
-    return found == by_name_.end() || found->second->domain == graph::kAnybit ? nullptr : found->second;
+    const bool ours = found != by_name_.end() && found->second->domain == graph::kAnybit;
+    return found == by_name_.end() || (ours && !options_.to_run) ? nullptr : found->second;
   }
 
   // Functions that call functions can stand for more nodes than fit anywhere, under ever longer names.
@@ -143,7 +145,7 @@ class Inliner {
       std::vector<Node> nodes;
       for (Node& node : graph.nodes) {
         const Function* function = options_.keeps(node) ? nullptr : function_of(node);
-        if (!function || !fits(*function) || !affords(*function, node)) {
+        if (!function || !(options_.to_run || fits(*function)) || !affords(*function, node)) {
           nodes.push_back(std::move(node));
           continue;
         }
@@ -178,6 +180,7 @@ class Inliner {
     for (const Node& original : function.nodes) {
       Node node = original;
       resolve_references(node, bindings);
+      set_opset(node, function);
       node.name = graph::Text(prefix + (node.name.empty() ? node.op_type.str() : node.name.str()));
       for (auto* list : {&node.inputs, &node.outputs}) {
         for (std::string& name : *list) {
@@ -188,6 +191,15 @@ class Inliner {
       out.push_back(std::move(node));
     }
     std::ranges::move(handed_on, std::back_inserter(out));
+  }
+
+  // Where the function means another version of an operator than the model does.
+  void set_opset(Node& node, const Function& function) const {
+    const auto theirs = version(function.opsets, node.domain.str());
+    if (theirs && theirs != version(model_.opsets, node.domain.str())) node.opset = theirs;
+    graph::each_graph(node, [&](Graph& inner) {
+      for (Node& deeper : inner.nodes) set_opset(deeper, function);
+    });
   }
 
   void add_calls(const std::vector<Node>& nodes, std::set<const Function*>& called) const {

@@ -46,7 +46,8 @@ Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOption
   Learned learned;
   PassOptions each = options;
   each.learned = &learned;
-  graph::Budget budget(model, options.limits);
+  graph::Budget own(model, options.limits);
+  graph::Budget& budget = options.budget ? *options.budget : own;
   each.budget = &budget;
   for (int round = 0; round < kRounds; ++round) {
     std::int64_t changes = 0;
@@ -59,7 +60,7 @@ Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOption
     }
     if (changes == 0) break;
   }
-  TRY(graph::verify(model, options.limits));
+  if (options.verify) TRY(graph::verify(model, options.limits));
   if (remark) *remark = budget.remark();
   return results;
 }

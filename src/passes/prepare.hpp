@@ -13,6 +13,7 @@ namespace anybit::passes {
 struct PrepareOptions : PassOptions {
   // By name; nothing: all of them. Passes that others rely on run anyway.
   std::optional<std::vector<std::string>> only;
+  bool verify = true;  // the result; no need if it is used at once
 };
 
 struct PassResult {

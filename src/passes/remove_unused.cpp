@@ -21,14 +21,27 @@ void add_uses(const Graph& graph, Used& used) {
   }
 }
 
-std::int64_t drop_nodes(Graph& graph) {
-  Used used;
+// Whether somebody looks at a value of the graph, or of one inside it.
+bool is_watched(const Graph& graph, const PassOptions& options) {
+  if (options.watched.empty()) return false;
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    bool found = std::ranges::any_of(node.outputs,
+                                     [&](const std::string& name) { return options.watched.contains(name); });
+    graph::each_graph(node, [&](const Graph& inner) { found = found || is_watched(inner, options); });
+    return found;
+  });
+}
+
+std::int64_t drop_nodes(Graph& graph, const PassOptions& options) {
+  Used used(options.watched.begin(), options.watched.end());
   for (const graph::ValueInfo& one : graph.outputs) used.insert(one.name.str());
   std::vector<bool> removed(graph.nodes.size());
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
     removed[i] = std::ranges::none_of(
         node.outputs, [&](const std::string& name) { return !name.empty() && used.count(name); });
+    graph::each_graph(node,
+                      [&](const Graph& inner) { removed[i] = removed[i] && !(is_watched(inner, options)); });
     if (removed[i]) continue;
     used.insert(node.inputs.begin(), node.inputs.end());
     graph::each_graph(node, [&](const Graph& inner) { add_uses(inner, used); });
@@ -38,8 +51,8 @@ std::int64_t drop_nodes(Graph& graph) {
   return changes;
 }
 
-std::int64_t drop_constants(Graph& graph) {
-  Used used;
+std::int64_t drop_constants(Graph& graph, const PassOptions& options) {
+  Used used(options.watched.begin(), options.watched.end());
   add_uses(graph, used);
   for (const graph::ValueInfo& one : graph.inputs) used.insert(one.name.str());  // defaults
   for (const graph::QuantizationAnnotation& one : graph.annotations) {
@@ -67,16 +80,16 @@ void drop_notes(Graph& graph) {
                 [&](const graph::QuantizationAnnotation& one) { return !there.count(one.tensor.str()); });
 }
 
-Result<std::int64_t> run(graph::Model& model, const PassOptions&) {
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
   std::int64_t changes = 0;
   const bool trains = !model.training.empty();  // its graphs know values of the model's by name
   // The outer graphs first: what goes there takes inner graphs, and their uses, along.
   const auto clean = [&](auto& self, Graph& graph, bool outermost) -> void {
-    if (!(outermost && trains)) changes += drop_nodes(graph);
+    if (!(outermost && trains)) changes += drop_nodes(graph, options);
     for (Node& node : graph.nodes) {
       graph::each_graph(node, [&](Graph& inner) { self(self, inner, false); });
     }
-    if (!(outermost && trains)) changes += drop_constants(graph);
+    if (!(outermost && trains)) changes += drop_constants(graph, options);
     drop_notes(graph);
   };
   if (model.graph) clean(clean, *model.graph, true);

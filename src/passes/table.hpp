@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,6 +16,7 @@
 #include "anybit/result.hpp"
 #include "graph/budget.hpp"
 #include "graph/model.hpp"
+#include "ops/memory.hpp"
 
 namespace anybit::passes {
 
@@ -28,11 +30,16 @@ struct PassOptions {
   std::int64_t growth = std::int64_t{1} << 20;
   // Constants that a Cast makes larger stay as they are stored, unless they are small.
   bool keep_narrow = false;
+  // The model is about to run, and is not saved: constants may become larger, functions of any opset are
+  // inlined, nodes need no names.
+  bool to_run = false;
+  std::set<std::string, std::less<>> watched;  // values that somebody looks at: they stay
   // What passes before have learned of the model as it is, and where the next ones look first; null: each
   // learns for itself.
   Learned* learned = nullptr;
   Limits limits = {};
-  graph::Budget* budget = nullptr;  // of all passes together; `prepare` makes one
+  graph::Budget* budget = nullptr;                // of all passes together; null: `prepare` makes one
+  std::shared_ptr<ops::Memory> memory = nullptr;  // for constants that are computed; null: each pass's own
 
   bool keeps(const graph::Node& node) const {
     return !node.name.empty() && (keep.contains(node.name.str()) || rules.contains(node.name.str()));

@@ -20,10 +20,12 @@ using Map = std::unordered_map<std::string, std::string>;
 
 class Namer {
  public:
-  std::int64_t run(Graph& graph) {
+  std::int64_t run(Graph& graph, bool name_nodes) {
     values(graph);
-    collect(graph);
-    nodes(graph);
+    if (name_nodes) {
+      collect(graph);
+      nodes(graph);
+    }
     return changed_;
   }
 
@@ -133,8 +135,8 @@ class Namer {
   std::unordered_set<std::string> first_;  // names whose first node was met
 };
 
-Result<std::int64_t> run(graph::Model& model, const PassOptions&) {
-  return model.graph ? Namer().run(*model.graph) : 0;
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  return model.graph ? Namer().run(*model.graph, !options.to_run) : 0;
 }
 
 }  // namespace

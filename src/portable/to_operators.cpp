@@ -56,6 +56,7 @@ void take_compute_hint(const graph::Node& from, graph::Node& to) {
 std::int64_t to_operators(graph::Model& model) {
   Meanings meanings;
   std::erase_if(model.functions, [&](const graph::Function& function) {
+    if (function.domain != graph::kAnybit) return false;
     auto meaning = meaning_of(function);
     if (meaning) meanings.emplace(function.name.str(), *std::move(meaning));
     return meanings.count(function.name.str()) != 0;

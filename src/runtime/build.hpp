@@ -4,7 +4,6 @@
 #include <span>
 
 #include "base/thread_pool.hpp"
-#include "graph/budget.hpp"
 #include "runtime/program.hpp"
 #include "runtime/table.hpp"
 
@@ -14,11 +13,10 @@ struct BuildOptions {
   bool fuse = true;                         // nodes that a single kernel can do together become one
   std::span<const std::string> watch = {};  // values that are to be shown; see ExecutorOptions
   Purpose purpose = Purpose::run;
-  Limits limits = {};               // of functions and of folding
-  graph::Budget* budget = nullptr;  // of work before the model runs; null: one by the limits
+  Limits limits = {};  // of functions and of folding
 };
 
-// The program refers to the model, which must outlive it.
+// The program has a copy of what it needs of the model; data is shared.
 Result<std::unique_ptr<Program>> build(const graph::Model& model, const std::shared_ptr<ops::Memory>& memory,
                                        ThreadPool& pool, const BuildOptions& options = {});
 

@@ -60,12 +60,13 @@ struct Program {
     int outer, inner;
   };
   std::vector<Capture> captures;
-  std::vector<Shown> shown;      // inputs and constants, when a run begins
-  bool watched = false;          // a value in it, or in a graph inside it, is
-  std::deque<graph::Node> made;  // nodes that are not in the model: of functions and fusions
+  std::vector<Shown> shown;  // inputs and constants, when a run begins
+  bool watched = false;      // a value in it, or in a graph inside it, is
   struct Decoded {
-    std::int64_t weights = 0, bytes = 0;  // as they are now
-  } decoded;                              // packed constants that were decoded once
+    std::int64_t weights = 0, bytes = 0;      // as they are now
+  } decoded;                                  // packed constants that were decoded once
+  std::shared_ptr<const graph::Model> model;  // that it was built from, whose nodes steps refer to
+  std::deque<graph::Node> made;               // nodes of fusions
 };
 
 }  // namespace anybit::runtime

@@ -76,8 +76,8 @@ TEST(Prepare, ANodeWithoutANameGetsThatOfItsOperatorAndPlace) {
   model.graph->nodes[1].name = graph::Text("Tanh_2");
   prepared(model);
   EXPECT_EQ(model.graph->nodes[0].name.str(), "Tanh_2");
-  EXPECT_EQ(model.graph->nodes[1].name.str(), "Tanh_2_1");
-  EXPECT_EQ(model.graph->nodes[2].name.str(), "Tanh_2_2");
+  EXPECT_EQ(model.graph->nodes[1].name.str(), "Tanh_2_2");
+  EXPECT_EQ(model.graph->nodes[2].name.str(), "Tanh_2_3");
 }
 
 TEST(Prepare, TheSecondTimeThereIsNothingToDo) {
@@ -180,8 +180,8 @@ TEST(Names, AFreshNameIsTheWishOrTheWishWithANumber) {
   const auto model = model_of({node("Relu", {"x"}, {"y"})});
   graph::Names names(model);
   EXPECT_EQ(names.fresh("z"), "z");
-  EXPECT_EQ(names.fresh("z"), "z_1");
-  EXPECT_EQ(names.fresh("x"), "x_1");
+  EXPECT_EQ(names.fresh("z"), "z_2");
+  EXPECT_EQ(names.fresh("x"), "x_2");
 }
 
 TEST(Renames, AreFollowedThroughChainsAndIntoInnerGraphs) {
