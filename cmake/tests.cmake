@@ -41,7 +41,7 @@ target_link_libraries(codec_library PRIVATE anybit_with_kernels)
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(executor_library SHARED ${PROJECT_SOURCE_DIR}/tests/runtime/executor_library.cpp)
   target_compile_options(executor_library PRIVATE ${ANYBIT_WARNINGS})
-  target_link_libraries(executor_library PRIVATE anybit_with_runtime anybit_with_onnx)
+  target_link_libraries(executor_library PRIVATE anybit_with_runtime anybit_with_io)
 endif()
 
 # The image decoders for tests in Python.
@@ -86,7 +86,7 @@ if(NOT ANYBIT_CODECS_ONLY)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})
     target_compile_options(${name} PRIVATE ${ANYBIT_WARNINGS})
-    target_link_libraries(${name} PRIVATE anybit_with_onnx)
+    target_link_libraries(${name} PRIVATE anybit_with_io)
   endforeach()
 endif()
 # Mutated models through everything; scripts/campaign runs it.

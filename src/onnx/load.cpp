@@ -1,5 +1,5 @@
-// The steps of a load, in order: map, check the wire, parse, convert, verify, and see that no mapped file was
-// cut short meanwhile.
+// The steps of a load, in order: check the wire, parse, convert, verify, and see that no mapped file was cut
+// short meanwhile.
 #include "onnx/load.hpp"
 
 #include <google/protobuf/arena.h>
@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "base/mapped_file.hpp"
-#include "base/path.hpp"
+#include "base/safe_open.hpp"
 #include "base/try.hpp"
 #include "graph/hidden_names.hpp"
 #include "graph/repeated_names.hpp"
@@ -34,7 +34,7 @@ Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const 
   auto& message = *google::protobuf::Arena::CreateMessage<wire::Model>(&arena);
   SetAside set_aside;
   TRY(parse_wire(bytes.span(), options.limits, message, set_aside));
-  ExternalData external(folder, options.links);
+  ExternalData external(folder, options.allow_linked_data ? Links::allow : Links::refuse);
   graph::Model model = TRY(take_model(message, {bytes, set_aside, external}));
   model.sources = std::move(external).take_sources();
   graph::open_unknown_dims(model);
@@ -42,15 +42,6 @@ Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const 
   graph::number_repeated_names(model);
   TRY(graph::verify(model, options.limits));
   for (const auto& source : model.sources) TRY(source->intact());
-  return model;
-}
-
-Result<graph::Model> load(const std::string& path, const LoadOptions& options) {
-  const auto file = TRY(MappedFile::open(path));
-  graph::Model model = TRY(parse(file->bytes(), folder_of(path), options));
-  TRY(file->intact());
-  model.sources.push_back(file);
-  model.file = file;
   return model;
 }
 

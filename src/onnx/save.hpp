@@ -5,19 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "anybit/model.hpp"
 #include "anybit/result.hpp"
 #include "graph/model.hpp"
 
 namespace anybit::onnx {
-
-struct SaveOptions {
-  // When tensor data goes into a file beside the model: `keep` leaves each tensor where it was, and moves
-  // data out only if the model would pass protobuf's 2 GB; `always` has initializers and constants of
-  // `external_threshold` bytes or more outside, and the others inside; `never` puts everything inside, or
-  // fails.
-  enum class External { keep, always, never } external = External::keep;
-  std::int64_t external_threshold = 1024;
-};
 
 // External data goes to one file, named after the model: "m.onnx" → "m.onnx.data", or
 // "m.onnx.0000000000000001.data" and so on while a file has the former name; the model is renamed into place

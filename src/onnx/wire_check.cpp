@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "onnx/file_kind.hpp"
 #include "onnx/wire_schema.hpp"
 
 namespace anybit::onnx {
@@ -295,10 +294,6 @@ Result<void> check_wire(std::span<const std::byte> bytes, const Limits& limits) 
   Result<void> result = Walker(bytes, limits).run();
   if (result.ok() || result.error().code != Code::malformed) return result;
   Error error = std::move(result).error();
-  if (const FileKind kind = kind_of(bytes); !kind.name.empty()) {
-    return error_at(Code::malformed, error.place,
-                    fmt::format("not an ONNX model: this looks like {}", kind.name), std::string(kind.hint));
-  }
   error.hint = "the file is damaged, or is not an ONNX model";
   return error;
 }

@@ -43,7 +43,8 @@ Result<Operator> Operators::of(const graph::Node& node) const {
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor || !descriptor->run) return unknown(node);
   const std::int64_t opset = node.opset ? *node.opset : model_.opset(node.domain.str()).value_or(1);
-  return Operator{descriptor, TRY(ops::checked_version(*descriptor, node, opset))};
+  const std::int64_t version = TRY(ops::checked_version(*descriptor, node, opset));
+  return Operator{descriptor, version};
 }
 
 Result<void> Operators::check(const graph::Graph& graph) const {

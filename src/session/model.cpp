@@ -3,23 +3,16 @@
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
-#include "onnx/load.hpp"
+#include "io/model_file.hpp"
 #include "onnx/save.hpp"
 #include "session/declarations.hpp"
 #include "session/model_access.hpp"
 
 namespace anybit {
-namespace {
-
-onnx::LoadOptions inner(const LoadOptions& options) {
-  return {options.limits, options.allow_linked_data ? Links::allow : Links::refuse};
-}
-
-}  // namespace
 
 Result<Model> Model::load(const std::string& path, const LoadOptions& options) noexcept {
   return guarded([&]() -> Result<Model> {
-    graph::Model model = TRY(onnx::load(path, inner(options)));
+    graph::Model model = TRY(io::load(path, options));
     auto remarks = TRY(correct_declarations(model, options.limits));
     const auto size = static_cast<std::int64_t>(model.file->bytes().size());
     return ModelAccess::make({std::move(model), path, size, std::move(remarks), options.limits});
@@ -28,7 +21,7 @@ Result<Model> Model::load(const std::string& path, const LoadOptions& options) n
 
 Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& options) noexcept {
   return guarded([&]() -> Result<Model> {
-    graph::Model model = TRY(onnx::parse(Bytes::own(std::string(bytes)), {}, inner(options)));
+    graph::Model model = TRY(io::parse(Bytes::own(std::string(bytes)), options));
     auto remarks = TRY(correct_declarations(model, options.limits));
     const auto size = static_cast<std::int64_t>(bytes.size());
     return ModelAccess::make({std::move(model), {}, size, std::move(remarks), options.limits});
@@ -36,22 +29,7 @@ Result<Model> Model::from_bytes(std::string_view bytes, const LoadOptions& optio
 }
 
 Result<void> Model::save(const std::string& path, const SaveOptions& options) const noexcept {
-  return guarded([&]() -> Result<void> {
-    onnx::SaveOptions inner;
-    switch (options.external) {
-      case SaveOptions::External::keep:
-        inner.external = onnx::SaveOptions::External::keep;
-        break;
-      case SaveOptions::External::always:
-        inner.external = onnx::SaveOptions::External::always;
-        break;
-      case SaveOptions::External::never:
-        inner.external = onnx::SaveOptions::External::never;
-        break;
-    }
-    inner.external_threshold = options.external_threshold;
-    return onnx::save(content_->model, path, inner);
-  });
+  return guarded([&] { return io::save(content_->model, path, options); });
 }
 
 const std::vector<Error>& Model::remarks() const noexcept { return content_->remarks; }

@@ -19,8 +19,8 @@
 
 #include "../../fuzz/through.hpp"
 #include "base/poison.hpp"
+#include "io/model_file.hpp"
 #include "mutate.hpp"
-#include "onnx/load.hpp"
 #include "onnx/save.hpp"
 
 namespace anybit::campaign {
@@ -59,7 +59,7 @@ std::vector<graph::Model> seeds_of(const Settings& settings) {
   std::sort(paths.begin(), paths.end());
   std::vector<graph::Model> models;
   for (const std::string& path : paths) {
-    auto model = onnx::load(path);
+    auto model = io::load(path);
     if (model.ok()) models.push_back(*std::move(model));
   }
   return models;

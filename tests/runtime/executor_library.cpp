@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "onnx/load.hpp"
+#include "io/model_file.hpp"
 #include "onnx/save.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
@@ -53,17 +53,16 @@ std::unique_ptr<Loaded> prepared(Result<graph::Model> model, int threads, std::i
 EXPORT const char* executor_error() { return last_error.c_str(); }
 
 EXPORT Loaded* executor_load(const char* path, int threads, std::int64_t max_memory, int fuse) {
-  return prepared(onnx::load(path), threads, max_memory, fuse != 0).release();
+  return prepared(io::load(path), threads, max_memory, fuse != 0).release();
 }
 EXPORT Loaded* executor_parse(const char* bytes, std::size_t size, int threads, std::int64_t max_memory,
                               int fuse) {
-  return prepared(onnx::parse(Bytes::own(std::string(bytes, size))), threads, max_memory, fuse != 0)
-      .release();
+  return prepared(io::parse(Bytes::own(std::string(bytes, size))), threads, max_memory, fuse != 0).release();
 }
 // The bytes of the model in another opset (0: the newest); null if it cannot be.
 EXPORT const char* model_raise(const char* bytes, std::size_t size, std::int64_t opset, std::size_t* length) {
   static thread_local std::string raised;
-  auto model = onnx::parse(Bytes::own(std::string(bytes, size)));
+  auto model = io::parse(Bytes::own(std::string(bytes, size)));
   if (failed(model)) return nullptr;
   auto result = passes::raise_opset(*model, opset ? std::optional(opset) : std::nullopt);
   if (failed(result)) return nullptr;
@@ -78,7 +77,7 @@ EXPORT const char* model_raise(const char* bytes, std::size_t size, std::int64_t
 EXPORT const char* model_prepare(const char* bytes, std::size_t size, const char* only, const char* keep,
                                  std::size_t* length, const char** changes) {
   static thread_local std::string prepared, told;
-  auto model = onnx::parse(Bytes::own(std::string(bytes, size)));
+  auto model = io::parse(Bytes::own(std::string(bytes, size)));
   if (failed(model)) return nullptr;
   passes::PrepareOptions options;
   std::istringstream names(only), kept(keep);
@@ -101,7 +100,7 @@ EXPORT const char* model_prepare(const char* bytes, std::size_t size, const char
 // blanks.
 EXPORT const char* model_recognise(const char* bytes, std::size_t size) {
   static thread_local std::string text;
-  auto model = onnx::parse(Bytes::own(std::string(bytes, size)));
+  auto model = io::parse(Bytes::own(std::string(bytes, size)));
   if (failed(model)) return nullptr;
   text.clear();
   for (const passes::Group& group : passes::recognise(*model->graph)) {

@@ -9,17 +9,17 @@
 #include <string_view>
 
 #include "base/try.hpp"
-#include "onnx/load.hpp"
+#include "io/model_file.hpp"
 #include "onnx/save.hpp"
 
 namespace {
 
 using anybit::Result;
-using External = anybit::onnx::SaveOptions::External;
+using External = anybit::SaveOptions::External;
 
 struct Options {
-  anybit::onnx::LoadOptions load;
-  anybit::onnx::SaveOptions save;
+  anybit::LoadOptions load;
+  anybit::SaveOptions save;
 };
 
 bool set_option(std::string_view argument, Options& options) {
@@ -31,7 +31,7 @@ bool set_option(std::string_view argument, Options& options) {
   } else if (argument == "--external=never") {
     options.save.external = External::never;
   } else if (argument == "--allow-linked-data") {
-    options.load.links = anybit::Links::allow;
+    options.load.allow_linked_data = true;
   } else if (argument.starts_with(kThreshold)) {
     const char* end = argument.data() + argument.size();
     const auto read =
@@ -44,7 +44,7 @@ bool set_option(std::string_view argument, Options& options) {
 }
 
 Result<void> roundtrip(const std::string& from, const std::string& to, const Options& options) {
-  const anybit::graph::Model model = TRY(anybit::onnx::load(from, options.load));
+  const anybit::graph::Model model = TRY(anybit::io::load(from, options.load));
   return anybit::onnx::save(model, to, options.save);
 }
 

@@ -117,7 +117,7 @@ TEST(ExternalData, ThroughLinksIsReadWhenTheUserSaysSo) {
   scratch.put("w", "0123456789");
   std::filesystem::create_symlink("w", scratch.file("link"));
   LoadOptions options;
-  options.links = Links::allow;
+  options.allow_linked_data = true;
   const auto model = parse(Bytes::own(model_with(3, entry("location", "link"))), scratch.path(), options);
   ASSERT_TRUE(model.ok()) << model.error().text();
   EXPECT_EQ(data_of(*model), "012");

@@ -142,22 +142,5 @@ TEST(Load, ASecondValueOfAnAttributeSurvives) {
   expect_kept(model_bytes(graph_bytes({}, block(5, two))), number(3, 5));
 }
 
-TEST(Load, AFileAndItsBytesGiveTheSameModel) {
-  const Scratch scratch;
-  const std::string bytes =
-      model_bytes(graph_bytes(initializer(tensor_bytes(2, 100'000, block(9, std::string(100'000, 'w'))))));
-  const auto model = load(scratch.put("m.onnx", bytes));
-  ASSERT_TRUE(model.ok()) << model.error().text();
-  EXPECT_EQ(serialized(*model), again(bytes));
-  EXPECT_EQ(model->sources.size(), 1u);
-}
-
-TEST(Load, AMissingFileIsNamed) {
-  const auto model = load("no/such/model.onnx");
-  ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.error().code, Code::not_found);
-  EXPECT_THAT(model.error().text(), HasSubstr("no/such/model.onnx"));
-}
-
 }  // namespace
 }  // namespace anybit::onnx

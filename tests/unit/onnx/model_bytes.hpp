@@ -6,6 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/mapped_file.hpp"
+#include "base/path.hpp"
+#include "base/try.hpp"
 #include "onnx/load.hpp"
 #include "onnx/save.hpp"
 #include "unit/onnx/wire_text.hpp"
@@ -27,6 +30,15 @@ inline std::string graph_bytes(const std::string& more = {}, const std::string& 
 }
 inline std::string model_bytes(const std::string& graph, const std::string& more = {}) {
   return number(1, 8) + block(7, graph) + block(8, block(1, "") + number(2, 17)) + more;
+}
+
+// A file with its external data, mapped.
+inline Result<graph::Model> load(const std::string& path) {
+  const auto file = TRY(MappedFile::open(path));
+  graph::Model model = TRY(parse(file->bytes(), folder_of(path)));
+  model.sources.push_back(file);
+  model.file = file;
+  return model;
 }
 
 // The model, or a failed test.

@@ -158,23 +158,6 @@ TEST(WireCheck, TensorsInSegmentsAreUnsupported) {
                "byte 4 (graph > initializer 0 > unknown field 3)", "segments");
 }
 
-TEST(WireCheck, OtherFilesAreRecognised) {
-  const std::pair<std::string, std::string> files[] = {
-      {"{\"graph\": {}}", "JSON"},   {"ir_version: 8\nproducer_name: \"x\"\n", "text"},
-      {"<!DOCTYPE html>", "HTML"},   {"PK\x03\x04\x00\x00"s, "zip"},
-      {"\x80\x02}q\x00"s, "pickle"}, {"\x1c\0\0\0TFL3\x14\0\x20\0"s, "TensorFlow Lite"},
-      {"GGUF\x03\0\0\0"s, "GGUF"},   {"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
-  };
-  for (const auto& [bytes, name] : files) {
-    const auto result = check(bytes);
-    ASSERT_FALSE(result.ok()) << name;
-    EXPECT_EQ(result.error().code, Code::malformed);
-    EXPECT_THAT(result.error().message, HasSubstr("not an ONNX model"));
-    EXPECT_THAT(result.error().message, HasSubstr(name));
-    EXPECT_THAT(result.error().place, HasSubstr("byte"));
-  }
-}
-
 TEST(WireCheck, TheRecursionLimitFollowsTheDepth) {
   EXPECT_GE(protobuf_recursion_limit({}), 64 * 6);
   Limits limits;

@@ -1,8 +1,8 @@
-#include "onnx/file_kind.hpp"
+#include "io/foreign.hpp"
 
 #include <algorithm>
 
-namespace anybit::onnx {
+namespace anybit::io {
 namespace {
 
 using namespace std::string_view_literals;
@@ -12,7 +12,7 @@ constexpr std::string_view kExportToOnnx = "export the model to ONNX first (torc
 struct Signature {
   std::size_t offset;
   std::string_view bytes;
-  FileKind kind;
+  ForeignKind kind;
 };
 
 constexpr Signature kSignatures[] = {
@@ -40,7 +40,7 @@ bool is_text(std::string_view start) {
 
 }  // namespace
 
-FileKind kind_of(std::span<const std::byte> bytes) {
+ForeignKind foreign_kind_of(std::span<const std::byte> bytes) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const Signature& signature : kSignatures) {
     if (all.size() >= signature.offset && all.substr(signature.offset).starts_with(signature.bytes)) {
@@ -58,4 +58,4 @@ FileKind kind_of(std::span<const std::byte> bytes) {
   return {"text", "save the model in ONNX's binary form (onnx.save)"};
 }
 
-}  // namespace anybit::onnx
+}  // namespace anybit::io
