@@ -61,6 +61,7 @@ Result<void> take_data(wire::Tensor& message, const Sources& sources, Tensor& te
   if (message.data_location() == kExternalLocation) {
     tensor.storage = Storage::external;
     tensor.data = TRY(sources.external.read(tensor));
+    raw.reset();  // nobody reads it; kept, it would be read once the data is saved inside
   } else if (raw) {
     tensor.data = *std::exchange(raw, std::nullopt);
   } else if (typed_count(message, tensor.type()) != 0) {

@@ -41,6 +41,14 @@ TEST(ExternalData, WithoutOffsetAndLengthFollowsFromTheShape) {
   EXPECT_EQ(data_of(parsed(model_with(4, entry("location", "weights.bin")), scratch.path())), "0123");
 }
 
+TEST(ExternalData, WinsOverDataInsideWhereverItIsSaved) {
+  const Scratch scratch;
+  scratch.put("weights.bin", "0123456789");
+  const std::string both = entry("location", "weights.bin") + block(9, "zz");
+  const std::string inside = serialized(parsed(model_with(4, both), scratch.path()));
+  EXPECT_EQ(data_of(parsed(inside)), "0123");
+}
+
 TEST(ExternalData, MayLieInAFolderBelow) {
   const Scratch scratch;
   std::filesystem::create_directory(scratch.file("below"));
