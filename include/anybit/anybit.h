@@ -83,7 +83,7 @@ extern "C" {
 typedef struct anybit_session anybit_session;
 
 // What became of a call. The numbers are those of anybit::Code (anybit/result.hpp); new ones may be added.
-typedef ANYBIT_ENUM(anybit_status) {
+typedef enum anybit_status ANYBIT_ENUM_TYPE {
   ANYBIT_OK = 0,
   ANYBIT_INVALID_ARGUMENT = 1,  // the call was wrong: a bad index, an impossible number, NULL
   ANYBIT_NOT_FOUND = 2,         // no such file, recipe, generator, backend
@@ -101,7 +101,7 @@ typedef ANYBIT_ENUM(anybit_status) {
 } anybit_status;
 
 // Types of elements, under ONNX's numbers. Elements of less than 8 bits take a byte each.
-typedef ANYBIT_ENUM(anybit_type) {
+typedef enum anybit_type ANYBIT_ENUM_TYPE {
   ANYBIT_TYPE_NONE = 0,  // not a tensor; or, of a quantized type: there is none
   ANYBIT_TYPE_FLOAT32 = 1,
   ANYBIT_TYPE_UINT8 = 2,
@@ -148,7 +148,7 @@ typedef struct anybit_tensor_info {
 } anybit_tensor_info;
 
 // Which model a run goes through.
-typedef ANYBIT_ENUM(anybit_model_kind) {
+typedef enum anybit_model_kind ANYBIT_ENUM_TYPE {
   ANYBIT_MODEL_FLOAT = 0,      // the one that was loaded
   ANYBIT_MODEL_QUANTIZED = 1,  // what quantize made of it
   ANYBIT_MODEL_GENERATED = 2   // what codegen made of one of these, run by a backend
@@ -191,7 +191,7 @@ ANYBIT_API anybit_status anybit_set_threads(anybit_session* session, int32_t thr
 
 // What a model may cost. One that is larger, or takes more memory, is ANYBIT_LIMIT_EXCEEDED; constants that
 // would take more to compute before the model runs are left for its runs.
-typedef ANYBIT_ENUM(anybit_limit) {
+typedef enum anybit_limit ANYBIT_ENUM_TYPE {
   ANYBIT_LIMIT_RANK = 1,           // dimensions of one tensor
   ANYBIT_LIMIT_ELEMENTS = 2,       // elements of one tensor
   ANYBIT_LIMIT_NODES = 3,          // nodes in the whole file
@@ -257,7 +257,7 @@ ANYBIT_API anybit_status anybit_set_output(anybit_session* session, size_t index
 ANYBIT_API anybit_status anybit_run(anybit_session* session);
 
 // What else runs do; may be joined by |.
-typedef ANYBIT_ENUM(anybit_execute_config) {
+typedef enum anybit_execute_config ANYBIT_ENUM_TYPE {
   // Gather the ranges of all values. Such runs go through the float model, also after quantize.
   ANYBIT_GATHER_RANGES = 1,
   // Keep the time of every node of the last run, for anybit_profile. Where ranges are gathered, nodes are
@@ -294,7 +294,7 @@ ANYBIT_API anybit_status anybit_reset_ranges(anybit_session* session);
 
 // ---- Quantization
 
-typedef ANYBIT_ENUM(anybit_quantization_type) {
+typedef enum anybit_quantization_type ANYBIT_ENUM_TYPE {
   // Weights and activations; ranges are needed.
   ANYBIT_QUANTIZE_U8_ASYM = 1,  // recipe uint8
   ANYBIT_QUANTIZE_I8_ASYM = 2,  // recipe int8

@@ -30,7 +30,7 @@ typedef struct anybit_text {
 
 // ---- The model, as a plugin sees it. Nothing here may be changed; all of it lives until generate returns.
 
-typedef ANYBIT_ENUM(anybit_attribute_kind) {
+typedef enum anybit_attribute_kind ANYBIT_ENUM_TYPE {
   ANYBIT_ATTRIBUTE_INT = 1,
   ANYBIT_ATTRIBUTE_FLOAT = 2,
   ANYBIT_ATTRIBUTE_TEXT = 3,
@@ -120,7 +120,7 @@ typedef struct anybit_tensor {
 } anybit_tensor;
 
 // How the plugin wants to see a model.
-typedef ANYBIT_ENUM(anybit_view_kind) {
+typedef enum anybit_view_kind ANYBIT_ENUM_TYPE {
   ANYBIT_VIEW_WRITTEN = 0,  // node by node as in the file
   // As anybit runs it: functions put in place, constants computed, integer operators where quantized values
   // meet (QLinearConv for DequantizeLinear, Conv, QuantizeLinear), every shape known.

@@ -5,12 +5,12 @@
 // A C program may give any number for an enumeration; in C++ a number that is none of its values would be
 // undefined, unless its type is fixed.
 #ifdef __cplusplus
-#define ANYBIT_ENUM(name) enum name : int
+#define ANYBIT_ENUM_TYPE : int
 #else
-#define ANYBIT_ENUM(name) enum name
+#define ANYBIT_ENUM_TYPE
 #endif
 
-typedef ANYBIT_ENUM(anybit_preference) {
+typedef enum anybit_preference ANYBIT_ENUM_TYPE {
   ANYBIT_PREFER_DEFAULT = 0,
   ANYBIT_PREFER_PERFORMANCE = 1,
   ANYBIT_PREFER_MEMORY = 2,
