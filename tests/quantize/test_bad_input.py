@@ -171,10 +171,10 @@ def test_no_command_writes_over_the_model_or_its_weights(tool, tmp_path, command
                                    [onnx.helper.make_tensor_value_info("x", 1, [1, 64])],
                                    [onnx.helper.make_tensor_value_info("y", 1, [1, 64])], [weight])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
-    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.bin", size_threshold=0)
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="weights", size_threshold=0)
     (tmp_path / "link.onnx").symlink_to("m.onnx")
-    before = {name: (tmp_path / name).read_bytes() for name in ("m.onnx", "m.bin")}
-    for output, said in (("m.onnx", "--in-place"), ("link.onnx", "--in-place"), ("m.bin", "weights of the model lie in it")):
+    before = {name: (tmp_path / name).read_bytes() for name in ("m.onnx", "weights")}
+    for output, said in (("m.onnx", "--in-place"), ("link.onnx", "--in-place"), ("weights", "weights of the model lie in it")):
         done = subprocess.run([tool("anybit"), *command, tmp_path / "m.onnx", "-o", tmp_path / output], capture_output=True,
                               text=True)
         assert done.returncode == 2 and said in done.stderr
