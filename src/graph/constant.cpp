@@ -1,5 +1,8 @@
 #include "graph/constant.hpp"
 
+#include <cstring>
+#include <type_traits>
+
 #include "graph/index.hpp"
 #include "graph/node.hpp"
 
@@ -9,6 +12,10 @@ namespace {
 template <class T, class As>
 std::vector<As> contents(const Tensor& tensor) {
   std::vector<As> values(tensor.data.size() / sizeof(T));
+  if constexpr (std::is_same_v<T, As>) {
+    if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), values.size() * sizeof(T));
+    return values;
+  }
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<As>(tensor.data.at<T>(i));
   return values;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace anybit::passes {
 namespace {
@@ -30,9 +31,14 @@ std::optional<std::vector<double>> bias_of(const std::string& name, const graph:
   return bias;
 }
 
-bool multiply(float& weight, double factor) {
-  weight = static_cast<float>(static_cast<double>(weight) * factor);
-  return std::isfinite(weight);
+// False if a product is not finite.
+bool multiply(std::span<float> weights, double factor) {
+  bool finite = true;
+  for (float& weight : weights) {
+    weight = static_cast<float>(static_cast<double>(weight) * factor);
+    finite &= std::isfinite(weight);
+  }
+  return finite;
 }
 
 // Calls `see` with each weight's number, output channel and input channel, in order.
@@ -130,9 +136,15 @@ std::optional<Linear> linear_of(const Node& node, const graph::Constants& consta
 bool Linear::put_after(const Affine& affine) {
   if (std::ssize(affine.factor) != outputs) return false;
   bool finite = true;
-  each_weight(*this, [&](std::size_t i, std::size_t output, std::size_t) {
-    finite = multiply(weights[i], affine.factor[output]) && finite;
-  });
+  if (kind == Kind::conv || transposed) {  // the weights of an output lie side by side
+    const std::size_t each = weights.size() / static_cast<std::size_t>(outputs);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(outputs); ++c)
+      finite = multiply(std::span(weights).subspan(c * each, each), affine.factor[c]) && finite;
+  } else {
+    each_weight(*this, [&](std::size_t i, std::size_t output, std::size_t) {
+      finite = multiply(std::span(&weights[i], 1), affine.factor[output]) && finite;
+    });
+  }
   for (std::size_t c = 0; c < bias.size(); ++c) {
     bias[c] = bias[c] * affine.factor[c] + affine.offset[c];
     finite = finite && std::isfinite(static_cast<float>(bias[c]));
@@ -145,7 +157,7 @@ bool Linear::put_before(const Affine& affine) {
   bool finite = true;
   each_weight(*this, [&](std::size_t i, std::size_t output, std::size_t input) {
     bias[output] += static_cast<double>(weights[i]) * affine.offset[input];
-    finite = multiply(weights[i], affine.factor[input]) && finite;
+    finite = multiply(std::span(&weights[i], 1), affine.factor[input]) && finite;
   });
   return finite &&
          std::ranges::all_of(bias, [](double one) { return std::isfinite(static_cast<float>(one)); });

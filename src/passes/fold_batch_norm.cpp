@@ -26,8 +26,8 @@ bool pads_nothing(const Node& conv) {
 class BatchNormFolder {
  public:
   BatchNormFolder(const graph::Model& model, const PassOptions& options)
-      : options_(options),
-        facts_(model, options),
+      : model_(model),
+        options_(options),
         constants_(constants_of(model, options)),
         names_(model),
         opset_(model.opset().value_or(1)) {}
@@ -67,7 +67,7 @@ class BatchNormFolder {
     if (!linear) return false;
     const bool convolves = linear->kind == Linear::Kind::conv || linear->kind == Linear::Kind::conv_transpose;
     // Channels are axis 1 of the normalization, and the last one of a product of matrices.
-    if (!convolves && facts_.rank(graph.nodes[norm].inputs[0]) != 2) return false;
+    if (!convolves && facts().rank(graph.nodes[norm].inputs[0]) != 2) return false;
     if (!norm_is_last && convolves && (linear->kind != Linear::Kind::conv || !pads_nothing(node)))
       return false;
     if (!(norm_is_last ? linear->put_after(affine) : linear->put_before(affine))) return false;
@@ -80,8 +80,15 @@ class BatchNormFolder {
     return true;
   }
 
+  // Few need them. A change of this round that hides one makes the node wait for the next.
+  const Facts& facts() {
+    if (!facts_) facts_.emplace(model_, options_);
+    return *facts_;
+  }
+
+  const graph::Model& model_;
   const PassOptions& options_;
-  const Facts facts_;
+  std::optional<Facts> facts_;
   const graph::Constants constants_;
   graph::Names names_;
   std::int64_t opset_;

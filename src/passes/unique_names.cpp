@@ -135,8 +135,16 @@ class Namer {
   std::unordered_set<std::string> first_;  // names whose first node was met
 };
 
+bool has_inner_graphs(const Graph& graph) {
+  bool found = false;
+  for (const Node& node : graph.nodes) graph::each_graph(node, [&](const Graph&) { found = true; });
+  return found;
+}
+
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
-  return model.graph ? Namer().run(*model.graph, !options.to_run) : 0;
+  // The values of one graph have names of their own once it is verified.
+  if (!model.graph || (options.to_run && !has_inner_graphs(*model.graph))) return 0;
+  return Namer().run(*model.graph, !options.to_run);
 }
 
 }  // namespace

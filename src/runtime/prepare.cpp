@@ -32,9 +32,11 @@ Result<graph::Model> prepared(const graph::Model& model, const BuildOptions& opt
   each.memory = memory;
   each.watched.insert(options.watch.begin(), options.watch.end());
   each.verify = false;
-  each.only = {"inline_functions"};
   each.to_run = true;
-  TRY(passes::prepare(copy, each));
+  if (!copy.functions.empty()) {
+    each.only = {"inline_functions"};
+    TRY(passes::prepare(copy, each));
+  }
   TRY(Operators(copy, options.limits).check(*copy.graph));  // before passes can leave nodes out
   each.only = {"constant_nodes", "fold_constants", "remove_unused"};
   if (options.fuse) each.only->insert(each.only->end(), {"fold_batch_norm", "fold_scale"});
