@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen lint format check-all fuzz campaign test-growth \
+        bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -159,6 +159,10 @@ bench-quantize:  ## Time and memory of quantizing, beside ONNX Runtime's tool (m
 	@test -e build/release/build.ninja || cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_quantize.py $(BENCH)
+
+bench-commit:  ## This tree beside another commit (COMMIT=…): equal files from every preset, then time and memory (long)
+	@scripts/compare_commit $(COMMIT) files
+	@scripts/compare_commit $(COMMIT) speed $(BENCH)
 
 lint:  ## Run clang-tidy over src/ and cli/
 	@scripts/setup build lint
