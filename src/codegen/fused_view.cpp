@@ -105,6 +105,7 @@ class FusedView final : public View {
 
   Result<void> make(const Source& source, const InputShapes& shapes) {
     model_ = source.model;
+    most_elements_ = source.limits.elements;
     take_defaults(*model_.graph);
     make_rounding_plain(model_);
     const ops::Values inputs = TRY(fix_shapes(model_, shapes, source.limits));
@@ -134,6 +135,7 @@ class FusedView final : public View {
   std::shared_ptr<ops::Memory> memory_;
   std::unique_ptr<Program> program_;
   std::optional<Shapes> shapes_;
+  std::int64_t most_elements_ = 0;  // of one value
   Store store_;
 };
 
@@ -194,7 +196,14 @@ Result<void> FusedView::check(const Program& program, int slot, const std::strin
         fmt::format("'{}' is no tensor, or one whose type is not known before it runs", shown(name)),
         "code can be generated for tensors alone");
   const auto known = value.shape ? ops::numbers(*value.shape) : std::nullopt;
-  if (known) return {};
+  if (known) {
+    const ops::Dim count = ops::product(*value.shape);
+    if (count.known() && *count.size <= most_elements_) return {};
+    return error_at(Code::limit_exceeded, place,
+                    fmt::format("'{}' is [{}]: more than {} elements", shown(name),
+                                ops::to_string(*value.shape), most_elements_),
+                    "a higher --max-elements, if the model is what you expect");
+  }
   return error_at(Code::unsupported, place,
                   fmt::format("the shape of '{}' depends on values: it is [{}]", shown(name),
                               value.shape ? ops::to_string(*value.shape) : "…"),
