@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "graph/constant.hpp"
-#include "graph/names.hpp"
 #include "graph/node.hpp"
 #include "graph/rewrite.hpp"
 #include "passes/facts.hpp"
