@@ -79,11 +79,12 @@ double work(const Rule& rule, const ResizeAxis& axis) {
 void weigh(const Rule& rule, ResizeAxis& axis) {
   const double shrink = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const double before = before_place(rule, axis);
-  const auto count = static_cast<std::int64_t>(2 - 2 * before);
+  // An axis without outputs passes any check of its table.
+  const auto count = static_cast<std::int64_t>(std::min(2 - 2 * before, 0x1p62));
   axis.taps = std::min(count, axis.in);
   for (std::int64_t j = 0; j < axis.out; ++j) {
     const bool outside = is_outside(rule, axis, j);
-    const double x = outside ? 0 : place(rule, axis, j);
+    const double x = std::clamp(outside ? 0 : place(rule, axis, j), -1e9, 1e15);
     const auto from = static_cast<std::int64_t>(std::floor(x) + before);
     const std::int64_t begin = std::clamp<std::int64_t>(from, 0, axis.in - axis.taps);
     std::vector<double> sums(static_cast<std::size_t>(axis.taps), 0);

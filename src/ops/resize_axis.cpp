@@ -136,7 +136,7 @@ Result<kernels::Taps<T>> resize_taps(Frame& frame, const ResizeRule& rule, const
   const double wide = 2 - 2 * before, most = static_cast<double>(axis.in) * 4 + 16;
   if (!(wide <= most) && !(wide * static_cast<double>(axis.out) <= most))
     return wrong(fmt::format("scale {} is too small for an axis of size {}", axis.scale, axis.in));
-  const auto count = static_cast<std::int64_t>(wide);
+  const auto count = static_cast<std::int64_t>(std::min(wide, 0x1p62));  // an axis without outputs has any
   kernels::Taps<T> taps{axis.in, axis.out, std::min(count, axis.in), {}, {}};
   const auto first = TRY(frame.scratch_of<std::int64_t>(axis.out));
   const auto weights = TRY(frame.scratch_of<T>(axis.out * taps.taps));

@@ -58,3 +58,13 @@ def test_what_a_loop_carries_need_not_be_an_output(outputs, tmp_path):
     generate(model, tmp_path / "net.c")
     for made, right in zip(compiled(["net"], tmp_path)["net"].run(list(feeds.values()), expected), expected):
         np.testing.assert_array_equal(made, right)
+
+
+def test_a_resize_to_nothing_by_a_tiny_scale_is_generated(tmp_path):
+    """Its filter would be 1e37 elements wide: sanitizers saw that number become an integer."""
+    x = np.zeros((0, 1, 4, 4), np.float32)
+    model = model_of([helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="linear", antialias=1)], {"x": x},
+                     {"scales": np.array([1e-37, 1, 0.6, 0.6], np.float32)})
+    expected = Executor(model).run({"x": x})
+    assert expected[0].shape == (0, 1, 2, 2)
+    generate(model, tmp_path / "net.c")
