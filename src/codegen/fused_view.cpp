@@ -197,7 +197,10 @@ Result<void> FusedView::check(const Program& program, int slot, const std::strin
         "code can be generated for tensors alone");
   const auto known = value.shape ? ops::numbers(*value.shape) : std::nullopt;
   if (known) {
-    const ops::Dim count = ops::product(*value.shape);
+    // Without its zeros: generators multiply what is left of an empty value, for strides.
+    ops::Shape sizes = *value.shape;
+    std::erase_if(sizes, [](const ops::Dim& one) { return one.is(0); });
+    const ops::Dim count = ops::product(sizes);
     if (count.known() && *count.size <= most_elements_) return {};
     return error_at(Code::limit_exceeded, place,
                     fmt::format("'{}' is [{}]: more than {} elements", shown(name),
