@@ -71,18 +71,15 @@ Result<void> place_block(const Descriptor& format, const GroupingOptions& option
 
 Result<Granularity> granularity_of(const Descriptor& format, const GroupingOptions& options) {
   const bool block_given = options.block_size || !options.block.empty();
-  const Granularity preset =
-      block_given && format.granularity == Granularity::tensor ? Granularity::block : format.granularity;
+  const bool may_have_blocks =
+      format.granularity == Granularity::tensor || format.granularity == Granularity::element;
+  const Granularity preset = block_given && may_have_blocks ? Granularity::block : format.granularity;
   const Granularity asked = options.granularity.value_or(preset);
-  if (format.granularity == Granularity::element && (asked != Granularity::element || block_given)) {
-    return invalid_argument(fmt::format("format {} shares nothing between values", format.name),
-                            "leave out granularity and block");
-  }
   if (asked == Granularity::element && format.granularity != Granularity::element) {
     return invalid_argument(fmt::format("format {} needs values that share parameters", format.name),
                             "granularity tensor, channel or block");
   }
-  if (block_given && asked != Granularity::block && asked != Granularity::element) {
+  if (block_given && asked != Granularity::block) {
     return invalid_argument(fmt::format("a block is given, and the granularity is {}", name_of(asked)),
                             "granularity block, or no block");
   }

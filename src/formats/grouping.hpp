@@ -33,7 +33,8 @@ struct Grouping {
   std::int64_t count() const;   // elements of the tensor
 };
 
-// Granularity::element formats get the whole tensor as one group without words. Errors: axis out of range,
+// Granularity::element gives the whole tensor as one group without words; formats of it get a scale where
+// another granularity is asked for (scaled.hpp). Errors: axis out of range,
 // block size below 1, both kinds of block, a block given to a format or granularity that has none, rank above
 // 32, element count overflow.
 Result<Grouping> resolve(const Descriptor& format, const Dims& dims, const GroupingOptions& options);

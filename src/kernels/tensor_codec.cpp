@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "formats/float_bits.hpp"
+#include "formats/scaled.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/packing.hpp"
 
@@ -45,7 +46,7 @@ Result<TensorCodec> TensorCodec::make(std::string_view format, const formats::Di
   TensorCodec result;
   result.descriptor_ = TRY(formats::find(format));
   result.values_ = TRY(formats::complete(*result.descriptor_, options.parameters));
-  result.codec_ = TRY(result.descriptor_->make(result.values_));
+  result.codec_ = TRY(formats::codec_of(*result.descriptor_, result.values_, options.grouping));
   result.packing_ = result.codec_->packing();
   result.grouping_ = TRY(formats::resolve(*result.descriptor_, dims, options.grouping));
   result.rounding_ = result.codec_->rounding(options.rounding);

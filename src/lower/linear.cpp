@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "formats/table.hpp"
+#include "formats/scaled.hpp"
 #include "graph/node.hpp"
 #include "lower/standard.hpp"
 #include "ops/coded.hpp"
@@ -197,23 +197,13 @@ Result<void> compare(const ops::CodedWeight& weight, const Parameters& parameter
   return {};
 }
 
-// Whether the scales lie over a tensor of these dimensions as they do over one of those it was coded in.
-bool lie_alike(const std::vector<std::int64_t>& coded, const std::vector<std::int64_t>& dims,
-               const Parameters& parameters) {
-  if (parameters.per_tensor()) return true;
-  if (dims.size() < coded.size()) return false;
-  if (parameters.block_size == 0 && parameters.axis == 0) return dims[0] == coded[0];
-  const auto rest = dims.begin() + std::ssize(coded);
-  return std::equal(coded.begin(), coded.end(), dims.begin(), rest) &&
-         std::count(rest, dims.end(), 1) == dims.end() - rest;
-}
-
 }  // namespace
 
 Result<LinearType> linear_type(const formats::Use& use) {
   if (standard_type(use).type != ElementType::undefined) return LinearType{};
   const formats::Descriptor* format = TRY(formats::find(use.format));
-  const auto codec = TRY(format->make(TRY(formats::complete(*format, use.parameters))));
+  const auto codec =
+      TRY(formats::codec_of(*format, TRY(formats::complete(*format, use.parameters)), use.grouping));
   const auto mapping = mapping_of(*codec);
   if (!mapping || !codec->packable().ok()) return LinearType{};
   const formats::Granularity granularity = use.grouping.granularity.value_or(format->granularity);
@@ -221,31 +211,30 @@ Result<LinearType> linear_type(const formats::Use& use) {
                                             granularity == formats::Granularity::block)};
 }
 
-Result<Constant> to_linear(const CodedConstant& coded, ThreadPool& pool) {
+Result<Constant> to_linear(const Constant& packed, ThreadPool& pool) {
   graph::Node decode;
-  portable::to_operator(decode, {"Decode", coded.use});
-  decode.attributes.push_back(graph::attribute("coded", coded.coded));
-  decode.attributes.push_back(graph::attribute("dims", coded.dims));
+  portable::to_operator(decode, {"Decode", packed.use});
+  decode.attributes.push_back(graph::attribute("coded", packed.grouped));
+  decode.attributes.push_back(graph::attribute("dims", packed.dims));
   const auto memory = ops::Memory::make();
-  std::vector<ops::Array> arrays{TRY(ops::Array::from(coded.codes, *memory))};
-  for (const graph::Tensor& field : coded.fields) arrays.push_back(TRY(ops::Array::from(field, *memory)));
+  std::vector<ops::Array> arrays{TRY(ops::Array::from(packed.codes, *memory))};
+  for (const graph::Tensor& field : packed.fields) arrays.push_back(TRY(ops::Array::from(field, *memory)));
   std::vector<const ops::Array*> stored;
   for (const ops::Array& one : arrays) stored.push_back(&one);
   const ops::CodedWeight weight = TRY(ops::CodedWeight::of(ops::NodeAttributes(decode), nullptr, stored));
 
   const Mapping mapping = mapping_of(weight.codec.codec()).value();
-  std::vector<Code16> packed(static_cast<std::size_t>(weight.codec.count()));
-  weight.codec.unpack(weight.codes, packed.data(), pool);
+  std::vector<Code16> unpacked(static_cast<std::size_t>(weight.codec.count()));
+  weight.codec.unpack(weight.codes, unpacked.data(), pool);
   std::vector<std::int32_t> codes;
-  codes.reserve(packed.size());
-  for (const Code16 code : packed) codes.push_back(mapping.codes[code]);
-  Constant result{coded.name, coded.places, {}, parameters_of(weight, mapping), {}};
+  codes.reserve(unpacked.size());
+  for (const Code16 code : unpacked) codes.push_back(mapping.codes[code]);
+  Constant result = packed;
+  result.fields.clear();
+  result.parameters = parameters_of(weight, mapping);
   TRY(compare(weight, result.parameters, codes, pool));
-  Parameters& parameters = result.parameters;
-  const bool alike = lie_alike(coded.coded, coded.dims, parameters);
-  if (alike && parameters.block_size > 0) parameters.dims.resize(coded.dims.size(), 1);
-  if (!alike) result.dims = coded.dims;
-  result.codes = code_tensor(mapping.type, alike ? coded.dims : coded.coded, codes, coded.name);
+  const std::vector<std::int64_t> dims = fit(result.parameters, packed.grouped, packed.dims);
+  result.codes = code_tensor(mapping.type, dims, codes, packed.name);
   return result;
 }
 

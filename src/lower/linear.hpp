@@ -19,6 +19,6 @@ Result<LinearType> linear_type(const formats::Use& use);
 
 // The same constant, value by value, of a use that linear_type() knows; only zeros may lose their sign. An
 // error if float32 does not have one of its scales.
-Result<Constant> to_linear(const CodedConstant& coded, ThreadPool& pool);
+Result<Constant> to_linear(const Constant& packed, ThreadPool& pool);
 
 }  // namespace anybit::lower

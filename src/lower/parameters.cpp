@@ -1,5 +1,7 @@
 #include "lower/parameters.hpp"
 
+#include <algorithm>
+
 namespace anybit::lower {
 
 using graph::ElementType;
@@ -46,6 +48,17 @@ Places::Places(std::span<const std::int64_t> dims, std::int64_t axis, std::int64
 
 namespace {
 
+// Whether the scales lie over a tensor of `dims` as they do over one of `grouped`.
+bool lie_alike(const std::vector<std::int64_t>& grouped, const std::vector<std::int64_t>& dims,
+               const Parameters& parameters) {
+  if (parameters.per_tensor()) return true;
+  if (dims.size() < grouped.size()) return false;
+  if (parameters.block_size == 0 && parameters.axis == 0) return dims[0] == grouped[0];
+  const auto rest = dims.begin() + std::ssize(grouped);
+  return std::equal(grouped.begin(), grouped.end(), dims.begin(), rest) &&
+         std::count(rest, dims.end(), 1) == dims.end() - rest;
+}
+
 graph::Tensor named(ElementType type, std::vector<std::int64_t> dims, std::string name) {
   graph::Tensor tensor;
   tensor.name = graph::Text(std::move(name));
@@ -62,6 +75,13 @@ Bytes narrowed(const std::vector<std::int32_t>& codes) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> fit(Parameters& parameters, const std::vector<std::int64_t>& grouped,
+                              const std::vector<std::int64_t>& dims) {
+  if (!lie_alike(grouped, dims, parameters)) return grouped;
+  if (parameters.block_size > 0) parameters.dims.resize(dims.size(), 1);
+  return dims;
+}
 
 Bytes pack(std::vector<std::uint8_t> codes, int bits) {
   if (bits >= 8) return Bytes::own(std::move(codes));

@@ -38,6 +38,11 @@ struct Places {
   }
 };
 
+// The dimensions that codes are stored in, of a tensor of `dims` whose values were grouped in `grouped`: its
+// own if the scales lie over those as they do over the others, else `grouped`. Fits the parameters to them.
+std::vector<std::int64_t> fit(Parameters& parameters, const std::vector<std::int64_t>& grouped,
+                              const std::vector<std::int64_t>& dims);
+
 // Bits, and the smallest and largest code, of an integer type; 0 bits if it is none.
 struct Codes {
   int bits = 0;

@@ -1,7 +1,9 @@
 // What is to be quantized in a graph, and with what: all that writing it down needs to know.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "formats/use.hpp"
@@ -15,28 +17,50 @@ struct Place {
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 
+// How a value is quantized: by QuantizeLinear of an ONNX type, with these parameters; or, where there are no
+// scales, by the format, which finds its parameters as the values come.
+struct Quantization {
+  formats::Use use;
+  Parameters parameters = {};
+  // Of a format that has fewer values than the type: where they end.
+  std::optional<std::pair<float, float>> clip = {};
+  // Where the values of the type end: ONNX Runtime (1.31) makes integer operators of what lies between pairs
+  // of 8-bit floats, and then refuses them. A Max at the lower end, which changes nothing, keeps a pair
+  // apart.
+  std::optional<float> lowest = {};
+
+  bool is_linear() const { return !parameters.scales.empty(); }
+};
+
 // A value that the graph computes or is given.
 struct Activation {
   std::string value;
-  // With what it is quantized where it is made: everybody sees the quantized value. No scales: it is not.
-  Parameters made;
+  // How it is quantized where it is made: everybody sees the quantized value. Nothing: it is not.
+  std::optional<Quantization> made = {};
   // Those who take it quantized in another way, or who alone do.
   struct Taken {
-    Parameters parameters;
+    Quantization as;
     std::vector<Place> places;
   };
-  std::vector<Taken> taken;
+  std::vector<Taken> taken = {};
 };
 
 // A constant: its codes take its place in these inputs.
 struct Constant {
   std::string name;
   std::vector<Place> places;
-  graph::Tensor codes;
-  Parameters parameters;
-  std::vector<std::int64_t> dims = {};  // those that it gets, if its codes lie in others
-  std::string compute = {};             // "int8": products round their data on the fly; empty: float32
+  formats::Use use = {};
+  std::vector<std::int64_t> grouped = {};  // the dimensions in which its values were grouped
+  std::vector<std::int64_t> dims = {};     // those that it has
+  // Of an ONNX type, in `dims` or, where its scales lie over those, in `grouped`; or packed bytes of a
+  // format.
+  graph::Tensor codes = {};
+  Parameters parameters = {};              // of DequantizeLinear; no scales: the codes are packed
+  std::vector<graph::Tensor> fields = {};  // of packed codes: what groups share, named after it
+  std::string compute = {};                // "int8": products round their data on the fly; empty: float32
   bool apart = false;  // a runtime that makes one operator of it and the product would be wrong
+
+  bool is_linear() const { return !parameters.scales.empty(); }
 };
 
 // A product of weights with a value that is quantized while the model runs.
@@ -47,33 +71,12 @@ struct DynamicProduct {
   std::vector<Constant> weights;  // one; of a recurrent layer that of the data, and that of the state
 };
 
-// A value that goes through a number format: for all who use it, or in these inputs.
-struct CodedValue {
-  std::string value;
-  formats::Use use;
-  bool made = false;
-  std::vector<Place> places;
-};
-
-// A constant in packed codes of a number format.
-struct CodedConstant {
-  std::string name;
-  std::vector<Place> places;
-  formats::Use use;
-  std::vector<std::int64_t> coded, dims;  // the dimensions it was coded in, and those that it has
-  std::string compute;                    // "int8": products round their data on the fly
-  graph::Tensor codes;
-  std::vector<graph::Tensor> fields;  // what groups share, named after it
-};
-
 struct GraphPlan {
   int node = -1;          // whose graph this is; -1: the model's own
   std::size_t which = 0;  // of the node's graphs
   std::vector<Activation> activations;
   std::vector<Constant> constants;
   std::vector<DynamicProduct> dynamic;
-  std::vector<CodedValue> coded_values;
-  std::vector<CodedConstant> coded_constants;
   std::vector<int> half;  // nodes that compute in float16
   std::vector<GraphPlan> inner;
 };

@@ -68,10 +68,8 @@ class Writer {
         index_(before_edits_) {}
 
   Result<void> write() {
-    for (const Activation& one : plan_.activations) add_activation(one);
-    for (const Constant& one : plan_.constants) add_constant(one);
-    for (const CodedValue& one : plan_.coded_values) TRY(add_coded_value(one));
-    for (const CodedConstant& one : plan_.coded_constants) TRY(add_coded_constant(one));
+    for (const Activation& one : plan_.activations) TRY(add_activation(one));
+    for (const Constant& one : plan_.constants) TRY(add_constant(one));
     DynamicWriter dynamic(graph_, names_);
     for (const DynamicProduct& one : plan_.dynamic)
       replaced_[one.node] = dynamic.write(graph_.nodes[static_cast<std::size_t>(one.node)], one);
@@ -114,31 +112,59 @@ class Writer {
     return node;
   }
 
-  // Through codes and back; returns the name of the result.
-  std::string through(const std::string& from, const std::string& about, const Parameters& parameters,
-                      std::vector<Node>& nodes, std::string result) {
+  // Nodes that quantize `from` and give it back as float32, called `result`.
+  Result<void> quantize(const std::string& from, const std::string& about, const Quantization& as,
+                        std::string result, std::vector<Node>& nodes) {
+    if (as.is_linear()) {
+      std::string source = from;
+      if (as.clip) source = clipped(from, about, *as.clip, nodes);
+      if (as.lowest) {
+        nodes.push_back(named("Max", about, {from, number(*as.lowest)}, names_.fresh(about + "_Max_Output")));
+        source = nodes.back().outputs[0];
+      }
+      add_pair(source, about, as.parameters, std::move(result), nodes);
+      return {};
+    }
+    const StandardType standard = standard_type(as.use);
+    if (standard.type != graph::ElementType::undefined) {
+      add_casts(standard, about, from, std::move(result), nodes);
+      return {};
+    }
+    nodes.push_back(TRY(of_format("QuantizeDequantize", as.use, about, {from}, std::move(result))));
+    return {};
+  }
+
+  void add_pair(const std::string& from, const std::string& about, const Parameters& parameters,
+                std::string result, std::vector<Node>& nodes) {
     const Stored stored = store(parameters, about);
     const std::string codes = names_.fresh(about + "_QuantizeLinear_Output");
     nodes.push_back(linear("QuantizeLinear", about, from, stored, codes, parameters));
-    nodes.push_back(linear("DequantizeLinear", about, codes, stored, result, parameters));
-    return result;
+    nodes.push_back(linear("DequantizeLinear", about, codes, stored, std::move(result), parameters));
   }
 
-  void add_activation(const Activation& one) {
+  static const char* name_of(const Quantization& as) {
+    return as.is_linear() ? "DequantizeLinear" : "QuantizeDequantize";
+  }
+
+  Result<void> add_activation(const Activation& one) {
     const int producer = index_.producer(one.value);
     std::vector<Node>& nodes = behind_[producer];
     std::string seen = one.value;
-    if (!one.made.scales.empty()) {
-      seen = replace_value(one.value, producer, "DequantizeLinear",
+    if (one.made) {
+      Result<void> done;
+      seen = replace_value(one.value, producer, name_of(*one.made),
                            [&](const std::string& from, std::string result) {
-                             return through(from, one.value, one.made, nodes, std::move(result));
+                             done = quantize(from, one.value, *one.made, result, nodes);
+                             return result;
                            });
+      TRY(std::move(done));
     }
     for (const Activation::Taken& taken : one.taken) {
-      const std::string name = through(seen, one.value, taken.parameters, nodes,
-                                       names_.fresh(one.value + "_DequantizeLinear_Output"));
+      std::string name = names_.fresh(fmt::format("{}_{}_Output", one.value, name_of(taken.as)));
+      TRY(quantize(seen, one.value, taken.as, name, nodes));
       for (const Place& place : taken.places) set_input(place, name);
     }
+    return {};
   }
 
   // Everybody reads what `change(value, name of the result)` makes of a value. One that the graph gives out,
@@ -163,9 +189,9 @@ class Writer {
 
   // --- formats that are functions ---
 
-  Result<Node> coded(std::string_view op, const formats::Use& use, const std::string& about,
-                     std::vector<std::string> inputs, std::string output,
-                     std::vector<graph::Property> hints = {}) {
+  Result<Node> of_format(std::string_view op, const formats::Use& use, const std::string& about,
+                         std::vector<std::string> inputs, std::string output,
+                         std::vector<graph::Property> hints = {}) {
     Node node;
     node.metadata = std::move(hints);
     TRY(functions_.set_operator(node, op, use));
@@ -181,15 +207,20 @@ class Writer {
     return node;
   }
 
+  // The name of the value within two ends.
+  std::string clipped(const std::string& from, const std::string& about, std::pair<float, float> ends,
+                      std::vector<Node>& nodes) {
+    const std::string low = number(ends.first), high = number(ends.second);
+    Node clip = named("Clip", about, {from, low, high}, {});
+    clip.outputs = {names_.fresh(about + "_Clip_Output")};
+    nodes.push_back(std::move(clip));
+    return nodes.back().outputs[0];
+  }
+
   // Cut off where the type would be infinite, into the type, and back.
   void add_casts(const StandardType& standard, const std::string& about, std::string from, std::string result,
                  std::vector<Node>& nodes) {
-    if (standard.largest > 0) {
-      Node clip =
-          named("Clip", about, {std::move(from), number(-standard.largest), number(standard.largest)}, {});
-      clip.outputs = {from = names_.fresh(about + "_Clip_Output")};
-      nodes.push_back(std::move(clip));
-    }
+    if (standard.largest > 0) from = clipped(from, about, {-standard.largest, standard.largest}, nodes);
     const std::string stored = names_.fresh(fmt::format("{}_{}", about, graph::name_of(standard.type)));
     if (standard.type == graph::ElementType::float16) in_half_[result] = stored;
     nodes.push_back(cast(about, std::move(from), stored, standard.type));
@@ -238,46 +269,8 @@ class Writer {
     return name;
   }
 
-  Result<void> add_coded_value(const CodedValue& one) {
-    const int producer = index_.producer(one.value);
-    std::vector<Node>& nodes = behind_[producer];
-    const StandardType standard = standard_type(one.use);
-    const bool is_standard = standard.type != graph::ElementType::undefined;
-    Node node = is_standard ? Node() : TRY(coded("QuantizeDequantize", one.use, one.value, {}, {}));
-    const auto change = [&](const std::string& from, std::string result) {
-      if (is_standard) {
-        add_casts(standard, one.value, from, result, nodes);
-        return result;
-      }
-      node.inputs = {from};
-      node.outputs = {result};
-      nodes.push_back(std::move(node));
-      return result;
-    };
-    if (one.made) {
-      made_[one.value] = replace_value(one.value, producer, "QuantizeDequantize", change);
-      return {};
-    }
-    const auto made = made_.find(one.value);
-    const std::string name = change(made == made_.end() ? one.value : made->second,
-                                    names_.fresh(one.value + "_QuantizeDequantize_Output"));
-    for (const Place& place : one.places) set_input(place, name);
-    return {};
-  }
-
-  Result<void> add_coded_constant(const CodedConstant& one) {
-    const std::string name = names_.fresh(one.name + "_Decode_Output");
-    int first = one.places.front().node;
-    for (const Place& place : one.places) {
-      set_input(place, name);
-      first = std::min(first, place.node);
-    }
-    before_[first].push_back(TRY(decoded(one, name)));
-    return {};
-  }
-
-  // The node that makes float32 of a constant.
-  Result<Node> decoded(const CodedConstant& one, const std::string& name) {
+  // The node that makes float32 of packed codes.
+  Result<Node> decode(const Constant& one, const std::string& name) {
     const StandardType standard = standard_type(one.use);
     if (standard.type != graph::ElementType::undefined) {
       // Codes of whole bytes lie as ONNX stores the type.
@@ -301,8 +294,8 @@ class Writer {
     std::vector<graph::Property> hints;
     // For anybit; a function's call cannot have it as an attribute.
     if (one.compute == "int8") hints.push_back(portable::compute_hint(one.compute));
-    Node node = TRY(coded("Decode", one.use, one.name, std::move(inputs), name, std::move(hints)));
-    node.attributes.push_back(graph::attribute("coded", one.coded));
+    Node node = TRY(of_format("Decode", one.use, one.name, std::move(inputs), name, std::move(hints)));
+    node.attributes.push_back(graph::attribute("coded", one.grouped));
     node.attributes.push_back(graph::attribute("dims", one.dims));
     return node;
   }
@@ -311,17 +304,14 @@ class Writer {
     graph_.nodes[static_cast<std::size_t>(place.node)].inputs[static_cast<std::size_t>(place.input)] = name;
   }
 
-  void add_constant(const Constant& one) {
-    const std::string codes = names_.fresh(one.name + "_quantized");
-    graph_.initializers.push_back(one.codes);
-    graph_.initializers.back().name = graph::Text(codes);
-    const Stored stored = store(one.parameters, one.name);
-    std::string name = names_.fresh(one.name + "_DequantizeLinear_Output");
-    std::vector<Node> nodes{linear("DequantizeLinear", one.name, codes, stored, name, one.parameters)};
-    if (one.compute == "int8") nodes[0].metadata.push_back(portable::compute_hint(one.compute));
-    if (!one.dims.empty() || one.apart || has_torn_rows(one)) {
-      nodes.push_back(reshape(one.name, name, one.dims.empty() ? one.codes.dims : one.dims));
-      name = nodes.back().outputs[0];
+  Result<void> add_constant(const Constant& one) {
+    std::vector<Node> nodes;
+    std::string name;
+    if (one.is_linear()) {
+      name = add_linear(one, nodes);
+    } else {
+      name = names_.fresh(one.name + "_Decode_Output");
+      nodes.push_back(TRY(decode(one, name)));
     }
     int first = one.places.front().node;
     for (const Place& place : one.places) {
@@ -329,6 +319,20 @@ class Writer {
       first = std::min(first, place.node);
     }
     std::ranges::move(nodes, std::back_inserter(before_[first]));
+    return {};
+  }
+
+  std::string add_linear(const Constant& one, std::vector<Node>& nodes) {
+    const std::string codes = names_.fresh(one.name + "_quantized");
+    graph_.initializers.push_back(one.codes);
+    graph_.initializers.back().name = graph::Text(codes);
+    const Stored stored = store(one.parameters, one.name);
+    const std::string name = names_.fresh(one.name + "_DequantizeLinear_Output");
+    nodes.push_back(linear("DequantizeLinear", one.name, codes, stored, name, one.parameters));
+    if (one.compute == "int8") nodes[0].metadata.push_back(portable::compute_hint(one.compute));
+    if (one.codes.dims == one.dims && !one.apart && !has_torn_rows(one)) return name;
+    nodes.push_back(reshape(one.name, name, one.dims));
+    return nodes.back().outputs[0];
   }
 
   // ONNX Runtime (1.31) makes MatMulNBits of DequantizeLinear and MatMul, and misreads 2-bit codes whose rows
@@ -386,7 +390,6 @@ class Writer {
   // New nodes, to stand right before or right behind an old one; behind -1: before all.
   std::map<int, std::vector<Node>> before_, behind_, replaced_;
   std::map<std::string, std::string> in_half_;  // the same values in float16, by name
-  std::map<std::string, std::string> made_;     // values that went through a format for all who use them
 };
 
 void gather_uses(const Graph& graph, std::unordered_set<std::string>& used) {

@@ -16,4 +16,8 @@ struct StandardType {
 
 StandardType standard_type(const formats::Use& use);
 
+// The floating-point type of QuantizeLinear that has the values of this format; undefined: there is none that
+// ONNX Runtime (1.31) knows.
+graph::ElementType linear_float(const formats::Use& use);
+
 }  // namespace anybit::lower

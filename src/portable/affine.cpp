@@ -76,11 +76,7 @@ Parameters choose(const Setup& setup, const AffineCodec& codec, const Groups& gr
     zero_point = where(nothing, lowest, round(clip(zero, lowest, highest)));
     reach = max(body.real(highest) - zero_point, zero_point - lowest);
   }
-  // Groups of zeros alone get the largest scale of the others, or 1.
-  const Value chosen = where(nothing, 0, within_float32(scale, reach, codec.kind()));
-  const Value largest = max(reduce("ReduceMax", chosen, {}), 0);
-  const Value stand_in = where(equal(largest, 0), 1, largest);
-  return {where(nothing, stand_in, chosen), zero_point};
+  return {settled_scales(nothing, within_float32(scale, reach, codec.kind())), zero_point};
 }
 
 Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {

@@ -67,6 +67,13 @@ Value limited_single(const Value& value) {
   return value.body().op("Clip", {value, value.body().single(-kMost), value.body().single(kMost)});
 }
 
+Value settled_scales(const Value& nothing, const Value& scales) {
+  const Value chosen = where(nothing, 0, scales);
+  const Value largest = max(reduce("ReduceMax", chosen, {}), 0);
+  const Value stand_in = where(equal(largest, 0), 1, largest);
+  return where(nothing, stand_in, chosen);
+}
+
 Value to_unbounded_minifloat(const Value& x, const formats::MinifloatLayout& layout, Rounding rounding) {
   const Value step = power_below(abs(x), layout.lowest_exponent()) * power(-layout.mantissa_bits);
   return rounded(x / step, rounding) * step;

@@ -30,6 +30,9 @@ Value limited(const Value& value);
 // The same of a float32, where what is beyond is infinite; it must not be NaN. Zero keeps its sign.
 Value limited_single(const Value& value);
 
+// Scales of groups; those that have `nothing` but zeros get the largest scale of the others, or 1.
+Value settled_scales(const Value& nothing, const Value& scales);
+
 // The nearest number of the layout, too large ones being its largest; zero has whatever sign. x is finite.
 Value to_minifloat(const Value& x, const formats::MinifloatLayout& layout, formats::Rounding rounding);
 // The same without an end: magnitudes go on beyond the layout's largest.

@@ -1,12 +1,17 @@
 #include "portable/portable.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/try.hpp"
+#include "formats/affine.hpp"
+#include "formats/scaled.hpp"
+#include "formats/sums.hpp"
 #include "graph/node.hpp"
 #include "portable/codes.hpp"
+#include "portable/numbers.hpp"
 #include "portable/table.hpp"
 
 namespace anybit::portable {
@@ -20,8 +25,25 @@ struct Ready {
   std::shared_ptr<const formats::Codec> codec;
   formats::Rounding rounding = formats::Rounding::half_even;
   Layout layout;
-  Setup setup() const { return {*codec, values, rounding}; }
+  // The codec that the family knows: where values share a scale besides, that of the values.
+  const formats::ScaledCodec* scaled() const {
+    return dynamic_cast<const formats::ScaledCodec*>(codec.get());
+  }
+  Setup setup() const { return {scaled() ? *scaled()->element() : *codec, values, rounding}; }
 };
+
+// The scale of each group, for values whose largest magnitudes are these.
+Value scales(const Value& magnitudes, double largest) {
+  const Value wanted = max(to_double(to_single(magnitudes / largest)), formats::kSmallestScale);
+  const float most = formats::within_float32(std::numeric_limits<float>::max(), largest);
+  return settled_scales(equal(magnitudes, 0), min(wanted, most));
+}
+
+Result<Value> quantize_scaled(const Ready& made, const Groups& groups, const Value& x) {
+  const Value scale = to_single(scales(groups.largest(abs(only_finite(x))), made.scaled()->largest()));
+  const Value quotients = to_double(to_single(x) / scale);
+  return to_single(TRY(made.family->quantize(made.setup(), groups, quotients))) * scale;
+}
 
 Result<Ready> ready(const formats::Use& use) {
   Ready made;
@@ -31,7 +53,7 @@ Result<Ready> ready(const formats::Use& use) {
   }
   if (!made.family) return error_at(Code::unsupported, {}, fmt::format("{} has no function", use.format));
   made.values = TRY(formats::complete(*made.format, use.parameters));
-  made.codec = TRY(made.format->make(made.values));
+  made.codec = TRY(formats::codec_of(*made.format, made.values, use.grouping));
   made.rounding = made.codec->rounding(use.rounding);
   made.layout = TRY(layout_of(use, *made.format));
   return made;
@@ -81,7 +103,8 @@ Result<graph::Function> quantize_dequantize(const formats::Use& use) {
   const Value x = body.input("x");
   const Groups groups(made.layout, shape(x));
   const Value laid_out = groups.split(to_double(x), body.real(made.family->padding));
-  const Value result = to_single(TRY(made.family->quantize(made.setup(), groups, laid_out)));
+  const Value result = made.scaled() ? TRY(quantize_scaled(made, groups, laid_out))
+                                     : to_single(TRY(made.family->quantize(made.setup(), groups, laid_out)));
   const bool as_it_is = made.layout.granularity == formats::Granularity::element;
   return named("QuantizeDequantize", use, std::move(body).finish(as_it_is ? result : groups.join(result)));
 }
@@ -100,7 +123,8 @@ Result<graph::Function> decode(const formats::Use& use) {
   const Groups groups(made.layout, coded);
   const Value rows = unpack(packed, *made.codec, groups.row_length());
   const Value codes = groups.split_rows(rows, to_index(body.integer(0)));
-  const Value result = made.family->decode(made.setup(), groups, codes, fields);
+  Value result = made.family->decode(made.setup(), groups, codes, fields);
+  if (made.scaled()) result = result * to_single(groups.spread(fields[0]));
   return named("Decode", use, std::move(body).finish(reshape(groups.join(result), dims)));
 }
 

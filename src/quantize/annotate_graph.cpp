@@ -8,8 +8,8 @@
 #include "base/try.hpp"
 #include "lower/dynamic.hpp"
 #include "passes/masks.hpp"
-#include "quantize/annotate_coded.hpp"
 #include "quantize/annotate_constants.hpp"
+#include "quantize/annotate_direct.hpp"
 #include "quantize/moved_constants.hpp"
 #include "quantize/roles.hpp"
 #include "quantize/scope.hpp"
@@ -41,21 +41,23 @@ class Annotator {
         matcher_(matcher),
         target_(target),
         notes_(notes),
+        constants_(notes),
         parts_(parts_of(scope, matcher, notes)) {
-    for (const NodeNote& note : notes_.nodes) affine_.push_back(note.scheme);
+    for (const NodeNote& note : notes_.nodes) schemes_.push_back(note.scheme);
   }
 
   Result<void> run() {
     TRY(leave_to_the_cpu());
     leave_masks();
-    TRY(annotate_coded(
-        scope_, parts_, [&](std::size_t i) { return named(i) || matcher_.covers_all(); }, notes_));
-    leave_coded_parts();
+    TRY(annotate_direct(
+        scope_, parts_, [&](std::size_t i) { return named(i) || matcher_.covers_all(); }, constants_,
+        notes_));
+    leave_direct_parts();
     choose_nodes();
     find_wanted();
     join_clusters();
     note_values();
-    note_constants(scope_, parts_, affine_, static_, target_, notes_);
+    TRY(note_constants(scope_, parts_, schemes_, static_, target_, constants_, notes_));
     name_outcomes();
     for (std::size_t i = 0; i < count() && notes_.node >= 0 && notes_.sign.empty(); ++i) {
       if (is_static(i)) notes_.sign = node(i).outputs[0];
@@ -66,8 +68,8 @@ class Annotator {
  private:
   const Node& node(std::size_t i) const { return scope_.graph.nodes[i]; }
   std::size_t count() const { return parts_.size(); }
-  // What is left of the node's scheme for QuantizeLinear.
-  const Scheme& scheme(std::size_t i) const { return affine_[i]; }
+  // What annotate_direct() has left of the node's scheme.
+  const Scheme& scheme(std::size_t i) const { return schemes_[i]; }
   bool computes(std::size_t i) const { return parts_[i].kind == Part::Kind::compute; }
   // Its data is quantized ahead of time.
   bool is_static(std::size_t i) const { return static_[i]; }
@@ -111,17 +113,20 @@ class Annotator {
     return checked.ok() ? checked : std::move(checked).error().within(graph::place_of(node(i), i));
   }
 
-  // Tensors in other formats have been seen to: here they are float.
-  void leave_coded_parts() {
+  // What annotate_direct() has seen to is float here.
+  void leave_direct_parts() {
     for (std::size_t i = 0; i < count(); ++i) {
-      Scheme& scheme = affine_[i];
-      bool coded = false;
-      for (auto* part : {&scheme.data_in, &scheme.weight, &scheme.bias, &scheme.data_out}) {
-        if (!*part || !(*part)->is_coded()) continue;
-        *part = Spec{};
-        coded = true;
-      }
-      if (coded && scheme.data_in->is_float() && scheme.weight->is_float()) parts_[i].kind = Part::Kind::left;
+      Scheme& scheme = schemes_[i];
+      const bool has_bias = scheme.bias.has_value();
+      const bool data_in = is_direct_data(*scheme.data_in), weight = is_direct_weight(*scheme.weight);
+      const bool data_out = is_direct_data(*scheme.data_out),
+                 bias = has_bias && is_direct_weight(*scheme.bias);
+      if (data_in) scheme.data_in = Spec{};
+      if (weight) scheme.weight = Spec{};
+      if (data_out) scheme.data_out = Spec{};
+      if (bias) scheme.bias = Spec{};
+      const bool any = data_in || weight || data_out || bias;
+      if (any && scheme.data_in->is_float() && scheme.weight->is_float()) parts_[i].kind = Part::Kind::left;
     }
   }
 
@@ -146,14 +151,14 @@ class Annotator {
     for (std::size_t i = 0; i < count(); ++i) {
       if (!computes(i)) continue;
       const Spec& data = *scheme(i).data_in;
-      parts_[i].dynamic = data.dynamic;
+      parts_[i].dynamic = data.is_dynamic();
       const bool has_data = !parts_[i].traits->data.empty();
-      if (data.dynamic)
+      if (data.is_dynamic())
         choose_dynamic(i);
       else if (data.is_float() && parts_[i].weights.empty())
         leave(i, "it has no constant weights");
       else
-        static_[i] = has_data && !data.is_float() && !data.dynamic && !parts_[i].data.empty();
+        static_[i] = has_data && data.is_static() && !parts_[i].data.empty();
     }
     join_biases();
     bool changes = true;
@@ -195,10 +200,11 @@ class Annotator {
     for (const int input : parts_[i].weights)
       weights.push_back(scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]));
     std::optional<std::string> reason =
-        lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric);
+        lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric());
     if (!reason && !parts_[i].data.empty() && parts_[i].data.front() != 0)
       reason = "its data is on the right";
-    if (!reason && (lower::codes_of(weight.element()).bits != 8 || weight.granularity == Granularity::block))
+    if (!reason &&
+        (lower::codes_of(weight.element()).bits != 8 || weight.granularity() == Granularity::block))
       reason = fmt::format("integer products have no weights of {}", to_string(weight));
     parts_[i].dynamic = !table && !reason;
     if (table || !reason) return;
@@ -281,6 +287,8 @@ class Annotator {
       for (const int input : parts_[i].data) want(i, input, *scheme(i).data_in);
       if (scheme(i).data_out->is_float()) continue;
       const std::string result = result_of(i);
+      if (!scheme(i).data_out->is_integer() && !only_output(result))
+        continue;  // those who take it quantize it
       if (may_give_float(i) && !named(i) && !taken(result)) continue;
       if (only_output(result) && io() && io()->data_out && io()->data_out->is_float()) continue;
       made_[result] = only_output(result) && io() && io()->data_out ? *io()->data_out : *scheme(i).data_out;
@@ -313,8 +321,9 @@ class Annotator {
   const Spec* made_as(const std::string& value) const {
     if (const auto made = made_.find(value); made != made_.end()) return &made->second;
     const auto wants = wanted_.find(value);
+    if (wants == wanted_.end() || !wants->second.front().second.is_integer()) return nullptr;
     // What a node moves between codes, or makes from codes element by element, comes out as codes.
-    const bool is_made = wants != wanted_.end() && (carried(value) || made_quantized(value));
+    const bool is_made = carried(value) || made_quantized(value);
     return is_made ? &wants->second.front().second : nullptr;
   }
 
@@ -335,6 +344,9 @@ class Annotator {
   void pass_on(std::size_t i, const std::string& output) {
     const auto found = wanted_.find(output);
     if (found == wanted_.end() || carried_.count(static_cast<int>(i))) return;
+    // Nothing moves floats of 8 bits: ONNX Runtime (1.31) has no MaxPool of them, and puts DequantizeLinear
+    // behind it.
+    if (!found->second.front().second.is_integer()) return;
     carried_.insert(static_cast<int>(i));
     const Spec spec = found->second.front().second;
     for (const int input : parts_[i].data) want(i, input, spec);
@@ -363,7 +375,7 @@ class Annotator {
   int cluster(const std::string& value, const Spec& spec) {
     const auto key = std::make_pair(unions_.find(value), to_string(spec));
     const auto [found, is_new] = clusters_.emplace(key, static_cast<int>(notes_.clusters.size()));
-    if (is_new) notes_.clusters.push_back({spec, {}, {}, {}});
+    if (is_new) notes_.clusters.push_back({spec, {}});
     Cluster& one = notes_.clusters[static_cast<std::size_t>(found->second)];
     if (in_clusters_.emplace(found->second, value).second) {
       one.values.push_back(value);
@@ -373,10 +385,13 @@ class Annotator {
   }
 
   void note_values() {
+    const auto direct = std::ssize(notes_.values);
     std::set<std::string> values;
     for (const auto& [value, spec] : made_) values.insert(value);
     for (const auto& [value, all] : wanted_) values.insert(value);
     for (const std::string& value : values) note_value(value);
+    // What goes through a format as it comes does so behind these, where a value has both.
+    std::ranges::rotate(notes_.values, notes_.values.begin() + direct);
     for (const auto& [value, all] : wanted_) {
       for (const auto& [place, spec] : all) avoid_saturation(value, place, spec);
     }
@@ -385,7 +400,7 @@ class Annotator {
   }
 
   void note_value(const std::string& value) {
-    ValueNote note{value, -1, {}};
+    ValueNote note{value};
     const auto wants = wanted_.find(value);
     const Spec* spec = made_as(value);
     if (spec) note.made = cluster(value, *spec);
@@ -406,16 +421,17 @@ class Annotator {
   // the same values.
   void avoid_saturation(const std::string& value, const Place& place, const Spec& spec) {
     const auto i = static_cast<std::size_t>(place.node);
-    if (!parts_[i].heavy || !is_static(i) || place.input == 0 || spec.format != "int8") return;
+    if (!parts_[i].heavy || !is_static(i) || place.input == 0 || spec.format() != "int8") return;
     Cluster& taken = notes_.clusters[static_cast<std::size_t>(cluster(value, spec))];
     if (!reduces_range(scheme(i), target_))
       notes_.saturating.push_back(value);
     else
-      taken.spec.format = "uint8";
+      taken.spec.use.format = "uint8";
   }
 
   // A range that is known, if everything in the cluster comes from nodes that have one.
   void fix_range(Cluster& one) {
+    if (!one.spec.is_static()) return;
     std::optional<ops::Traits::Range> range;
     for (const std::string& source : one.sources) {
       const int producer = scope_.index.producer(source);
@@ -433,7 +449,7 @@ class Annotator {
   void name_outcomes() {
     for (std::size_t i = 0; i < count(); ++i) {
       NodeNote& note = notes_.nodes[i];
-      if (note.outcome != Outcome::left) continue;  // it has coded tensors
+      if (note.outcome != Outcome::left) continue;  // by annotate_direct()
       if (is_static(i)) {
         note.outcome = Outcome::quantized;
       } else if (computes(i)) {
@@ -457,8 +473,9 @@ class Annotator {
   Matcher& matcher_;
   const Target& target_;
   GraphNotes& notes_;
+  ConstantNotes constants_;
   std::vector<Part> parts_;
-  std::vector<Scheme> affine_;
+  std::vector<Scheme> schemes_;
   std::vector<bool> static_;
   std::unordered_set<std::string> made_from_codes_, used_as_codes_;
   std::map<std::string, Spec> made_;

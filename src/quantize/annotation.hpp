@@ -35,12 +35,13 @@ struct NodeNote {
   Scheme scheme;
 };
 
-// Values that have the same parameters, because nodes move them from one to the other.
+// Values that are quantized in one way: with the same parameters, because nodes move them from one to the
+// other; or each with parameters of its own, as it comes.
 struct Cluster {
   Spec spec;
   std::vector<std::string> values;
-  std::vector<std::string> sources;                  // those whose statistics count
-  std::optional<ops::Traits::Range> fixed;           // a range that needs no statistics
+  std::vector<std::string> sources = {};             // those whose statistics count
+  std::optional<ops::Traits::Range> fixed = {};      // a range that needs no statistics
   std::optional<ops::Traits::Range> constants = {};  // of constants that are moved in among the values
 };
 
@@ -52,21 +53,19 @@ struct ValueNote {
     int cluster;
     std::vector<lower::Place> places;
   };
-  std::vector<Taken> taken;
+  std::vector<Taken> taken = {};
 };
 
 // A constant that is quantized in these inputs.
 struct ConstantNote {
   std::string name;
   const graph::Tensor* tensor = nullptr;
-  Spec spec;
-  std::int64_t axis = 0;  // of channels or blocks
-  std::vector<lower::Place> places;
-  std::vector<std::int64_t>
-      rows;                     // what it is seen as, with a scale for each of the first axis; none: as it is
+  Spec spec;                               // with its axis
+  std::vector<std::int64_t> grouped = {};  // the dimensions that its values are grouped in
+  std::vector<lower::Place> places = {};
+  bool turned = false;          // `grouped` is for its scales alone: they lie along no axis of it
   std::string compute = {};     // "int8": products round their data on the fly; empty: float32
   bool apart = false;           // a runtime that makes one operator of it and the product would be wrong
-  bool matrix = false;          // its codes are written as rows, and a Reshape gives it its dimensions back
   std::int64_t sums_axis = -1;  // of outputs that keep the sums of their weights; -1: none do
   std::optional<ReductionOrder> order = {};  // where kernels that saturate may multiply it
   bool bounded = false;                      // so that none of their sums does (reduce_range: pairs)
@@ -81,30 +80,11 @@ struct BiasNote {
   std::size_t weight = 0;  // in GraphNotes::constants
 };
 
-// A product whose data is quantized when it runs.
+// A product whose data is quantized when it runs, to integers that it multiplies.
 struct DynamicNote {
   int node = -1;
   bool symmetric = false, signed_codes = false;
   std::vector<std::size_t> weights;  // in GraphNotes::constants
-};
-
-// A value that goes through a number format: where it is made, for all; or only in these inputs.
-struct CodedValueNote {
-  std::string value;
-  formats::Use use;
-  bool made = false;
-  std::vector<lower::Place> places;
-};
-
-// A constant that is stored in a number format.
-struct CodedConstantNote {
-  std::string name;
-  const graph::Tensor* tensor = nullptr;
-  formats::Use use;
-  std::vector<std::int64_t> coded;  // the dimensions it is coded in: a convolution's weight is a matrix
-  std::string compute;              // "int8": products round their data on the fly; empty: float32
-  std::vector<lower::Place> places;
-  std::int64_t sums_axis = -1;  // of `tensor`, as in ConstantNote
 };
 
 struct GraphNotes {
@@ -118,8 +98,6 @@ struct GraphNotes {
   std::vector<ConstantNote> constants;
   std::vector<BiasNote> biases;
   std::vector<DynamicNote> dynamic;
-  std::vector<CodedValueNote> coded_values;
-  std::vector<CodedConstantNote> coded_constants;
   std::vector<int> half;                // nodes that compute in float16
   std::vector<std::string> saturating;  // values that kernels take as int8 weights, without a bound
   std::vector<GraphNotes> inner;

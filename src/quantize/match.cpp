@@ -128,13 +128,14 @@ Result<void> check_type(const Rule& rule) {
     return error_at(Code::invalid_argument, rule.place,
                     fmt::format("{} cannot be quantized", shown(rule.pattern)),
                     "Conv, MatMul, Gemm, Add, …; docs/recipes.md");
-  if (is_without_weights(rule.pattern) && rule.scheme.data_in && rule.scheme.data_in->dynamic)
+  if (is_without_weights(rule.pattern) && rule.scheme.data_in && rule.scheme.data_in->is_dynamic() &&
+      rule.scheme.data_in->is_integer() && rule.scheme.data_in->has_own_type())
     return error_at(
         Code::invalid_argument, rule.place,
         fmt::format("{} has no weights: it cannot be quantized while the model runs", shown(rule.pattern)),
         "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a recipe that takes samples");
   if (is_for_weights_alone(rule.scheme) && is_without_weights(rule.pattern) &&
-      !(rule.scheme.weight->is_coded() && is_norm(onnx_name(rule.pattern))))
+      !(!rule.scheme.weight->is_integer() && is_norm(onnx_name(rule.pattern))))
     return error_at(Code::invalid_argument, rule.place,
                     fmt::format("{} has no weights, and the rule is for nothing else", shown(rule.pattern)),
                     "activations: …, or no rule for it");

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "formats/affine.hpp"
+#include "formats/table.hpp"
 
 namespace anybit::quantizing {
 
@@ -43,21 +44,50 @@ ScaleAndZero asymmetric_over(double low, double high, const Codes& codes) {
           static_cast<std::int32_t>(zero)};
 }
 
+namespace {
+
+// The largest value of a floating-point format.
+double largest_of(const Spec& spec) { return formats::make(spec.format())->get()->properties().largest; }
+
+Parameters of_floats(double largest, const Spec& spec) {
+  const double top = largest_of(spec);
+  return one(spec.element(), symmetric_over(largest, top, {}).scale, 0);
+}
+
+}  // namespace
+
+std::int64_t levels_of(const Spec& spec) {
+  if (!spec.is_integer()) return std::int64_t{1} << graph::find(spec.element())->bits;
+  const Codes codes = spec.codes();
+  return std::int64_t{codes.high} - codes.low + 1;
+}
+
+Ends ends_of(const Spec& spec, std::int32_t zero_point) {
+  if (!spec.is_integer()) {
+    const auto largest = static_cast<float>(largest_of(spec));
+    return {-largest, largest};
+  }
+  const Codes codes = spec.codes();
+  return {static_cast<float>(codes.low - zero_point), static_cast<float>(codes.high - zero_point)};
+}
+
 Parameters from_range(const calibrate::Range& range, const Spec& spec) {
-  const Codes codes = lower::codes_of(spec.element());
   const double low = std::min(0.0, static_cast<double>(range.low)),
                high = std::max(0.0, static_cast<double>(range.high));
-  const auto [scale, zero] = spec.symmetric
+  if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);
+  const Codes codes = spec.codes();
+  const auto [scale, zero] = spec.symmetric()
                                  ? symmetric_over(std::max(-low, high), codes.high - middle(codes), codes)
                                  : asymmetric_over(low, high, codes);
   return one(spec.element(), scale, zero);
 }
 
 Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec) {
-  const Codes codes = lower::codes_of(spec.element());
-  const double steps = std::ldexp(1.0, codes.bits);
   const double low = static_cast<double>(range.low), high = static_cast<double>(range.high);
-  if (spec.symmetric || codes.bits > 8)  // 16 bits: the same steps on both sides of zero
+  if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);
+  const Codes codes = spec.codes();
+  const double steps = std::ldexp(1.0, codes.bits);
+  if (spec.symmetric() || codes.bits > 8)  // 16 bits: the same steps on both sides of zero
     return one(spec.element(), static_cast<float>(std::max(-low, high) / (steps / 2)), middle(codes));
   const double scale = (std::max(0.0, high) - std::min(0.0, low)) / steps;
   const double zero = std::clamp<double>(codes.low - std::min(0.0, low) / scale, codes.low, codes.high);

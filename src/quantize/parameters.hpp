@@ -17,6 +17,14 @@ lower::Parameters from_range(const calibrate::Range& range, const Spec& spec);
 // For an output whose ends are known beforehand: a scale that is a power of two where the ends are.
 lower::Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec);
 
+// How many values the spec has, or as many as an observer should reckon with where they are no grid.
+std::int64_t levels_of(const Spec& spec);
+// The lowest and the highest value at a scale of 1.
+struct Ends {
+  float low = 0, high = 0;
+};
+Ends ends_of(const Spec& spec, std::int32_t zero_point);
+
 struct ScaleAndZero {
   float scale = 1;
   std::int32_t zero_point = 0;

@@ -7,8 +7,8 @@
 #include "base/try.hpp"
 #include "calibrate/histogram.hpp"
 #include "lower/linear.hpp"
-#include "quantize/code_constant.hpp"
 #include "quantize/parameters.hpp"
+#include "quantize/weights.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using calibrate::Statistics;
 using lower::Parameters;
 
-bool needs_statistics(const Cluster& cluster) { return !cluster.fixed && !cluster.spec.dynamic; }
+bool needs_statistics(const Cluster& cluster) { return !cluster.fixed && cluster.spec.is_static(); }
 
 // As if the recipe had excluded all of it.
 void leave(GraphNotes& notes) {
@@ -29,8 +29,6 @@ void leave(GraphNotes& notes) {
   notes.constants.clear();
   notes.biases.clear();
   notes.dynamic.clear();
-  notes.coded_values.clear();
-  notes.coded_constants.clear();
   notes.half.clear();
   notes.saturating.clear();
   for (GraphNotes& inner : notes.inner) leave(inner);
@@ -44,14 +42,6 @@ void gather_names(const GraphNotes& notes, std::map<std::string, bool>& names) {
   }
   if (!notes.sign.empty()) names[notes.sign] |= false;
   for (const GraphNotes& inner : notes.inner) gather_names(inner, names);
-}
-
-std::int64_t bytes_of(const graph::Tensor& tensor) { return static_cast<std::int64_t>(tensor.data.size()); }
-
-std::int64_t bytes_of(const Parameters& parameters) {
-  const int bits = lower::codes_of(parameters.type).bits;
-  const auto count = static_cast<std::int64_t>(parameters.scales.size());
-  return count * 4 + (std::ssize(parameters.zero_points) * bits + 7) / 8;
 }
 
 using Seen = std::map<std::string, const Statistics*>;
@@ -87,13 +77,8 @@ class Planner {
     plan.node = notes.node;
     plan.which = notes.which;
     const std::vector<Parameters> clusters = TRY(choose_all(notes.clusters));
-    for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, clusters));
+    for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, notes, clusters));
     TRY(add_constants(notes, clusters, plan));
-    for (const CodedValueNote& one : notes.coded_values) {
-      if (one.value.empty()) continue;  // an output that the node leaves out
-      plan.coded_values.push_back({one.value, one.use, one.made, one.places});
-    }
-    TRY(add_coded_constants(notes, plan));
     plan.half = notes.half;
     report_.saturating.insert(report_.saturating.end(), notes.saturating.begin(), notes.saturating.end());
     for (const GraphNotes& inner : notes.inner) plan.inner.push_back(TRY(this->plan(inner)));
@@ -122,14 +107,15 @@ class Planner {
     std::vector<Parameters> parameters;
     for (std::optional<Result<Chosen>>& one : chosen) {
       Chosen made = TRY(*std::move(one));
+      if (!made.row.name.empty()) report_.tensors.push_back(std::move(made.row));
       parameters.push_back(std::move(made.parameters));
-      report_.tensors.push_back(std::move(made.row));
     }
     return parameters;
   }
 
   Result<Chosen> choose(const Cluster& cluster) const {
     Chosen result;
+    if (cluster.spec.is_dynamic()) return result;  // as the values come
     QuantizationReport::Tensor& row = result.row;
     Parameters& parameters = result.parameters;
     row.name = cluster.values.front();
@@ -142,15 +128,15 @@ class Planner {
       row.fixed = true;
       row.low = row.seen_low = range.low;
       row.high = row.seen_high = range.high;
-    } else if (!cluster.spec.dynamic) {
+    } else {
       Statistics together;
       const Statistics& seen = *TRY(seen_of(cluster, together));
       const calibrate::Descriptor* observer = TRY(calibrate::named(cluster.spec.observer));
-      const lower::Codes codes = lower::codes_of(cluster.spec.element());
       calibrate::Parameters how;
       if (cluster.spec.percentile != 0) how.percentile = cluster.spec.percentile;
-      const calibrate::Range range =
-          held(observer->choose(seen, {codes.high - codes.low + 1, cluster.spec.symmetric}, how), cluster);
+      const calibrate::Range range = held(
+          observer->choose(seen, {static_cast<int>(levels_of(cluster.spec)), cluster.spec.symmetric()}, how),
+          cluster);
       parameters = from_range(range, cluster.spec);
       row.low = range.low;
       row.high = range.high;
@@ -160,14 +146,12 @@ class Planner {
       row.saturated = calibrate::share_outside(seen, range);
       if (histograms_) row.histogram = calibrate::histogram(seen);
     }
-    if (!parameters.scales.empty()) {
-      const lower::Codes codes = lower::codes_of(parameters.type);
-      row.scale = parameters.scales[0];
-      row.zero_point = parameters.zero_points[0];
-      row.levels = std::int64_t{codes.high} - codes.low + 1;
-      row.grid_low = row.scale * static_cast<float>(codes.low - row.zero_point);
-      row.grid_high = row.scale * static_cast<float>(codes.high - row.zero_point);
-    }
+    row.scale = parameters.scales[0];
+    row.zero_point = parameters.zero_points[0];
+    row.levels = levels_of(cluster.spec);
+    const Ends ends = ends_of(cluster.spec, row.zero_point);
+    row.grid_low = row.scale * ends.low;
+    row.grid_high = row.scale * ends.high;
     return result;
   }
 
@@ -195,12 +179,29 @@ class Planner {
     return all ? all : &together;
   }
 
-  static lower::Activation activation(const ValueNote& note, const std::vector<Parameters>& clusters) {
-    lower::Activation result;
-    result.value = note.value;
-    if (note.made >= 0) result.made = clusters[static_cast<std::size_t>(note.made)];
+  static lower::Quantization quantization(const Spec& spec, const Parameters& parameters) {
+    lower::Quantization result{spec.use, parameters, {}};
+    if (!result.is_linear() || (spec.has_own_type() && spec.is_integer())) return result;
+    const Ends ends = ends_of(spec, parameters.zero_points[0]);
+    const float low = parameters.scales[0] * ends.low, high = parameters.scales[0] * ends.high;
+    if (spec.is_integer()) {
+      result.clip = {low, high};
+    } else {
+      result.lowest = low;
+    }
+    return result;
+  }
+
+  static lower::Activation activation(const ValueNote& note, const GraphNotes& notes,
+                                      const std::vector<Parameters>& clusters) {
+    const auto as = [&](int cluster) {
+      const auto at = static_cast<std::size_t>(cluster);
+      return quantization(notes.clusters[at].spec, clusters[at]);
+    };
+    lower::Activation result{note.value};
+    if (note.made >= 0) result.made = as(note.made);
     for (const ValueNote::Taken& taken : note.taken)
-      result.taken.push_back({clusters[static_cast<std::size_t>(taken.cluster)], taken.places});
+      result.taken.push_back({as(taken.cluster), taken.places});
     return result;
   }
 
@@ -209,7 +210,7 @@ class Planner {
   static std::vector<double> least_scales(const GraphNotes& notes, std::size_t weight,
                                           const std::vector<Parameters>& clusters) {
     std::vector<double> least;
-    const bool per_tensor = notes.constants[weight].spec.granularity == Granularity::tensor;
+    const bool per_tensor = notes.constants[weight].spec.granularity() == Granularity::tensor;
     for (const BiasNote& bias : notes.biases) {
       if (bias.weight != weight) continue;
       const auto input =
@@ -247,7 +248,7 @@ class Planner {
       const ConstantNote& note = notes.constants[i];
       auto one = quantized(note, least_scales(notes, i, clusters));
       if (!one.ok()) return std::move(one).error().within(place_of(notes, note.places));
-      made.push_back(std::move(*one));
+      made.push_back(*std::move(one));
     }
     for (const DynamicNote& one : notes.dynamic) {
       lower::DynamicProduct product{one.node, one.symmetric, one.signed_codes, {}};
@@ -265,71 +266,40 @@ class Planner {
     return {};
   }
 
-  Result<void> add_coded_constants(const GraphNotes& notes, lower::GraphPlan& plan) {
-    for (const CodedConstantNote& note : notes.coded_constants) {
-      auto coded = code_constant(note, pool_);
-      if (!coded.ok()) return std::move(coded).error().within(place_of(notes, note.places));
-      CodedWeight made = std::move(*coded);
-      if (only_standard_ && TRY(lower::linear_type(note.use)).type != graph::ElementType::undefined) {
-        TRY(add_linear(note, made, plan));
-        continue;
-      }
-      add_weight(note.name, formats::to_string(note.use), *note.tensor, made.bytes, made.signal_to_noise)
-          .moved = made.moved;
-      made.constant.compute = note.compute;
-      plan.coded_constants.push_back(std::move(made.constant));
-    }
-    return {};
-  }
-
-  // In codes of an ONNX type.
-  Result<void> add_linear(const CodedConstantNote& note, const CodedWeight& made, lower::GraphPlan& plan) {
-    auto linear = lower::to_linear(made.constant, pool_);
-    if (!linear.ok()) return std::move(linear).error().within(note.name);
-    add_weight(note.name, formats::to_string(note.use), *note.tensor,
-               bytes_of(linear->codes) + bytes_of(linear->parameters), made.signal_to_noise)
-        .moved = made.moved;
-    linear->compute = note.compute;
-    plan.constants.push_back(std::move(*linear));
-    return {};
-  }
-
-  QuantizationReport::Weight& add_weight(std::string name, std::string spec, const graph::Tensor& tensor,
-                                         std::int64_t bytes, double signal_to_noise) {
-    QuantizationReport::Weight& row = report_.weights.emplace_back();
-    row.name = std::move(name);
-    row.spec = std::move(spec);
-    row.bytes_before = bytes_of(tensor);
-    row.bytes_after = bytes;
-    row.signal_to_noise = signal_to_noise;
-    if (histograms_) row.histogram = calibrate::histogram(tensor.data);
-    return row;
-  }
-
   Result<lower::Constant> quantized(const ConstantNote& note, const std::vector<double>& least) {
-    graph::Tensor seen = *note.tensor;
-    if (!note.rows.empty()) seen.dims = note.rows;
-    QuantizedConstant made = TRY(quantize_constant(seen, note.spec, note.axis, least, pool_, note.sums_axis,
-                                                   note.bounded ? &*note.order : nullptr));
-    if (!note.matrix) made.codes.dims = note.tensor->dims;
-    QuantizationReport::Weight& row = add_weight(
-        note.name, to_string(note.spec), *note.tensor, bytes_of(made.codes) + bytes_of(made.parameters),
-        made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : 200.0);
-    const auto [least_scale, largest_scale] = std::ranges::minmax(made.parameters.scales);
+    QuantizedWeight made = TRY(quantize_weight(note, least, pool_));
+    lower::Constant& constant = made.constant;
+    const bool linear =
+        note.spec.is_linear() ||
+        (only_standard_ && TRY(lower::linear_type(constant.use)).type != graph::ElementType::undefined);
+    if (linear && !constant.is_linear()) {
+      auto made_linear = lower::to_linear(constant, pool_);
+      if (!made_linear.ok()) return std::move(made_linear).error().within(note.name);
+      constant = *std::move(made_linear);
+      made.bytes = bytes_of(constant);
+    }
+    report(note, made);
+    if (note.order && saturates(constant.codes, *note.order)) report_.saturating.push_back(note.name);
+    return std::move(constant);
+  }
+
+  void report(const ConstantNote& note, const QuantizedWeight& made) {
+    QuantizationReport::Weight& row = report_.weights.emplace_back();
+    row.name = note.name;
+    row.spec = to_string(note.spec);
+    row.bytes_before = static_cast<std::int64_t>(note.tensor->data.size());
+    row.bytes_after = made.bytes;
+    row.signal_to_noise = made.signal_to_noise;
     row.raised = made.raised;
     row.moved = made.moved;
-    row.levels = std::int64_t{1} << lower::codes_of(made.parameters.type).bits;
-    row.scales = std::ssize(made.parameters.scales);
-    row.scale_low = least_scale;
-    row.scale_high = largest_scale;
-    if (note.order && saturates(made.codes, *note.order)) report_.saturating.push_back(note.name);
-    return lower::Constant{note.name,
-                           note.places,
-                           std::move(made.codes),
-                           std::move(made.parameters),
-                           note.matrix ? note.tensor->dims : std::vector<std::int64_t>(),
-                           note.compute,
-                           note.apart};
+    if (histograms_) row.histogram = calibrate::histogram(note.tensor->data);
+    const Parameters& parameters = made.constant.parameters;
+    if (!note.spec.is_integer() || !made.constant.is_linear()) return;
+    const auto [least, largest] = std::ranges::minmax(parameters.scales);
+    row.levels = std::int64_t{1} << note.spec.codes().bits;
+    row.scales = std::ssize(parameters.scales);
+    row.scale_low = least;
+    row.scale_high = largest;
   }
 
   bool saturates(const graph::Tensor& codes, const ReductionOrder& order) const {
@@ -355,10 +325,11 @@ class Planner {
       const double units = std::nearbyint(static_cast<double>(bias.tensor->data.at<float>(i)) / unit);
       codes.push_back(static_cast<std::int32_t>(std::clamp(units, -kLargest, kLargest)));
     }
-    plan.constants.push_back({bias.name,
-                              {bias.place},
-                              lower::code_tensor(parameters.type, bias.tensor->dims, codes, bias.name),
-                              parameters});
+    lower::Constant constant{bias.name, {bias.place}};
+    constant.grouped = constant.dims = bias.tensor->dims;
+    constant.codes = lower::code_tensor(parameters.type, bias.tensor->dims, codes, bias.name);
+    constant.parameters = std::move(parameters);
+    plan.constants.push_back(std::move(constant));
   }
 
   static constexpr double kLargest = 1 << 30;  // half of what 32 bits hold: the rest is for the sum

@@ -102,9 +102,9 @@ std::int64_t constant_bytes(const Graph& graph) {
 }
 
 std::int64_t opset_for(const Spec& spec) {
-  if (spec.is_float()) return 1;
-  return lower::opset_of(spec.element(), spec.granularity == Granularity::channel,
-                         spec.granularity == Granularity::block);
+  if (spec.is_float() || spec.element() == graph::ElementType::undefined) return 1;
+  return lower::opset_of(spec.element(), spec.granularity() == Granularity::channel,
+                         spec.granularity() == Granularity::block);
 }
 
 // What the recipe takes if the model has something for all of it.
@@ -112,7 +112,7 @@ std::int64_t opset_for(const Recipe& recipe) {
   std::int64_t opset = 10;
   for (const Rule& rule : recipe.rules) {
     for (const auto* part : {&rule.scheme.data_in, &rule.scheme.weight, &rule.scheme.data_out}) {
-      if (*part && (*part)->is_affine()) opset = std::max(opset, opset_for(**part));
+      if (*part && (*part)->is_linear()) opset = std::max(opset, opset_for(**part));
     }
   }
   return opset;
@@ -131,33 +131,26 @@ std::int64_t ir_for(std::int64_t opset) {
   return 4;
 }
 
-std::int64_t opset_for(const GraphNotes& notes) {
-  std::int64_t opset = notes.dynamic.empty() ? 10 : 11;
-  for (const Cluster& one : notes.clusters) opset = std::max(opset, opset_for(one.spec));
-  for (const ConstantNote& one : notes.constants) opset = std::max(opset, opset_for(one.spec));
-  for (const GraphNotes& one : notes.inner) opset = std::max(opset, opset_for(one));
-  return opset;
+// What QuantizeLinear and Cast need to know the types, what the functions need that the model will carry, and
+// what DequantizeLinear needs where there are none.
+Result<std::int64_t> opset_for(const Spec& spec, lower::Functions::Mode mode, bool constant) {
+  if (spec.is_linear()) return opset_for(spec);
+  const lower::StandardType standard = lower::standard_type(spec.use);
+  if (standard.type != graph::ElementType::undefined) return standard.opset;
+  if (mode == lower::Functions::Mode::refused)
+    return constant ? TRY(lower::linear_type(spec.use)).opset : std::int64_t{1};
+  if (mode == lower::Functions::Mode::left_out) return 1;
+  const graph::Function function =
+      TRY(constant ? portable::decode(spec.use) : portable::quantize_dequantize(spec.use));
+  return function.opsets.front().version.value_or(1);
 }
 
-// What Cast needs to know the types, what the functions need that the model will carry, and what
-// DequantizeLinear needs where there are none.
-Result<std::int64_t> opset_for_coded(const GraphNotes& notes, lower::Functions::Mode mode) {
-  std::int64_t opset = 1;
-  const auto add = [&](const formats::Use& use, auto function) -> Result<void> {
-    const lower::StandardType standard = lower::standard_type(use);
-    const bool is_standard = standard.type != graph::ElementType::undefined;
-    if (is_standard) opset = std::max(opset, standard.opset);
-    if (is_standard || mode != lower::Functions::Mode::carried) return {};
-    opset = std::max(opset, TRY(function(use)).opsets.front().version.value_or(1));
-    return {};
-  };
-  for (const CodedValueNote& one : notes.coded_values) TRY(add(one.use, portable::quantize_dequantize));
-  for (const CodedConstantNote& one : notes.coded_constants) {
-    TRY(add(one.use, portable::decode));
-    if (mode == lower::Functions::Mode::refused)
-      opset = std::max(opset, TRY(lower::linear_type(one.use)).opset);
-  }
-  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for_coded(one, mode)));
+Result<std::int64_t> opset_for(const GraphNotes& notes, lower::Functions::Mode mode) {
+  std::int64_t opset = notes.dynamic.empty() ? 10 : 11;
+  for (const Cluster& one : notes.clusters) opset = std::max(opset, TRY(opset_for(one.spec, mode, false)));
+  for (const ConstantNote& one : notes.constants)
+    opset = std::max(opset, TRY(opset_for(one.spec, mode, true)));
+  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for(one, mode)));
   return opset;
 }
 
@@ -171,8 +164,7 @@ void import_domains(Model& model) {
 }
 
 bool anything(const GraphNotes& notes) {
-  return !notes.constants.empty() || !notes.values.empty() || !notes.coded_constants.empty() ||
-         !notes.coded_values.empty() ||
+  return !notes.constants.empty() || !notes.values.empty() ||
          std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
 }
 
@@ -333,7 +325,7 @@ class Quantizer {
   }
 
   Result<std::int64_t> needed_by(const Annotation& annotation) const {
-    return std::max(opset_for(annotation.graph), TRY(opset_for_coded(annotation.graph, settings_.functions)));
+    return opset_for(annotation.graph, settings_.functions);
   }
 
   Result<std::vector<calibrate::Statistics>> calibrate(const Annotation& annotation) {

@@ -22,12 +22,12 @@ using lower::Parameters;
 constexpr std::int64_t kChunk = 1 << 16;  // values that one thread takes at a time
 
 // The smallest and largest of each group, and zero; magnitudes as bits tell whether all are finite.
-struct Ends {
+struct GroupEnds {
   std::vector<float> low, high;
   std::uint32_t largest = 0;
 
-  explicit Ends(std::size_t groups) : low(groups), high(groups) {}
-  void merge(const Ends& other) {
+  explicit GroupEnds(std::size_t groups) : low(groups), high(groups) {}
+  void merge(const GroupEnds& other) {
     for (std::size_t i = 0; i < low.size(); ++i) {
       low[i] = std::min(low[i], other.low[i]);
       high[i] = std::max(high[i], other.high[i]);
@@ -103,7 +103,7 @@ struct Layout {
 
 Layout layout_of(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis) {
   Layout layout;
-  if (spec.granularity == Granularity::tensor || tensor.dims.empty()) {
+  if (spec.granularity() == Granularity::tensor || tensor.dims.empty()) {
     layout.inner = tensor.count();
     return layout;
   }
@@ -111,22 +111,22 @@ Layout layout_of(const graph::Tensor& tensor, const Spec& spec, std::int64_t axi
     const auto at = static_cast<std::int64_t>(i);
     (at < axis ? layout.outer : at == axis ? layout.length : layout.inner) *= tensor.dims[i];
   }
-  layout.blocks = spec.granularity == Granularity::block;
-  layout.group = layout.blocks ? spec.block_size : 1;
+  layout.blocks = spec.granularity() == Granularity::block;
+  layout.group = layout.blocks ? spec.block_size() : 1;
   layout.groups = (layout.length + layout.group - 1) / layout.group;
   return layout;
 }
 
 // In any order: the smallest and largest do not depend on it. Blocks belong to one thread each; of others
 // every thread has ends of its own.
-Ends ends_of(const float* x, const Layout& layout, ThreadPool& pool) {
-  Ends all(static_cast<std::size_t>(layout.scales()));
+GroupEnds group_ends(const float* x, const Layout& layout, ThreadPool& pool) {
+  GroupEnds all(static_cast<std::size_t>(layout.scales()));
   std::mutex mutex;
   pool.run(layout.runs(), layout.chunk(), [&](std::int64_t begin, std::int64_t end) {
-    Ends mine(layout.blocks ? 0 : all.low.size());
+    GroupEnds mine(layout.blocks ? 0 : all.low.size());
     for (std::int64_t i = begin; i < end; ++i) {
       const Run run = layout.run(i);
-      Ends& ends = layout.blocks ? all : mine;
+      GroupEnds& ends = layout.blocks ? all : mine;
       const std::uint32_t largest =
           kernels::widen(x + run.at, static_cast<std::size_t>(run.count), ends.low.data() + run.scale,
                          ends.high.data() + run.scale, run.step);
@@ -148,7 +148,7 @@ Result<void> check_finite(std::uint32_t largest, const graph::Tensor& tensor) {
 
 // One scale for each group; a group of zeros takes the largest of the others, so that its bias keeps
 // precision.
-Parameters parameters_of(const Ends& ends, const Spec& spec, ThreadPool& pool) {
+Parameters parameters_of(const GroupEnds& ends, const Spec& spec, ThreadPool& pool) {
   const std::size_t groups = ends.low.size();
   Parameters all{.type = spec.element()};
   all.scales.resize(groups);
@@ -159,9 +159,9 @@ Parameters parameters_of(const Ends& ends, const Spec& spec, ThreadPool& pool) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const auto low = static_cast<double>(ends.low[i]), high = static_cast<double>(ends.high[i]);
       const bool empty = low == 0 && high == 0;
-      const ScaleAndZero made = spec.symmetric ? symmetric_over(std::max(-low, high), top, codes)
-                                : empty        ? ScaleAndZero{0, codes.low}
-                                               : asymmetric_over(low, high, codes);
+      const ScaleAndZero made = spec.symmetric() ? symmetric_over(std::max(-low, high), top, codes)
+                                : empty          ? ScaleAndZero{0, codes.low}
+                                                 : asymmetric_over(low, high, codes);
       all.scales[i] = empty ? 0 : made.scale;
       all.zero_points[i] = made.zero_point;
     }
@@ -346,8 +346,8 @@ void raise_scales(const float* x, const ReductionOrder& order, const Layout& lay
 
 std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                      const Layout& layout) {
-  if (spec.granularity == Granularity::tensor || tensor.dims.empty()) return {};
-  if (spec.granularity == Granularity::channel) return {layout.groups};
+  if (spec.granularity() == Granularity::tensor || tensor.dims.empty()) return {};
+  if (spec.granularity() == Granularity::channel) return {layout.groups};
   std::vector<std::int64_t> dims = tensor.dims;
   dims[static_cast<std::size_t>(axis)] = layout.groups;
   return dims;
@@ -361,7 +361,7 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   const Bytes held = tensor.data.aligned(alignof(float));
   const auto* x = reinterpret_cast<const float*>(held.data());
   const Layout layout = layout_of(tensor, spec, axis);
-  const Ends ends = ends_of(x, layout, pool);
+  const GroupEnds ends = group_ends(x, layout, pool);
   TRY(check_finite(ends.largest, tensor));
   QuantizedConstant result;
   result.parameters = parameters_of(ends, spec, pool);
@@ -375,7 +375,7 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   }
   parameters.axis = axis;
   parameters.dims = scale_dims(tensor, spec, axis, layout);
-  parameters.block_size = spec.granularity == Granularity::block ? spec.block_size : 0;
+  parameters.block_size = spec.granularity() == Granularity::block ? spec.block_size() : 0;
   kernels::Loss loss;
   if (const Outputs outputs = outputs_of(tensor.dims, sums_axis); outputs.count > 0) {
     const auto kept = room_for<float>(layout.count());

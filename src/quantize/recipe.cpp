@@ -91,7 +91,8 @@ Result<Spec> spec_of_map(const YAML::Node& map) {
     return at(map, invalid_argument("no format is named", "{format: int8, …}"));
   auto bare = parse_spec(format.Scalar());
   if (!bare.ok()) return at(format, std::move(bare).error());
-  const std::string words = bare->is_coded() ? TRY(coded_words(map)) : TRY(affine_words(map));
+  const std::string words =
+      bare->is_integer() && bare->has_own_type() ? TRY(affine_words(map)) : TRY(coded_words(map));
   auto spec = parse_spec(format.Scalar() + words);
   if (!spec.ok()) return at(map, std::move(spec).error());
   return spec;
@@ -108,23 +109,24 @@ Result<Spec> spec_of(const YAML::Node& node) {
 // The specs of an operator's parts: an error if a word would have no effect there.
 
 Result<Spec> weight_spec(const YAML::Node& node) {
-  const Spec spec = TRY(spec_of(node));
-  if (spec.is_affine() && spec.observer != "minmax")
+  Spec spec = TRY(spec_of(node));
+  if (spec.observer != "minmax")
     return at(node,
               invalid_argument(
                   fmt::format("'{}' chooses ranges of activations; weights have the range of their values",
                               spec.observer),
                   fmt::format("weights without it, or activations: … {}", spec.observer)));
-  if (spec.dynamic)
+  if (spec.is_dynamic())
     return at(node, invalid_argument("weights are known before the model runs: they are not dynamic",
                                      "weights without it, or activations: … dynamic"));
+  spec.source = Spec::Source::values;
   return spec;
 }
 
 // What operators quantize their data to while the model runs.
 Result<void> check_dynamic(const YAML::Node& node, const Spec& spec) {
-  if (!spec.dynamic) return {};
-  if (spec.format != "int8" && spec.format != "uint8")
+  if (!spec.is_dynamic()) return {};
+  if (spec.is_integer() && spec.has_own_type() && spec.format() != "int8" && spec.format() != "uint8")
     return at(node,
               invalid_argument(
                   fmt::format("'{}': what is quantized while the model runs has 8 bits", to_string(spec)),
@@ -140,10 +142,11 @@ Result<void> check_dynamic(const YAML::Node& node, const Spec& spec) {
 
 Result<Spec> data_spec(const YAML::Node& node) {
   Spec spec = TRY(spec_of(node));
-  if (spec.is_affine() && spec.granularity != Granularity::tensor) {
-    const bool blocks = spec.granularity == Granularity::block;
+  if (!spec.is_float() && spec.source == Spec::Source::values) spec.source = Spec::Source::runtime;
+  if (spec.is_integer() && spec.granularity() != Granularity::tensor) {
+    const bool blocks = spec.granularity() == Granularity::block;
     const std::string given = to_string(spec);
-    spec.granularity = Granularity::tensor;
+    spec.set_granularity(Granularity::tensor);
     return at(node,
               invalid_argument(fmt::format("'{}': activations have one scale per tensor, not one per {}",
                                            given, blocks ? "block" : "channel"),
@@ -156,11 +159,16 @@ Result<Spec> data_spec(const YAML::Node& node) {
 // In integers a bias is what is added to the sums.
 Result<Spec> bias_spec(const YAML::Node& node) {
   constexpr const char* kSums = "int32";
-  if (node.IsScalar() && node.Scalar() == kSums) return Spec{.format = kSums};
+  if (node.IsScalar() && node.Scalar() == kSums) {
+    Spec sums;
+    sums.use.format = kSums;
+    return sums;
+  }
   const Spec spec = TRY(spec_of(node));
-  if (spec.is_affine())
-    return at(node, invalid_argument(fmt::format("a bias of {}: it is added to sums of 32 bits", spec.format),
-                                     "bias: int32, or bias: float"));
+  if (spec.is_integer() && spec.has_own_type())
+    return at(node,
+              invalid_argument(fmt::format("a bias of {}: it is added to sums of 32 bits", spec.format()),
+                               "bias: int32, or bias: float"));
   return spec;
 }
 

@@ -7,16 +7,24 @@
 namespace anybit::quantizing {
 namespace {
 
-// The format of the first value that goes through one while the model runs, or of the first constant in one:
-// here or in graphs inside.
-template <class Coded>
-std::optional<std::string> first_format(const lower::GraphPlan& plan,
-                                        std::vector<Coded> lower::GraphPlan::*list) {
-  if (!(plan.*list).empty()) return (plan.*list).front().use.format;
-  for (const lower::GraphPlan& inner : plan.inner) {
-    if (auto format = first_format(inner, list)) return format;
+// The formats of what is no integer of ONNX's: of the first value, and of the first constant, here or in
+// graphs inside.
+struct Formats {
+  std::optional<std::string> values, weights;
+};
+
+void find_formats(const lower::GraphPlan& plan, Formats& found) {
+  const auto see = [&](const lower::Quantization& as) {
+    if (!found.values && !as.is_linear()) found.values = as.use.format;
+  };
+  for (const lower::Activation& one : plan.activations) {
+    if (one.made) see(*one.made);
+    for (const lower::Activation::Taken& taken : one.taken) see(taken.as);
   }
-  return std::nullopt;
+  for (const lower::Constant& one : plan.constants) {
+    if (!found.weights && !one.is_linear()) found.weights = one.use.format;
+  }
+  for (const lower::GraphPlan& inner : plan.inner) find_formats(inner, found);
 }
 
 bool is_of_signs(const std::string& format) {
@@ -26,8 +34,9 @@ bool is_of_signs(const std::string& format) {
 }  // namespace
 
 std::string remark_on_speed(const lower::GraphPlan& plan) {
-  const auto values = first_format(plan, &lower::GraphPlan::coded_values);
-  const auto weights = first_format(plan, &lower::GraphPlan::coded_constants);
+  Formats found;
+  find_formats(plan, found);
+  const auto& [values, weights] = found;
   if (values == "binary")
     return "the inputs of products become signs while the model runs, which takes time of its own: small "
            "convolutions can be slower than in float";

@@ -21,15 +21,11 @@ struct Part {
 // Fills `notes.nodes` with the schemes, and with the reasons of those that are left in float.
 std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& notes);
 
-// Of a weight of this rank: the axis of the outputs that are to keep the sums of their weights. -1: none are.
-// Whether codes may serve both: whoever keeps no sums takes any.
-inline bool are_compatible_sums(std::int64_t one, std::int64_t other) {
-  return one == other || one < 0 || other < 0;
-}
 // Whether int8 weights of the node are to keep to the bound of reduce_range.hpp.
 inline bool reduces_range(const Scheme& scheme, const Target& target) {
   return scheme.reduce_range.value_or(target.saturates ? "pairs" : "none") == "pairs";
 }
+// Of a weight of this rank: the axis of the outputs that are to keep the sums of their weights. -1: none are.
 std::int64_t sums_axis(const Part& part, const Scheme& scheme, const graph::Node& node, int input,
                        std::size_t rank);
 

@@ -9,19 +9,12 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "calibrate/table.hpp"
+#include "lower/standard.hpp"
 
 namespace anybit::quantizing {
 namespace {
 
-constexpr std::string_view kFormats[] = {"float", "int2",  "int4",  "int8",  "int16",
-                                         "uint2", "uint4", "uint8", "uint16"};
-
-std::vector<std::string> words_of(std::string_view text) {
-  std::istringstream stream{std::string(text)};
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
+constexpr std::int64_t kBlock = 32;  // values of a block of integers, unless a number is given
 
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -30,17 +23,64 @@ std::optional<T> number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+struct Integer {
+  int bits = 0;
+  bool is_signed = true;
+};
+
+// "int8", "uint5".
+std::optional<Integer> integer_named(std::string_view format) {
+  const bool is_signed = !format.starts_with('u');
+  if (!is_signed) format.remove_prefix(1);
+  if (!format.starts_with("int")) return std::nullopt;
+  const auto bits = number<int>(format.substr(3));
+  return bits ? std::optional(Integer{*bits, is_signed}) : std::nullopt;
+}
+
+// The narrowest ONNX type that has them.
+graph::ElementType type_of(const Integer& integer) {
+  for (const int bits : {2, 4, 8, 16, 32}) {
+    if (integer.bits > bits) continue;
+    return graph::find_element_type(fmt::format("{}int{}", integer.is_signed ? "" : "u", bits))->type;
+  }
+  return graph::ElementType::undefined;
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::istringstream stream{std::string(text)};
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
 // Reads the words behind the format, one after the other.
 class Reader {
  public:
-  Reader(std::vector<std::string> words, Spec& spec) : words_(std::move(words)), spec_(spec) {}
+  Reader(std::vector<std::string> words, const formats::Descriptor& format)
+      : words_(std::move(words)), format_(format) {
+    spec_.use.format = format.name;
+    if (!spec_.is_integer()) return;
+    spec_.source = Spec::Source::ranges;
+    if (is_plain()) spec_.set_symmetric(false);
+  }
 
-  Result<void> read() {
+  Result<Spec> read() {
     for (at_ = 1; at_ < words_.size(); ++at_) TRY(read_word(words_[at_]));
-    return {};
+    // What the format says of its parameters, and of those that it does not have.
+    const formats::Use given = TRY(formats::read_use(std::string(format_.name) + parameters_));
+    for (const auto& [name, value] : given.parameters) spec_.use.parameters[name] = value;
+    if (given.grouping.granularity) spec_.use.grouping.granularity = given.grouping.granularity;
+    if (given.grouping.axis) spec_.use.grouping.axis = given.grouping.axis;
+    if (given.grouping.block_size) spec_.use.grouping.block_size = given.grouping.block_size;
+    spec_.use.rounding = given.rounding;
+    spec_.use.rank = given.rank;
+    return std::move(spec_);
   }
 
  private:
+  // Integers that QuantizeLinear has: their words are closed, so that a slip is not taken for a parameter.
+  bool is_plain() const { return spec_.is_integer() && spec_.has_own_type(); }
+
   // Of words that say the same thing differently, only one can be meant.
   static Result<void> only(std::string& given, const std::string& word) {
     if (!given.empty() && given != word)
@@ -52,40 +92,61 @@ class Reader {
   Result<void> read_word(const std::string& word) {
     if (word == "sym" || word == "asym") {
       TRY(only(symmetry_, word));
-      spec_.symmetric = word == "sym";
-    } else if (word == "tensor" || word == "channel") {
+      return read_symmetry(word == "sym");
+    }
+    if (word == "tensor" || word == "channel") {
       TRY(only(granularity_, word));
-      spec_.granularity = word == "tensor" ? Granularity::tensor : Granularity::channel;
-    } else if (word == "block") {
+      spec_.set_granularity(word == "tensor" ? Granularity::tensor : Granularity::channel);
+      return {};
+    }
+    if (word == "block" && (spec_.is_integer() || next_is_number())) {
       TRY(only(granularity_, word));
-      spec_.granularity = Granularity::block;
-      if (const auto size = next<std::int64_t>()) spec_.block_size = *size;
-      if (spec_.block_size < 1) return invalid_argument("a block of no values", "block 32");
-    } else if (word == "dynamic") {
-      spec_.dynamic = true;
-    } else if (word == "full") {
-      spec_.narrow = false;
-    } else {
-      return read_observer(word);
+      return read_block();
+    }
+    if (word == "dynamic") {
+      spec_.source = Spec::Source::runtime;
+      return {};
+    }
+    if (word == "full" && spec_.is_integer()) {
+      spec_.use.parameters["narrow"] = std::string("false");
+      return {};
+    }
+    if (is_observer(word)) return read_observer(word);
+    return read_parameter(word);
+  }
+
+  Result<void> read_symmetry(bool symmetric) {
+    if (spec_.is_integer()) {
+      spec_.set_symmetric(symmetric);
+    } else if (!symmetric) {
+      return invalid_argument(fmt::format("'asym': {} has no zero point", format_.name), "sym");
     }
     return {};
   }
 
-  Result<void> read_observer(const std::string& word) {
-    std::vector<std::string_view> known{"sym", "asym", "tensor", "channel", "block", "dynamic", "full"};
-    for (const calibrate::Descriptor* one : calibrate::table()) {
-      known.push_back(one->name);
-      if (one->name != word) continue;
-      TRY(only(observer_, word));
-      spec_.observer = word;
-      return word == "percentile" ? read_percentile() : Result<void>();
-    }
-    const std::string meant = did_you_mean(word, known);
-    return invalid_argument(fmt::format("'{}' says nothing about a tensor", shown(word)),
-                            meant.empty() ? "for example: int8 sym channel" : meant);
+  bool next_is_number() const {
+    return at_ + 1 < words_.size() && number<std::int64_t>(words_[at_ + 1]).has_value();
   }
 
-  Result<void> read_percentile() {
+  Result<void> read_block() {
+    const auto size = next<std::int64_t>();
+    if (size.value_or(kBlock) < 1)
+      return invalid_argument(fmt::format("block size {} is not possible", *size), "1 or more: block 32");
+    spec_.use.grouping.block_size = size.value_or(kBlock);
+    // Other formats are in blocks once a size is given.
+    if (spec_.is_integer()) spec_.use.grouping.granularity = Granularity::block;
+    return {};
+  }
+
+  static bool is_observer(const std::string& word) {
+    return std::ranges::any_of(calibrate::table(), [&](const auto* one) { return one->name == word; });
+  }
+
+  Result<void> read_observer(const std::string& word) {
+    TRY(only(observer_, word));
+    spec_.observer = word;
+    if (spec_.source != Spec::Source::runtime) spec_.source = Spec::Source::ranges;
+    if (word != "percentile") return {};
     const auto share = next<double>();
     if (!share) return {};
     if (!(*share > 50 && *share <= 100))
@@ -93,6 +154,28 @@ class Reader {
                               "above 50, at most 100: percentile 99.99");
     spec_.percentile = *share;
     return {};
+  }
+
+  // A parameter of the format, axis, rounding: "name=value", or a name and a value.
+  Result<void> read_parameter(const std::string& word) {
+    if (is_plain()) return unknown(word);
+    if (word.find('=') != std::string::npos) {
+      parameters_ += " " + word;
+    } else if (at_ + 1 < words_.size()) {
+      parameters_ += " " + (word == "block" ? "block_size" : word) + "=" + words_[++at_];
+    } else {
+      return invalid_argument(fmt::format("'{}' has no value", shown(word)),
+                              fmt::format("for example: {} block 32", format_.name));
+    }
+    return {};
+  }
+
+  static Error unknown(const std::string& word) {
+    std::vector<std::string_view> known{"sym", "asym", "tensor", "channel", "block", "dynamic", "full"};
+    for (const calibrate::Descriptor* one : calibrate::table()) known.push_back(one->name);
+    const std::string meant = did_you_mean(word, known);
+    return invalid_argument(fmt::format("'{}' says nothing about a tensor", shown(word)),
+                            meant.empty() ? "for example: int8 sym channel" : meant);
   }
 
   template <class T>
@@ -104,62 +187,89 @@ class Reader {
   }
 
   std::vector<std::string> words_;
-  Spec& spec_;
+  const formats::Descriptor& format_;
+  Spec spec_;
+  std::string parameters_;                         // as formats::read_use takes them
   std::string symmetry_, granularity_, observer_;  // the words that were given
   std::size_t at_ = 0;
 };
 
-// A format of src/formats, then pairs of a name and a value: its parameters, axis, block, rounding.
-Result<Spec> read_coded(const formats::Descriptor& format, const std::vector<std::string>& words) {
-  std::string text(format.name);
-  for (std::size_t i = 1; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "tensor" || word == "channel") {
-      text += " granularity=" + word;
-    } else if (word.find('=') != std::string::npos) {
-      text += " " + word;
-    } else if (i + 1 < words.size()) {
-      text += " " + (word == "block" ? "block_size" : word) + "=" + words[++i];
-    } else {
-      return invalid_argument(fmt::format("'{}' has no value", shown(word)),
-                              fmt::format("for example: {} block 32", format.name));
-    }
-  }
-  Spec spec;
-  spec.format = format.name;
-  spec.coded = TRY(formats::read_use(text));
-  return spec;
-}
-
 }  // namespace
 
+bool Spec::is_integer() const { return integer_named(use.format).has_value(); }
+
+bool Spec::symmetric() const {
+  const auto found = use.parameters.find("symmetric");
+  if (found != use.parameters.end()) return std::get<bool>(found->second);
+  const auto integer = integer_named(use.format);
+  return !integer || integer->is_signed;
+}
+
+void Spec::set_symmetric(bool symmetric) { use.parameters["symmetric"] = symmetric; }
+
+Granularity Spec::granularity() const {
+  if (use.grouping.granularity) return *use.grouping.granularity;
+  const auto format = formats::find(use.format);
+  return use.grouping.block_size ? Granularity::block
+         : format.ok()           ? (*format)->granularity
+                                 : Granularity::tensor;
+}
+
+void Spec::set_granularity(Granularity granularity) {
+  use.grouping.granularity = granularity;
+  if (granularity != Granularity::block) use.grouping.block_size.reset();
+}
+
+std::int64_t Spec::block_size() const { return use.grouping.block_size.value_or(kBlock); }
+
 graph::ElementType Spec::element() const {
-  const graph::ElementTypeInfo* found = is_float() ? nullptr : graph::find_element_type(format);
-  return found ? found->type : graph::ElementType::undefined;
+  if (const auto integer = integer_named(use.format)) return type_of(*integer);
+  return is_float() ? graph::ElementType::undefined : lower::linear_float(use);
+}
+
+bool Spec::is_linear() const {
+  return is_static() || (has_own_type() && granularity() != Granularity::element);
+}
+
+bool Spec::has_own_type() const {
+  const graph::ElementType type = element();
+  if (type == graph::ElementType::undefined) return false;
+  const auto integer = integer_named(use.format);
+  return !integer || graph::find(type)->bits == integer->bits;
+}
+
+lower::Codes Spec::codes() const {
+  const auto integer = integer_named(use.format);
+  if (!integer || integer->bits > 16) return lower::codes_of(element());
+  const std::int32_t half = 1 << (integer->bits - 1);
+  return integer->is_signed ? lower::Codes{integer->bits, -half, half - 1}
+                            : lower::Codes{integer->bits, 0, 2 * half - 1};
 }
 
 Result<Spec> parse_spec(std::string_view text) {
   const std::vector<std::string> words = words_of(text);
   if (words.empty()) return invalid_argument("no format is named", "for example: int8 sym channel");
-  Spec spec;
-  spec.format = words[0] == "none" || words[0] == "float32" ? "float" : words[0];
-  if (std::ranges::find(kFormats, spec.format) == std::end(kFormats))
-    return read_coded(*TRY(formats::find(spec.format)), words);
-  if (spec.is_float() && words.size() > 1)
+  if (words[0] == "none" || words[0] == "float32" || words[0] == "float") {
+    if (words.size() == 1) return Spec{};
     return invalid_argument(fmt::format("'{}': float has no parameters", shown(std::string(text))), "float");
-  TRY(Reader(words, spec).read());
-  return spec;
+  }
+  return Reader(words, *TRY(formats::find(words[0]))).read();
 }
 
 std::string to_string(const Spec& spec) {
   if (spec.is_float()) return "float";
-  if (spec.is_coded()) return formats::to_string(*spec.coded);
-  std::string text = fmt::format("{} {}", spec.format, spec.symmetric ? "sym" : "asym");
-  if (spec.granularity == Granularity::channel) text += " channel";
-  if (spec.granularity == Granularity::block) text += fmt::format(" block {}", spec.block_size);
-  if (spec.dynamic) text += " dynamic";
-  if (!spec.narrow) text += " full";
-  if (spec.observer != "minmax") text += " " + spec.observer;
+  std::string text;
+  if (spec.is_integer()) {
+    text = fmt::format("{} {}", spec.format(), spec.symmetric() ? "sym" : "asym");
+    if (spec.granularity() == Granularity::channel) text += " channel";
+    if (spec.granularity() == Granularity::block) text += fmt::format(" block {}", spec.block_size());
+    if (spec.is_dynamic()) text += " dynamic";
+    if (spec.use.parameters.count("narrow")) text += " full";
+    if (spec.observer != "minmax") text += " " + spec.observer;
+  } else {
+    text = formats::to_string(spec.use);
+    if (spec.is_static()) text += " " + spec.observer;
+  }
   if (spec.percentile != 0) text += fmt::format(" {}", spec.percentile);
   return text;
 }

@@ -8,29 +8,46 @@
 #include "anybit/result.hpp"
 #include "formats/use.hpp"
 #include "graph/element_type.hpp"
+#include "lower/parameters.hpp"
 
 namespace anybit::quantizing {
 
-enum class Granularity { tensor, channel, block };
+using formats::Granularity;
 
+// A format on a tensor, and where its parameters come from: a scale, a zero point, an exponent.
 struct Spec {
-  std::string format = "float";  // "int8", "mxfp4_e2m1", …; "float": as it is
-  // Formats that ONNX has no QuantizeLinear for. What groups share is chosen from the values, as they come:
-  // no samples are needed. Nothing of what follows holds for them.
-  std::optional<formats::Use> coded = {};
-  bool symmetric = false;
-  Granularity granularity = Granularity::tensor;
-  std::int64_t block_size = 32;     // of Granularity::block
-  std::string observer = "minmax";  // how ranges of activations are found: src/calibrate
+  // int8 is one format among all. Without an axis: that is the node's own. "float": the tensor stays as it
+  // is.
+  formats::Use use{.format = "float", .parameters = {}, .grouping = {}, .rank = {}};
+  enum class Source : std::uint8_t {
+    values,   // the tensor's own: a weight's
+    ranges,   // of calibration, by the observer
+    runtime,  // the values of an activation, as they come
+  };
+  Source source = Source::values;
+  std::string observer = "minmax";  // of Source::ranges: src/calibrate
   double percentile = 0;            // of that observer; 0: its own default
-  bool dynamic = false;             // activations: parameters are found when the model runs
-  bool narrow = true;               // symmetric weights leave out the lowest code: -127 … 127
 
-  bool is_float() const { return format == "float"; }
-  bool is_coded() const { return coded.has_value(); }
-  // By QuantizeLinear, with a scale and a zero point.
-  bool is_affine() const { return !is_float() && !is_coded(); }
-  graph::ElementType element() const;  // undefined for float
+  const std::string& format() const { return use.format; }
+  bool is_float() const { return use.format == "float"; }
+  bool is_static() const { return !is_float() && source == Source::ranges; }
+  bool is_dynamic() const { return !is_float() && source == Source::runtime; }
+  // Of integers with a scale and a zero point.
+  bool is_integer() const;
+  bool symmetric() const;
+  void set_symmetric(bool symmetric);
+  Granularity granularity() const;
+  void set_granularity(Granularity granularity);
+  std::int64_t block_size() const;
+  // The ONNX type of QuantizeLinear and DequantizeLinear that has all of its values; undefined: there is
+  // none.
+  graph::ElementType element() const;
+  // Written by QuantizeLinear and DequantizeLinear, whatever may be emitted beside them.
+  bool is_linear() const;
+  // Whether the type has as many bits as the format.
+  bool has_own_type() const;
+  // The integers that it has of that type.
+  lower::Codes codes() const;
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 
@@ -50,7 +67,7 @@ struct Scheme {
 };
 
 // "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9",
-// "mxfp4_e2m1 block 32", "fixed width 8 frac 4", "ternary channel scale mean".
+// "mxfp4_e2m1 block 32", "fixed width 8 frac 4", "ternary channel scale mean", "fp8_e4m3 tensor minmax".
 Result<Spec> parse_spec(std::string_view text);
 // The same words, the shortest that say it.
 std::string to_string(const Spec& spec);

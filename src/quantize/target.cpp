@@ -45,15 +45,15 @@ void add_ethos(std::vector<Target>& list) {
 
 bool fits(const Spec& spec, std::string_view wanted) {
   const auto words = parse_spec(wanted);
-  if (!words.ok() || spec.format != words->format) return false;
-  return !words->symmetric || spec.symmetric;
+  if (!words.ok() || spec.format() != words->format()) return false;
+  return !words->symmetric() || spec.symmetric();
 }
 
 bool is_set(const std::optional<Spec>& spec) { return spec && !spec->is_float(); }
 
 // As activations of one of the target's pairs.
 bool fits_data(const Spec& spec, const Formats& pair, const Target& target) {
-  return fits(spec, pair.activation) && (target.dynamic || !spec.dynamic);
+  return fits(spec, pair.activation) && (target.dynamic || !spec.is_dynamic());
 }
 
 Error refused(const std::string& place, const Target& target, const Spec& spec, const std::string& what) {
@@ -84,8 +84,8 @@ Result<void> check_rule(const Rule& rule, const Target& target) {
   const Spec& weight = *rule.scheme.weight;
   const bool known =
       std::ranges::any_of(target.formats, [&](const Formats& one) { return fits(weight, one.weight); });
-  const bool granularity = weight.granularity == Granularity::tensor ||
-                           (target.channels && weight.granularity == Granularity::channel);
+  const bool granularity = weight.granularity() == Granularity::tensor ||
+                           (target.channels && weight.granularity() == Granularity::channel);
   if (!known || !granularity) return refused(place_of(rule), target, weight, "weights");
   return {};
 }

@@ -139,7 +139,8 @@ def net(kinds, scheme=None, seed=0):
 def words_of(scheme, weight):
     name, weights, data, _, _ = SCHEMES[scheme]
     given = " ".join(f"{k}={str(v).lower() if isinstance(v, bool) else v}" for k, v in (weights if weight else data).items())
-    return f"{name} {given}".strip()
+    by_itself = not weight and name.startswith(("int", "uint"))  # without samples
+    return f"{name} {given} {'dynamic' if by_itself else ''}".strip()
 
 
 def recipe(scheme, kinds):

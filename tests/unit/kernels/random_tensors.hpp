@@ -35,7 +35,7 @@ class RandomTensors {
 
   formats::GroupingOptions grouping(const formats::Descriptor& format, const formats::Dims& dims) {
     formats::GroupingOptions options;
-    if (format.granularity == formats::Granularity::element) {
+    if (format.granularity == formats::Granularity::element && one_in(2)) {  // else with a scale
       if (one_in(2)) options.axis = axis(dims);
       return options;
     }

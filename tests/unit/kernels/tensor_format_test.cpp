@@ -51,7 +51,8 @@ TEST(TensorFormat, RefusesAxesBlocksAndThreadsThatCannotBe) {
   EXPECT_THAT(refused("mxint8", {4, 8}, {.block = {0, 4}}).text(), HasSubstr("block size 0"));
   EXPECT_FALSE(refused("mxint8", {4, 8}, {.block_size = 4, .block = {1, 4}}).message.empty());
   EXPECT_FALSE(refused("mxint8", {4, -8}).message.empty());
-  EXPECT_FALSE(refused("fp4_e2m1", {4}, {.block_size = 2}).message.empty());
+  EXPECT_FALSE(
+      refused("fp4_e2m1", {4}, {.granularity = Granularity::element, .block_size = 2}).message.empty());
   EXPECT_FALSE(refused("fp4_e2m1", {4}, {.threads = -1}).message.empty());
 }
 

@@ -1,4 +1,4 @@
-#include "quantize/code_constant.hpp"
+#include "quantize/weights.hpp"
 
 #include <cmath>
 
@@ -6,16 +6,17 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "quantize/keep_sums.hpp"
+#include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
 namespace {
 
 constexpr double kPerfect = 200;  // dB, where nothing was lost
 
-Result<TensorFormat> format_of(const CodedConstantNote& note, int threads) {
-  TensorFormatOptions options = formats::options_of(note.use);
+Result<TensorFormat> format_of(const ConstantNote& note, int threads) {
+  TensorFormatOptions options = formats::options_of(note.spec.use);
   options.threads = threads;
-  return TensorFormat::make(note.use.format, note.coded, options);
+  return TensorFormat::make(note.spec.format(), note.grouped, options);
 }
 
 graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims, Bytes data) {
@@ -27,7 +28,7 @@ graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims,
 }
 
 // The values that are to be coded in place of these, whose nearest are `rounded`: they are of the format.
-Result<std::vector<float>> with_sums_kept(const CodedConstantNote& note, const TensorFormat& format,
+Result<std::vector<float>> with_sums_kept(const ConstantNote& note, const TensorFormat& format,
                                           const GroupParameters& chosen, std::span<const float> values,
                                           std::span<const float> rounded, std::int64_t& moved,
                                           ThreadPool& pool) {
@@ -59,9 +60,8 @@ Result<std::vector<float>> with_sums_kept(const CodedConstantNote& note, const T
   return kept;
 }
 
-}  // namespace
-
-Result<CodedWeight> code_constant(const CodedConstantNote& note, ThreadPool& pool) {
+// Packed codes of any format.
+Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool) {
   const TensorFormat format = TRY(format_of(note, pool.threads()));
   const Bytes held = note.tensor->data.aligned(alignof(float));
   const std::span values(reinterpret_cast<const float*>(held.data()), held.size() / sizeof(float));
@@ -70,7 +70,7 @@ Result<CodedWeight> code_constant(const CodedConstantNote& note, ThreadPool& poo
   if (!chosen.ok()) return std::move(chosen).error().within(note.name);
   std::vector<float> decoded(values.size());
   TRY(format.decode_packed(packed, *chosen, decoded));
-  CodedWeight result;
+  QuantizedWeight result;
   if (const auto kept = TRY(with_sums_kept(note, format, *chosen, values, decoded, result.moved, pool));
       result.moved > 0) {
     std::vector<std::uint8_t> codes(packed.size());
@@ -87,20 +87,60 @@ Result<CodedWeight> code_constant(const CodedConstantNote& note, ThreadPool& poo
   }
   const Losses losses = TRY(format.losses(values, *chosen, decoded));
   result.signal_to_noise = std::min(losses.signal_to_noise, kPerfect);
-  lower::CodedConstant& constant = result.constant;
-  constant.name = note.name;
-  constant.places = note.places;
-  constant.use = note.use;
-  constant.coded = note.coded;
-  constant.dims = note.tensor->dims;
-  result.bytes = static_cast<std::int64_t>(packed.size());
+  lower::Constant& constant = result.constant;
   constant.codes = tensor_of(graph::ElementType::uint8, format.packed_dims(), Bytes::own(std::move(packed)));
   for (StoredField& field : TRY(format.store(*chosen))) {
-    result.bytes += static_cast<std::int64_t>(field.bytes.size());
     const graph::ElementTypeInfo* type = graph::find_element_type(field.type);
     constant.fields.push_back(tensor_of(type->type, field.dims, Bytes::own(std::move(field.bytes))));
     constant.fields.back().name = graph::Text(field.name);
   }
+  result.bytes = bytes_of(constant);
+  return result;
+}
+
+// Integers of an ONNX type.
+Result<QuantizedWeight> linear_weight(const ConstantNote& note, std::span<const double> least,
+                                      ThreadPool& pool) {
+  graph::Tensor seen = *note.tensor;
+  seen.dims = note.grouped;
+  QuantizedConstant made =
+      TRY(quantize_constant(seen, note.spec, note.spec.use.grouping.axis.value_or(0), least, pool,
+                            note.sums_axis, note.bounded ? &*note.order : nullptr));
+  QuantizedWeight result;
+  result.raised = made.raised;
+  result.moved = made.moved;
+  result.signal_to_noise = made.noise > 0 ? 10 * std::log10(made.signal / made.noise) : kPerfect;
+  lower::Constant& constant = result.constant;
+  constant.codes = std::move(made.codes);
+  constant.parameters = std::move(made.parameters);
+  constant.codes.dims =
+      note.turned ? note.tensor->dims : lower::fit(constant.parameters, note.grouped, note.tensor->dims);
+  result.bytes = bytes_of(constant);
+  return result;
+}
+
+}  // namespace
+
+std::int64_t bytes_of(const lower::Constant& constant) {
+  auto bytes = static_cast<std::int64_t>(constant.codes.data.size());
+  for (const graph::Tensor& field : constant.fields) bytes += static_cast<std::int64_t>(field.data.size());
+  const lower::Parameters& parameters = constant.parameters;
+  const int bits = graph::find(parameters.type)->bits;
+  return bytes + std::ssize(parameters.scales) * 4 + (std::ssize(parameters.zero_points) * bits + 7) / 8;
+}
+
+Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<const double> least,
+                                        ThreadPool& pool) {
+  const bool linear = note.spec.is_integer() && note.spec.has_own_type();
+  QuantizedWeight result = TRY(linear ? linear_weight(note, least, pool) : packed_weight(note, pool));
+  lower::Constant& constant = result.constant;
+  constant.name = note.name;
+  constant.places = note.places;
+  constant.use = note.spec.use;
+  constant.grouped = note.grouped;
+  constant.dims = note.tensor->dims;
+  constant.compute = note.compute;
+  constant.apart = note.apart;
   return result;
 }
 

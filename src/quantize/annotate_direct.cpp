@@ -1,0 +1,192 @@
+#include "quantize/annotate_direct.hpp"
+
+#include <map>
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "quantize/groups.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::Node;
+using lower::Place;
+
+class DirectAnnotator {
+ public:
+  DirectAnnotator(const Scope& scope, const std::vector<Part>& parts,
+                  const std::function<bool(std::size_t)>& asked, ConstantNotes& constants, GraphNotes& notes)
+      : scope_(scope), parts_(parts), asked_(asked), constants_(constants), notes_(notes) {}
+
+  Result<void> run() {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      Result<void> done = look_at(i);
+      if (!done.ok()) return std::move(done).error().within(graph::place_of(node(i), i));
+    }
+    return {};
+  }
+
+ private:
+  const Node& node(std::size_t i) const { return scope_.graph.nodes[i]; }
+  const Scheme& scheme(std::size_t i) const { return notes_.nodes[i].scheme; }
+  bool takes_data(std::size_t i) const { return is_direct_data(*scheme(i).data_in); }
+  bool has_weights(std::size_t i) const { return is_direct_weight(*scheme(i).weight); }
+  bool has_bias(std::size_t i) const { return scheme(i).bias && is_direct_weight(*scheme(i).bias); }
+  bool makes_data(std::size_t i) const { return is_direct_data(*scheme(i).data_out); }
+
+  // Rows of a constant table are taken as they are: only the table is quantized.
+  bool embeds(std::size_t i) const {
+    return parts_[i].data.empty() && !parts_[i].weights.empty() && has_weights(i);
+  }
+
+  bool takes_part(std::size_t i) {
+    const Part& part = parts_[i];
+    NodeNote& note = notes_.nodes[i];
+    if (!part.traits || !scope_.makes_float(node(i))) return false;
+    const auto role = part.traits->role_in(node(i));
+    if (role == ops::Traits::Role::none || (role == ops::Traits::Role::move && !embeds(i))) return false;
+    if (part.heavy || asked_(i) || embeds(i)) return true;
+    if (note.reason.empty())
+      note.reason = "only products are stored in this format, unless a rule names the node or its type";
+    return false;
+  }
+
+  Result<void> look_at(std::size_t i) {
+    if (!takes_data(i) && !has_weights(i) && !has_bias(i) && !makes_data(i)) return {};
+    if (!takes_part(i)) return {};
+    noted_ = false;
+    const Part& part = parts_[i];
+    const bool norm = is_norm(notes_.nodes[i].op);
+    if (takes_data(i)) {
+      for (const int input : part.data) TRY(take(i, input));
+      for (const int input : part.constants) TRY(store_data(i, input));
+    }
+    if (has_weights(i)) {
+      for (const int input : part.weights) TRY(store_weight(i, input));
+      if (norm) TRY(store_plain(i, 1, *scheme(i).weight));
+    }
+    if (has_bias(i)) TRY(store_plain(i, norm ? 2 : part.bias, *scheme(i).bias));
+    if (makes_data(i)) TRY(make(i));
+    if (scheme(i).compute == "float16" && part.heavy) notes_.half.push_back(static_cast<int>(i));
+    NodeNote& note = notes_.nodes[i];
+    if (!noted_) {
+      if (note.reason.empty()) note.reason = "it has no constant weights";
+      return {};
+    }
+    note.outcome = takes_data(i) && !part.data.empty() ? Outcome::quantized : Outcome::weights_only;
+    note.reason.clear();
+    return {};
+  }
+
+  // --- values ---
+
+  Result<void> take(std::size_t i, int input) {
+    Spec spec = *scheme(i).data_in;
+    spec.use = TRY(use_on_value(scope_, node(i), input, spec));
+    ValueNote& note = note_of(node(i).inputs[static_cast<std::size_t>(input)]);
+    const int id = cluster(note.value, spec);
+    noted_ = true;
+    if (note.made == id) return {};  // it has been through the format where it was made
+    auto group = std::ranges::find(note.taken, id, &ValueNote::Taken::cluster);
+    if (group == note.taken.end()) group = note.taken.insert(note.taken.end(), {id, {}});
+    group->places.push_back({static_cast<int>(i), input});
+    return {};
+  }
+
+  Result<void> make(std::size_t i) {
+    if (node(i).outputs[0].empty()) return {};  // an output that the node leaves out
+    Spec spec = *scheme(i).data_out;
+    spec.use = TRY(use_on_value(scope_, node(i), -1, spec));
+    ValueNote& note = note_of(node(i).outputs[0]);
+    note.made = cluster(note.value, spec);
+    noted_ = true;
+    return {};
+  }
+
+  ValueNote& note_of(const std::string& value) {
+    const auto [found, is_new] = by_value_.emplace(value, notes_.values.size());
+    if (is_new) notes_.values.push_back({value});
+    return notes_.values[found->second];
+  }
+
+  // Each value has one of its own for each use.
+  int cluster(const std::string& value, const Spec& spec) {
+    const auto [found, is_new] = clusters_.emplace(std::pair(value, formats::to_string(spec.use)),
+                                                   static_cast<int>(notes_.clusters.size()));
+    if (is_new) {
+      notes_.clusters.push_back({spec, {value}});
+      notes_.clusters.back().spec.source = Spec::Source::runtime;
+    }
+    return found->second;
+  }
+
+  // --- constants ---
+
+  Result<void> store_weight(std::size_t i, int input) {
+    const graph::Tensor& tensor = constant(i, input);
+    const Spec& spec = *scheme(i).weight;
+    const WeightView view = weight_view(scope_, node(i), parts_[i].traits->weight(input), tensor, spec);
+    std::int64_t sums = sums_axis(parts_[i], scheme(i), node(i), input, tensor.dims.size());
+    if (sums >= 0 && view.channels == 0) sums = 0;
+    return store(i, input, spec, view, sums);
+  }
+
+  Result<void> store_data(std::size_t i, int input) {
+    const Spec& spec = *scheme(i).data_in;
+    return store(i, input, spec, data_view(scope_, node(i), input, constant(i, input), spec));
+  }
+
+  Result<void> store_plain(std::size_t i, int input, const Spec& spec) {
+    const auto at = static_cast<std::size_t>(input);
+    if (input < 0 || at >= node(i).inputs.size() || node(i).inputs[at].empty()) return {};
+    const graph::Tensor* tensor = scope_.constant(node(i).inputs[at]);
+    if (!tensor || tensor->type() != graph::ElementType::float32) return {};
+    return store(i, input, spec, plain_view(*tensor));
+  }
+
+  Result<void> store(std::size_t i, int input, const Spec& spec, const WeightView& view,
+                     std::int64_t sums = -1) {
+    const std::string& name = node(i).inputs[static_cast<std::size_t>(input)];
+    GroupedSpec grouped = TRY(quantizing::grouped(spec, view, constant(i, input), name));
+    ConstantNote note{.name = name, .tensor = &constant(i, input), .spec = std::move(grouped.spec)};
+    note.spec.source = Spec::Source::values;
+    note.grouped = std::move(grouped.dims);
+    note.places = {{static_cast<int>(i), input}};
+    note.compute = scheme(i).compute.value_or("");
+    // ONNX Runtime (1.31) makes an integer operator of what lies between floats of 8 bits, and refuses it.
+    note.apart = scheme(i).data_in->is_static() && !scheme(i).data_in->is_integer();
+    note.sums_axis = sums;
+    constants_.add(std::move(note));
+    noted_ = true;
+    return {};
+  }
+
+  const graph::Tensor& constant(std::size_t i, int input) const {
+    return *scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]);
+  }
+
+  const Scope& scope_;
+  const std::vector<Part>& parts_;
+  const std::function<bool(std::size_t)>& asked_;
+  ConstantNotes& constants_;
+  GraphNotes& notes_;
+  bool noted_ = false;                                           // something of the node that is looked at
+  std::map<std::string, std::size_t> by_value_;                  // in notes_.values
+  std::map<std::pair<std::string, std::string>, int> clusters_;  // by value and use
+};
+
+}  // namespace
+
+bool is_direct_data(const Spec& spec) { return !spec.is_static() && is_direct_weight(spec); }
+
+bool is_direct_weight(const Spec& spec) {
+  return !spec.is_float() && !(spec.is_integer() && spec.has_own_type());
+}
+
+Result<void> annotate_direct(const Scope& scope, const std::vector<Part>& parts,
+                             const std::function<bool(std::size_t)>& asked, ConstantNotes& constants,
+                             GraphNotes& notes) {
+  return DirectAnnotator(scope, parts, asked, constants, notes).run();
+}
+
+}  // namespace anybit::quantizing

@@ -1,0 +1,37 @@
+#include "quantize/constant_notes.hpp"
+
+#include <algorithm>
+
+namespace anybit::quantizing {
+namespace {
+
+// Whether a constant that is quantized as `one` says may be taken where `other` is wanted. Whoever keeps no
+// sums, or multiplies without saturation, takes any.
+bool serves(const ConstantNote& one, const ConstantNote& other) {
+  return one.spec == other.spec && one.grouped == other.grouped && one.turned == other.turned &&
+         one.compute == other.compute &&
+         (one.sums_axis == other.sums_axis || one.sums_axis < 0 || other.sums_axis < 0) &&
+         (one.order == other.order || !one.order || !other.order);
+}
+
+}  // namespace
+
+std::size_t ConstantNotes::add(ConstantNote wanted) {
+  std::vector<std::size_t>& of_tensor = by_tensor_[wanted.tensor];
+  const auto found = std::ranges::find_if(
+      of_tensor, [&](std::size_t number) { return serves(notes_.constants[number], wanted); });
+  if (found == of_tensor.end()) {
+    of_tensor.push_back(notes_.constants.size());
+    notes_.constants.push_back(std::move(wanted));
+    return of_tensor.back();
+  }
+  ConstantNote& same = notes_.constants[*found];
+  same.places.insert(same.places.end(), wanted.places.begin(), wanted.places.end());
+  same.apart |= wanted.apart;
+  same.sums_axis = std::max(same.sums_axis, wanted.sums_axis);
+  if (wanted.order) same.order = wanted.order;
+  same.bounded |= wanted.bounded;
+  return *found;
+}
+
+}  // namespace anybit::quantizing

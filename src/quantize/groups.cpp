@@ -1,0 +1,162 @@
+#include "quantize/groups.hpp"
+
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "graph/node.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using formats::Use;
+using graph::Node;
+
+bool is_convolution(const Node& node) {
+  const std::string& op = node.op_type.str();
+  return op == "Conv" || op == "ConvTranspose" || op == "FusedConv";
+}
+
+// True for a convolution that sums over places of one channel alone, as a depthwise one does.
+bool sums_one_channel(const Scope& scope, const Node& node) {
+  const ops::NodeFacts* facts = scope.facts().find(node);
+  if (!is_convolution(node) || !facts || facts->inputs.size() < 2 || !facts->inputs[1]) return false;
+  const std::optional<ops::Shape>& weight = facts->inputs[1]->shape;
+  if (!weight || weight->size() < 3) return false;
+  if (node.op_type.str() != "ConvTranspose") return (*weight)[1].is(1);
+  return ops::floor_div((*weight)[0], graph::attribute_or<std::int64_t>(node, "group", 1)).is(1);
+}
+
+// The axis that a product sums over, where input `input` is not a constant weight: blocks run along it, so
+// that one scale serves a run of products.
+std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t> rank) {
+  const std::string& op = node.op_type.str();
+  if (rank == 1) return -1;
+  if (is_convolution(node)) return 1;
+  if (op == "Gemm") {
+    const bool turned = graph::attribute_or<std::int64_t>(node, input == 0 ? "transA" : "transB", 0) != 0;
+    return (input == 0) != turned ? -1 : -2;
+  }
+  return (op == "MatMul" || op == "FusedMatMul") && input == 1 ? -2 : -1;
+}
+
+// The axis of the blocks or channels of data, where the recipe names none.
+std::int64_t data_axis(const Scope& scope, const Node& node, int input, std::optional<std::size_t> rank,
+                       const Spec& spec) {
+  if (input < 0) return -1;
+  if (spec.granularity() == Granularity::block && sums_one_channel(scope, node)) return -1;
+  return summed_axis(node, input, rank);
+}
+
+bool shares_over_an_axis(const Spec& spec) {
+  return spec.granularity() == Granularity::channel || spec.granularity() == Granularity::block;
+}
+
+Result<void> check_axis(std::int64_t axis, std::int64_t rank, std::string_view of) {
+  if (axis >= -rank && axis < rank) return {};
+  return invalid_argument(fmt::format("axis {} of {} of rank {}", axis, of, rank),
+                          fmt::format("{} to {}", -rank, rank - 1));
+}
+
+// Of input `input`, or of the output; that of a convolution has the rank of its weights.
+std::optional<std::size_t> rank_of(const Scope& scope, const Node& node, int input) {
+  const ops::NodeFacts* facts = scope.facts().find(node);
+  const ops::Value* value = nullptr;
+  const auto at = static_cast<std::size_t>(input);
+  if (facts && input < 0 && !facts->outputs.empty()) value = &facts->outputs[0];
+  if (facts && input >= 0 && at < facts->inputs.size()) value = facts->inputs[at];
+  if (value && value->shape) return value->shape->size();
+  const bool convolves = node.inputs.size() > 1 && node.op_type.str().find("Conv") != std::string::npos;
+  const graph::Tensor* weight = convolves ? scope.constant(node.inputs[1]) : nullptr;
+  return weight ? std::optional(weight->dims.size()) : std::nullopt;
+}
+
+// What cannot be found while the model runs.
+void set_fixed_parameters(Use& use) {
+  if (use.format != "binary_residual" || use.parameters.count("gammas") != 0) return;
+  // Activations lie in -1 … 1; steps that halve are the ones that spread evenly over it.
+  const auto levels = use.parameters.find("levels");
+  const std::int64_t count = levels == use.parameters.end() ? 2 : std::get<std::int64_t>(levels->second);
+  std::string gammas;
+  double step = 1;
+  for (std::int64_t i = 0; i < count; ++i) gammas += fmt::format("{}{}", i ? "," : "", step /= 2);
+  use.parameters["gammas"] = gammas;
+  use.parameters["clip"] = true;
+}
+
+}  // namespace
+
+WeightView weight_view(const Scope& scope, const Node& node, const ops::Traits::Weight* weight,
+                       const graph::Tensor& tensor, const Spec& spec) {
+  const std::vector<std::int64_t>& dims = tensor.dims;
+  const auto rank = std::ssize(dims);
+  const auto axis_by = [&](ops::ChannelAxis axis) { return axis ? axis(node, dims.size()) : -1; };
+  std::int64_t channels = weight ? axis_by(weight->channel_axis) : -1;
+  // A depthwise ConvTranspose: what comes in goes out.
+  if (channels == 1 && !spec.is_integer() && sums_one_channel(scope, node)) channels = 0;
+  if (channels < 0) return {dims, -1, rank - 1};
+  const std::int64_t summed = weight ? axis_by(weight->summed_axis) : -1;
+  if (summed >= 0) return {dims, channels, summed};
+  // Of a ConvTranspose, as long as the channels are not what shares a scale: a matrix with a row for each
+  // input. Integers of ONNX lie in the tensor's own dimensions.
+  if (channels == 1 && rank > 2 && !spec.is_integer() && spec.granularity() != Granularity::channel)
+    return {{dims[0], dims[0] > 0 ? tensor.count() / dims[0] : 0}, 1, 0};
+  if (channels > 0) return {dims, channels, channels - 1};
+  if (rank < 2) return {dims, 0, rank - 1};
+  return {{dims[0], dims[0] > 0 ? tensor.count() / dims[0] : 0}, 0, 1};
+}
+
+WeightView data_view(const Scope& scope, const Node& node, int input, const graph::Tensor& tensor,
+                     const Spec& spec) {
+  const auto rank = std::ssize(tensor.dims);
+  std::int64_t axis = data_axis(scope, node, input, tensor.dims.size(), spec);
+  if (axis < 0) axis = std::max<std::int64_t>(axis + rank, 0);
+  return {tensor.dims, axis, axis};
+}
+
+WeightView plain_view(const graph::Tensor& tensor) {
+  const std::int64_t last = std::max<std::int64_t>(std::ssize(tensor.dims) - 1, 0);
+  return {tensor.dims, last, last};
+}
+
+Result<GroupedSpec> grouped(Spec spec, WeightView view, const graph::Tensor& tensor,
+                            const std::string& name) {
+  formats::GroupingOptions& grouping = spec.use.grouping;
+  const Granularity granularity = spec.granularity();
+  if (shares_over_an_axis(spec) && grouping.axis) {
+    view.dims = tensor.dims;  // the caller counts the weight's own axes
+    TRY(check_axis(*grouping.axis, std::ssize(view.dims), fmt::format("'{}'", name)));
+  } else {
+    grouping.axis.reset();
+    const std::int64_t axis = granularity == Granularity::channel ? view.channels
+                              : granularity == Granularity::block ? view.blocks
+                                                                  : -1;
+    if (axis >= 0) grouping.axis = axis;
+    if (axis < 0 && shares_over_an_axis(spec)) spec.set_granularity(Granularity::tensor);
+  }
+  if (view.dims.empty()) view.dims = {1};
+  if (grouping.axis) spec.use.rank = std::ssize(view.dims);
+  return GroupedSpec{std::move(spec), std::move(view.dims)};
+}
+
+// The axis counts from the front, so that equal uses read the same; without a rank it can only be the last.
+Result<Use> use_on_value(const Scope& scope, const Node& node, int input, const Spec& spec) {
+  Use use = spec.use;
+  set_fixed_parameters(use);
+  if (!shares_over_an_axis(spec)) {
+    use.grouping.axis.reset();
+    return use;
+  }
+  const std::optional<std::size_t> rank = rank_of(scope, node, input);
+  std::int64_t axis = use.grouping.axis.value_or(data_axis(scope, node, input, rank, spec));
+  use.grouping.axis = axis;
+  if (axis == -1) return use;
+  if (!rank)
+    return error_at(Code::unsupported, {}, "the rank of its input is not known", "a model with shapes");
+  const auto size = static_cast<std::int64_t>(*rank);
+  TRY(check_axis(axis, size, "a value"));
+  if (axis < 0) axis += size;
+  use.grouping.axis = axis == size - 1 ? -1 : axis;
+  if (axis != size - 1) use.rank = size;
+  return use;
+}
+
+}  // namespace anybit::quantizing
