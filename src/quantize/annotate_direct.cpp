@@ -15,10 +15,11 @@ using lower::Place;
 class DirectAnnotator {
  public:
   DirectAnnotator(const Scope& scope, const std::vector<Part>& parts,
-                  const std::function<bool(std::size_t)>& asked, ConstantNotes& constants, GraphNotes& notes)
+                  const std::function<Asked(std::size_t)>& asked, ConstantNotes& constants, GraphNotes& notes)
       : scope_(scope), parts_(parts), asked_(asked), constants_(constants), notes_(notes) {}
 
-  Result<void> run() {
+  Result<void> run(const Scheme* io) {
+    if (io) quantize_ports(*io);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       Result<void> done = look_at(i);
       if (!done.ok()) return std::move(done).error().within(graph::place_of(node(i), i));
@@ -44,8 +45,10 @@ class DirectAnnotator {
     NodeNote& note = notes_.nodes[i];
     if (!part.traits || !scope_.makes_float(node(i))) return false;
     const auto role = part.traits->role_in(node(i));
-    if (role == ops::Traits::Role::none || (role == ops::Traits::Role::move && !embeds(i))) return false;
-    if (part.heavy || asked_(i) || embeds(i)) return true;
+    const Asked asked = asked_(i);
+    if (role == ops::Traits::Role::none) return false;
+    if (role == ops::Traits::Role::move && !embeds(i) && asked != Asked::named) return false;
+    if (part.heavy || asked != Asked::no || embeds(i)) return true;
     if (note.reason.empty())
       note.reason = "only products are stored in this format, unless a rule names the node or its type";
     return false;
@@ -101,6 +104,19 @@ class DirectAnnotator {
     note.made = cluster(note.value, spec);
     noted_ = true;
     return {};
+  }
+
+  // The model's own inputs and outputs, in blocks or channels of their last axis.
+  void quantize_ports(const Scheme& io) {
+    const auto add = [&](const graph::ValueInfo& port, const std::optional<Spec>& spec, bool given) {
+      if (!spec || !is_direct_data(*spec) || !has_floats(port)) return;
+      if (given != (scope_.index.producer(port.name.str()) < 0))
+        return;  // an input that is given out as it is
+      ValueNote& note = note_of(port.name.str());
+      note.made = cluster(note.value, *spec);
+    };
+    for (const graph::ValueInfo& one : scope_.graph.inputs) add(one, io.data_in, true);
+    for (const graph::ValueInfo& one : scope_.graph.outputs) add(one, io.data_out, false);
   }
 
   ValueNote& note_of(const std::string& value) {
@@ -167,7 +183,7 @@ class DirectAnnotator {
 
   const Scope& scope_;
   const std::vector<Part>& parts_;
-  const std::function<bool(std::size_t)>& asked_;
+  const std::function<Asked(std::size_t)>& asked_;
   ConstantNotes& constants_;
   GraphNotes& notes_;
   bool noted_ = false;                                           // something of the node that is looked at
@@ -183,10 +199,15 @@ bool is_direct_weight(const Spec& spec) {
   return !spec.is_float() && !(spec.is_integer() && spec.has_own_type());
 }
 
+bool has_floats(const graph::ValueInfo& value) {
+  const auto* tensor = value.type ? value.type->tensor() : nullptr;
+  return tensor && tensor->element_type() == graph::ElementType::float32;
+}
+
 Result<void> annotate_direct(const Scope& scope, const std::vector<Part>& parts,
-                             const std::function<bool(std::size_t)>& asked, ConstantNotes& constants,
-                             GraphNotes& notes) {
-  return DirectAnnotator(scope, parts, asked, constants, notes).run();
+                             const std::function<Asked(std::size_t)>& asked, const Scheme* io,
+                             ConstantNotes& constants, GraphNotes& notes) {
+  return DirectAnnotator(scope, parts, asked, constants, notes).run(io);
 }
 
 }  // namespace anybit::quantizing

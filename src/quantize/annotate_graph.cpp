@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "graph/node.hpp"
 #include "lower/dynamic.hpp"
 #include "passes/masks.hpp"
 #include "quantize/annotate_constants.hpp"
@@ -50,8 +51,7 @@ class Annotator {
     TRY(leave_to_the_cpu());
     leave_masks();
     TRY(annotate_direct(
-        scope_, parts_, [&](std::size_t i) { return named(i) || matcher_.covers_all(); }, constants_,
-        notes_));
+        scope_, parts_, [&](std::size_t i) { return asked(i); }, io(), constants_, notes_));
     leave_direct_parts();
     choose_nodes();
     find_wanted();
@@ -168,6 +168,26 @@ class Annotator {
     }
     sweep_down();
     sweep_up();
+    if (take_named()) {
+      sweep_down();
+      sweep_up();
+    }
+  }
+
+  // Nodes that only move values, or work on single elements, are part of what lies around them. One that a
+  // rule names, and that does not lie between quantized values, is quantized by itself. True if there is one.
+  bool take_named() {
+    bool any = false;
+    for (std::size_t i = 0; i < count(); ++i) {
+      const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
+      if (!passes || joined_.count(static_cast<int>(i)) || !named(i) || parts_[i].data.empty()) continue;
+      if (!scheme(i).data_in->is_static()) continue;
+      const bool between = made_quantized(node(i).inputs[static_cast<std::size_t>(parts_[i].data[0])]) &&
+                           std::ranges::any_of(node(i).outputs, [&](const auto& one) { return taken(one); });
+      static_[i] = !between;
+      any |= static_[i];
+    }
+    return any;
   }
 
   // A constant row that is added to a product is part of it: it is added to the sums, before they are
@@ -212,6 +232,9 @@ class Annotator {
     notes_.nodes[i].less = true;
   }
 
+  Asked asked(std::size_t i) const {
+    return named(i) ? Asked::named : matcher_.covers_all() ? Asked::with_all : Asked::no;
+  }
   bool named(std::size_t i) const {
     return matcher_.named(notes_.nodes[i].name) || matcher_.by_type(notes_.nodes[i].op);
   }
@@ -233,7 +256,7 @@ class Annotator {
       }
       const bool passes = parts_[i].kind == Part::Kind::move ||
                           (parts_[i].kind == Part::Kind::element && !parts_[i].traits->sensitive);
-      if (!static_[i] && !(passes && all)) continue;
+      if (!static_[i] && !(passes && all) && !graph::is(node(i), "DequantizeLinear")) continue;
       made_from_codes_.insert(node(i).outputs.begin(), node(i).outputs.end());
     }
     return changed;
@@ -251,6 +274,8 @@ class Annotator {
         changed = true;
       }
       const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
+      if (graph::is(node(i), "QuantizeLinear") && !node(i).inputs.empty())
+        used_as_codes_.insert(node(i).inputs[0]);
       if (!static_[i] && !(passes && used)) continue;
       for (const int input : parts_[i].data)
         used_as_codes_.insert(node(i).inputs[static_cast<std::size_t>(input)]);
@@ -284,6 +309,10 @@ class Annotator {
   void find_wanted() {
     for (std::size_t i = 0; i < count(); ++i) {
       if (!is_static(i)) continue;
+      if (parts_[i].kind == Part::Kind::move) {
+        move_by_itself(i);
+        continue;
+      }
       for (const int input : parts_[i].data) want(i, input, *scheme(i).data_in);
       if (scheme(i).data_out->is_float()) continue;
       const std::string result = result_of(i);
@@ -291,14 +320,58 @@ class Annotator {
         continue;  // those who take it quantize it
       if (may_give_float(i) && !named(i) && !taken(result)) continue;
       if (only_output(result) && io() && io()->data_out && io()->data_out->is_float()) continue;
-      made_[result] = only_output(result) && io() && io()->data_out ? *io()->data_out : *scheme(i).data_out;
+      make(result, only_output(result) && io() && io()->data_out ? *io()->data_out : *scheme(i).data_out);
     }
+    quantize_ports();
     // Nodes that move values pass on what is wanted of them: from the last to the first.
     for (std::size_t i = count(); i-- > 0;) {
       if (parts_[i].kind != Part::Kind::move) continue;
       for (const std::string& output : node(i).outputs) pass_on(i, output);
     }
     for (std::size_t i = 0; i < count(); ++i) move_codes_on(i);
+  }
+
+  // A node that moves values and is quantized by itself: all that it takes and makes shares parameters.
+  // Floats of 8 bits are not moved (pass_on): what comes out becomes some.
+  void move_by_itself(std::size_t i) {
+    if (scheme(i).data_in->is_integer()) {
+      carried_.insert(static_cast<int>(i));
+      for (const int input : parts_[i].data) want(i, input, *scheme(i).data_in);
+    }
+    for (const std::string& output : node(i).outputs) {
+      if (!output.empty()) make(output, *scheme(i).data_in);
+    }
+  }
+
+  // Where it is made, unless it is quantized already in the model that was given.
+  void make(const std::string& value, const Spec& spec) {
+    const auto uses = scope_.index.uses(value);
+    const bool quantized = !uses.empty() && std::ranges::all_of(uses, [&](const graph::Index::Use& use) {
+      return use.node >= 0 && graph::is(node(static_cast<std::size_t>(use.node)), "QuantizeLinear");
+    });
+    if (!quantized && !comes_quantized(value)) made_[value] = spec;
+  }
+
+  bool comes_quantized(const std::string& value) const {
+    const int producer = scope_.index.producer(value);
+    if (producer < 0) return false;
+    const Node& maker = node(static_cast<std::size_t>(producer));
+    return graph::is(maker, "DequantizeLinear") || maker.domain.str() == graph::kAnybit;
+  }
+
+  // What a rule for the model's own inputs and outputs says, whoever takes or makes them.
+  void quantize_ports() {
+    if (!io()) return;
+    for (const graph::ValueInfo& one : scope_.graph.inputs) {
+      if (io()->data_in && io()->data_in->is_static() && has_floats(one))
+        make(one.name.str(), *io()->data_in);
+    }
+    for (const graph::ValueInfo& one : scope_.graph.outputs) {
+      const std::string& name = one.name.str();
+      const bool computed = scope_.index.producer(name) >= 0;
+      if (computed && io()->data_out && io()->data_out->is_static() && has_floats(one))
+        make(name, *io()->data_out);
+    }
   }
 
   // ONNX Runtime quantizes behind these what comes as codes, and cannot load the model then, if its opset is
@@ -338,7 +411,8 @@ class Annotator {
     const std::string& value = node(i).inputs[static_cast<std::size_t>(input)];
     Spec wanted = spec;
     if (io() && scope_.index.is_input(value) && io()->data_in) wanted = *io()->data_in;
-    if (!wanted.is_float()) wanted_[value].emplace_back(Place{static_cast<int>(i), input}, wanted);
+    if (!wanted.is_float() && !comes_quantized(value))
+      wanted_[value].emplace_back(Place{static_cast<int>(i), input}, wanted);
   }
 
   void pass_on(std::size_t i, const std::string& output) {

@@ -65,6 +65,13 @@ bool is_quantized(const Model& model) {
   return found;
 }
 
+// Values in formats that ONNX lacks: preparing would take their functions apart.
+bool has_formats(const Model& model) {
+  bool found = false;
+  each_node(*model.graph, [&](const Node& node) { found |= node.domain.str() == graph::kAnybit; });
+  return found;
+}
+
 // Operators that work on codes themselves, with how many there are of each: nobody knows how to take them
 // back.
 std::map<std::string, std::int64_t> integer_operators(const Model& model) {
@@ -223,13 +230,17 @@ class Quantizer {
     report_.recipe = recipe_.name;
     report_.opset_before = report_.opset_after = model_->opset().value_or(1);
     report_.weight_bytes_before = report_.weight_bytes_after = constant_bytes(*model_->graph);
-    if (is_quantized(*model_) && !settings_.requantize) {
-      report_.remarks.emplace_back("the model is quantized already: it is left as it is (--requantize)");
-      return Outcomes{std::move(*model_), std::move(report_)};
-    }
+    const bool keeps = is_quantized(*model_) && !settings_.requantize;  // what is quantized already
+    const Model given = keeps ? *model_ : Model();
+    if (keeps && has_formats(given)) return as_given(given);
     TRY(prepare());
     Annotation annotation = TRY(annotate());
+    if (keeps && !anything(annotation.graph)) return as_given(given);
     report_.remarks.insert(report_.remarks.end(), annotation.remarks.begin(), annotation.remarks.end());
+    if (keeps)
+      report_.remarks.emplace_back(
+          "part of the model is quantized already: that is kept, and the rest is quantized (--requantize for "
+          "all)");
     if (!anything(annotation.graph)) {
       return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
                       reasons(annotation.graph));
@@ -257,9 +268,15 @@ class Quantizer {
   }
 
  private:
+  Outcomes as_given(const Model& model) {
+    report_.remarks.emplace_back("the model is quantized already: it is left as it is (--requantize)");
+    report_.opset_after = report_.opset_before;
+    return {model, std::move(report_)};
+  }
+
   Result<void> prepare() {
     modernize(*model_);
-    if (is_quantized(*model_)) {
+    if (settings_.requantize && is_quantized(*model_)) {
       portable::to_operators(*model_);
       TRY(dequantize(*model_->graph, model_->opset().value_or(1)));
       lower::remove_unused_constants(*model_->graph);
