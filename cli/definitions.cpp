@@ -39,7 +39,6 @@ struct Words {
 const std::vector<Words>& fixed_words() {
   static const std::vector<Words> all{
       {"--emit", {"portable", "packed", "qdq", "qoperator"}},
-      {"--refine", {"sums", "means", "none"}},
       {"--reduce-range", {"pairs", "none"}},
       {"--prefer", {"default", "performance", "memory", "compile-time"}},
       {"--layout", {"NCHW", "NHWC"}},
@@ -57,6 +56,12 @@ std::vector<std::string> choices_of(const std::string& command, const std::strin
   if (option == "--codegen" || (option == "--target" && command == "codegen"))
     return names_of(list_generators({}));
   if (option == "--target") return names_of(target_list());
+  if (option == "--refine") {
+    std::vector<std::string> names = names_of(refinement_list());
+    for (const RefinementInfo& one : refinement_list()) names.push_back(one.alias);
+    names.emplace_back("none");
+    return names;
+  }
   if (option == "--quantize") return quantization_types();
   if (option == "--observer") return names_of(observers());
   if (option == "--pass") return names_of(preparation_passes());

@@ -100,8 +100,9 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
   if (report.opset_before != report.opset_after)
     text += fmt::format("  opset     {} -> {}\n", report.opset_before, report.opset_after);
   if (report.samples > 0) text += fmt::format("  samples   {}\n", report.samples);
-  if (report.means_kept > 0)
-    text += fmt::format("  means     kept by the biases of {} products\n", report.means_kept);
+  for (const QuantizationReport::Refinement& one : report.refinements) {
+    if (one.layers > 0) text += fmt::format("  refined   {}: {} layers\n", one.name, one.layers);
+  }
   text += without_vnni(report);
   text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {:.2f} s quantize\n",
                       report.prepare_seconds, report.calibrate_seconds, report.quantize_seconds);
@@ -124,7 +125,12 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
   json["seconds"] = {{"prepare", report.prepare_seconds},
                      {"calibrate", report.calibrate_seconds},
                      {"quantize", report.quantize_seconds}};
-  json["means_kept"] = report.means_kept;
+  json["refinements"] = Json::array();
+  json["means_kept"] = 0;  // as bias correction was called
+  for (const QuantizationReport::Refinement& one : report.refinements) {
+    json["refinements"].push_back({{"name", one.name}, {"layers", one.layers}});
+    if (one.name == "bias-correction") json["means_kept"] = one.layers;
+  }
   json["safe_without_vnni"] = report.saturating.empty();
   json["saturating"] = report.saturating;
   json["remarks"] = report.remarks;

@@ -118,9 +118,6 @@ Result<void> check_together(const Options& options) {
                    "one of them; in a recipe: activations: uint8 asym dynamic");
   if (!options.dynamic.empty() && options.weight_only)
     return refused("--dynamic quantizes activations, --weight-only leaves them in float", "one of them");
-  if (!options.refine.empty() && options.refine != "sums" && options.refine != "means" &&
-      options.refine != "none")
-    return refused(fmt::format("--refine: what is '{}'?", printable(options.refine)), "sums, means or none");
   if (!options.reduce_range.empty() && options.reduce_range != "pairs" && options.reduce_range != "none")
     return refused(fmt::format("--reduce-range: what is '{}'?", printable(options.reduce_range)),
                    "pairs or none");
@@ -133,7 +130,7 @@ Result<void> check_together(const Options& options) {
                    "activations: float in the file");
   if (!options.refine.empty())
     return refused("--refine is for presets; a file has rules of its own",
-                   "refine: sums beside weights there");
+                   "refine: sum-preserving-rounding beside weights there");
   if (!options.reduce_range.empty())
     return refused("--reduce-range is for presets; a file has rules of its own",
                    "reduce_range: none beside weights there");
@@ -191,7 +188,7 @@ Result<Recipe> recipe_of(const Options& options) {
   if (options.weight_only)
     recipe = with_for_all(std::move(recipe), options, "{activations: float, refine: sums}");
   if (!options.refine.empty())
-    recipe = with_for_all(std::move(recipe), options, fmt::format("{{refine: {}}}", options.refine));
+    recipe = with_for_all(std::move(recipe), options, fmt::format("{{refine: [{}]}}", options.refine));
   if (!options.reduce_range.empty())
     recipe =
         with_for_all(std::move(recipe), options, fmt::format("{{reduce_range: {}}}", options.reduce_range));
@@ -313,10 +310,10 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
-  app.add_option(
-      "--refine", options->refine,
-      "How weights are rounded: none (each to its nearest code), sums (outputs keep the sums of "
-      "their weights) or means (biases also make up for what that does to outputs on the samples)");
+  std::string refinements = "What makes up for the errors of rounding, with commas between: none";
+  for (const RefinementInfo& one : refinement_list())
+    refinements += fmt::format("; {} or {}: {}", one.name, one.alias, one.summary);
+  app.add_option("--refine", options->refine, refinements);
   app.add_option(
       "--reduce-range", options->reduce_range,
       "pairs: int8 weights whose sums cannot saturate in ONNX Runtime on CPUs without VNNI; none: for "

@@ -1,4 +1,5 @@
-# anybit_folder(NAME DEPENDS … LINKS …) turns src/NAME/*.cpp into the object library anybit_NAME. A file that defines a
+# anybit_folder(NAME DEPENDS … LINKS … NAMESPACE …) turns src/NAME/*.cpp into the object library anybit_NAME. Its namespace is
+# anybit::NAME unless another is given. A file that defines a
 # function `NAME_descriptors()` called after itself joins the folder's generated, sorted table.
 set(ANYBIT_FOLDERS "")
 
@@ -22,13 +23,16 @@ function(anybit_table list folder header namespace)
 endfunction()
 
 function(anybit_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAMESPACE" "DEPENDS;LINKS" ${ARGN})
+  if(NOT ARG_NAMESPACE)
+    set(ARG_NAMESPACE ${name})
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   if(NOT sources)
     return()
   endif()
   set(target anybit_${name})
-  anybit_table(sources ${PROJECT_SOURCE_DIR}/src/${name} ${name}/table.hpp anybit::${name})
+  anybit_table(sources ${PROJECT_SOURCE_DIR}/src/${name} ${name}/table.hpp anybit::${ARG_NAMESPACE})
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS})

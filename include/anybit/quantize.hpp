@@ -53,6 +53,13 @@ ANYBIT_API std::vector<RecipeInfo> recipe_presets();
 // True if an operator has this name, in ONNX's world or another ("Conv", "conv2d", "linear").
 ANYBIT_API bool is_operator(const std::string& name) noexcept;
 
+struct RefinementInfo {
+  std::string name, alias, summary;  // "bias-correction", "means", …
+  bool needs_samples = false;
+};
+// What makes up for the errors of rounding: what `refine` in a recipe may name, beside "none".
+ANYBIT_API std::vector<RefinementInfo> refinement_list();
+
 struct TargetInfo {
   std::string name, summary;
   std::string recipe;  // the preset, unless another is asked for
@@ -130,7 +137,11 @@ struct QuantizationReport {
   // CPU.
   std::vector<std::string> saturating;
   std::int64_t samples = 0;
-  std::int64_t means_kept = 0;  // products whose bias makes up for what rounding does to their means
+  struct Refinement {
+    std::string name;         // "bias-correction"
+    std::int64_t layers = 0;  // that it changed
+  };
+  std::vector<Refinement> refinements;  // of the whole model; those of single weights are in `weights`
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  // all constants
   std::int64_t opset_before = 0, opset_after = 0;
   double prepare_seconds = 0, calibrate_seconds = 0, quantize_seconds = 0;

@@ -13,7 +13,7 @@ from ._compare import Comparison, compare
 from ._config import (QuantizationConfig, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config)
 from ._formats import Encoded, Format, Packed, formats
 from ._model import Model, load
-from ._quantizer import Preset, Quantizer, Target, presets, quantize, targets
+from ._quantizer import Preset, Quantizer, Refinement, Target, presets, quantize, refinements, targets
 from ._report import Report
 from ._session import NodeTime, Session
 from ._version import __version__, build_facts
@@ -24,7 +24,7 @@ __all__ = [
     "Cancelled", "Comparison", "DataLost", "Difference", "Encoded", "Error", "Format", "Generator", "Inspection",
     "InvalidArgument", "InvalidData", "InvalidModel", "InvalidState", "Io", "LimitExceeded", "Malformed", "Model",
     "NodeTime", "NotFound", "OutOfMemory", "Packed", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
-    "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "__version__", "build_facts", "calibrate",
+    "Refinement", "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "__version__", "build_facts", "calibrate",
     "codegen", "compare", "formats", "generators", "get_symmetric_a16w8_quantization_config",
-    "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "targets",
+    "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "refinements", "targets",
 ]

@@ -39,6 +39,15 @@ class Target(NamedTuple):
     recipe: str
 
 
+class Refinement(NamedTuple):
+    """What makes up for the errors of rounding: a word of ``refine`` in a recipe."""
+
+    name: str
+    alias: str
+    summary: str
+    needs_samples: bool
+
+
 def presets() -> list[Preset]:
     """The recipes that have a name.
 
@@ -55,6 +64,15 @@ def targets() -> list[Target]:
     True
     """
     return [Target(*one) for one in _anybit.targets()]
+
+
+def refinements() -> list[Refinement]:
+    """What ``refine`` in a recipe may name.
+
+    >>> [one.name for one in anybit.refinements()]
+    ['bias-correction', 'sum-preserving-rounding']
+    """
+    return [Refinement(*one) for one in _anybit.refinements()]
 
 
 @checked

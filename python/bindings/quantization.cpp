@@ -47,6 +47,13 @@ nb::list targets() {
   return all;
 }
 
+nb::list refinements() {
+  nb::list all;
+  for (const RefinementInfo& one : refinement_list())
+    all.append(nb::make_tuple(one.name, one.alias, one.summary, one.needs_samples));
+  return all;
+}
+
 void add_report(nb::module_& module) {
   using Report = QuantizationReport;
   nb::class_<Report> report(module, "QuantizationReport");
@@ -92,7 +99,20 @@ void add_report(nb::module_& module) {
       .def_ro("weight_bytes_after", &Report::weight_bytes_after)
       .def_ro("opset_before", &Report::opset_before)
       .def_ro("opset_after", &Report::opset_after)
-      .def_ro("means_kept", &Report::means_kept)
+      .def_prop_ro("refinements",
+                   [](const Report& report) {
+                     nb::dict layers;
+                     for (const Report::Refinement& one : report.refinements)
+                       layers[one.name.c_str()] = one.layers;
+                     return layers;
+                   })
+      .def_prop_ro("means_kept",  // as bias correction was called
+                   [](const Report& report) {
+                     std::int64_t layers = 0;
+                     for (const Report::Refinement& one : report.refinements)
+                       layers += one.name == "bias-correction" ? one.layers : 0;
+                     return layers;
+                   })
       .def_ro("prepare_seconds", &Report::prepare_seconds)
       .def_ro("calibrate_seconds", &Report::calibrate_seconds)
       .def_ro("quantize_seconds", &Report::quantize_seconds);
@@ -113,6 +133,7 @@ void add_quantization(nb::module_& module) {
              [](const std::string& path) { return take_of_file(Recipe::from_file(path), path); });
   module.def("presets", presets);
   module.def("targets", targets);
+  module.def("refinements", refinements);
   module.def("target_recipe", [](const std::string& target) { return take(target_recipe(target)); });
   module.def("is_operator", is_operator);
   module.def("quantize", quantized, nb::arg("model"), nb::arg("recipe"), nb::arg("source"),

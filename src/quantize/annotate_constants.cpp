@@ -106,7 +106,11 @@ class ConstantAnnotator {
     if (parts_[i].dynamic)
       turn(note, lower::dynamic_rows(node(i), tensor,
                                      spec.symmetric() && note.spec.granularity() == Granularity::channel));
-    if (!note.turned) note.sums_axis = sums_axis(parts_[i], scheme(i), node(i), input, tensor.dims.size());
+    if (!note.turned) {
+      const auto [by, axis] = rounding_of(parts_[i], scheme(i), node(i), input, tensor.dims.size());
+      note.rounding = by;
+      note.outputs_axis = axis;
+    }
     note.order = order_of(i, input, note.spec, tensor);
     note.bounded = note.order && spec.symmetric() && reduces_range(scheme(i), target_);
     note.compute = compute_of(i, note.spec);

@@ -142,9 +142,9 @@ class DirectAnnotator {
     const graph::Tensor& tensor = constant(i, input);
     const Spec& spec = *scheme(i).weight;
     const WeightView view = weight_view(scope_, node(i), parts_[i].traits->weight(input), tensor, spec);
-    std::int64_t sums = sums_axis(parts_[i], scheme(i), node(i), input, tensor.dims.size());
-    if (sums >= 0 && view.channels == 0) sums = 0;
-    return store(i, input, spec, view, sums);
+    ChosenRounding rounding = rounding_of(parts_[i], scheme(i), node(i), input, tensor.dims.size());
+    if (rounding.axis >= 0 && view.channels == 0) rounding.axis = 0;
+    return store(i, input, spec, view, rounding);
   }
 
   Result<void> store_data(std::size_t i, int input) {
@@ -161,7 +161,7 @@ class DirectAnnotator {
   }
 
   Result<void> store(std::size_t i, int input, const Spec& spec, const WeightView& view,
-                     std::int64_t sums = -1) {
+                     const ChosenRounding& rounding = {}) {
     const std::string& name = node(i).inputs[static_cast<std::size_t>(input)];
     GroupedSpec grouped = TRY(quantizing::grouped(spec, view, constant(i, input), name));
     ConstantNote note{.name = name, .tensor = &constant(i, input), .spec = std::move(grouped.spec)};
@@ -171,7 +171,8 @@ class DirectAnnotator {
     note.compute = scheme(i).compute.value_or("");
     // ONNX Runtime (1.31) makes an integer operator of what lies between floats of 8 bits, and refuses it.
     note.apart = scheme(i).data_in->is_static() && !scheme(i).data_in->is_integer();
-    note.sums_axis = sums;
+    note.rounding = rounding.by;
+    note.outputs_axis = rounding.axis;
     constants_.add(std::move(note));
     noted_ = true;
     return {};

@@ -5,12 +5,13 @@
 namespace anybit::quantizing {
 namespace {
 
-// Whether a constant that is quantized as `one` says may be taken where `other` is wanted. Whoever keeps no
-// sums, or multiplies without saturation, takes any.
+// Whether a constant that is quantized as `one` says may be taken where `other` is wanted. Whoever asks
+// for no refinement, or multiplies without saturation, takes any.
 bool serves(const ConstantNote& one, const ConstantNote& other) {
   return one.spec == other.spec && one.grouped == other.grouped && one.turned == other.turned &&
          one.compute == other.compute &&
-         (one.sums_axis == other.sums_axis || one.sums_axis < 0 || other.sums_axis < 0) &&
+         (!one.rounding || !other.rounding ||
+          (one.rounding == other.rounding && one.outputs_axis == other.outputs_axis)) &&
          (one.order == other.order || !one.order || !other.order);
 }
 
@@ -28,7 +29,10 @@ std::size_t ConstantNotes::add(ConstantNote wanted) {
   ConstantNote& same = notes_.constants[*found];
   same.places.insert(same.places.end(), wanted.places.begin(), wanted.places.end());
   same.apart |= wanted.apart;
-  same.sums_axis = std::max(same.sums_axis, wanted.sums_axis);
+  if (wanted.rounding) {
+    same.rounding = wanted.rounding;
+    same.outputs_axis = wanted.outputs_axis;
+  }
   if (wanted.order) same.order = wanted.order;
   same.bounded |= wanted.bounded;
   return *found;

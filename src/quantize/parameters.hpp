@@ -9,6 +9,7 @@
 #include "ops/traits.hpp"
 #include "quantize/reduce_range.hpp"
 #include "quantize/spec.hpp"
+#include "quantize/table.hpp"
 
 namespace anybit::quantizing {
 
@@ -45,12 +46,13 @@ struct QuantizedConstant {
 };
 
 // `axis`: of channels or blocks. `least`: by channel, scales that must not be undercut; may be empty. An
-// error if a value is not finite. `sums_axis`: of outputs that keep the sums of their weights
-// (keep_sums.hpp); -1: every value is rounded to the nearest. `bounded`: the order in which neighbours are to
+// error if a value is not finite. `rounding`: the refinement that chooses the roundings, of the outputs along
+// this axis; null: every value is rounded to the nearest. `bounded`: the order in which neighbours are to
 // keep to the bound of reduce_range.hpp; null: none are.
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                             std::span<const double> least, ThreadPool& pool,
-                                            std::int64_t sums_axis = -1,
+                                            const Descriptor* rounding = nullptr,
+                                            std::int64_t outputs_axis = -1,
                                             const ReductionOrder* bounded = nullptr);
 
 }  // namespace anybit::quantizing

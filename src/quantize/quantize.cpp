@@ -21,10 +21,9 @@
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/dequantize.hpp"
-#include "quantize/keep_means.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/remark_on_speed.hpp"
-#include "quantize/shift_bias.hpp"
+#include "quantize/table.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -245,10 +244,11 @@ class Quantizer {
       return error_at(Code::invalid_argument, {}, "the recipe finds nothing to quantize in this model",
                       reasons(annotation.graph));
     }
-    means_ = nodes_that_keep_means(*model_->graph, annotation.graph);
+    find_refinements(annotation);
+    TRY(refine(Descriptor::Phase::graph, annotation, {}));
     report_.prepare_seconds = watch_.lap();
     const std::vector<calibrate::Statistics> statistics = TRY(calibrate(annotation));
-    TRY(keep_means(annotation, statistics));
+    TRY(refine(Descriptor::Phase::after, annotation, statistics));
     report_.calibrate_seconds = watch_.lap();
     const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, report_, settings_));
     if (!anything(annotation.graph)) {
@@ -349,13 +349,13 @@ class Quantizer {
     const std::vector<calibrate::Watched> names =
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
-      if ((next_ || settings_.known) && means_.empty())
+      if ((next_ || settings_.known) && !needs_samples())
         report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: what was given is not used",
                                               recipe_.name, settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
     if (settings_.known) {
-      if (next_ && means_.empty())
+      if (next_ && !needs_samples())
         report_.remarks.emplace_back("ranges are those of the file: samples were not needed for them");
       return recall(names);
     }
@@ -380,43 +380,80 @@ class Quantizer {
 
   Result<std::optional<Sample>> next_sample() {
     auto sample = TRY(next_());
-    if (sample && !means_.empty()) TRY(chosen_.offer(*sample));
+    if (sample && needs_samples()) TRY(chosen_.offer(*sample));
     return sample;
   }
 
-  // The samples that means are measured on, if there are any.
-  Result<std::vector<Sample>> samples_of_means(bool calibrated) {
-    if (next_ && !calibrated) {
+  // --- refinements of the whole model ---
+
+  struct Asked {
+    const Descriptor* row;
+    std::vector<int> layers;  // nodes of the model's own graph
+  };
+
+  void find_refinements(const Annotation& annotation) {
+    refinements_.clear();
+    for (const Descriptor* row : table()) {
+      if (row->phase == Descriptor::Phase::rounding) continue;
+      Asked asked{row, {}};
+      for (std::size_t i = 0; i < annotation.graph.nodes.size(); ++i) {
+        const NodeNote& note = annotation.graph.nodes[i];
+        const bool changed = note.outcome == Outcome::quantized || note.outcome == Outcome::weights_only ||
+                             note.outcome == Outcome::dynamic;
+        const bool named = note.scheme.refine && std::ranges::count(*note.scheme.refine, row->name) > 0;
+        if (changed && named && (!row->serves || row->serves(model_->graph->nodes[i])))
+          asked.layers.push_back(static_cast<int>(i));
+      }
+      if (!asked.layers.empty()) refinements_.push_back(std::move(asked));
+    }
+  }
+
+  bool needs_samples() const {
+    return std::ranges::any_of(refinements_,
+                               [](const Asked& one) { return one.row->needs == Descriptor::Needs::samples; });
+  }
+
+  // The float model with what the refinements of this phase make of it, and the notes on that model.
+  Result<void> refine(Descriptor::Phase phase, Annotation& annotation,
+                      const std::vector<calibrate::Statistics>& statistics) {
+    for (Asked& one : refinements_) {
+      if (one.row->phase != phase) continue;
+      if (one.row->needs == Descriptor::Needs::samples && !TRY(choose_samples(*one.row, statistics)))
+        continue;
+      const auto annotated = [&]() -> Result<void> {
+        annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
+        return {};
+      };
+      Refining work{*model_, one.layers, samples_, {}, settings_.executor};
+      work.options.threads = pool_.threads();
+      work.quantized = [&]() -> Result<Model> {
+        TRY(annotated());
+        QuantizationReport ignored;
+        const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, ignored, settings_));
+        Model quantized = *model_;
+        TRY(write(quantized, plan, false));
+        return quantized;
+      };
+      const std::int64_t layers = TRY(one.row->refine(work));
+      report_.refinements.push_back({std::string(one.row->name), layers});
+      TRY(annotated());
+    }
+    return {};
+  }
+
+  // Those that refinements look at. False if there are none, which the report then says.
+  Result<bool> choose_samples(const Descriptor& row, const std::vector<calibrate::Statistics>& statistics) {
+    const bool calibrated = !statistics.empty() && settings_.known == nullptr;
+    if (samples_.empty() && next_ && !calibrated) {
       std::int64_t read = 0;
       while (TRY(next_sample())) ++read;
       report_.samples = std::max(report_.samples, read);
     }
-    std::vector<Sample> samples = chosen_.take();
-    if (samples.empty())
-      report_.remarks.push_back(
-          fmt::format("outputs do not keep their means (refine: means): that takes samples{} (--calib)",
-                      settings_.known ? " beside the ranges" : ""));
-    return samples;
-  }
-
-  // Biases of the float model that make up for what rounding does to means, and the notes on that model.
-  Result<void> keep_means(Annotation& annotation, const std::vector<calibrate::Statistics>& statistics) {
-    if (means_.empty()) return {};
-    const std::vector<Sample> samples =
-        TRY(samples_of_means(!statistics.empty() && settings_.known == nullptr));
-    if (samples.empty()) return {};
-    means_ = with_biases(*model_->graph, std::move(means_));
-    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
-    QuantizationReport ignored;
-    const lower::GraphPlan plan = TRY(make_plan(annotation, statistics, pool_, ignored, settings_));
-    Model quantized = *model_;
-    TRY(write(quantized, plan, false));
-    runtime::ExecutorOptions options = settings_.executor;
-    options.threads = pool_.threads();
-    const auto errors = TRY(mean_errors(*model_, quantized, means_, samples, options));
-    report_.means_kept += shift_biases(*model_->graph, means_, errors);
-    annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
-    return {};
+    if (samples_.empty()) samples_ = chosen_.take();
+    if (samples_.empty())
+      report_.remarks.push_back(fmt::format("{} is left out: that takes samples{} (--calib)", row.name,
+                                            settings_.known ? " beside the ranges" : ""));
+    return !samples_.empty();
   }
 
   // Statistics of a file. Preparation makes few new values; those are not in it.
@@ -470,8 +507,9 @@ class Quantizer {
   std::shared_ptr<Model> model_;
   ThreadPool pool_;
   QuantizationReport report_;
-  std::vector<int> means_;  // nodes that keep the means of their outputs
+  std::vector<Asked> refinements_;  // but for those that round single weights
   ChosenSamples chosen_;
+  std::vector<Sample> samples_;  // of those, once all have been offered
   Stopwatch watch_;
 };
 

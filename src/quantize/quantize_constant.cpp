@@ -9,7 +9,6 @@
 #include "base/try.hpp"
 #include "kernels/packing.hpp"
 #include "kernels/weights.hpp"
-#include "quantize/keep_sums.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
@@ -357,7 +356,8 @@ std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& sp
 
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                             std::span<const double> least, ThreadPool& pool,
-                                            std::int64_t sums_axis, const ReductionOrder* bounded) {
+                                            const Descriptor* rounding, std::int64_t outputs_axis,
+                                            const ReductionOrder* bounded) {
   const Bytes held = tensor.data.aligned(alignof(float));
   const auto* x = reinterpret_cast<const float*>(held.data());
   const Layout layout = layout_of(tensor, spec, axis);
@@ -377,11 +377,15 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   parameters.dims = scale_dims(tensor, spec, axis, layout);
   parameters.block_size = spec.granularity() == Granularity::block ? spec.block_size() : 0;
   kernels::Loss loss;
-  if (const Outputs outputs = outputs_of(tensor.dims, sums_axis); outputs.count > 0) {
-    const auto kept = room_for<float>(layout.count());
+  const Outputs outputs = rounding ? outputs_of(tensor.dims, outputs_axis) : Outputs();
+  if (outputs.count > 0) {
+    const auto rounded = room_for<float>(layout.count());
     const Grid grid(parameters, layout, outputs.step);
-    const Kept done = keep_sums(x, outputs, grid, kept.get(), pool);
-    result.codes.data = Coder(kept.get(), parameters, layout).code(pool, loss);
+    const Neighbours neighbours(grid);
+    const Rounded done =
+        rounding->round({x, outputs, neighbours, nullptr,
+                         std::span(rounded.get(), static_cast<std::size_t>(layout.count())), pool});
+    result.codes.data = Coder(rounded.get(), parameters, layout).code(pool, loss);
     loss = {done.signal, done.noise};
     result.moved = done.moved;
   } else {

@@ -6,6 +6,7 @@
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "quantize/recipe_foreign.hpp"
+#include "quantize/table.hpp"
 #include "quantize/yaml_place.hpp"
 
 namespace anybit::quantizing {
@@ -174,6 +175,21 @@ Result<Spec> bias_spec(const YAML::Node& node) {
 
 Scheme all_float() { return {Spec{}, Spec{}, Spec{}, Spec{}}; }
 
+// A name, a text with commas between names, or a list.
+Result<std::vector<std::string>> refine_of(const YAML::Node& node) {
+  std::string text;
+  const auto add = [&](const YAML::Node& one) -> Result<void> {
+    if (!one.IsScalar()) return at(one, invalid_argument("refine: a list of names", refinement_names()));
+    text += one.Scalar() + ",";
+    return {};
+  };
+  if (!node.IsSequence()) TRY(add(node));
+  for (std::size_t i = 0; node.IsSequence() && i < node.size(); ++i) TRY(add(node[i]));
+  auto names = read_refinements(text);
+  if (!names.ok()) return at(node, std::move(names).error());
+  return names;
+}
+
 Result<Scheme> scheme_of_map(const YAML::Node& map) {
   static constexpr std::string_view kKeys[] = {"weights",  "activations", "weight", "bias",        "data_in",
                                                "data_out", "compute",     "refine", "reduce_range"};
@@ -189,10 +205,7 @@ Result<Scheme> scheme_of_map(const YAML::Node& map) {
       continue;
     }
     if (key == "refine") {
-      scheme.refine = TRY(scalar(pair.second, key));
-      if (scheme.refine != "none" && scheme.refine != "sums" && scheme.refine != "means")
-        return at(pair.second,
-                  invalid_argument(fmt::format("refine: {}", shown(*scheme.refine)), "sums, means or none"));
+      scheme.refine = TRY(refine_of(pair.second));
       continue;
     }
     if (key == "reduce_range") {

@@ -169,12 +169,15 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
   return parts;
 }
 
-std::int64_t sums_axis(const Part& part, const Scheme& scheme, const Node& node, int input,
-                       std::size_t rank) {
-  const bool keeps = scheme.refine == "sums" || scheme.refine == "means";
-  if (!keeps || !part.heavy) return -1;
+ChosenRounding rounding_of(const Part& part, const Scheme& scheme, const Node& node, int input,
+                           std::size_t rank) {
   const Traits::Weight* weight = part.traits->weight(input);
-  return weight && weight->channel_axis ? weight->channel_axis(node, rank) : -1;
+  if (!scheme.refine || !part.heavy || !weight || !weight->channel_axis) return {};
+  for (const std::string& name : *scheme.refine) {
+    const Descriptor* one = find_refinement(name);
+    if (one->phase == Descriptor::Phase::rounding) return {one, weight->channel_axis(node, rank)};
+  }
+  return {};
 }
 
 }  // namespace anybit::quantizing

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "anybit/result.hpp"
 #include "formats/use.hpp"
@@ -57,9 +58,7 @@ struct Scheme {
   // In what products are computed: "float32"; "float16", by nodes of that type; "int8", where weights are in
   // blocks of few bits and data is rounded on the fly.
   std::optional<std::string> compute = {};
-  // How weights are rounded: "none", each to the nearest; "sums", so that outputs keep the sums of theirs;
-  // "means": so, and biases make up for what rounding does to the means of outputs on samples.
-  std::optional<std::string> refine = {};
+  std::optional<std::vector<std::string>> refine = {};  // rows of table.hpp, by name, in order; empty: none
   // What int8 weights leave out for kernels that saturate (reduce_range.hpp): "pairs", the largest
   // neighbours; "none". Where no rule tells, the target does.
   std::optional<std::string> reduce_range = {};

@@ -5,7 +5,6 @@
 #include "anybit/formats.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "quantize/keep_sums.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
@@ -28,11 +27,10 @@ graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims,
 }
 
 // The values that are to be coded in place of these, whose nearest are `rounded`: they are of the format.
-Result<std::vector<float>> with_sums_kept(const ConstantNote& note, const TensorFormat& format,
-                                          const GroupParameters& chosen, std::span<const float> values,
-                                          std::span<const float> rounded, std::int64_t& moved,
-                                          ThreadPool& pool) {
-  const Outputs outputs = outputs_of(note.tensor->dims, note.sums_axis);
+Result<std::vector<float>> refined(const ConstantNote& note, const TensorFormat& format,
+                                   const GroupParameters& chosen, std::span<const float> values,
+                                   std::span<const float> rounded, std::int64_t& moved, ThreadPool& pool) {
+  const Outputs outputs = note.rounding ? outputs_of(note.tensor->dims, note.outputs_axis) : Outputs();
   if (outputs.count == 0) return std::vector<float>();
   std::vector<float> kept(values.size()), other(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) kept[i] = mirrored(values[i], rounded[i]);
@@ -49,12 +47,13 @@ Result<std::vector<float>> with_sums_kept(const ConstantNote& note, const Tensor
       beyond[i] = other[from];
     }
   };
-  keep_sums(values.data(), outputs, neighbours, kept.data(), pool);
   Result<void> done;
   const auto nearest = [&](std::span<const float> from, std::span<float> to) {
     if (done.ok()) done = format.quantize(from, chosen, to);
   };
-  trim_sums(values.data(), outputs, nearest, kept);
+  const Neighbours near(neighbours);
+  const Nearest any(nearest);
+  note.rounding->round({values.data(), outputs, near, &any, kept, pool});
   TRY(done);
   for (std::size_t i = 0; i < kept.size(); ++i) moved += kept[i] != rounded[i] ? 1 : 0;
   return kept;
@@ -71,7 +70,7 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   std::vector<float> decoded(values.size());
   TRY(format.decode_packed(packed, *chosen, decoded));
   QuantizedWeight result;
-  if (const auto kept = TRY(with_sums_kept(note, format, *chosen, values, decoded, result.moved, pool));
+  if (const auto kept = TRY(refined(note, format, *chosen, values, decoded, result.moved, pool));
       result.moved > 0) {
     std::vector<std::uint8_t> codes(packed.size());
     std::vector<float> again(values.size());
@@ -105,7 +104,7 @@ Result<QuantizedWeight> linear_weight(const ConstantNote& note, std::span<const 
   seen.dims = note.grouped;
   QuantizedConstant made =
       TRY(quantize_constant(seen, note.spec, note.spec.use.grouping.axis.value_or(0), least, pool,
-                            note.sums_axis, note.bounded ? &*note.order : nullptr));
+                            note.rounding, note.outputs_axis, note.bounded ? &*note.order : nullptr));
   QuantizedWeight result;
   result.raised = made.raised;
   result.moved = made.moved;

@@ -216,11 +216,14 @@ Error Context::with_inputs(const Step& step, Error error) const {
 }
 
 // Padding is not for the watcher; whoever needs the plain copy later finds it.
-Result<void> Context::show(const Shown& shown) {
+Result<void> Context::show(const Shown& shown, bool may_change) {
   const Datum* value = &slot(shown.slot);
   const bool padded = value->is_array() && value->array.stored() != value->array.count();
   if (padded) value = TRY(plain(shown.slot));
-  return watcher_->see(shown.watched, *value);
+  if (watcher_) TRY(watcher_->see(shown.watched, *value));
+  if (!intervention_ || !may_change) return {};
+  Datum changed = *value;  // shares its elements
+  return intervention_->change(shown.watched, changed);
 }
 
 Result<void> Context::run_steps(Profile* profile) {
@@ -236,7 +239,8 @@ Result<void> Context::run_steps(Profile* profile) {
       profile->entries[entry].nanoseconds = now_nanoseconds() - start;
       profile->entries[entry].macs = macs_of(step, slots_);
     }
-    for (std::size_t k = 0; watcher_ && done.ok() && k < step.shown.size(); ++k) done = show(step.shown[k]);
+    for (std::size_t k = 0; (watcher_ || intervention_) && done.ok() && k < step.shown.size(); ++k)
+      done = show(step.shown[k], true);
     if (!done.ok()) return std::move(done).error().within(step.place);
     for (const int slot : step.released) release(slot);
     poison_ended();
@@ -246,18 +250,19 @@ Result<void> Context::run_steps(Profile* profile) {
 }
 
 Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Context* outer, Profile* profile,
-                                            Watcher* watcher) {
+                                            Watcher* watcher, Intervention* intervention) {
   clear();
   for (Datum& output : outputs_) output = {};
   profile_ = profile;
   watcher_ = watcher;
+  intervention_ = intervention;
   step_ = 0;
   std::ranges::fill(buffer_of_slot_, -1);
   TRY(bind(inputs, outer));
   TRY(find_plan());
   Result<void> done;
   for (std::size_t i = 0; watcher && done.ok() && i < program_.shown.size(); ++i) {
-    done = show(program_.shown[i]);
+    done = show(program_.shown[i], false);
   }
   if (done.ok()) done = run_steps(profile);
   if (!done.ok()) {
@@ -283,7 +288,7 @@ Result<std::span<const Datum>> Context::call(const Step& step, std::string_view 
   std::unique_ptr<Context>& inner = inner_[graph->program.get()];
   if (!inner) inner = std::make_unique<Context>(*graph->program, memory_, pool_);
   if (profile_) ++profile_->depth;
-  auto result = inner->run(inputs, this, profile_, watcher_);
+  auto result = inner->run(inputs, this, profile_, watcher_, intervention_);
   if (profile_) --profile_->depth;
   if (!result.ok()) return std::move(result).error().within(attribute);
   return result;

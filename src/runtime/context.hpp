@@ -23,7 +23,8 @@ class Context {
   // `inputs` in the program's order; those of defaults may be nothing. `outer`: where captured values are.
   // The outputs hold until the next run. On an error the context can be used again.
   Result<std::span<const ops::Datum>> run(std::span<const ops::Datum> inputs, Context* outer = nullptr,
-                                          Profile* profile = nullptr, Watcher* watcher = nullptr);
+                                          Profile* profile = nullptr, Watcher* watcher = nullptr,
+                                          Intervention* intervention = nullptr);
   // Runs a single step on what is in the slots, without a plan.
   Result<void> run_step(std::size_t index);
 
@@ -40,7 +41,7 @@ class Context {
   Result<void> run_steps(Profile* profile);
   // An error of an operator, with the values that it was given.
   Error with_inputs(const Step& step, Error error) const;
-  Result<void> show(const Shown& shown);
+  Result<void> show(const Shown& shown, bool may_change);
   Result<void> find_plan();
   void make_plan();
   void release(int index);
@@ -73,6 +74,7 @@ class Context {
   std::unordered_map<const Program*, std::unique_ptr<Context>> inner_;
   Profile* profile_ = nullptr;
   Watcher* watcher_ = nullptr;
+  Intervention* intervention_ = nullptr;
   std::int64_t total_outputs_ = 0;
 };
 

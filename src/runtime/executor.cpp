@@ -101,21 +101,21 @@ Result<std::size_t> Executor::input(std::string_view name) const {
 }
 
 Result<std::vector<Datum>> Executor::run(const std::map<std::string, Datum>& inputs, Profile* profile,
-                                         Watcher* watcher) const {
+                                         Watcher* watcher, Intervention* intervention) const {
   std::vector<Datum> list(inputs_.size());
   for (const auto& [name, value] : inputs) list[TRY(input(name))] = value;
-  return run(std::span<const Datum>(list), profile, watcher);
+  return run(std::span<const Datum>(list), profile, watcher, intervention);
 }
 
-Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile* profile,
-                                         Watcher* watcher) const {
+Result<std::vector<Datum>> Executor::run(std::span<const Datum> inputs, Profile* profile, Watcher* watcher,
+                                         Intervention* intervention) const {
   std::vector<Datum> outputs(outputs_.size());
-  TRY(run_into(inputs, outputs, profile, watcher));
+  TRY(run_into(inputs, outputs, profile, watcher, intervention));
   return outputs;
 }
 
 Result<void> Executor::run_into(std::span<const Datum> inputs, std::span<Datum> outputs, Profile* profile,
-                                Watcher* watcher) const {
+                                Watcher* watcher, Intervention* intervention) const {
   static const Datum kNothing;
   std::vector<Datum> plain;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -139,7 +139,7 @@ Result<void> Executor::run_into(std::span<const Datum> inputs, std::span<Datum> 
   }
   if (!context) context = std::make_unique<Context>(*program_, memory_, *pool_);
   if (profile) profile->begin = now_nanoseconds();
-  auto result = guarded([&] { return context->run(inputs, nullptr, profile, watcher); });
+  auto result = guarded([&] { return context->run(inputs, nullptr, profile, watcher, intervention); });
   if (!result.ok()) return std::move(result).error();
   std::ranges::copy(*result, outputs.begin());
   for (const auto& source : model_->sources) TRY(source->intact());

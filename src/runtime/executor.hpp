@@ -41,15 +41,17 @@ class Executor {
   // By name. Inputs are not copied: they must stay as they are until the run is over. `watcher` sees the
   // values of ExecutorOptions::watch in the order in which they are made: inputs when they are bound, those
   // that are constant after them, once in a run; a graph inside a node shows its own each time it runs, and
-  // nothing if it never does.
+  // nothing if it never does. `intervention` may change those that nodes make.
   Result<std::vector<ops::Datum>> run(const std::map<std::string, ops::Datum>& inputs,
-                                      Profile* profile = nullptr, Watcher* watcher = nullptr) const;
+                                      Profile* profile = nullptr, Watcher* watcher = nullptr,
+                                      Intervention* intervention = nullptr) const;
   // In the order of inputs(); those with a default may be nothing.
   Result<std::vector<ops::Datum>> run(std::span<const ops::Datum> inputs, Profile* profile = nullptr,
-                                      Watcher* watcher = nullptr) const;
+                                      Watcher* watcher = nullptr, Intervention* intervention = nullptr) const;
   // The same into as many as outputs() has: nothing is taken from the heap once shapes are known.
   Result<void> run_into(std::span<const ops::Datum> inputs, std::span<ops::Datum> outputs,
-                        Profile* profile = nullptr, Watcher* watcher = nullptr) const;
+                        Profile* profile = nullptr, Watcher* watcher = nullptr,
+                        Intervention* intervention = nullptr) const;
   // The number of an input; an error that names those there are.
   Result<std::size_t> input(std::string_view name) const;
 

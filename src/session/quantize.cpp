@@ -13,6 +13,7 @@
 #include "base/try.hpp"
 #include "quantize/match.hpp"
 #include "quantize/quantize.hpp"
+#include "quantize/table.hpp"
 #include "session/constant_inputs.hpp"
 #include "session/executor_options.hpp"
 #include "session/model_access.hpp"
@@ -109,6 +110,14 @@ std::vector<RecipeInfo> recipe_presets() {
   std::vector<RecipeInfo> list;
   for (const quantizing::Preset& one : quantizing::presets())
     list.push_back({std::string(one.name), std::string(one.summary), std::string(one.text)});
+  return list;
+}
+
+std::vector<RefinementInfo> refinement_list() {
+  std::vector<RefinementInfo> list;
+  for (const quantizing::Descriptor* one : quantizing::table())
+    list.push_back({std::string(one->name), std::string(one->alias), std::string(one->summary),
+                    one->needs == quantizing::Descriptor::Needs::samples});
   return list;
 }
 

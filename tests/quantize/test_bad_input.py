@@ -107,7 +107,7 @@ def test_words_that_are_right_are_taken(tool, folder, recipe):
     (["--recipe", "recipe.yaml", "-maccel=NPU"], "-maccel=NNPA"),
     (["--recipe", "w8", "--samples", "3"], "--samples requires --calib"),
     (["--ranges", "ranges.json", "--mean", "0.5"], "--mean requires --calib"),
-    (["--recipe", "mxint8", "--refine", "sums, weights: float"], "sums, means or none"),
+    (["--recipe", "mxint8", "--refine", "sums, weights: float"], "none, bias-correction (means), sum-preserving-rounding (sums)"),
 ])
 def test_options_of_which_one_would_be_left_out_in_silence(tool, folder, monkeypatch, arguments, said):
     (folder / "recipe.yaml").write_text("global: w8")

@@ -79,7 +79,22 @@ def test_presets_keep_sums_and_a_file_can_turn_it_off(tool, tmp_path):
 def test_another_word_is_refused(tool, tmp_path):
     (tmp_path / "recipe.yaml").write_text("global: {weights: mxint8, refine: sum}")
     done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", code="error")
-    assert "refine: sum" in done.stderr and "sums, means or none" in done.stderr
+    assert "no refinement is called 'sum'" in done.stderr and "did you mean 'sums'?" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["sums", "sum-preserving-rounding", "[sum-preserving-rounding]", "none, sums"],
+                                   ["means", "bias-correction", "[sums, bias-correction]", "sum-preserving-rounding, means"], ["none", "[]"]])
+def test_a_refinement_has_one_meaning_under_all_its_names(tool, words, tmp_path):
+    np.savez(tmp_path / "0.npz", x=np.random.default_rng(1).random((1, CHANNELS, SIDE, SIDE), np.float32))
+    np.savez(tmp_path / "1.npz", x=np.random.default_rng(2).random((1, CHANNELS, SIDE, SIDE), np.float32))
+    made = []
+    for word in words:
+        text = word if word.startswith("[") else repr(word)
+        (tmp_path / "recipe.yaml").write_text(f"global: {{weights: int8 sym channel, activations: int8 asym, refine: {text}}}")
+        run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", "--calib", tmp_path / "0.npz",
+                 tmp_path / "1.npz")
+        made.append((tmp_path / "q.onnx").read_bytes())
+    assert all(one == made[0] for one in made)
 
 
 def test_a_flag_beside_a_preset_says_how_weights_are_rounded(tool, tmp_path):
@@ -92,9 +107,9 @@ def test_a_flag_beside_a_preset_says_how_weights_are_rounded(tool, tmp_path):
     assert list(map(bool, made.values())) == [True, False, False, False, True], made
 
 
-def test_the_flag_is_not_for_files_and_takes_three_words(tool, tmp_path):
+def test_the_flag_is_not_for_files_and_takes_names_of_refinements(tool, tmp_path):
     (tmp_path / "recipe.yaml").write_text("global: mxint8-weights")
     for words, told in ((["--recipe", tmp_path / "recipe.yaml", "--refine", "none"], "--refine is for presets"),
-                        (["--recipe", "w8", "--refine", "sum"], "sums, means or none")):
+                        (["--recipe", "w8", "--refine", "sum"], "did you mean 'sums'?")):
         done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", *words, code="error")
         assert told in done.stderr and not (tmp_path / "q.onnx").exists()

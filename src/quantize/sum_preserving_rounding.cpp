@@ -1,9 +1,11 @@
-#include "quantize/keep_sums.hpp"
+#include "quantize/sum_preserving_rounding.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
+
+#include "quantize/table.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -26,8 +28,8 @@ class Row {
   explicit Row(std::int64_t length)
       : values(static_cast<std::size_t>(length)), rounded(values.size()), other(values.size()) {}
 
-  Kept keep() {
-    Kept result;
+  Rounded keep() {
+    Rounded result;
     Lanes errors{}, noise{}, signal{};
     for_lanes([&](std::size_t i, std::size_t lane) {
       const double error = error_of(rounded[i], i), value = static_cast<double>(values[i]);
@@ -91,7 +93,7 @@ class Row {
   // it was; tells whether dearer ones may do so, too. An error costs what it is in steps of its own: by its
   // size alone, hundreds of small floats with fine steps would move for one large one, which measured worse
   // (mx4, mxfp8).
-  bool take_moves(double& sum, double usual, double low, double high, Kept& result) {
+  bool take_moves(double& sum, double usual, double low, double high, Rounded& result) {
     moves_.clear();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double by = step_of(i), square = by * by;
@@ -176,23 +178,13 @@ class Trimmed {
 
 }  // namespace
 
-Outputs outputs_of(std::span<const std::int64_t> dims, std::int64_t axis) {
-  if (axis < 0 || dims.size() < 2) return {};
-  std::int64_t count = 1;
-  for (const std::int64_t size : dims) count *= size;
-  if (count == 0) return {};
-  if (axis == 0) return {dims[0], count / dims[0], count / dims[0], 1};
-  if (axis == 1 && dims.size() == 2) return {dims[1], dims[0], 1, dims[1]};
-  return {};
-}
-
-Kept keep_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
-               ThreadPool& pool) {
+Rounded keep_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
+                  ThreadPool& pool) {
   const std::int64_t chunk = std::max<std::int64_t>(1, kChunk / (outputs.length * kTile)) * kTile;
-  std::vector<Kept> parts(static_cast<std::size_t>((outputs.count + chunk - 1) / chunk));
+  std::vector<Rounded> parts(static_cast<std::size_t>((outputs.count + chunk - 1) / chunk));
   pool.run(outputs.count, chunk, [&](std::int64_t begin, std::int64_t end) {
     std::vector<Row> rows(static_cast<std::size_t>(std::min(kTile, end - begin)), Row(outputs.length));
-    Kept& part = parts[static_cast<std::size_t>(begin / chunk)];
+    Rounded& part = parts[static_cast<std::size_t>(begin / chunk)];
     for (std::int64_t first = begin; first < end; first += kTile) {
       const auto tile = static_cast<std::size_t>(std::min(kTile, end - first));
       const auto at = [&](std::size_t row, std::int64_t k) {
@@ -204,7 +196,7 @@ Kept keep_sums(const float* values, const Outputs& outputs, const Neighbours& ne
       }
       for (std::size_t row = 0; row < tile; ++row) {
         neighbours(at(row, 0), rows[row].values, rows[row].rounded, rows[row].other);
-        const Kept one = rows[row].keep();
+        const Rounded one = rows[row].keep();
         part.moved += one.moved;
         part.signal += one.signal;
         part.noise += one.noise;
@@ -215,8 +207,8 @@ Kept keep_sums(const float* values, const Outputs& outputs, const Neighbours& ne
       }
     }
   });
-  Kept all;
-  for (const Kept& part : parts) {  // in index order
+  Rounded all;
+  for (const Rounded& part : parts) {  // in index order
     all.moved += part.moved;
     all.signal += part.signal;
     all.noise += part.noise;
@@ -236,6 +228,26 @@ void trim_sums(const float* values, const Outputs& outputs, const Nearest& neare
     for (std::int64_t output = 0; output < outputs.count; ++output)
       moved |= Trimmed(values, kept, outputs, output).move(found);
   }
+}
+
+namespace {
+
+Rounded round(const RoundingTask& task) {
+  const Rounded done = keep_sums(task.values, task.outputs, task.neighbours, task.rounded.data(), task.pool);
+  if (task.nearest) trim_sums(task.values, task.outputs, *task.nearest, task.rounded);
+  return done;
+}
+
+}  // namespace
+
+std::span<const Descriptor> sum_preserving_rounding_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "sum-preserving-rounding",
+       .alias = "sums",
+       .summary = "weights are rounded so that every output keeps the sum of its weights",
+       .phase = Descriptor::Phase::rounding,
+       .round = round}};
+  return all;
 }
 
 }  // namespace anybit::quantizing

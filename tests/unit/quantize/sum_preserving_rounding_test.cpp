@@ -1,4 +1,4 @@
-#include "quantize/keep_sums.hpp"
+#include "quantize/sum_preserving_rounding.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,11 +29,11 @@ struct Whole {
 };
 
 std::vector<float> kept(const std::vector<float>& values, std::vector<std::int64_t> dims,
-                        std::int64_t axis = 0, Kept* told = nullptr, int threads = 2, float top = 1000) {
+                        std::int64_t axis = 0, Rounded* told = nullptr, int threads = 2, float top = 1000) {
   ThreadPool pool(threads);
   const Outputs outputs = outputs_of(dims, axis);
   std::vector<float> result(values.size());
-  const Kept done = keep_sums(values.data(), outputs, Whole{top}, result.data(), pool);
+  const Rounded done = keep_sums(values.data(), outputs, Whole{top}, result.data(), pool);
   if (told) *told = done;
   return result;
 }
@@ -48,7 +48,7 @@ std::vector<float> random_values(std::size_t count) {
 
 TEST(KeepSums, MovesTheValueThatIsNearestToATieToTheOtherSide) {
   // To the nearest: 1 2 3 -6, whose sum is 1.2 less than that of the values.
-  Kept told;
+  Rounded told;
   EXPECT_THAT(kept({1.25F, 2.45F, 3.4F, -5.9F}, {1, 4}, 0, &told), ElementsAre(1, 3, 3, -6));
   EXPECT_EQ(told.moved, 1);
   EXPECT_NEAR(told.noise, 0.25 * 0.25 + 0.55 * 0.55 + 0.4 * 0.4 + 0.1 * 0.1, 1e-6);
@@ -56,7 +56,7 @@ TEST(KeepSums, MovesTheValueThatIsNearestToATieToTheOtherSide) {
 }
 
 TEST(KeepSums, LeavesValuesWhoseErrorsCancel) {
-  Kept told;
+  Rounded told;
   EXPECT_THAT(kept({1.4F, 1.6F, -2.4F, -2.6F}, {1, 4}, 0, &told), ElementsAre(1, 2, -2, -3));
   EXPECT_EQ(told.moved, 0);
 }
@@ -92,7 +92,7 @@ TEST(KeepSums, HoldEveryOutputWithinAStep) {
 
 TEST(KeepSums, GiveTheSameForAnyNumberOfThreads) {
   const std::vector<float> values = random_values(300 * 1000);
-  Kept one, four;
+  Rounded one, four;
   EXPECT_EQ(kept(values, {1000, 300}, 1, &one, 1), kept(values, {1000, 300}, 1, &four, 4));
   EXPECT_EQ(one.noise, four.noise);
   EXPECT_EQ(one.moved, four.moved);

@@ -1,7 +1,7 @@
-// `refine: means`: outputs of products keep their means. What rounding moves the mean of an output by is
-// measured on samples and taken off the bias (shift_bias.hpp), which costs no bytes. Errors of single values
-// are many and cancel; one of the mean is the same at every place, and later layers cannot tell it from a
-// signal.
+// `refine: bias-correction`: what rounding moves the mean of an output by is measured on samples and taken
+// off the bias (shift_bias.hpp), which costs no bytes. (Nagel et al., Data-Free Quantization, ICCV 2019.)
+// Errors of single values are many and cancel; one of the mean is the same at every place, and later layers
+// cannot tell it from a signal.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,10 @@
 #include <vector>
 
 #include "graph/model.hpp"
-#include "quantize/annotation.hpp"
 #include "quantize/chosen_samples.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit::quantizing {
-
-// Nodes of the model's own graph that are to keep the means of their outputs.
-std::vector<int> nodes_that_keep_means(const graph::Graph& graph, const GraphNotes& notes);
 
 // By how much the mean of each channel of a node's output is too low in `quantized` once those of all nodes
 // before it are right: in whole steps of the bias, if it has steps. Empty for a node of which this cannot be

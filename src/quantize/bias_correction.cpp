@@ -1,4 +1,4 @@
-#include "quantize/keep_means.hpp"
+#include "quantize/bias_correction.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +18,7 @@
 #include "graph/node.hpp"
 #include "ops/random_stream.hpp"
 #include "quantize/shift_bias.hpp"
+#include "quantize/table.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -86,8 +87,7 @@ Sum sum_of(const ops::Datum& value, bool channels_first) {
 }
 
 // Adds to every channel.
-void pull(const ops::Datum& value, bool channels_first, std::span<const double> shift) {
-  ops::Array array = value.array;  // the same elements
+void pull(ops::Array& array, bool channels_first, std::span<const double> shift) {
   const auto at = Channels::of(array, channels_first);
   at->each(array.mutable_data<float>(), [&](std::int64_t first, std::int64_t channels, float* x) {
     for (std::int64_t i = 0; i < at->inner; ++i) {
@@ -154,7 +154,7 @@ class SideBySide {
         Walker walker(*this, all, i);
         results[i] = guarded([&]() -> Result<void> {
           const ops::RepeatableDraws draws(i);
-          TRY(executor_.run(samples[i], nullptr, &walker));
+          TRY(executor_.run(samples[i], nullptr, nullptr, &walker));
           return {};
         });
         running_.release();
@@ -181,7 +181,7 @@ class SideBySide {
     void operator()() const noexcept { all->met(); }
   };
 
-  struct Walker final : runtime::Watcher {
+  struct Walker final : runtime::Intervention {
     SideBySide& all;
     std::barrier<Met>& barrier;
     std::size_t sample;
@@ -189,7 +189,7 @@ class SideBySide {
     Walker(SideBySide& all_samples, std::barrier<Met>& met, std::size_t number)
         : all(all_samples), barrier(met), sample(number) {}
 
-    Result<void> see(std::size_t watched, const ops::Datum& value) override {
+    Result<void> change(std::size_t watched, ops::Datum& value) override {
       const bool first = all.channels_first_[watched];
       all.sums_[sample] = sum_of(value, first);
       all.watched_ = watched;  // the same for all: nodes run in one order
@@ -197,7 +197,7 @@ class SideBySide {
       barrier.arrive_and_wait();
       all.running_.acquire();
       if (all.shift_.size() == all.sums_[sample].channels.size() && !all.shift_.empty())
-        pull(value, first, all.shift_);
+        pull(value.array, first, all.shift_);
       return {};
     }
   };
@@ -261,18 +261,6 @@ std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t m
 
 }  // namespace
 
-std::vector<int> nodes_that_keep_means(const Graph& graph, const GraphNotes& notes) {
-  std::vector<int> nodes;
-  for (std::size_t i = 0; i < notes.nodes.size(); ++i) {
-    const NodeNote& note = notes.nodes[i];
-    const bool changed = note.outcome == Outcome::quantized || note.outcome == Outcome::weights_only ||
-                         note.outcome == Outcome::dynamic;
-    if (changed && note.scheme.refine == "means" && may_have_bias(graph.nodes[i]))
-      nodes.push_back(static_cast<int>(i));
-  }
-  return nodes;
-}
-
 Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, const Model& quantized,
                                                      std::span<const int> nodes,
                                                      std::span<const Sample> samples,
@@ -310,6 +298,30 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
   });
   TRY(all.run(samples));
   return errors;
+}
+
+namespace {
+
+Result<std::int64_t> refine(Refining& work) {
+  work.layers = with_biases(*work.model.graph, std::move(work.layers));
+  const Model quantized = TRY(work.quantized());
+  const auto errors = TRY(mean_errors(work.model, quantized, work.layers, work.samples, work.options));
+  return shift_biases(*work.model.graph, work.layers, errors);
+}
+
+}  // namespace
+
+std::span<const Descriptor> bias_correction_descriptors() {
+  static const Descriptor all[] = {
+      {.name = "bias-correction",
+       .alias = "means",
+       .summary = "biases make up for what rounding does to the means of outputs on the samples",
+       .phase = Descriptor::Phase::after,
+       .needs = Descriptor::Needs::samples,
+       .includes = "sum-preserving-rounding",
+       .serves = may_have_bias,
+       .refine = refine}};
+  return all;
 }
 
 }  // namespace anybit::quantizing

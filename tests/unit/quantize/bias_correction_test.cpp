@@ -1,4 +1,4 @@
-#include "quantize/keep_means.hpp"
+#include "quantize/bias_correction.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
