@@ -1,5 +1,6 @@
-// Jobs lie on their callers' stacks; the pool holds a list of those that still have chunks to give away. The
-// caller never waits for a chunk that nobody has begun, so a job ends even if no worker is free.
+// Jobs lie on their callers' stacks; the crew holds a list of those that still have chunks to give away. The
+// caller never waits for a chunk that nobody has begun, so a job ends even if no worker is free. There are no
+// more threads than cores, unless one share asks for more.
 #include "base/thread_pool.hpp"
 
 #include <pthread.h>
@@ -22,6 +23,7 @@ namespace {
 
 struct Job {
   std::int64_t count, chunk, chunks;
+  int most_helpers;
   const ChunkBody& body;
   bool reproducible;  // what its caller is
   std::atomic<std::int64_t> next = 0;
@@ -60,17 +62,16 @@ void do_chunk(std::int64_t index, std::int64_t count, std::int64_t chunk, const 
   body(begin, begin + std::min(chunk, count - begin));
 }
 
+void on_this_thread(std::int64_t count, std::int64_t chunk, std::int64_t chunks, const ChunkBody& body) {
+  for (std::int64_t i = 0; i < chunks; ++i) do_chunk(i, count, chunk, body);
+}
+
 // Counts forks, in the process that came of them: it has none of the threads that its parent had.
 std::atomic<std::uint64_t> forks = 0;
 
-void count_forks() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
-  static_cast<void>(registered);
-}
-
-// The threads of a pool, and what they share.
+// The threads of the pool, and what they share.
 struct Crew {
-  explicit Crew(int threads);
+  Crew() = default;
   ~Crew();
 
   const std::uint64_t born = forks;
@@ -80,8 +81,20 @@ struct Crew {
   bool stopping = false;
   int sleeping = 0;                     // workers that have to be woken up
   std::atomic<std::uint64_t> came = 0;  // how many jobs there have been
-  std::vector<std::thread> workers;
-  Crew* lost = nullptr;  // another one whose threads are in another process
+  std::vector<std::thread> workers;     // changed under `gate`
+  std::atomic<int> size = 0;            // how many workers
+  Crew* lost = nullptr;                 // another one whose threads are in another process
+
+  void grow(int count);
+
+  // A job that takes another helper. Helpers leave when all its chunks are given away: one that takes none
+  // now never will.
+  Job* open_job() const {
+    for (Job* job : jobs) {
+      if (job->helpers < job->most_helpers) return job;
+    }
+    return nullptr;
+  }
 
   // Takes chunks until none is left. An exception leaves the rest undone.
   void work_on(Job& job) {
@@ -102,17 +115,18 @@ struct Crew {
   void serve() {
     std::unique_lock lock(mutex);
     for (;;) {
-      if (jobs.empty() && !stopping) {
+      if (open_job() == nullptr && !stopping) {
         const std::uint64_t seen = came;
         lock.unlock();
         look_around([&] { return came != seen; });
         lock.lock();
       }
       ++sleeping;
-      work_came.wait(lock, [&] { return stopping || !jobs.empty(); });
+      Job* found = nullptr;
+      work_came.wait(lock, [&] { return stopping || (found = open_job()) != nullptr; });
       --sleeping;
       if (stopping) return;
-      Job& job = *jobs.front();
+      Job& job = *found;
       ++job.helpers;
       lock.unlock();
       work_on(job);
@@ -124,10 +138,13 @@ struct Crew {
   }
 };
 
-Crew::Crew(int threads) {
+void Crew::grow(int count) {
   try {
-    workers.reserve(static_cast<std::size_t>(threads - 1));
-    for (int i = 1; i < threads; ++i) workers.emplace_back([this] { serve(); });
+    workers.reserve(static_cast<std::size_t>(count));
+    while (size < count) {
+      workers.emplace_back([this] { serve(); });
+      ++size;
+    }
   } catch (const std::system_error&) {
     // The system gives no more threads: those that exist do the work.
   } catch (const std::bad_alloc&) {
@@ -152,63 +169,119 @@ void lose(Crew* crew) {
   }
 }
 
+// Who may have which threads. `gate` is held while the process forks, so that a child finds it open.
+std::mutex gate;
+std::atomic<Crew*> crew = nullptr;  // there while there are shares
+int shares = 0;                     // those that want helpers
+std::int64_t wanted = 0;            // helpers, by all shares together
+int most_wanted = 0;                // by one of them
+
+void notice_forks() {
+  static const int registered = pthread_atfork([] { gate.lock(); }, [] { gate.unlock(); },
+                                               [] {
+                                                 ++forks;
+                                                 gate.unlock();
+                                               });
+  static_cast<void>(registered);
+}
+
+int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+// One of this process, not of its parent. Under `gate`.
+Crew& own_crew() {
+  Crew* old = crew;
+  if (old != nullptr && old->born == forks) return *old;
+  crew = new Crew();
+  if (old != nullptr) lose(old);
+  return *crew;
+}
+
+// As many threads as there is use for. Under `gate`.
+void fill(Crew& own) {
+  own.grow(static_cast<int>(std::min<std::int64_t>(wanted, std::max(cores() - 1, most_wanted))));
+}
+
+// For the holder of a share. After a fork the first caller starts the threads again.
+Crew& crew_here() {
+  Crew* now = crew;
+  if (now->born == forks) return *now;
+  const std::lock_guard lock(gate);
+  Crew& own = own_crew();
+  fill(own);
+  return own;
+}
+
 }  // namespace
 
+// A share of the pool.
 struct ThreadPool::State {
-  explicit State(int count) : threads(count), crew(new Crew(count)) {}
+  explicit State(int count) : threads(count) {
+    if (threads == 1) return;
+    notice_forks();
+    const std::lock_guard lock(gate);
+    Crew& own = own_crew();
+    ++shares;
+    wanted += threads - 1;
+    most_wanted = std::max(most_wanted, threads - 1);
+    fill(own);
+  }
+
+  // The last one ends the threads.
   ~State() {
-    if (crew.load()->born == forks) {
-      delete crew.load();
+    if (threads == 1) return;
+    Crew* last = nullptr;
+    {
+      const std::lock_guard lock(gate);
+      wanted -= threads - 1;
+      if (--shares != 0) return;
+      most_wanted = 0;
+      last = crew.exchange(nullptr);
+    }
+    if (last->born == forks) {
+      delete last;
     } else {
-      lose(crew);
+      lose(last);
     }
   }
-
-  // The crew of this process; after a fork the first caller starts one.
-  Crew& here() {
-    Crew* old = crew;
-    if (old->born == forks) return *old;
-    auto fresh = std::make_unique<Crew>(threads);
-    if (!crew.compare_exchange_strong(old, fresh.get())) return *old;
-    lose(old);
-    return *fresh.release();
-  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   const int threads;
-  std::atomic<Crew*> crew;
 };
 
-ThreadPool::ThreadPool(int threads) {
-  count_forks();
-  if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
-  state_ = std::make_unique<State>(std::max(threads, 1));
-}
+ThreadPool::ThreadPool(int threads)
+    : state_(std::make_unique<State>(threads == 0 ? cores() : std::max(threads, 1))) {}
 
 ThreadPool::~ThreadPool() = default;
 
-int ThreadPool::threads() const { return static_cast<int>(state_->here().workers.size()) + 1; }
+int ThreadPool::threads() const {
+  return state_->threads == 1 ? 1 : std::min(state_->threads, crew_here().size + 1);
+}
 
 void ThreadPool::run(std::int64_t count, std::int64_t chunk, const ChunkBody& body) {
   if (count <= 0) return;
   chunk = std::clamp<std::int64_t>(chunk, 1, count);
   const std::int64_t chunks = count / chunk + (count % chunk != 0);
-  Crew& crew = state_->here();
-  if (inside_body || chunks == 1 || crew.workers.empty()) {
-    for (std::int64_t i = 0; i < chunks; ++i) do_chunk(i, count, chunk, body);
-    return;
-  }
-  Job job{.count = count, .chunk = chunk, .chunks = chunks, .body = body, .reproducible = reproducible()};
-  std::int64_t asleep = 0;
+  if (inside_body || chunks == 1 || state_->threads == 1) return on_this_thread(count, chunk, chunks, body);
+  Crew& here = crew_here();
+  if (here.size == 0) return on_this_thread(count, chunk, chunks, body);
+  Job job{.count = count,
+          .chunk = chunk,
+          .chunks = chunks,
+          .most_helpers = state_->threads - 1,
+          .body = body,
+          .reproducible = reproducible()};
+  std::int64_t to_wake = 0;
   {
-    const std::lock_guard lock(crew.mutex);
-    crew.jobs.push_back(&job);
-    ++crew.came;
-    asleep = crew.sleeping;
+    const std::lock_guard lock(here.mutex);
+    here.jobs.push_back(&job);
+    ++here.came;
+    to_wake = std::min<std::int64_t>({chunks - 1, here.sleeping, job.most_helpers});
   }
-  for (std::int64_t i = 0; i < std::min(chunks - 1, asleep); ++i) crew.work_came.notify_one();
-  crew.work_on(job);
-  std::unique_lock lock(crew.mutex);
-  std::erase(crew.jobs, &job);
+  for (std::int64_t i = 0; i < to_wake; ++i) here.work_came.notify_one();
+  here.work_on(job);
+  std::unique_lock lock(here.mutex);
+  std::erase(here.jobs, &job);
   if (job.helpers != 0) {
     lock.unlock();
     look_around([&] { return job.helpers == 0; });

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -155,6 +157,47 @@ TEST(ThreadPool, RethrowsTheFirstExceptionAfterStartedChunksHaveEnded) {
   }
 }
 
+std::int64_t threads_of_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+TEST(ThreadPool, AllWorkWithTheSameThreads) {
+  const std::int64_t before = threads_of_process(), cores = std::thread::hardware_concurrency();
+  {
+    const std::vector<std::unique_ptr<ThreadPool>> shares = [] {
+      std::vector<std::unique_ptr<ThreadPool>> made;
+      for (int i = 0; i < 20; ++i) made.push_back(std::make_unique<ThreadPool>(4));
+      return made;
+    }();
+    for (const auto& share : shares) EXPECT_EQ(chunks_of(*share, 100, 1).size(), 100u);
+    EXPECT_EQ(threads_of_process(), before + std::max<std::int64_t>(3, cores - 1));
+  }
+  // The system may list a thread that was joined for a moment longer.
+  for (int i = 0; i < 1000 && threads_of_process() != before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(threads_of_process(), before) << "the last one ends them";
+}
+
+TEST(ThreadPool, LendsNoMoreThreadsThanAShareAsksFor) {
+  ThreadPool all(6), share(2), alone(1);
+  EXPECT_EQ(share.threads(), 2);
+  for (const auto& [pool, most] : {std::pair{&share, 2}, std::pair{&alone, 1}}) {
+    std::atomic<int> inside = 0, largest = 0;
+    for (int round = 0; round < 200; ++round) {
+      pool->run(16, 1, [&](std::int64_t, std::int64_t) {
+        const int now = ++inside;
+        for (int seen = largest; seen < now && !largest.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::yield();
+        --inside;
+      });
+    }
+    EXPECT_LE(largest, most);
+  }
+}
+
 // A child process has the pool, but none of its threads.
 int status_of_child(const std::function<bool()>& use) {
   const pid_t child = fork();
@@ -203,6 +246,31 @@ TEST(ThreadPool, SurvivesForksWhileItsThreadsWork) {
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(status_of_child([&] { return chunks_of(pool, 20, 7).size() == 3; }), 0) << i;
   }
+  over = true;
+  busy.join();
+}
+
+// ThreadSanitizer takes no fork while threads start or end, and AddressSanitizer none while another thread is
+// in its allocator: there the threads stay, and little is allocated.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int kThreadsThatStay = 3;
+#else
+constexpr int kThreadsThatStay = 1;
+#endif
+
+TEST(ThreadPool, SurvivesForksWhileOthersComeAndGo) {
+  const ThreadPool stays(kThreadsThatStay);
+  const auto works = [](int threads) {
+    ThreadPool pool(threads);
+    std::atomic<int> done = 0;
+    pool.run(8, 1, [&](std::int64_t, std::int64_t) { ++done; });
+    return done == 8;
+  };
+  std::atomic<bool> over = false;
+  std::thread busy([&] {
+    while (!over) works(3);
+  });
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(status_of_child([&] { return works(2); }), 0) << i;
   over = true;
   busy.join();
 }
