@@ -203,7 +203,7 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 }  // namespace
 
 std::span<const Descriptor> affine_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "affine", .make = make}};
+  static const Descriptor all[] = {{.name = "affine", .kernel = GroupCodec{make}}};
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/choose.hpp"
 #include "kernels/gemm_scratch.hpp"
 #include "kernels/wide_signs.hpp"
 
@@ -298,10 +299,15 @@ HWY_INLINE void MultiplyAll(const BinaryProduct& product, BinaryPart part) {
   for (; part.row < end; ++part.row) MultiplyRows<As, 1>(product, part);
 }
 
-void MultiplyPart(const BinaryProduct& product, const BinaryPart& part) {
-  if (HWY_TARGET == HWY_AVX2 && has_wide_signs()) return MultiplyAll<InWords, kMostRows>(product, part);
+void MultiplyByTables(const BinaryProduct& product, const BinaryPart& part) {
   MultiplyAll<InTables, kRowsAtOnce>(product, part);
 }
+
+#if HWY_TARGET == HWY_AVX2
+void MultiplyByCounts(const BinaryProduct& product, const BinaryPart& part) {
+  MultiplyAll<InWords, kMostRows>(product, part);
+}
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
@@ -310,7 +316,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(MultiplyPart);
+std::span<const Descriptor> binary_product_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "float32 by signs";
+  static const Descriptor all[] = {
+      {"bit counts", kTypes, "", avx512_bitalg, false, 0, BinaryGemm{HWY_CHOOSE_AVX2(MultiplyByCounts)}},
+      {"tables", kTypes, "", avx2, false, 0, BinaryGemm{HWY_CHOOSE_AVX2(MultiplyByTables)}},
+      {"tables", kTypes, "", baseline, true, 0, BinaryGemm{HWY_STATIC_DISPATCH(MultiplyByTables)}},
+  };
+  return all;
+}
 
 PackedSigns::PackedSigns(std::int64_t k, std::int64_t n,
                          const std::function<bool(std::int64_t, std::int64_t)>& negative)
@@ -336,12 +351,13 @@ void multiply(const BinaryProduct& product, ThreadPool& pool) {
   const std::int64_t rows = product.m >= kManyRows ? 2 * kMostRows : kMostRows;
   const std::int64_t panels = product.m >= kManyRows ? std::max<std::int64_t>(all, 1) : kPanelsOfFew;
   const std::int64_t across = (all + panels - 1) / panels, down = (product.m + rows - 1) / rows;
+  const BinaryGemm& kernel = choose<BinaryGemm>(product);
   pool.run(across * down, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       // From the last row on: who has just gone through A, for its mean, has those in the caches.
       const std::int64_t row = (down - 1 - i / across) * rows, panel = i % across * panels;
       const BinaryPart part{row, std::min(rows, product.m - row), panel, std::min(panels, all - panel)};
-      HWY_DYNAMIC_DISPATCH(MultiplyPart)(product, part);
+      kernel.run(product, part);
     }
   });
 }

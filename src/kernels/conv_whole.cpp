@@ -1,5 +1,6 @@
 #include "kernels/conv_whole.hpp"
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv_whole.cpp"
 #include "hwy/foreach_target.h"
@@ -83,14 +84,14 @@ HWY_INLINE void WindowTiles(int tile_rows, bool half, const WindowRows& rows, st
   tile(rows, row, b, sums);
 }
 
-void ConvWhole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,
-               ThreadPool& pool) {
+void ConvWhole(const ImageWindows& windows, ThreadPool& pool) {
+  const WholeProduct& product = windows.product;
   struct Job {
     const ConvRuns& runs;
     const std::int16_t* image;
     const WholeProduct& product;
     Cut cut;
-  } const job{runs, image, product,
+  } const job{windows.runs, windows.image, product,
               Cut(product.m, product.n, product.k, std::max<std::int64_t>(product.k, 1))};
   pool.run(job.cut.row_blocks * job.cut.panel_blocks, job.cut.chunk(product.k),
            [&job](std::int64_t first, std::int64_t last) HWY_ATTR {
@@ -201,9 +202,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(ConvWhole);
 HWY_EXPORT(LayWide);
 HWY_EXPORT(LayBytes);
+
+std::span<const Descriptor> conv_whole_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "8 or 16 bits by 8", kTakes = "one group, sums of 32 bits";
+  static const Descriptor all[] = {
+      {"image", kTypes, kTakes, avx2, false, 0, ImageConv{HWY_CHOOSE_AVX2(ConvWhole)}},
+      {"image", kTypes, kTakes, baseline, true, 0, ImageConv{HWY_STATIC_DISPATCH(ConvWhole)}},
+  };
+  return all;
+}
 
 bool ConvRuns::fit(const ConvSizes& sizes) {
   const WindowAxis& depth = sizes.window[0];
@@ -241,7 +251,8 @@ void ConvRuns::lay_out(Whole type, const void* x, bool channels_last, std::int32
 void conv_whole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,
                 ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
-  HWY_DYNAMIC_DISPATCH(ConvWhole)(runs, image, product, pool);
+  const ImageWindows windows{runs, image, product};
+  choose<ImageConv>(windows).run(windows, pool);
 }
 
 }  // namespace anybit::kernels

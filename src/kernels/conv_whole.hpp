@@ -56,6 +56,12 @@ void find_windows(const ConvRuns& runs, const T* image, std::int64_t first, std:
   }
 }
 
+struct ImageWindows {
+  const ConvRuns& runs;
+  const std::int16_t* image;
+  const WholeProduct& product;
+};
+
 // product.m = batch · places, .k = ConvRuns::depth(); A is `image`. B is packed, and its zero points are
 // zero. The sums fit 32 bits, or are int32.
 void conv_whole(const ConvRuns& runs, const std::int16_t* image, const WholeProduct& product,

@@ -1,5 +1,6 @@
 #include "kernels/conv_winograd.hpp"
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/conv_winograd.cpp"
 #include "hwy/foreach_target.h"
@@ -162,9 +163,8 @@ class WinogradBlock {
   const std::int64_t channels_, tiles_, height_, width_;
 };
 
-void ConvWinograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
-                  const WholeProduct& product, ThreadPool& pool) {
-  const WinogradBlock block(runs, image, weights, product);
+void ConvWinograd(const WinogradTiles& tiles, ThreadPool& pool) {
+  const WinogradBlock block(tiles.runs, tiles.image, tiles.weights, tiles.product);
   pool.run(block.Count(), Ratio(kPartMacs, std::max<std::int64_t>(1, block.Macs())),
            [&block](std::int64_t first, std::int64_t last) HWY_ATTR {
              for (std::int64_t i = first; i < last; ++i) block.Run(i);
@@ -179,8 +179,6 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
-HWY_EXPORT(ConvWinograd);
-
 // Twice Winograd's matrix, by three numbers.
 void widen_three(const std::int32_t (&g)[3], std::int32_t (&to)[4]) {
   to[0] = 2 * g[0];
@@ -190,6 +188,16 @@ void widen_three(const std::int32_t (&g)[3], std::int32_t (&to)[4]) {
 }
 
 }  // namespace
+
+std::span<const Descriptor> conv_winograd_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "8 bits", kTakes = "3 x 3, strides of 1, even channels";
+  static const Descriptor all[] = {
+      {"F(2 x 2, 3 x 3)", kTypes, kTakes, avx2, false, 0, WinogradConv{HWY_CHOOSE_AVX2(ConvWinograd)}},
+      {"F(2 x 2, 3 x 3)", kTypes, kTakes, baseline, true, 0, WinogradConv{HWY_STATIC_DISPATCH(ConvWinograd)}},
+  };
+  return all;
+}
 
 bool WinogradWeights::fit(const ConvSizes& sizes) {
   constexpr std::int64_t kFewest = 16, kMost = 256 * 256;
@@ -237,7 +245,8 @@ ConvSizes winograd_sizes(ConvSizes sizes) {
 void conv_winograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
                    const WholeProduct& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
-  HWY_DYNAMIC_DISPATCH(ConvWinograd)(runs, image, weights, product, pool);
+  const WinogradTiles tiles{runs, image, weights, product};
+  choose<WinogradConv>(tiles).run(tiles, pool);
 }
 
 }  // namespace anybit::kernels

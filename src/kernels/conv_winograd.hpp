@@ -33,6 +33,13 @@ bool winograd_pays(const ConvSizes& sizes);
 // The same with even outputs: so the input must be widened.
 ConvSizes winograd_sizes(ConvSizes sizes);
 
+struct WinogradTiles {
+  const ConvRuns& runs;
+  const std::int16_t* image;
+  const WinogradWeights& weights;
+  const WholeProduct& product;
+};
+
 // product: .m, .n, .c, .c_stride and .epilogue count. `runs` is of winograd_sizes.
 void conv_winograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
                    const WholeProduct& product, ThreadPool& pool);

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/depthwise_whole.cpp"
 #include "hwy/foreach_target.h"
@@ -470,10 +471,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(DepthwiseRows);
+std::span<const Descriptor> depthwise_whole_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "8 or 16 bits", kTakes = "up to 256 taps";
+  static const Descriptor all[] = {
+      {"blocks of 16 channels", kTypes, kTakes, avx2, false, 0,
+       DepthwiseConv{HWY_CHOOSE_AVX2(DepthwiseRows)}},
+      {"blocks of 16 channels", kTypes, kTakes, baseline, true, 0,
+       DepthwiseConv{HWY_STATIC_DISPATCH(DepthwiseRows)}},
+  };
+  return all;
+}
 
 void depthwise_whole(const DepthwiseWhole& work, std::int64_t first, std::int64_t last) {
-  HWY_DYNAMIC_DISPATCH(DepthwiseRows)(work, first, last);
+  choose<DepthwiseConv>(work).run(work, first, last);
 }
 
 }  // namespace anybit::kernels

@@ -1,7 +1,7 @@
 // Products of float32 matrices. Sums are fused multiply-adds in the order of k where the CPU has them; plain
 // ones, in the same order, where results have to be reproducible.
 #include "base/reproducible.hpp"
-#include "kernels/cpu_target.hpp"
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_float.cpp"
 #include "hwy/foreach_target.h"
@@ -213,28 +213,26 @@ void FewRows(const FloatProduct& product, ThreadPool& pool) {
            });
 }
 
-// Whether there are few rows, and that was it.
 template <bool Fused>
-bool MultiplyFewRows(const FloatProduct& product, ThreadPool& pool) {
-  if (product.m > 4 || !product.b->packed() || product.rows || product.a.column_stride != 1) return false;
+void FewRowsGemm(const FloatProduct& product, ThreadPool& pool) {
   if (product.m == 1) FewRows<Fused, 1, 4>(product, pool);
   if (product.m == 2) FewRows<Fused, 2, 2>(product, pool);
   if (product.m == 3) FewRows<Fused, 3, 2>(product, pool);
   if (product.m == 4) FewRows<Fused, 4, 1>(product, pool);
-  return true;
 }
 
-void FloatGemm(const FloatProduct& product, ThreadPool& pool) {
-  if (MultiplyFewRows<true>(product, pool)) return;
-  // CPUs with wider vectors have a larger second-level cache: blocks of more rows read B fewer times.
-  if (HWY_TARGET == HWY_AVX2 && has_wide_floats()) return RunBlocks<WideFloatMath>(product, 384, pool, 192);
-  RunBlocks<FloatMath<true>>(product, 256, pool);
+// Unfused, the same bits on every target.
+template <bool Fused>
+void BlockGemm(const FloatProduct& product, ThreadPool& pool) {
+  RunBlocks<FloatMath<Fused>>(product, 256, pool);
 }
 
-// The same bits on every target.
-void PlainFloatGemm(const FloatProduct& product, ThreadPool& pool) {
-  if (!MultiplyFewRows<false>(product, pool)) RunBlocks<FloatMath<false>>(product, 256, pool);
+#if HWY_TARGET == HWY_AVX2
+// CPUs with wider vectors have a larger second-level cache: blocks of more rows read B fewer times.
+void WideFloatGemm(const FloatProduct& product, ThreadPool& pool) {
+  RunBlocks<WideFloatMath>(product, 384, pool, 192);
 }
+#endif
 
 // Columns that lie side by side, or transposed.
 void FloatPanel(const MatrixView<float>& b, std::int64_t columns, std::int64_t count, float* to) {
@@ -257,11 +255,42 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
-HWY_EXPORT(FloatGemm);
-HWY_EXPORT(PlainFloatGemm);
 HWY_EXPORT(FloatPanel);
 
+bool has_few_rows(const FloatProduct& product) {
+  return product.m <= 4 && product.b->packed() && !product.rows && product.a.column_stride == 1;
+}
+bool has_many_rows(const FloatProduct& product) { return !has_few_rows(product); }
+bool is_reproducible_with_few_rows(const FloatProduct& product) {
+  return reproducible() && has_few_rows(product);
+}
+bool is_reproducible(const FloatProduct&) { return reproducible(); }
+
 }  // namespace
+
+std::span<const Descriptor> gemm_float_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kType = "float32";
+  static const Descriptor all[] = {
+      {"16 lanes", kType, "more than 4 rows", avx512, false, 0,
+       FloatGemm{HWY_CHOOSE_AVX2(WideFloatGemm), has_many_rows}},
+      // Where results are reproducible, products are rounded before they are added.
+      {"unfused, few rows", kType, "1 to 4 rows, packed weights", avx2, true, 0,
+       FloatGemm{HWY_CHOOSE_AVX2(FewRowsGemm<false>), is_reproducible_with_few_rows}},
+      {"unfused", kType, "", avx2, true, 1, FloatGemm{HWY_CHOOSE_AVX2(BlockGemm<false>), is_reproducible}},
+      {"few rows", kType, "1 to 4 rows, packed weights", avx2, false, 2,
+       FloatGemm{HWY_CHOOSE_AVX2(FewRowsGemm<true>), has_few_rows}},
+      {"blocks", kType, "", avx2, false, 3, FloatGemm{HWY_CHOOSE_AVX2(BlockGemm<true>)}},
+      {"unfused, few rows", kType, "1 to 4 rows, packed weights", baseline, true, 0,
+       FloatGemm{HWY_STATIC_DISPATCH(FewRowsGemm<false>), is_reproducible_with_few_rows}},
+      {"unfused", kType, "", baseline, true, 1,
+       FloatGemm{HWY_STATIC_DISPATCH(BlockGemm<false>), is_reproducible}},
+      {"few rows", kType, "1 to 4 rows, packed weights", baseline, true, 2,
+       FloatGemm{HWY_STATIC_DISPATCH(FewRowsGemm<true>), has_few_rows}},
+      {"blocks", kType, "", baseline, true, 3, FloatGemm{HWY_STATIC_DISPATCH(BlockGemm<true>)}},
+  };
+  return all;
+}
 
 const float* PlainFloats::panel(std::int64_t index, std::int64_t k, std::int64_t count,
                                 float* scratch) const {
@@ -282,8 +311,7 @@ std::int64_t PackedFloats::bytes() const { return (n_ + kPanel - 1) / kPanel * k
 
 void gemm(const FloatProduct& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0 || product.b->multiply(product, pool)) return;
-  if (reproducible()) return ANYBIT_EXACT_DISPATCH(PlainFloatGemm)(product, pool);
-  HWY_DYNAMIC_DISPATCH(FloatGemm)(product, pool);
+  choose<FloatGemm>(product).run(product, pool);
 }
 
 }  // namespace anybit::kernels

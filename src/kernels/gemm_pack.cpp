@@ -87,7 +87,7 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-#include "kernels/quads.hpp"
+#include "kernels/instructions.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -172,7 +172,7 @@ PackedWholes::PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<s
     }
     largest_sum_ = std::max(largest_sum_, *std::max_element(sums, sums + kPanel));
   }
-  if (!wide_ && has_quads()) keep_column_sums();
+  if (!wide_ && usable(Instructions::avx512_vnni)) keep_column_sums();
 }
 
 void PackedWholes::panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,

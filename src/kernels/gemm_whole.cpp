@@ -301,17 +301,13 @@ void OneRow(const WholeProduct& product, ThreadPool& pool) {
            });
 }
 
-void WholeGemm(const WholeProduct& product, ThreadPool& pool) {
-  if (product.m == 1 && product.b->narrow(0)) {
-    OneRow(product, pool);
-  } else if (product.b->narrow(0)) {
-    // A panel's rows that are read once stay in order: memory is fastest so.
-    const bool once = product.m <= kTileRows;
-    RunBlocks<NarrowMath>(product, once ? std::max<std::int64_t>(product.k, 1) : 1024, pool);
-  } else {
-    RunBlocks<WholeMath>(product, 512, pool);
-  }
+void NarrowGemm(const WholeProduct& product, ThreadPool& pool) {
+  // A panel's rows that are read once stay in order: memory is fastest so.
+  const bool once = product.m <= kTileRows;
+  RunBlocks<NarrowMath>(product, once ? std::max<std::int64_t>(product.k, 1) : 1024, pool);
 }
+
+void WholeGemm(const WholeProduct& product, ThreadPool& pool) { RunBlocks<WholeMath>(product, 512, pool); }
 
 // 252 products of 16 bits and a part of B, at most 256, fit 32 bits.
 void WideGemm(const WideProduct& product, ThreadPool& pool) { RunBlocks<WideMath>(product, 252, pool); }
@@ -324,13 +320,15 @@ HWY_AFTER_NAMESPACE();
 
 #include <vector>
 
-#include "kernels/quad_product.hpp"
+#include "kernels/choose.hpp"
 
 namespace anybit::kernels {
 namespace {
 
-HWY_EXPORT(WholeGemm);
-HWY_EXPORT(WideGemm);
+bool is_packed_bytes(const WholeProduct& product) { return product.b->narrow(0) != nullptr; }
+bool is_row_by_packed_bytes(const WholeProduct& product) {
+  return product.m == 1 && is_packed_bytes(product);
+}
 
 std::int64_t largest_bias(const WholeProduct& product) {
   const Spread<std::int32_t>& bias = product.epilogue.bias;
@@ -376,26 +374,41 @@ std::vector<std::int64_t> take_offsets(WholeProduct& product) {
 
 }  // namespace
 
+std::span<const Descriptor> gemm_whole_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "8 or 16 bits by 8", kWide = "8 or 16 bits";
+  static const Descriptor all[] = {
+      {"one row", kTypes, "one row, packed int8 or uint8", avx2, false, 0,
+       IntegerGemm{HWY_CHOOSE_AVX2(OneRow), is_row_by_packed_bytes}},
+      {"packed", kTypes, "packed int8 or uint8", avx2, false, 1,
+       IntegerGemm{HWY_CHOOSE_AVX2(NarrowGemm), is_packed_bytes}},
+      {"widened", kTypes, "", avx2, false, 2, IntegerGemm{HWY_CHOOSE_AVX2(WholeGemm)}},
+      {"one row", kTypes, "one row, packed int8 or uint8", baseline, true, 0,
+       IntegerGemm{HWY_STATIC_DISPATCH(OneRow), is_row_by_packed_bytes}},
+      {"packed", kTypes, "packed int8 or uint8", baseline, true, 1,
+       IntegerGemm{HWY_STATIC_DISPATCH(NarrowGemm), is_packed_bytes}},
+      {"widened", kTypes, "", baseline, true, 2, IntegerGemm{HWY_STATIC_DISPATCH(WholeGemm)}},
+      {"two parts", kWide, "", avx2, false, 0, kernels::WideGemm{HWY_CHOOSE_AVX2(WideGemm)}},
+      {"two parts", kWide, "", baseline, true, 0, kernels::WideGemm{HWY_STATIC_DISPATCH(WideGemm)}},
+  };
+  return all;
+}
+
 void gemm(const WholeProduct& product, ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
   const bool fits = fits_32_bits(product), left = left_zero(product.a.type, zero_of(product)) != 0;
-  if (fits && !left) {
-    if (fits_quads(product)) return quad_product(product, pool);
-    HWY_DYNAMIC_DISPATCH(WholeGemm)(product, pool);
-    return;
-  }
+  if (fits && !left) return choose<IntegerGemm>(product).run(product, pool);
   WideProduct wide{product};
   wide.in_doubles = largest_total(product) < std::int64_t{1} << 51;
   const std::vector<std::int64_t> offsets = take_offsets(wide);
   if (fits && !wide.epilogue.bias.data) {
     const std::vector<std::int32_t> wrapped(offsets.begin(), offsets.end());
     wide.epilogue.bias = {wrapped.data(), 0, 1};
-    HWY_DYNAMIC_DISPATCH(WholeGemm)(wide, pool);
-    return;
+    return choose<IntegerGemm>(wide).run(wide, pool);
   }
   wide.offsets = offsets.data();
   std::swap(wide.row_bias, wide.epilogue.bias);
-  HWY_DYNAMIC_DISPATCH(WideGemm)(wide, pool);
+  choose<kernels::WideGemm>(wide).run(wide, pool);
 }
 
 }  // namespace anybit::kernels

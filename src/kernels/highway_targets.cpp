@@ -5,7 +5,7 @@
 
 #include "base/cpu.hpp"
 #include "base/reproducible.hpp"
-#include "kernels/cpu_target.hpp"
+#include "kernels/instructions.hpp"
 
 namespace hwy {
 namespace {
@@ -43,19 +43,14 @@ void DisableTargets(std::int64_t targets) {
 }
 
 void SetSupportedTargetsForTest(std::int64_t targets) {
+  using anybit::kernels::Instructions;
   only.store(targets);
   chosen.DeInit();
+  anybit::kernels::most_instructions = targets == 0                ? anybit::kernels::kAllInstructions
+                                       : (targets & HWY_AVX2) != 0 ? Instructions::avx2
+                                                                   : Instructions::baseline;
 }
 
 ChosenTarget& GetChosenTarget() { return anybit::reproducible() ? baseline : chosen; }
 
 }  // namespace hwy
-
-namespace anybit::kernels {
-
-const hwy::ChosenTarget& cpu_target() noexcept {
-  if (!hwy::chosen.IsInitialized()) hwy::chosen.Update(hwy::of_cpu());
-  return hwy::chosen;
-}
-
-}  // namespace anybit::kernels

@@ -3,13 +3,13 @@
 
 namespace anybit::kernels {
 
-bool before(const Descriptor& a, const Descriptor& b) { return a.name < b.name; }
-
 std::unique_ptr<const GroupKernel> kernel_for(std::shared_ptr<const formats::Codec> codec,
                                               formats::Rounding rounding) {
   if (rounding == formats::Rounding::half_even) {
     for (const Descriptor* one : table()) {
-      if (auto kernel = one->make(codec)) return kernel;
+      const auto* family = std::get_if<GroupCodec>(&one->kernel);
+      if (!family) continue;
+      if (auto kernel = family->make(codec)) return kernel;
     }
   }
   return plain_kernel(std::move(codec), rounding);

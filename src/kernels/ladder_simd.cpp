@@ -177,9 +177,9 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 
 std::span<const Descriptor> ladder_simd_descriptors() {
   static const Descriptor all[] = {
-      {.name = "binary", .make = make<formats::BinaryCodec>},
-      {.name = "binary_residual", .make = make<formats::ResidualCodec>},
-      {.name = "ternary", .make = make<formats::TernaryCodec>},
+      {.name = "binary", .kernel = GroupCodec{make<formats::BinaryCodec>}},
+      {.name = "binary_residual", .kernel = GroupCodec{make<formats::ResidualCodec>}},
+      {.name = "ternary", .kernel = GroupCodec{make<formats::TernaryCodec>}},
   };
   return all;
 }

@@ -64,7 +64,7 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 }  // namespace
 
 std::span<const Descriptor> log_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "log", .make = make}};
+  static const Descriptor all[] = {{.name = "log", .kernel = GroupCodec{make}}};
   return all;
 }
 

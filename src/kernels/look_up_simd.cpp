@@ -2,10 +2,22 @@
 // among the answers.
 #include "kernels/look_up.hpp"
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/look_up_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
+#ifndef ANYBIT_KERNELS_LOOK_UP_ONCE_
+#define ANYBIT_KERNELS_LOOK_UP_ONCE_
+namespace anybit::kernels {
+struct LookUpWork {
+  const std::uint8_t *from, *table;
+  std::uint8_t* to;
+  std::size_t n;
+};
+}  // namespace anybit::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -56,8 +68,9 @@ HWY_INLINE std::size_t LookUpVectors(const std::uint8_t* from, const std::uint8_
 }
 #endif
 
-void LookUp(const std::uint8_t* from, const std::uint8_t* table, std::uint8_t* to, std::size_t n) {
-  for (std::size_t i = LookUpVectors(from, table, to, n); i < n; ++i) to[i] = table[from[i]];
+void LookUpBytes(const LookUpWork& of) {
+  for (std::size_t i = LookUpVectors(of.from, of.table, of.to, of.n); i < of.n; ++i)
+    of.to[i] = of.table[of.from[i]];
 }
 
 }  // namespace HWY_NAMESPACE
@@ -67,10 +80,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(LookUp);
+std::span<const Descriptor> look_up_simd_descriptors() {
+  using enum Instructions;
+  static const Descriptor all[] = {
+      {"shuffles", "8 bits", "", avx2, false, 0, LookUp{HWY_CHOOSE_AVX2(LookUpBytes)}},
+      {"shuffles", "8 bits", "", baseline, true, 0, LookUp{HWY_STATIC_DISPATCH(LookUpBytes)}},
+  };
+  return all;
+}
 
 void look_up(const std::uint8_t* from, const std::uint8_t* table, std::uint8_t* to, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(LookUp)(from, table, to, n);
+  const LookUpWork work{from, table, to, n};
+  choose<LookUp>(work).run(work);
 }
 
 }  // namespace anybit::kernels

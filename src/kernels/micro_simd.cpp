@@ -428,7 +428,7 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 }  // namespace
 
 std::span<const Descriptor> micro_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "shared_micro", .make = make}};
+  static const Descriptor all[] = {{.name = "shared_micro", .kernel = GroupCodec{make}}};
   return all;
 }
 

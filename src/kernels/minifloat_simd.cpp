@@ -210,9 +210,9 @@ std::unique_ptr<const GroupKernel> make_denorm(const std::shared_ptr<const forma
 }  // namespace
 
 std::span<const Descriptor> minifloat_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "e8m0", .make = make_e8m0},
-                                   {.name = "minifloat", .make = make},
-                                   {.name = "minifloat_denorm", .make = make_denorm}};
+  static const Descriptor all[] = {{.name = "e8m0", .kernel = GroupCodec{make_e8m0}},
+                                   {.name = "minifloat", .kernel = GroupCodec{make}},
+                                   {.name = "minifloat_denorm", .kernel = GroupCodec{make_denorm}}};
   return all;
 }
 

@@ -168,7 +168,7 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 }  // namespace
 
 std::span<const Descriptor> nvfp4_simd_descriptors() {
-  static const Descriptor all[] = {{.name = "nvfp4", .make = make}};
+  static const Descriptor all[] = {{.name = "nvfp4", .kernel = GroupCodec{make}}};
   return all;
 }
 

@@ -7,8 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/reproducible.hpp"
 #include "formats/minifloat.hpp"
-#include "kernels/wide_floats.hpp"
+#include "kernels/instructions.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -151,7 +152,7 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
       units_(nullptr, nullptr) {
   const std::int64_t panels = (from.n + kPanel - 1) / kPanel, blocks = from.blocks();
   view_ = {.kind = kind,
-           .wide = kind == CodeKind::nibbles && has_wide_floats(),
+           .wide = kind == CodeKind::nibbles && usable(Instructions::avx512) && !reproducible(),
            .k = from.k,
            .n = from.n,
            .block = from.block,

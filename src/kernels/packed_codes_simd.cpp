@@ -4,6 +4,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/choose.hpp"
 #include "kernels/wide_nibbles.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,6 +18,19 @@
 #define ANYBIT_FORGET(pointer) asm volatile("" : "+r"(pointer))
 #else
 #define ANYBIT_FORGET(pointer) static_cast<void>(pointer)
+#endif
+
+#ifndef ANYBIT_KERNELS_PACKED_CODES_ONCE_
+#define ANYBIT_KERNELS_PACKED_CODES_ONCE_
+namespace anybit::kernels {
+struct CodeProduct {
+  const CodeView& view;
+  bool units;  // sums are in units of a block's factor
+  const FloatProduct& product;
+  const float* a;  // its rows, blocks filled up to whole groups
+  std::int64_t stride;
+};
+}  // namespace anybit::kernels
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -348,10 +362,10 @@ void CodePanel(const CodeView& view, std::int64_t panel, std::int64_t k, std::in
            [&]<class Codes, CodeScale kScale>() { DecodePanel<Codes, kScale>(view, panel, k, count, to); });
 }
 
-void CodeRows(const CodeView& view, bool units, const FloatProduct& product, const float* a,
-              std::int64_t stride, ThreadPool& pool) {
-  ForCodes(view, units,
-           [&]<class Codes, CodeScale kScale>() { ByRows<Codes, kScale>(view, product, a, stride, pool); });
+void CodeRows(const CodeProduct& work, ThreadPool& pool) {
+  ForCodes(work.view, work.units, [&]<class Codes, CodeScale kScale>() {
+    ByRows<Codes, kScale>(work.view, work.product, work.a, work.stride, pool);
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -363,7 +377,8 @@ namespace anybit::kernels {
 namespace {
 
 HWY_EXPORT(CodePanel);
-HWY_EXPORT(CodeRows);
+
+bool is_wide(const CodeProduct& work) { return work.view.wide; }
 
 constexpr std::int64_t kFewRows = 3;  // more are faster by decoded panels
 
@@ -398,6 +413,18 @@ bool fits_units(const FloatProduct& product) {
 
 }  // namespace
 
+std::span<const Descriptor> packed_codes_simd_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "float32 by 4 or 8 bits", kTakes = "1 to 3 rows";
+  static const Descriptor all[] = {
+      {"16 lanes", "float32 by 4 bits", "1 to 3 rows, packed for it", avx512, false, 0,
+       CodedGemm{HWY_CHOOSE_AVX2(CodeRows), is_wide}},
+      {"decoded", kTypes, kTakes, avx2, false, 0, CodedGemm{HWY_CHOOSE_AVX2(CodeRows)}},
+      {"decoded", kTypes, kTakes, baseline, true, 0, CodedGemm{HWY_STATIC_DISPATCH(CodeRows)}},
+  };
+  return all;
+}
+
 const float* PackedCodes::panel(std::int64_t index, std::int64_t k, std::int64_t count,
                                 float* scratch) const {
   HWY_DYNAMIC_DISPATCH(CodePanel)(view_, index, k, count, scratch);
@@ -414,7 +441,8 @@ bool PackedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const 
     pad_rows(product, view_, padded);
     a = padded;
   }
-  HWY_DYNAMIC_DISPATCH(CodeRows)(view_, view_.units && fits_units(product), product, a, stride, pool);
+  const CodeProduct work{view_, view_.units && fits_units(product), product, a, stride};
+  choose<CodedGemm>(work).run(work, pool);
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include "kernels/quad_product.hpp"
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/quad_product.cpp"
 #include "hwy/foreach_target.h"
@@ -110,8 +111,10 @@ void QuadProduct(const WholeProduct& product, ThreadPool& pool) {
            });
 }
 
-void QuadConv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
-              ThreadPool& pool) {
+void QuadConv(const ByteWindows& windows, ThreadPool& pool) {
+  const ConvRuns& runs = windows.runs;
+  const std::uint8_t* image = windows.image;
+  const WholeProduct& product = windows.product;
   const Cut cut = CutOf(product);
   pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
@@ -132,23 +135,34 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(QuadProduct);
-HWY_EXPORT(QuadConv);
+namespace {
 
+// A single row is as fast as memory anyhow.
 bool fits_quads(const WholeProduct& product) {
-  // A single row is as fast as memory anyhow.
-  return has_quads() && product.m > 1 && bytes_of(product.a.type) == 1 && product.b->narrow(0) &&
-         product.b->column_sums();
+  return product.m > 1 && bytes_of(product.a.type) == 1 && product.b->narrow(0) && product.b->column_sums();
 }
 
-void quad_product(const WholeProduct& product, ThreadPool& pool) {
-  HWY_DYNAMIC_DISPATCH(QuadProduct)(product, pool);
+}  // namespace
+
+std::span<const Descriptor> quad_product_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "8 bits", kTakes = "2 rows or more, packed with column sums";
+  // Sums are exact; what becomes of them is the baseline's where results are reproducible.
+  static const Descriptor all[] = {
+      {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(QuadProduct), fits_quads}},
+      {"dot4, reproducible", kTypes, kTakes, avx512_vnni, true, 1,
+       IntegerGemm{HWY_STATIC_DISPATCH(QuadProduct), fits_quads}},
+      {"dot4", kTypes, "", avx512_vnni, false, 0, ByteConv{HWY_CHOOSE_AVX2(QuadConv)}},
+      {"dot4, reproducible", kTypes, "", avx512_vnni, true, 1, ByteConv{HWY_STATIC_DISPATCH(QuadConv)}},
+  };
+  return all;
 }
 
 void quad_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
                ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
-  HWY_DYNAMIC_DISPATCH(QuadConv)(runs, image, product, pool);
+  const ByteWindows windows{runs, image, product};
+  choose<ByteConv>(windows).run(windows, pool);
 }
 
 }  // namespace anybit::kernels

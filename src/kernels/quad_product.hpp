@@ -6,11 +6,15 @@
 
 namespace anybit::kernels {
 
-// Whether the CPU and the types do; the sums fit 32 bits, or are int32.
-bool fits_quads(const WholeProduct& product);
-void quad_product(const WholeProduct& product, ThreadPool& pool);
+// A convolution. `image`: the input as ConvRuns::lay_out writes it, product.a_zero and .a.type its zero point
+// and type.
+struct ByteWindows {
+  const ConvRuns& runs;
+  const std::uint8_t* image;
+  const WholeProduct& product;
+};
 
-// `image`: the input as ConvRuns::lay_out writes it, product.a_zero and .a.type its zero point and type.
+// Where the CPU has Instructions::avx512_vnni. B has no zero points; the sums fit 32 bits, or are int32.
 void quad_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
                ThreadPool& pool);
 

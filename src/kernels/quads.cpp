@@ -2,10 +2,7 @@
 
 #include <hwy/detect_targets.h>
 
-#include <atomic>
 #include <cstring>
-
-#include "base/cpu.hpp"
 
 // Highway 1.0 has no name for the instruction, and its target for such CPUs leaves it out.
 #if HWY_ARCH_X86
@@ -15,8 +12,6 @@ namespace anybit::kernels {
 namespace {
 
 #define ANYBIT_QUADS __attribute__((target("avx512f,avx512bw,avx512vnni")))
-
-std::atomic<bool> used = true;
 
 constexpr std::int64_t kAhead = 1024;  // bytes of a panel
 
@@ -79,13 +74,6 @@ ANYBIT_QUADS void tile(const QuadRows& a, const std::int8_t* b, std::int64_t pan
 
 }  // namespace
 
-bool has_quads() noexcept {
-  static const bool has = cpu_features().avx512bw && cpu_features().avx512vnni;
-  return has && used.load(std::memory_order_relaxed);
-}
-
-void use_quads(bool wanted) noexcept { used = wanted; }
-
 void multiply_quads(int rows, int panels, const QuadRows& a, const std::int8_t* b, std::int64_t panel_stride,
                     std::int32_t (*sums)[kQuadRows * 16]) {
   using Tile = void (*)(const QuadRows&, const std::int8_t*, std::int64_t, std::int32_t(*)[kQuadRows * 16]);
@@ -101,8 +89,6 @@ void multiply_quads(int rows, int panels, const QuadRows& a, const std::int8_t* 
 
 namespace anybit::kernels {
 
-bool has_quads() noexcept { return false; }
-void use_quads(bool) noexcept {}
 void multiply_quads(int, int, const QuadRows&, const std::int8_t*, std::int64_t,
                     std::int32_t (*)[kQuadRows * 16]) {}
 

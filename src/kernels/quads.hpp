@@ -6,9 +6,6 @@
 
 namespace anybit::kernels {
 
-bool has_quads() noexcept;
-void use_quads(bool wanted) noexcept;  // for tests: false is as if the CPU had none
-
 inline constexpr int kQuadRows = 6, kQuadPanels = 2;  // of a tile, at most
 
 // Rows of bytes, each in `runs` runs that begin `stride` bytes apart. A run is `pairs` pairs long; up to

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/quantize_simd.cpp"
 #include "hwy/foreach_target.h"
@@ -20,8 +21,24 @@ template <class Q>
 constexpr Codes kCodes = std::is_signed_v<Q> ? (sizeof(Q) == 1 ? Codes::int8 : Codes::int16)
                                              : (sizeof(Q) == 1 ? Codes::uint8 : Codes::uint16);
 
+struct QuantizeWork {
+  Codes type;
+  const float* x;
+  const Scales& by;
+  void* out;
+  std::size_t n;
+};
+struct DequantizeWork {
+  Codes type;
+  const void* q;
+  const Scales& by;
+  float* out;
+  std::size_t n;
+};
 // Two tensors and their sum or product.
 struct PairOfCodes {
+  Codes type;
+  const QuantizedPair& by;
   const void* a;
   std::size_t a_step;
   const void* b;
@@ -29,6 +46,8 @@ struct PairOfCodes {
   void* out;
   std::size_t n;
 };
+struct SumOfCodes : PairOfCodes {};
+struct ProductOfCodes : PairOfCodes {};
 }  // namespace anybit::kernels
 #endif
 
@@ -238,22 +257,23 @@ HWY_INLINE void ForCodes(Codes type, const Body& body) {
   }
 }
 
-void Quantize(Codes type, const float* x, const Scales& by, void* out, std::size_t n) {
-  ForCodes(type, [&]<class Q>(Q) HWY_ATTR { QuantizeRun(x, by, static_cast<Q*>(out), n); });
+void QuantizeCodes(const QuantizeWork& of) {
+  ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR { QuantizeRun(of.x, of.by, static_cast<Q*>(of.out), of.n); });
 }
-void Dequantize(Codes type, const void* q, const Scales& by, float* out, std::size_t n) {
-  ForCodes(type, [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(q), by, out, n); });
+void DequantizeCodes(const DequantizeWork& of) {
+  ForCodes(of.type,
+           [&]<class Q>(Q) HWY_ATTR { DequantizeRun(static_cast<const Q*>(of.q), of.by, of.out, of.n); });
 }
-void Sum(Codes type, const PairOfCodes& of, const QuantizedPair& by) {
-  ForCodes(type, [&]<class Q>(Q) HWY_ATTR {
+void AddCodes(const SumOfCodes& of) {
+  ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR {
     SumRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
-           static_cast<Q*>(of.out), of.n, by);
+           static_cast<Q*>(of.out), of.n, of.by);
   });
 }
-void Product(Codes type, const PairOfCodes& of, const QuantizedPair& by) {
-  ForCodes(type, [&]<class Q>(Q) HWY_ATTR {
+void MultiplyCodes(const ProductOfCodes& of) {
+  ForCodes(of.type, [&]<class Q>(Q) HWY_ATTR {
     ProductRun(static_cast<const Q*>(of.a), of.a_step, static_cast<const Q*>(of.b), of.b_step,
-               static_cast<Q*>(of.out), of.n, by);
+               static_cast<Q*>(of.out), of.n, of.by);
   });
 }
 
@@ -276,29 +296,46 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(Quantize);
-HWY_EXPORT(Dequantize);
-HWY_EXPORT(Sum);
-HWY_EXPORT(Product);
 HWY_EXPORT(FindEnds);
+
+std::span<const Descriptor> quantize_simd_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTo = "float32 to 8 or 16 bits", kFrom = "8 or 16 bits to float32",
+                             kTypes = "8 or 16 bits";
+  static const Descriptor all[] = {
+      {"vectors", kTo, "", avx2, false, 0, Quantize{HWY_CHOOSE_AVX2(QuantizeCodes)}},
+      {"vectors", kTo, "", baseline, true, 0, Quantize{HWY_STATIC_DISPATCH(QuantizeCodes)}},
+      {"vectors", kFrom, "", avx2, false, 0, Dequantize{HWY_CHOOSE_AVX2(DequantizeCodes)}},
+      {"vectors", kFrom, "", baseline, true, 0, Dequantize{HWY_STATIC_DISPATCH(DequantizeCodes)}},
+      {"vectors", kTypes, "", avx2, false, 0, QuantizedSum{HWY_CHOOSE_AVX2(AddCodes)}},
+      {"vectors", kTypes, "", baseline, true, 0, QuantizedSum{HWY_STATIC_DISPATCH(AddCodes)}},
+      {"vectors", kTypes, "", avx2, false, 0, QuantizedProduct{HWY_CHOOSE_AVX2(MultiplyCodes)}},
+      {"vectors", kTypes, "", baseline, true, 0, QuantizedProduct{HWY_STATIC_DISPATCH(MultiplyCodes)}},
+  };
+  return all;
+}
 
 template <class Q>
 void quantize(const float* x, const Scales& scales, Q* out, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(Quantize)(kCodes<Q>, x, scales, out, n);
+  const QuantizeWork work{kCodes<Q>, x, scales, out, n};
+  choose<Quantize>(work).run(work);
 }
 template <class Q>
 void dequantize(const Q* q, const Scales& scales, float* out, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(Dequantize)(kCodes<Q>, q, scales, out, n);
+  const DequantizeWork work{kCodes<Q>, q, scales, out, n};
+  choose<Dequantize>(work).run(work);
 }
 template <class Q>
 void quantized_sum(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
                    const QuantizedPair& by) {
-  HWY_DYNAMIC_DISPATCH(Sum)(kCodes<Q>, {a, a_step, b, b_step, out, n}, by);
+  const SumOfCodes work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
+  choose<QuantizedSum>(work).run(work);
 }
 template <class Q>
 void quantized_product(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out, std::size_t n,
                        const QuantizedPair& by) {
-  HWY_DYNAMIC_DISPATCH(Product)(kCodes<Q>, {a, a_step, b, b_step, out, n}, by);
+  const ProductOfCodes work{{kCodes<Q>, by, a, a_step, b, b_step, out, n}};
+  choose<QuantizedProduct>(work).run(work);
 }
 template void quantize(const float*, const Scales&, std::uint8_t*, std::size_t);
 template void dequantize(const std::uint8_t*, const Scales&, float*, std::size_t);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rounded_codes_simd.cpp"
 #include "hwy/foreach_target.h"
@@ -20,6 +21,12 @@ struct RoundedRows {
   std::int8_t* numbers = nullptr;
   float* scales = nullptr;
   std::int32_t* sums = nullptr;
+};
+
+struct RoundedProduct {
+  const NumberView& view;
+  const FloatProduct& product;
+  const RoundedRows& rounded;
 };
 
 }  // namespace anybit::kernels
@@ -311,8 +318,10 @@ void NumberProduct(const NumberView& view, const FloatProduct& product, const Ro
            });
 }
 
-void RoundedProduct(const NumberView& view, const FloatProduct& product, const RoundedRows& rounded,
-                    ThreadPool& pool) {
+void MultiplyRounded(const RoundedProduct& work, ThreadPool& pool) {
+  const NumberView& view = work.view;
+  const FloatProduct& product = work.product;
+  const RoundedRows& rounded = work.rounded;
   RoundRows(view, product, rounded, pool);
   const auto with = [&]<NumberKind kKind>() {
     if (view.zeros) return NumberProduct<kKind, true>(view, product, rounded, pool);
@@ -336,11 +345,19 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
-HWY_EXPORT(RoundedProduct);
-
 constexpr std::int64_t kRowsAtOnce = 96;  // rounded, they stay in the second-level cache
 
 }  // namespace
+
+std::span<const Descriptor> rounded_codes_simd_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "float32 by 4 or 8 bits";
+  static const Descriptor all[] = {
+      {"runs of 32", kTypes, "", avx2, false, 0, DynamicGemm{HWY_CHOOSE_AVX2(MultiplyRounded)}},
+      {"runs of 32", kTypes, "", baseline, true, 0, DynamicGemm{HWY_STATIC_DISPATCH(MultiplyRounded)}},
+  };
+  return all;
+}
 
 bool RoundedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const {
   if (product.rows || product.a.column_stride != 1) return false;
@@ -358,7 +375,8 @@ bool RoundedCodes::multiply(const FloatProduct& product, ThreadPool& pool) const
     part.c += row * product.c_stride;
     Spread<float>& addend = part.epilogue.addend;
     if (addend.data) addend.data += row * addend.row_stride;
-    HWY_DYNAMIC_DISPATCH(RoundedProduct)(view_, part, rounded, pool);
+    const RoundedProduct work{view_, part, rounded};
+    choose<DynamicGemm>(work).run(work, pool);
   }
   return true;
 }

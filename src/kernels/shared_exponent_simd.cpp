@@ -416,10 +416,10 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 
 std::span<const Descriptor> shared_exponent_simd_descriptors() {
   static const Descriptor all[] = {
-      {.name = "block_fp", .make = make<formats::BlockFpCodec>},
-      {.name = "block_log", .make = make<formats::BlockLogCodec>},
-      {.name = "block_minifloat", .make = make<formats::BlockMinifloatCodec>},
-      {.name = "mx", .make = make<formats::MxCodec>},
+      {.name = "block_fp", .kernel = GroupCodec{make<formats::BlockFpCodec>}},
+      {.name = "block_log", .kernel = GroupCodec{make<formats::BlockLogCodec>}},
+      {.name = "block_minifloat", .kernel = GroupCodec{make<formats::BlockMinifloatCodec>}},
+      {.name = "mx", .kernel = GroupCodec{make<formats::MxCodec>}},
   };
   return all;
 }

@@ -5,15 +5,15 @@
 #include <string>
 
 #include "base/cpu.hpp"
-#include "kernels/quads.hpp"
+#include "kernels/instructions.hpp"
 
 namespace anybit::kernels {
 namespace {
 
 std::string_view target() {
   // Better targets have lower bits.
-  const auto usable = hwy::SupportedTargets() & HWY_TARGETS;
-  return has_quads() ? "AVX2+VNNI" : hwy::TargetName(usable & -usable);
+  const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return usable(Instructions::avx512_vnni) ? "AVX2+VNNI" : hwy::TargetName(targets & -targets);
 }
 
 }  // namespace

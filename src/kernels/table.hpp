@@ -1,19 +1,81 @@
-// The table of fast kernels: every .cpp of this folder that exports descriptors is in it.
+// The one list of kernels. Dispatch (choose.hpp), tests and benchmarks walk it: every .cpp of this folder
+// that exports descriptors is in it.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
+#include <variant>
 
+#include "base/thread_pool.hpp"
 #include "kernels/group_kernel.hpp"
+#include "kernels/instructions.hpp"
 
 namespace anybit::kernels {
 
-struct Descriptor {
-  std::string_view name;  // the family it serves
-  // The fast twin of the codec, or null if this file has none for it. Rounding is half_even.
-  std::unique_ptr<const GroupKernel> (*make)(const std::shared_ptr<const formats::Codec>& codec);
+// A kernel for some work; `More` is what it gets beside that. Kernels of one type are alternatives: the first
+// that fits, and whose instructions may be used, is taken.
+template <class Of, class... More>
+struct Kernel {
+  using Work = Of;
+  void (*run)(const Work&, More...) = nullptr;  // null: not built for this architecture
+  bool (*fits)(const Work&) = nullptr;          // null: every work
 };
 
+struct FloatProduct;
+using FloatGemm = Kernel<FloatProduct, ThreadPool&>;
+struct WholeProduct;
+using IntegerGemm = Kernel<WholeProduct, ThreadPool&>;
+struct WideProduct;
+using WideGemm = Kernel<WideProduct, ThreadPool&>;  // sums of 64 bits
+struct CodeProduct;
+using CodedGemm = Kernel<CodeProduct, ThreadPool&>;  // a few rows by weights that are decoded on the way
+struct RoundedProduct;
+using DynamicGemm = Kernel<RoundedProduct, ThreadPool&>;  // rows rounded to int8 on the way
+struct BinaryProduct;
+struct BinaryPart;
+using BinaryGemm = Kernel<BinaryProduct, const BinaryPart&>;
+struct ImageWindows;
+using ImageConv = Kernel<ImageWindows, ThreadPool&>;
+struct ByteWindows;
+using ByteConv = Kernel<ByteWindows, ThreadPool&>;
+struct WinogradTiles;
+using WinogradConv = Kernel<WinogradTiles, ThreadPool&>;
+struct DepthwiseWhole;
+using DepthwiseConv = Kernel<DepthwiseWhole, std::int64_t, std::int64_t>;  // output rows [first, last)
+struct QuantizeWork;
+using Quantize = Kernel<QuantizeWork>;
+struct DequantizeWork;
+using Dequantize = Kernel<DequantizeWork>;
+struct SumOfCodes;
+using QuantizedSum = Kernel<SumOfCodes>;
+struct ProductOfCodes;
+using QuantizedProduct = Kernel<ProductOfCodes>;
+struct LookUpWork;
+using LookUp = Kernel<LookUpWork>;
+
+// The codecs of a family of number formats. Each is built for every SIMD target.
+struct GroupCodec {
+  // The fast twin of the codec, or null if this file has none for it. Rounding is half_even.
+  std::unique_ptr<const GroupKernel> (*make)(const std::shared_ptr<const formats::Codec>& codec) = nullptr;
+};
+
+struct Descriptor {
+  std::string_view name;        // of a codec: the family it serves
+  std::string_view types = {};  // that it works on
+  std::string_view takes = {};  // what work it fits; empty: any
+  Instructions needs = Instructions::baseline;
+  // Whether it gives the same bits on every CPU: it may run where results are to be reproducible. Those for
+  // the baseline do.
+  bool same_bits = false;
+  int order = 0;  // among kernels for the same instructions, the lowest that fits is taken
+  std::variant<FloatGemm, IntegerGemm, WideGemm, CodedGemm, DynamicGemm, BinaryGemm, ImageConv, ByteConv,
+               WinogradConv, DepthwiseConv, Quantize, Dequantize, QuantizedSum, QuantizedProduct, LookUp,
+               GroupCodec>
+      kernel;
+};
+
+std::string_view operation_of(const Descriptor& one);  // "float GEMM", …
 bool before(const Descriptor& a, const Descriptor& b);
 std::span<const Descriptor* const> table();
 

@@ -2,11 +2,6 @@
 
 #include <hwy/detect_targets.h>
 
-#include <atomic>
-
-#include "base/cpu.hpp"
-#include "base/reproducible.hpp"
-
 // Highway's target for such CPUs would build every kernel once more, and only this one gains.
 #if HWY_ARCH_X86
 #include <immintrin.h>
@@ -15,8 +10,6 @@ namespace anybit::kernels {
 namespace {
 
 #define ANYBIT_WIDE __attribute__((target("avx512f")))
-
-std::atomic<bool> used = true;
 
 // g++ 12 moves accumulators to memory and back unless each is pinned to a register once a turn.
 #define ANYBIT_PIN_WIDE(vector) asm("" : "+v"(vector))
@@ -53,14 +46,6 @@ ANYBIT_WIDE void multiply_rows(const WideTiles& tiles) {
 
 }  // namespace
 
-// Only where the other kernels fuse products and sums, too: bits are the same for every number of rows.
-bool has_wide_floats() noexcept {
-  static const bool has = cpu_features().avx512f && (HWY_TARGETS & HWY_AVX2) != 0;
-  return has && !reproducible() && used.load(std::memory_order_relaxed);
-}
-
-void use_wide_floats(bool wanted) noexcept { used = wanted; }
-
 void multiply_wide(int rows, const WideTiles& tiles) {
   static constexpr void (*all[])(const WideTiles&) = {multiply_rows<1>, multiply_rows<2>, multiply_rows<3>,
                                                       multiply_rows<4>, multiply_rows<5>, multiply_rows<6>};
@@ -73,8 +58,6 @@ void multiply_wide(int rows, const WideTiles& tiles) {
 
 namespace anybit::kernels {
 
-bool has_wide_floats() noexcept { return false; }
-void use_wide_floats(bool) noexcept {}
 void multiply_wide(int, const WideTiles&) {}
 
 }  // namespace anybit::kernels

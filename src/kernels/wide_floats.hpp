@@ -6,9 +6,6 @@
 
 namespace anybit::kernels {
 
-bool has_wide_floats() noexcept;
-void use_wide_floats(bool wanted) noexcept;  // for tests: false is as if the CPU had none
-
 inline constexpr int kWideRows = 6;  // of a tile, at most
 
 // Two tiles of C side by side: `rows` rows of A, `stride` floats apart, by two panels of 16 columns and

@@ -3,9 +3,6 @@
 #include <hwy/detect_targets.h>
 
 #include <algorithm>
-#include <atomic>
-
-#include "base/cpu.hpp"
 
 namespace anybit::kernels {
 
@@ -27,8 +24,6 @@ namespace {
 
 constexpr std::int64_t kColumns = 64;
 constexpr std::int64_t kByteSteps = 31;  // 31 · 8 agreements fit a byte
-
-std::atomic<bool> used = true;
 
 // Of the columns of a panel, 16 bits each: the even ones and the odd ones, added to 64 sums in order.
 ANYBIT_WIDE_INLINE void add_to(std::int32_t* sums, __m512i even, __m512i odd) {
@@ -151,14 +146,6 @@ ANYBIT_WIDE_INLINE unsigned negative_of(const float* from) {
 
 }  // namespace
 
-bool has_wide_signs() noexcept {
-  static const bool has = cpu_features().avx512f && cpu_features().avx512bw && cpu_features().avx512bitalg &&
-                          (HWY_TARGETS & HWY_AVX2) != 0;
-  return has && used.load(std::memory_order_relaxed);
-}
-
-void use_wide_signs(bool wanted) noexcept { used = wanted; }
-
 ANYBIT_WIDE void write_wide_signs(const float* from, std::int64_t count, SignWords* to, std::int64_t stride) {
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16, to += 2 * stride) {
@@ -187,8 +174,6 @@ void count_wide_signs(int rows, bool all, const SignWords* words, const std::uin
 
 namespace anybit::kernels {
 
-bool has_wide_signs() noexcept { return false; }
-void use_wide_signs(bool) noexcept {}
 void write_wide_signs(const float*, std::int64_t, SignWords*, std::int64_t) {}
 void count_wide_signs(int, bool, const SignWords*, const std::uint8_t*, std::int64_t, std::int32_t*,
                       std::int64_t) {}

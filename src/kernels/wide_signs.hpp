@@ -6,9 +6,6 @@
 
 namespace anybit::kernels {
 
-bool has_wide_signs() noexcept;
-void use_wide_signs(bool wanted) noexcept;  // for tests: false is as if the CPU had none
-
 // Eight signs of A, four times over. `plus` has a bit for each that is +1: with the bits of B, which are set
 // for -1, an exclusive or gives those that agree. `there` has one for each that counts.
 struct SignWords {

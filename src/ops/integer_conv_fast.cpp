@@ -1,8 +1,8 @@
 #include "base/checked.hpp"
 #include "kernels/conv_rows.hpp"
 #include "kernels/conv_winograd.hpp"
+#include "kernels/instructions.hpp"
 #include "kernels/quad_product.hpp"
-#include "kernels/quads.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/integer_conv_parts.hpp"
 #include "ops/layout.hpp"
@@ -94,7 +94,7 @@ Way way_of(const IntegerConvInputs& inputs, const ConvSizes& sizes, const Intege
   if (inputs.result != ConvResult::sums && !fits_32_bits(matrix, x, numbers)) return Way::product;
   const bool padded = kernels::ConvRuns{sizes}.length() % 2 == 0 || weights.runs_padded;
   const bool on_image = padded && !matrix.zeros();
-  if (on_image && is_byte(x) && kernels::has_quads()) return Way::quads;
+  if (on_image && is_byte(x) && kernels::usable(kernels::Instructions::avx512_vnni)) return Way::quads;
   if (weights.winograd && winograd_pays(sizes) &&
       sizes.depth() * 255 * matrix.largest() <= kernels::WinogradWeights::kLargestSum)
     return Way::winograd;
@@ -235,8 +235,8 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
   }
   const bool bytes = is_byte(w->type()) && (!inputs.wide || is_byte(weights->fixed->x_type));
   const bool even = kernels::ConvRuns{sizes}.length() % 2 == 0;
-  const bool quads =
-      kernels::has_quads() && !weights->groups.front().zeros() && (even || weights->runs_padded);
+  const bool quads = kernels::usable(kernels::Instructions::avx512_vnni) &&
+                     !weights->groups.front().zeros() && (even || weights->runs_padded);
   if (bytes && !quads && kernels::WinogradWeights::fit(sizes))
     weights->winograd.emplace(winograd_of(sizes, *w, zeros));
   return std::shared_ptr<const Prepared>(std::move(weights));

@@ -1,4 +1,4 @@
-// Products of signs against plain loops, for every SIMD target this CPU has, and with wide_signs.hpp.
+// Products of signs against plain loops, with every set of instructions that this CPU has.
 #include "kernels/binary_product.hpp"
 
 #include <gtest/gtest.h>
@@ -7,32 +7,15 @@
 #include <random>
 #include <vector>
 
-#include "hwy/highway.h"
-#include "kernels/wide_signs.hpp"
+#include "unit/kernels/paths.hpp"
 
 namespace anybit::kernels {
 namespace {
 
 constexpr unsigned kSeed = 20261116;
 
-constexpr std::int64_t kWideSigns = 0;  // among targets
-
-std::vector<std::int64_t> every_path() {
-  std::vector<std::int64_t> all = hwy::SupportedAndGeneratedTargets();
-  if (has_wide_signs()) all.push_back(kWideSigns);
-  return all;
-}
-
-class BinaryProductOnEveryTarget : public ::testing::TestWithParam<std::int64_t> {
+class BinaryProductOnEveryTarget : public OnEveryPath {
  protected:
-  void SetUp() override {
-    hwy::SetSupportedTargetsForTest(GetParam());
-    use_wide_signs(GetParam() == kWideSigns);
-  }
-  void TearDown() override {
-    hwy::SetSupportedTargetsForTest(0);
-    use_wide_signs(true);
-  }
   ThreadPool pool_{2};
 };
 
@@ -199,11 +182,7 @@ TEST_P(BinaryProductOnEveryTarget, WhereThereIsNoSignNothingIsAdded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Simd, BinaryProductOnEveryTarget, ::testing::ValuesIn(every_path()),
-                         [](const auto& info) {
-                           return std::string(info.param == kWideSigns ? "WideSigns"
-                                                                       : hwy::TargetName(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Simd, BinaryProductOnEveryTarget, ::testing::ValuesIn(every_path()), path_name);
 
 }  // namespace
 }  // namespace anybit::kernels

@@ -8,13 +8,10 @@
 
 #include "base/cpu.hpp"
 #include "base/reproducible.hpp"
-#include "kernels/cpu_target.hpp"
 #include "kernels/dnnl_conv.hpp"
+#include "kernels/instructions.hpp"
 #include "kernels/map.hpp"
-#include "kernels/quads.hpp"
 #include "kernels/simd_target.hpp"
-#include "kernels/wide_floats.hpp"
-#include "kernels/wide_signs.hpp"
 
 namespace anybit::kernels {
 namespace {
@@ -22,20 +19,21 @@ namespace {
 // What every kind of kernel has chosen.
 struct Choices {
   std::int64_t highway;
-  bool quads, wide_floats, wide_signs;
+  bool vnni, avx512, bitalg;
   int onednn;
 };
 
 Choices choices() {
   float x = 1;
   map(Map::exp, &x, &x, 1, 0, 0);  // Highway chooses when the first of its kernels is called
-  const auto usable = hwy::SupportedTargets() & HWY_TARGETS;
-  return {usable & -usable, has_quads(), has_wide_floats(), has_wide_signs(), DnnlConv::instruction_set()};
+  const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return {targets & -targets, usable(Instructions::avx512_vnni), usable(Instructions::avx512),
+          usable(Instructions::avx512_bitalg), DnnlConv::instruction_set()};
 }
 
 void tell(const Choices& all) {
-  std::fprintf(stderr, "highway %s, quads %d, wide floats %d, wide signs %d, oneDNN %x, %s\n",
-               hwy::TargetName(all.highway), all.quads, all.wide_floats, all.wide_signs, all.onednn,
+  std::fprintf(stderr, "highway %s, vnni %d, avx512 %d, bitalg %d, oneDNN %x, %s\n",
+               hwy::TargetName(all.highway), all.vnni, all.avx512, all.bitalg, all.onednn,
                std::string(simd_target()).c_str());
 }
 
@@ -65,7 +63,7 @@ TEST_F(CpuCap, Sse4LeavesNothingBeyondTheBaseline) {
       {
         const Choices all = choices();
         tell(all);
-        _exit(all.highway == HWY_STATIC_TARGET && !all.quads && !all.wide_floats && !all.wide_signs &&
+        _exit(all.highway == HWY_STATIC_TARGET && !all.vnni && !all.avx512 && !all.bitalg &&
                       all.onednn <= kSse41
                   ? 0
                   : 1);
@@ -79,7 +77,7 @@ TEST_F(CpuCap, Avx2LeavesOutWhatIsBeyondIt) {
       {
         const Choices all = choices();
         tell(all);
-        _exit(!all.quads && !all.wide_floats && !all.wide_signs && all.onednn <= kAvx2 ? 0 : 1);
+        _exit(!all.vnni && !all.avx512 && !all.bitalg && all.onednn <= kAvx2 ? 0 : 1);
       },
       ::testing::ExitedWithCode(0),
       cpu_features().avx2 ? "highway AVX2.*ANYBIT_CPU=avx2" : "ANYBIT_CPU=avx2");
@@ -95,9 +93,8 @@ TEST_F(CpuCap, Avx512AndNoneLeaveAllThatTheCpuHas) {
         {
           const Choices all = choices();
           tell(all);
-          _exit(all.highway == here.highway && all.quads == here.quads &&
-                        all.wide_floats == here.wide_floats && all.wide_signs == here.wide_signs &&
-                        all.onednn == here.onednn
+          _exit(all.highway == here.highway && all.vnni == here.vnni && all.avx512 == here.avx512 &&
+                        all.bitalg == here.bitalg && all.onednn == here.onednn
                     ? 0
                     : 1);
         },
@@ -124,7 +121,6 @@ TEST(Reproducible, KernelsTakeWhatAllCpusHave) {
   {
     const ReproducibleScope scope(true);
     EXPECT_EQ(hwy::SupportedTargets(), HWY_STATIC_TARGET);
-    EXPECT_FALSE(has_wide_floats());
     EXPECT_FALSE(DnnlConv::available());
     float y = 0.7f;
     map(Map::exp, &y, &y, 1, 0, 0);

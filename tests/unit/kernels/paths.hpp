@@ -1,41 +1,31 @@
-// The ways that products take: one for each SIMD target, and those of quads.hpp and wide_floats.hpp, which
-// are no targets.
+// Tests that run once with every set of instructions that the CPU has.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
-#include "kernels/quads.hpp"
-#include "kernels/wide_floats.hpp"
+#include <string>
+#include <vector>
+
+#include "kernels/instructions.hpp"
 
 namespace anybit::kernels {
 
-constexpr std::int64_t kQuads = 0, kWideFloats = -1;  // among targets
-
-inline std::vector<std::int64_t> every_path() {
-  std::vector<std::int64_t> all = hwy::SupportedAndGeneratedTargets();
-  if (has_quads()) all.push_back(kQuads);
-  if (has_wide_floats()) all.push_back(kWideFloats);
+inline std::vector<Instructions> every_path() {
+  std::vector<Instructions> all;
+  for (const Instructions set : kInstructions) {
+    if (usable(set)) all.push_back(set);
+  }
   return all;
 }
 
-inline std::string path_name(const ::testing::TestParamInfo<std::int64_t>& info) {
-  if (info.param == kWideFloats) return "WideFloats";
-  return info.param == kQuads ? "Quads" : hwy::TargetName(info.param);
+inline std::string path_name(const ::testing::TestParamInfo<Instructions>& info) {
+  return std::string(name_of(info.param));
 }
 
-class OnEveryPath : public ::testing::TestWithParam<std::int64_t> {
+class OnEveryPath : public ::testing::TestWithParam<Instructions> {
  protected:
-  void SetUp() override {
-    hwy::SetSupportedTargetsForTest(std::max<std::int64_t>(GetParam(), 0));
-    use_quads(GetParam() == kQuads);
-    use_wide_floats(GetParam() == kWideFloats);
-  }
-  void TearDown() override {
-    hwy::SetSupportedTargetsForTest(0);
-    use_quads(true);
-    use_wide_floats(true);
-  }
+  void SetUp() override { use_at_most(GetParam()); }
+  void TearDown() override { use_at_most(kAllInstructions); }
 };
 
 }  // namespace anybit::kernels

@@ -308,7 +308,7 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
   WholeProduct product = product_of(test, y);
   product.k = runs.depth();
   product.b = &packed;
-  if (has_quads()) {
+  if (usable(Instructions::avx512_vnni)) {
     std::vector<std::uint8_t> image(at(runs.elements()), 77);
     runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);
     product.a.type = type;

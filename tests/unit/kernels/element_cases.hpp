@@ -1,0 +1,156 @@
+// Works element by element for the kernels of the list, and those of codecs.
+#pragma once
+
+#include <limits>
+
+#include "formats/table.hpp"
+#include "kernels/look_up.hpp"
+#include "kernels/quantize.hpp"
+#include "unit/kernels/kernel_case.hpp"
+
+namespace anybit::kernels::cases {
+
+// ---- element by element
+
+template <class Y>
+struct ElementState {
+  explicit ElementState(std::int64_t n) : y(at(n)), expected(y.size()) {}
+  void run(ThreadPool&) { fast(y); }
+  void reference() { plain(expected); }
+  std::function<void(std::vector<Y>&)> fast, plain;
+  std::vector<Y> y, expected;
+};
+
+inline std::vector<std::int64_t> lengths(bool large) {
+  return large ? std::vector<std::int64_t>{65536} : std::vector<std::int64_t>{1, 7, 16, 33, 64, 259, 1000};
+}
+
+// make(state, n) fills the two functions in. Q: the type of the codes.
+template <class Q, class Y, class Make>
+KernelCases elements(bool large, const Make& make) {
+  KernelCases all;
+  for (const std::int64_t n : lengths(large)) {
+    auto state = std::make_shared<ElementState<Y>>(n);
+    make(*state, n);
+    all.push_back(made(std::move(state), std::to_string(n) + " of " + std::to_string(8 * sizeof(Q)) + " bits",
+                       static_cast<double>(n)));
+  }
+  return all;
+}
+
+template <class Q>
+Q code_of(float rounded) {
+  return static_cast<Q>(std::min(std::max(rounded, static_cast<float>(std::numeric_limits<Q>::min())),
+                                 static_cast<float>(std::numeric_limits<Q>::max())));
+}
+
+inline constexpr float kScale = 0.037F;
+inline constexpr std::int32_t kZeroPoint = 5;
+
+template <class Q>
+KernelCases quantize_cases(bool large, std::mt19937& random) {
+  return elements<Q, Q>(large, [&](ElementState<Q>& state, std::int64_t n) {
+    const auto x = numbers<float>(n, -2000, 2000, random);
+    state.fast = [x](std::vector<Q>& y) {
+      quantize(x.data(), Scales{&kScale, &kZeroPoint, 0}, y.data(), y.size());
+    };
+    state.plain = [x](std::vector<Q>& y) {
+      for (std::size_t i = 0; i < y.size(); ++i)
+        y[i] = code_of<Q>(std::nearbyint(x[i] / kScale) + kZeroPoint);
+    };
+  });
+}
+template <class Q>
+KernelCases dequantize_cases(bool large, std::mt19937& random) {
+  return elements<Q, float>(large, [&](ElementState<float>& state, std::int64_t n) {
+    const auto q = numbers<Q>(n, std::numeric_limits<Q>::min(), std::numeric_limits<Q>::max(), random);
+    state.fast = [q](std::vector<float>& y) {
+      dequantize(q.data(), Scales{&kScale, &kZeroPoint, 0}, y.data(), y.size());
+    };
+    state.plain = [q](std::vector<float>& y) {
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(q[i] - kZeroPoint) * kScale;
+    };
+  });
+}
+template <class Q, bool kSum>
+KernelCases pair_cases(bool large, std::mt19937& random) {
+  return elements<Q, Q>(large, [&](ElementState<Q>& state, std::int64_t n) {
+    const auto a = numbers<Q>(n, std::numeric_limits<Q>::min(), std::numeric_limits<Q>::max(), random);
+    const auto b = numbers<Q>(n, std::numeric_limits<Q>::min(), std::numeric_limits<Q>::max(), random);
+    const QuantizedPair by{
+        .a_factor = kSum ? 0.4F : 0.006F, .b_factor = 0.7F, .a_zero = 3, .b_zero = -4, .zero_point = 6};
+    state.fast = [a, b, by](std::vector<Q>& y) {
+      const auto pair = kSum ? quantized_sum<Q> : quantized_product<Q>;
+      pair(a.data(), 1, b.data(), 1, y.data(), y.size(), by);
+    };
+    state.plain = [a, b, by](std::vector<Q>& y) {
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const auto x = static_cast<float>(a[i] - by.a_zero), z = static_cast<float>(b[i] - by.b_zero);
+        const float f = kSum ? x * by.a_factor + z * by.b_factor : x * z * by.a_factor;
+        y[i] = code_of<Q>(std::nearbyint(f) + static_cast<float>(by.zero_point));
+      }
+    };
+  });
+}
+
+inline KernelCases both(KernelCases a, KernelCases b) {
+  for (KernelCase& one : b) a.push_back(std::move(one));
+  return a;
+}
+
+inline KernelCases of(const Quantize&, bool large, std::mt19937& random) {
+  return both(quantize_cases<std::int8_t>(large, random), quantize_cases<std::uint16_t>(large, random));
+}
+inline KernelCases of(const Dequantize&, bool large, std::mt19937& random) {
+  return both(dequantize_cases<std::int8_t>(large, random), dequantize_cases<std::uint16_t>(large, random));
+}
+inline KernelCases of(const QuantizedSum&, bool large, std::mt19937& random) {
+  return both(pair_cases<std::int8_t, true>(large, random), pair_cases<std::int16_t, true>(large, random));
+}
+inline KernelCases of(const QuantizedProduct&, bool large, std::mt19937& random) {
+  return both(pair_cases<std::int8_t, false>(large, random), pair_cases<std::int16_t, false>(large, random));
+}
+inline KernelCases of(const LookUp&, bool large, std::mt19937& random) {
+  return elements<std::uint8_t, std::uint8_t>(large, [&](ElementState<std::uint8_t>& state, std::int64_t n) {
+    const auto x = numbers<std::uint8_t>(n, 0, 255, random),
+               table = numbers<std::uint8_t>(256, 0, 255, random);
+    state.fast = [x, table](std::vector<std::uint8_t>& y) {
+      look_up(x.data(), table.data(), y.data(), y.size());
+    };
+    state.plain = [x, table](std::vector<std::uint8_t>& y) {
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = table[x[i]];
+    };
+  });
+}
+
+// ---- codecs: rounding to every format of the family, against the scalar codec
+
+inline KernelCases of(const GroupCodec& family, bool large, std::mt19937& random) {
+  KernelCases all;
+  for (const formats::Descriptor* format : formats::table()) {
+    const auto codec = formats::make(format->name, {});
+    if (!codec.ok() || (large && !all.empty())) continue;
+    const std::shared_ptr<const GroupKernel> fast = family.make(*codec);
+    if (!fast) continue;
+    const std::shared_ptr<const GroupKernel> plain = plain_kernel(*codec, formats::Rounding::half_even);
+    const Groups shape{32, large ? 2048U : 7U, static_cast<std::size_t>((*codec)->words(32))};
+    auto state = std::make_shared<ElementState<float>>(static_cast<std::int64_t>(shape.count()));
+    const auto x = numbers<float>(static_cast<std::int64_t>(shape.count()), -900, 900, random);
+    std::vector<std::uint32_t> words(shape.groups * shape.stride);
+    if (shape.stride > 0) {
+      (*codec)->choose_for_tensor(x, std::span(words).first(shape.stride));
+      for (std::size_t i = shape.stride; i < words.size(); ++i) words[i] = words[i - shape.stride];
+    }
+    const auto rounding = [shape, x, words](std::shared_ptr<const GroupKernel> kernel) {
+      return [=, own = words](std::vector<float>& y) mutable {
+        kernel->choose_and_quantize(shape, x.data(), own.data(), nullptr, y.data());
+      };
+    };
+    state->fast = rounding(fast);
+    state->plain = rounding(plain);
+    all.push_back(made(std::move(state), std::string(format->name), static_cast<double>(shape.count())));
+  }
+  return all;
+}
+
+}  // namespace anybit::kernels::cases
