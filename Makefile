@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-conv \
+.PHONY: help build demo demo-mcu docs test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
         bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
@@ -123,6 +123,12 @@ bench-gemm:  ## Multiply matrices, in turns with ONNX Runtime
 	@cmake --preset release -DANYBIT_BENCH=ON
 	@cmake --build --preset release -j $(JOBS) --target bench_gemm
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_gemm.py $(BENCH)
+
+bench-kernels:  ## Every kernel of the list on one thread: GOPS, and how many times faster than a plain loop
+	@scripts/setup build bench
+	@cmake --preset release -DANYBIT_BENCH=ON
+	@cmake --build --preset release -j $(JOBS) --target bench_kernels
+	build/release/bin/bench_kernels $(BENCH)
 
 bench-packed:  ## Products by packed weights, beside float32 and ONNX Runtime's MatMulNBits
 	@scripts/setup build test python
