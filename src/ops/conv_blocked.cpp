@@ -18,7 +18,6 @@ namespace {
 using kernels::ConvKind;
 using kernels::ConvSizes;
 
-constexpr std::size_t kKnown = 16;       // input sizes that are remembered
 constexpr double kPieceMacs = 1e6;       // some 25 µs: worth handing to another thread
 constexpr double kMostPieces = 16;       // of one image
 constexpr std::int64_t kBatchAlone = 8;  // so many images need no cutting of each
@@ -135,7 +134,7 @@ kernels::DnnlPiece BlockedConv::piece(const ConvSizes& sizes) const {
 }
 
 BlockedConv::Pieces BlockedConv::cut(const ConvSizes& sizes) const {
-  Pieces pieces{.batch = sizes.batch, .window = sizes.window, .most = nullptr, .last = nullptr};
+  Pieces pieces{.most = nullptr, .last = nullptr};
   const double work = static_cast<double>(sizes.out_channels) *
                       static_cast<double>(output_size(sizes.window)) * static_cast<double>(sizes.depth());
   pieces.channels = sizes.out_channels;
@@ -157,16 +156,9 @@ BlockedConv::Pieces BlockedConv::cut(const ConvSizes& sizes) const {
 }
 
 std::shared_ptr<const BlockedConv::Pieces> BlockedConv::pieces(const ConvSizes& sizes) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find_if(
-      known_, [&](const auto& one) { return one->batch == sizes.batch && one->window == sizes.window; });
-  if (found != known_.end()) {
-    std::rotate(known_.begin(), found, found + 1);
-    return known_.front();
-  }
-  if (known_.size() == kKnown) known_.pop_back();
-  known_.insert(known_.begin(), std::make_shared<const Pieces>(cut(sizes)));
-  return known_.front();
+  const Case now{sizes.batch, sizes.window};
+  if (auto known = known_.find(now)) return known;
+  return known_.keep(now, cut(sizes));
 }
 
 void BlockedConv::convolve(const Piece& piece, std::span<float> y) const {

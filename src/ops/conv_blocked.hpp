@@ -2,12 +2,10 @@
 // kernel, in which pieces, and the way into and out of the layout.
 #pragma once
 
-#include <mutex>
-#include <vector>
-
 #include "kernels/dnnl_conv.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/frame.hpp"
+#include "ops/remembered.hpp"
 
 namespace anybit::ops {
 
@@ -25,10 +23,13 @@ class BlockedConv {
  private:
   // How a convolution of certain sizes is cut into pieces: by the sizes alone, never by the threads.
   struct Pieces {
-    std::int64_t batch;
-    kernels::Window window;
     std::int64_t images = 1, channels = 0;  // of each piece but the last
     std::shared_ptr<const kernels::DnnlConv> most, last;
+  };
+  struct Case {
+    std::int64_t batch;
+    kernels::Window window;
+    friend bool operator==(const Case&, const Case&) = default;
   };
   // One of them: where its results lie, which kernel makes them, and of what.
   struct Piece {
@@ -56,8 +57,7 @@ class BlockedConv {
   Block weights_, bias_;
   bool has_bias_ = false, has_sum_ = false;
   kernels::Activation activation_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<const Pieces>> known_;  // the last used first
+  Remembered<Case, Pieces> known_;
 };
 
 }  // namespace anybit::ops

@@ -1,11 +1,10 @@
 #include "ops/integer_conv.hpp"
 
-#include <cmath>
-
 #include "formats/affine.hpp"
 #include "ops/check.hpp"
 #include "ops/conv_call.hpp"
-#include "ops/integer_conv_parts.hpp"
+#include "ops/integer_conv_depthwise.hpp"
+#include "ops/integer_conv_gemm.hpp"
 #include "ops/layout.hpp"
 #include "ops/whole_product.hpp"
 #include "ops/window.hpp"
@@ -14,127 +13,7 @@ namespace anybit::ops {
 namespace {
 
 using kernels::ConvSizes;
-
-// A zero point: of the tensor's type, one, or one for each channel.
-template <class Inputs>
-Result<void> check_zero(const Inputs& given, std::size_t i, ElementType type, std::int64_t channels) {
-  if (!given.has(i)) return {};
-  const Array& zero = given.in(i);
-  const bool fits = zero.count() == 1 || (zero.rank() == 1 && zero.count() == channels);
-  if (zero.type() == type && fits) return {};
-  return wrong(
-      fmt::format("zero point {} is {}", i, to_string(zero)),
-      fmt::format("{}, one{}", graph::name_of(type), channels > 1 ? " or one for each channel" : ""));
-}
-
-Result<void> check_scale(const Array& scale, std::size_t i, std::int64_t channels) {
-  const bool fits = scale.count() == 1 || (scale.rank() == 1 && scale.count() == channels);
-  if (scale.type() == ElementType::float32 && fits) return {};
-  return wrong(fmt::format("scale {} is {}", i, to_string(scale)), "float32, one or one for each channel");
-}
-
-// Where numbers by channel are put.
-struct Room {
-  std::int32_t *w_zero, *bias;
-  float* multiplier;
-};
-
-template <class Inputs>
-Result<IntegerConvNumbers> numbers_of(const Inputs& given, const IntegerConvInputs& inputs,
-                                      std::int64_t count, const Room& room) {
-  IntegerConvNumbers numbers{.w_zero = room.w_zero};
-  if (given.has(inputs.x_zero)) numbers.x_zero = code_at(given.in(inputs.x_zero), 0);
-  const auto pick = [](const Array& array, std::int64_t c) { return array.count() == 1 ? 0 : c; };
-  const bool w_zero = given.has(inputs.w_zero);
-  for (std::int64_t c = 0; c < count; ++c) {
-    room.w_zero[c] = w_zero ? code_at(given.in(inputs.w_zero), pick(given.in(inputs.w_zero), c)) : 0;
-  }
-  if (inputs.result == ConvResult::sums) return numbers;
-  numbers.multiplier = room.multiplier;
-  const float x_scale = *given.in(inputs.x_scale).template data<float>();
-  const Array& scale = given.in(inputs.w_scale);
-  if (inputs.result == ConvResult::reals) {
-    for (std::int64_t c = 0; c < count; ++c)
-      room.multiplier[c] = x_scale * scale.data<float>()[pick(scale, c)];
-    if (given.has(inputs.bias)) numbers.addend = given.in(inputs.bias).template data<float>();
-    return numbers;
-  }
-  numbers.bias = room.bias;
-  numbers.y_zero = code_at(given.in(7), 0);
-  for (std::int64_t c = 0; c < count; ++c) {
-    room.multiplier[c] = formats::requantization_multiplier(x_scale, scale.data<float>()[pick(scale, c)],
-                                                            *given.in(6).template data<float>());
-    if (!std::isfinite(room.multiplier[c])) {
-      return wrong(fmt::format("the scales of channel {} make a factor of {}", c, room.multiplier[c]),
-                   "finite scales above 0");
-    }
-    room.bias[c] = given.has(inputs.bias) ? given.in(inputs.bias).template data<std::int32_t>()[c] : 0;
-    numbers.largest_bias = std::max(numbers.largest_bias, std::abs(std::int64_t{room.bias[c]}));
-  }
-  return numbers;
-}
-
-// An undefined type of x: any.
-template <class Inputs>
-Result<void> check(const Inputs& given, const IntegerConvInputs& inputs, ElementType x_type,
-                   ElementType w_type, std::int64_t channels) {
-  TRY(check_zero(given, inputs.x_zero, x_type, 1));
-  TRY(check_zero(given, inputs.w_zero, w_type, channels));
-  if (inputs.result == ConvResult::sums) return {};
-  TRY(check_scale(given.in(inputs.x_scale), inputs.x_scale, 1));
-  TRY(check_scale(given.in(inputs.w_scale), inputs.w_scale, channels));
-  const bool codes = inputs.result == ConvResult::codes;
-  if (given.has(inputs.bias))
-    TRY(check_bias(given.in(inputs.bias), codes ? ElementType::int32 : ElementType::float32, channels));
-  if (!codes) return {};
-  TRY(check_scale(given.in(6), 6, 1));
-  const ElementType type = given.in(7).type();
-  if (!is_byte(type) && !(inputs.wide && is_code(type))) {
-    return wrong(fmt::format("zero point 7 is {}", to_string(given.in(7))),
-                 inputs.wide ? "an integer of 8 or 16 bits" : "int8 or uint8");
-  }
-  return check_zero(given, 7, type, 1);
-}
-
-// The constants of a node, asked as a frame is.
-struct ConstantInputs {
-  const Setup& setup;
-  bool named(std::size_t i) const { return i < setup.node.inputs.size() && !setup.node.inputs[i].empty(); }
-  bool has(std::size_t i) const { return named(i) && setup.constant(i) != nullptr; }
-  const Array& in(std::size_t i) const { return *setup.constant(i); }
-  // Whether nothing but x changes from run to run, and all that must be there is.
-  bool suffice(const IntegerConvInputs& inputs) const {
-    for (std::size_t i = 0; i < setup.node.inputs.size(); ++i) {
-      if (i != inputs.x && named(i) && !setup.constant(i)) return false;
-    }
-    for (const std::size_t i : {inputs.x_scale, inputs.w_scale, std::size_t{6}, std::size_t{7}}) {
-      if (inputs.result == ConvResult::codes && !has(i)) return false;
-    }
-    return true;
-  }
-};
-
-Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
-  TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
-  Room room{TRY(frame.scratch_of<std::int32_t>(channels)).data(), nullptr, nullptr};
-  if (inputs.result == ConvResult::codes) room.bias = TRY(frame.scratch_of<std::int32_t>(channels)).data();
-  if (inputs.result != ConvResult::sums) room.multiplier = TRY(frame.scratch_of<float>(channels)).data();
-  return numbers_of(frame, inputs, channels, room);
-}
-
-// What is wrong with scales, zero points and biases, as far as they are known.
-Result<void> check_numbers(const Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
-  TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
-  if (frame.in(inputs.w).count() < channels) return {};  // without elements, there may be any number
-  for (std::size_t i = 0; i < frame.input_count(); ++i) {
-    if (i != inputs.x && i != inputs.w && frame.has(i) && !has_elements(frame.in(i))) return {};
-  }
-  std::vector<std::int32_t> integers(2 * static_cast<std::size_t>(channels));
-  std::vector<float> multipliers(static_cast<std::size_t>(channels));
-  TRY(numbers_of(frame, inputs, channels,
-                 Room{integers.data(), integers.data() + channels, multipliers.data()}));
-  return {};
-}
+using Algorithm = IntegerConvAlgorithm;
 
 // From the definition. Products are less than 2^16, so 64 bits hold any sum there can be.
 template <class X, class W, class Finish>
@@ -183,35 +62,80 @@ Result<Array*> run_direct(Frame& frame, const IntegerConvInputs& inputs, const C
   return out;
 }
 
+// Whether sums with these biases are small enough for what the weights are packed for.
+bool sums_fit(const IntegerConvInputs& inputs, const ConvSizes& sizes, const IntegerConvWeights& weights,
+              ElementType x, const IntegerConvNumbers& numbers) {
+  if (!weights.depthwise.empty()) return fits_depthwise(inputs, sizes, numbers);
+  return inputs.result == ConvResult::sums || fits_32_bits(weights.groups.front(), x, numbers);
+}
+
+Algorithm algorithm_of(const ConvSizes& sizes, const IntegerConvWeights& weights, ElementType x,
+                       bool sums_fit) {
+  if (weights.depthwise.empty()) return gemm_algorithm(sizes, weights, x, sums_fit);
+  return sums_fit ? Algorithm::depthwise : Algorithm::direct;
+}
+
+// That of these sizes; made when they are seen for the first time.
+Result<std::shared_ptr<const IntegerConvPlan>> plan_of(const Frame& frame, const IntegerConvInputs& inputs,
+                                                       const IntegerConvWeights& weights, bool sums_fit) {
+  const Array& x = frame.in(inputs.x);
+  const IntegerConvCase now{x.dims(), x.type(), sums_fit};
+  if (auto known = weights.plans.find(now)) return known;
+  const ConvSizes sizes = TRY(conv_sizes(frame, x.dims(), frame.in(inputs.w).dims()));
+  return weights.plans.keep(now, {sizes, algorithm_of(sizes, weights, x.type(), sums_fit)});
+}
+
+// On tensors whose channels are last.
+Result<Array*> run_packed(Frame& frame, const IntegerConvInputs& inputs, const IntegerConvPlan& plan,
+                          const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
+  const ConvSizes& sizes = plan.sizes;
+  const Array& given = frame.in(inputs.x);
+  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, given.rank());
+  if (dims.count() == 0) return frame.out(0, result_type(frame, inputs), dims);
+  if (plan.algorithm == Algorithm::direct) {
+    if (inputs.wide) return wrong("the input with its padding cannot be counted");
+    return run_direct(frame, inputs, sizes, numbers);
+  }
+  const bool as_it_is = takes_plain(plan) && given.layout() == Layout::plain;
+  const Array x = as_it_is ? given : TRY(in_layout(frame, given, Layout::channels_last));
+  const Layout layout = output_size(sizes.window) > 1 ? Layout::channels_last : Layout::plain;
+  Array* out = TRY(frame.out(0, result_type(frame, inputs), dims, layout));
+  if (plan.algorithm == Algorithm::depthwise) {
+    TRY(run_depthwise(frame, inputs, sizes, numbers, weights, x, *out));
+  } else {
+    TRY(run_gemm(frame, inputs, plan, numbers, weights, x, *out));
+  }
+  return out;
+}
+
 }  // namespace
 
-ElementType result_type(const Frame& frame, const IntegerConvInputs& inputs) {
-  if (inputs.result == ConvResult::codes) return frame.in(7).type();
-  return inputs.result == ConvResult::reals ? ElementType::float32 : ElementType::int32;
-}
-
-kernels::WholeResult kernel_result(ElementType type) {
-  if (type == ElementType::int32) return kernels::WholeResult::int32;
-  return type == ElementType::float32 ? kernels::WholeResult::float32 : *result_of(type);
-}
-
-std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,
-                                              std::int64_t channels) {
-  const ConstantInputs given{setup};
-  // Real results have the scale of an input that is quantized while the model runs.
-  if (inputs.result == ConvResult::reals || !given.suffice(inputs)) return std::nullopt;
-  FixedConvNumbers fixed;
-  if (given.has(inputs.x_zero)) fixed.x_type = given.in(inputs.x_zero).type();
-  if (!check(given, inputs, fixed.x_type, given.in(inputs.w).type(), channels).ok()) return std::nullopt;
-  const auto count = static_cast<std::size_t>(channels);
-  fixed.integers.resize(2 * count);
-  fixed.multipliers.resize(count);
-  const auto numbers =
-      numbers_of(given, inputs, channels,
-                 {fixed.integers.data(), fixed.integers.data() + count, fixed.multipliers.data()});
-  if (!numbers.ok()) return std::nullopt;  // the node's run tells why
-  fixed.numbers = *numbers;
-  return fixed;
+Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
+                                                             const IntegerConvInputs& inputs) {
+  const std::shared_ptr<const Prepared> none;
+  const Array* w = setup.constant(inputs.w);
+  const Array* zero = setup.constant(inputs.w_zero);
+  const bool zero_given =
+      inputs.w_zero < setup.node.inputs.size() && !setup.node.inputs[inputs.w_zero].empty();
+  const auto known = w ? weight_sizes(setup, w->dims()) : std::nullopt;
+  if (!known || !(inputs.wide ? is_code(w->type()) : is_byte(w->type())) || zero_given != (zero != nullptr))
+    return none;
+  const ConvSizes& sizes = *known;
+  if (zero && (zero->type() != w->type() || (zero->count() != 1 && zero->count() != w->dim(0)))) return none;
+  std::vector<std::int32_t> zeros(static_cast<std::size_t>(w->dim(0)));
+  for (std::int64_t c = 0; zero && c < w->dim(0); ++c)
+    zeros[static_cast<std::size_t>(c)] = code_at(*zero, zero->count() == 1 ? 0 : c);
+  auto weights = std::make_shared<IntegerConvWeights>();
+  weights->fixed = fixed_numbers(setup, inputs, w->dim(0));
+  if (inputs.wide && !(weights->fixed && is_code(weights->fixed->x_type))) return none;
+  if (!is_depthwise(sizes) || !pack_depthwise(sizes, inputs, *w, zeros, *weights))
+    pack_matrices(setup, inputs, sizes, *w, zeros, *weights);
+  if (weights->fixed) {
+    // Of all types of 8 bits the same.
+    const ElementType x = is_code(weights->fixed->x_type) ? weights->fixed->x_type : ElementType::uint8;
+    weights->fixed_sums_fit = sums_fit(inputs, sizes, *weights, x, weights->fixed->numbers);
+  }
+  return std::shared_ptr<const Prepared>(std::move(weights));
 }
 
 Result<Array*> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
@@ -219,26 +143,26 @@ Result<Array*> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
     const ElementType type = frame.in(i).type();
     if (!(inputs.wide ? is_code(type) : is_byte(type))) return wrong_type(frame, i);
   }
-  const Dims& x = frame.in(inputs.x).dims();
-  const ConvSizes sizes = TRY(conv_sizes(frame, x, frame.in(inputs.w).dims()));
+  const Array& x = frame.in(inputs.x);
+  const auto* weights = frame.prepared<IntegerConvWeights>();
+  if (weights && weights->has_numbers_for(x.type())) {
+    const auto plan = TRY(plan_of(frame, inputs, *weights, weights->fixed_sums_fit));
+    return run_packed(frame, inputs, *plan, weights->fixed->numbers, *weights);
+  }
+  const ConvSizes sizes = TRY(conv_sizes(frame, x.dims(), frame.in(inputs.w).dims()));
   if (only_checks(frame)) {
     TRY(check_numbers(frame, inputs, sizes.out_channels));
     return not_known();
   }
-  const auto* weights = frame.prepared<IntegerConvWeights>();
-  if (inputs.wide && (!weights || weights->fixed->x_type != frame.in(inputs.x).type()))
+  if (inputs.wide)
     return wrong("weights, scales or zero points do not go together", "constants, as QLinearConv has them");
-  const FixedConvNumbers* fixed = weights && weights->fixed ? &*weights->fixed : nullptr;
-  const ElementType known = fixed ? fixed->x_type : ElementType::undefined;
-  if (known != ElementType::undefined && known != frame.in(inputs.x).type()) fixed = nullptr;
-  const IntegerConvNumbers numbers =
-      fixed ? fixed->numbers : TRY(numbers_now(frame, inputs, sizes.out_channels));
-  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.size());
-  if (dims.count() == 0) return frame.out(0, result_type(frame, inputs), dims);
+  const IntegerConvNumbers numbers = TRY(numbers_now(frame, inputs, sizes.out_channels));
   if (weights) {
-    if (Array* out = TRY(run_integer_conv_fast(frame, inputs, sizes, numbers, *weights))) return out;
+    const bool fit = sums_fit(inputs, sizes, *weights, x.type(), numbers);
+    return run_packed(frame, inputs, *TRY(plan_of(frame, inputs, *weights, fit)), numbers, *weights);
   }
-  if (inputs.wide) return wrong("the input with its padding cannot be counted");
+  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
+  if (dims.count() == 0) return frame.out(0, result_type(frame, inputs), dims);
   return run_direct(frame, inputs, sizes, numbers);
 }
 

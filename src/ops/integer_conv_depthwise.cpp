@@ -1,9 +1,9 @@
-// Depthwise convolutions of integers of 8 and 16 bits.
+#include "ops/integer_conv_depthwise.hpp"
+
 #include <cmath>
 #include <limits>
 
 #include "kernels/depthwise_whole.hpp"
-#include "ops/integer_conv_parts.hpp"
 #include "ops/whole_product.hpp"
 
 namespace anybit::ops {

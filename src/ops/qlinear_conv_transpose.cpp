@@ -5,7 +5,7 @@
 #include "ops/check.hpp"
 #include "ops/coded.hpp"
 #include "ops/conv_transpose_sizes.hpp"
-#include "ops/integer_conv_parts.hpp"
+#include "ops/integer_conv_numbers.hpp"
 #include "ops/rules.hpp"
 #include "ops/whole_product.hpp"
 #include "ops/window.hpp"

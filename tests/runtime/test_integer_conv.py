@@ -108,6 +108,18 @@ def test_three_by_three_kernels_with_many_channels_are_exact(w_kind, w_zero, cha
     np.testing.assert_array_equal(Executor(model).run({"x": x})[0], total)
 
 
+@pytest.mark.parametrize("groups", [1, 16])
+def test_one_executor_takes_inputs_of_many_sizes_in_any_order(groups):
+    random = np.random.default_rng(SEED)
+    w = numbers(random, np.int8, (16, 16 // groups, 3, 3), False)
+    node = helper.make_node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1] * 4, group=groups)
+    model = model_of([node], [("x", TensorProto.UINT8, (None, 16, None, None))], [("y", TensorProto.INT32)], {"w": w, "xz": np.uint8(9)})
+    executor = Executor(model)
+    for size in [*range(3, 23), 3, 22, 7, 8, 7]:  # more than are remembered, small ones and large ones, batches of 0 to 2
+        x = numbers(random, np.uint8, (size % 3, 16, size, size + 1), False)
+        np.testing.assert_array_equal(executor.run({"x": x})[0], sums(x, w, 9, np.int64(0), groups, [1] * 4, [1, 1], [1, 1]))
+
+
 @pytest.mark.parametrize("low", [False, True])
 def test_long_sums_of_extremes_are_exact(low):
     channels = 60000

@@ -1,10 +1,10 @@
+#include "ops/integer_conv_gemm.hpp"
+
 #include "base/checked.hpp"
 #include "kernels/conv_rows.hpp"
-#include "kernels/conv_winograd.hpp"
 #include "kernels/instructions.hpp"
 #include "kernels/quad_product.hpp"
 #include "ops/conv_call.hpp"
-#include "ops/integer_conv_parts.hpp"
 #include "ops/layout.hpp"
 #include "ops/whole_product.hpp"
 #include "ops/window.hpp"
@@ -13,6 +13,7 @@ namespace anybit::ops {
 namespace {
 
 using kernels::ConvSizes;
+using Algorithm = IntegerConvAlgorithm;
 
 kernels::WholeProduct product_of(const IntegerConvInputs& inputs, const ConvSizes& sizes,
                                  const IntegerConvNumbers& numbers, const IntegerConvWeights& weights,
@@ -61,9 +62,6 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
   }
 }
 
-// Ways to do a convolution.
-enum class Way { depthwise, quads, winograd, image, product };
-
 // Whether the input with its padding can be counted.
 bool has_image(const ConvSizes& sizes) {
   Dims dims{sizes.batch, sizes.in_channels};
@@ -77,32 +75,6 @@ bool has_image(const ConvSizes& sizes) {
   const auto count = element_count(dims.span());
   return count && *count < INT64_MAX / 4;
 }
-
-// Whether 32 bits hold every sum with its bias that there may be.
-bool fits_32_bits(const kernels::PackedWholes& weights, ElementType x, const IntegerConvNumbers& numbers) {
-  const std::int64_t far = kernels::farthest(*whole_of(x), numbers.x_zero);
-  return far * weights.largest_sum() + numbers.largest_bias <= INT32_MAX;
-}
-
-Way way_of(const IntegerConvInputs& inputs, const ConvSizes& sizes, const IntegerConvNumbers& numbers,
-           const IntegerConvWeights& weights, ElementType x) {
-  if (!weights.depthwise.empty()) return Way::depthwise;
-  const bool plain = kernels::ConvRows::is_plain(sizes) && !weights.runs_padded;
-  const kernels::PackedWholes& matrix = weights.groups.front();
-  if (!kernels::ConvRuns::fit(sizes) || plain || !has_image(sizes) || matrix.parts() == 2)
-    return Way::product;
-  if (inputs.result != ConvResult::sums && !fits_32_bits(matrix, x, numbers)) return Way::product;
-  const bool padded = kernels::ConvRuns{sizes}.length() % 2 == 0 || weights.runs_padded;
-  const bool on_image = padded && !matrix.zeros();
-  if (on_image && is_byte(x) && kernels::usable(kernels::Instructions::avx512_vnni)) return Way::quads;
-  if (weights.winograd && winograd_pays(sizes) &&
-      sizes.depth() * 255 * matrix.largest() <= kernels::WinogradWeights::kLargestSum)
-    return Way::winograd;
-  return on_image ? Way::image : Way::product;
-}
-
-// Few channels are interleaved while they are widened.
-constexpr std::int64_t kFewChannels = 4;
 
 // Packing makes unsigned codes signed: with this zero point, nothing is left to subtract.
 std::int32_t middle_of(ElementType w) { return w == ElementType::uint8 ? 128 : 0; }
@@ -118,18 +90,18 @@ void pad_runs(const ConvSizes& sizes, std::uint8_t zero, std::vector<std::uint8_
   }
 }
 
-Result<void> on_image(Frame& frame, Way way, const IntegerConvNumbers& numbers,
+Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumbers& numbers,
                       const IntegerConvWeights& weights, const ConvSizes& sizes, const Array& x,
                       kernels::WholeProduct product) {
-  const ConvSizes even = way == Way::winograd ? kernels::winograd_sizes(sizes) : sizes;
+  const ConvSizes even = algorithm == Algorithm::winograd ? kernels::winograd_sizes(sizes) : sizes;
   const kernels::ConvRuns runs{even};
   const kernels::Whole type = *whole_of(x.type());
   const auto image_of = [&](auto* image) {
     runs.lay_out(type, x.bytes(), x.layout() == Layout::channels_last, numbers.x_zero, image, frame.pool());
     return image;
   };
-  if (way != Way::winograd) product.k = runs.depth();
-  if (way == Way::quads) {
+  if (algorithm != Algorithm::winograd) product.k = runs.depth();
+  if (algorithm == Algorithm::dot4) {
     product.a.type = type;
     product.a_zero = {&numbers.x_zero, 0, 0};
     const auto* image = image_of(TRY(frame.scratch_of<std::uint8_t>(runs.elements())).data());
@@ -145,7 +117,7 @@ Result<void> on_image(Frame& frame, Way way, const IntegerConvNumbers& numbers,
     product.epilogue.bias = {bias.data(), 0, 1};
   }
   const auto* image = image_of(TRY(frame.scratch_of<std::int16_t>(runs.elements())).data());
-  if (way == Way::winograd) {
+  if (algorithm == Algorithm::winograd) {
     kernels::conv_winograd(runs, image, *weights.winograd, product, frame.pool());
   } else {
     kernels::conv_whole(runs, image, product, frame.pool());
@@ -205,71 +177,61 @@ void pack_groups(const ConvSizes& sizes, const Array& w, const std::vector<std::
 
 }  // namespace
 
-Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
-                                                             const IntegerConvInputs& inputs) {
-  const std::shared_ptr<const Prepared> none;
-  const Array* w = setup.constant(inputs.w);
-  const Array* zero = setup.constant(inputs.w_zero);
-  const bool zero_given =
-      inputs.w_zero < setup.node.inputs.size() && !setup.node.inputs[inputs.w_zero].empty();
-  const auto known = w ? weight_sizes(setup, w->dims()) : std::nullopt;
-  if (!known || !(inputs.wide ? is_code(w->type()) : is_byte(w->type())) || zero_given != (zero != nullptr))
-    return none;
-  const ConvSizes& sizes = *known;
-  if (zero && (zero->type() != w->type() || (zero->count() != 1 && zero->count() != w->dim(0)))) return none;
-  std::vector<std::int32_t> zeros(static_cast<std::size_t>(w->dim(0)));
-  for (std::int64_t c = 0; zero && c < w->dim(0); ++c)
-    zeros[static_cast<std::size_t>(c)] = code_at(*zero, zero->count() == 1 ? 0 : c);
-  auto weights = std::make_shared<IntegerConvWeights>();
-  weights->fixed = fixed_numbers(setup, inputs, w->dim(0));
-  if (inputs.wide && !(weights->fixed && is_code(weights->fixed->x_type))) return none;
-  if (is_depthwise(sizes) && pack_depthwise(sizes, inputs, *w, zeros, *weights))
-    return std::shared_ptr<const Prepared>(std::move(weights));
-  weights->runs_padded = pads_runs(setup, sizes, *w, zeros);
-  pack_groups(sizes, *w, zeros, *weights);
+void pack_matrices(const Setup& setup, const IntegerConvInputs& inputs, const ConvSizes& sizes,
+                   const Array& w, const std::vector<std::int32_t>& zeros, IntegerConvWeights& weights) {
+  weights.runs_padded = pads_runs(setup, sizes, w, zeros);
+  pack_groups(sizes, w, zeros, weights);
   // Longer sums are those of a plain product, which has no use for padding.
-  if (inputs.wide && weights->runs_padded &&
-      !fits_32_bits(weights->groups.front(), weights->fixed->x_type, weights->fixed->numbers)) {
-    weights->runs_padded = false;
-    pack_groups(sizes, *w, zeros, *weights);
+  if (inputs.wide && weights.runs_padded &&
+      !fits_32_bits(weights.groups.front(), weights.fixed->x_type, weights.fixed->numbers)) {
+    weights.runs_padded = false;
+    pack_groups(sizes, w, zeros, weights);
   }
-  const bool bytes = is_byte(w->type()) && (!inputs.wide || is_byte(weights->fixed->x_type));
+  const bool bytes = is_byte(w.type()) && (!inputs.wide || is_byte(weights.fixed->x_type));
   const bool even = kernels::ConvRuns{sizes}.length() % 2 == 0;
-  const bool quads = kernels::usable(kernels::Instructions::avx512_vnni) &&
-                     !weights->groups.front().zeros() && (even || weights->runs_padded);
-  if (bytes && !quads && kernels::WinogradWeights::fit(sizes))
-    weights->winograd.emplace(winograd_of(sizes, *w, zeros));
-  return std::shared_ptr<const Prepared>(std::move(weights));
+  const bool dot4 = kernels::usable(kernels::Instructions::avx512_vnni) && !weights.groups.front().zeros() &&
+                    (even || weights.runs_padded);
+  if (bytes && !dot4 && kernels::WinogradWeights::fit(sizes))
+    weights.winograd.emplace(winograd_of(sizes, w, zeros));
 }
 
-Result<Array*> run_integer_conv_fast(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& sizes,
-                                     const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
-  Array* const none = nullptr;
-  const Array& given = frame.in(inputs.x);
-  const Way way = way_of(inputs, sizes, numbers, weights, given.type());
-  if (way == Way::depthwise && !fits_depthwise(inputs, sizes, numbers)) return none;
-  if (way == Way::product && weights.runs_padded) return none;
-  const bool as_it_is = (way == Way::image || way == Way::quads) && sizes.in_channels <= kFewChannels &&
-                        given.layout() == Layout::plain;
-  const Array x = as_it_is ? given : TRY(in_layout(frame, given, Layout::channels_last));
-  const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, x.rank());
-  const Layout layout = output_size(sizes.window) > 1 ? Layout::channels_last : Layout::plain;
-  Array* out = TRY(frame.out(0, result_type(frame, inputs), dims, layout));
-  switch (way) {
-    case Way::depthwise:
-      TRY(run_depthwise(frame, inputs, sizes, numbers, weights, x, *out));
-      break;
-    case Way::quads:
-    case Way::winograd:
-    case Way::image:
-      TRY(on_image(frame, way, numbers, weights, sizes, x,
-                   product_of(inputs, sizes, numbers, weights, 0, *out)));
-      break;
-    case Way::product:
-      multiply(frame, inputs, sizes, numbers, weights, x, *out);
-      break;
+bool fits_32_bits(const kernels::PackedWholes& weights, ElementType x, const IntegerConvNumbers& numbers) {
+  const std::int64_t far = kernels::farthest(*whole_of(x), numbers.x_zero);
+  return far * weights.largest_sum() + numbers.largest_bias <= INT32_MAX;
+}
+
+IntegerConvAlgorithm gemm_algorithm(const ConvSizes& sizes, const IntegerConvWeights& weights, ElementType x,
+                                    bool sums_fit) {
+  // Matrices whose runs are padded are of no use for products of windows that are copied.
+  const Algorithm copied = weights.runs_padded ? Algorithm::direct : Algorithm::gemm;
+  const bool plain = kernels::ConvRows::is_plain(sizes) && !weights.runs_padded;
+  const kernels::PackedWholes& matrix = weights.groups.front();
+  if (!kernels::ConvRuns::fit(sizes) || plain || !has_image(sizes) || matrix.parts() == 2 || !sums_fit)
+    return copied;
+  const bool padded = kernels::ConvRuns{sizes}.length() % 2 == 0 || weights.runs_padded;
+  const bool on_image = padded && !matrix.zeros();
+  if (on_image && is_byte(x) && kernels::usable(kernels::Instructions::avx512_vnni)) return Algorithm::dot4;
+  if (weights.winograd && winograd_pays(sizes) &&
+      sizes.depth() * 255 * matrix.largest() <= kernels::WinogradWeights::kLargestSum)
+    return Algorithm::winograd;
+  return on_image ? Algorithm::image : copied;
+}
+
+bool takes_plain(const IntegerConvPlan& plan) {
+  constexpr std::int64_t kFewChannels = 4;
+  return (plan.algorithm == Algorithm::image || plan.algorithm == Algorithm::dot4) &&
+         plan.sizes.in_channels <= kFewChannels;
+}
+
+Result<void> run_gemm(Frame& frame, const IntegerConvInputs& inputs, const IntegerConvPlan& plan,
+                      const IntegerConvNumbers& numbers, const IntegerConvWeights& weights, const Array& x,
+                      Array& out) {
+  if (plan.algorithm != Algorithm::gemm) {
+    return on_image(frame, plan.algorithm, numbers, weights, plan.sizes, x,
+                    product_of(inputs, plan.sizes, numbers, weights, 0, out));
   }
-  return out;
+  multiply(frame, inputs, plan.sizes, numbers, weights, x, out);
+  return {};
 }
 
 }  // namespace anybit::ops
