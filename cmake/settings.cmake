@@ -50,7 +50,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 # SIMD targets not built: vectors of unknown size (they cannot be members of a class), and AVX-512, which took a quarter of
-# the kernels' build time. What it is worth most for, products of bytes, src/kernels/quads.cpp does without a target.
+# the kernels' build time. What it is worth most for, products of bytes, src/kernels/dot4_avx512.cpp does without a target.
 add_compile_definitions(
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_AVX3|HWY_AVX3_DL)")
 

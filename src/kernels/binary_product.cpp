@@ -1,6 +1,6 @@
 // Four signs of A choose a table, four signs of B an entry in it: how many of them agree. One shuffle of
 // bytes asks for a vector of columns. The sums are bytes for as long as they fit, then 16 bits, then 32.
-// Where the CPU counts bits in vectors, it does (wide_signs.hpp).
+// Where the CPU counts bits in vectors, it does (binary_product_avx512.hpp).
 #include "kernels/binary_product.hpp"
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include <bit>
 #include <cstring>
 
+#include "kernels/binary_product_avx512.hpp"
 #include "kernels/choose.hpp"
 #include "kernels/gemm_scratch.hpp"
-#include "kernels/wide_signs.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/binary_product.cpp"
@@ -221,7 +221,7 @@ struct InWords {
   static constexpr std::int64_t kBytes = sizeof(SignWords);
 
   static void Floats(const float* from, std::int64_t count, std::uint8_t* to, std::int64_t rows) {
-    write_wide_signs(from, count, reinterpret_cast<SignWords*>(to), rows);
+    write_signs_avx512(from, count, reinterpret_cast<SignWords*>(to), rows);
   }
   static void Write(unsigned signs, unsigned there, std::uint8_t* to) {
     *reinterpret_cast<SignWords*>(to) = sign_words(signs, there);
@@ -229,7 +229,7 @@ struct InWords {
   template <std::int64_t kRows>
   static void Count(bool all, const std::uint8_t* words, const std::uint8_t* panel, std::int64_t steps,
                     std::int32_t* sums, std::int64_t stride) {
-    count_wide_signs(kRows, all, reinterpret_cast<const SignWords*>(words), panel, steps, sums, stride);
+    count_signs_avx512(kRows, all, reinterpret_cast<const SignWords*>(words), panel, steps, sums, stride);
   }
 };
 

@@ -31,7 +31,7 @@ struct ConvRuns {
   // point; of numbers of 16 bits, what is left of it (left_zero) is to be taken off the sums.
   void lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::int16_t* to,
                ThreadPool& pool) const;
-  // Bytes as they are, but unsigned (quad_product.hpp).
+  // Bytes as they are, but unsigned (dot4_product.hpp).
   void lay_out(Whole type, const void* x, bool channels_last, std::int32_t zero, std::uint8_t* to,
                ThreadPool& pool) const;
 

@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/gemm_float.cpp"
 #include "hwy/foreach_target.h"
 #include "kernels/gemm_finish-inl.h"
-#include "kernels/wide_floats.hpp"
+#include "kernels/gemm_float_avx512.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -171,15 +171,15 @@ class FloatMath {
 };
 
 // Two panels at a time, in wider vectors.
-class WideFloatMath : public FloatMath<true> {
+class Avx512Math : public FloatMath<true> {
  public:
   static constexpr int kTogether = 2;
-  static_assert(kTileRows <= kWideRows);
+  static_assert(kTileRows <= kFloatTileRows);
   using FloatMath<true>::FloatMath;
   HWY_INLINE void MultiplyTwo(int rows, const float* a, std::int64_t stride, const float* const (&b)[2],
                               std::int64_t count, float* sums, std::int64_t sum_stride, std::int64_t sum_step,
                               bool first) const {
-    multiply_wide(rows, {a, stride, {b[0], b[1]}, count, sums, sum_stride, sum_step, first});
+    multiply_tiles_avx512(rows, {a, stride, {b[0], b[1]}, count, sums, sum_stride, sum_step, first});
   }
 };
 
@@ -229,8 +229,8 @@ void BlockGemm(const FloatProduct& product, ThreadPool& pool) {
 
 #if HWY_TARGET == HWY_AVX2
 // CPUs with wider vectors have a larger second-level cache: blocks of more rows read B fewer times.
-void WideFloatGemm(const FloatProduct& product, ThreadPool& pool) {
-  RunBlocks<WideFloatMath>(product, 384, pool, 192);
+void Avx512Gemm(const FloatProduct& product, ThreadPool& pool) {
+  RunBlocks<Avx512Math>(product, 384, pool, 192);
 }
 #endif
 
@@ -273,7 +273,7 @@ std::span<const Descriptor> gemm_float_descriptors() {
   constexpr std::string_view kType = "float32";
   static const Descriptor all[] = {
       {"16 lanes", kType, "more than 4 rows", avx512, false, 0,
-       FloatGemm{HWY_CHOOSE_AVX2(WideFloatGemm), has_many_rows}},
+       FloatGemm{HWY_CHOOSE_AVX2(Avx512Gemm), has_many_rows}},
       // Where results are reproducible, products are rounded before they are added.
       {"unfused, few rows", kType, "1 to 4 rows, packed weights", avx2, true, 0,
        FloatGemm{HWY_CHOOSE_AVX2(FewRowsGemm<false>), is_reproducible_with_few_rows}},

@@ -50,7 +50,7 @@ enum class CodeScale : std::uint8_t { factor, zero, unit };
 // What the vector code sees of a matrix. Blocks take whole groups of 8 rows.
 struct CodeView {
   CodeKind kind = CodeKind::nibbles;
-  bool wide = false;  // nibbles, as wide_nibbles.hpp has them
+  bool wide = false;  // nibbles, as packed_codes_avx512.hpp has them
   std::int64_t k = 0, n = 0, block = 0, blocks = 0;
   std::int64_t block_groups = 0, groups = 0;         // of a full block, of a column
   float values[16] = {};                             // nibbles: what each stands for

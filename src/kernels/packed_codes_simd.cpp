@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/choose.hpp"
-#include "kernels/wide_nibbles.hpp"
+#include "kernels/packed_codes_avx512.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/packed_codes_simd.cpp"
@@ -245,7 +245,7 @@ HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const floa
 
 template <class Codes, CodeScale kScale, int Rows, int Panels>
 void Strip(const CodeView& view, std::int64_t panel, const float* a, std::int64_t stride, float* sums) {
-  if (view.wide) return multiply_wide_nibbles(Rows, Panels, {view, kScale, panel, a, stride, sums});
+  if (view.wide) return multiply_nibbles_avx512(Rows, Panels, {view, kScale, panel, a, stride, sums});
   CodeStrip<Codes, kScale, Rows, Panels>(view, panel, a, stride, sums);
 }
 
@@ -296,7 +296,7 @@ void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, s
   const DF d;
   const Codes codes(view);
   const std::int64_t scale = (panel * view.blocks + block) * kPanel;
-  if (view.wide) return decode_wide_nibbles(view, panel, group, block, to);
+  if (view.wide) return decode_nibbles_avx512(view, panel, group, block, to);
   HWY_ALIGN typename Codes::Element buffer[kGroupRows * kPanel];
   const auto* elements = codes.Decode(view.codes + (panel * view.groups + group) * Codes::kBytes, buffer);
   HWY_UNROLL(4)

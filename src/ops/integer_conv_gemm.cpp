@@ -2,8 +2,8 @@
 
 #include "base/checked.hpp"
 #include "kernels/conv_rows.hpp"
+#include "kernels/dot4_product.hpp"
 #include "kernels/instructions.hpp"
-#include "kernels/quad_product.hpp"
 #include "ops/conv_call.hpp"
 #include "ops/layout.hpp"
 #include "ops/whole_product.hpp"
@@ -105,7 +105,7 @@ Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumber
     product.a.type = type;
     product.a_zero = {&numbers.x_zero, 0, 0};
     const auto* image = image_of(TRY(frame.scratch_of<std::uint8_t>(runs.elements())).data());
-    kernels::quad_conv(runs, image, product, frame.pool());
+    kernels::dot4_conv(runs, image, product, frame.pool());
     return {};
   }
   const std::int32_t left = kernels::left_zero(type, numbers.x_zero);

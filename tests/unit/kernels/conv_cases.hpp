@@ -3,7 +3,7 @@
 
 #include "kernels/conv_winograd.hpp"
 #include "kernels/depthwise_whole.hpp"
-#include "kernels/quad_product.hpp"
+#include "kernels/dot4_product.hpp"
 #include "unit/kernels/kernel_case.hpp"
 
 namespace anybit::kernels::cases {
@@ -113,7 +113,7 @@ struct WindowState final : ConvState {
     if constexpr (sizeof(T) == 1) {
       work.a.type = Whole::uint8;
       work.a_zero = {&zero, 0, 0};
-      quad_conv(runs, image.data(), work, pool);
+      dot4_conv(runs, image.data(), work, pool);
     } else {
       conv_whole(runs, image.data(), work, pool);
     }

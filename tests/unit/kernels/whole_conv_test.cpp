@@ -9,7 +9,7 @@
 
 #include "kernels/conv_winograd.hpp"
 #include "kernels/depthwise_whole.hpp"
-#include "kernels/quad_product.hpp"
+#include "kernels/dot4_product.hpp"
 #include "unit/kernels/paths.hpp"
 
 namespace anybit::kernels {
@@ -313,7 +313,7 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
     runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);
     product.a.type = type;
     product.a_zero = {&test.x_zero, 0, 0};
-    quad_conv(runs, image.data(), product, pool);
+    dot4_conv(runs, image.data(), product, pool);
   } else {
     std::vector<std::int16_t> image(at(runs.elements()), -1);
     runs.lay_out(type, x.data(), channels_last, test.x_zero, image.data(), pool);

@@ -18,10 +18,10 @@ struct NibbleStrip {
   std::int64_t stride;
   float* sums;
 };
-void multiply_wide_nibbles(int rows, int panels, const NibbleStrip& strip);
+void multiply_nibbles_avx512(int rows, int panels, const NibbleStrip& strip);
 
 // The weights of a group of a block: 8 rows of 16 columns.
-void decode_wide_nibbles(const CodeView& view, std::int64_t panel, std::int64_t group, std::int64_t block,
-                         float* to);
+void decode_nibbles_avx512(const CodeView& view, std::int64_t panel, std::int64_t group, std::int64_t block,
+                           float* to);
 
 }  // namespace anybit::kernels

@@ -1,4 +1,4 @@
-#include "kernels/wide_nibbles.hpp"
+#include "kernels/packed_codes_avx512.hpp"
 
 #include <hwy/detect_targets.h>
 
@@ -107,7 +107,7 @@ void multiply(int rows, int panels, const NibbleStrip& strip) {
 
 }  // namespace
 
-void multiply_wide_nibbles(int rows, int panels, const NibbleStrip& strip) {
+void multiply_nibbles_avx512(int rows, int panels, const NibbleStrip& strip) {
   switch (strip.scale) {
     case CodeScale::factor:
       return multiply<CodeScale::factor>(rows, panels, strip);
@@ -118,8 +118,8 @@ void multiply_wide_nibbles(int rows, int panels, const NibbleStrip& strip) {
   }
 }
 
-ANYBIT_WIDE void decode_wide_nibbles(const CodeView& view, std::int64_t panel, std::int64_t group,
-                                     std::int64_t block, float* to) {
+ANYBIT_WIDE void decode_nibbles_avx512(const CodeView& view, std::int64_t panel, std::int64_t group,
+                                       std::int64_t block, float* to) {
   const __m512 values = _mm512_loadu_ps(view.values);
   const __m512i codes = _mm512_loadu_si512(view.codes + (panel * view.groups + group) * kGroupBytes);
   const __m512 factor = _mm512_loadu_ps(scales_of(view.factors, view, panel, block));
@@ -138,8 +138,8 @@ ANYBIT_WIDE void decode_wide_nibbles(const CodeView& view, std::int64_t panel, s
 
 namespace anybit::kernels {
 
-void multiply_wide_nibbles(int, int, const NibbleStrip&) {}
-void decode_wide_nibbles(const CodeView&, std::int64_t, std::int64_t, std::int64_t, float*) {}
+void multiply_nibbles_avx512(int, int, const NibbleStrip&) {}
+void decode_nibbles_avx512(const CodeView&, std::int64_t, std::int64_t, std::int64_t, float*) {}
 
 }  // namespace anybit::kernels
 

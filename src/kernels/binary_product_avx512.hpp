@@ -16,11 +16,11 @@ SignWords sign_words(unsigned negative, unsigned there) noexcept;
 // Those of `count` elements of a row, eight to a step; steps lie `stride` apart. Behind the last element
 // there is no +1, and B has no -1: nothing agrees. Of two steps the second has where they differ. `there` is
 // not written.
-void write_wide_signs(const float* from, std::int64_t count, SignWords* to, std::int64_t stride);
+void write_signs_avx512(const float* from, std::int64_t count, SignWords* to, std::int64_t stride);
 
 // Adds to `sums`, whose rows are `stride` apart, how many signs of 1 or 4 rows agree with those of the 64
-// columns of a panel: all, as write_wide_signs() has them, or those that are there. At most 8191 steps.
-void count_wide_signs(int rows, bool all, const SignWords* words, const std::uint8_t* panel,
-                      std::int64_t steps, std::int32_t* sums, std::int64_t stride);
+// columns of a panel: all, as write_signs_avx512() has them, or those that are there. At most 8191 steps.
+void count_signs_avx512(int rows, bool all, const SignWords* words, const std::uint8_t* panel,
+                        std::int64_t steps, std::int32_t* sums, std::int64_t stride);
 
 }  // namespace anybit::kernels

@@ -1,4 +1,4 @@
-#include "kernels/quads.hpp"
+#include "kernels/dot4_avx512.hpp"
 
 #include <hwy/detect_targets.h>
 
@@ -11,7 +11,7 @@
 namespace anybit::kernels {
 namespace {
 
-#define ANYBIT_QUADS __attribute__((target("avx512f,avx512bw,avx512vnni")))
+#define ANYBIT_DOT4 __attribute__((target("avx512f,avx512bw,avx512vnni")))
 
 constexpr std::int64_t kAhead = 1024;  // bytes of a panel
 
@@ -21,8 +21,8 @@ alignas(64) constexpr std::uint16_t kInterleaved[32] = {0,  16, 1,  17, 2,  18, 
                                                         11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
 
 template <int Rows, int Panels>
-ANYBIT_QUADS inline void add_quads(const std::uint8_t* const (&at)[Rows], std::int64_t k,
-                                   const __m512i (&columns)[Panels], __m512i (&sums)[Rows][Panels]) {
+ANYBIT_DOT4 inline void add_dot4(const std::uint8_t* const (&at)[Rows], std::int64_t k,
+                                 const __m512i (&columns)[Panels], __m512i (&sums)[Rows][Panels]) {
 #pragma GCC unroll 6
   for (int r = 0; r < Rows; ++r) {
     std::int32_t quad;
@@ -34,8 +34,8 @@ ANYBIT_QUADS inline void add_quads(const std::uint8_t* const (&at)[Rows], std::i
 }
 
 template <int Rows, int Panels>
-ANYBIT_QUADS void tile(const QuadRows& a, const std::int8_t* b, std::int64_t panel_stride,
-                       std::int32_t (*to)[kQuadRows * 16]) {
+ANYBIT_DOT4 void tile(const Dot4Rows& a, const std::int8_t* b, std::int64_t panel_stride,
+                      std::int32_t (*to)[kDot4Rows * 16]) {
   const __m512i interleaved = _mm512_load_si512(kInterleaved);
   const std::uint8_t* at[Rows];
   __m512i sums[Rows][Panels], columns[Panels];
@@ -54,7 +54,7 @@ ANYBIT_QUADS void tile(const QuadRows& a, const std::int8_t* b, std::int64_t pan
         __builtin_prefetch(panel + kAhead);
         columns[p] = _mm512_permutexvar_epi16(interleaved, _mm512_loadu_si512(panel));
       }
-      add_quads<Rows, Panels>(at, k, columns, sums);
+      add_dot4<Rows, Panels>(at, k, columns, sums);
     }
     if (a.pairs % 2 == 0) continue;
 #pragma GCC unroll 2
@@ -62,7 +62,7 @@ ANYBIT_QUADS void tile(const QuadRows& a, const std::int8_t* b, std::int64_t pan
       const __m256i last = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + p * panel_stride));
       columns[p] = _mm512_permutexvar_epi16(interleaved, _mm512_zextsi256_si512(last));
     }
-    add_quads<Rows, Panels>(at, end, columns, sums);
+    add_dot4<Rows, Panels>(at, end, columns, sums);
     b += 32;
   }
 #pragma GCC unroll 6
@@ -74,10 +74,10 @@ ANYBIT_QUADS void tile(const QuadRows& a, const std::int8_t* b, std::int64_t pan
 
 }  // namespace
 
-void multiply_quads(int rows, int panels, const QuadRows& a, const std::int8_t* b, std::int64_t panel_stride,
-                    std::int32_t (*sums)[kQuadRows * 16]) {
-  using Tile = void (*)(const QuadRows&, const std::int8_t*, std::int64_t, std::int32_t(*)[kQuadRows * 16]);
-  static constexpr Tile all[kQuadPanels][kQuadRows] = {
+void multiply_dot4(int rows, int panels, const Dot4Rows& a, const std::int8_t* b, std::int64_t panel_stride,
+                   std::int32_t (*sums)[kDot4Rows * 16]) {
+  using Tile = void (*)(const Dot4Rows&, const std::int8_t*, std::int64_t, std::int32_t(*)[kDot4Rows * 16]);
+  static constexpr Tile all[kDot4Panels][kDot4Rows] = {
       {tile<1, 1>, tile<2, 1>, tile<3, 1>, tile<4, 1>, tile<5, 1>, tile<6, 1>},
       {tile<1, 2>, tile<2, 2>, tile<3, 2>, tile<4, 2>, tile<5, 2>, tile<6, 2>}};
   all[panels - 1][rows - 1](a, b, panel_stride, sums);
@@ -89,8 +89,8 @@ void multiply_quads(int rows, int panels, const QuadRows& a, const std::int8_t* 
 
 namespace anybit::kernels {
 
-void multiply_quads(int, int, const QuadRows&, const std::int8_t*, std::int64_t,
-                    std::int32_t (*)[kQuadRows * 16]) {}
+void multiply_dot4(int, int, const Dot4Rows&, const std::int8_t*, std::int64_t,
+                   std::int32_t (*)[kDot4Rows * 16]) {}
 
 }  // namespace anybit::kernels
 

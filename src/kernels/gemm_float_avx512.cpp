@@ -1,4 +1,4 @@
-#include "kernels/wide_floats.hpp"
+#include "kernels/gemm_float_avx512.hpp"
 
 #include <hwy/detect_targets.h>
 
@@ -15,7 +15,7 @@ namespace {
 #define ANYBIT_PIN_WIDE(vector) asm("" : "+v"(vector))
 
 template <int Rows>
-ANYBIT_WIDE void multiply_rows(const WideTiles& tiles) {
+ANYBIT_WIDE void multiply_rows(const TwoTiles& tiles) {
   const float *a = tiles.a, *first = tiles.b[0], *second = tiles.b[1];
   const std::int64_t stride = tiles.stride;
   __m512 sums[Rows][2];
@@ -46,9 +46,9 @@ ANYBIT_WIDE void multiply_rows(const WideTiles& tiles) {
 
 }  // namespace
 
-void multiply_wide(int rows, const WideTiles& tiles) {
-  static constexpr void (*all[])(const WideTiles&) = {multiply_rows<1>, multiply_rows<2>, multiply_rows<3>,
-                                                      multiply_rows<4>, multiply_rows<5>, multiply_rows<6>};
+void multiply_tiles_avx512(int rows, const TwoTiles& tiles) {
+  static constexpr void (*all[])(const TwoTiles&) = {multiply_rows<1>, multiply_rows<2>, multiply_rows<3>,
+                                                     multiply_rows<4>, multiply_rows<5>, multiply_rows<6>};
   all[rows - 1](tiles);
 }
 
@@ -58,7 +58,7 @@ void multiply_wide(int rows, const WideTiles& tiles) {
 
 namespace anybit::kernels {
 
-void multiply_wide(int, const WideTiles&) {}
+void multiply_tiles_avx512(int, const TwoTiles&) {}
 
 }  // namespace anybit::kernels
 

@@ -1,4 +1,4 @@
-#include "kernels/wide_signs.hpp"
+#include "kernels/binary_product_avx512.hpp"
 
 #include <hwy/detect_targets.h>
 
@@ -146,7 +146,8 @@ ANYBIT_WIDE_INLINE unsigned negative_of(const float* from) {
 
 }  // namespace
 
-ANYBIT_WIDE void write_wide_signs(const float* from, std::int64_t count, SignWords* to, std::int64_t stride) {
+ANYBIT_WIDE void write_signs_avx512(const float* from, std::int64_t count, SignWords* to,
+                                    std::int64_t stride) {
   std::int64_t i = 0;
   for (; i + 16 <= count; i += 16, to += 2 * stride) {
     const unsigned negative = negative_of(from + i);
@@ -161,8 +162,8 @@ ANYBIT_WIDE void write_wide_signs(const float* from, std::int64_t count, SignWor
   if (count - i > 8) to[stride].plus = to[0].plus ^ sign_words(negative >> 8, there >> 8).plus;
 }
 
-void count_wide_signs(int rows, bool all, const SignWords* words, const std::uint8_t* panel,
-                      std::int64_t steps, std::int32_t* sums, std::int64_t stride) {
+void count_signs_avx512(int rows, bool all, const SignWords* words, const std::uint8_t* panel,
+                        std::int64_t steps, std::int32_t* sums, std::int64_t stride) {
   const auto count =
       rows == 4 ? (all ? count_all<4> : count_there<4>) : (all ? count_all<1> : count_there<1>);
   count(words, panel, steps, sums, stride);
@@ -174,9 +175,9 @@ void count_wide_signs(int rows, bool all, const SignWords* words, const std::uin
 
 namespace anybit::kernels {
 
-void write_wide_signs(const float*, std::int64_t, SignWords*, std::int64_t) {}
-void count_wide_signs(int, bool, const SignWords*, const std::uint8_t*, std::int64_t, std::int32_t*,
-                      std::int64_t) {}
+void write_signs_avx512(const float*, std::int64_t, SignWords*, std::int64_t) {}
+void count_signs_avx512(int, bool, const SignWords*, const std::uint8_t*, std::int64_t, std::int32_t*,
+                        std::int64_t) {}
 
 }  // namespace anybit::kernels
 

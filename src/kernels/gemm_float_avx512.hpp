@@ -6,12 +6,12 @@
 
 namespace anybit::kernels {
 
-inline constexpr int kWideRows = 6;  // of a tile, at most
+inline constexpr int kFloatTileRows = 6;  // of a tile, at most
 
 // Two tiles of C side by side: `rows` rows of A, `stride` floats apart, by two panels of 16 columns and
 // `count` rows. Sums lie in rows `sum_stride` apart, those of the second panel `sum_step` behind those of the
 // first; they begin at zero, or at what is there.
-struct WideTiles {
+struct TwoTiles {
   const float* a;
   std::int64_t stride;
   const float* b[2];
@@ -20,6 +20,6 @@ struct WideTiles {
   std::int64_t sum_stride, sum_step;
   bool from_zero;
 };
-void multiply_wide(int rows, const WideTiles& tiles);
+void multiply_tiles_avx512(int rows, const TwoTiles& tiles);
 
 }  // namespace anybit::kernels

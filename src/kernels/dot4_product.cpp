@@ -1,20 +1,20 @@
-#include "kernels/quad_product.hpp"
+#include "kernels/dot4_product.hpp"
 
 #include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/quad_product.cpp"
+#define HWY_TARGET_INCLUDE "kernels/dot4_product.cpp"
 #include "hwy/foreach_target.h"
+#include "kernels/dot4_avx512.hpp"
 #include "kernels/gemm_whole_tiles-inl.h"
-#include "kernels/quads.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-static_assert(kTileRows <= kQuadRows);
+static_assert(kTileRows <= kDot4Rows);
 
 // Rows of a matrix, or windows of an image: where they lie, for a block of them.
-struct QuadBlock {
+struct Dot4Block {
   const std::uint8_t* at[kBlockRows + kTileRows];
   std::int64_t runs, pairs, stride;
   std::uint32_t sums[kBlockRows + kTileRows];  // of rows, if B has zero points
@@ -22,7 +22,7 @@ struct QuadBlock {
 
 // Copies rows [row, row + rows) of A to `to`, as unsigned bytes.
 HWY_INLINE void CopyRows(const WholeProduct& product, std::int64_t row, std::int64_t rows,
-                         std::int64_t stride, std::uint8_t* to, QuadBlock& block) {
+                         std::int64_t stride, std::uint8_t* to, Dot4Block& block) {
   const WholeView& a = product.a;
   const std::int64_t k = product.k, step = a.column_stride;
   if (product.rows) product.rows->read(row, rows, 0, k, to, stride);
@@ -55,17 +55,17 @@ HWY_INLINE void TakeOffZeros(const std::int32_t* zeros, const std::uint32_t* row
 }
 
 // Rows [row0, row0 + count) by panels [panel0, panel1).
-HWY_INLINE void MultiplyBlock(const WholeProduct& product, const WholeFinish& finish, const QuadBlock& block,
+HWY_INLINE void MultiplyBlock(const WholeProduct& product, const WholeFinish& finish, const Dot4Block& block,
                               std::int64_t row0, std::int64_t count, std::int64_t panel0,
                               std::int64_t panel1) {
-  HWY_ALIGN std::int32_t sums[kQuadPanels][kQuadRows * kPanel];
+  HWY_ALIGN std::int32_t sums[kDot4Panels][kDot4Rows * kPanel];
   const std::int64_t panel_stride = product.b->narrow(1) - product.b->narrow(0);
-  for (std::int64_t p = panel0; p < panel1; p += kQuadPanels) {
-    const int panels = static_cast<int>(std::min<std::int64_t>(kQuadPanels, panel1 - p));
+  for (std::int64_t p = panel0; p < panel1; p += kDot4Panels) {
+    const int panels = static_cast<int>(std::min<std::int64_t>(kDot4Panels, panel1 - p));
     for (std::int64_t r = 0; r < count; r += kTileRows) {
       const int rows = static_cast<int>(std::min<std::int64_t>(kTileRows, count - r));
-      multiply_quads(rows, panels, {block.at + r, block.runs, block.pairs, block.stride},
-                     product.b->narrow(p), panel_stride, sums);
+      multiply_dot4(rows, panels, {block.at + r, block.runs, block.pairs, block.stride}, product.b->narrow(p),
+                    panel_stride, sums);
       for (int i = 0; i < panels; ++i) {
         if (const std::int32_t* zeros = product.b->zeros())
           TakeOffZeros(zeros + (p + i) * kPanel, block.sums + r, rows, sums[i]);
@@ -77,10 +77,10 @@ HWY_INLINE void MultiplyBlock(const WholeProduct& product, const WholeFinish& fi
 
 // find(row0, rows, block) says where the rows of a block lie.
 template <class Find>
-HWY_INLINE void RunQuads(const WholeProduct& product, const Cut& cut, std::int64_t first, std::int64_t last,
-                         const Find& find) {
+HWY_INLINE void RunDot4(const WholeProduct& product, const Cut& cut, std::int64_t first, std::int64_t last,
+                        const Find& find) {
   const WholeFinish finish(product, product.b->column_sums(), product.a.type == Whole::int8 ? 128 : 0);
-  QuadBlock block;
+  Dot4Block block;
   for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t row0 = i / cut.panel_blocks * cut.rows, count = std::min(cut.rows, product.m - row0);
     const std::int64_t panel0 = i % cut.panel_blocks * cut.panels;
@@ -94,37 +94,37 @@ Cut CutOf(const WholeProduct& product) {
   return {product.m, product.n, product.k, std::max<std::int64_t>(product.k, 1)};
 }
 
-void QuadProduct(const WholeProduct& product, ThreadPool& pool) {
+void Dot4Product(const WholeProduct& product, ThreadPool& pool) {
   const Cut cut = CutOf(product);
   pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
              // Rows are put apart, so that the cache does not put them all into one place.
              const std::int64_t stride = Ratio(product.k, 4) * 4 + 64;
-             RunQuads(product, cut, first, last,
-                      [&](std::int64_t row, std::int64_t rows, QuadBlock& block) HWY_ATTR {
-                        auto* to = reinterpret_cast<std::uint8_t*>(gemm_scratch(rows * stride));
-                        block.runs = 1;
-                        block.pairs = Ratio(product.k, 2);
-                        block.stride = 0;
-                        CopyRows(product, row, rows, stride, to, block);
-                      });
+             RunDot4(product, cut, first, last,
+                     [&](std::int64_t row, std::int64_t rows, Dot4Block& block) HWY_ATTR {
+                       auto* to = reinterpret_cast<std::uint8_t*>(gemm_scratch(rows * stride));
+                       block.runs = 1;
+                       block.pairs = Ratio(product.k, 2);
+                       block.stride = 0;
+                       CopyRows(product, row, rows, stride, to, block);
+                     });
            });
 }
 
-void QuadConv(const ByteWindows& windows, ThreadPool& pool) {
+void Dot4Conv(const ByteWindows& windows, ThreadPool& pool) {
   const ConvRuns& runs = windows.runs;
   const std::uint8_t* image = windows.image;
   const WholeProduct& product = windows.product;
   const Cut cut = CutOf(product);
   pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
-             RunQuads(product, cut, first, last,
-                      [&](std::int64_t row, std::int64_t rows, QuadBlock& block) HWY_ATTR {
-                        block.runs = runs.sizes.window[1].kernel;
-                        block.pairs = runs.even_length() / 2;
-                        block.stride = runs.line() * runs.sizes.window[1].dilation;
-                        find_windows(runs, image, row, rows, block.at);
-                      });
+             RunDot4(product, cut, first, last,
+                     [&](std::int64_t row, std::int64_t rows, Dot4Block& block) HWY_ATTR {
+                       block.runs = runs.sizes.window[1].kernel;
+                       block.pairs = runs.even_length() / 2;
+                       block.stride = runs.line() * runs.sizes.window[1].dilation;
+                       find_windows(runs, image, row, rows, block.at);
+                     });
            });
 }
 
@@ -138,27 +138,27 @@ namespace anybit::kernels {
 namespace {
 
 // A single row is as fast as memory anyhow.
-bool fits_quads(const WholeProduct& product) {
+bool fits_dot4(const WholeProduct& product) {
   return product.m > 1 && bytes_of(product.a.type) == 1 && product.b->narrow(0) && product.b->column_sums();
 }
 
 }  // namespace
 
-std::span<const Descriptor> quad_product_descriptors() {
+std::span<const Descriptor> dot4_product_descriptors() {
   using enum Instructions;
   constexpr std::string_view kTypes = "8 bits", kTakes = "2 rows or more, packed with column sums";
   // Sums are exact; what becomes of them is the baseline's where results are reproducible.
   static const Descriptor all[] = {
-      {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(QuadProduct), fits_quads}},
+      {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(Dot4Product), fits_dot4}},
       {"dot4, reproducible", kTypes, kTakes, avx512_vnni, true, 1,
-       IntegerGemm{HWY_STATIC_DISPATCH(QuadProduct), fits_quads}},
-      {"dot4", kTypes, "", avx512_vnni, false, 0, ByteConv{HWY_CHOOSE_AVX2(QuadConv)}},
-      {"dot4, reproducible", kTypes, "", avx512_vnni, true, 1, ByteConv{HWY_STATIC_DISPATCH(QuadConv)}},
+       IntegerGemm{HWY_STATIC_DISPATCH(Dot4Product), fits_dot4}},
+      {"dot4", kTypes, "", avx512_vnni, false, 0, ByteConv{HWY_CHOOSE_AVX2(Dot4Conv)}},
+      {"dot4, reproducible", kTypes, "", avx512_vnni, true, 1, ByteConv{HWY_STATIC_DISPATCH(Dot4Conv)}},
   };
   return all;
 }
 
-void quad_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
+void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
                ThreadPool& pool) {
   if (product.m <= 0 || product.n <= 0) return;
   const ByteWindows windows{runs, image, product};
