@@ -33,6 +33,11 @@ std::string_view operation_of(const Descriptor& one) {
                                         "quantized Add",
                                         "quantized Mul",
                                         "table of bytes",
+                                        "unary",
+                                        "binary",
+                                        "Softmax of rows",
+                                        "Softmax of columns",
+                                        "16-bit floats",
                                         "codec"};
   static_assert(std::size(names) == std::variant_size_v<decltype(Descriptor::kernel)>);
   return names[one.kernel.index()];

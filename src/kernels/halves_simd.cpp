@@ -4,10 +4,23 @@
 
 #include <cstring>
 
+#include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/halves_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
+#ifndef ANYBIT_KERNELS_HALVES_ONCE_
+#define ANYBIT_KERNELS_HALVES_ONCE_
+namespace anybit::kernels {
+struct HalfWork {
+  enum class Kind : std::uint8_t { to_float16, from_float16, to_bfloat16, from_bfloat16 } kind;
+  const void* from;
+  void* to;
+  std::size_t n;
+};
+}  // namespace anybit::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -100,6 +113,21 @@ void FromBfloat16(const std::uint16_t* from, float* to, std::size_t n) {
   });
 }
 
+void ConvertHalves(const HalfWork& work) {
+  const auto* floats = static_cast<const float*>(work.from);
+  const auto* halves = static_cast<const std::uint16_t*>(work.from);
+  switch (work.kind) {
+    case HalfWork::Kind::to_float16:
+      return ToFloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
+    case HalfWork::Kind::from_float16:
+      return FromFloat16(halves, static_cast<float*>(work.to), work.n);
+    case HalfWork::Kind::to_bfloat16:
+      return ToBfloat16(floats, static_cast<std::uint16_t*>(work.to), work.n);
+    case HalfWork::Kind::from_bfloat16:
+      return FromBfloat16(halves, static_cast<float*>(work.to), work.n);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
 HWY_AFTER_NAMESPACE();
@@ -107,22 +135,36 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(ToFloat16);
-HWY_EXPORT(FromFloat16);
-HWY_EXPORT(ToBfloat16);
-HWY_EXPORT(FromBfloat16);
+std::span<const Descriptor> halves_simd_descriptors() {
+  using enum Instructions;
+  constexpr std::string_view kTypes = "float32 and float16 or bfloat16";
+  static const Descriptor all[] = {
+      {"vectors", kTypes, "", avx2, true, 0, HalfConversion{HWY_CHOOSE_AVX2(ConvertHalves)}},
+      {"vectors", kTypes, "", baseline, true, 0, HalfConversion{HWY_STATIC_DISPATCH(ConvertHalves)}},
+  };
+  return all;
+}
+
+namespace {
+
+void convert(HalfWork::Kind kind, const void* from, void* to, std::size_t n) {
+  const HalfWork work{kind, from, to, n};
+  choose<HalfConversion>(work).run(work);
+}
+
+}  // namespace
 
 void to_float16(const float* from, std::uint16_t* to, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(ToFloat16)(from, to, n);
+  convert(HalfWork::Kind::to_float16, from, to, n);
 }
 void from_float16(const std::uint16_t* from, float* to, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(FromFloat16)(from, to, n);
+  convert(HalfWork::Kind::from_float16, from, to, n);
 }
 void to_bfloat16(const float* from, std::uint16_t* to, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(ToBfloat16)(from, to, n);
+  convert(HalfWork::Kind::to_bfloat16, from, to, n);
 }
 void from_bfloat16(const std::uint16_t* from, float* to, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(FromBfloat16)(from, to, n);
+  convert(HalfWork::Kind::from_bfloat16, from, to, n);
 }
 
 }  // namespace anybit::kernels

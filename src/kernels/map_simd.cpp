@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "kernels/choose.hpp"
 #include "kernels/map.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -7,6 +8,19 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/float_math-inl.h"
+
+#ifndef ANYBIT_KERNELS_MAP_ONCE_
+#define ANYBIT_KERNELS_MAP_ONCE_
+namespace anybit::kernels {
+struct MapWork {
+  Map function;
+  const float* x;
+  float* out;
+  std::size_t n;
+  float a, b;
+};
+}  // namespace anybit::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -39,13 +53,13 @@ HWY_INLINE VF Between(VF x, VF low, VF high) {
 
 HWY_INLINE VF BelowZero(VF x, VF below) { return hn::IfThenElse(hn::Lt(x, hn::Zero(DF())), below, x); }
 
-void Apply(Map function, const float* x, float* out, std::size_t n, float a_value, float b_value) {
+void Apply(const MapWork& work) {
   const DF d;
-  const VF a = hn::Set(d, a_value), b = hn::Set(d, b_value), zero = hn::Zero(d), one = hn::Set(d, 1.0f);
+  const VF a = hn::Set(d, work.a), b = hn::Set(d, work.b), zero = hn::Zero(d), one = hn::Set(d, 1.0f);
 #define ANYBIT_MAP(NAME, EXPRESSION) \
   case Map::NAME:                    \
-    return Each(x, out, n, [&](VF v) HWY_ATTR { return EXPRESSION; })
-  switch (function) {
+    return Each(work.x, work.out, work.n, [&](VF v) HWY_ATTR { return EXPRESSION; })
+  switch (work.function) {
     ANYBIT_MAP(absolute, hn::Abs(v));
     ANYBIT_MAP(ceil, hn::Ceil(v));
     ANYBIT_MAP(celu, BelowZero(v, hn::Mul(a, ExpM1(hn::Div(v, a)))));
@@ -87,10 +101,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(Apply);
+std::span<const Descriptor> map_simd_descriptors() {
+  using enum Instructions;
+  static const Descriptor all[] = {
+      {"vectors", "float32", "", avx2, false, 0, FloatUnary{HWY_CHOOSE_AVX2(Apply)}},
+      {"vectors", "float32", "", baseline, true, 0, FloatUnary{HWY_STATIC_DISPATCH(Apply)}},
+  };
+  return all;
+}
 
 void map(Map function, const float* x, float* out, std::size_t n, float a, float b) {
-  HWY_DYNAMIC_DISPATCH(Apply)(function, x, out, n, a, b);
+  const MapWork work{function, x, out, n, a, b};
+  choose<FloatUnary>(work).run(work);
 }
 
 }  // namespace anybit::kernels

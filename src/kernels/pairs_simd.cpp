@@ -1,11 +1,29 @@
 #include <cstring>
 
+#include "kernels/choose.hpp"
 #include "kernels/pairs.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/pairs_simd.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+
+#ifndef ANYBIT_KERNELS_PAIRS_ONCE_
+#define ANYBIT_KERNELS_PAIRS_ONCE_
+namespace anybit::kernels {
+enum class Pair : std::uint8_t { add, subtract, multiply, divide, larger, smaller, leak };
+
+struct PairWork {
+  Pair function;
+  const float* a;
+  std::size_t a_step;
+  const float* b;
+  std::size_t b_step;
+  float* out;
+  std::size_t n;
+};
+}  // namespace anybit::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -55,19 +73,22 @@ HWY_INLINE VF Numbers(VF a, VF b, const F& f) {
   return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, f(a, b)));
 }
 
-#define ANYBIT_PAIRS(NAME, EXPRESSION)                                                          \
-  void NAME(const float* x, std::size_t x_step, const float* y, std::size_t y_step, float* out, \
-            std::size_t n) {                                                                    \
-    Pairs(x, x_step, y, y_step, out, n, [](VF a, VF b) HWY_ATTR { return EXPRESSION; });        \
+void ApplyPairs(const PairWork& work) {
+#define ANYBIT_PAIRS(NAME, EXPRESSION)                                       \
+  case Pair::NAME:                                                           \
+    return Pairs(work.a, work.a_step, work.b, work.b_step, work.out, work.n, \
+                 [](VF a, VF b) HWY_ATTR { return EXPRESSION; })
+  switch (work.function) {
+    ANYBIT_PAIRS(add, hn::Add(a, b));
+    ANYBIT_PAIRS(subtract, hn::Sub(a, b));
+    ANYBIT_PAIRS(multiply, hn::Mul(a, b));
+    ANYBIT_PAIRS(divide, hn::Div(a, b));
+    ANYBIT_PAIRS(larger, Numbers(a, b, [](VF p, VF q) HWY_ATTR { return hn::Max(p, q); }));
+    ANYBIT_PAIRS(smaller, Numbers(a, b, [](VF p, VF q) HWY_ATTR { return hn::Min(p, q); }));
+    ANYBIT_PAIRS(leak, hn::IfThenElse(hn::Lt(a, hn::Zero(DF())), hn::Mul(a, b), a));
   }
-ANYBIT_PAIRS(Add, hn::Add(a, b))
-ANYBIT_PAIRS(Subtract, hn::Sub(a, b))
-ANYBIT_PAIRS(Multiply, hn::Mul(a, b))
-ANYBIT_PAIRS(Divide, hn::Div(a, b))
-ANYBIT_PAIRS(Larger, Numbers(a, b, [](VF p, VF q) HWY_ATTR { return hn::Max(p, q); }))
-ANYBIT_PAIRS(Smaller, Numbers(a, b, [](VF p, VF q) HWY_ATTR { return hn::Min(p, q); }))
-ANYBIT_PAIRS(Leak, hn::IfThenElse(hn::Lt(a, hn::Zero(DF())), hn::Mul(a, b), a))
 #undef ANYBIT_PAIRS
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace anybit::kernels
@@ -76,19 +97,28 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-#define ANYBIT_PAIRS(NAME, TARGETS)                                                             \
-  HWY_EXPORT(TARGETS);                                                                          \
+std::span<const Descriptor> pairs_simd_descriptors() {
+  using enum Instructions;
+  static const Descriptor all[] = {
+      {"vectors", "float32", "", avx2, false, 0, FloatBinary{HWY_CHOOSE_AVX2(ApplyPairs)}},
+      {"vectors", "float32", "", baseline, true, 0, FloatBinary{HWY_STATIC_DISPATCH(ApplyPairs)}},
+  };
+  return all;
+}
+
+#define ANYBIT_PAIRS(NAME)                                                                      \
   void NAME(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out, \
             std::size_t n) {                                                                    \
-    HWY_DYNAMIC_DISPATCH(TARGETS)(a, a_step, b, b_step, out, n);                                \
+    const PairWork work{Pair::NAME, a, a_step, b, b_step, out, n};                              \
+    choose<FloatBinary>(work).run(work);                                                        \
   }
-ANYBIT_PAIRS(add, Add)
-ANYBIT_PAIRS(subtract, Subtract)
-ANYBIT_PAIRS(multiply, Multiply)
-ANYBIT_PAIRS(divide, Divide)
-ANYBIT_PAIRS(larger, Larger)
-ANYBIT_PAIRS(smaller, Smaller)
-ANYBIT_PAIRS(leak, Leak)
+ANYBIT_PAIRS(add)
+ANYBIT_PAIRS(subtract)
+ANYBIT_PAIRS(multiply)
+ANYBIT_PAIRS(divide)
+ANYBIT_PAIRS(larger)
+ANYBIT_PAIRS(smaller)
+ANYBIT_PAIRS(leak)
 #undef ANYBIT_PAIRS
 
 }  // namespace anybit::kernels

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/choose.hpp"
 #include "kernels/softmax.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,6 +10,24 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/float_math-inl.h"
+
+#ifndef ANYBIT_KERNELS_SOFTMAX_ONCE_
+#define ANYBIT_KERNELS_SOFTMAX_ONCE_
+namespace anybit::kernels {
+struct SoftmaxWork {
+  const float* x;
+  std::size_t rows, n;
+  bool log;
+  float* y;
+};
+struct ColumnSoftmaxWork {
+  const float* x;
+  std::size_t n, stride, columns;
+  bool log;
+  float* y;
+};
+}  // namespace anybit::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
@@ -102,8 +121,9 @@ HWY_INLINE void SoftmaxRow(const float* x, std::size_t n, bool log, float* y) {
   if (i < n) StoreColumns(finished(LoadColumns(from + i, n - i)), n - i, y + i);
 }
 
-void SoftmaxRows(const float* x, std::size_t rows, std::size_t n, bool log, float* y) {
-  for (std::size_t row = 0; row < rows; ++row) SoftmaxRow(x + row * n, n, log, y + row * n);
+void SoftmaxRows(const SoftmaxWork& work) {
+  for (std::size_t row = 0; row < work.rows; ++row)
+    SoftmaxRow(work.x + row * work.n, work.n, work.log, work.y + row * work.n);
 }
 
 // kVectors vectors of columns side by side, so that whole cache lines are used; only a single one may be
@@ -143,8 +163,11 @@ HWY_INLINE void SoftmaxColumn(const float* x, std::size_t n, std::size_t stride,
   }
 }
 
-void SoftmaxColumns(const float* x, std::size_t n, std::size_t stride, std::size_t columns, bool log,
-                    float* y) {
+void SoftmaxColumns(const ColumnSoftmaxWork& work) {
+  const float* x = work.x;
+  const std::size_t n = work.n, stride = work.stride, columns = work.columns;
+  const bool log = work.log;
+  float* y = work.y;
   constexpr std::size_t kVectors = 4;
   const std::size_t lanes = hn::Lanes(DF());
   if (n == 0) return;
@@ -164,15 +187,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace anybit::kernels {
 
-HWY_EXPORT(SoftmaxRows);
-HWY_EXPORT(SoftmaxColumns);
+std::span<const Descriptor> softmax_simd_descriptors() {
+  using enum Instructions;
+  static const Descriptor all[] = {
+      {"vectors", "float32", "", avx2, false, 0, RowSoftmax{HWY_CHOOSE_AVX2(SoftmaxRows)}},
+      {"vectors", "float32", "", baseline, true, 0, RowSoftmax{HWY_STATIC_DISPATCH(SoftmaxRows)}},
+      {"vectors", "float32", "", avx2, false, 0, ColumnSoftmax{HWY_CHOOSE_AVX2(SoftmaxColumns)}},
+      {"vectors", "float32", "", baseline, true, 0, ColumnSoftmax{HWY_STATIC_DISPATCH(SoftmaxColumns)}},
+  };
+  return all;
+}
 
 void softmax_rows(const float* x, std::size_t rows, std::size_t n, bool log, float* y) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxRows)(x, rows, n, log, y);
+  const SoftmaxWork work{x, rows, n, log, y};
+  choose<RowSoftmax>(work).run(work);
 }
 void softmax_columns(const float* x, std::size_t n, std::size_t stride, std::size_t columns, bool log,
                      float* y) {
-  HWY_DYNAMIC_DISPATCH(SoftmaxColumns)(x, n, stride, columns, log, y);
+  const ColumnSoftmaxWork work{x, n, stride, columns, log, y};
+  choose<ColumnSoftmax>(work).run(work);
 }
 
 }  // namespace anybit::kernels

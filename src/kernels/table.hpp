@@ -53,6 +53,16 @@ struct ProductOfCodes;
 using QuantizedProduct = Kernel<ProductOfCodes>;
 struct LookUpWork;
 using LookUp = Kernel<LookUpWork>;
+struct MapWork;
+using FloatUnary = Kernel<MapWork>;
+struct PairWork;
+using FloatBinary = Kernel<PairWork>;
+struct SoftmaxWork;
+using RowSoftmax = Kernel<SoftmaxWork>;
+struct ColumnSoftmaxWork;
+using ColumnSoftmax = Kernel<ColumnSoftmaxWork>;
+struct HalfWork;
+using HalfConversion = Kernel<HalfWork>;
 
 // The codecs of a family of number formats. Each is built for every SIMD target.
 struct GroupCodec {
@@ -71,7 +81,7 @@ struct Descriptor {
   int order = 0;  // among kernels for the same instructions, the lowest that fits is taken
   std::variant<FloatGemm, IntegerGemm, WideGemm, CodedGemm, DynamicGemm, BinaryGemm, ImageConv, ByteConv,
                WinogradConv, DepthwiseConv, Quantize, Dequantize, QuantizedSum, QuantizedProduct, LookUp,
-               GroupCodec>
+               FloatUnary, FloatBinary, RowSoftmax, ColumnSoftmax, HalfConversion, GroupCodec>
       kernel;
 };
 

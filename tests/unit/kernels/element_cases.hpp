@@ -1,11 +1,16 @@
 // Works element by element for the kernels of the list, and those of codecs.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "formats/table.hpp"
+#include "kernels/halves.hpp"
 #include "kernels/look_up.hpp"
+#include "kernels/map.hpp"
+#include "kernels/pairs.hpp"
 #include "kernels/quantize.hpp"
+#include "kernels/softmax.hpp"
 #include "unit/kernels/kernel_case.hpp"
 
 namespace anybit::kernels::cases {
@@ -121,6 +126,107 @@ inline KernelCases of(const LookUp&, bool large, std::mt19937& random) {
       for (std::size_t i = 0; i < y.size(); ++i) y[i] = table[x[i]];
     };
   });
+}
+
+// ---- float32, a function of one or two
+
+template <class Fast, class Plain>
+KernelCases float_cases(bool large, double tolerance, std::mt19937& random, const Fast& fast,
+                        const Plain& plain) {
+  KernelCases all = elements<float, float>(large, [&](ElementState<float>& state, std::int64_t n) {
+    std::vector<float> x = numbers<float>(n, -500, 500, random);
+    for (float& one : x) one = one == 0 ? 1 : one / 64;  // it may be divided by
+    state.fast = [x, fast](std::vector<float>& y) { fast(x, y); };
+    state.plain = [x, plain](std::vector<float>& y) { plain(x, y); };
+  });
+  for (KernelCase& one : all) one.tolerance = tolerance;
+  return all;
+}
+
+template <class Function>
+KernelCases map_cases(Map which, double tolerance, bool large, std::mt19937& random,
+                      const Function& function) {
+  return float_cases(
+      large, tolerance, random,
+      [which](const std::vector<float>& x, std::vector<float>& y) {
+        map(which, x.data(), y.data(), y.size(), 0.25F);
+      },
+      [function](const std::vector<float>& x, std::vector<float>& y) {
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(function(x[i]));
+      });
+}
+inline KernelCases of(const FloatUnary&, bool large, std::mt19937& random) {
+  return both(
+      both(map_cases(Map::leaky_relu, 0, large, random, [](float x) { return x < 0 ? 0.25F * x : x; }),
+           map_cases(Map::sigmoid, 1e-6, large, random, [](double x) { return 1 / (1 + std::exp(-x)); })),
+      map_cases(Map::erf, 1e-6, large, random, [](double x) { return std::erf(x); }));
+}
+
+template <class Function>
+KernelCases float_pair_cases(FloatPairs which, bool large, std::mt19937& random, const Function& function) {
+  return float_cases(
+      large, 0, random,
+      [which](const std::vector<float>& x, std::vector<float>& y) {
+        which(x.data(), 1, x.data() + x.size() / 2, 0, y.data(), y.size());
+      },
+      [function](const std::vector<float>& x, std::vector<float>& y) {
+        for (std::size_t i = 0; i < y.size(); ++i) y[i] = function(x[i], x[x.size() / 2]);
+      });
+}
+inline KernelCases of(const FloatBinary&, bool large, std::mt19937& random) {
+  return both(
+      both(float_pair_cases(add, large, random, [](float a, float b) { return a + b; }),
+           float_pair_cases(divide, large, random, [](float a, float b) { return a / b; })),
+      both(float_pair_cases(larger, large, random, [](float a, float b) { return std::max(a, b); }),
+           float_pair_cases(leak, large, random, [](float a, float b) { return a < 0 ? a * b : a; })));
+}
+
+// Softmax of `count` rows or columns; element i of one lies `step` behind element i - 1.
+inline void plain_softmax(const float* x, std::size_t n, std::size_t step, float* y) {
+  double largest = x[0], sum = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max<double>(largest, x[i * step]);
+  for (std::size_t i = 0; i < n; ++i) sum += std::exp(x[i * step] - largest);
+  for (std::size_t i = 0; i < n; ++i) y[i * step] = static_cast<float>(std::exp(x[i * step] - largest) / sum);
+}
+inline KernelCases of(const RowSoftmax&, bool large, std::mt19937& random) {
+  return float_cases(
+      large, 1e-6, random,
+      [](const std::vector<float>& x, std::vector<float>& y) {
+        softmax_rows(x.data(), 1, y.size(), false, y.data());
+      },
+      [](const std::vector<float>& x, std::vector<float>& y) {
+        plain_softmax(x.data(), y.size(), 1, y.data());
+      });
+}
+inline KernelCases of(const ColumnSoftmax&, bool large, std::mt19937& random) {
+  // As many columns as divide the length: 7 rows of 37, 8 of 125, …
+  const auto rows_of = [](std::size_t n) -> std::size_t { return n % 8 == 0 ? 8 : n % 7 == 0 ? 7 : 1; };
+  return float_cases(
+      large, 1e-6, random,
+      [rows_of](const std::vector<float>& x, std::vector<float>& y) {
+        const std::size_t rows = rows_of(x.size()), columns = x.size() / rows;
+        softmax_columns(x.data(), rows, columns, columns, false, y.data());
+      },
+      [rows_of](const std::vector<float>& x, std::vector<float>& y) {
+        const std::size_t rows = rows_of(x.size()), columns = x.size() / rows;
+        for (std::size_t c = 0; c < columns; ++c) plain_softmax(x.data() + c, rows, columns, y.data() + c);
+      });
+}
+
+// There and back: whole numbers of few bits stay what they are.
+inline KernelCases of(const HalfConversion&, bool large, std::mt19937& random) {
+  const auto cases = [&](int most, auto to, auto from) {
+    return elements<std::uint16_t, float>(large, [&](ElementState<float>& state, std::int64_t n) {
+      const auto x = numbers<float>(n, -most, most, random);
+      state.fast = [x, to, from](std::vector<float>& y) {
+        std::vector<std::uint16_t> halves(y.size());
+        to(x.data(), halves.data(), y.size());
+        from(halves.data(), y.data(), y.size());
+      };
+      state.plain = [x](std::vector<float>& y) { y = x; };
+    });
+  };
+  return both(cases(2048, to_float16, from_float16), cases(256, to_bfloat16, from_bfloat16));
 }
 
 // ---- codecs: rounding to every format of the family, against the scalar codec
