@@ -3,7 +3,8 @@
 
 #include <atomic>
 #include <cassert>
-#include <vector>
+#include <cstddef>
+#include <type_traits>
 
 #include "base/reproducible.hpp"
 #include "kernels/table.hpp"
@@ -26,24 +27,36 @@ extern std::atomic<const Trial*> trial;
 
 template <class K>
 struct Candidate {
-  const Descriptor* descriptor;
-  K kernel;
-  Instructions needs;
-  bool same_bits;
+  const Descriptor* descriptor = nullptr;
+  K kernel = {};
+  Instructions needs = Instructions::baseline;
+  bool same_bits = false;
 };
 
-// Those that the CPU may run, in the list's order.
+// Those that the CPU may run, in the list's order. Nothing to destroy: other threads may run when the process
+// ends.
 template <class K>
-const std::vector<Candidate<K>>& candidates() {
-  static const std::vector<Candidate<K>> all = [] {
-    std::vector<Candidate<K>> found;
+struct Candidates {
+  static constexpr std::size_t kMost = 16;
+  Candidate<K> all[kMost] = {};
+  std::size_t count = 0;
+
+  Candidates() {
     for (const Descriptor* one : table()) {
       const K* kernel = std::get_if<K>(&one->kernel);
       if (!kernel || !kernel->run || !has(one->needs)) continue;
-      found.push_back({one, *kernel, one->needs, one->same_bits || one->needs == Instructions::baseline});
+      assert(count < kMost);
+      all[count++] = {one, *kernel, one->needs, one->same_bits || one->needs == Instructions::baseline};
     }
-    return found;
-  }();
+  }
+  const Candidate<K>* begin() const { return all; }
+  const Candidate<K>* end() const { return all + count; }
+};
+
+template <class K>
+const Candidates<K>& candidates() {
+  static_assert(std::is_trivially_destructible_v<Candidates<K>>);
+  static const Candidates<K> all;
   return all;
 }
 
@@ -61,7 +74,7 @@ const K& choose(const typename K::Work& work) {
   const auto fits = [&](const Candidate<K>& one) {
     return one.needs <= most && (!everywhere || one.same_bits) && (!one.kernel.fits || one.kernel.fits(work));
   };
-  const std::vector<Candidate<K>>& all = candidates<K>();
+  const Candidates<K>& all = candidates<K>();
   if (const Trial* now = trial.load(std::memory_order_relaxed); now != nullptr) [[unlikely]] {
     for (const Candidate<K>& one : all) {
       if (fits(one) && is_on_trial(one, *now)) return one.kernel;
@@ -71,7 +84,7 @@ const K& choose(const typename K::Work& work) {
     if (fits(one)) return one.kernel;
   }
   assert(false && "the last kernel of a type fits everything");
-  return all.back().kernel;
+  return (all.end() - 1)->kernel;
 }
 
 }  // namespace anybit::kernels
