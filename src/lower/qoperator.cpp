@@ -4,9 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "graph/index.hpp"
-#include "graph/node.hpp"
-#include "lower/parameters.hpp"
+#include "graph/quantization.hpp"
+#include "graph/rewrite.hpp"
 #include "ops/table.hpp"
 
 namespace anybit::lower {
@@ -16,10 +15,20 @@ using graph::Graph;
 using graph::Node;
 using graph::Tensor;
 
-// The codes behind a value, or before it.
-struct Coded {
-  std::string codes, scale, zero_point;
-  int node = -1;  // the QuantizeLinear or DequantizeLinear
+// The integers that a value is made from, or becomes.
+struct Quantized {
+  std::string value, scale, zero_point;
+  graph::QdqView::Parameters parameters;
+  int node = -1;  // the QuantizeLinear
+
+  graph::ElementType type() const { return parameters.type; }
+  bool has_8_bits() const { return graph::integer_range(type()).bits == 8; }
+  // The lowest integer stands for zero.
+  bool starts_at_zero() const {
+    const Tensor* zero_point = parameters.zero_point;
+    return zero_point && zero_point->count() == 1 &&
+           graph::integer_at(*zero_point, 0) == graph::integer_range(type()).low;
+  }
 };
 
 // Operators that move values and take 8-bit integers, with the opset that first lets them. Not here are those
@@ -55,78 +64,65 @@ bool moves_codes(const Node& node, std::int64_t opset) {
   return op != "Resize" || graph::attribute_or<std::string>(node, "mode", "nearest") == "nearest";
 }
 
+bool same(const Tensor* a, const Tensor* b) {
+  return a && b && a->type() == b->type() && a->dims == b->dims &&
+         std::ranges::equal(a->data.span(), b->data.span());
+}
+
+bool same_parameters(const Quantized& a, const Quantized& b) {
+  return same(a.parameters.scale, b.parameters.scale) &&
+         same(a.parameters.zero_point, b.parameters.zero_point);
+}
+
+// ONNX lets products mix signed and unsigned integers; ONNX Runtime has data and result of one type, and int8
+// with int8 weights alone.
+bool has_kernel(const Quantized& x, const Quantized& w, const Quantized& y) {
+  return x.has_8_bits() && w.has_8_bits() && y.has_8_bits() && x.type() == y.type() &&
+         (x.type() == graph::ElementType::uint8 || w.type() == graph::ElementType::int8);
+}
+
 class Rewriter {
  public:
-  Rewriter(Graph& graph, std::int64_t opset) : graph_(graph), index_(graph), opset_(opset) {}
+  // The view is of the graph as it is now, and stays so.
+  Rewriter(Graph& graph, const graph::QdqView& view, std::int64_t opset)
+      : graph_(graph), view_(view), opset_(opset), removed_(graph.nodes.size()) {}
 
   std::int64_t run() {
-    std::vector<Node> nodes = graph_.nodes;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (auto made = integer_form(nodes[i])) {
-        nodes[i] = *std::move(made);
+    for (Node& node : graph_.nodes) {
+      if (auto made = integer_form(node)) {
+        node = *std::move(made);
         ++count_;
       }
     }
-    std::size_t at = 0;
-    std::erase_if(nodes, [&](const Node&) { return removed_.count(static_cast<int>(at++)) != 0; });
-    graph_.nodes = std::move(nodes);
+    graph::remove_nodes(graph_, removed_);
     return count_;
   }
 
  private:
-  const Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
+  const Node& node(int i) const { return view_.graph().nodes[static_cast<std::size_t>(i)]; }
 
-  std::optional<Coded> behind(const std::string& value) const {
-    const int producer = index_.producer(value);
-    if (producer < 0 || node(producer).op_type.str() != "DequantizeLinear" ||
-        node(producer).inputs.size() < 3 || node(producer).attribute("block_size"))
-      return std::nullopt;
-    const Node& one = node(producer);
-    return Coded{one.inputs[0], one.inputs[1], one.inputs[2], producer};
+  // With zero points, as integer operators want them; those have no blocks.
+  std::optional<Quantized> read(const Node& node, const std::string& value) const {
+    Quantized found{value, graph::input(node, graph::QdqInputs::scale),
+                    graph::input(node, graph::QdqInputs::zero_point), view_.parameters(node)};
+    const bool fits = found.parameters.has_zero_point && found.parameters.block_size == 0;
+    return fits ? std::optional(std::move(found)) : std::nullopt;
   }
 
-  // The QuantizeLinear that takes a value, maybe through a Relu that the codes' range does anyway.
-  std::optional<Coded> before(const std::string& value, std::vector<int>& between) const {
-    int user = index_.only_user(value);
-    if (user >= 0 && node(user).op_type.str() == "Relu") {
-      between.push_back(user);
-      user = index_.only_user(node(user).outputs[0]);
-    }
-    if (user < 0 || node(user).op_type.str() != "QuantizeLinear" || node(user).inputs.size() < 3)
-      return std::nullopt;
-    const Node& one = node(user);
-    if (!between.empty() && !starts_at_zero(one.inputs[2])) return std::nullopt;
-    return Coded{one.outputs[0], one.inputs[1], one.inputs[2], user};
+  std::optional<Quantized> behind(const std::string& value) const {
+    const Node* node = view_.dequantizer(value);
+    return node ? read(*node, node->inputs[0]) : std::nullopt;
   }
 
-  // The lowest code stands for zero.
-  bool starts_at_zero(const std::string& zero_point) const {
-    const Tensor* tensor = index_.constant(zero_point);
-    if (!tensor || tensor->count() != 1) return false;
-    if (tensor->type() == graph::ElementType::uint8) return tensor->data.at<std::uint8_t>(0) == 0;
-    return tensor->type() == graph::ElementType::int8 && tensor->data.at<std::int8_t>(0) == -128;
-  }
-
-  bool is_8_bit(const Coded& one) const {
-    const Tensor* tensor = index_.constant(one.zero_point);
-    return tensor && codes_of(tensor->type()).bits == 8;
-  }
-
-  // ONNX lets products mix signed and unsigned codes; ONNX Runtime has data and result of one type, and int8
-  // with int8 weights alone.
-  bool has_kernel(const Coded& x, const Coded& w, const Coded& y) const {
-    const auto type = [&](const Coded& one) { return index_.constant(one.zero_point)->type(); };
-    return type(x) == type(y) &&
-           (type(x) == graph::ElementType::uint8 || type(w) == graph::ElementType::int8);
-  }
-
-  bool same(const Coded& a, const Coded& b) const {
-    const auto equal = [&](const std::string& x, const std::string& y) {
-      const Tensor *left = index_.constant(x), *right = index_.constant(y);
-      return left && right && left->type() == right->type() && left->dims == right->dims &&
-             std::ranges::equal(left->data.span(), right->data.span());
-    };
-    return equal(a.scale, b.scale) && equal(a.zero_point, b.zero_point);
+  // The QuantizeLinear that takes a value, maybe through a Relu that the integers' range does anyway.
+  std::optional<Quantized> before(const std::string& value, int& relu) const {
+    const int user = view_.index().only_user(value);
+    if (user >= 0 && graph::is(node(user), "Relu")) relu = user;
+    const int quantizer = view_.only_quantizer(relu < 0 ? value : node(relu).outputs[0]);
+    auto found = quantizer < 0 ? std::nullopt : read(node(quantizer), node(quantizer).outputs[0]);
+    if (!found || (relu >= 0 && !found->starts_at_zero())) return std::nullopt;
+    found->node = quantizer;
+    return found;
   }
 
   std::optional<Node> integer_form(const Node& one) {
@@ -142,62 +138,62 @@ class Rewriter {
 
   std::optional<Node> product(const Node& one, bool conv) {
     const auto x = behind(one.inputs[0]), w = behind(one.inputs[1]);
-    std::vector<int> between;
-    const auto y = x && w ? before(one.outputs[0], between) : std::nullopt;
-    if (!y || !is_8_bit(*x) || !is_8_bit(*w) || !is_8_bit(*y) || !has_kernel(*x, *w, *y)) return std::nullopt;
+    int relu = -1;
+    const auto y = x && w ? before(one.outputs[0], relu) : std::nullopt;
+    if (!y || !has_kernel(*x, *w, *y)) return std::nullopt;
     Node made = one;
     made.op_type = graph::Text(conv ? "QLinearConv" : "QLinearMatMul");
-    made.inputs = {x->codes, x->scale,      x->zero_point, w->codes,
+    made.inputs = {x->value, x->scale,      x->zero_point, w->value,
                    w->scale, w->zero_point, y->scale,      y->zero_point};
     if (conv && one.inputs.size() > 2 && !one.inputs[2].empty()) {
       const auto bias = behind(one.inputs[2]);
       if (!bias) return std::nullopt;
-      made.inputs.push_back(bias->codes);
+      made.inputs.push_back(bias->value);
     }
-    take_output(made, *y, between);
+    take_output(made, *y, relu);
     return made;
   }
 
   std::optional<Node> moved(const Node& one, const ops::Traits& traits) {
-    std::vector<int> between;
-    const auto y = before(one.outputs[0], between);
-    if (!y || !between.empty() || !is_8_bit(*y)) return std::nullopt;
+    int relu = -1;
+    const auto y = before(one.outputs[0], relu);
+    if (!y || relu >= 0 || !y->has_8_bits()) return std::nullopt;
     Node made = one;
     for (std::size_t i = 0; i < one.inputs.size(); ++i) {
       if (!traits.is_data(static_cast<int>(i)) || one.inputs[i].empty()) continue;
       const auto x = behind(one.inputs[i]);
-      if (!x || !same(*x, *y)) return std::nullopt;
-      made.inputs[i] = x->codes;
+      if (!x || !same_parameters(*x, *y)) return std::nullopt;
+      made.inputs[i] = x->value;
     }
     if (one.op_type.str() == "Pad" && !pad_with_zero_point(made, *y)) return std::nullopt;
-    take_output(made, *y, between);
+    take_output(made, *y, relu);
     return made;
   }
 
-  // Pad fills with 0 unless it is told a value: among codes, the one that stands for zero. False: it cannot
-  // be told, since before opset 11 the value is an attribute, a float.
-  bool pad_with_zero_point(Node& pad, const Coded& y) const {
+  // Pad fills with 0 unless it is told a value: among integers, the one that stands for zero. False: it
+  // cannot be told, since before opset 11 the value is an attribute, a float.
+  static bool pad_with_zero_point(Node& pad, const Quantized& y) {
     if (pad.inputs.size() < 2) return false;
     if (graph::attribute_or<std::string>(pad, "mode", "constant") != "constant") return true;
     constexpr std::size_t kValue = 2;
     if (pad.inputs.size() > kValue && !pad.inputs[kValue].empty()) return true;
-    const Tensor* zero_point = index_.constant(y.zero_point);
+    const Tensor* zero_point = y.parameters.zero_point;
     if (!zero_point || !zero_point->dims.empty()) return false;
     pad.inputs.resize(std::max(pad.inputs.size(), kValue + 1));
     pad.inputs[kValue] = y.zero_point;
     return true;
   }
 
-  void take_output(Node& made, const Coded& y, const std::vector<int>& between) {
-    made.outputs = {y.codes};
-    removed_.insert(y.node);
-    removed_.insert(between.begin(), between.end());
+  void take_output(Node& made, const Quantized& y, int relu) {
+    made.outputs = {y.value};
+    removed_[static_cast<std::size_t>(y.node)] = true;
+    if (relu >= 0) removed_[static_cast<std::size_t>(relu)] = true;
   }
 
   Graph& graph_;
-  const graph::Index index_;
+  const graph::QdqView& view_;
   const std::int64_t opset_;
-  std::set<int> removed_;
+  std::vector<bool> removed_;
   std::int64_t count_ = 0;
 };
 
@@ -206,21 +202,24 @@ void remove_unused(Graph& graph) {
   const graph::Index index(graph);
   std::vector<bool> unused;
   for (const Node& node : graph.nodes)
-    unused.push_back(node.op_type.str() == "DequantizeLinear" && index.uses(node.outputs[0]).empty());
-  std::size_t at = 0;
-  std::erase_if(graph.nodes, [&](const Node&) { return unused[at++]; });
+    unused.push_back(graph::dequantizes(node) && index.uses(node.outputs[0]).empty());
+  graph::remove_nodes(graph, unused);
+}
+
+std::int64_t rewrite(Graph& graph, std::int64_t opset, const graph::QdqView* around) {
+  std::int64_t count = 0;
+  const Graph before = graph;  // the view looks at names that change
+  const graph::QdqView view(before, around);
+  for (Node& node : graph.nodes) {
+    graph::each_graph(node, [&](Graph& inner) { count += rewrite(inner, opset, &view); });
+  }
+  count += Rewriter(graph, view, opset).run();
+  remove_unused(graph);
+  return count;
 }
 
 }  // namespace
 
-std::int64_t to_qoperator(Graph& graph, std::int64_t opset) {
-  std::int64_t count = 0;
-  for (Node& node : graph.nodes) {
-    graph::each_graph(node, [&](Graph& inner) { count += to_qoperator(inner, opset); });
-  }
-  count += Rewriter(graph, opset).run();
-  remove_unused(graph);
-  return count;
-}
+std::int64_t to_qoperator(Graph& graph, std::int64_t opset) { return rewrite(graph, opset, nullptr); }
 
 }  // namespace anybit::lower
