@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-#include "graph/index.hpp"
+#include "graph/quantization.hpp"
 #include "ops/convert.hpp"
 #include "ops/quantization.hpp"
 
@@ -15,28 +15,12 @@ using graph::ElementType;
 
 // The parameters of a QuantizeLinear or DequantizeLinear, if they are constants for the whole tensor and the
 // codes are integers of 8 or 16 bits.
-std::optional<Grid> grid_of(const graph::Node& node, const graph::Index& index) {
-  const graph::Tensor* scale = node.inputs.size() > 1 ? index.constant(node.inputs[1]) : nullptr;
-  const graph::Tensor* zero = node.inputs.size() > 2 ? index.constant(node.inputs[2]) : nullptr;
-  if (!scale || !zero || scale->type() != ElementType::float32 || scale->count() != 1 || zero->count() != 1)
+std::optional<Grid> grid_of(const graph::Node& node, const graph::QdqView& view) {
+  const graph::QdqView::Parameters read = view.parameters(node);
+  const int bits = graph::integer_range(read.type).bits;
+  if (!read.known() || !read.has_zero_point || !read.per_tensor() || (bits != 8 && bits != 16))
     return std::nullopt;
-  Grid grid{zero->type(), scale->data.at<float>(0), 0};
-  switch (grid.type) {
-    case ElementType::uint8:
-      grid.zero_point = zero->data.at<std::uint8_t>(0);
-      return grid;
-    case ElementType::int8:
-      grid.zero_point = zero->data.at<std::int8_t>(0);
-      return grid;
-    case ElementType::uint16:
-      grid.zero_point = zero->data.at<std::uint16_t>(0);
-      return grid;
-    case ElementType::int16:
-      grid.zero_point = zero->data.at<std::int16_t>(0);
-      return grid;
-    default:
-      return std::nullopt;
-  }
+  return Grid{read.type, read.scale->data.at<float>(0), *graph::integer_at(*read.zero_point, 0)};
 }
 
 // Codes are handled in parts of this size, on the stack.
@@ -45,17 +29,17 @@ constexpr std::size_t kPart = 256;
 }  // namespace
 
 std::vector<Grid> input_grids(const graph::Model& model, const std::vector<Port>& inputs) {
-  const graph::Index index(*model.graph);
+  const graph::QdqView view(*model.graph);
   std::vector<Grid> grids(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].element_type != "float32") continue;
     std::optional<Grid> found;
     bool one_way = true;
-    for (const graph::Index::Use& use : index.uses(inputs[i].name)) {
+    for (const graph::Index::Use& use : view.index().uses(inputs[i].name)) {
       if (use.node < 0 || use.input != 0) continue;
       const graph::Node& node = model.graph->nodes[static_cast<std::size_t>(use.node)];
-      if (node.op_type != "QuantizeLinear") continue;
-      const auto grid = grid_of(node, index);
+      if (!graph::quantizes(node)) continue;
+      const auto grid = grid_of(node, view);
       one_way = one_way && grid && (!found || *found == *grid);
       found = grid;
     }
@@ -65,13 +49,11 @@ std::vector<Grid> input_grids(const graph::Model& model, const std::vector<Port>
 }
 
 std::vector<Grid> output_grids(const graph::Model& model, const std::vector<Port>& outputs) {
-  const graph::Index index(*model.graph);
+  const graph::QdqView view(*model.graph);
   std::vector<Grid> grids(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const int producer = index.producer(outputs[i].name);
-    if (producer < 0 || outputs[i].element_type != "float32") continue;
-    const graph::Node& node = model.graph->nodes[static_cast<std::size_t>(producer)];
-    if (node.op_type == "DequantizeLinear") grids[i] = grid_of(node, index).value_or(Grid{});
+    const graph::Node* node = view.dequantizer(outputs[i].name);
+    if (node && outputs[i].element_type == "float32") grids[i] = grid_of(*node, view).value_or(Grid{});
   }
   return grids;
 }

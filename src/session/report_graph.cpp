@@ -5,8 +5,7 @@
 
 #include "base/try.hpp"
 #include "formats/use.hpp"
-#include "graph/node.hpp"
-#include "lower/parameters.hpp"
+#include "graph/quantization.hpp"
 #include "ops/infer.hpp"
 #include "ops/table.hpp"
 #include "portable/to_operators.hpp"
@@ -14,7 +13,6 @@
 namespace anybit {
 namespace {
 
-using graph::ElementType;
 using ops::NodeFacts;
 
 constexpr std::string_view kSuffix = "_quantized";  // what writing adds to the name of a constant's codes
@@ -38,11 +36,11 @@ class Drawing {
     const ops::Value* data = input_at(facts, 0);
     if (!data || node.outputs.empty()) {
       draw(facts, place);
-    } else if (op == "QuantizeLinear") {
+    } else if (graph::quantizes(node)) {
       origins_[node.outputs[0]] = {origin(node.inputs[0]).value, "", false};
       coded_.insert(node.inputs[0]);
       note_grid(facts);
-    } else if (op == "DequantizeLinear") {
+    } else if (graph::dequantizes(node)) {
       Origin from = origin(node.inputs[0]);
       if (data->constant && from.value.ends_with(kSuffix))
         from.value.resize(from.value.size() - kSuffix.size());
@@ -118,41 +116,22 @@ class Drawing {
 
   // The grid of a value, where its scale and zero point are constants for the whole of it.
   void note_grid(const NodeFacts& facts) {
-    const graph::Node& node = *facts.node;
-    if (facts.outputs.empty() || !input_at(facts, 1)) return;
-    const graph::Tensor* scale = input_at(facts, 1)->constant;
-    const lower::Codes codes = lower::codes_of(facts.outputs[0].type);
-    if (!scale || scale->count() != 1 || scale->type() != ElementType::float32 || codes.bits == 0) return;
+    const auto read = graph::read_qdq<graph::Tensor>(*facts.node, [&](std::size_t i) {
+      return input_at(facts, i) ? input_at(facts, i)->constant : nullptr;
+    });
+    const graph::IntegerRange range = graph::integer_range(read.type);
+    if (!read.known() || !read.per_tensor() || range.bits == 0 || range.bits > 16) return;
     QuantizationReport::Tensor row;
-    row.name = origin(node.inputs[0]).value;
+    row.name = origin(facts.node->inputs[0]).value;
     row.values = {row.name};
-    row.spec = graph::name_of(facts.outputs[0].type);
-    row.scale = scale->data.at<float>(0);
-    if (const ops::Value* zero = input_at(facts, 2)) {
-      const bool constant = zero->constant && zero->constant->type() == facts.outputs[0].type;
-      if (!constant || zero->constant->count() != 1 ||
-          !read_zero_point(*zero->constant, codes, row.zero_point))
-        return;
-    }
-    row.levels = std::int64_t{codes.high} - codes.low + 1;
-    row.low = row.grid_low = row.scale * static_cast<float>(codes.low - row.zero_point);
-    row.high = row.grid_high = row.scale * static_cast<float>(codes.high - row.zero_point);
+    row.spec = graph::name_of(read.type);
+    row.scale = read.scale->data.at<float>(0);
+    if (read.zero_point) row.zero_point = *graph::integer_at(*read.zero_point, 0);
+    row.levels = std::int64_t{range.high} - range.low + 1;
+    row.low = row.grid_low = row.scale * static_cast<float>(range.low - row.zero_point);
+    row.high = row.grid_high = row.scale * static_cast<float>(range.high - row.zero_point);
     row.saturated = -1;
     drawn_.tensors.push_back(std::move(row));
-  }
-
-  static bool read_zero_point(const graph::Tensor& zero, const lower::Codes& codes, std::int32_t& into) {
-    if (codes.bits == 8) {
-      into = codes.low < 0 ? std::int32_t{zero.data.at<std::int8_t>(0)} : zero.data.at<std::uint8_t>(0);
-    } else if (codes.bits == 16) {
-      into = codes.low < 0 ? std::int32_t{zero.data.at<std::int16_t>(0)} : zero.data.at<std::uint16_t>(0);
-    } else if (codes.bits < 8) {
-      const int bits = zero.data.at<std::uint8_t>(0) & ((1 << codes.bits) - 1);
-      into = codes.low < 0 && bits > codes.high ? bits - (1 << codes.bits) : bits;
-    } else {
-      return false;
-    }
-    return true;
   }
 
   std::unordered_map<std::string, Origin> origins_;
