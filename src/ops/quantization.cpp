@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/quantization.hpp"
 #include "kernels/look_up.hpp"
 #include "ops/check.hpp"
 #include "ops/convert.hpp"
@@ -16,32 +17,29 @@ bool is_byte(ElementType type) { return type == uint8 || type == int8; }
 bool is_code(ElementType type) { return is_byte(type) || type == uint16 || type == int16; }
 
 std::int32_t code_at(const Array& codes, std::int64_t i) {
-  std::int32_t code = 0;
-  for_code(codes.type(), [&]<class Q>(Q) { code = codes.data<Q>()[i]; });
-  return code;
+  switch (codes.type()) {
+    case int2:
+    case int4:
+    case int8:
+      return codes.data<std::int8_t>()[i];
+    case uint2:
+    case uint4:
+    case uint8:
+      return codes.data<std::uint8_t>()[i];
+    case int16:
+      return codes.data<std::int16_t>()[i];
+    case uint16:
+      return codes.data<std::uint16_t>()[i];
+    case int32:
+      return codes.data<std::int32_t>()[i];
+    default:
+      return 0;
+  }
 }
 
 WholeRange range_of(ElementType type) {
-  switch (type) {
-    case uint8:
-      return {0, 255};
-    case int8:
-      return {-128, 127};
-    case uint16:
-      return {0, 65535};
-    case int16:
-      return {-32768, 32767};
-    case uint4:
-      return {0, 15};
-    case int4:
-      return {-8, 7};
-    case uint2:
-      return {0, 3};
-    case int2:
-      return {-2, 1};
-    default:
-      return {0, 0};
-  }
+  const graph::IntegerRange range = graph::integer_range(type);
+  return range.bits <= 16 ? WholeRange{range.low, range.high} : WholeRange{0, 0};
 }
 
 std::int32_t quantized(double x, std::int32_t zero_point, WholeRange range) {

@@ -1,6 +1,7 @@
 #include "runtime/edit.hpp"
 
 #include "graph/node.hpp"
+#include "runtime/quantized.hpp"
 
 namespace anybit::runtime {
 
@@ -91,11 +92,7 @@ int Edit::only_consumer(int slot) const {
   return uses(slot) == 1 ? uses_of(static_cast<std::size_t>(slot))[0].step : -1;
 }
 
-const ops::Array* Edit::constant(int slot) const {
-  if (slot < 0) return nullptr;
-  const Slot& about = program_.slots[static_cast<std::size_t>(slot)];
-  return about.is_constant && about.value.is_array() ? &about.value.array : nullptr;
-}
+const ops::Array* Edit::constant(int slot) const { return constant_in(program_, slot); }
 
 int Edit::add_constant(ops::Array value) {
   program_.slots.push_back({.name = {}, .is_constant = true, .value = std::move(value)});

@@ -8,6 +8,7 @@
 #include "kernels/packed_weights.hpp"
 #include "portable/to_operators.hpp"
 #include "runtime/coded_product.hpp"
+#include "runtime/quantized.hpp"
 #include "runtime/table.hpp"
 
 namespace anybit::runtime {
@@ -33,16 +34,14 @@ int blocked_weight(const Program& program, const Edit& edit, const Step& product
   const int index = decode_of_product(program, edit, product, "DequantizeLinear", "");
   if (index < 0) return -1;
   const Step& step = program.steps[static_cast<std::size_t>(index)];
-  const ops::Array &codes = *edit.constant(step.inputs[0]), &scales = *edit.constant(step.inputs[1]);
-  const auto asked = [&](const char* name, std::int64_t otherwise) {
-    return graph::attribute_or(*step.node, name, otherwise);
-  };
-  const std::int64_t axis = asked("axis", 1), depth = transposed(product) ? 1 : 0;
-  const bool fits = codes.rank() == 2 && codes.count() >= kLargeWeight &&
-                    std::ranges::find(kPacked, codes.type()) != std::end(kPacked) &&
-                    scales.type() == ops::ElementType::float32 && scales.rank() == 2 &&
-                    asked("block_size", 0) >= kernels::kGroupRows && (axis < 0 ? axis + 2 : axis) == depth &&
-                    asked("output_dtype", 0) <= 1;  // left out, or float32
+  const ops::Array& stored = *edit.constant(step.inputs[graph::QdqInputs::value]);
+  const Parameters read = parameters_of(program, step, step.descriptor->quantized.front());
+  const std::int64_t depth = transposed(product) ? 1 : 0;
+  const bool fits = stored.rank() == 2 && stored.count() >= kLargeWeight &&
+                    std::ranges::find(kPacked, stored.type()) != std::end(kPacked) &&
+                    read.scale->type() == ops::ElementType::float32 && read.scale->rank() == 2 &&
+                    read.block_size >= kernels::kGroupRows && graph::axis_in(read.axis, 2) == depth &&
+                    graph::integer(*step.node, "output_dtype", 0) <= 1;  // left out, or float32
   return fits ? index : -1;
 }
 

@@ -15,12 +15,6 @@ using graph::attribute_or;
 using ops::Array;
 using ops::ElementType;
 
-std::int64_t code(const Array& array) {
-  std::int64_t result = 0;
-  ops::for_integer(array.type(), [&]<class T>(T) { result = static_cast<std::int64_t>(*array.data<T>()); });
-  return result;
-}
-
 bool same_bytes(const Array* a, const Array* b) {
   return a && b && a->type() == b->type() && a->count() == b->count() &&
          std::memcmp(a->bytes(), b->bytes(), a->byte_count()) == 0;
@@ -40,20 +34,7 @@ ElementType byte_type(ElementType few) {
   }
 }
 
-// Without a zero point, QuantizeLinear makes uint8, unless an attribute says otherwise.
-ElementType said_by(const Step& quantizer) {
-  const auto said = attribute_or<std::int64_t>(*quantizer.node, "output_dtype", 0);
-  return said == 0 ? ElementType::uint8 : static_cast<ElementType>(said);
-}
-
 }  // namespace
-
-bool quantizes(const Step& step) {
-  return is(step, "QuantizeLinear") || is(step, "QuantizeLinear", ops::kMicrosoft);
-}
-bool dequantizes(const Step& step) {
-  return is(step, "DequantizeLinear") || is(step, "DequantizeLinear", ops::kMicrosoft);
-}
 
 bool Qdq::takes(ElementType type) const {
   return codes_ == Codes::bytes ? ops::is_byte(type) : ops::is_code(type);
@@ -61,10 +42,9 @@ bool Qdq::takes(ElementType type) const {
 
 bool Qdq::fit(const Quantized& of, std::int64_t axis) const {
   if (of.per_tensor) return true;
-  const Array& codes = *edit.constant(of.value);
-  const auto rank = static_cast<std::int64_t>(codes.rank());
-  return axis < rank && (of.axis == axis || of.axis + rank == axis) &&
-         edit.constant(of.scale)->count() == codes.dim(static_cast<std::size_t>(axis));
+  const Array& values = *edit.constant(of.value);
+  return graph::axis_in(of.axis, static_cast<std::int64_t>(values.rank())) == axis &&
+         edit.constant(of.scale)->count() == values.dim(static_cast<std::size_t>(axis));
 }
 
 bool Qdq::same_parameters(const Quantized& a, const Quantized& b) const {
@@ -79,7 +59,7 @@ ElementType Qdq::type_of(int slot) const {
 
 float Qdq::scale(const Quantized& of) const { return *edit.constant(of.scale)->data<float>(); }
 
-std::int64_t Qdq::zero(const Quantized& of) const { return code(*edit.constant(of.zero_point)); }
+std::int64_t Qdq::zero(const Quantized& of) const { return ops::code_at(*edit.constant(of.zero_point), 0); }
 
 std::optional<ElementType> Qdq::told_by(int slot) const {
   if (const Array* array = edit.constant(slot)) return array->type();
@@ -89,10 +69,7 @@ std::optional<ElementType> Qdq::told_by(int slot) const {
   const Step& step = program.steps[static_cast<std::size_t>(maker)];
   for (const ops::QuantizedTensor& one : step.descriptor->quantized) {
     if (one.output < 0 || step.outputs[static_cast<std::size_t>(one.output)] != slot) continue;
-    const auto zero = static_cast<std::size_t>(one.zero_point);
-    const bool given = one.zero_point >= 0 && zero < step.inputs.size() && step.inputs[zero] >= 0;
-    if (given) return type_of(step.inputs[zero]);
-    return quantizes(step) ? said_by(step) : ElementType::undefined;
+    return parameters_of(program, step, one).type;
   }
   if (is(step, "LookUp", ops::kAnybit)) return type_of(step.inputs[1]);
   const bool passes_on =
@@ -117,25 +94,24 @@ ElementType Qdq::integers_in(int slot) {
   return *found;
 }
 
-std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool dequantizes) {
+std::optional<Quantized> Qdq::read(std::size_t index) {
+  const Step& step = program.steps[index];
+  const Parameters parameters = parameters_of(program, step, step.descriptor->quantized.front());
+  if (!parameters.known() || parameters.scale->rank() > 1 || parameters.block_size != 0) return std::nullopt;
   Quantized found;
-  found.value = dequantizes ? step.inputs[0] : step.outputs[0];
-  found.scale = step.inputs[1];
-  found.zero_point = step.inputs.size() > 2 ? step.inputs[2] : -1;
-  found.axis = attribute_or<std::int64_t>(*step.node, "axis", 1);
+  found.value = dequantizes(step) ? step.inputs[graph::QdqInputs::value] : step.outputs[0];
+  found.scale = step.inputs[graph::QdqInputs::scale];
+  found.axis = parameters.axis;
+  found.per_tensor = parameters.per_tensor();
   found.step = index;
-  const Array* scale = edit.constant(found.scale);
-  if (!scale || scale->type() != ElementType::float32 || scale->rank() > 1 ||
-      attribute_or<std::int64_t>(*step.node, "block_size", 0) != 0)
-    return std::nullopt;
-  found.per_tensor = scale->count() == 1;
-  if (found.zero_point >= 0) {
-    const Array* zeros = edit.constant(found.zero_point);
-    return zeros && zeros->count() == scale->count() ? std::optional(found) : std::nullopt;
+  if (parameters.has_zero_point) {
+    found.zero_point = step.inputs[graph::QdqInputs::zero_point];
+    return found;
   }
-  const ElementType type = dequantizes ? integers_in(found.value) : said_by(step);
+  const bool told = parameters.type != ElementType::undefined;
+  const ElementType type = told ? parameters.type : integers_in(found.value);
   if (type == ElementType::undefined) return std::nullopt;
-  auto zeros = Array::make(*resources.memory, type, scale->dims());
+  auto zeros = Array::make(*resources.memory, type, parameters.scale->dims());
   if (!zeros.ok()) return std::nullopt;
   std::fill_n(zeros->mutable_bytes(), zeros->byte_count(), std::byte{0});
   found.zero_point = edit.add_constant(std::move(zeros).value());
@@ -145,7 +121,7 @@ std::optional<Quantized> Qdq::read(const Step& step, std::size_t index, bool deq
 std::optional<Quantized> Qdq::from(int slot) {
   const int maker = edit.producer(slot);
   if (maker < 0 || !dequantizes(program.steps[static_cast<std::size_t>(maker)])) return std::nullopt;
-  return read(program.steps[static_cast<std::size_t>(maker)], static_cast<std::size_t>(maker), true);
+  return read(static_cast<std::size_t>(maker));
 }
 
 std::optional<Quantized> Qdq::activation(int slot) {
@@ -193,7 +169,7 @@ std::optional<ops::WholeRange> Qdq::codes_of_clamp(const Step& step, const Quant
 }
 
 std::optional<Quantized> Qdq::from_quantizer(std::size_t step) {
-  const auto found = read(program.steps[step], step, false);
+  const auto found = read(step);
   const bool fits = found && found->per_tensor && takes(type_of(found->zero_point));
   return fits ? found : std::nullopt;
 }

@@ -6,6 +6,7 @@
 
 #include "ops/quantization.hpp"
 #include "runtime/edit.hpp"
+#include "runtime/quantized.hpp"
 #include "runtime/table.hpp"
 
 namespace anybit::runtime {
@@ -34,8 +35,7 @@ class Qdq {
   Qdq(Program& of, const Resources& with, Codes codes = Codes::bytes)
       : program(of), edit(of), resources(with), codes_(codes) {}
 
-  // What `slot` is made from, if a DequantizeLinear with constant parameters makes it. A missing zero point
-  // gets a slot.
+  // What `slot` is made from, if a DequantizeLinear with constant parameters makes it.
   std::optional<Quantized> from(int slot);
   // The same, per tensor and of a type that is taken: what activations must be.
   std::optional<Quantized> activation(int slot);
@@ -73,7 +73,8 @@ class Qdq {
   // What a step tells of the integers that it puts into the slot; nothing if it passes on those of its first
   // input.
   std::optional<ops::ElementType> told_by(int slot) const;
-  std::optional<Quantized> read(const Step& step, std::size_t index, bool dequantizes);
+  // What a QuantizeLinear makes, or a DequantizeLinear takes. A missing zero point gets a slot.
+  std::optional<Quantized> read(std::size_t step);
 
   // A constant of few bits as bytes: its slot, or that of a constant of this kind itself.
   Result<int> as_bytes(int slot);
@@ -82,9 +83,5 @@ class Qdq {
   std::unordered_map<int, int> bytes_of_;                  // slots of few bits, and what they became
   std::unordered_map<int, ops::ElementType> integers_in_;  // slots that steps pass on
 };
-
-// ONNX's, or ONNX Runtime's, which had 16 bits first.
-bool quantizes(const Step& step);
-bool dequantizes(const Step& step);
 
 }  // namespace anybit::runtime

@@ -1,0 +1,21 @@
+// How tensors of a program are quantized: what graph/quantization.hpp reads of nodes, read of steps.
+#pragma once
+
+#include "graph/quantization.hpp"
+#include "runtime/program.hpp"
+
+namespace anybit::runtime {
+
+// ONNX's, or ONNX Runtime's.
+inline bool quantizes(const Step& step) { return graph::quantizes(*step.node); }
+inline bool dequantizes(const Step& step) { return graph::dequantizes(*step.node); }
+
+// The value of a constant slot; null if it is not one.
+const ops::Array* constant_in(const Program& program, int slot);
+
+using Parameters = graph::QdqParameters<ops::Array>;
+
+// Of a tensor that the step's operator says is quantized.
+Parameters parameters_of(const Program& program, const Step& step, const ops::QuantizedTensor& of);
+
+}  // namespace anybit::runtime
