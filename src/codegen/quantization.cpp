@@ -1,8 +1,9 @@
 #include "codegen/quantization.hpp"
 
-#include "graph/node.hpp"
-#include "ops/number.hpp"
-#include "runtime/edit.hpp"
+#include <algorithm>
+
+#include "ops/quantization.hpp"
+#include "runtime/quantized.hpp"
 
 namespace anybit::codegen {
 namespace {
@@ -18,11 +19,12 @@ int slot_of(const std::vector<int>& slots, int number) {
              : -1;
 }
 
-// What elements of a whole type are in memory.
-ElementType held_as(ElementType type) {
-  if (type == ElementType::int4 || type == ElementType::int2) return ElementType::int8;
-  if (type == ElementType::uint4 || type == ElementType::uint2) return ElementType::uint8;
-  return type;
+std::vector<std::int32_t> zero_points(const Array& stored, std::size_t count) {
+  std::vector<std::int32_t> points(count);
+  for (std::size_t i = 0; i < count; ++i)
+    points[i] = ops::code_at(stored, stored.count() == 1 ? 0 : static_cast<std::int64_t>(i));
+  const bool any = std::ranges::any_of(points, [](std::int32_t point) { return point != 0; });
+  return any ? points : std::vector<std::int32_t>();
 }
 
 class Finder {
@@ -40,60 +42,27 @@ class Finder {
   }
 
  private:
-  const Array* constant(int slot) const {
-    if (slot < 0) return nullptr;
-    const runtime::Slot& about = program_.slots[static_cast<std::size_t>(slot)];
-    return about.is_constant && about.value.is_array() ? &about.value.array : nullptr;
-  }
-
-  std::optional<std::int64_t> size_along(int slot, std::int64_t axis) const {
-    const auto& shape = values_[static_cast<std::size_t>(slot)].shape;
-    if (!shape || axis < 0 || axis >= std::ssize(*shape)) return std::nullopt;
-    return (*shape)[static_cast<std::size_t>(axis)].size;
-  }
-
-  // The axis of a scale for each channel.
-  std::int64_t axis_of(const Step& step, int slot) const {
-    const auto& shape = values_[static_cast<std::size_t>(slot)].shape;
-    const std::int64_t rank = shape ? std::ssize(*shape) : 0;
-    if (runtime::is(step, "QuantizeLinear") || runtime::is(step, "DequantizeLinear")) {
-      const auto axis = graph::attribute_or<std::int64_t>(*step.node, "axis", 1);
-      return axis < 0 ? axis + rank : axis;
-    }
-    const bool by_row = runtime::is(step, "QLinearConv") || runtime::is(step, "ConvInteger") ||
-                        graph::attribute_or<std::int64_t>(*step.node, "transB", 0) != 0;
-    return by_row ? 0 : rank - 1;
-  }
-
-  std::vector<std::int32_t> zero_points(const Array& stored, std::size_t count) const {
-    std::vector<std::int32_t> points(count);
-    bool any = false;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto from = stored.count() == 1 ? 0 : static_cast<std::int64_t>(i);
-      ops::for_integer(held_as(stored.type()),
-                       [&]<class T>(T) { points[i] = static_cast<std::int32_t>(stored.data<T>()[from]); });
-      any = any || points[i] != 0;
-    }
-    return any ? points : std::vector<std::int32_t>();
-  }
-
   void add(const Step& step, const ops::QuantizedTensor& where) {
     const int slot =
         where.output >= 0 ? slot_of(step.outputs, where.output) : slot_of(step.inputs, where.input);
-    const Array* scale = constant(slot_of(step.inputs, where.scale));
-    if (slot < 0 || !scale || scale->type() != ElementType::float32 || scale->count() == 0) return;
+    const runtime::Parameters read = runtime::parameters_of(program_, step, where);
+    if (slot < 0 || !read.scale || read.scale->type() != ElementType::float32 || read.scale->count() == 0)
+      return;
     if (found_[static_cast<std::size_t>(slot)]) return;
     Quantization about;
-    about.axis = static_cast<std::int32_t>(axis_of(step, slot));
-    const bool by_channel = scale->count() > 1;
-    if (by_channel && (scale->rank() != 1 || size_along(slot, about.axis) != scale->count())) return;
-    if (!by_channel) about.axis = 0;
-    const auto numbers = scale->elements<float>();
+    if (!read.per_tensor()) {  // one for each channel, then
+      const auto& shape = values_[static_cast<std::size_t>(slot)].shape;
+      const auto axis = graph::axis_in(read.axis, shape ? std::ssize(*shape) : 0);
+      if (!axis || read.scale->rank() != 1 ||
+          (*shape)[static_cast<std::size_t>(*axis)].size != read.scale->count())
+        return;
+      about.axis = static_cast<std::int32_t>(*axis);
+    }
+    const auto numbers = read.scale->elements<float>();
     about.scales.assign(numbers.begin(), numbers.end());
-    const int zero = slot_of(step.inputs, where.zero_point);
-    if (zero >= 0) {
-      const Array* stored = constant(zero);
-      if (!stored || (stored->count() != 1 && stored->count() != scale->count())) return;
+    if (read.has_zero_point) {
+      const Array* stored = read.zero_point;  // one may be for all channels
+      if (!stored || (stored->count() != 1 && stored->count() != read.scale->count())) return;
       about.zero_points = zero_points(*stored, about.scales.size());
     }
     found_[static_cast<std::size_t>(slot)] = std::move(about);
