@@ -7,9 +7,8 @@
 
 #include "base/try.hpp"
 #include "graph/constant.hpp"
-#include "graph/index.hpp"
 #include "graph/names.hpp"
-#include "graph/node.hpp"
+#include "graph/quantization.hpp"
 #include "ops/infer.hpp"
 
 namespace anybit::lower {
@@ -52,7 +51,7 @@ class Finder {
     if (made < 0) return false;
     const Node& producer = graph_.nodes[static_cast<std::size_t>(made)];
     const ops::Value* codes = input_of(producer, 0);
-    return producer.op_type.str() == "DequantizeLinear" && codes && codes->type == ElementType::int8;
+    return graph::dequantizes(producer) && codes && codes->type == ElementType::int8;
   }
 
   bool has_many_axes(const Node& node) const {
