@@ -192,11 +192,13 @@ class Walker {
       const std::string& name = graph.inputs[i].name.str();
       if (depth == 0) {  // given with all that the model declares of them
         scope.names[name] = &given[i];
+        result_.graphs[index].inputs.push_back(&given[i]);
         continue;
       }
       Value type = declared(graph.inputs[i].type);
       if (i < given.size() && !types_agree(given[i], type)) check_declared(index, name, given[i], type);
-      add(scope, name, i < given.size() ? merged(given[i], type) : std::move(type));
+      result_.graphs[index].inputs.push_back(
+          add(scope, name, i < given.size() ? merged(given[i], type) : std::move(type)));
     }
     for (const graph::Tensor& one : graph.initializers) add(scope, one.name.str(), value_of(one));
     for (const graph::SparseTensor& one : graph.sparse_initializers) {
@@ -206,7 +208,9 @@ class Walker {
       result_.sparse.emplace(value, &*one.values);
     }
     std::unordered_map<std::string_view, const graph::ValueInfo*> hints;
-    for (const graph::ValueInfo& info : graph.value_info) hints.emplace(info.name.str(), &info);
+    if (options_.value_info) {
+      for (const graph::ValueInfo& info : graph.value_info) hints.emplace(info.name.str(), &info);
+    }
     Body body;
     body.outputs.reserve(graph.outputs.size());
     body.first = result_.nodes.size();
@@ -327,6 +331,7 @@ class NodeCall : public Call {
     std::unordered_set<std::size_t> graphs;
     for (std::size_t i = body.first; i < body.last; ++i) graphs.insert(walker_.result_.nodes[i].graph);
     std::erase_if(walker_.result_.corrections, [&](const auto& one) { return graphs.contains(one.graph); });
+    for (const std::size_t one : graphs) walker_.result_.graphs[one].ruled_out = true;
   }
 
   void contradict(const std::string& message) const override {
@@ -396,7 +401,7 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
     facts.inputs.push_back(found ? found : &unknown);
   }
   Result<Values> outputs = Values();
-  std::optional<Error> refused;
+  std::optional<Error> failed;
   const bool in_budget = ++visits_ <= most();
   const Function* function = called(node);
   const Descriptor* descriptor = function ? nullptr : ops::find(node.domain.str(), node.op_type.str());
@@ -420,7 +425,7 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
         const bool beyond = !checked.ok() && checked.error().code == Code::unsupported;
         if (beyond) {
           facts.refusal = checked.error().message;
-          refused = std::move(checked).error();
+          failed = std::move(checked).error();
         }
         if (!checked.ok() && !beyond) outputs = std::move(checked).error();
       }
@@ -428,14 +433,15 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
   }
   if (!function) facts.multiplies = descriptor && descriptor->macs;
   const bool works = outputs.ok();
-  if (refused && result_.problems.size() < kProblems)
-    result_.problems.push_back(std::move(*refused).within(graph::place_of(node, position)));
   if (works) {
     facts.outputs = std::move(outputs).value();
   } else {
     facts.problem = outputs.error().message;
-    if (result_.problems.size() < kProblems)
-      result_.problems.push_back(std::move(outputs).error().within(graph::place_of(node, position)));
+    failed = std::move(outputs).error();
+  }
+  if (failed) {
+    facts.error = std::make_shared<const Error>(std::move(*failed).within(graph::place_of(node, position)));
+    if (result_.problems.size() < kProblems) result_.problems.push_back(*facts.error);
   }
   facts.outputs.resize(node.outputs.size());
   if (works && !function && facts.multiplies && in_budget) facts.macs = descriptor->macs(call, facts.outputs);

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -16,12 +17,16 @@ struct InferOptions {
   std::map<std::string, std::vector<std::int64_t>> input_shapes;  // by graph input
   std::map<std::string, std::int64_t> dims;                       // by symbolic dimension
   Limits limits = {};  // of nodes that are looked at, with those that functions stand for
+  // Whether value_info is believed where nothing is inferred, and compared where something is.
+  bool value_info = true;
 };
 
 struct GraphFacts {
   const graph::Graph* graph;
   std::string place;  // "" for the model's own, "node '/if' (If), then_branch" for those inside nodes
   std::size_t depth = 0;
+  std::vector<const Value*> inputs = {};  // in Inference::values or ::inputs
+  bool ruled_out = false;                 // a branch that is not taken, or inside one
 };
 
 struct NodeFacts {
@@ -29,8 +34,9 @@ struct NodeFacts {
   std::size_t graph = 0;             // in Inference::graphs
   std::vector<const Value*> inputs;  // in Inference::values or ::inputs, or outputs of other nodes
   Values outputs;
-  std::string problem;  // why it cannot work as it is; then its outputs are unknown
-  std::string refusal;  // why this version does not run it; its outputs are known
+  std::string problem;                 // why it cannot work as it is; then its outputs are unknown
+  std::string refusal;                 // why this version does not run it; its outputs are known
+  std::shared_ptr<const Error> error;  // either of them, with its place; null if there is none
   bool malformed =
       false;           // `problem` holds for any inputs: some are missing, or the opset lacks the operator
   bool known = false;  // a descriptor, or a function of the model, tells about the operator

@@ -129,6 +129,34 @@ TEST(Inference, FollowsAConditionThatIsKnown) {
   const Inference inference = inferred(m);
   EXPECT_EQ(type_of(inference, "y"), "float32[3, 5]");
   EXPECT_EQ(work(inference), 3 * 4 * 5);
+  ASSERT_EQ(inference.graphs.size(), 3U);
+  EXPECT_FALSE(inference.graphs[1].ruled_out);
+  EXPECT_TRUE(inference.graphs[2].ruled_out);
+}
+
+TEST(Inference, BelievesValueInfoWhereNothingIsInferredUnlessToldNotTo) {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"8"})};
+  graph.value_info = {value("y", {"1", "2"}, ElementType::int64)};
+  graph.nodes = {node("NonZero", {"x"}, {"y"})};
+  const auto m = model(graph);
+  EXPECT_EQ(type_of(inferred(m), "y"), "int64[1, 2]");
+  InferOptions options;
+  options.value_info = false;
+  EXPECT_NE(type_of(inferred(m, options), "y"), "int64[1, 2]");
+}
+
+TEST(Inference, ANodeThatCannotWorkHasTheErrorWithItsPlace) {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"3", "4"})};
+  graph.nodes = {node("MatMul", {"x", "x"}, {"y"})};
+  graph.nodes[0].name = graph::Text("product");
+  const auto m = model(graph);
+  const Inference inference = inferred(m);
+  ASSERT_TRUE(inference.nodes[0].error);
+  EXPECT_EQ(inference.nodes[0].error->place, "node 'product' (MatMul)");
+  EXPECT_EQ(inference.nodes[0].error->message, inference.nodes[0].problem);
+  EXPECT_EQ(inference.problems.size(), 1U);
 }
 
 TEST(Inference, MultipliesTheWorkOfALoop) {
@@ -151,6 +179,9 @@ TEST(Inference, MultipliesTheWorkOfALoop) {
   EXPECT_EQ(type_of(inference, "last"), "float32[3, 4]");
   EXPECT_EQ(type_of(inference, "sums"), "float32[10]");
   EXPECT_EQ(work(inference), 10 * 3 * 4 * 4);
+  ASSERT_EQ(inference.graphs[1].inputs.size(), 3U);  // though nobody uses the first
+  EXPECT_EQ(inference.graphs[1].inputs[0]->type, ElementType::int64);
+  EXPECT_EQ(inference.graphs[1].inputs[2]->type, ElementType::float32);
 }
 
 TEST(Inference, EntersFunctionsWithTheAttributesOfTheCall) {
