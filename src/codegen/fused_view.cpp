@@ -66,10 +66,11 @@ Result<void> check_all_run(const ops::Inference& inference) {
 }
 
 // Every input gets numbers for its dimensions, in the model itself.
-Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
-  ops::Inference inference = TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
+Result<void> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
+  const ops::Inference inference =
+      TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
   TRY(check_all_run(inference));
-  ops::Values inputs = std::move(inference.inputs);
+  const ops::Values& inputs = inference.inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     graph::ValueInfo& input = model.graph->inputs[i];
     const graph::TensorType* type = input.type ? input.type->tensor() : nullptr;
@@ -79,9 +80,8 @@ Result<ops::Values> fix_shapes(graph::Model& model, const InputShapes& shapes, c
     fixed.shape.emplace();
     for (const ops::Dim& dim : *inputs[i].shape) fixed.shape->dims.emplace_back().value = *dim.size;
     input.type->kind = std::move(fixed);
-    inputs[i] = ops::tensor(inputs[i].type, inputs[i].shape);
   }
-  return inputs;
+  return {};
 }
 
 // A branch that is never taken may have no shapes for these inputs: its condition must be a constant.
@@ -108,10 +108,10 @@ class FusedView final : public View {
     most_elements_ = source.limits.elements;
     take_defaults(*model_.graph);
     make_rounding_plain(model_);
-    const ops::Values inputs = TRY(fix_shapes(model_, shapes, source.limits));
+    TRY(fix_shapes(model_, shapes, source.limits));
     program_ = TRY(runtime::build(model_, memory_, pool_,
                                   {.purpose = runtime::Purpose::generate, .limits = source.limits}));
-    shapes_.emplace(TRY(Shapes::of(*program_, inputs)));
+    shapes_.emplace(TRY(Shapes::of(*program_, source.limits)));
     view_.path = store_.text(source.path);
     view_.name = store_.text(model_.graph->name.str());
     view_.hash = store_.text(source.hash);

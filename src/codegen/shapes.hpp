@@ -1,10 +1,11 @@
-// Types and shapes of all values of a program, before it runs: what ops/infer.hpp tells of a model, told of
-// steps and slots, so that it holds for what fusions made, too.
+// Types and shapes of all values of a program, before it runs: what ops/infer.hpp tells of the model that it
+// was built from, and operators of the steps that fusions made.
 #pragma once
 
 #include <unordered_map>
 #include <vector>
 
+#include "anybit/limits.hpp"
 #include "ops/op.hpp"
 #include "runtime/program.hpp"
 
@@ -12,8 +13,8 @@ namespace anybit::codegen {
 
 class Shapes {
  public:
-  // `inputs`: of the program, in its order. An error if a step cannot work as it is.
-  static Result<Shapes> of(const runtime::Program& program, const ops::Values& inputs);
+  // The inputs are as the program's model declares them. An error if a step cannot work as it is.
+  static Result<Shapes> of(const runtime::Program& program, const Limits& limits);
 
   // By slot; of the program, or of one inside a step.
   const ops::Values& in(const runtime::Program& program) const { return values_.at(&program); }
@@ -26,7 +27,7 @@ class Shapes {
   }
 
  private:
-  friend class ShapeWalker;
+  friend class ShapeFinder;
   std::unordered_map<const runtime::Program*, ops::Values> values_;
   std::unordered_map<const runtime::Program*, Error> impossible_;
 };

@@ -79,6 +79,20 @@ TEST(FusedView, NamesTheNodeWhoseShapeDependsOnValues) {
   EXPECT_THAT(made.error().text(), HasSubstr("depends on values"));
 }
 
+// Code would have buffers of that size.
+TEST(FusedView, DoesNotBelieveADeclaredShapeThatDependsOnValues) {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"8"})};
+  graph.outputs = {value("y", {"1", "2"})};
+  graph.value_info = {value("where", {"1", "2"}, ops::ElementType::int64)};
+  graph.nodes = {node("NonZero", {"x"}, {"where"}),
+                 node("Cast", {"where"}, {"y"}, {attribute("to", std::int64_t{1})})};
+  const graph::Model model = ops::testing::model(std::move(graph));
+  const auto made = fused_view({model, "", ""}, {});
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().text(), HasSubstr("the shape of 'where' depends on values"));
+}
+
 // DequantizeLinear → Conv → QuantizeLinear.
 graph::Model quantized() {
   graph::Graph graph;
