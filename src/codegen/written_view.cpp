@@ -18,6 +18,7 @@ class WrittenView final : public View {
   Result<void> make(const Source& source, const InputShapes& shapes) {
     facts_ = TRY(ops::infer(model_, {.input_shapes = shapes, .dims = {}, .limits = source.limits}));
     for (const ops::NodeFacts& one : facts_.nodes) of_node_[one.node] = &one;
+    for (const ops::GraphFacts& one : facts_.graphs) of_graph_[one.graph] = &one;
     view_.path = store_.text(source.path);
     view_.name = store_.text(model_.graph->name.str());
     view_.hash = store_.text(source.hash);
@@ -57,24 +58,15 @@ class WrittenView final : public View {
   const graph::Model& model_;
   ops::Inference facts_;
   std::unordered_map<const Node*, const ops::NodeFacts*> of_node_;
+  std::unordered_map<const Graph*, const ops::GraphFacts*> of_graph_;
   Store store_;
 };
 
-ops::Value declared(const graph::ValueInfo& info) {
-  const graph::TensorType* type = info.type ? info.type->tensor() : nullptr;
-  if (!type) return {};
-  ops::Value value = ops::tensor(type->element_type(), std::nullopt);
-  if (!type->shape) return value;
-  value.shape.emplace();
-  for (const graph::Dimension& dim : type->shape->dims)
-    value.shape->push_back(dim.known() ? ops::Dim(dim.size()) : ops::Dim());
-  return value;
-}
-
 void WrittenView::add_inputs(const Graph& graph, Scope& scope) {
+  const auto facts = of_graph_.find(&graph);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const std::string& name = graph.inputs[i].name.str();
-    scope.add(name, store_.value(name, scope.parent ? declared(graph.inputs[i]) : facts_.inputs[i]));
+    scope.add(name, store_.value(name, facts == of_graph_.end() ? ops::Value() : *facts->second->inputs[i]));
   }
   // One that is an input, too, is its default: the input has data.
   for (const graph::Tensor& one : graph.initializers) {
