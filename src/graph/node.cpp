@@ -74,6 +74,12 @@ void remove_attribute(Node& node, std::string_view name) {
   std::erase_if(node.attributes, [&](const Attribute& one) { return one.name == name; });
 }
 
+Node as_operator(Node node, std::string_view op_type, std::string_view domain) {
+  node.op_type = Text(op_type);
+  if (canonical_domain(node.domain.str()) != domain) node.domain = domain.empty() ? Text() : Text(domain);
+  return node;
+}
+
 Node make_node(std::string_view op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
                std::vector<Attribute> attributes, std::string_view domain) {
   Node node;

@@ -38,6 +38,9 @@ Attribute attribute(std::string_view name, Attribute::Value value);
 void set_attribute(Node& node, std::string_view name, Attribute::Value value);
 void remove_attribute(Node& node, std::string_view name);
 
+// The same node as one of another operator: names and attributes stay.
+Node as_operator(Node node, std::string_view op_type, std::string_view domain = "");
+
 Node make_node(std::string_view op_type, std::vector<std::string> inputs, std::vector<std::string> outputs,
                std::vector<Attribute> attributes = {}, std::string_view domain = "");
 

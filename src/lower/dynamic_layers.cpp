@@ -15,9 +15,7 @@ namespace {
 
 // The layer itself under another name, with what it had beside its weights.
 Node layer(const char* op, const Node& node, std::string name) {
-  Node made = node;
-  made.op_type = graph::Text(op);
-  made.domain = graph::Text(std::string(ops::kMicrosoft));
+  Node made = graph::as_operator(node, op, graph::kMicrosoft);
   made.name = graph::Text(std::move(name));
   made.inputs.clear();
   return made;

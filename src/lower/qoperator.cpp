@@ -141,8 +141,7 @@ class Rewriter {
     int relu = -1;
     const auto y = x && w ? before(one.outputs[0], relu) : std::nullopt;
     if (!y || !has_kernel(*x, *w, *y)) return std::nullopt;
-    Node made = one;
-    made.op_type = graph::Text(conv ? "QLinearConv" : "QLinearMatMul");
+    Node made = graph::as_operator(one, conv ? "QLinearConv" : "QLinearMatMul");
     made.inputs = {x->value, x->scale,      x->zero_point, w->value,
                    w->scale, w->zero_point, y->scale,      y->zero_point};
     if (conv && one.inputs.size() > 2 && !one.inputs[2].empty()) {

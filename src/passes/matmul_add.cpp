@@ -41,8 +41,7 @@ class MatMulAdd {
         continue;
       const std::string& bias = sum.inputs[sum.inputs[0] == product.outputs[0] ? 1 : 0];
       if (!is_row(bias, constants_.find(product.inputs[1])->dims[1])) continue;
-      Node gemm = product;
-      gemm.op_type = graph::Text("Gemm");
+      Node gemm = graph::as_operator(product, "Gemm");
       gemm.inputs.push_back(bias);
       gemm.outputs = sum.outputs;
       sum = std::move(gemm);  // where both inputs are there for certain

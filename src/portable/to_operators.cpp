@@ -29,10 +29,7 @@ std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meani
 
 void to_operator(graph::Node& node, const Meaning& meaning) {
   node.op_type = graph::Text(std::string(meaning.op));
-  graph::Attribute& format = node.attributes.emplace_back();
-  format.name = graph::Text("format");
-  format.kind = static_cast<std::int32_t>(graph::AttributeKind::string);
-  format.value = formats::to_string(meaning.use);
+  node.attributes.push_back(graph::attribute("format", formats::to_string(meaning.use)));
   take_compute_hint(node, node);
 }
 
@@ -45,11 +42,7 @@ graph::Property compute_hint(const std::string& compute) {
 
 void take_compute_hint(const graph::Node& from, graph::Node& to) {
   for (const graph::Property& one : from.metadata) {
-    if (one.key.str() != kComputeHint) continue;
-    graph::Attribute& compute = to.attributes.emplace_back();
-    compute.name = graph::Text("compute");
-    compute.kind = static_cast<std::int32_t>(graph::AttributeKind::string);
-    compute.value = one.value.str();
+    if (one.key.str() == kComputeHint) to.attributes.push_back(graph::attribute("compute", one.value.str()));
   }
 }
 

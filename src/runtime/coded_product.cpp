@@ -49,9 +49,7 @@ bool transposed(const Step& product) {
 }
 
 graph::Node coded_product(const Program& program, const Step& product, int decode, std::string_view name) {
-  graph::Node node = *product.node;
-  node.op_type = graph::Text(std::string(name));
-  node.domain = graph::Text(std::string(ops::kAnybit));
+  graph::Node node = graph::as_operator(*product.node, name, graph::kAnybit);
   for (const graph::Attribute& one : step_at(program, decode).node->attributes)
     node.attributes.push_back(one);
   return node;

@@ -15,9 +15,7 @@ bool casts_to(const Step& step, ops::ElementType type) {
 }
 
 graph::Node cast_through(const graph::Node& cast, ops::ElementType type) {
-  graph::Node node = cast;
-  node.op_type = graph::Text("CastThrough");
-  node.domain = graph::Text(graph::kAnybit);
+  graph::Node node = graph::as_operator(cast, "CastThrough", graph::kAnybit);
   set_attribute(node, "through", static_cast<std::int64_t>(type));
   set_attribute(node, "to", static_cast<std::int64_t>(ops::ElementType::float32));
   return node;

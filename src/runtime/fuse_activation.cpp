@@ -149,10 +149,7 @@ std::optional<Found> spelled_hard_swish(const Edit& edit, const Program& program
 }
 
 graph::Node fused_node(const Step& conv) {
-  graph::Node node = *conv.node;
-  node.op_type = graph::Text("FusedConv");
-  node.domain = graph::Text(std::string(ops::kMicrosoft));
-  return node;
+  return graph::as_operator(*conv.node, "FusedConv", graph::kMicrosoft);
 }
 
 Result<void> fuse_activations(Program& program) {

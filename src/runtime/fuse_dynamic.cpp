@@ -104,9 +104,7 @@ Result<void> follow(const Rule& rule, Program& program) {
     const Step* adds = at(program, next);
     const int added = adds && is(*adds, "Add") ? other_input(*adds, program.steps[last].outputs[0]) : -1;
     const auto bias = by_channel(edit.constant(added), *product);
-    graph::Node node = *step.node;
-    node.op_type = graph::Text(std::string(rule.real));
-    node.domain = graph::Text(std::string(rule.domain));
+    graph::Node node = graph::as_operator(*step.node, rule.real, rule.domain);
     edit.remove(static_cast<std::size_t>(chain->cast));
     if (bias && bias->rank() == 1) {
       inputs.push_back(edit.add_constant(*bias));

@@ -14,6 +14,7 @@
 namespace anybit::runtime {
 namespace {
 
+using graph::as_operator;
 using graph::attribute_or;
 using ops::Array;
 using ops::ElementType;
@@ -24,13 +25,6 @@ struct Replacement {
   std::vector<int> inputs;
   Quantized output;
 };
-
-graph::Node renamed(const graph::Node& node, std::string_view op, std::string_view domain = "") {
-  graph::Node result = node;
-  result.op_type = graph::Text(std::string(op));
-  result.domain = graph::Text(std::string(domain));
-  return result;
-}
 
 bool runs(std::string_view op, std::string_view domain = "") {
   const ops::Descriptor* found = ops::find(domain, op);
@@ -97,7 +91,8 @@ std::optional<Replacement> conv_into(Qdq& qdq, const Step& step, const std::opti
   if (biased) inputs.push_back(bias);
   // ONNX's is for 8 bits.
   const bool narrow = are_bytes(qdq, {x->zero_point, w->zero_point, y->zero_point});
-  return Replacement{renamed(*step.node, "QLinearConv", narrow ? "" : ops::kAnybit), std::move(inputs), *y};
+  return Replacement{as_operator(*step.node, "QLinearConv", narrow ? "" : ops::kAnybit), std::move(inputs),
+                     *y};
 }
 
 std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
@@ -140,7 +135,7 @@ std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
   std::vector<int> inputs{x->value, x->scale,      x->zero_point, w->value,
                           w->scale, w->zero_point, y->scale,      y->zero_point};
   if (biased) inputs.push_back(bias);
-  return Replacement{renamed(*step.node, "QLinearConvTranspose", ops::kAnybit), std::move(inputs), *y};
+  return Replacement{as_operator(*step.node, "QLinearConvTranspose", ops::kAnybit), std::move(inputs), *y};
 }
 
 // The second factor is a matrix of weights, or another activation.
@@ -155,7 +150,7 @@ std::optional<Replacement> matmul_into(Qdq& qdq, const Step& step, const std::op
   }
   if (!b) return std::nullopt;
   return Replacement{
-      renamed(*step.node, "QLinearMatMul"),
+      as_operator(*step.node, "QLinearMatMul"),
       {a->value, a->scale, a->zero_point, b->value, b->scale, b->zero_point, y->scale, y->zero_point},
       *y};
 }
@@ -177,7 +172,7 @@ std::optional<Replacement> gemm_into(Qdq& qdq, const Step& step, const std::opti
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const int bias = biased ? integer_bias(qdq, step.inputs[2], *a, *b, *y) : -1;
   if (biased && bias < 0) return std::nullopt;
-  graph::Node node = renamed(*step.node, "QGemm", ops::kMicrosoft);
+  graph::Node node = as_operator(*step.node, "QGemm", ops::kMicrosoft);
   std::erase_if(node.attributes, [](const graph::Attribute& one) { return one.name.str() == "beta"; });
   return Replacement{
       std::move(node),
@@ -196,7 +191,7 @@ std::optional<Replacement> two(Qdq& qdq, const Step& step, std::string_view op) 
   const auto y = qdq.into(step.outputs[0]);
   if (!y || qdq.type_of(y->zero_point) != qdq.type_of(a->zero_point)) return std::nullopt;
   return Replacement{
-      renamed(*step.node, op, ops::kMicrosoft),
+      as_operator(*step.node, op, ops::kMicrosoft),
       {a->value, a->scale, a->zero_point, b->value, b->scale, b->zero_point, y->scale, y->zero_point},
       *y};
 }
@@ -218,7 +213,7 @@ std::optional<Replacement> concat(Qdq& qdq, const Step& step) {
   }
   if (moves) return Replacement{*step.node, std::move(values), *y};
   if (!ops::is_byte(qdq.type_of(y->zero_point))) return std::nullopt;
-  return Replacement{renamed(*step.node, "QLinearConcat", ops::kMicrosoft), std::move(inputs), *y};
+  return Replacement{as_operator(*step.node, "QLinearConcat", ops::kMicrosoft), std::move(inputs), *y};
 }
 
 // One value in, one out, and an operator of ONNX Runtime in between.
@@ -226,7 +221,7 @@ std::optional<Replacement> one(Qdq& qdq, const Step& step, std::string_view op) 
   const auto x = qdq.activation(step.inputs[0]);
   const auto y = x ? qdq.into(step.outputs[0]) : std::nullopt;
   if (!y || qdq.type_of(x->zero_point) != qdq.type_of(y->zero_point)) return std::nullopt;
-  return Replacement{renamed(*step.node, op, ops::kMicrosoft),
+  return Replacement{as_operator(*step.node, op, ops::kMicrosoft),
                      {x->value, x->scale, x->zero_point, y->scale, y->zero_point},
                      *y};
 }
@@ -438,7 +433,7 @@ Result<void> put_table_behind(Qdq& qdq, const ProductRule& rule, std::size_t pro
   graph::Node node = *qdq.program.steps[of->function].node;
   const std::string name = node.op_type.str();
   const int codes = step.outputs[0], held = qdq.edit.add_constant(std::move(table).value());
-  node = renamed(node, "LookUp", ops::kAnybit);
+  node = as_operator(node, "LookUp", ops::kAnybit);
   node.attributes.clear();
   set_attribute(node, "of", name);
   TRY(qdq.edit.replace(product, std::move(made->node), std::move(made->inputs)));

@@ -40,9 +40,7 @@ Result<void> run(Program& program, const Resources& resources) {
     const auto b = a ? second_factor(qdq, step.inputs[1]) : std::nullopt;
     if (!b) continue;
     std::vector<int> inputs{a->value, b->value, a->scale, b->scale, a->zero_point, b->zero_point};
-    graph::Node node = *step.node;
-    node.op_type = graph::Text("MatMulIntegerToFloat");
-    node.domain = graph::Text(std::string(ops::kMicrosoft));
+    graph::Node node = graph::as_operator(*step.node, "MatMulIntegerToFloat", graph::kMicrosoft);
     int row = -1;
     const Array* matrix = qdq.edit.constant(b->value);
     const int adds = matrix ? adds_row(qdq, step.outputs[0], row) : -1;

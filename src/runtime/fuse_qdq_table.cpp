@@ -188,9 +188,7 @@ Result<void> make_tables(Program& program, const Resources& resources, Codes cod
     }
   }
   for (Table& table : tables) {
-    graph::Node node = *program.steps[table.step].node;
-    node.op_type = graph::Text("LookUp");
-    node.domain = graph::Text(graph::kAnybit);
+    graph::Node node = graph::as_operator(*program.steps[table.step].node, "LookUp", graph::kAnybit);
     node.attributes.clear();
     set_attribute(node, "of", name_of(program, table.origin));
     set_attribute(node, "rank", static_cast<std::int64_t>(table.origin.rank));

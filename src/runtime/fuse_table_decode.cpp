@@ -145,8 +145,7 @@ std::optional<Tables> tables_of(const ops::CodedWeight& weight, ThreadPool& pool
 }
 
 graph::Node table_decode(const Step& decode, const kernels::TensorCodec& codec, int low_bits, float unit) {
-  graph::Node node = *decode.node;
-  node.op_type = graph::Text("TableDecode");
+  graph::Node node = graph::as_operator(*decode.node, "TableDecode", graph::kAnybit);
   node.attributes.clear();
   const formats::Grouping& grouping = codec.grouping();
   set_attribute(node, "dims", *ops::NodeAttributes(*decode.node).integers("dims"));

@@ -211,8 +211,7 @@ Result<void> Qdq::replace(std::size_t first, const Quantized& output, graph::Nod
   if (output.kept) {
     const ElementType type = type_of(output.zero_point);
     const int codes = program.steps[clamp].outputs[0];
-    graph::Node clip = *program.steps[clamp].node;
-    clip.op_type = graph::Text("Clip");
+    graph::Node clip = graph::as_operator(*program.steps[clamp].node, "Clip");
     clip.attributes.clear();
     const int low = TRY(code_slot(type, output.kept->low)), high = TRY(code_slot(type, output.kept->high));
     TRY(edit.replace(first, clamp, std::move(node), std::move(inputs)));
