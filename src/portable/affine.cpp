@@ -22,13 +22,13 @@ using formats::significant_bits;
 constexpr double kLargest = std::numeric_limits<float>::max();
 
 // The step between scales of that kind in the binade of a scale.
-Value step_at(const Value& scale, ScaleKind kind) {
+Term step_at(const Term& scale, ScaleKind kind) {
   return power_below(scale, -126) * std::ldexp(1, 1 - significant_bits(kind));
 }
 
-Value of_kind(const Value& scale, ScaleKind kind) {
+Term of_kind(const Term& scale, ScaleKind kind) {
   const double largest = std::ldexp(2 - std::ldexp(1, 1 - significant_bits(kind)), 127);
-  const Value step = step_at(scale, kind);
+  const Term step = step_at(scale, kind);
   switch (kind) {
     case ScaleKind::float16:
       return max(to_minifloat(scale, formats::kFloat16, Rounding::half_even), formats::kFloat16.smallest());
@@ -47,54 +47,54 @@ Value of_kind(const Value& scale, ScaleKind kind) {
 }
 
 // No scale at which so many steps are more than float32 holds.
-Value within_float32(const Value& scale, const Value& steps, ScaleKind kind) {
-  const Value limit = scale.body().real(kLargest) / steps;
-  const Value step = step_at(limit, kind);
+Term within_float32(const Term& scale, const Term& steps, ScaleKind kind) {
+  const Term limit = scale.body().real(kLargest) / steps;
+  const Term step = step_at(limit, kind);
   return where(greater(scale, limit), floor(limit / step) * step, scale);
 }
 
 // All of them float64, and as many axes as the layout.
 struct Parameters {
-  Value scale, zero_point;
+  Term scale, zero_point;
 };
 
-Parameters choose(const Setup& setup, const AffineCodec& codec, const Groups& groups, const Value& numbers) {
+Parameters choose(const Setup& setup, const AffineCodec& codec, const Groups& groups, const Term& numbers) {
   const AffineLayout& layout = codec.layout();
-  Body& body = numbers.body();
+  FunctionBody& body = numbers.body();
   const int lowest = layout.lowest(), highest = layout.highest(), middle = layout.fixed_zero_point();
-  const Value low = groups.smallest(numbers);
-  const Value high = groups.largest(numbers);
-  const Value width = layout.symmetric ? max(-low, high) : high - low;
+  const Term low = groups.smallest(numbers);
+  const Term high = groups.largest(numbers);
+  const Term width = layout.symmetric ? max(-low, high) : high - low;
   const double steps = layout.symmetric ? highest - middle : highest - lowest;
   const float eps = std::max(static_cast<float>(formats::real(setup.values, "eps")), formats::kSmallestScale);
-  const Value wanted = max(to_double(to_single(width / steps)), eps);
-  const Value scale = of_kind(wanted, codec.kind());
-  const Value nothing = equal(width, 0);
-  Value zero_point = body.real(middle), reach = body.real(steps);
+  const Term wanted = max(to_double(to_single(width / steps)), eps);
+  const Term scale = of_kind(wanted, codec.kind());
+  const Term nothing = equal(width, 0);
+  Term zero_point = body.real(middle), reach = body.real(steps);
   if (!layout.symmetric) {
-    const Value zero = body.real(lowest) - to_double(to_single(low) / to_single(scale));
+    const Term zero = body.real(lowest) - to_double(to_single(low) / to_single(scale));
     zero_point = where(nothing, lowest, round(clip(zero, lowest, highest)));
     reach = max(body.real(highest) - zero_point, zero_point - lowest);
   }
   return {settled_scales(nothing, within_float32(scale, reach, codec.kind())), zero_point};
 }
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const auto& codec = dynamic_cast<const AffineCodec&>(setup.codec);
   const AffineLayout& layout = codec.layout();
   const auto [scale, zero_point] = choose(setup, codec, groups, only_finite(x));
-  const Value divisor = to_single(scale);
-  const Value quotient = to_double(to_single(where(is_nan(x), 0, x)) / divisor);
-  const Value steps = rounded(quotient, setup.rounding);
-  const Value low = x.body().real(layout.lowest()) - zero_point;
-  const Value high = x.body().real(layout.highest()) - zero_point;
+  const Term divisor = to_single(scale);
+  const Term quotient = to_double(to_single(where(is_nan(x), 0, x)) / divisor);
+  const Term steps = rounded(quotient, setup.rounding);
+  const Term low = x.body().real(layout.lowest()) - zero_point;
+  const Term high = x.body().real(layout.highest()) - zero_point;
   return to_single(without_negative_zero(min(max(steps, low), high))) * divisor;
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const auto& codec = dynamic_cast<const AffineCodec&>(setup.codec);
   const AffineLayout& layout = codec.layout();
-  Value steps = integers(codes, layout.bits, layout.is_signed);
+  Term steps = integers(codes, layout.bits, layout.is_signed);
   if (!layout.symmetric) {
     steps = steps - to_single(groups.spread(fields[1]));
   } else if (layout.fixed_zero_point() != 0) {

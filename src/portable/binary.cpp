@@ -13,17 +13,17 @@ namespace {
 
 using formats::BinaryCodec;
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const auto& codec = dynamic_cast<const BinaryCodec&>(setup.codec);
-  const Value scale = codec.scaled() ? mean_as_scale(sum_magnitudes(groups, x), 0) : x.body().real(1);
+  const Term scale = codec.scaled() ? mean_as_scale(sum_magnitudes(groups, x), 0) : x.body().real(1);
   // NaN is on neither side, and so is plus.
   if (codec.bipolar()) return where(less(x, 0), -scale, scale);
   return where(x.body().op("LessOrEqual", {x, x.body().real(0)}), 0, scale);
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const std::uint32_t scale_of_one = formats::bits_of(1);
-  const Value elements = look_up(numbers_of(setup.codec, {&scale_of_one, 1}), codes);
+  const Term elements = look_up(numbers_of(setup.codec, {&scale_of_one, 1}), codes);
   return fields.empty() ? elements : elements * groups.spread(fields[0]);
 }
 

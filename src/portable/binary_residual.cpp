@@ -14,7 +14,7 @@ namespace {
 
 using formats::ResidualCodec;
 
-Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   const auto& codec = dynamic_cast<const ResidualCodec&>(setup.codec);
   if (formats::word(setup.values, "gammas") == "auto") {
     return error_at(Code::unsupported, {},
@@ -30,28 +30,28 @@ Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
   std::vector<double> thresholds(sums.thresholds.begin(), sums.thresholds.end());
   values.resize(std::size_t{1} << levels, values.back());
   thresholds.resize(values.size() - 1, formats::kInfinity);
-  const Value numbers = codec.clip() ? clip(finite(x), -1, 1) : finite(x);
+  const Term numbers = codec.clip() ? clip(finite(x), -1, 1) : finite(x);
   // How many thresholds are at most x.
-  Value index = x.body().real(0);
+  Term index = x.body().real(0);
   for (std::size_t bit = levels; bit-- > 0;) {
     const double half = std::ldexp(1, static_cast<int>(bit));
-    const Value threshold = look_up(thresholds, to_index(index + (half - 1)));
+    const Term threshold = look_up(thresholds, to_index(index + (half - 1)));
     index = where(at_least(numbers, threshold), index + half, index);
   }
   return look_up(values, to_index(index));
 }
 
 // Sums in the order of the gammas, as the format has it.
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const auto levels = static_cast<std::size_t>(dynamic_cast<const ResidualCodec&>(setup.codec).levels());
-  Value sum = codes.body().real(0);
+  Term sum = codes.body().real(0);
   for (std::size_t level = 0; level < levels; ++level) {
     std::vector<double> signs;
     for (std::size_t code = 0; code < std::size_t{1} << levels; ++code)
       signs.push_back((code >> (levels - 1 - level) & 1) != 0 ? 1 : -1);
-    const Value index = codes.body().integer(static_cast<std::int64_t>(level));
-    const Value gamma = levels == 1 ? fields[0] : gather(fields[0], index, -1);
-    const Value term = look_up(signs, codes) * to_double(groups.spread(gamma));
+    const Term index = codes.body().integer(static_cast<std::int64_t>(level));
+    const Term gamma = levels == 1 ? fields[0] : gather(fields[0], index, -1);
+    const Term term = look_up(signs, codes) * to_double(groups.spread(gamma));
     sum = level == 0 ? term : sum + term;
   }
   return to_single(limited(sum));

@@ -14,25 +14,25 @@ namespace {
 using formats::BlockFpCodec;
 using formats::BlockFpLayout;
 
-Value power_for(const BlockFpLayout& layout, const Value& largest) {
+Term power_for(const BlockFpLayout& layout, const Term& largest) {
   const int lowest = layout.lowest_exponent(), highest = layout.highest_exponent();
-  const auto clamped = [&](const Value& power) {
+  const auto clamped = [&](const Term& power) {
     return clip(power, std::ldexp(1, lowest), std::ldexp(1, highest));
   };
   if (layout.rule == BlockFpLayout::Rule::fit)
     return clamped(fitting_power(largest, layout.magnitude_bits(), lowest - 2));
-  const Value below = power_below(largest, lowest);
+  const Term below = power_below(largest, lowest);
   return clamped(where(greater(largest, below), below * 2, below));
 }
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const BlockFpLayout& layout = dynamic_cast<const BlockFpCodec&>(setup.codec).layout();
-  const Value numbers = finite(x);
-  const Value power = power_for(layout, groups.largest(abs(numbers)));
+  const Term numbers = finite(x);
+  const Term power = power_for(layout, groups.largest(abs(numbers)));
   return with_sign_of(x, limited(to_fraction(numbers, layout.magnitude_bits(), power, setup.rounding)));
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const BlockFpLayout& layout = dynamic_cast<const BlockFpCodec&>(setup.codec).layout();
   std::vector<float> steps;
   for (int e = layout.lowest_exponent(); e <= layout.highest_exponent(); ++e)

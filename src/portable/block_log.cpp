@@ -13,28 +13,28 @@ namespace {
 
 using formats::BlockLogCodec;
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const auto& codec = dynamic_cast<const BlockLogCodec&>(setup.codec);
   const int highest = codec.highest_code();
-  const Value numbers = finite(x), a = abs(numbers);
+  const Term numbers = finite(x), a = abs(numbers);
   // 2^(highest - bias), what the highest code stands for; float32 has no 2^128.
-  const Value nearest = min(nearest_power(groups.largest(a), -149), std::ldexp(1, 127));
-  const Value top = clip(nearest, std::ldexp(1, highest - codec.highest_bias()),
-                         std::ldexp(1, highest - codec.lowest_bias()));
-  const Value bottom = top * std::ldexp(1, -highest);
-  const Value least = codec.with_zero() ? bottom * 2 : bottom;
-  const Value magnitude = limited(min(max(nearest_power(a, -149), least), top));
+  const Term nearest = min(nearest_power(groups.largest(a), -149), std::ldexp(1, 127));
+  const Term top = clip(nearest, std::ldexp(1, highest - codec.highest_bias()),
+                        std::ldexp(1, highest - codec.lowest_bias()));
+  const Term bottom = top * std::ldexp(1, -highest);
+  const Term least = codec.with_zero() ? bottom * 2 : bottom;
+  const Term magnitude = limited(min(max(nearest_power(a, -149), least), top));
   if (!codec.with_zero()) return where(less(numbers, 0), -magnitude, magnitude);
   return with_sign_of(x, where(less(a, bottom), 0, magnitude));
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const auto& codec = dynamic_cast<const BlockLogCodec&>(setup.codec);
   constexpr std::uint32_t kNoBias = 0;
   std::vector<float> elements = numbers_of(codec, {&kNoBias, 1});
   const std::vector<double> powers = powers_of_biases(codec.lowest_bias(), codec.highest_bias());
-  const Value power = look_up(powers, to_index(groups.spread(fields[0])));
-  const Value magnitude = limited(abs(to_double(look_up(elements, codes))) * power);
+  const Term power = look_up(powers, to_index(groups.spread(fields[0])));
+  const Term magnitude = limited(abs(to_double(look_up(elements, codes))) * power);
   return to_single(magnitude * sign_magnitude(codes, codec.bits()).sign);
 }
 

@@ -13,21 +13,21 @@ namespace {
 
 using formats::BlockMinifloatCodec;
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const auto& codec = dynamic_cast<const BlockMinifloatCodec&>(setup.codec);
   const int top_field = (1 << codec.layout(0).exponent_bits) - 1;
-  const Value numbers = finite(x);
-  const Value top =
+  const Term numbers = finite(x);
+  const Term top =
       clip(power_below(groups.largest(abs(numbers)), -149), std::ldexp(1, top_field - codec.highest_bias()),
            std::ldexp(1, top_field - codec.lowest_bias()));
   return with_sign_of(x, limited(to_minifloat(numbers / top, codec.layout(top_field), setup.rounding) * top));
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const auto& codec = dynamic_cast<const BlockMinifloatCodec&>(setup.codec);
   const std::vector<double> powers = powers_of_biases(codec.lowest_bias(), codec.highest_bias());
-  const Value power = look_up(powers, to_index(groups.spread(fields[0])));
-  const Value magnitude = limited(abs(minifloats(codes, codec.layout(0))) * power);
+  const Term power = look_up(powers, to_index(groups.spread(fields[0])));
+  const Term magnitude = limited(abs(minifloats(codes, codec.layout(0))) * power);
   return to_single(magnitude * sign_magnitude(codes, codec.bits()).sign);
 }
 

@@ -16,7 +16,7 @@ using formats::FixedLayout;
 
 bool has_own_frac(const formats::Codec& codec) { return codec.words(1) == 0; }
 
-Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   const auto& codec = dynamic_cast<const FixedCodec&>(setup.codec);
   const FixedLayout& layout = codec.layout();
   if (!has_own_frac(codec)) {
@@ -25,19 +25,19 @@ Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
                     "frac=half, or the number of places after the point");
   }
   const double unit = std::ldexp(1, codec.frac({}));
-  const Value steps = rounded(finite(x) * unit, setup.rounding);
+  const Term steps = rounded(finite(x) * unit, setup.rounding);
   return without_negative_zero(clip(steps, layout.lowest(), layout.highest())) / unit;
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const auto& codec = dynamic_cast<const FixedCodec&>(setup.codec);
   const FixedLayout& layout = codec.layout();
-  const Value number = integers(codes, layout.bits, layout.is_signed);
+  const Term number = integers(codes, layout.bits, layout.is_signed);
   if (has_own_frac(codec)) return number * codes.body().single(std::ldexp(1.0f, -codec.frac({})));
   std::vector<float> steps;
   for (int frac = layout.fewest_places(); frac <= layout.most_places(); ++frac)
     steps.push_back(std::ldexp(1.0f, -frac));
-  const Value frac = to_double(groups.spread(fields[0]));
+  const Term frac = to_double(groups.spread(fields[0]));
   return number * look_up(steps, to_index(frac - layout.fewest_places()));
 }
 

@@ -31,29 +31,29 @@ Result<Layout> layout_of(const formats::Use& use, const formats::Descriptor& for
 }
 
 // The dimensions get a 1 in front, so that a single value has an axis too.
-Groups::Groups(const Layout& layout, const Value& dims)
+Groups::Groups(const Layout& layout, const Term& dims)
     : layout_(layout), dims_(concat({dims.body().integers({1}), dims})), one_(dims.body().integers({1})) {
   if (layout_.granularity != Granularity::channel && layout_.granularity != Granularity::block) return;
   const std::int64_t axis = layout_.axis < 0 ? layout_.axis : layout_.axis + 1;
   before_ = product(slice(dims_, 0, axis));
-  length_ = slice(dims_, axis, layout_.last() ? kEnd : axis + 1);
-  behind_ = layout_.last() ? one_ : product(slice(dims_, axis + 1, kEnd));
+  length_ = slice(dims_, axis, layout_.last() ? FunctionBody::kEnd : axis + 1);
+  behind_ = layout_.last() ? one_ : product(slice(dims_, axis + 1, FunctionBody::kEnd));
   if (layout_.granularity != Granularity::block) return;
   size_ = max(min(*length_, one_.body().integers({layout_.block_size})), one_);
   missing_ = one_.body().op("Mod", {-*length_, *size_});
   blocks_ = (*length_ + *missing_) / *size_;
 }
 
-Value Groups::with_behind(std::vector<Value> numbers) const {
+Term Groups::with_behind(std::vector<Term> numbers) const {
   if (!layout_.last()) numbers.push_back(*behind_);
   return concat(numbers);
 }
 
-Value Groups::split_blocks(const Value& tensor, const Value& padding) const {
+Term Groups::split_blocks(const Term& tensor, const Term& padding) const {
   return reshape(pad(tensor, 1, *missing_, padding), with_behind({*before_, *blocks_, *size_}));
 }
 
-Value Groups::split(const Value& tensor, const Value& padding) const {
+Term Groups::split(const Term& tensor, const Term& padding) const {
   switch (layout_.granularity) {
     case Granularity::element:
       break;
@@ -67,10 +67,10 @@ Value Groups::split(const Value& tensor, const Value& padding) const {
   return tensor;
 }
 
-Value Groups::join(const Value& laid_out) const {
-  const Value dims = slice(dims_, 1, kEnd);
+Term Groups::join(const Term& laid_out) const {
+  const Term dims = slice(dims_, 1, FunctionBody::kEnd);
   if (layout_.granularity != Granularity::block) return reshape(laid_out, dims);
-  const Value rows = reshape(laid_out, with_behind({*before_, *length_ + *missing_}));
+  const Term rows = reshape(laid_out, with_behind({*before_, *length_ + *missing_}));
   return reshape(slice(rows, 1, one_.body().integers({0}), *length_), dims);
 }
 
@@ -80,33 +80,33 @@ std::vector<std::int64_t> Groups::shared_axes() const {
   return {};
 }
 
-Value Groups::largest(const Value& laid_out) const {
+Term Groups::largest(const Term& laid_out) const {
   return max(reduce("ReduceMax", laid_out, shared_axes()), 0);
 }
-Value Groups::smallest(const Value& laid_out) const {
+Term Groups::smallest(const Term& laid_out) const {
   return min(reduce("ReduceMin", laid_out, shared_axes()), 0);
 }
-Value Groups::sum(const Value& laid_out) const { return reduce("ReduceSum", laid_out, shared_axes()); }
+Term Groups::sum(const Term& laid_out) const { return reduce("ReduceSum", laid_out, shared_axes()); }
 
 // Running sums add one value after the other in every runtime; what ReduceSum does is its own affair.
-Value Groups::sum_in_order(const Value& laid_out) const {
-  Body& body = one_.body();
-  const auto add_up = [&](const Value& lines) {  // the last of the running sums along the last axis
-    const Value running = body.op("CumSum", {lines, body.integer(-1)});
-    return slice(running, -1, body.integers({-1}), body.integers({kEnd}));
+Term Groups::sum_in_order(const Term& laid_out) const {
+  FunctionBody& body = one_.body();
+  const auto add_up = [&](const Term& lines) {  // the last of the running sums along the last axis
+    const Term running = body.op("CumSum", {lines, body.integer(-1)});
+    return slice(running, -1, body.integers({-1}), body.integers({FunctionBody::kEnd}));
   };
-  const Value lines = places(laid_out);
-  const Value length = slice(shape(lines), -1, kEnd);
-  const Value chunk = max(min(length, body.integers({formats::kSumChunk})), one_);
-  const Value filled = pad(lines, 3, body.op("Mod", {-length, chunk}), body.real(0));
-  const Value chunks = (length + chunk - one_) / chunk;
-  const Value parts = add_up(reshape(filled, concat({slice(shape(lines), 0, -1), chunks, chunk})));
+  const Term lines = places(laid_out);
+  const Term length = slice(shape(lines), -1, FunctionBody::kEnd);
+  const Term chunk = max(min(length, body.integers({formats::kSumChunk})), one_);
+  const Term filled = pad(lines, 3, body.op("Mod", {-length, chunk}), body.real(0));
+  const Term chunks = (length + chunk - one_) / chunk;
+  const Term parts = add_up(reshape(filled, concat({slice(shape(lines), 0, -1), chunks, chunk})));
   return spread(add_up(reshape(parts, concat({slice(shape(lines), 0, -1), chunks}))));
 }
 
 // A tensor without values has no groups, and so no values in its fields.
-Value Groups::spread(const Value& field) const {
-  const auto one_if_any = [&](const Value& count) { return min(count, one_); };
+Term Groups::spread(const Term& field) const {
+  const auto one_if_any = [&](const Term& count) { return min(count, one_); };
   switch (layout_.granularity) {
     case Granularity::element:
     case Granularity::tensor:
@@ -119,18 +119,18 @@ Value Groups::spread(const Value& field) const {
   return reshape(field, with_behind({*before_, *blocks_, one_}));
 }
 
-Value Groups::row_length() const {
-  return layout_.granularity == Granularity::block ? *length_ : slice(dims_, -1, kEnd);
+Term Groups::row_length() const {
+  return layout_.granularity == Granularity::block ? *length_ : slice(dims_, -1, FunctionBody::kEnd);
 }
 
-Value Groups::split_rows(const Value& rows, const Value& padding) const {
+Term Groups::split_rows(const Term& rows, const Term& padding) const {
   if (layout_.granularity != Granularity::block) return split(rows, padding);
   if (layout_.last()) return split_blocks(rows, padding);
-  const Value axis_last = reshape(rows, concat({*before_, *behind_, *length_}));
+  const Term axis_last = reshape(rows, concat({*before_, *behind_, *length_}));
   return split_blocks(transpose(axis_last, {0, 2, 1}), padding);
 }
 
-Value Groups::places(const Value& laid_out) const {
+Term Groups::places(const Term& laid_out) const {
   switch (layout_.granularity) {
     case Granularity::element:
     case Granularity::tensor:
@@ -144,7 +144,7 @@ Value Groups::places(const Value& laid_out) const {
   return reshape(laid_out, concat({*before_, *blocks_, one_, *size_}));
 }
 
-Value Groups::from_places(const Value& placed) const {
+Term Groups::from_places(const Term& placed) const {
   switch (layout_.granularity) {
     case Granularity::element:
     case Granularity::tensor:

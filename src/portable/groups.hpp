@@ -11,7 +11,7 @@
 
 #include "anybit/result.hpp"
 #include "formats/use.hpp"
-#include "portable/body.hpp"
+#include "portable/formula.hpp"
 
 namespace anybit::portable {
 
@@ -28,42 +28,42 @@ Result<Layout> layout_of(const formats::Use& use, const formats::Descriptor& for
 class Groups {
  public:
   // `dims`: the tensor's, a list.
-  Groups(const Layout& layout, const Value& dims);
+  Groups(const Layout& layout, const Term& dims);
   const Layout& layout() const { return layout_; }
 
   // A tensor in the layout; short blocks are filled up.
-  Value split(const Value& tensor, const Value& padding) const;
+  Term split(const Term& tensor, const Term& padding) const;
   // Back, without what was filled up.
-  Value join(const Value& laid_out) const;
+  Term join(const Term& laid_out) const;
 
   // Over the values that share parameters; as many axes as the layout, those of length 1.
-  Value largest(const Value& laid_out) const;       // at least 0: of magnitudes
-  Value smallest(const Value& laid_out) const;      // at most 0
-  Value sum(const Value& laid_out) const;           // of whole numbers: in any order
-  Value sum_in_order(const Value& laid_out) const;  // as formats::chunked_sum adds
+  Term largest(const Term& laid_out) const;       // at least 0: of magnitudes
+  Term smallest(const Term& laid_out) const;      // at most 0
+  Term sum(const Term& laid_out) const;           // of whole numbers: in any order
+  Term sum_in_order(const Term& laid_out) const;  // as formats::chunked_sum adds
   // A field with one value for each group, so that it goes with a tensor in the layout.
-  Value spread(const Value& field) const;
+  Term spread(const Term& field) const;
 
   // The layout of rows of packed codes, whose axis comes last, from [rows, codes in a row].
-  Value split_rows(const Value& rows, const Value& padding) const;
-  Value row_length() const;  // codes in a row
+  Term split_rows(const Term& rows, const Term& padding) const;
+  Term row_length() const;  // codes in a row
 
   // For formats in whose groups a value's place matters: [a, groups, b, size], and back.
-  Value places(const Value& laid_out) const;
-  Value from_places(const Value& placed) const;
+  Term places(const Term& laid_out) const;
+  Term from_places(const Term& placed) const;
 
  private:
   std::vector<std::int64_t> shared_axes() const;
-  Value split_blocks(const Value& tensor, const Value& padding) const;
+  Term split_blocks(const Term& tensor, const Term& padding) const;
   // The list of these numbers, and of `behind` if the layout has it.
-  Value with_behind(std::vector<Value> numbers) const;
+  Term with_behind(std::vector<Term> numbers) const;
 
   Layout layout_;
-  Value dims_, one_;
+  Term dims_, one_;
   // Lists of one number. Channels and blocks: dimensions before the axis, of it, behind it.
-  std::optional<Value> before_, length_, behind_;
+  std::optional<Term> before_, length_, behind_;
   // Blocks: values in one; how many are missing in the last; how many blocks.
-  std::optional<Value> size_, missing_, blocks_;
+  std::optional<Term> size_, missing_, blocks_;
 };
 
 }  // namespace anybit::portable

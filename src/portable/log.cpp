@@ -13,16 +13,16 @@ namespace {
 using formats::LogCodec;
 using formats::LogLayout;
 
-Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   const LogLayout& layout = dynamic_cast<const LogCodec&>(setup.codec).layout();
   const int lowest = layout.lowest_exponent(), highest = layout.highest_exponent();
-  const Value numbers = finite(x), a = abs(numbers);
-  const Value magnitude = min(nearest_power(a, lowest), std::ldexp(1, highest));
+  const Term numbers = finite(x), a = abs(numbers);
+  const Term magnitude = min(nearest_power(a, lowest), std::ldexp(1, highest));
   if (!layout.with_zero) return where(less(numbers, 0), -magnitude, magnitude);
   return with_sign_of(x, where(less(a, std::ldexp(1, -layout.bias)), 0, magnitude));
 }
 
-Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<const Value>) {
+Term decode(const Setup& setup, const Groups&, const Term& codes, std::span<const Term>) {
   return look_up(numbers_of(setup.codec, {}), codes);
 }
 

@@ -7,13 +7,13 @@
 namespace anybit::portable {
 
 struct MagnitudeSum {
-  Value sum, count;
+  Term sum, count;
 };
 // Of the finite values of each group: all, or those beyond a threshold.
-MagnitudeSum sum_magnitudes(const Groups& groups, const Value& x);
-MagnitudeSum sum_magnitudes_above(const Groups& groups, const Value& x, const Value& threshold);
+MagnitudeSum sum_magnitudes(const Groups& groups, const Term& x);
+MagnitudeSum sum_magnitudes_above(const Groups& groups, const Term& x, const Term& threshold);
 
 // As a scale: the mean as float32, at least the smallest normal one; `otherwise` for the mean of nothing.
-Value mean_as_scale(const MagnitudeSum& all, double otherwise);
+Term mean_as_scale(const MagnitudeSum& all, double otherwise);
 
 }  // namespace anybit::portable

@@ -17,11 +17,11 @@ using formats::kNan;
 using formats::MinifloatCodec;
 using formats::MinifloatLayout;
 
-Value quantize_powers(const Setup& setup, const E8m0Codec& codec, const Value& x) {
+Term quantize_powers(const Setup& setup, const E8m0Codec& codec, const Term& x) {
   const double least = std::ldexp(1, -127), most = std::ldexp(1, 127);
-  const Value a = max(finite(x), least);
-  const Value below = power_below(a, -127);
-  Value result = rounded(a / below, setup.rounding) * below;
+  const Term a = max(finite(x), least);
+  const Term below = power_below(a, -127);
+  Term result = rounded(a / below, setup.rounding) * below;
   if (codec.saturate()) {
     result = clip(result, least, most);
   } else {
@@ -31,24 +31,24 @@ Value quantize_powers(const Setup& setup, const E8m0Codec& codec, const Value& x
   return where(is_nan(x), kNan, result);
 }
 
-Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   if (const auto* powers = dynamic_cast<const E8m0Codec*>(&setup.codec))
     return quantize_powers(setup, *powers, x);
   const auto& codec = dynamic_cast<const MinifloatCodec&>(setup.codec);
   const MinifloatLayout& layout = codec.layout();
-  const Value numbers = finite(x);
-  Value result = to_unbounded_minifloat(numbers, layout, setup.rounding);
+  const Term numbers = finite(x);
+  Term result = to_unbounded_minifloat(numbers, layout, setup.rounding);
   if (codec.saturate() || layout.flavour == Flavour::finite) {
     result = clip(result, -layout.largest(), layout.largest());
   } else {
-    const Value too_large = either(greater(abs(result), layout.largest()), is_infinite(x));
+    const Term too_large = either(greater(abs(result), layout.largest()), is_infinite(x));
     result = where(too_large, layout.flavour == Flavour::inf ? kInfinity : kNan, result);
   }
   if (layout.flavour != Flavour::finite) result = where(is_nan(x), kNan, result);
   return layout.flavour == Flavour::fnuz ? without_negative_zero(result) : with_sign_of(x, result);
 }
 
-Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<const Value>) {
+Term decode(const Setup& setup, const Groups&, const Term& codes, std::span<const Term>) {
   if (setup.codec.bits() <= kMostTableBits) return look_up(numbers_of(setup.codec, {}), codes);
   return to_single(minifloats(codes, dynamic_cast<const MinifloatCodec&>(setup.codec).layout()));
 }

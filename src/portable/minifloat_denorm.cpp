@@ -13,18 +13,18 @@ namespace {
 using formats::DenormCodec;
 using formats::DenormLayout;
 
-Result<Value> quantize(const Setup& setup, const Groups&, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
-  const Value numbers = finite(x);
+  const Term numbers = finite(x);
   // The power below is that of E - 1.
-  const Value below = power_below(abs(numbers), layout.lowest_exponent() - 1);
-  const Value step = below * std::ldexp(1, 1 - layout.mantissa_bits);
-  const Value result =
+  const Term below = power_below(abs(numbers), layout.lowest_exponent() - 1);
+  const Term step = below * std::ldexp(1, 1 - layout.mantissa_bits);
+  const Term result =
       clip(rounded(numbers / step, setup.rounding) * step, -layout.largest(), layout.largest());
   return with_sign_of(x, result);
 }
 
-Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<const Value>) {
+Term decode(const Setup& setup, const Groups&, const Term& codes, std::span<const Term>) {
   if (setup.codec.bits() <= kMostTableBits) return look_up(numbers_of(setup.codec, {}), codes);
   const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
   const auto [sign, magnitude] = sign_magnitude(codes, layout.bits());
@@ -32,7 +32,7 @@ Value decode(const Setup& setup, const Groups&, const Value& codes, std::span<co
   for (int field = 0; field < 1 << layout.exponent_bits; ++field)
     steps.push_back(std::ldexp(1, field - layout.bias - layout.mantissa_bits));
   const double unit = std::ldexp(1, layout.mantissa_bits);
-  const Value field = floor(magnitude / unit);
+  const Term field = floor(magnitude / unit);
   return to_single((magnitude - field * unit) * look_up(steps, to_index(field)) * sign);
 }
 

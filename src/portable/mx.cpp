@@ -20,44 +20,44 @@ using formats::ScaleRule;
 constexpr double kFraction = 64;  // an int8 element counts these parts of 1
 
 // 2^E.
-Value scale_for(const MxCodec& codec, const Value& largest) {
+Term scale_for(const MxCodec& codec, const Term& largest) {
   const MxOptions& options = codec.options();
   const int emax = codec.element().largest_exponent();
   const bool clamped = options.scale_overflow != ScaleOverflow::unclamped;
-  Value power = power_below(largest, clamped ? MxCodec::kLowestExponent + emax : -149);
+  Term power = power_below(largest, clamped ? MxCodec::kLowestExponent + emax : -149);
   if (options.scale_rule == ScaleRule::ceil) power = where(greater(largest, power), power * 2, power);
   if (options.scale_rule == ScaleRule::even) {
     const double carries = 2 - std::ldexp(1, -codec.element().mantissa_bits() - 1);
     power = where(at_least(largest, power * carries), power * 2, power);
   }
-  const Value scale = power * std::ldexp(1, -emax);
+  const Term scale = power * std::ldexp(1, -emax);
   const double most = std::ldexp(1, MxCodec::kHighestExponent);
   return options.scale_overflow == ScaleOverflow::nan ? where(greater(scale, most), formats::kNan, scale)
                                                       : min(scale, most);
 }
 
-Value nearest_element(const Setup& setup, const MxCodec& codec, const Value& x) {
+Term nearest_element(const Setup& setup, const MxCodec& codec, const Term& x) {
   if (!codec.element().integer) return to_minifloat(x, codec.element().layout, setup.rounding);
   const double lowest = codec.options().symmetric ? -127 : -128;
   return without_negative_zero(clip(rounded(x * kFraction, setup.rounding), lowest, 127)) / kFraction;
 }
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const auto& codec = dynamic_cast<const MxCodec&>(setup.codec);
   const bool by_element = codec.options().nonfinite == Nonfinite::element;
-  const Value numbers = by_element ? only_finite(x) : finite(x);
-  const Value scale = scale_for(codec, groups.largest(abs(numbers)));
+  const Term numbers = by_element ? only_finite(x) : finite(x);
+  const Term scale = scale_for(codec, groups.largest(abs(numbers)));
   // A scale of NaN comes in only at the end: there is no element for x / NaN.
   const bool may_be_nan = codec.options().scale_overflow == ScaleOverflow::nan;
-  const Value divisor = may_be_nan ? where(is_nan(scale), 1, scale) : scale;
-  const Value elements = nearest_element(setup, codec, numbers / divisor);
+  const Term divisor = may_be_nan ? where(is_nan(scale), 1, scale) : scale;
+  const Term elements = nearest_element(setup, codec, numbers / divisor);
   const auto all_finite_or_nan = [&] { return limited(elements * (scale + groups.sum(x * 0))); };
-  const Value result = by_element ? where(either(is_nan(x), is_infinite(x)), x, limited(elements * scale))
-                                  : all_finite_or_nan();
+  const Term result = by_element ? where(either(is_nan(x), is_infinite(x)), x, limited(elements * scale))
+                                 : all_finite_or_nan();
   return codec.element().integer ? result : with_sign_of(x, result);
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   constexpr std::uint32_t kNoExponent = 0;
   // What is not finite comes in last, as a factor: it would not survive the limits.
   std::vector<float> elements = numbers_of(setup.codec, {&kNoExponent, 1}), factors;
@@ -70,9 +70,9 @@ Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::
     scales.push_back(formats::power_of_two(e));
   scales.push_back(1);
   nan_or_one.push_back(formats::kNan);
-  const Value scale_codes = to_index(groups.spread(fields[0]));
-  const Value result = limited_single(look_up(elements, codes) * look_up(scales, scale_codes)) *
-                       look_up(nan_or_one, scale_codes);
+  const Term scale_codes = to_index(groups.spread(fields[0]));
+  const Term result = limited_single(look_up(elements, codes) * look_up(scales, scale_codes)) *
+                      look_up(nan_or_one, scale_codes);
   const bool all_finite = std::ranges::all_of(factors, [](float factor) { return factor == 1; });
   return all_finite ? result : result * look_up(factors, codes);
 }

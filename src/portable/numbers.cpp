@@ -14,25 +14,25 @@ double power(int exponent) { return std::ldexp(1.0, exponent); }
 
 }  // namespace
 
-Value finite(const Value& x) { return clip(where(is_nan(x), 0, x), -kLargest, kLargest); }
-Value only_finite(const Value& x) { return where(either(is_nan(x), is_infinite(x)), 0, x); }
+Term finite(const Term& x) { return clip(where(is_nan(x), 0, x), -kLargest, kLargest); }
+Term only_finite(const Term& x) { return where(either(is_nan(x), is_infinite(x)), 0, x); }
 
 // Siegfried Rump's: with q = a · (2^52 + 1), what rounding leaves of q - q · (1 - 2^-53) is just the leading
 // bit of a. The second factor is said as half of q times 2 - 2^-52: ONNX Runtime takes a product with a
 // constant as near to 1 as that for nothing, and leaves it out.
-Value power_below(const Value& a, int lowest) {
-  const Value q = a * (0x1p52 + 1), half_of_q = a * (0x1p51 + 0.5);
+Term power_below(const Term& a, int lowest) {
+  const Term q = a * (0x1p52 + 1), half_of_q = a * (0x1p51 + 0.5);
   return max(q - half_of_q * (2 - 0x1p-52), power(lowest));
 }
 
-Value nearest_power(const Value& a, int lowest) {
+Term nearest_power(const Term& a, int lowest) {
   constexpr double kAboveRootOfTwo = 1 + 0x3504F4 * 0x1p-23;
-  const Value below = power_below(a, lowest);
+  const Term below = power_below(a, lowest);
   return where(at_least(a, below * kAboveRootOfTwo), below * 2, below);
 }
 
-Value rounded(const Value& t, Rounding rounding) {
-  const auto by_sign = [&](const Value& magnitude) { return t.body().op("Sign", {t}) * magnitude; };
+Term rounded(const Term& t, Rounding rounding) {
+  const auto by_sign = [&](const Term& magnitude) { return t.body().op("Sign", {t}) * magnitude; };
   switch (rounding) {
     case Rounding::half_away:
       return by_sign(floor(abs(t) + 0.5));
@@ -50,36 +50,36 @@ Value rounded(const Value& t, Rounding rounding) {
 }
 
 // The reciprocal tells the sign of zero, the number that of infinity.
-Value sign_of(const Value& x) {
-  Body& body = x.body();
+Term sign_of(const Term& x) {
+  FunctionBody& body = x.body();
   return where(less(x + body.real(1) / x, 0), -1, body.real(1));
 }
-Value with_sign_of(const Value& x, const Value& result) { return abs(result) * sign_of(x); }
-Value without_negative_zero(const Value& result) { return where(equal(result, 0), 0, result); }
+Term with_sign_of(const Term& x, const Term& result) { return abs(result) * sign_of(x); }
+Term without_negative_zero(const Term& result) { return where(equal(result, 0), 0, result); }
 
-Value limited(const Value& value) {
-  const Value below = where(greater(value, kLargest), kLargest, value);
+Term limited(const Term& value) {
+  const Term below = where(greater(value, kLargest), kLargest, value);
   return where(less(below, -kLargest), -kLargest, below);
 }
 
-Value limited_single(const Value& value) {
+Term limited_single(const Term& value) {
   constexpr float kMost = std::numeric_limits<float>::max();
   return value.body().op("Clip", {value, value.body().single(-kMost), value.body().single(kMost)});
 }
 
-Value settled_scales(const Value& nothing, const Value& scales) {
-  const Value chosen = where(nothing, 0, scales);
-  const Value largest = max(reduce("ReduceMax", chosen, {}), 0);
-  const Value stand_in = where(equal(largest, 0), 1, largest);
+Term settled_scales(const Term& nothing, const Term& scales) {
+  const Term chosen = where(nothing, 0, scales);
+  const Term largest = max(reduce("ReduceMax", chosen, {}), 0);
+  const Term stand_in = where(equal(largest, 0), 1, largest);
   return where(nothing, stand_in, chosen);
 }
 
-Value to_unbounded_minifloat(const Value& x, const formats::MinifloatLayout& layout, Rounding rounding) {
-  const Value step = power_below(abs(x), layout.lowest_exponent()) * power(-layout.mantissa_bits);
+Term to_unbounded_minifloat(const Term& x, const formats::MinifloatLayout& layout, Rounding rounding) {
+  const Term step = power_below(abs(x), layout.lowest_exponent()) * power(-layout.mantissa_bits);
   return rounded(x / step, rounding) * step;
 }
 
-Value to_minifloat(const Value& x, const formats::MinifloatLayout& layout, Rounding rounding) {
+Term to_minifloat(const Term& x, const formats::MinifloatLayout& layout, Rounding rounding) {
   return clip(to_unbounded_minifloat(x, layout, rounding), -layout.largest(), layout.largest());
 }
 

@@ -15,30 +15,30 @@ namespace {
 using formats::Nvfp4Codec;
 using formats::Rounding;
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
-  Body& body = x.body();
-  const Value numbers = finite(x), a = abs(numbers);
-  const Value largest = max(reduce("ReduceMax", a, {}), 0);
-  const Value shared = to_single(largest) / body.single(6 * 448);
-  const Value least = body.single(std::numeric_limits<float>::denorm_min());
-  const Value tensor_scale = to_single(where(equal(largest, 0), 1, to_double(max(shared, least))));
-  const Value wanted = to_single(groups.largest(a)) / body.single(6) / tensor_scale;
-  const Value block_scale = to_minifloat(finite(to_double(wanted)), Nvfp4Codec::kScale, Rounding::half_even);
-  const Value step = to_single(block_scale) * tensor_scale;
-  const Value nothing = equal(step, body.single(0));
-  const Value divisor = where(nothing, body.single(1), step);
-  const Value quotient = finite(to_double(to_single(numbers) / divisor));
-  const Value elements = to_minifloat(quotient, Nvfp4Codec::kElement, setup.rounding);
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
+  FunctionBody& body = x.body();
+  const Term numbers = finite(x), a = abs(numbers);
+  const Term largest = max(reduce("ReduceMax", a, {}), 0);
+  const Term shared = to_single(largest) / body.single(6 * 448);
+  const Term least = body.single(std::numeric_limits<float>::denorm_min());
+  const Term tensor_scale = to_single(where(equal(largest, 0), 1, to_double(max(shared, least))));
+  const Term wanted = to_single(groups.largest(a)) / body.single(6) / tensor_scale;
+  const Term block_scale = to_minifloat(finite(to_double(wanted)), Nvfp4Codec::kScale, Rounding::half_even);
+  const Term step = to_single(block_scale) * tensor_scale;
+  const Term nothing = equal(step, body.single(0));
+  const Term divisor = where(nothing, body.single(1), step);
+  const Term quotient = finite(to_double(to_single(numbers) / divisor));
+  const Term elements = to_minifloat(quotient, Nvfp4Codec::kElement, setup.rounding);
   return where(nothing, 0, limited(abs(elements) * to_double(step))) * where(nothing, 1, sign_of(x));
 }
 
-Value decode(const Setup&, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup&, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   std::vector<float> elements, scales;
   for (int code = 0; code < 16; ++code)
     elements.push_back(Nvfp4Codec::kElement.decode(static_cast<formats::Code16>(code)));
   for (int code = 0; code <= Nvfp4Codec::kScale.largest_code(); ++code)
     scales.push_back(Nvfp4Codec::kScale.decode(static_cast<formats::Code16>(code)));
-  const Value step = look_up(scales, to_index(groups.spread(fields[1]))) * fields[0];
+  const Term step = look_up(scales, to_index(groups.spread(fields[1]))) * fields[0];
   return limited_single(look_up(elements, codes) * step);
 }
 

@@ -33,15 +33,15 @@ struct Ready {
 };
 
 // The scale of each group, for values whose largest magnitudes are these.
-Value scales(const Value& magnitudes, double largest) {
-  const Value wanted = max(to_double(to_single(magnitudes / largest)), formats::kSmallestScale);
+Term scales(const Term& magnitudes, double largest) {
+  const Term wanted = max(to_double(to_single(magnitudes / largest)), formats::kSmallestScale);
   const float most = formats::within_float32(std::numeric_limits<float>::max(), largest);
   return settled_scales(equal(magnitudes, 0), min(wanted, most));
 }
 
-Result<Value> quantize_scaled(const Ready& made, const Groups& groups, const Value& x) {
-  const Value scale = to_single(scales(groups.largest(abs(only_finite(x))), made.scaled()->largest()));
-  const Value quotients = to_double(to_single(x) / scale);
+Result<Term> quantize_scaled(const Ready& made, const Groups& groups, const Term& x) {
+  const Term scale = to_single(scales(groups.largest(abs(only_finite(x))), made.scaled()->largest()));
+  const Term quotients = to_double(to_single(x) / scale);
   return to_single(TRY(made.family->quantize(made.setup(), groups, quotients))) * scale;
 }
 
@@ -99,12 +99,12 @@ Result<graph::Function> quantize_dequantize(const formats::Use& use) {
         "rounding half_even, half_away, half_up, toward_zero or floor");
   }
   if (made.codec->words(1) == 0) made.layout = {};  // nothing is shared
-  Body body;
-  const Value x = body.input("x");
+  FunctionBody body;
+  const Term x = body.input("x");
   const Groups groups(made.layout, shape(x));
-  const Value laid_out = groups.split(to_double(x), body.real(made.family->padding));
-  const Value result = made.scaled() ? TRY(quantize_scaled(made, groups, laid_out))
-                                     : to_single(TRY(made.family->quantize(made.setup(), groups, laid_out)));
+  const Term laid_out = groups.split(to_double(x), body.real(made.family->padding));
+  const Term result = made.scaled() ? TRY(quantize_scaled(made, groups, laid_out))
+                                    : to_single(TRY(made.family->quantize(made.setup(), groups, laid_out)));
   const bool as_it_is = made.layout.granularity == formats::Granularity::element;
   return named("QuantizeDequantize", use, std::move(body).finish(as_it_is ? result : groups.join(result)));
 }
@@ -112,18 +112,18 @@ Result<graph::Function> quantize_dequantize(const formats::Use& use) {
 Result<graph::Function> decode(const formats::Use& use) {
   const Ready made = TRY(ready(use));
   TRY(made.codec->packable());
-  Body body;
-  const Value packed = body.input("codes");
-  std::vector<Value> fields;
+  FunctionBody body;
+  const Term packed = body.input("codes");
+  std::vector<Term> fields;
   for (const formats::Field& field : made.codec->fields(1)) {
     if (field.stored_bits > 0) fields.push_back(body.input(field.name));
   }
-  const Value coded = body.attribute("coded");
-  const Value dims = body.attribute("dims");
+  const Term coded = body.attribute("coded");
+  const Term dims = body.attribute("dims");
   const Groups groups(made.layout, coded);
-  const Value rows = unpack(packed, *made.codec, groups.row_length());
-  const Value codes = groups.split_rows(rows, to_index(body.integer(0)));
-  Value result = made.family->decode(made.setup(), groups, codes, fields);
+  const Term rows = unpack(packed, *made.codec, groups.row_length());
+  const Term codes = groups.split_rows(rows, to_index(body.integer(0)));
+  Term result = made.family->decode(made.setup(), groups, codes, fields);
   if (made.scaled()) result = result * to_single(groups.spread(fields[0]));
   return named("Decode", use, std::move(body).finish(reshape(groups.join(result), dims)));
 }

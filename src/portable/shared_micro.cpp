@@ -19,69 +19,69 @@ constexpr std::int64_t kPlace = 3;  // axis of [a, groups, b, size]
 // a pair shares then goes with whole tensors, and no last axis is short: runtimes are slow where one is.
 class Pairs {
  public:
-  explicit Pairs(const Value& placed) : dims_(shape(placed)), size_(slice(dims_, kPlace, kPlace + 1)) {
-    Body& body = placed.body();
+  explicit Pairs(const Term& placed) : dims_(shape(placed)), size_(slice(dims_, kPlace, kPlace + 1)) {
+    FunctionBody& body = placed.body();
     missing_ = body.op("Mod", {size_, body.integers({2})});
     count_ = (size_ + *missing_) / body.integers({2});
   }
-  const Value& count() const { return *count_; }  // in a group
-  Value split(const Value& placed, const Value& padding) const {
-    const Value even = pad(placed, kPlace, *missing_, padding);
-    const Value pairs = reshape(even, concat({others(), *count_, even.body().integers({2})}));
+  const Term& count() const { return *count_; }  // in a group
+  Term split(const Term& placed, const Term& padding) const {
+    const Term even = pad(placed, kPlace, *missing_, padding);
+    const Term pairs = reshape(even, concat({others(), *count_, even.body().integers({2})}));
     return transpose(pairs, {4, 0, 1, 2, 3});
   }
-  Value join(const Value& halves) const {
-    const Value pairs = transpose(halves, {1, 2, 3, 4, 0});
-    const Value even = reshape(pairs, concat({others(), size_ + *missing_}));
+  Term join(const Term& halves) const {
+    const Term pairs = transpose(halves, {1, 2, 3, 4, 0});
+    const Term even = reshape(pairs, concat({others(), size_ + *missing_}));
     return slice(even, kPlace, even.body().integers({0}), size_);
   }
-  Value others() const { return slice(dims_, 0, kPlace); }  // the dimensions a, groups, b
+  Term others() const { return slice(dims_, 0, kPlace); }  // the dimensions a, groups, b
 
  private:
-  Value dims_, size_;
-  std::optional<Value> missing_, count_;
+  Term dims_, size_;
+  std::optional<Term> missing_, count_;
 };
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const int bits = dynamic_cast<const SharedMicroCodec&>(setup.codec).magnitude_bits();
-  const Value placed = groups.places(x);
+  const Term placed = groups.places(x);
   const Pairs pairs(placed);
-  const Value paired = pairs.split(placed, x.body().real(0)), numbers = finite(paired);
-  const Value magnitudes = abs(numbers);
+  const Term paired = pairs.split(placed, x.body().real(0)), numbers = finite(paired);
+  const Term magnitudes = abs(numbers);
   const auto half = [&](std::int64_t i) { return gather(magnitudes, x.body().integer(i)); };
-  const Value largest_of_pair = max(half(0), half(1));
+  const Term largest_of_pair = max(half(0), half(1));
   // A group without values has no maximum.
-  const Value largest = max(reduce("ReduceMax", largest_of_pair, {kPlace}), 0);
-  const Value power = clip(fitting_power(largest, bits, SharedMicroCodec::kLowestExponent - 2),
-                           std::ldexp(1, SharedMicroCodec::kLowestExponent),
-                           std::ldexp(1, SharedMicroCodec::kHighestExponent));
-  const Value finer = less(fitting_power(largest_of_pair, bits, -149), power);
-  const Value own = where(finer, power * 0.5, power);
-  const Value result = limited(to_fraction(numbers, bits, own, setup.rounding));
+  const Term largest = max(reduce("ReduceMax", largest_of_pair, {kPlace}), 0);
+  const Term power = clip(fitting_power(largest, bits, SharedMicroCodec::kLowestExponent - 2),
+                          std::ldexp(1, SharedMicroCodec::kLowestExponent),
+                          std::ldexp(1, SharedMicroCodec::kHighestExponent));
+  const Term finer = less(fitting_power(largest_of_pair, bits, -149), power);
+  const Term own = where(finer, power * 0.5, power);
+  const Term result = limited(to_fraction(numbers, bits, own, setup.rounding));
   return groups.from_places(pairs.join(with_sign_of(paired, result)));
 }
 
 // 1 or ½ for each pair, by bits that are packed into bytes on the last axis: [a, groups, b, pairs] of them.
-Value factors_of(const Value& field, const Pairs& pairs) {
-  Body& body = field.body();
-  const Value bits = unpack(field, 1, slice(shape(field), -1, kEnd) * body.integers({8}));
+Term factors_of(const Term& field, const Pairs& pairs) {
+  FunctionBody& body = field.body();
+  const Term bits = unpack(field, 1, slice(shape(field), -1, FunctionBody::kEnd) * body.integers({8}));
   // Of each row only the first bits are pairs.
-  const Value factors = look_up(std::vector<float>{1, 0.5f}, bits);
-  const Value rows = slice(factors, 1, body.integers({0}), pairs.count());
+  const Term factors = look_up(std::vector<float>{1, 0.5f}, bits);
+  const Term rows = slice(factors, 1, body.integers({0}), pairs.count());
   return reshape(rows, concat({pairs.others(), pairs.count()}));
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const int bits = dynamic_cast<const SharedMicroCodec&>(setup.codec).magnitude_bits();
-  const Value placed = groups.places(signed_magnitudes(codes, 1 + bits));
+  const Term placed = groups.places(signed_magnitudes(codes, 1 + bits));
   const Pairs pairs(placed);
   std::vector<float> steps;
   for (int e = SharedMicroCodec::kLowestExponent; e <= SharedMicroCodec::kHighestExponent; ++e)
     steps.push_back(formats::power_of_two(e - bits));
   // A tensor without values has no exponents either.
-  const Value any = min(pairs.count(), codes.body().integers({1}));
-  const Value exponents = reshape(fields[0], concat({pairs.others(), any}));
-  const Value step = look_up(steps, to_index(exponents)) * factors_of(fields[1], pairs);
+  const Term any = min(pairs.count(), codes.body().integers({1}));
+  const Term exponents = reshape(fields[0], concat({pairs.others(), any}));
+  const Term step = look_up(steps, to_index(exponents)) * factors_of(fields[1], pairs);
   return groups.from_places(pairs.join(pairs.split(placed, codes.body().single(0)) * step));
 }
 

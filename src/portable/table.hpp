@@ -22,10 +22,9 @@ struct Descriptor {
   std::string_view family;
   // float64 values in the layout of `groups`, NaN and infinity among them. The result is rounded to float32
   // by the caller.
-  Result<Value> (*quantize)(const Setup& setup, const Groups& groups, const Value& x);
+  Result<Term> (*quantize)(const Setup& setup, const Groups& groups, const Term& x);
   // Codes as whole numbers in the layout of `groups`, and the stored fields. The result is float32.
-  Value (*decode)(const Setup& setup, const Groups& groups, const Value& codes,
-                  std::span<const Value> fields);
+  Term (*decode)(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields);
   double padding = 0;  // what short blocks are filled up with before quantize
 };
 

@@ -14,30 +14,30 @@ namespace {
 
 using formats::TernaryCodec;
 
-Value threshold_of(const Setup& setup, const Groups& groups, const Value& x) {
-  const Value factor = x.body().real(formats::real(setup.values, "threshold"));
+Term threshold_of(const Setup& setup, const Groups& groups, const Term& x) {
+  const Term factor = x.body().real(formats::real(setup.values, "threshold"));
   if (formats::word(setup.values, "basis") == "max") return factor * groups.largest(abs(only_finite(x)));
   const MagnitudeSum all = sum_magnitudes(groups, x);
   return factor * all.sum / max(all.count, 1);
 }
 
-Result<Value> quantize(const Setup& setup, const Groups& groups, const Value& x) {
+Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   if (formats::word(setup.values, "basis") == "median") {
     return error_at(Code::unsupported, {}, "ternary with a threshold from the median has no function",
                     "basis=mean or basis=max");
   }
   const auto& codec = dynamic_cast<const TernaryCodec&>(setup.codec);
   // The format rounds it down to float32, which a float32 exceeds just where it exceeds the threshold itself.
-  const Value threshold = threshold_of(setup, groups, x);
-  const Value scale =
+  const Term threshold = threshold_of(setup, groups, x);
+  const Term scale =
       codec.scaled() ? mean_as_scale(sum_magnitudes_above(groups, x, threshold), 1) : x.body().real(1);
-  const Value not_plus = where(less(x, -threshold), -scale, 0);
+  const Term not_plus = where(less(x, -threshold), -scale, 0);
   return where(greater(x, threshold), scale, not_plus);
 }
 
-Value decode(const Setup& setup, const Groups& groups, const Value& codes, std::span<const Value> fields) {
+Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const std::uint32_t words[] = {0, formats::bits_of(1)};  // threshold and scale
-  const Value elements = look_up(numbers_of(setup.codec, words), codes);
+  const Term elements = look_up(numbers_of(setup.codec, words), codes);
   return fields.empty() ? elements : elements * groups.spread(fields[0]);
 }
 

@@ -1,0 +1,13 @@
+// The words that formulas of functions are written in.
+#pragma once
+
+#include "graph/function_body.hpp"
+
+namespace anybit::portable {
+
+using graph::concat;
+using graph::ElementType;
+using graph::FunctionBody;
+using graph::Term;
+
+}  // namespace anybit::portable
