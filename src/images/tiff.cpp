@@ -23,7 +23,7 @@ constexpr Kind kKinds[] = {
     {COMPRESSION_NONE, 1},       {COMPRESSION_LZW, 4096},    {COMPRESSION_ADOBE_DEFLATE, 1032},
     {COMPRESSION_DEFLATE, 1032}, {COMPRESSION_PACKBITS, 64}, {COMPRESSION_JPEG, 3 * 1024}};
 
-struct Layout {
+struct TiffLayout {
   std::uint32_t width = 0, height = 0;
   std::uint16_t bits = 1, samples = 1, photometric = 0, planar = PLANARCONFIG_CONTIG, orientation = 1;
   std::uint16_t compression = COMPRESSION_NONE;
@@ -55,8 +55,8 @@ class Tiff {
   Tiff(const Tiff&) = delete;
   Tiff& operator=(const Tiff&) = delete;
 
-  Result<Layout> read_layout();
-  Result<void> read_pixels(const Layout& layout, std::uint8_t* rgb);
+  Result<TiffLayout> read_layout();
+  Result<void> read_pixels(const TiffLayout& layout, std::uint8_t* rgb);
 
  private:
   // A strip or a tile: `rows` by `columns`, of which those within the image count.
@@ -64,7 +64,7 @@ class Tiff {
     std::uint32_t index = 0, x = 0, y = 0, columns, rows;
     std::size_t row_bytes = 0, plane = 0;  // plane: parts of each sample, where samples are apart
   };
-  Result<void> read_part(const Layout& layout, const Part& part, std::uint8_t* rgb);
+  Result<void> read_part(const TiffLayout& layout, const Part& part, std::uint8_t* rgb);
   Error failed(const char* otherwise) const { return damaged(message_[0] != 0 ? message_ : otherwise); }
 
   void keep(const char* format, va_list arguments) {
@@ -109,7 +109,7 @@ class Tiff {
   char message_[200] = {};
 };
 
-Result<void> check(TIFF* tiff, Layout& layout) {
+Result<void> check(TIFF* tiff, TiffLayout& layout) {
   const auto kind = std::ranges::find(kKinds, layout.compression, &Kind::compression);
   if (kind == std::end(kKinds)) {
     const TIFFCodec* codec = TIFFFindCODEC(layout.compression);
@@ -153,9 +153,9 @@ Result<void> check(TIFF* tiff, Layout& layout) {
   return {};
 }
 
-Result<Layout> Tiff::read_layout() {
+Result<TiffLayout> Tiff::read_layout() {
   if (tiff_ == nullptr) return failed("the file is damaged");
-  Layout layout;
+  TiffLayout layout;
   std::uint16_t format = SAMPLEFORMAT_UINT, extra_count = 0;
   std::uint16_t* extra = nullptr;
   if (TIFFGetField(tiff_, TIFFTAG_IMAGEWIDTH, &layout.width) != 1 ||
@@ -178,7 +178,7 @@ Result<Layout> Tiff::read_layout() {
 }
 
 // A sample of a row in 8 bits; one of fewer bits as it is.
-std::uint8_t sample_at(const Layout& layout, const std::uint8_t* row, std::size_t index) {
+std::uint8_t sample_at(const TiffLayout& layout, const std::uint8_t* row, std::size_t index) {
   if (layout.bits == 8) return row[index];
   if (layout.bits == 16) {
     std::uint16_t sample;
@@ -189,7 +189,7 @@ std::uint8_t sample_at(const Layout& layout, const std::uint8_t* row, std::size_
   return static_cast<std::uint8_t>(row[bit / 8] >> (8 - layout.bits - bit % 8) & ((1 << layout.bits) - 1));
 }
 
-void to_rgb(const Layout& layout, std::array<std::uint8_t, 5> samples, std::uint8_t* rgb) {
+void to_rgb(const TiffLayout& layout, std::array<std::uint8_t, 5> samples, std::uint8_t* rgb) {
   const std::size_t colours = layout.colours();
   if (layout.photometric == PHOTOMETRIC_PALETTE) {
     for (std::size_t c = 0; c < 3; ++c)
@@ -210,7 +210,7 @@ void to_rgb(const Layout& layout, std::array<std::uint8_t, 5> samples, std::uint
 }
 
 // Where the pixel at x, y of the file belongs (TIFF 6.0, Orientation).
-std::size_t place_of(const Layout& layout, std::size_t x, std::size_t y) {
+std::size_t place_of(const TiffLayout& layout, std::size_t x, std::size_t y) {
   const bool mirror_x = layout.orientation == 2 || layout.orientation == 3 || layout.orientation == 7 ||
                         layout.orientation == 8;
   const bool mirror_y = layout.orientation == 3 || layout.orientation == 4 || layout.orientation == 6 ||
@@ -220,7 +220,7 @@ std::size_t place_of(const Layout& layout, std::size_t x, std::size_t y) {
   return layout.turned() ? x * layout.height + y : y * layout.width + x;
 }
 
-Result<void> Tiff::read_part(const Layout& layout, const Part& part, std::uint8_t* rgb) {
+Result<void> Tiff::read_part(const TiffLayout& layout, const Part& part, std::uint8_t* rgb) {
   const bool planar = layout.planar == PLANARCONFIG_SEPARATE && layout.samples > 1;
   const std::size_t planes = planar ? layout.samples : 1, bytes = part.row_bytes * part.rows;
   const std::size_t width = std::min(part.columns, layout.width - part.x),
@@ -251,7 +251,7 @@ Result<void> Tiff::read_part(const Layout& layout, const Part& part, std::uint8_
   return {};
 }
 
-Result<void> Tiff::read_pixels(const Layout& layout, std::uint8_t* rgb) {
+Result<void> Tiff::read_pixels(const TiffLayout& layout, std::uint8_t* rgb) {
   in_pixels_ = true;
   const bool planar = layout.planar == PLANARCONFIG_SEPARATE && layout.samples > 1;
   const std::size_t bits = std::size_t{layout.bits} * (planar ? 1 : layout.samples);
@@ -293,7 +293,7 @@ bool matches(File file) {
 }
 
 Result<Header> read_header(File file) {
-  const Layout layout = TRY(Tiff(file).read_layout());
+  const TiffLayout layout = TRY(Tiff(file).read_layout());
   const Header header{layout.height, layout.width,
                       pixels_in(file, 8 * layout.inflation) / (layout.bits * layout.samples)};
   return layout.turned() ? Header{header.width, header.height, header.most_pixels} : header;
@@ -301,7 +301,7 @@ Result<Header> read_header(File file) {
 
 Result<void> decode(File file, const Header&, std::uint8_t* rgb) {
   Tiff tiff(file);
-  const Layout layout = TRY(tiff.read_layout());
+  const TiffLayout layout = TRY(tiff.read_layout());
   return tiff.read_pixels(layout, rgb);
 }
 

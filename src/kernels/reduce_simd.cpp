@@ -19,7 +19,7 @@ using VF = hn::Vec<DF>;
 constexpr std::size_t kBlock = 2048;  // floats of a row that are added up in float
 constexpr std::size_t kRows = 128;    // the same for a column
 
-struct Value {
+struct Element {
   HWY_INLINE VF operator()(VF sum, VF x) const { return hn::Add(sum, x); }
   float operator()(float x) const { return x; }
 };
@@ -71,7 +71,7 @@ HWY_INLINE double Sum(const Add& add, const float* x, std::size_t n) {
 double RowSum(Summand what, const float* x, std::size_t n) {
   switch (what) {
     case Summand::value:
-      return Sum(Value(), x, n);
+      return Sum(Element(), x, n);
     case Summand::magnitude:
       return Sum(Magnitude(), x, n);
     case Summand::square:
@@ -159,7 +159,7 @@ void ColumnSums(Summand what, const float* x, std::size_t rows, std::size_t stri
                 double* sums) {
   switch (what) {
     case Summand::value:
-      return ColumnSum(Value(), x, rows, stride, columns, sums);
+      return ColumnSum(Element(), x, rows, stride, columns, sums);
     case Summand::magnitude:
       return ColumnSum(Magnitude(), x, rows, stride, columns, sums);
     case Summand::square:

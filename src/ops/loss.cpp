@@ -17,7 +17,7 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
-struct Layout {
+struct ClassSizes {
   std::int64_t batch = 0, classes = 0, inner = 0;
 };
 
@@ -27,24 +27,24 @@ std::int64_t target_at(const Array& targets, std::int64_t i) {
 }
 
 // Each is a class, or ignored.
-Result<void> check_targets(const Frame& frame, const Layout& layout) {
+Result<void> check_targets(const Frame& frame, const ClassSizes& sizes) {
   const Array& targets = frame.in(1);
   const auto ignored = frame.integer("ignore_index");
   const auto no_class = [&](std::int64_t target) {
     return wrong(fmt::format("target {} is no class", target),
-                 fmt::format("0 to {}, or ignore_index", layout.classes - 1));
+                 fmt::format("0 to {}, or ignore_index", sizes.classes - 1));
   };
   if (!has_elements(targets))
-    return layout.classes == 0 && !ignored ? Result<void>(no_class(0)) : Result<void>();
+    return sizes.classes == 0 && !ignored ? Result<void>(no_class(0)) : Result<void>();
   for (std::int64_t i = 0; i < targets.count(); ++i) {
     const std::int64_t target = target_at(targets, i);
-    if (target != ignored && (target < 0 || target >= layout.classes)) return no_class(target);
+    if (target != ignored && (target < 0 || target >= sizes.classes)) return no_class(target);
   }
   return {};
 }
 
 // Scores [batch, classes, …], targets [batch, …], weights [classes].
-Result<Layout> layout_of(const Frame& frame) {
+Result<ClassSizes> sizes_of(const Frame& frame) {
   const Array &scores = frame.in(0), &targets = frame.in(1);
   if (!is_float(scores.type())) return wrong_type(frame, 0);
   if (targets.type() != ElementType::int32 && targets.type() != ElementType::int64)
@@ -65,34 +65,33 @@ Result<Layout> layout_of(const Frame& frame) {
     return wrong(fmt::format("the weights are {}", to_string(frame.in(2))),
                  fmt::format("{} of the scores' type", scores.dim(1)));
   }
-  const Layout layout{scores.dim(0), scores.dim(1), scores.dims().product(2, scores.rank())};
-  TRY(check_targets(frame, layout));
-  return layout;
+  const ClassSizes sizes{scores.dim(0), scores.dim(1), scores.dims().product(2, scores.rank())};
+  TRY(check_targets(frame, sizes));
+  return sizes;
 }
 
 // x - log Σ exp x, over the classes of each place.
 template <class T>
-void log_softmax(const Frame& frame, const Layout& layout, const T* in, T* out) {
+void log_softmax(const Frame& frame, const ClassSizes& sizes, const T* in, T* out) {
   using Real = Computed<T>;
-  const std::int64_t places = layout.batch * layout.inner;
+  const std::int64_t places = sizes.batch * sizes.inner;
   parallel(
-      frame, places, 10.0 * static_cast<double>(layout.classes), [&](std::int64_t first, std::int64_t last) {
+      frame, places, 10.0 * static_cast<double>(sizes.classes), [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t place = first; place < last; ++place) {
-          const std::int64_t start =
-              place / layout.inner * layout.classes * layout.inner + place % layout.inner;
-          const auto at = [&](std::int64_t c) { return static_cast<Real>(in[start + c * layout.inner]); };
+          const std::int64_t start = place / sizes.inner * sizes.classes * sizes.inner + place % sizes.inner;
+          const auto at = [&](std::int64_t c) { return static_cast<Real>(in[start + c * sizes.inner]); };
           Real largest = at(0), sum = 0;
-          for (std::int64_t c = 1; c < layout.classes; ++c) largest = std::max(largest, at(c));
-          for (std::int64_t c = 0; c < layout.classes; ++c) sum += math::exp(at(c) - largest);
+          for (std::int64_t c = 1; c < sizes.classes; ++c) largest = std::max(largest, at(c));
+          for (std::int64_t c = 0; c < sizes.classes; ++c) sum += math::exp(at(c) - largest);
           const Real shift = math::log(sum);
-          for (std::int64_t c = 0; c < layout.classes; ++c)
-            out[start + c * layout.inner] = static_cast<T>(at(c) - largest - shift);
+          for (std::int64_t c = 0; c < sizes.classes; ++c)
+            out[start + c * sizes.inner] = static_cast<T>(at(c) - largest - shift);
         }
       });
 }
 
 template <class T>
-Result<void> lose(Frame& frame, const Layout& layout, const T* logs) {
+Result<void> lose(Frame& frame, const ClassSizes& sizes, const T* logs) {
   using Real = Computed<T>;
   const std::string_view reduction = frame.text("reduction", "mean");
   const bool reduced = reduction != "none";
@@ -101,13 +100,13 @@ Result<void> lose(Frame& frame, const Layout& layout, const T* logs) {
   const T* weights = frame.has(2) ? frame.in(2).data<T>() : nullptr;
   Array* out = TRY(frame.out(0, frame.in(0).type(), reduced ? Dims() : targets.dims()));
   double sum = 0, total = 0;
-  for (std::int64_t place = 0; place < layout.batch * layout.inner; ++place) {
+  for (std::int64_t place = 0; place < sizes.batch * sizes.inner; ++place) {
     const std::int64_t target = target_at(targets, place);
     Real loss = 0;
     if (target != ignored) {
       const Real weight = weights ? static_cast<Real>(weights[target]) : Real(1);
       const std::int64_t at =
-          (place / layout.inner * layout.classes + target) * layout.inner + place % layout.inner;
+          (place / sizes.inner * sizes.classes + target) * sizes.inner + place % sizes.inner;
       loss = -static_cast<Real>(logs[at]) * weight;
       total += static_cast<double>(weight);
     }
@@ -120,20 +119,20 @@ Result<void> lose(Frame& frame, const Layout& layout, const T* logs) {
 }
 
 Result<void> run_likelihood(Frame& frame) {
-  const Layout layout = TRY(layout_of(frame));
+  const ClassSizes sizes = TRY(sizes_of(frame));
   Result<void> done;
-  for_real(frame.in(0).type(), [&]<class T>(T) { done = lose<T>(frame, layout, frame.in(0).data<T>()); });
+  for_real(frame.in(0).type(), [&]<class T>(T) { done = lose<T>(frame, sizes, frame.in(0).data<T>()); });
   return done;
 }
 
 Result<void> run_entropy(Frame& frame) {
-  const Layout layout = TRY(layout_of(frame));
+  const ClassSizes sizes = TRY(sizes_of(frame));
   const Array& scores = frame.in(0);
   Array* logs = TRY(frame.out(1, scores.type(), scores.dims()));
   Result<void> done;
   for_real(scores.type(), [&]<class T>(T) {
-    if (scores.count() > 0) log_softmax<T>(frame, layout, scores.data<T>(), logs->mutable_data<T>());
-    done = lose<T>(frame, layout, logs->data<T>());
+    if (scores.count() > 0) log_softmax<T>(frame, sizes, scores.data<T>(), logs->mutable_data<T>());
+    done = lose<T>(frame, sizes, logs->data<T>());
   });
   return done;
 }

@@ -23,7 +23,7 @@ Dim macs(const Call& call, std::span<const Value> outputs) {
 }
 
 // What the attributes tell of the codes: by column, blocks of `block` codes each, low bits first.
-struct Layout {
+struct CodeLayout {
   std::int64_t k = 0, n = 0, block = 0;
   int bits = 4;
   std::int64_t blocks() const { return (k + block - 1) / block; }
@@ -54,7 +54,7 @@ std::vector<float> floats_of(const Array& array) {
 }
 
 // Packed like the codes, each column's from a byte of its own on.
-Result<std::vector<float>> zero_points_of(const Array& array, const Layout& codes) {
+Result<std::vector<float>> zero_points_of(const Array& array, const CodeLayout& codes) {
   const std::int64_t blocks = codes.blocks();
   if (array.type() != ElementType::uint8) {
     TRY(check_count(array, "the zero points", checked_mul(codes.n, blocks)));
@@ -72,8 +72,8 @@ Result<std::vector<float>> zero_points_of(const Array& array, const Layout& code
   return all;
 }
 
-Result<Layout> layout_of(const Attributes& node) {
-  Layout codes;
+Result<CodeLayout> layout_of(const Attributes& node) {
+  CodeLayout codes;
   codes.k = node.integer("K", 0);
   codes.n = node.integer("N", 0);
   codes.block = node.integer("block_size", 0);
@@ -92,7 +92,7 @@ Result<Layout> layout_of(const Attributes& node) {
 
 // The parts of a weight, checked.
 struct Parts {
-  Layout layout = {};
+  CodeLayout layout = {};
   const std::uint8_t* codes = nullptr;
   std::vector<float> scales = {}, zeros = {};  // by column, then by block; no zeros: half of the range
   const std::int32_t* groups = nullptr;
@@ -107,7 +107,7 @@ struct Parts {
 template <class Input>
 Result<Parts> parts_of(const Attributes& node, const Input& input) {
   Parts parts{.layout = TRY(layout_of(node))};
-  const Layout& layout = parts.layout;
+  const CodeLayout& layout = parts.layout;
   const Array &weight = *input(kCodes), &scale = *input(kScales);
   const auto groups = checked_mul(layout.n, layout.blocks());
   if (weight.type() != ElementType::uint8)
@@ -135,7 +135,7 @@ Result<Parts> parts_of(const Attributes& node, const Input& input) {
 
 // Scales that change from row to row, and weights that are not finite: decoded at once.
 std::unique_ptr<const kernels::FloatRight> decoded(const Parts& parts) {
-  const Layout& layout = parts.layout;
+  const CodeLayout& layout = parts.layout;
   std::vector<float> all(static_cast<std::size_t>(layout.k * layout.n));
   for (std::int64_t c = 0; c < layout.n; ++c) {
     for (std::int64_t k = 0; k < layout.k; ++k) {
@@ -192,7 +192,7 @@ Result<void> run(Frame& frame) {
     own.packed = TRY(pack(frame, [&](std::size_t i) { return frame.has(i) ? &frame.in(i) : nullptr; }));
     prepared = &own;
   }
-  const Layout layout = TRY(layout_of(frame));
+  const CodeLayout layout = TRY(layout_of(frame));
   if (a.rank() == 0 || a.dims().back() != layout.k) {
     return wrong(fmt::format("input 0 is {}", to_string(a)), fmt::format("{} on its last axis", layout.k));
   }

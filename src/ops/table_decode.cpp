@@ -19,7 +19,7 @@ using Floats = std::vector<float>;
 // More than any memory, so that numbers of bits and bytes can be computed.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
-struct Layout {
+struct CodeLayout {
   Integers dims, coded, box, grid;
   std::size_t axis = 0;  // that rows of codes run along
   int bits = 0, low_bits = 0;
@@ -66,8 +66,8 @@ struct Layout {
   }
 };
 
-Result<Layout> layout_of(const Attributes& node) {
-  Layout layout;
+Result<CodeLayout> layout_of(const Attributes& node) {
+  CodeLayout layout;
   layout.dims = node.integers("dims").value_or(Integers());
   layout.coded = node.integers("coded").value_or(layout.dims);
   layout.box = node.integers("box").value_or(layout.coded);
@@ -106,7 +106,7 @@ struct Shared {
   }
 };
 
-Result<Shared> shared(const Array& array, const Layout& layout) {
+Result<Shared> shared(const Array& array, const CodeLayout& layout) {
   Shared result{Floats(static_cast<std::size_t>(array.count()))};
   const bool fits = (array.count() == 1 || array.count() == layout.groups()) &&
                     convert(array.type(), array.bytes(), ElementType::float32,
@@ -116,7 +116,7 @@ Result<Shared> shared(const Array& array, const Layout& layout) {
 }
 
 struct Tables {
-  Layout layout;
+  CodeLayout layout;
   const std::uint8_t* codes;
   const float* table;
   bool own_tables;  // one for each group
@@ -154,7 +154,7 @@ struct Tables {
 Result<Tables> tables_of(const Attributes& node, std::span<const Array* const> inputs) {
   const auto in = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
   Tables made{TRY(layout_of(node)), nullptr, nullptr, false, {}, {Floats{0}}, nullptr};
-  const Layout& layout = made.layout;
+  const CodeLayout& layout = made.layout;
   if (!in(0) || !in(1) || !in(2)) return wrong("codes, table and factors are needed");
   const auto bytes =
       static_cast<std::int64_t>(kernels::packed_size(static_cast<std::size_t>(layout.row()), layout.bits));

@@ -6,7 +6,7 @@
 namespace anybit::cgen {
 namespace {
 
-struct Layout {
+struct CodeLayout {
   std::int64_t k, n, block, bits;
   std::int64_t blocks() const { return (k + block - 1) / block; }
   std::int64_t column_bytes() const { return blocks() * block * bits / 8; }
@@ -17,7 +17,7 @@ struct Layout {
   }
 };
 
-std::string zero_of(Node& node, const Layout& layout) {
+std::string zero_of(Node& node, const CodeLayout& layout) {
   if (!node.has(3)) return fmt::format("{}", 1 << (layout.bits - 1));
   const Value& zeros = node.in(3);
   if (zeros.type != Element::uint8)
@@ -27,8 +27,8 @@ std::string zero_of(Node& node, const Layout& layout) {
 
 void matmul_nbits(Node& node) {
   const Value& a = node.in(0);
-  const Layout layout{node.integer("K", 0), node.integer("N", 0), node.integer("block_size", 0),
-                      node.integer("bits", 4)};
+  const CodeLayout layout{node.integer("K", 0), node.integer("N", 0), node.integer("block_size", 0),
+                          node.integer("bits", 4)};
   const bool fits = layout.k > 0 && layout.n > 0 && layout.block > 0 &&
                     (layout.bits == 2 || layout.bits == 4 || layout.bits == 8);
   if (!fits || a.type != Element::float32)

@@ -10,7 +10,7 @@ namespace {
 
 enum Input : std::size_t { kCodes, kTable, kFactors, kZeros, kHalved };
 
-struct Layout {
+struct CodeLayout {
   Dims coded, box;
   std::int64_t bits, low_bits;
   std::size_t axis;  // that rows of codes run along
@@ -24,8 +24,8 @@ struct Layout {
   std::int64_t grid(std::size_t d) const { return (coded[d] + box[d] - 1) / box[d]; }
 };
 
-Layout layout_of(const Node& node) {
-  Layout layout;
+CodeLayout layout_of(const Node& node) {
+  CodeLayout layout;
   layout.coded = node.integers("coded").value_or(node.integers("dims").value_or(Dims()));
   layout.box = node.integers("box").value_or(layout.coded);
   layout.bits = node.integer("bits", 0);
@@ -39,7 +39,7 @@ Layout layout_of(const Node& node) {
 }
 
 // Codes that cross bytes are read with the bytes behind them: the last one has some, too.
-std::string codes_of(Node& node, const Layout& layout) {
+std::string codes_of(Node& node, const CodeLayout& layout) {
   if (8 % layout.bits == 0) return node.packed(kCodes);
   const anybit_value& view = *node.in(kCodes).view;
   std::string bytes(static_cast<const char*>(view.data), view.bytes);
@@ -55,7 +55,7 @@ std::string sum_of(const std::vector<std::string>& terms) {
 }
 
 // The code at these indices.
-std::string code_at(Node& node, const Layout& layout, const std::vector<std::string>& indices) {
+std::string code_at(Node& node, const CodeLayout& layout, const std::vector<std::string>& indices) {
   std::vector<std::string> rows;
   std::int64_t stride = 1;
   for (std::size_t d = layout.coded.size(); d-- > 0;) {
@@ -72,7 +72,7 @@ std::string code_at(Node& node, const Layout& layout, const std::vector<std::str
   return fmt::format("({}) >> ({} & 7) & {}", bytes, bit, (1 << layout.bits) - 1);
 }
 
-std::string group_at(const Layout& layout, const std::vector<std::string>& indices) {
+std::string group_at(const CodeLayout& layout, const std::vector<std::string>& indices) {
   std::vector<std::string> groups;
   std::int64_t stride = 1;
   for (std::size_t d = layout.coded.size(); d-- > 0;) {
@@ -83,7 +83,7 @@ std::string group_at(const Layout& layout, const std::vector<std::string>& indic
 }
 
 // The number of an element within its group, row by row. The last box along an axis may be short.
-std::string number_in_group(const Layout& layout, const std::vector<std::string>& indices) {
+std::string number_in_group(const CodeLayout& layout, const std::vector<std::string>& indices) {
   std::vector<std::string> terms;
   std::string size;
   for (std::size_t d = layout.coded.size(); d-- > 0;) {
@@ -96,7 +96,7 @@ std::string number_in_group(const Layout& layout, const std::vector<std::string>
   return sum_of(terms);
 }
 
-std::string factor_at(Node& node, const Layout& layout, const std::string& group,
+std::string factor_at(Node& node, const CodeLayout& layout, const std::string& group,
                       const std::vector<std::string>& indices) {
   const Value& factors = node.in(kFactors);
   const std::string place = factors.count() == 1 ? "0" : group;
@@ -121,7 +121,7 @@ std::string factor_at(Node& node, const Layout& layout, const std::string& group
 }
 
 // The element at these indices (names of variables, one for each axis of `coded`).
-std::string element(Node& node, const Layout& layout, const std::vector<std::string>& indices) {
+std::string element(Node& node, const CodeLayout& layout, const std::vector<std::string>& indices) {
   const std::string code = code_at(node, layout, indices), group = group_at(layout, indices);
   std::string table = node.x(kTable);
   if (node.in(kTable).count() != layout.table_size())
@@ -143,7 +143,7 @@ std::string element(Node& node, const Layout& layout, const std::vector<std::str
 }
 
 void table_decode(Node& node) {
-  const Layout layout = layout_of(node);
+  const CodeLayout layout = layout_of(node);
   std::vector<std::string> indices;
   std::string place = "0";
   for (std::size_t d = 0; d < layout.coded.size(); ++d) {
@@ -158,7 +158,7 @@ void table_decode(Node& node) {
 }  // namespace
 
 bool emit_table_row(Node& decode) {
-  const Layout layout = layout_of(decode);
+  const CodeLayout layout = layout_of(decode);
   if (layout.coded != decode.out().dims) return false;
   decode.line("(void)r;");  // a single row is not counted
   decode.loop("j", layout.coded[1]);
