@@ -10,6 +10,7 @@
 #include "runtime/fuse.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/prepare.hpp"
+#include "runtime/quantized.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -308,7 +309,7 @@ void choose_layouts(Program& program) {
     }
   }
   for (Step& step : program.steps) {
-    step.plain_inputs = step.descriptor->name == "DequantizeLinear" && step.outputs.front() >= 0 &&
+    step.plain_inputs = dequantizes(step) && step.outputs.front() >= 0 &&
                         !as_it_is[static_cast<std::size_t>(step.outputs.front())];
   }
 }

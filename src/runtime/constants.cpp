@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/edit.hpp"
+#include "runtime/quantized.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -18,8 +19,7 @@ bool is_decode(const Step& step) { return is(step, "Decode", graph::kAnybit); }
 
 bool can_fold(const Program& program, const Step& step, Fold what) {
   if (!step.descriptor->pure || !step.graphs.empty()) return false;
-  // ONNX's, or ONNX Runtime's.
-  if (what != Fold::all && step.descriptor->name == "DequantizeLinear") return false;
+  if (what != Fold::all && dequantizes(step)) return false;
   if (is(step, "TableDecode", graph::kAnybit)) return false;  // made to stay
   if (what == Fold::small && is_decode(step)) return false;
   return std::ranges::all_of(step.inputs, [&](int slot) {
