@@ -82,7 +82,7 @@ std::unique_ptr<const GroupKernel> make(const std::shared_ptr<const formats::Cod
 }  // namespace
 
 std::span<const Descriptor> scaled_descriptors() {
-  static const Descriptor all[] = {{.name = "scaled", .make = make}};
+  static const Descriptor all[] = {{.name = "scaled", .kernel = GroupCodec{make}}};
   return all;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "formats/table.hpp"
+#include "formats/scaled.hpp"
 #include "kernels/halves.hpp"
 #include "kernels/look_up.hpp"
 #include "kernels/map.hpp"
@@ -233,11 +233,11 @@ inline KernelCases of(const HalfConversion&, bool large, std::mt19937& random) {
 
 inline KernelCases of(const GroupCodec& family, bool large, std::mt19937& random) {
   KernelCases all;
-  for (const formats::Descriptor* format : formats::table()) {
-    const auto codec = formats::make(format->name, {});
-    if (!codec.ok() || (large && !all.empty())) continue;
+  const auto add = [&](const formats::Descriptor* format, const formats::GroupingOptions& grouping) {
+    const auto codec = formats::codec_of(*format, *formats::complete(*format, {}), grouping);
+    if (!codec.ok() || (large && !all.empty())) return;
     const std::shared_ptr<const GroupKernel> fast = family.make(*codec);
-    if (!fast) continue;
+    if (!fast) return;
     const std::shared_ptr<const GroupKernel> plain = plain_kernel(*codec, formats::Rounding::half_even);
     const Groups shape{32, large ? 2048U : 7U, static_cast<std::size_t>((*codec)->words(32))};
     auto state = std::make_shared<ElementState<float>>(static_cast<std::int64_t>(shape.count()));
@@ -255,6 +255,12 @@ inline KernelCases of(const GroupCodec& family, bool large, std::mt19937& random
     state->fast = rounding(fast);
     state->plain = rounding(plain);
     all.push_back(made(std::move(state), std::string(format->name), static_cast<double>(shape.count())));
+  };
+  formats::GroupingOptions blocks;
+  blocks.block_size = 32;
+  for (const formats::Descriptor* format : formats::table()) {
+    add(format, {});
+    if (format->granularity == Granularity::element) add(format, blocks);  // with a scale
   }
   return all;
 }

@@ -142,7 +142,7 @@ TEST(Functions, WhatONNXCannotSayIsRefusedWithWhatItCan) {
   EXPECT_THAT(hint("binary_residual"), testing::HasSubstr("gammas=0.5,0.25"));
   EXPECT_THAT(hint("ternary basis=median"), testing::HasSubstr("basis=mean"));
   EXPECT_THAT(hint("int8 granularity=channel axis=3 rank=2"), testing::HasSubstr("axis 3"));
-  EXPECT_THAT(hint("fp8_e4m3 block_size=16"), testing::HasSubstr("shares nothing"));
+  EXPECT_THAT(hint("fp8_e4m3 granularity=element block_size=16"), testing::HasSubstr("granularity block"));
   formats::Use empty = use_of("mxint8");
   empty.grouping.block_size = 0;  // words are refused before
   EXPECT_FALSE(decode(empty).ok());
