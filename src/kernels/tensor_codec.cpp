@@ -53,9 +53,8 @@ Result<TensorCodec> TensorCodec::make(std::string_view format, const formats::Di
   result.seed_ = options.seed;
   result.count_ = result.grouping_.count();
   result.stride_ = to_size(result.codec_->words(result.grouping_.size()));
-  if (!checked_mul<std::int64_t>(result.grouping_.groups(), static_cast<std::int64_t>(result.stride_ * 4))) {
+  if (!checked_mul<std::int64_t>(result.grouping_.groups(), static_cast<std::int64_t>(result.stride_ * 4)))
     return error_at(Code::limit_exceeded, {}, "the parameters of all groups exceed the address space");
-  }
   result.kernel_ = options.plain ? plain_kernel(result.codec_, result.rounding_)
                                  : kernel_for(result.codec_, result.rounding_);
   result.find_flat_layout();

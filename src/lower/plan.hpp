@@ -17,8 +17,9 @@ struct Place {
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 
-// How a value is quantized: by QuantizeLinear of an ONNX type, with these parameters; or, where there are no
-// scales, by the format, which finds its parameters as the values come.
+// How a value is quantized: by QuantizeLinear of an ONNX type, with these parameters; by the format, where
+// there is no such type, on what is divided by the scale; or, where there are no scales, by the format, which
+// finds its parameters as the values come.
 struct Quantization {
   formats::Use use;
   Parameters parameters = {};
@@ -29,7 +30,8 @@ struct Quantization {
   // apart.
   std::optional<float> lowest = {};
 
-  bool is_linear() const { return !parameters.scales.empty(); }
+  bool has_scale() const { return !parameters.scales.empty(); }
+  bool is_linear() const { return has_scale() && parameters.type != graph::ElementType::undefined; }
 };
 
 // A value that the graph computes or is given.

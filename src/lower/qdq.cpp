@@ -117,20 +117,29 @@ class Writer {
                         std::string result, std::vector<Node>& nodes) {
     if (as.is_linear()) {
       std::string source = from;
-      if (as.clip) source = clipped(from, about, *as.clip, nodes);
       if (as.lowest) {
         nodes.push_back(named("Max", about, {from, number(*as.lowest)}, names_.fresh(about + "_Max_Output")));
         source = nodes.back().outputs[0];
       }
+      if (as.clip) source = clipped(source, about, *as.clip, nodes);
       add_pair(source, about, as.parameters, std::move(result), nodes);
       return {};
     }
     const StandardType standard = standard_type(as.use);
-    if (standard.type != graph::ElementType::undefined) {
+    if (!as.has_scale() && standard.type != graph::ElementType::undefined) {
       add_casts(standard, about, from, std::move(result), nodes);
       return {};
     }
-    nodes.push_back(TRY(of_format("QuantizeDequantize", as.use, about, {from}, std::move(result))));
+    const float scale = as.has_scale() ? as.parameters.scales[0] : 1.0F;
+    if (scale == 1) {
+      nodes.push_back(TRY(of_format("QuantizeDequantize", as.use, about, {from}, std::move(result))));
+      return {};
+    }
+    const std::string by = number(scale), divided = names_.fresh(about + "_Div_Output"),
+                      rounded = names_.fresh(about + "_QuantizeDequantize_Output");
+    nodes.push_back(named("Div", about, {from, by}, divided));
+    nodes.push_back(TRY(of_format("QuantizeDequantize", as.use, about, {divided}, rounded)));
+    nodes.push_back(named("Mul", about, {rounded, by}, std::move(result)));
     return {};
   }
 

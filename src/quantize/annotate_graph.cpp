@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "graph/node.hpp"
-#include "lower/dynamic.hpp"
 #include "passes/masks.hpp"
 #include "quantize/annotate_constants.hpp"
 #include "quantize/annotate_direct.hpp"
+#include "quantize/choose_nodes.hpp"
 #include "quantize/moved_constants.hpp"
 #include "quantize/roles.hpp"
 #include "quantize/scope.hpp"
@@ -53,11 +52,13 @@ class Annotator {
     TRY(annotate_direct(
         scope_, parts_, [&](std::size_t i) { return asked(i); }, io(), constants_, notes_));
     leave_direct_parts();
-    choose_nodes();
+    std::vector<bool> by_rule;
+    for (std::size_t i = 0; i < count(); ++i) by_rule.push_back(named(i));
+    chosen_ = choose_nodes(scope_, schemes_, by_rule, parts_, notes_);
     find_wanted();
     join_clusters();
     note_values();
-    TRY(note_constants(scope_, parts_, schemes_, static_, target_, constants_, notes_));
+    TRY(note_constants(scope_, parts_, schemes_, chosen_.is_static, target_, constants_, notes_));
     name_outcomes();
     for (std::size_t i = 0; i < count() && notes_.node >= 0 && notes_.sign.empty(); ++i) {
       if (is_static(i)) notes_.sign = node(i).outputs[0];
@@ -72,18 +73,16 @@ class Annotator {
   const Scheme& scheme(std::size_t i) const { return schemes_[i]; }
   bool computes(std::size_t i) const { return parts_[i].kind == Part::Kind::compute; }
   // Its data is quantized ahead of time.
-  bool is_static(std::size_t i) const { return static_[i]; }
+  bool is_static(std::size_t i) const { return chosen_.is_static[i]; }
 
   void leave(std::size_t i, std::string reason) {
     parts_[i].kind = Part::Kind::left;
-    static_[i] = false;
     notes_.nodes[i].reason = std::move(reason);
   }
 
   // --- which nodes ---
 
   Result<void> leave_to_the_cpu() {
-    static_.assign(count(), false);
     for (std::size_t i = 0; i < count(); ++i) {
       const std::string& op = notes_.nodes[i].op;
       if (parts_[i].kind == Part::Kind::left) continue;
@@ -145,147 +144,12 @@ class Annotator {
     }
   }
 
-  // Products are quantized; what only passes values on (Add, pooling) is, too, where it lies between
-  // quantized values: by itself it would only lose precision.
-  void choose_nodes() {
-    for (std::size_t i = 0; i < count(); ++i) {
-      if (!computes(i)) continue;
-      const Spec& data = *scheme(i).data_in;
-      parts_[i].dynamic = data.is_dynamic();
-      const bool has_data = !parts_[i].traits->data.empty();
-      if (data.is_dynamic())
-        choose_dynamic(i);
-      else if (data.is_float() && parts_[i].weights.empty())
-        leave(i, "it has no constant weights");
-      else
-        static_[i] = has_data && data.is_static() && !parts_[i].data.empty();
-    }
-    join_biases();
-    bool changes = true;
-    for (int round = 0; round < kRounds && changes; ++round) {
-      changes = sweep_down();
-      changes = sweep_up() || changes;
-    }
-    sweep_down();
-    sweep_up();
-    if (take_named()) {
-      sweep_down();
-      sweep_up();
-    }
-  }
-
-  // Nodes that only move values, or work on single elements, are part of what lies around them. One that a
-  // rule names, and that does not lie between quantized values, is quantized by itself. True if there is one.
-  bool take_named() {
-    bool any = false;
-    for (std::size_t i = 0; i < count(); ++i) {
-      const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
-      if (!passes || joined_.count(static_cast<int>(i)) || !named(i) || parts_[i].data.empty()) continue;
-      if (!scheme(i).data_in->is_static()) continue;
-      const bool between = made_quantized(node(i).inputs[static_cast<std::size_t>(parts_[i].data[0])]) &&
-                           std::ranges::any_of(node(i).outputs, [&](const auto& one) { return taken(one); });
-      static_[i] = !between;
-      any |= static_[i];
-    }
-    return any;
-  }
-
-  // A constant row that is added to a product is part of it: it is added to the sums, before they are
-  // rounded.
-  void join_biases() {
-    for (std::size_t i = 0; i < count(); ++i) {
-      if (!static_[i] || node(i).op_type.str() != "MatMul") continue;
-      const int user = scope_.index.only_user(node(i).outputs[0]);
-      if (user < 0) continue;
-      const auto u = static_cast<std::size_t>(user);
-      if (node(u).op_type.str() != "Add" || parts_[u].constants.size() != 1 || parts_[u].data.size() != 1 ||
-          parts_[u].held)
-        continue;
-      const std::string& row = node(u).inputs[static_cast<std::size_t>(parts_[u].constants[0])];
-      const graph::Tensor* tensor = scope_.constant(row);
-      if (tensor->dims.empty() || tensor->count() != tensor->dims.back()) continue;
-      parts_[u].kind = Part::Kind::element;
-      static_[u] = false;
-      joined_.insert(user);
-    }
-  }
-
-  // Where no operator quantizes the data as it comes, small weights are as far as it goes: tables, GRU.
-  void choose_dynamic(std::size_t i) {
-    const Spec& weight = *scheme(i).weight;
-    const bool table = parts_[i].data.empty() && !parts_[i].heavy;
-    if (weight.is_float() || parts_[i].weights.empty() || !(parts_[i].heavy || table))
-      return leave(i, "only products with constant weights are quantized when they run");
-    std::vector<const graph::Tensor*> weights;
-    for (const int input : parts_[i].weights)
-      weights.push_back(scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]));
-    std::optional<std::string> reason =
-        lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric());
-    if (!reason && !parts_[i].data.empty() && parts_[i].data.front() != 0)
-      reason = "its data is on the right";
-    if (!reason &&
-        (lower::codes_of(weight.element()).bits != 8 || weight.granularity() == Granularity::block))
-      reason = fmt::format("integer products have no weights of {}", to_string(weight));
-    parts_[i].dynamic = !table && !reason;
-    if (table || !reason) return;
-    notes_.nodes[i].reason = *reason + ": its weights alone are quantized";
-    notes_.nodes[i].less = true;
-  }
-
   Asked asked(std::size_t i) const {
     return named(i) ? Asked::named : matcher_.covers_all() ? Asked::with_all : Asked::no;
   }
   bool named(std::size_t i) const {
     return matcher_.named(notes_.nodes[i].name) || matcher_.by_type(notes_.nodes[i].op);
   }
-  // It may be left if it does not lie between quantized values.
-  bool optional(std::size_t i) const { return static_[i] && !parts_[i].heavy && !named(i); }
-
-  // From the first node to the last: which values quantized nodes make, maybe through nodes that move values
-  // or work on single elements. True if that left a node out.
-  bool sweep_down() {
-    made_from_codes_.clear();
-    bool changed = false;
-    for (std::size_t i = 0; i < count(); ++i) {
-      const bool all = !parts_[i].data.empty() && std::ranges::all_of(parts_[i].data, [&](int input) {
-        return made_from_codes_.count(node(i).inputs[static_cast<std::size_t>(input)]) != 0;
-      });
-      if (optional(i) && !all) {
-        leave(i, kAlone);
-        changed = true;
-      }
-      const bool passes = parts_[i].kind == Part::Kind::move ||
-                          (parts_[i].kind == Part::Kind::element && !parts_[i].traits->sensitive);
-      if (!static_[i] && !(passes && all) && !graph::is(node(i), "DequantizeLinear")) continue;
-      made_from_codes_.insert(node(i).outputs.begin(), node(i).outputs.end());
-    }
-    return changed;
-  }
-
-  // From the last to the first: which values quantized nodes use, in the same way.
-  bool sweep_up() {
-    used_as_codes_.clear();
-    bool changed = false;
-    for (std::size_t i = count(); i-- > 0;) {
-      const bool used = std::ranges::any_of(
-          node(i).outputs, [&](const std::string& one) { return used_as_codes_.count(one) != 0; });
-      if (optional(i) && !used) {
-        leave(i, kAlone);
-        changed = true;
-      }
-      const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
-      if (graph::is(node(i), "QuantizeLinear") && !node(i).inputs.empty())
-        used_as_codes_.insert(node(i).inputs[0]);
-      if (!static_[i] && !(passes && used)) continue;
-      for (const int input : parts_[i].data)
-        used_as_codes_.insert(node(i).inputs[static_cast<std::size_t>(input)]);
-    }
-    return changed;
-  }
-
-  bool made_quantized(const std::string& value) const { return made_from_codes_.count(value) != 0; }
-  bool taken(const std::string& value) const { return used_as_codes_.count(value) != 0; }
-
   // --- which values ---
 
   // The value that holds a node's result once what only cuts it off has been counted in (Conv, Relu).
@@ -296,7 +160,7 @@ class Annotator {
       if (user < 0) return value;
       const auto u = static_cast<std::size_t>(user);
       const Part& part = parts_[u];
-      if (part.kind != Part::Kind::element || !(part.traits->clamps || joined_.count(user)) ||
+      if (part.kind != Part::Kind::element || !(part.traits->clamps || chosen_.joined.count(user)) ||
           part.data.empty() || node(u).inputs[static_cast<std::size_t>(part.data[0])] != value)
         return value;
       value = node(u).outputs[0];
@@ -318,7 +182,7 @@ class Annotator {
       const std::string result = result_of(i);
       if (!scheme(i).data_out->is_integer() && !only_output(result))
         continue;  // those who take it quantize it
-      if (may_give_float(i) && !named(i) && !taken(result)) continue;
+      if (may_give_float(i) && !named(i) && !chosen_.is_taken(result)) continue;
       if (only_output(result) && io() && io()->data_out && io()->data_out->is_float()) continue;
       make(result, only_output(result) && io() && io()->data_out ? *io()->data_out : *scheme(i).data_out);
     }
@@ -396,7 +260,7 @@ class Annotator {
     const auto wants = wanted_.find(value);
     if (wants == wanted_.end() || !wants->second.front().second.is_integer()) return nullptr;
     // What a node moves between codes, or makes from codes element by element, comes out as codes.
-    const bool is_made = carried(value) || made_quantized(value);
+    const bool is_made = carried(value) || chosen_.is_made(value);
     return is_made ? &wants->second.front().second : nullptr;
   }
 
@@ -530,18 +394,14 @@ class Annotator {
         note.outcome = parts_[i].dynamic ? Outcome::dynamic : Outcome::weights_only;
       } else if (carried_.count(static_cast<int>(i))) {
         note.outcome = Outcome::moves;
-      } else if (parts_[i].kind == Part::Kind::element && made_quantized(node(i).outputs[0]) &&
-                 taken(node(i).outputs[0])) {
+      } else if (parts_[i].kind == Part::Kind::element && chosen_.is_made(node(i).outputs[0]) &&
+                 chosen_.is_taken(node(i).outputs[0])) {
         note.outcome = Outcome::inside;
       } else if (note.reason.empty()) {
         note.reason = "nothing quantized needs its result";
       }
     }
   }
-
-  static constexpr int kRounds =
-      100;  // of leaving nodes out; enough, but not for graphs that are made to take long
-  static constexpr const char* kAlone = "it does not lie between quantized values";
 
   const Scope& scope_;
   Matcher& matcher_;
@@ -550,11 +410,9 @@ class Annotator {
   ConstantNotes constants_;
   std::vector<Part> parts_;
   std::vector<Scheme> schemes_;
-  std::vector<bool> static_;
-  std::unordered_set<std::string> made_from_codes_, used_as_codes_;
+  ChosenNodes chosen_;
   std::map<std::string, Spec> made_;
   std::map<std::string, std::vector<std::pair<Place, Spec>>> wanted_;
-  std::set<int> joined_;   // nodes that add a bias
   std::set<int> carried_;  // nodes that move codes
   Unions unions_;
   std::map<std::pair<std::string, std::string>, int> clusters_;

@@ -57,7 +57,8 @@ Parameters of_floats(double largest, const Spec& spec) {
 }  // namespace
 
 std::int64_t levels_of(const Spec& spec) {
-  if (!spec.is_integer()) return std::int64_t{1} << graph::find(spec.element())->bits;
+  if (!spec.is_integer())
+    return std::int64_t{1} << formats::make(spec.format(), spec.use.parameters)->get()->bits();
   const Codes codes = spec.codes();
   return std::int64_t{codes.high} - codes.low + 1;
 }

@@ -8,6 +8,7 @@
 #include "calibrate/histogram.hpp"
 #include "lower/linear.hpp"
 #include "quantize/parameters.hpp"
+#include "quantize/static_form.hpp"
 #include "quantize/weights.hpp"
 
 namespace anybit::quantizing {
@@ -76,8 +77,8 @@ class Planner {
     lower::GraphPlan plan;
     plan.node = notes.node;
     plan.which = notes.which;
-    const std::vector<Parameters> clusters = TRY(choose_all(notes.clusters));
-    for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, notes, clusters));
+    const std::vector<lower::Quantization> clusters = TRY(choose_all(notes.clusters));
+    for (const ValueNote& note : notes.values) plan.activations.push_back(activation(note, clusters));
     TRY(add_constants(notes, clusters, plan));
     plan.half = notes.half;
     report_.saturating.insert(report_.saturating.end(), notes.saturating.begin(), notes.saturating.end());
@@ -93,66 +94,79 @@ class Planner {
 
   // What a cluster gets, and what the report says of it.
   struct Chosen {
-    Parameters parameters;
+    lower::Quantization as;
     QuantizationReport::Tensor row;
   };
 
   // Side by side: an observer may try a hundred ranges for each.
-  Result<std::vector<Parameters>> choose_all(const std::vector<Cluster>& clusters) {
+  Result<std::vector<lower::Quantization>> choose_all(const std::vector<Cluster>& clusters) {
     std::vector<std::optional<Result<Chosen>>> chosen(clusters.size());
     pool_.run(std::ssize(clusters), 1, [&](std::int64_t begin, std::int64_t end) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
         chosen[i].emplace(choose(clusters[i]));
     });
-    std::vector<Parameters> parameters;
+    std::vector<lower::Quantization> all;
     for (std::optional<Result<Chosen>>& one : chosen) {
       Chosen made = TRY(*std::move(one));
       if (!made.row.name.empty()) report_.tensors.push_back(std::move(made.row));
-      parameters.push_back(std::move(made.parameters));
+      all.push_back(std::move(made.as));
     }
-    return parameters;
+    return all;
   }
 
   Result<Chosen> choose(const Cluster& cluster) const {
-    Chosen result;
-    if (cluster.spec.is_dynamic()) return result;  // as the values come
+    const Spec& spec = cluster.spec;
+    Chosen result{{spec.use}, {}};
+    if (spec.is_dynamic()) return result;  // as the values come
     QuantizationReport::Tensor& row = result.row;
-    Parameters& parameters = result.parameters;
     row.name = cluster.values.front();
-    row.spec = to_string(cluster.spec);
+    row.spec = to_string(spec);
     row.values = cluster.values;
+    row.levels = levels_of(spec);
+    const calibrate::Range range = TRY(range_of(cluster, row));
+    const bool known = cluster.fixed && range.low >= cluster.fixed->low && range.high <= cluster.fixed->high;
+    if (spec.element() == graph::ElementType::undefined) {
+      StaticForm form = TRY(static_form(spec, range));
+      result.as = std::move(form.as);
+      row.grid_low = form.low;
+      row.grid_high = form.high;
+    } else {
+      result.as.parameters = known ? from_fixed(*cluster.fixed, spec) : from_range(range, spec);
+      const Ends ends = ends_of(spec, result.as.parameters.zero_points[0]);
+      row.grid_low = result.as.parameters.scales[0] * ends.low;
+      row.grid_high = result.as.parameters.scales[0] * ends.high;
+      if (spec.is_integer() && !spec.has_own_type()) result.as.clip = {row.grid_low, row.grid_high};
+    }
+    if (!spec.is_integer()) result.as.lowest = row.grid_low;
+    row.scale = result.as.parameters.scales[0];
+    row.zero_point = result.as.parameters.zero_points[0];
+    return result;
+  }
+
+  // The range that a cluster is quantized over, and what the report says of it.
+  Result<calibrate::Range> range_of(const Cluster& cluster, QuantizationReport::Tensor& row) const {
     if (cluster.fixed) {
-      const calibrate::Range known{cluster.fixed->low, cluster.fixed->high}, range = held(known, cluster);
-      const bool wider = range.low < known.low || range.high > known.high;
-      parameters = wider ? from_range(range, cluster.spec) : from_fixed(*cluster.fixed, cluster.spec);
+      const calibrate::Range range = held({cluster.fixed->low, cluster.fixed->high}, cluster);
       row.fixed = true;
       row.low = row.seen_low = range.low;
       row.high = row.seen_high = range.high;
-    } else {
-      Statistics together;
-      const Statistics& seen = *TRY(seen_of(cluster, together));
-      const calibrate::Descriptor* observer = TRY(calibrate::named(cluster.spec.observer));
-      calibrate::Parameters how;
-      if (cluster.spec.percentile != 0) how.percentile = cluster.spec.percentile;
-      const calibrate::Range range = held(
-          observer->choose(seen, {static_cast<int>(levels_of(cluster.spec)), cluster.spec.symmetric()}, how),
-          cluster);
-      parameters = from_range(range, cluster.spec);
-      row.low = range.low;
-      row.high = range.high;
-      row.seen_low = seen.min;
-      row.seen_high = seen.max;
-      row.samples = seen.samples;
-      row.saturated = calibrate::share_outside(seen, range);
-      if (histograms_) row.histogram = calibrate::histogram(seen);
+      return range;
     }
-    row.scale = parameters.scales[0];
-    row.zero_point = parameters.zero_points[0];
-    row.levels = levels_of(cluster.spec);
-    const Ends ends = ends_of(cluster.spec, row.zero_point);
-    row.grid_low = row.scale * ends.low;
-    row.grid_high = row.scale * ends.high;
-    return result;
+    Statistics together;
+    const Statistics& seen = *TRY(seen_of(cluster, together));
+    const calibrate::Descriptor* observer = TRY(calibrate::named(cluster.spec.observer));
+    calibrate::Parameters how;
+    if (cluster.spec.percentile != 0) how.percentile = cluster.spec.percentile;
+    const calibrate::Grid grid{static_cast<int>(levels_of(cluster.spec)), cluster.spec.symmetric()};
+    const calibrate::Range range = held(observer->choose(seen, grid, how), cluster);
+    row.low = range.low;
+    row.high = range.high;
+    row.seen_low = seen.min;
+    row.seen_high = seen.max;
+    row.samples = seen.samples;
+    row.saturated = calibrate::share_outside(seen, range);
+    if (histograms_) row.histogram = calibrate::histogram(seen);
+    return range;
   }
 
   // A range that holds the constants of a cluster, too: an observer may cut off rare activations, but a
@@ -179,42 +193,25 @@ class Planner {
     return all ? all : &together;
   }
 
-  static lower::Quantization quantization(const Spec& spec, const Parameters& parameters) {
-    lower::Quantization result{spec.use, parameters, {}};
-    if (!result.is_linear() || (spec.has_own_type() && spec.is_integer())) return result;
-    const Ends ends = ends_of(spec, parameters.zero_points[0]);
-    const float low = parameters.scales[0] * ends.low, high = parameters.scales[0] * ends.high;
-    if (spec.is_integer()) {
-      result.clip = {low, high};
-    } else {
-      result.lowest = low;
-    }
-    return result;
-  }
-
-  static lower::Activation activation(const ValueNote& note, const GraphNotes& notes,
-                                      const std::vector<Parameters>& clusters) {
-    const auto as = [&](int cluster) {
-      const auto at = static_cast<std::size_t>(cluster);
-      return quantization(notes.clusters[at].spec, clusters[at]);
-    };
+  static lower::Activation activation(const ValueNote& note,
+                                      const std::vector<lower::Quantization>& clusters) {
     lower::Activation result{note.value};
-    if (note.made >= 0) result.made = as(note.made);
+    if (note.made >= 0) result.made = clusters[static_cast<std::size_t>(note.made)];
     for (const ValueNote::Taken& taken : note.taken)
-      result.taken.push_back({as(taken.cluster), taken.places});
+      result.taken.push_back({clusters[static_cast<std::size_t>(taken.cluster)], taken.places});
     return result;
   }
 
   // A bias must fit 32 bits in units of input scale × weight scale, together with the sum that it is added
   // to.
   static std::vector<double> least_scales(const GraphNotes& notes, std::size_t weight,
-                                          const std::vector<Parameters>& clusters) {
+                                          const std::vector<lower::Quantization>& clusters) {
     std::vector<double> least;
     const bool per_tensor = notes.constants[weight].spec.granularity() == Granularity::tensor;
     for (const BiasNote& bias : notes.biases) {
       if (bias.weight != weight) continue;
       const auto input =
-          static_cast<double>(clusters[static_cast<std::size_t>(bias.input_cluster)].scales[0]);
+          static_cast<double>(clusters[static_cast<std::size_t>(bias.input_cluster)].parameters.scales[0]);
       const auto count = static_cast<std::size_t>(bias.tensor->count());
       least.resize(std::max(least.size(), per_tensor ? 1 : count));
       for (std::size_t i = 0; i < count; ++i) {
@@ -240,7 +237,7 @@ class Planner {
     return {};
   }
 
-  Result<void> add_constants(const GraphNotes& notes, const std::vector<Parameters>& clusters,
+  Result<void> add_constants(const GraphNotes& notes, const std::vector<lower::Quantization>& clusters,
                              lower::GraphPlan& plan) {
     TRY(check_biases(notes));
     std::vector<lower::Constant> made;
@@ -307,8 +304,8 @@ class Planner {
   }
 
   static void add_bias(const BiasNote& bias, const Parameters& weight,
-                       const std::vector<Parameters>& clusters, lower::GraphPlan& plan) {
-    const float input = clusters[static_cast<std::size_t>(bias.input_cluster)].scales[0];
+                       const std::vector<lower::Quantization>& clusters, lower::GraphPlan& plan) {
+    const float input = clusters[static_cast<std::size_t>(bias.input_cluster)].parameters.scales[0];
     Parameters parameters{.type = graph::ElementType::int32};
     for (const float scale : weight.scales) {
       parameters.scales.push_back(input * scale);

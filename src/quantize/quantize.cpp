@@ -21,6 +21,7 @@
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/dequantize.hpp"
+#include "quantize/opsets.hpp"
 #include "quantize/plan.hpp"
 #include "quantize/remark_on_speed.hpp"
 #include "quantize/table.hpp"
@@ -105,59 +106,6 @@ std::int64_t constant_bytes(const Graph& graph) {
     }
   }
   return bytes;
-}
-
-std::int64_t opset_for(const Spec& spec) {
-  if (spec.is_float() || spec.element() == graph::ElementType::undefined) return 1;
-  return lower::opset_of(spec.element(), spec.granularity() == Granularity::channel,
-                         spec.granularity() == Granularity::block);
-}
-
-// What the recipe takes if the model has something for all of it.
-std::int64_t opset_for(const Recipe& recipe) {
-  std::int64_t opset = 10;
-  for (const Rule& rule : recipe.rules) {
-    for (const auto* part : {&rule.scheme.data_in, &rule.scheme.weight, &rule.scheme.data_out}) {
-      if (*part && (*part)->is_linear()) opset = std::max(opset, opset_for(**part));
-    }
-  }
-  return opset;
-}
-
-// The IR version that came with an opset: older ones do not have its types.
-std::int64_t ir_for(std::int64_t opset) {
-  struct Pair {
-    std::int64_t opset, ir;
-  };
-  constexpr Pair kPairs[] = {{25, 13}, {24, 12}, {23, 11}, {21, 10}, {19, 9},
-                             {15, 8},  {12, 7},  {11, 6},  {10, 5}};
-  for (const Pair& one : kPairs) {
-    if (opset >= one.opset) return one.ir;
-  }
-  return 4;
-}
-
-// What QuantizeLinear and Cast need to know the types, what the functions need that the model will carry, and
-// what DequantizeLinear needs where there are none.
-Result<std::int64_t> opset_for(const Spec& spec, lower::Functions::Mode mode, bool constant) {
-  if (spec.is_linear()) return opset_for(spec);
-  const lower::StandardType standard = lower::standard_type(spec.use);
-  if (standard.type != graph::ElementType::undefined) return standard.opset;
-  if (mode == lower::Functions::Mode::refused)
-    return constant ? TRY(lower::linear_type(spec.use)).opset : std::int64_t{1};
-  if (mode == lower::Functions::Mode::left_out) return 1;
-  const graph::Function function =
-      TRY(constant ? portable::decode(spec.use) : portable::quantize_dequantize(spec.use));
-  return function.opsets.front().version.value_or(1);
-}
-
-Result<std::int64_t> opset_for(const GraphNotes& notes, lower::Functions::Mode mode) {
-  std::int64_t opset = notes.dynamic.empty() ? 10 : 11;
-  for (const Cluster& one : notes.clusters) opset = std::max(opset, TRY(opset_for(one.spec, mode, false)));
-  for (const ConstantNote& one : notes.constants)
-    opset = std::max(opset, TRY(opset_for(one.spec, mode, true)));
-  for (const GraphNotes& one : notes.inner) opset = std::max(opset, TRY(opset_for(one, mode)));
-  return opset;
 }
 
 // Layers with weights of 8 bits are ONNX Runtime's own operators.

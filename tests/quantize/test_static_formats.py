@@ -127,3 +127,63 @@ def test_a_scale_without_a_zero_point_is_never_asymmetric(tool, tmp_path):
     (tmp_path / "r.yaml").write_text("global: {activations: fp8_e4m3 asym minmax}")
     refused = run_tool(tool, "quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "r.yaml", code="error")
     assert "fp8_e4m3 has no zero point" in refused.stderr
+
+
+def grid(step, low, high):
+    return lambda x: np.clip(np.rint(x / step), low, high).astype(np.float32) * np.float32(step)
+
+
+def power(exponent):
+    return float(2.0 ** exponent)
+
+
+# What a range up to `top` on both sides makes of values, by the formulas of docs/formats.md.
+STATIC = {
+    "fp6_e2m3 minmax": lambda top: lambda x: nearest(x, np.float32(top / 7.5), ml_dtypes.float6_e2m3fn),
+    "fp4_e2m1 minmax": lambda top: lambda x: nearest(x, np.float32(top / 6), ml_dtypes.float4_e2m1fn),
+    "fixed width 8 frac auto minmax": lambda top: grid(power(np.ceil(np.log2(top)) - 7), -128, 127),
+    "fixed width 8 frac 5 minmax": lambda top: grid(power(-5), -128, 127),
+    "mxint8 minmax": lambda top: grid(power(np.floor(np.log2(top)) - 6), -128, 127),
+    "mxfp6_e2m3 minmax": lambda top: lambda x: nearest(x, np.float32(power(np.floor(np.log2(top)) - 2)), ml_dtypes.float6_e2m3fn),
+    "mxfp8_e4m3 minmax": lambda top: lambda x: nearest(x, np.float32(power(np.floor(np.log2(top)) - 8)), ml_dtypes.float8_e4m3fn),
+    "block_fp minmax": lambda top: grid(power(np.ceil(np.log2(top)) - 7), -127, 127),
+    "block_fp width 12 minmax": lambda top: grid(power(np.ceil(np.log2(top)) - 11), -2047, 2047),
+    "mx6 minmax": lambda top: grid(power(np.ceil(np.log2(top)) - 4), -15, 15),
+}
+
+
+@pytest.mark.parametrize("words", STATIC)
+def test_formats_that_onnx_lacks_have_calibrated_scales_too(tool, words, tmp_path):
+    rng = np.random.default_rng(SEED)
+    w = rng.standard_normal((16, 4)).astype(np.float32)
+    samples = [rng.uniform(-2.9, 2.9, (3, 16)).astype(np.float32) for _ in range(4)]
+    samples[1][0, 0] = 2.9  # in the middle of a binade: nothing hangs on how the largest is rounded
+    model = quantized(tool, tmp_path, product(w), f"global: {{activations: {words}}}", samples)
+    x = (samples[0] * 1.5).astype(np.float32)
+    expected = STATIC[words](float(np.abs(np.stack(samples)).max()))(x) @ w
+    np.testing.assert_allclose(Executor(model).run({"x": x})[0], expected, rtol=1e-5, atol=1e-5)
+    for optimised in (True, False):
+        np.testing.assert_allclose(in_onnxruntime(model, {"x": x}, optimised)[0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("weights,data", [("mxint8", "mxint8 minmax"), ("fixed frac auto", "fixed frac auto minmax"), ("nvfp4", "nvfp4 minmax"),
+                                          ("block_minifloat", "block_minifloat minmax"), ("log with_zero true", "block_log with_zero true minmax"),
+                                          ("minifloat_denorm", "minifloat_denorm percentile 99.9"), ("mx9", "mx9 mse")])
+def test_onnx_runtime_leaves_the_weights_beside_them_alone(tool, weights, data, tmp_path):
+    """It would round those to int8 where it sees pairs around an operator."""
+    rng = np.random.default_rng(SEED)
+    samples = [rng.standard_normal((1, 3, 16, 16)).astype(np.float32) for _ in range(4)]
+    model = quantized(tool, tmp_path, net(), f"global: {{weights: {weights}, activations: {data}}}", samples)
+    ours = Executor(model).run({"x": samples[0]})[0]
+    for optimised in (True, False):
+        found = in_onnxruntime(model, {"x": samples[0]}, optimised)[0]
+        assert np.abs(found - ours).max() < 1e-3 * np.abs(ours).max()
+
+
+def test_a_format_without_a_scale_is_not_calibrated(tool, tmp_path):
+    onnx.save(product(np.ones((4, 4), np.float32)), tmp_path / "m.onnx")
+    np.savez(tmp_path / "0.npz", x=np.ones((1, 4), np.float32))
+    (tmp_path / "r.yaml").write_text("global: {activations: binary minmax}")
+    refused = run_tool(tool, "quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "r.yaml", "--calib",
+                       tmp_path / "0.npz", code="error")
+    assert "binary has no scale" in refused.stderr

@@ -1,0 +1,189 @@
+#include "quantize/choose_nodes.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "graph/node.hpp"
+#include "lower/dynamic.hpp"
+
+namespace anybit::quantizing {
+namespace {
+
+using graph::Node;
+
+class Chooser {
+ public:
+  Chooser(const Scope& scope, const std::vector<Scheme>& schemes, const std::vector<bool>& named,
+          std::vector<Part>& parts, GraphNotes& notes)
+      : scope_(scope), schemes_(schemes), named_(named), parts_(parts), notes_(notes) {
+    chosen_.is_static.assign(parts.size(), false);
+  }
+
+  void run() {
+    for (std::size_t i = 0; i < count(); ++i) {
+      if (!computes(i)) continue;
+      const Spec& data = *scheme(i).data_in;
+      parts_[i].dynamic = data.is_dynamic();
+      const bool has_data = !parts_[i].traits->data.empty();
+      if (data.is_dynamic())
+        choose_dynamic(i);
+      else if (data.is_float() && parts_[i].weights.empty())
+        leave(i, "it has no constant weights");
+      else
+        chosen_.is_static[i] = has_data && data.is_static() && !parts_[i].data.empty();
+    }
+    join_biases();
+    bool changes = true;
+    for (int round = 0; round < kRounds && changes; ++round) {
+      changes = sweep_down();
+      changes = sweep_up() || changes;
+    }
+    sweep_down();
+    sweep_up();
+    if (take_named()) {
+      sweep_down();
+      sweep_up();
+    }
+  }
+
+  ChosenNodes take() { return std::move(chosen_); }
+
+ private:
+  const Node& node(std::size_t i) const { return scope_.graph.nodes[i]; }
+  std::size_t count() const { return parts_.size(); }
+  const Scheme& scheme(std::size_t i) const { return schemes_[i]; }
+  bool computes(std::size_t i) const { return parts_[i].kind == Part::Kind::compute; }
+
+  void leave(std::size_t i, std::string reason) {
+    parts_[i].kind = Part::Kind::left;
+    chosen_.is_static[i] = false;
+    notes_.nodes[i].reason = std::move(reason);
+  }
+
+  // Nodes that only move values, or work on single elements, are part of what lies around them. One that a
+  // rule names, and that does not lie between quantized values, is quantized by itself. True if there is one.
+  bool take_named() {
+    bool any = false;
+    for (std::size_t i = 0; i < count(); ++i) {
+      const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
+      if (!passes || chosen_.joined.count(static_cast<int>(i)) || !named_[i] || parts_[i].data.empty())
+        continue;
+      if (!scheme(i).data_in->is_static()) continue;
+      const bool between =
+          chosen_.is_made(node(i).inputs[static_cast<std::size_t>(parts_[i].data[0])]) &&
+          std::ranges::any_of(node(i).outputs, [&](const auto& one) { return chosen_.is_taken(one); });
+      chosen_.is_static[i] = !between;
+      any |= chosen_.is_static[i];
+    }
+    return any;
+  }
+
+  // A constant row that is added to a product is part of it: it is added to the sums, before they are
+  // rounded.
+  void join_biases() {
+    for (std::size_t i = 0; i < count(); ++i) {
+      if (!chosen_.is_static[i] || node(i).op_type.str() != "MatMul") continue;
+      const int user = scope_.index.only_user(node(i).outputs[0]);
+      if (user < 0) continue;
+      const auto u = static_cast<std::size_t>(user);
+      if (node(u).op_type.str() != "Add" || parts_[u].constants.size() != 1 || parts_[u].data.size() != 1 ||
+          parts_[u].held)
+        continue;
+      const std::string& row = node(u).inputs[static_cast<std::size_t>(parts_[u].constants[0])];
+      const graph::Tensor* tensor = scope_.constant(row);
+      if (tensor->dims.empty() || tensor->count() != tensor->dims.back()) continue;
+      parts_[u].kind = Part::Kind::element;
+      chosen_.is_static[u] = false;
+      chosen_.joined.insert(user);
+    }
+  }
+
+  // Where no operator quantizes the data as it comes, small weights are as far as it goes: tables, GRU.
+  void choose_dynamic(std::size_t i) {
+    const Spec& weight = *scheme(i).weight;
+    const bool table = parts_[i].data.empty() && !parts_[i].heavy;
+    if (weight.is_float() || parts_[i].weights.empty() || !(parts_[i].heavy || table))
+      return leave(i, "only products with constant weights are quantized when they run");
+    std::vector<const graph::Tensor*> weights;
+    for (const int input : parts_[i].weights)
+      weights.push_back(scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]));
+    std::optional<std::string> reason =
+        lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric());
+    if (!reason && !parts_[i].data.empty() && parts_[i].data.front() != 0)
+      reason = "its data is on the right";
+    if (!reason &&
+        (lower::codes_of(weight.element()).bits != 8 || weight.granularity() == Granularity::block))
+      reason = fmt::format("integer products have no weights of {}", to_string(weight));
+    parts_[i].dynamic = !table && !reason;
+    if (table || !reason) return;
+    notes_.nodes[i].reason = *reason + ": its weights alone are quantized";
+    notes_.nodes[i].less = true;
+  }
+
+  // It may be left if it does not lie between quantized values.
+  bool optional(std::size_t i) const { return chosen_.is_static[i] && !parts_[i].heavy && !named_[i]; }
+
+  // From the first node to the last: which values quantized nodes make, maybe through nodes that move values
+  // or work on single elements. True if that left a node out.
+  bool sweep_down() {
+    chosen_.made.clear();
+    bool changed = false;
+    for (std::size_t i = 0; i < count(); ++i) {
+      const bool all = !parts_[i].data.empty() && std::ranges::all_of(parts_[i].data, [&](int input) {
+        return chosen_.made.count(node(i).inputs[static_cast<std::size_t>(input)]) != 0;
+      });
+      if (optional(i) && !all) {
+        leave(i, kAlone);
+        changed = true;
+      }
+      const bool passes = parts_[i].kind == Part::Kind::move ||
+                          (parts_[i].kind == Part::Kind::element && !parts_[i].traits->sensitive);
+      if (!chosen_.is_static[i] && !(passes && all) && !graph::is(node(i), "DequantizeLinear")) continue;
+      chosen_.made.insert(node(i).outputs.begin(), node(i).outputs.end());
+    }
+    return changed;
+  }
+
+  // From the last to the first: which values quantized nodes use, in the same way.
+  bool sweep_up() {
+    chosen_.used.clear();
+    bool changed = false;
+    for (std::size_t i = count(); i-- > 0;) {
+      const bool used = std::ranges::any_of(
+          node(i).outputs, [&](const std::string& one) { return chosen_.used.count(one) != 0; });
+      if (optional(i) && !used) {
+        leave(i, kAlone);
+        changed = true;
+      }
+      const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
+      if (graph::is(node(i), "QuantizeLinear") && !node(i).inputs.empty())
+        chosen_.used.insert(node(i).inputs[0]);
+      if (!chosen_.is_static[i] && !(passes && used)) continue;
+      for (const int input : parts_[i].data)
+        chosen_.used.insert(node(i).inputs[static_cast<std::size_t>(input)]);
+    }
+    return changed;
+  }
+
+  static constexpr int kRounds =
+      100;  // of leaving nodes out; enough, but not for graphs that are made to take long
+  static constexpr const char* kAlone = "it does not lie between quantized values";
+
+  const Scope& scope_;
+  const std::vector<Scheme>& schemes_;
+  const std::vector<bool>& named_;
+  std::vector<Part>& parts_;
+  GraphNotes& notes_;
+  ChosenNodes chosen_;
+};
+
+}  // namespace
+
+ChosenNodes choose_nodes(const Scope& scope, const std::vector<Scheme>& schemes,
+                         const std::vector<bool>& named, std::vector<Part>& parts, GraphNotes& notes) {
+  Chooser chooser(scope, schemes, named, parts, notes);
+  chooser.run();
+  return chooser.take();
+}
+
+}  // namespace anybit::quantizing
