@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -401,29 +400,6 @@ class Writer {
   std::map<std::string, std::string> in_half_;  // the same values in float16, by name
 };
 
-void gather_uses(const Graph& graph, std::unordered_set<std::string>& used) {
-  for (const Node& node : graph.nodes) {
-    used.insert(node.inputs.begin(), node.inputs.end());
-    graph::each_graph(node, [&](const Graph& inner) { gather_uses(inner, used); });
-  }
-  for (const graph::ValueInfo& one : graph.outputs) used.insert(one.name.str());
-}
-
-std::int64_t remove_unused(Graph& graph, const std::unordered_set<std::string>& used) {
-  // An input with a default keeps it: callers may leave the input out.
-  std::unordered_set<std::string> kept = used;
-  for (const graph::ValueInfo& one : graph.inputs) kept.insert(one.name.str());
-  auto removed = static_cast<std::int64_t>(std::erase_if(
-      graph.initializers, [&](const graph::Tensor& one) { return kept.count(one.name.str()) == 0; }));
-  removed += static_cast<std::int64_t>(std::erase_if(graph.nodes, [&](const Node& node) {
-    return node.op_type.str() == "Constant" && node.outputs.size() == 1 && used.count(node.outputs[0]) == 0;
-  }));
-  for (Node& node : graph.nodes) {
-    graph::each_graph(node, [&](Graph& inner) { removed += remove_unused(inner, used); });
-  }
-  return removed;
-}
-
 }  // namespace
 
 Result<void> to_qdq(Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
@@ -431,12 +407,6 @@ Result<void> to_qdq(Graph& graph, const GraphPlan& plan, graph::Names& names, Fu
   OthersOfNodes others;
   if (computes_in_half(plan)) others = TRY(find_others(functions.model(), limits));
   return Writer(graph, plan, names, functions, others).write();
-}
-
-std::int64_t remove_unused_constants(Graph& graph) {
-  std::unordered_set<std::string> used;
-  gather_uses(graph, used);
-  return remove_unused(graph, used);
 }
 
 }  // namespace anybit::lower

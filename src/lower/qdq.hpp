@@ -15,7 +15,4 @@ namespace anybit::lower {
 Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
                     const Limits& limits);
 
-// Takes out initializers and Constant nodes that no node uses, at any depth. Returns how many.
-std::int64_t remove_unused_constants(graph::Graph& graph);
-
 }  // namespace anybit::lower

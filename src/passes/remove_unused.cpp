@@ -1,4 +1,6 @@
 // Nodes whose results nobody uses go, and so do constants, and notes about values that are no longer there.
+#include "passes/remove_unused.hpp"
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -80,7 +82,7 @@ void drop_notes(Graph& graph) {
                 [&](const graph::QuantizationAnnotation& one) { return !there.count(one.tensor.str()); });
 }
 
-Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+std::int64_t clean_model(graph::Model& model, const PassOptions& options) {
   std::int64_t changes = 0;
   const bool trains = !model.training.empty();  // its graphs know values of the model's by name
   // The outer graphs first: what goes there takes inner graphs, and their uses, along.
@@ -96,7 +98,13 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
   return changes;
 }
 
+Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
+  return clean_model(model, options);
+}
+
 }  // namespace
+
+std::int64_t remove_unused(graph::Model& model) { return clean_model(model, {}); }
 
 std::span<const Descriptor> remove_unused_descriptors() {
   static const Descriptor all[] = {{.name = "remove_unused",

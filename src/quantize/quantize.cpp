@@ -18,6 +18,7 @@
 #include "ops/table.hpp"
 #include "passes/prepare.hpp"
 #include "passes/raise_opset.hpp"
+#include "passes/remove_unused.hpp"
 #include "portable/to_operators.hpp"
 #include "quantize/annotation.hpp"
 #include "quantize/dequantize.hpp"
@@ -227,7 +228,7 @@ class Quantizer {
     if (settings_.requantize && is_quantized(*model_)) {
       portable::to_operators(*model_);
       TRY(dequantize(*model_->graph, model_->opset().value_or(1)));
-      lower::remove_unused_constants(*model_->graph);
+      passes::remove_unused(*model_);
       remark_integer_operators();
     }
     passes::PrepareOptions options;
@@ -443,7 +444,7 @@ class Quantizer {
     TRY(lower::to_qdq(*model.graph, plan, names, functions, settings_.executor.limits));
     if (qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
     TRY(lower::keep_rows_from_gemm(model, settings_.executor.limits));
-    lower::remove_unused_constants(*model.graph);
+    passes::remove_unused(model);
     import_domains(model);
     model.ir_version = std::max(model.ir_version.value_or(0), ir_for(model.opset().value_or(1)));
     return graph::verify(model, settings_.executor.limits);
