@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
+        bench-accuracy bench-agreement bench-presets bench-static bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -159,6 +159,12 @@ bench-presets:  ## Every format as a recipe: size, accuracy and speed on real mo
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_presets.py $(BENCH)
+
+bench-static:  ## Calibrated scales of activations in many formats beside those found at run time: accuracy (minutes)
+	@scripts/setup build test accuracy python models large-models data
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_static.py $(BENCH)
 
 bench-quantize:  ## Time and memory of quantizing, beside ONNX Runtime's tool (minutes)
 	@scripts/setup build python models

@@ -122,3 +122,11 @@ def test_shapes_that_change_in_a_loop_are_not_generated(anybit, tmp_path, named,
     anybit("run", path, "-o", tmp_path / "out")
     assert "shape" in anybit("codegen", path, "-t", "c-gen", "-o", tmp_path / "m.c", code=1).stderr
     assert not (tmp_path / "m.c").exists()
+
+
+def test_a_wrong_declaration_is_not_corrected_to_a_shape_that_no_file_may_have(anybit, tmp_path):
+    """The inferred shape has more elements than the limit: the prepared file would not load again."""
+    path = saved(tmp_path / "m.onnx", [helper.make_node("Concat", ["x", "x", "x"], ["y"], axis=0)], [value("x", (1 << 20, 1 << 19))],
+                 [value("y", (7, 7))])
+    anybit("prepare", path, "-o", tmp_path / "prepared.onnx")
+    anybit("inspect", tmp_path / "prepared.onnx")
