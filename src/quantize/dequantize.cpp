@@ -115,24 +115,31 @@ class TakingBack {
   // A constant in place of a node that decodes constants.
   Result<bool> is_decoded(const Node& node) {
     std::optional<Tensor> constant;
+    if (!is_whole(node, 1)) return false;
     if (graph::is(node, "Decode", graph::kAnybit)) constant = TRY(unpacked(node, view_, *memory_));
     if (graph::is(node, kDequantize)) constant = TRY(decoded(node, view_, *memory_));
     if (constant) graph_.initializers.push_back(*std::move(constant));
     return constant.has_value();
   }
 
+  // Has what it must have: others stay for whoever says what is wrong.
+  static bool is_whole(const Node& node, std::size_t inputs) {
+    return node.inputs.size() >= inputs && !node.outputs.empty();
+  }
+
   bool is_rounding(const Node& node) {
-    if (!graph::is(node, "QuantizeDequantize", graph::kAnybit) || view_.index().is_output(node.outputs[0]))
-      return false;
+    if (!graph::is(node, "QuantizeDequantize", graph::kAnybit) || !is_whole(node, 1)) return false;
+    if (view_.index().is_output(node.outputs[0])) return false;
     instead_.add(node.outputs[0], node.inputs[0]);
     return true;
   }
 
   // The second half of a pair. The first is left to whoever removes unused nodes.
   bool takes_pair(const Node& node, const Clamps& clamps) {
-    if (!graph::is(node, kDequantize) || view_.index().is_output(node.outputs[0])) return false;
+    if (!graph::is(node, kDequantize) || !is_whole(node, 2)) return false;
+    if (view_.index().is_output(node.outputs[0])) return false;
     const Node* quantizer = view_.quantizer(node.inputs[0]);
-    if (!quantizer || !graph::is(*quantizer, kQuantize)) return false;
+    if (!quantizer || !graph::is(*quantizer, kQuantize) || !is_whole(*quantizer, 1)) return false;
     const Clamps::Cut cut = clamps.cut(*quantizer);
     if (cut == Clamps::Cut::nothing) {
       instead_.add(node.outputs[0], quantizer->inputs[0]);

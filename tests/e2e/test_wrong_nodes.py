@@ -130,3 +130,13 @@ def test_a_wrong_declaration_is_not_corrected_to_a_shape_that_no_file_may_have(a
                  [value("y", (7, 7))])
     anybit("prepare", path, "-o", tmp_path / "prepared.onnx")
     anybit("inspect", tmp_path / "prepared.onnx")
+
+
+@pytest.mark.parametrize("inputs", [["q"], []])
+def test_half_a_pair_without_its_inputs_is_not_taken_back(anybit, inputs, tmp_path):
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s"], ["q"]), helper.make_node("DequantizeLinear", inputs, ["d"]),
+             helper.make_node("MatMul", ["d", "w"], ["y"])]
+    path = saved(tmp_path / "m.onnx", nodes, [value("x")], [value("y")],
+                 [numpy_helper.from_array(np.float32(0.1), "s"), numpy_helper.from_array(np.eye(3, dtype=np.float32), "w")])
+    said = anybit("quantize", path, "-o", tmp_path / "q.onnx", "--recipe", "w8", "--requantize", code=1).stderr
+    assert f"input {len(inputs)} is missing" in said
