@@ -168,7 +168,7 @@ class Quantizer:
 
     @checked
     def set_io(self, quantization_config: Config) -> Quantizer:
-        """For the model's inputs and outputs, where operators that are quantized use them: other rules say which."""
+        """For the model's inputs and outputs."""
         scheme = scheme_of(quantization_config)
         # Only activations are there; Arm's users hand over a whole config.
         if isinstance(scheme, Mapping):
@@ -229,9 +229,6 @@ class Quantizer:
         _check_qat(qat)
         if "target" in options:
             raise InvalidArgument("the quantizer has its target already", "", f"Quantizer({options['target']!r})")
-        if set(self._rules) == {"io"} and self._rules["io"] != "float":
-            raise InvalidArgument("set_io alone quantizes nothing: it is about the inputs and outputs of operators that are quantized",
-                                  "", "set_global(config), or a rule for a name or a type")
         return quantize(model, self.recipe, calibration, target=self.target, **options)
 
     @checked
