@@ -197,11 +197,8 @@ Result<void> FusedView::check(const Program& program, int slot, const std::strin
         "code can be generated for tensors alone");
   const auto known = value.shape ? ops::numbers(*value.shape) : std::nullopt;
   if (known) {
-    // Without its zeros: generators multiply what is left of an empty value, for strides.
-    ops::Shape sizes = *value.shape;
-    std::erase_if(sizes, [](const ops::Dim& one) { return one.is(0); });
-    const ops::Dim count = ops::product(sizes);
-    if (count.known() && *count.size <= most_elements_) return {};
+    // Zeros count as 1: generators multiply what is left of an empty value, for strides.
+    if (ops::has_at_most(*value.shape, most_elements_)) return {};
     return error_at(Code::limit_exceeded, place,
                     fmt::format("'{}' is [{}]: more than {} elements", shown(name),
                                 ops::to_string(*value.shape), most_elements_),

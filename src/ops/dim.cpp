@@ -62,6 +62,14 @@ Dim scaled(const Dim& a, double factor) {
   return size >= 0.0 && size < kLargest ? Dim(static_cast<std::int64_t>(size)) : Dim();
 }
 
+bool has_at_most(std::span<const Dim> dims, std::int64_t elements) {
+  std::optional<std::int64_t> count = 1;
+  for (const Dim& one : dims) {
+    if (one.known() && count) count = checked_mul(*count, std::max<std::int64_t>(*one.size, 1));
+  }
+  return count && *count <= elements;
+}
+
 Dim product(std::span<const Dim> dims) {
   if (std::any_of(dims.begin(), dims.end(), [](const Dim& d) { return d.is(0); })) return 0;
   Dim result = 1;

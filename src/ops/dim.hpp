@@ -41,6 +41,8 @@ Dim scaled(const Dim& a, double factor);
 
 // The product; zero if any is zero, though others are unknown.
 Dim product(std::span<const Dim> dims);
+// Whether there are at most so many elements, as far as sizes are known; those of length 0 count as 1.
+bool has_at_most(std::span<const Dim> dims, std::int64_t elements);
 // All the numbers, or nothing.
 std::optional<std::vector<std::int64_t>> numbers(std::span<const Dim> dims);
 // What holds for both: unknown where they differ; nothing if the ranks differ or one is not known.

@@ -178,17 +178,11 @@ class Walker {
     if (!types) {
       note(result_.contradictions, graph, std::move(error));
     } else if (result_.corrections.size() < kProblems) {
-      result_.corrections.push_back({graph, name, declarable(*made.shape), placed(graph, std::move(error))});
+      // A file may not declare what has more elements than the limit: its sizes are then not told.
+      const bool fits = has_at_most(*made.shape, options_.limits.elements);
+      result_.corrections.push_back(
+          {graph, name, fits ? *made.shape : Shape(made.shape->size()), placed(graph, std::move(error))});
     }
-  }
-
-  // A shape as a file may declare it: one of more elements than the limit has sizes that are not told.
-  Shape declarable(const Shape& shape) const {
-    std::optional<std::int64_t> count = 1;
-    for (const Dim& one : shape) {
-      if (one.known() && count) count = checked_mul(*count, std::max<std::int64_t>(*one.size, 1));
-    }
-    return count && *count <= options_.limits.elements ? shape : Shape(shape.size());
   }
 
   Body graph(const Graph& graph, std::string place, const Values& given, const Scope* parent,
