@@ -11,17 +11,21 @@ Result<Values> infer(const Call& call) {
   const auto& shape = call.in(0).shape;
   if (!shape) return infer_same(call);
   const auto& target = call.in(1).elements;
+  // How many sizes there are may be known where they are not.
+  const auto& list = call.in(1).shape;
+  const std::optional<std::int64_t> count = list && list->size() == 1 ? (*list)[0].size : std::nullopt;
   const auto given = call.integers("axes");
   Shape result = given ? *shape : unknown_shape(shape->size());
   if (given) {
     const auto axes = TRY(axes_of(*given, shape->size()));
-    if (target && target->size() != axes.size())
-      return wrong(fmt::format("{} sizes are given for {} axes", target->size(), axes.size()));
-    for (std::size_t i = 0; i < axes.size(); ++i) result[axes[i]] = target ? (*target)[i] : Dim();
-  } else if (target) {
-    if (target->size() != shape->size())
-      return wrong(fmt::format("{} sizes are given for rank {}", target->size(), shape->size()));
-    result = *target;
+    if (count && *count != std::ssize(axes))
+      return wrong(fmt::format("{} sizes are given for {} axes", *count, axes.size()));
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      result[axes[i]] = target && i < target->size() ? (*target)[i] : Dim();
+  } else {
+    if (count && *count != std::ssize(*shape))
+      return wrong(fmt::format("{} sizes are given for rank {}", *count, shape->size()));
+    if (target && target->size() == shape->size()) result = *target;
   }
   return outputs_of(call, tensor(call.in(0).type, std::move(result)));
 }

@@ -140,3 +140,12 @@ def test_half_a_pair_without_its_inputs_is_not_taken_back(anybit, inputs, tmp_pa
                  [numpy_helper.from_array(np.float32(0.1), "s"), numpy_helper.from_array(np.eye(3, dtype=np.float32), "w")])
     said = anybit("quantize", path, "-o", tmp_path / "q.onnx", "--recipe", "w8", "--requantize", code=1).stderr
     assert f"input {len(inputs)} is missing" in said
+
+
+@pytest.mark.parametrize("axes,said", [([], "2 sizes are given for 0 axes"), (None, "2 sizes are given for")])
+def test_sizes_that_are_not_known_are_counted(anybit, axes, said, tmp_path):
+    node = helper.make_node("CenterCropPad", ["x", "shape"], ["y"])
+    if axes is not None:
+        node.attribute.add(name="axes", type=onnx.AttributeProto.INTS)
+    path = saved(tmp_path / "m.onnx", [node], [value("x", (4, 1, 3)), value("shape", (2,), TensorProto.INT64)], [value("y", (4, 1, 3))], opset=18)
+    refused_by_run_and_codegen(anybit, path, tmp_path, said)
