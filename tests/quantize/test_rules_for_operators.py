@@ -131,7 +131,7 @@ def test_values_that_leave_a_branch_are_quantized(tool, tmp_path):
     inner = [attribute.g for node in made.graph.node if node.op_type == "If" for attribute in node.attribute]
     assert [collections.Counter(node.op_type for node in one.node)["QuantizeLinear"] for one in inner] == [2, 2]
     for sample in samples[:4]:
-        assert decibels(in_onnxruntime(model, sample)[0], in_onnxruntime(made, sample)[0]) > 30
+        assert decibels(in_onnxruntime(model, sample)[0], in_onnxruntime(made, sample, optimised=False)[0]) > 30
 
 
 def test_what_is_quantized_already_is_kept_and_the_rest_is_quantized(tool, tmp_path):
@@ -143,7 +143,8 @@ def test_what_is_quantized_already_is_kept_and_the_rest_is_quantized(tool, tmp_p
     after = {one.name: one for one in whole.graph.initializer}
     assert before and all(after[name] == one for name, one in before.items())
     assert counts(whole)["QuantizeLinear"] == counts(quantized(tool, tmp_path / "int8", net(), "global: int8", samples)[0])["QuantizeLinear"]
-    assert decibels(in_onnxruntime(net(), samples[0])[0], in_onnxruntime(whole, samples[0])[0]) > 30
+    # Its optimised int8 products may saturate on a CPU without VNNI: weights that were there already have no bound.
+    assert decibels(in_onnxruntime(net(), samples[0])[0], in_onnxruntime(whole, samples[0], optimised=False)[0]) > 30
     again, said = quantized(tool, tmp_path / "again", whole, "global: int8", samples)
     assert "the model is quantized already" in said and again == whole
 
@@ -153,4 +154,5 @@ def test_weights_that_are_quantized_already_take_quantized_activations(tool, tmp
     weights, _ = quantized(tool, tmp_path / "w8", net(), "global: w8", samples)
     whole, _ = quantized(tool, tmp_path / "int8", weights, "global: int8", samples)
     assert counts(whole)["QuantizeLinear"] >= 6
-    assert decibels(in_onnxruntime(net(), samples[0])[0], in_onnxruntime(whole, samples[0])[0]) > 30
+    # Its optimised int8 products may saturate on a CPU without VNNI: weights that were there already have no bound.
+    assert decibels(in_onnxruntime(net(), samples[0])[0], in_onnxruntime(whole, samples[0], optimised=False)[0]) > 30
