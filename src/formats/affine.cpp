@@ -173,16 +173,15 @@ void AffineCodec::choose(std::span<const float> values, Words words) const {
 }
 
 Result<void> AffineCodec::choose_from_range(Range range, Words words) const {
-  if (!is_finite(range.low) || !is_finite(range.high) || range.low > range.high) {
-    return invalid_argument(fmt::format("{:g} to {:g} is no range", range.low, range.high),
-                            "two finite numbers, the lower one first");
-  }
+  TRY(check_range(range));
   write(for_range(range), words);
   settle(words, static_cast<std::int64_t>(words.size()));
   return {};
 }
 
-void AffineCodec::settle(Words all, std::int64_t stride) const {
+void AffineCodec::settle(Words all, std::int64_t stride) const { settle_scales(all, stride); }
+
+void settle_scales(Words all, std::int64_t stride) {
   float largest = 0;
   const auto step = static_cast<std::size_t>(stride);
   for (std::size_t i = 0; i < all.size(); i += step) largest = std::max(largest, float_of(all[i]));

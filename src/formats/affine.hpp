@@ -27,6 +27,10 @@ struct AffineLayout {
 // The scale, or the largest at which `steps` steps are no more than a float32 holds.
 float within_float32(float scale, double steps);
 
+// Words of groups, the scale first: where it is 0, as of zeros alone, it becomes the largest of the others,
+// or 1.
+void settle_scales(Words all, std::int64_t stride);
+
 // What a scale may be. Each kind rounds the float32 scale that the range asks for.
 enum class ScaleKind {
   float32,

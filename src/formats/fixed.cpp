@@ -123,10 +123,7 @@ void FixedCodec::choose(std::span<const float> values, Words words) const {
 
 Result<void> FixedCodec::choose_from_range(Range range, Words words) const {
   if (frac_) return {};
-  if (!is_finite(range.low) || !is_finite(range.high) || range.low > range.high) {
-    return invalid_argument(fmt::format("{:g} to {:g} is no range", range.low, range.high),
-                            "two finite numbers, the lower one first");
-  }
+  TRY(check_range(range));
   words[0] = static_cast<std::uint32_t>(only_zero(layout_, range) ? preset_frac(layout_)
                                                                   : widest_fit(layout_, range));
   return {};

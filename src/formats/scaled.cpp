@@ -24,23 +24,13 @@ void ScaledCodec::choose(std::span<const float> values, Words words) const {
 }
 
 Result<void> ScaledCodec::choose_from_range(Range range, Words words) const {
-  if (!is_finite(range.low) || !is_finite(range.high) || range.low > range.high) {
-    return invalid_argument(fmt::format("{:g} to {:g} is no range", range.low, range.high),
-                            "two finite numbers, the lower one first");
-  }
+  TRY(check_range(range));
   words[0] = chosen(largest_magnitude(range));
   settle(words, 1);
   return {};
 }
 
-void ScaledCodec::settle(Words all, std::int64_t) const {
-  float largest = 0;
-  for (const std::uint32_t one : all) largest = std::max(largest, float_of(one));
-  const std::uint32_t stand_in = bits_of(largest > 0 ? largest : 1.0f);
-  for (std::uint32_t& one : all) {
-    if (one == 0) one = stand_in;
-  }
-}
+void ScaledCodec::settle(Words all, std::int64_t stride) const { settle_scales(all, stride); }
 
 Result<void> ScaledCodec::check(ConstWords words) const { return check_scale(float_of(words[0])); }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/error.hpp"
 #include "formats/codec.hpp"
 #include "formats/float_bits.hpp"
 
@@ -58,6 +59,13 @@ inline Range finite_range(std::span<const float> values) {
     range.high = std::max(range.high, x);
   }
   return range.low <= range.high ? range : Range{};
+}
+
+// A range from outside must be two finite numbers, the lower one first.
+inline Result<void> check_range(Range range) {
+  if (is_finite(range.low) && is_finite(range.high) && range.low <= range.high) return {};
+  return invalid_argument(fmt::format("{:g} to {:g} is no range", range.low, range.high),
+                          "two finite numbers, the lower one first");
 }
 
 inline float largest_magnitude(Range range) { return std::max(std::fabs(range.low), std::fabs(range.high)); }

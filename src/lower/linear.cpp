@@ -89,7 +89,7 @@ std::optional<Mapping> as_integers(std::span<const float> values) {
   if (meant.empty() || !even(meant)) return std::nullopt;
   const auto [low, high] = std::ranges::minmax(meant);
   for (const ElementType type : kIntegers) {
-    const Codes range = codes_of(type);
+    const graph::IntegerRange range = graph::integer_range(type);
     if (low < range.low || high > range.high) continue;
     mapping.type = type;
     return mapping;

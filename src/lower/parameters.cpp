@@ -6,37 +6,12 @@ namespace anybit::lower {
 
 using graph::ElementType;
 
-Codes codes_of(ElementType type) {
-  switch (type) {
-    case ElementType::int2:
-      return {2, -2, 1};
-    case ElementType::uint2:
-      return {2, 0, 3};
-    case ElementType::int4:
-      return {4, -8, 7};
-    case ElementType::uint4:
-      return {4, 0, 15};
-    case ElementType::int8:
-      return {8, -128, 127};
-    case ElementType::uint8:
-      return {8, 0, 255};
-    case ElementType::int16:
-      return {16, -32768, 32767};
-    case ElementType::uint16:
-      return {16, 0, 65535};
-    case ElementType::int32:
-      return {32, INT32_MIN, INT32_MAX};
-    default:
-      return {};
-  }
-}
-
 std::int64_t opset_of(ElementType type, bool by_channel, bool by_block) {
   const graph::ElementTypeInfo* info = graph::find(type);
   if (info->bits == 2) return 25;
   if (type == ElementType::float4e2m1) return 23;
   if (info->bits != 8 || by_block) return 21;
-  if (codes_of(type).bits == 0) return 19;  // a float
+  if (graph::integer_range(type).bits == 0) return 19;  // a float
   return by_channel ? 13 : 10;
 }
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "graph/tensor.hpp"
+#include "graph/quantization.hpp"
 
 namespace anybit::lower {
 
@@ -43,12 +43,6 @@ struct Places {
 std::vector<std::int64_t> fit(Parameters& parameters, const std::vector<std::int64_t>& grouped,
                               const std::vector<std::int64_t>& dims);
 
-// Bits, and the smallest and largest code, of an integer type; 0 bits if it is none.
-struct Codes {
-  int bits = 0;
-  std::int32_t low = 0, high = 0;
-};
-Codes codes_of(graph::ElementType type);
 // The opset whose QuantizeLinear and DequantizeLinear know a type, with such scales.
 std::int64_t opset_of(graph::ElementType type, bool by_channel, bool by_block);
 

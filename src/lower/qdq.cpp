@@ -347,7 +347,7 @@ class Writer {
   // do not end with a byte. A Reshape between the two keeps them apart.
   static bool has_torn_rows(const Constant& one) {
     constexpr std::int64_t kCodesOfByte = 4;
-    return codes_of(one.parameters.type).bits == 2 && !one.codes.dims.empty() &&
+    return graph::integer_range(one.parameters.type).bits == 2 && !one.codes.dims.empty() &&
            one.codes.dims.back() % kCodesOfByte != 0;
   }
 

@@ -169,7 +169,7 @@ class Rewriter {
     return made;
   }
 
-  // Pad fills with 0 unless it is told a value: among integers, the one that stands for zero. False: it
+  // Pad fills with 0 unless the node has a value: among integers, that is the zero point. False: it
   // cannot be told, since before opset 11 the value is an attribute, a float.
   static bool pad_with_zero_point(Node& pad, const Quantized& y) {
     if (pad.inputs.size() < 2) return false;

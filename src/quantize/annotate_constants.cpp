@@ -72,7 +72,7 @@ class ConstantAnnotator {
 
   // Integer operators have neither weights in blocks nor of 2 bits, and ONNX Runtime (1.31) does not look.
   bool stands_apart(std::size_t i, const Spec& spec) const {
-    const int bits = lower::codes_of(spec.element()).bits;
+    const int bits = graph::integer_range(spec.element()).bits;
     return static_[i] && parts_[i].heavy &&
            (bits == 2 || (bits == 8 && spec.granularity() == Granularity::block));
   }
@@ -81,7 +81,7 @@ class ConstantAnnotator {
   Spec weight_spec(std::size_t i, int input) {
     Spec spec = *scheme(i).weight;
     const std::size_t rank = scope_.constant(node(i).inputs[static_cast<std::size_t>(input)])->dims.size();
-    const auto has_8_bits = [](const Spec& one) { return lower::codes_of(one.element()).bits == 8; };
+    const auto has_8_bits = [](const Spec& one) { return graph::integer_range(one.element()).bits == 8; };
     const std::string& op = node(i).op_type.str();
     if (!static_[i] || (op != "MatMul" && op != "Gemm") || (input == 1 && rank <= 2) ||
         spec.granularity() != Granularity::channel || !has_8_bits(spec) || !has_8_bits(*scheme(i).data_in))
@@ -135,7 +135,7 @@ class ConstantAnnotator {
     if (!parts_[i].heavy || spec.element() != graph::ElementType::int8 ||
         spec.granularity() == Granularity::block || !(static_[i] || dynamic))
       return std::nullopt;
-    if (static_[i] && lower::codes_of(scheme(i).data_in->element()).bits != 8) return std::nullopt;
+    if (static_[i] && graph::integer_range(scheme(i).data_in->element()).bits != 8) return std::nullopt;
     return reduction_order(node(i), input, tensor.dims, dynamic);
   }
 

@@ -112,7 +112,7 @@ class Chooser {
     if (!reason && !parts_[i].data.empty() && parts_[i].data.front() != 0)
       reason = "its data is on the right";
     if (!reason &&
-        (lower::codes_of(weight.element()).bits != 8 || weight.granularity() == Granularity::block))
+        (graph::integer_range(weight.element()).bits != 8 || weight.granularity() == Granularity::block))
       reason = fmt::format("integer products have no weights of {}", to_string(weight));
     parts_[i].dynamic = !table && !reason;
     if (table || !reason) return;

@@ -36,7 +36,7 @@ Result<std::optional<Steps>> steps_of(const Node& node, const graph::Index& inde
     const auto type = graph::attribute_or<std::int64_t>(node, "output_dtype", 0);
     const auto element = type == 0 ? ElementType::uint8 : static_cast<ElementType>(type);
     if (element != ElementType::uint8 && element != ElementType::uint16) return none;
-    return std::optional(Steps{0, lower::codes_of(element).high});
+    return std::optional(Steps{0, graph::integer_range(element).high});
   }
   const graph::Tensor* zeros = index.constant(node.inputs[2]);
   if (!zeros || zeros->count() == 0) return none;
@@ -46,7 +46,7 @@ Result<std::optional<Steps>> steps_of(const Node& node, const graph::Index& inde
   for (std::int64_t i = 1; i < zero.count(); ++i) {
     if (code_at(zero, i) != first) return none;
   }
-  const lower::Codes codes = lower::codes_of(zeros->type());
+  const graph::IntegerRange codes = graph::integer_range(zeros->type());
   return std::optional(Steps{*first - codes.low, codes.high - *first});
 }
 

@@ -9,7 +9,7 @@
 
 namespace anybit::quantizing {
 
-using lower::Codes;
+using graph::IntegerRange;
 using lower::Parameters;
 
 namespace {
@@ -27,14 +27,14 @@ bool usable(double scale) {
 
 }  // namespace
 
-std::int32_t middle(const Codes& codes) { return codes.low < 0 ? 0 : 1 << (codes.bits - 1); }
+std::int32_t middle(const IntegerRange& codes) { return codes.low < 0 ? 0 : 1 << (codes.bits - 1); }
 
-ScaleAndZero symmetric_over(double largest, double top, const Codes& codes) {
+ScaleAndZero symmetric_over(double largest, double top, const IntegerRange& codes) {
   const double scale = largest / top;
   return {usable(scale) ? formats::within_float32(static_cast<float>(scale), top) : 1.0F, middle(codes)};
 }
 
-ScaleAndZero asymmetric_over(double low, double high, const Codes& codes) {
+ScaleAndZero asymmetric_over(double low, double high, const IntegerRange& codes) {
   const double wide = (high - low) / (static_cast<double>(codes.high) - codes.low);
   const float scale = usable(wide) ? static_cast<float>(wide) : 1.0F;
   // Divided as formats do (affine.cpp): a range with zero in its middle has one zero point everywhere.
@@ -59,7 +59,7 @@ Parameters of_floats(double largest, const Spec& spec) {
 std::int64_t levels_of(const Spec& spec) {
   if (!spec.is_integer())
     return std::int64_t{1} << formats::make(spec.format(), spec.use.parameters)->get()->bits();
-  const Codes codes = spec.codes();
+  const IntegerRange codes = spec.codes();
   return std::int64_t{codes.high} - codes.low + 1;
 }
 
@@ -68,7 +68,7 @@ Ends ends_of(const Spec& spec, std::int32_t zero_point) {
     const auto largest = static_cast<float>(largest_of(spec));
     return {-largest, largest};
   }
-  const Codes codes = spec.codes();
+  const IntegerRange codes = spec.codes();
   return {static_cast<float>(codes.low - zero_point), static_cast<float>(codes.high - zero_point)};
 }
 
@@ -76,7 +76,7 @@ Parameters from_range(const calibrate::Range& range, const Spec& spec) {
   const double low = std::min(0.0, static_cast<double>(range.low)),
                high = std::max(0.0, static_cast<double>(range.high));
   if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);
-  const Codes codes = spec.codes();
+  const IntegerRange codes = spec.codes();
   const auto [scale, zero] = spec.symmetric()
                                  ? symmetric_over(std::max(-low, high), codes.high - middle(codes), codes)
                                  : asymmetric_over(low, high, codes);
@@ -86,7 +86,7 @@ Parameters from_range(const calibrate::Range& range, const Spec& spec) {
 Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec) {
   const double low = static_cast<double>(range.low), high = static_cast<double>(range.high);
   if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);
-  const Codes codes = spec.codes();
+  const IntegerRange codes = spec.codes();
   const double steps = std::ldexp(1.0, codes.bits);
   if (spec.symmetric() || codes.bits > 8)  // 16 bits: the same steps on both sides of zero
     return one(spec.element(), static_cast<float>(std::max(-low, high) / (steps / 2)), middle(codes));

@@ -31,11 +31,11 @@ struct ScaleAndZero {
   std::int32_t zero_point = 0;
 };
 // The code of zero where values lie around it.
-std::int32_t middle(const lower::Codes& codes);
+std::int32_t middle(const graph::IntegerRange& codes);
 // From -largest to largest, which is `top` steps above the middle.
-ScaleAndZero symmetric_over(double largest, double top, const lower::Codes& codes);
+ScaleAndZero symmetric_over(double largest, double top, const graph::IntegerRange& codes);
 // From low to high; zero lies between them.
-ScaleAndZero asymmetric_over(double low, double high, const lower::Codes& codes);
+ScaleAndZero asymmetric_over(double low, double high, const graph::IntegerRange& codes);
 
 struct QuantizedConstant {
   graph::Tensor codes;

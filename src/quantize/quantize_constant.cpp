@@ -15,7 +15,7 @@ namespace anybit::quantizing {
 namespace {
 
 using graph::ElementType;
-using lower::Codes;
+using graph::IntegerRange;
 using lower::Parameters;
 
 constexpr std::int64_t kChunk = 1 << 16;  // values that one thread takes at a time
@@ -152,7 +152,7 @@ Parameters parameters_of(const GroupEnds& ends, const Spec& spec, ThreadPool& po
   Parameters all{.type = spec.element()};
   all.scales.resize(groups);
   all.zero_points.resize(groups);
-  const Codes codes = lower::codes_of(spec.element());
+  const IntegerRange codes = graph::integer_range(spec.element());
   const double top = codes.high - middle(codes);
   pool.run(static_cast<std::int64_t>(groups), kChunk / 8, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
@@ -188,7 +188,7 @@ std::shared_ptr<T[]> room_for(std::int64_t count) {
 class Coder {
  public:
   Coder(const float* x, const Parameters& parameters, const Layout& layout)
-      : x_(x), parameters_(parameters), layout_(layout), codes_(lower::codes_of(parameters.type)) {
+      : x_(x), parameters_(parameters), layout_(layout), codes_(graph::integer_range(parameters.type)) {
     if (codes_.bits < 8) range_.mask = (1 << codes_.bits) - 1;
     range_.low = codes_.low;
     range_.high = codes_.high;
@@ -261,7 +261,7 @@ class Coder {
   const float* x_;
   const Parameters& parameters_;
   const Layout& layout_;
-  Codes codes_;
+  IntegerRange codes_;
   kernels::CodeRange range_;
 };
 
@@ -269,7 +269,10 @@ class Coder {
 class Grid {
  public:
   Grid(const Parameters& parameters, const Layout& layout, std::int64_t step)
-      : parameters_(parameters), layout_(layout), codes_(lower::codes_of(parameters.type)), step_(step) {}
+      : parameters_(parameters),
+        layout_(layout),
+        codes_(graph::integer_range(parameters.type)),
+        step_(step) {}
 
   float nearest(std::int64_t at, float x) const { return steps(layout_.scale_of(at)).nearest(x); }
   void operator()(std::int64_t at, std::span<const float> values, std::span<float> rounded,
@@ -312,7 +315,7 @@ class Grid {
 
   const Parameters& parameters_;
   const Layout& layout_;
-  Codes codes_;
+  IntegerRange codes_;
   std::int64_t step_;
 };
 

@@ -238,12 +238,12 @@ bool Spec::has_own_type() const {
   return !integer || graph::find(type)->bits == integer->bits;
 }
 
-lower::Codes Spec::codes() const {
+graph::IntegerRange Spec::codes() const {
   const auto integer = integer_named(use.format);
-  if (!integer || integer->bits > 16) return lower::codes_of(element());
+  if (!integer || integer->bits > 16) return graph::integer_range(element());
   const std::int32_t half = 1 << (integer->bits - 1);
-  return integer->is_signed ? lower::Codes{integer->bits, -half, half - 1}
-                            : lower::Codes{integer->bits, 0, 2 * half - 1};
+  return integer->is_signed ? graph::IntegerRange{integer->bits, -half, half - 1}
+                            : graph::IntegerRange{integer->bits, 0, 2 * half - 1};
 }
 
 Result<Spec> parse_spec(std::string_view text) {

@@ -48,7 +48,7 @@ struct Spec {
   // Whether the type has as many bits as the format.
   bool has_own_type() const;
   // The integers that it has of that type.
-  lower::Codes codes() const;
+  graph::IntegerRange codes() const;
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 

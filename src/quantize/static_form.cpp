@@ -35,7 +35,7 @@ StaticForm whole_numbers(const Use& use, int low, int high, int exponent) {
   StaticForm form{{use, {.type = integer.element(), .scales = {step}, .zero_points = {0}}, {}, {}}};
   form.low = step * static_cast<float>(low);
   form.high = step * static_cast<float>(high);
-  const lower::Codes all = lower::codes_of(integer.element());
+  const graph::IntegerRange all = graph::integer_range(integer.element());
   if (low != all.low || high != all.high) form.as.clip = {form.low, form.high};
   return form;
 }

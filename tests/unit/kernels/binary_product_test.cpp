@@ -1,4 +1,4 @@
-// Products of signs against plain loops, with every set of instructions that this CPU has.
+// Binary (±1) products against plain loops, with every instruction set that this CPU has.
 #include "kernels/binary_product.hpp"
 
 #include <gtest/gtest.h>
