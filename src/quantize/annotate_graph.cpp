@@ -329,7 +329,7 @@ class Annotator {
     for (const auto& [value, all] : wanted_) values.insert(value);
     for (const std::string& value : values) note_value(value);
     // What goes through a format as it comes does so behind these, where a value has both.
-    std::ranges::rotate(notes_.values, notes_.values.begin() + direct);
+    std::rotate(notes_.values.begin(), notes_.values.begin() + direct, notes_.values.end());
     for (const auto& [value, all] : wanted_) {
       for (const auto& [place, spec] : all) avoid_saturation(value, place, spec);
     }
