@@ -138,7 +138,7 @@ def _dumped(recipe: Mapping[str, Any]) -> str:
 
 
 class Quantizer:
-    """Rules for a model, collected one by one; the most specific wins: io, name, regex, type, global.
+    """Rules for a model, collected one by one; the most specific wins: tensor, io, name, regex, type, global.
 
     As with Arm's quantizers, what no rule is about stays in float; but if the rules are exceptions only (``None``), or there
     are none, the target's own recipe is the global one. A config is ``None`` (float), a preset, a dict of parts, or what
@@ -195,6 +195,18 @@ class Quantizer:
         """
         return self._set("regex", pattern, quantization_config)
 
+    @checked
+    def set_tensor(self, name: str, how: Union[str, Mapping[str, Any]]) -> Quantizer:
+        """How a tensor is quantized where another rule says that it is: numbers that are given, another observer or width.
+
+        >>> anybit.Quantizer().set_global("int8").set_tensor("image", "uint8 scale 0.004 zero_point 0").recipe
+        {'global': 'int8', 'tensor': {'image': 'uint8 scale 0.004 zero_point 0'}}
+        """
+        rules = self._rules.setdefault("tensor", {})
+        rules.pop(name, None)
+        rules[name] = how if isinstance(how, str) else {key: _plain(value) for key, value in how.items()}
+        return self
+
     def _set(self, kind: str, pattern: str, config: Config) -> Quantizer:
         rules = self._rules.setdefault(kind, {})
         rules.pop(pattern, None)  # among equals the later rule wins: it goes to the end
@@ -241,6 +253,10 @@ class Quantizer:
         for kind, rules in self._rules.items():
             words += [kind] if kind in ("global", "io") else [f"{kind} {pattern}" for pattern in rules]
         return f"Quantizer(target={self.target!r}): {', '.join(words) or 'no rules'}"
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value  # numpy's arrays and numbers
 
 
 def _operator(module_type: Union[str, type]) -> str:

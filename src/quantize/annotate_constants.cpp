@@ -17,13 +17,14 @@ using lower::Place;
 class ConstantAnnotator {
  public:
   ConstantAnnotator(const Scope& scope, const std::vector<Part>& parts, const std::vector<Scheme>& schemes,
-                    const std::vector<bool>& is_static, const Target& target, ConstantNotes& constants,
-                    GraphNotes& notes)
+                    const std::vector<bool>& is_static, const Target& target, Matcher& matcher,
+                    ConstantNotes& constants, GraphNotes& notes)
       : scope_(scope),
         parts_(parts),
         schemes_(schemes),
         static_(is_static),
         target_(target),
+        matcher_(matcher),
         constants_(constants),
         notes_(notes) {
     for (const ValueNote& one : notes.values) {
@@ -93,13 +94,43 @@ class ConstantAnnotator {
     return spec;
   }
 
-  Result<std::size_t> add_constant(std::size_t i, int input, const Spec& spec) {
+  // What a rule for the tensor says; its axis is the channels'.
+  Result<Spec> by_rule(const std::string& name, const Spec& asked, std::int64_t channels,
+                       const graph::Tensor& tensor) {
+    if (!matcher_.has_tensors() && !asked.is_given()) return asked;
+    Spec spec = TRY(matcher_.tensor(name, asked));
+    std::optional<std::int64_t>& axis = spec.use.grouping.axis;
+    if (!axis || *axis == channels || *axis + std::ssize(tensor.dims) == channels) {
+      axis.reset();
+      return spec;
+    }
+    return error_at(
+        Code::unsupported, fmt::format("tensor '{}'", shown(name)),
+        fmt::format("scales along axis {}", *axis),
+        channels < 0 ? "one scale for the tensor" : fmt::format("its channels: axis {}", channels));
+  }
+
+  // As many numbers as there are groups.
+  static Result<void> check_given(const ConstantNote& note) {
+    const auto scales = std::ssize(note.spec.given.scales);
+    const std::optional<std::int64_t> axis = note.spec.use.grouping.axis;
+    const std::int64_t groups = axis ? note.grouped[static_cast<std::size_t>(*axis)] : 1;
+    if (scales <= 1 || scales == groups) return {};
+    return error_at(Code::invalid_argument, fmt::format("tensor '{}'", shown(note.name)),
+                    fmt::format("{} scales are given", scales),
+                    groups == 1 ? "one" : fmt::format("one, or {}: one for each channel", groups));
+  }
+
+  Result<std::size_t> add_constant(std::size_t i, int input, const Spec& asked) {
     const std::string& name = node(i).inputs[static_cast<std::size_t>(input)];
     const graph::Tensor& tensor = *scope_.constant(name);
-    const WeightView view = weight_view(scope_, node(i), parts_[i].traits->weight(input), tensor, spec);
+    const ops::Traits::Weight* weight = parts_[i].traits->weight(input);
+    const Spec spec =
+        TRY(by_rule(name, asked, weight_view(scope_, node(i), weight, tensor, asked).channels, tensor));
+    const WeightView view = weight_view(scope_, node(i), weight, tensor, spec);
     GroupedSpec grouped = TRY(quantizing::grouped(spec, view, tensor, name));
     ConstantNote note{.name = name, .tensor = &tensor, .spec = std::move(grouped.spec)};
-    note.spec.source = Spec::Source::values;
+    if (!spec.is_given()) note.spec.source = Spec::Source::values;
     note.grouped = std::move(grouped.dims);
     note.places = {{static_cast<int>(i), input}};
     // Zero points that differ from gate to gate are more than runtimes take.
@@ -111,8 +142,9 @@ class ConstantAnnotator {
       note.rounding = by;
       note.outputs_axis = axis;
     }
+    TRY(check_given(note));
     note.order = order_of(i, input, note.spec, tensor);
-    note.bounded = note.order && spec.symmetric() && reduces_range(scheme(i), target_);
+    note.bounded = note.order && spec.symmetric() && !spec.is_given() && reduces_range(scheme(i), target_);
     note.compute = compute_of(i, note.spec);
     note.apart = stands_apart(i, note.spec);
     return constants_.add(std::move(note));
@@ -187,6 +219,7 @@ class ConstantAnnotator {
   const std::vector<Scheme>& schemes_;
   const std::vector<bool>& static_;
   const Target& target_;
+  Matcher& matcher_;
   ConstantNotes& constants_;
   GraphNotes& notes_;
   std::unordered_map<std::string, const ValueNote*> by_value_;
@@ -197,8 +230,9 @@ class ConstantAnnotator {
 
 Result<void> note_constants(const Scope& scope, const std::vector<Part>& parts,
                             const std::vector<Scheme>& schemes, const std::vector<bool>& is_static,
-                            const Target& target, ConstantNotes& constants, GraphNotes& notes) {
-  return ConstantAnnotator(scope, parts, schemes, is_static, target, constants, notes).run();
+                            const Target& target, Matcher& matcher, ConstantNotes& constants,
+                            GraphNotes& notes) {
+  return ConstantAnnotator(scope, parts, schemes, is_static, target, matcher, constants, notes).run();
 }
 
 }  // namespace anybit::quantizing

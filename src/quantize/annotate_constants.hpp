@@ -14,6 +14,7 @@ namespace anybit::quantizing {
 // notes on values are there already.
 Result<void> note_constants(const Scope& scope, const std::vector<Part>& parts,
                             const std::vector<Scheme>& schemes, const std::vector<bool>& is_static,
-                            const Target& target, ConstantNotes& constants, GraphNotes& notes);
+                            const Target& target, Matcher& matcher, ConstantNotes& constants,
+                            GraphNotes& notes);
 
 }  // namespace anybit::quantizing

@@ -57,8 +57,9 @@ class Annotator {
     chosen_ = choose_nodes(scope_, schemes_, by_rule, parts_, notes_);
     find_wanted();
     join_clusters();
+    TRY(find_tensor_rules());
     note_values();
-    TRY(note_constants(scope_, parts_, schemes_, chosen_.is_static, target_, constants_, notes_));
+    TRY(note_constants(scope_, parts_, schemes_, chosen_.is_static, target_, matcher_, constants_, notes_));
     name_outcomes();
     for (std::size_t i = 0; i < count() && notes_.node >= 0 && notes_.sign.empty(); ++i) {
       if (is_static(i)) notes_.sign = node(i).outputs[0];
@@ -304,14 +305,50 @@ class Annotator {
     }
   }
 
+  // What rules for tensors make of values; of those that share parameters one tells for all.
+  Result<void> find_tensor_rules() {
+    if (!matcher_.has_tensors()) return {};
+    std::map<std::string, std::string> by;  // whose rule it is
+    const auto look_at = [&](const std::string& value, const Spec& spec) -> Result<void> {
+      const Spec changed = TRY(matcher_.tensor(value, spec));
+      if (changed == spec) return {};
+      TRY(check_tensor(value, changed));
+      const std::string root = unions_.find(value);
+      const auto [found, is_new] = by_tensor_rule_.emplace(root, changed);
+      by.emplace(root, value);
+      if (is_new || found->second == changed) return {};
+      return error_at(Code::invalid_argument, fmt::format("tensor '{}'", shown(value)),
+                      fmt::format("it has the parameters of '{}', whose codes are moved to it, and their "
+                                  "rules differ: {}, {}",
+                                  shown(by.at(root)), to_string(changed), to_string(found->second)),
+                      "the same for both, or a rule for one of them");
+    };
+    for (const auto& [value, spec] : made_) TRY(look_at(value, spec));
+    for (const auto& [value, all] : wanted_) {
+      for (const auto& [place, spec] : all) TRY(look_at(value, spec));
+    }
+    return {};
+  }
+
+  Result<void> check_tensor(const std::string& value, const Spec& spec) const {
+    if (spec.granularity() != Granularity::tensor && spec.is_integer())
+      return error_at(Code::invalid_argument, fmt::format("tensor '{}'", shown(value)),
+                      fmt::format("'{}': activations have one scale per tensor", to_string(spec)),
+                      "one scale");
+    return check_data(spec, target_);
+  }
+
   bool carried(const std::string& value) const {
     const int producer = scope_.index.producer(value);
     return producer >= 0 && carried_.count(producer) != 0;
   }
 
   // The cluster that quantizes `value` by `spec`.
-  int cluster(const std::string& value, const Spec& spec) {
-    const auto key = std::make_pair(unions_.find(value), to_string(spec));
+  int cluster(const std::string& value, const Spec& asked) {
+    const std::string root = unions_.find(value);
+    const auto rule = by_tensor_rule_.find(root);
+    const Spec& spec = rule == by_tensor_rule_.end() ? asked : rule->second;
+    const auto key = std::make_pair(root, to_string(spec));
     const auto [found, is_new] = clusters_.emplace(key, static_cast<int>(notes_.clusters.size()));
     if (is_new) notes_.clusters.push_back({spec, {}});
     Cluster& one = notes_.clusters[static_cast<std::size_t>(found->second)];
@@ -361,7 +398,7 @@ class Annotator {
     const auto i = static_cast<std::size_t>(place.node);
     if (!parts_[i].heavy || !is_static(i) || place.input == 0 || spec.format() != "int8") return;
     Cluster& taken = notes_.clusters[static_cast<std::size_t>(cluster(value, spec))];
-    if (!reduces_range(scheme(i), target_))
+    if (!reduces_range(scheme(i), target_) || taken.spec.is_given())
       notes_.saturating.push_back(value);
     else
       taken.spec.use.format = "uint8";
@@ -369,7 +406,7 @@ class Annotator {
 
   // A range that is known, if everything in the cluster comes from nodes that have one.
   void fix_range(Cluster& one) {
-    if (!one.spec.is_static()) return;
+    if (!one.spec.is_static() || one.spec.is_given()) return;
     std::optional<ops::Traits::Range> range;
     for (const std::string& source : one.sources) {
       const int producer = scope_.index.producer(source);
@@ -415,6 +452,7 @@ class Annotator {
   std::map<std::string, std::vector<std::pair<Place, Spec>>> wanted_;
   std::set<int> carried_;  // nodes that move codes
   Unions unions_;
+  std::map<std::string, Spec> by_tensor_rule_;  // by the name that unions_ finds
   std::map<std::pair<std::string, std::string>, int> clusters_;
   std::set<std::pair<int, std::string>> in_clusters_;
 };

@@ -181,7 +181,8 @@ struct Matcher::State {
   std::vector<Rule> rules;  // the least specific first; among equals in the order they were given
   std::vector<std::unique_ptr<re2::RE2>> expressions;  // by rule; null for other kinds
   std::vector<bool> used;
-  std::set<std::string> met;  // names and types of all that rules were asked about
+  std::set<std::string> met;      // names and types of all that rules were asked about
+  std::set<std::string> tensors;  // names of those that rules for tensors were asked about
 
   bool holds(std::size_t i, const Subject& subject) const {
     const Rule& rule = rules[i];
@@ -195,6 +196,7 @@ struct Matcher::State {
       case Rule::Kind::name:
         return covers(rule.pattern, subject.name);
       case Rule::Kind::io:
+      case Rule::Kind::tensor:
         return false;
     }
     return false;
@@ -262,6 +264,29 @@ const Scheme* Matcher::io() const {
   return nullptr;
 }
 
+bool Matcher::has_tensors() const {
+  return !state_->rules.empty() && state_->rules.back().kind == Rule::Kind::tensor;
+}
+
+Result<Spec> Matcher::tensor(const std::string& name, const Spec& spec) {
+  for (std::size_t i = state_->rules.size(); i-- > 0 && state_->rules[i].kind == Rule::Kind::tensor;) {
+    const Rule& rule = state_->rules[i];
+    state_->tensors.insert(name);
+    if (!fits(rule.pattern, name)) continue;
+    state_->used[i] = true;
+    auto changed = parse_spec(rule.words, spec);
+    if (!changed.ok()) return std::move(changed).error().within(rule.place);
+    // Another kind of format would make another kind of node.
+    if (changed->is_integer() == spec.is_integer() && changed->is_linear() == spec.is_linear())
+      return changed;
+    return error_at(Code::invalid_argument, rule.place,
+                    fmt::format("tensor '{}' is quantized as {}: a rule for it cannot make it {}",
+                                shown(name), to_string(spec), to_string(*changed)),
+                    "a rule for its node: name, type");
+  }
+  return spec;
+}
+
 bool Matcher::named(const std::string& name) const {
   for (std::size_t i = 0; i < state_->rules.size(); ++i) {
     if (state_->names(i, name)) return true;
@@ -295,6 +320,14 @@ Result<std::vector<std::string>> Matcher::unused() const {
       return error_at(Code::invalid_argument, rule.place,
                       fmt::format("{} '{}' matches no node", name_of(rule.kind), shown(rule.pattern)),
                       meant.empty() ? "`anybit inspect --nodes MODEL` lists the names" : meant);
+    }
+    if (rule.kind == Rule::Kind::tensor) {
+      const std::vector<std::string_view> names(state_->tensors.begin(), state_->tensors.end());
+      const std::string meant = did_you_mean(rule.pattern, names);
+      return error_at(Code::invalid_argument, rule.place,
+                      fmt::format("no tensor '{}' is quantized with parameters that are known ahead",
+                                  shown(rule.pattern)),
+                      meant.empty() ? "a report of `anybit quantize --json` lists those that are" : meant);
     }
     if (rule.kind == Rule::Kind::type)
       lines.push_back(fmt::format("type '{}' is not in this model", shown(rule.pattern)));

@@ -41,6 +41,9 @@ class Matcher {
   bool holds_in_float(const Subject& subject) const;
   // Of the model's own inputs and outputs; nothing if no rule tells about them.
   const Scheme* io() const;
+  // How a tensor that is to be quantized by `spec` is: as the rule for it says, if there is one.
+  Result<Spec> tensor(const std::string& name, const Spec& spec);
+  bool has_tensors() const;
   // True if a rule names this node, by its name or an expression.
   bool named(const std::string& name) const;
   // True if a rule is for every operator that can take part.

@@ -83,6 +83,17 @@ Parameters from_range(const calibrate::Range& range, const Spec& spec) {
   return one(spec.element(), scale, zero);
 }
 
+Parameters from_given(const Spec& spec) {
+  if (spec.given.range) return from_range({spec.given.range->first, spec.given.range->second}, spec);
+  return one(spec.element(), spec.given.scales[0], given_zero_point(spec, 0));
+}
+
+std::int32_t given_zero_point(const Spec& spec, std::size_t i) {
+  const std::vector<std::int32_t>& zeros = spec.given.zero_points;
+  if (zeros.empty()) return spec.is_integer() && spec.symmetric() ? middle(spec.codes()) : 0;
+  return zeros[zeros.size() == 1 ? 0 : i];
+}
+
 Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec) {
   const double low = static_cast<double>(range.low), high = static_cast<double>(range.high);
   if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);

@@ -18,6 +18,11 @@ lower::Parameters from_range(const calibrate::Range& range, const Spec& spec);
 // For an output whose ends are known beforehand: a scale that is a power of two where the ends are.
 lower::Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec);
 
+// The numbers that it has (Spec::given): one scale.
+lower::Parameters from_given(const Spec& spec);
+// Of the i-th scale: where none is given, the code of zero that the format has.
+std::int32_t given_zero_point(const Spec& spec, std::size_t i);
+
 // How many values the spec has, or as many as an observer should reckon with where they are no grid.
 std::int64_t levels_of(const Spec& spec);
 // The lowest and the highest value at a scale of 1.
@@ -45,6 +50,7 @@ struct QuantizedConstant {
   double signal = 0, noise = 0;  // sums of squares: of the values, and of what they lost
 };
 
+// Of a spec with numbers of its own these are what counts, and `least` does not.
 // `axis`: of channels or blocks. `least`: by channel, scales that must not be undercut; may be empty. An
 // error if a value is not finite. `rounding`: the refinement that chooses the roundings, of the outputs along
 // this axis; null: every value is rounded to the nearest. `bounded`: the order in which neighbours are to

@@ -17,7 +17,9 @@ namespace {
 using calibrate::Statistics;
 using lower::Parameters;
 
-bool needs_statistics(const Cluster& cluster) { return !cluster.fixed && cluster.spec.is_static(); }
+bool needs_statistics(const Cluster& cluster) {
+  return !cluster.fixed && cluster.spec.is_static() && !cluster.spec.is_given();
+}
 
 // As if the recipe had excluded all of it.
 void leave(GraphNotes& notes) {
@@ -123,7 +125,7 @@ class Planner {
     row.spec = to_string(spec);
     row.values = cluster.values;
     row.levels = levels_of(spec);
-    const calibrate::Range range = TRY(range_of(cluster, row));
+    const calibrate::Range range = spec.is_given() ? given_range(spec) : TRY(range_of(cluster, row));
     const bool known = cluster.fixed && range.low >= cluster.fixed->low && range.high <= cluster.fixed->high;
     if (spec.element() == graph::ElementType::undefined) {
       StaticForm form = TRY(static_form(spec, range));
@@ -131,7 +133,9 @@ class Planner {
       row.grid_low = form.low;
       row.grid_high = form.high;
     } else {
-      result.as.parameters = known ? from_fixed(*cluster.fixed, spec) : from_range(range, spec);
+      result.as.parameters = spec.is_given() ? from_given(spec)
+                             : known         ? from_fixed(*cluster.fixed, spec)
+                                             : from_range(range, spec);
       const Ends ends = ends_of(spec, result.as.parameters.zero_points[0]);
       row.grid_low = result.as.parameters.scales[0] * ends.low;
       row.grid_high = result.as.parameters.scales[0] * ends.high;
@@ -140,7 +144,18 @@ class Planner {
     if (!spec.is_integer()) result.as.lowest = row.grid_low;
     row.scale = result.as.parameters.scales[0];
     row.zero_point = result.as.parameters.zero_points[0];
+    if (spec.is_given()) {  // nothing was seen
+      row.fixed = true;
+      row.low = row.seen_low = row.grid_low;
+      row.high = row.seen_high = row.grid_high;
+    }
     return result;
+  }
+
+  // Of a scale, all that it covers: static_form() takes the scale itself.
+  static calibrate::Range given_range(const Spec& spec) {
+    return spec.given.range ? calibrate::Range{spec.given.range->first, spec.given.range->second}
+                            : calibrate::Range{};
   }
 
   // The range that a cluster is quantized over, and what the report says of it.
@@ -280,10 +295,16 @@ class Planner {
     return std::move(constant);
   }
 
+  // Hundreds of scales are no summary.
+  static Spec without_numbers(Spec spec) {
+    spec.source = Spec::Source::values;
+    return spec;
+  }
+
   void report(const ConstantNote& note, const QuantizedWeight& made) {
     QuantizationReport::Weight& row = report_.weights.emplace_back();
     row.name = note.name;
-    row.spec = to_string(note.spec);
+    row.spec = to_string(note.spec.given.scales.size() > 1 ? without_numbers(note.spec) : note.spec);
     row.bytes_before = static_cast<std::int64_t>(note.tensor->data.size());
     row.bytes_after = made.bytes;
     row.signal_to_noise = made.signal_to_noise;

@@ -173,6 +173,22 @@ Parameters parameters_of(const GroupEnds& ends, const Spec& spec, ThreadPool& po
   return all;
 }
 
+Parameters given_parameters(const Spec& spec, std::size_t groups) {
+  if (spec.given.range) {
+    Parameters all = from_given(spec);
+    all.scales.resize(groups, all.scales[0]);
+    all.zero_points.resize(groups, all.zero_points[0]);
+    return all;
+  }
+  Parameters all{.type = spec.element()};
+  for (std::size_t i = 0; i < groups; ++i) {
+    const std::vector<float>& scales = spec.given.scales;
+    all.scales.push_back(scales[scales.size() == 1 ? 0 : i]);
+    all.zero_points.push_back(given_zero_point(spec, i));
+  }
+  return all;
+}
+
 kernels::Loss& operator+=(kernels::Loss& sums, const kernels::Loss& more) {
   sums.signal += more.signal;
   sums.noise += more.noise;
@@ -367,10 +383,11 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
   const GroupEnds ends = group_ends(x, layout, pool);
   TRY(check_finite(ends.largest, tensor));
   QuantizedConstant result;
-  result.parameters = parameters_of(ends, spec, pool);
+  result.parameters =
+      spec.is_given() ? given_parameters(spec, ends.low.size()) : parameters_of(ends, spec, pool);
   Parameters& parameters = result.parameters;
   if (bounded) raise_scales(x, *bounded, layout, parameters, pool);
-  for (std::size_t i = 0; i < parameters.scales.size() && !least.empty(); ++i) {
+  for (std::size_t i = 0; i < parameters.scales.size() && !least.empty() && !spec.is_given(); ++i) {
     const double floor = least.size() == 1 ? least[0] : i < least.size() ? least[i] : 0.0;
     if (static_cast<double>(parameters.scales[i]) >= floor) continue;
     parameters.scales[i] = static_cast<float>(floor);

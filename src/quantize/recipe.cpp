@@ -44,13 +44,29 @@ Result<void> check_keys(const YAML::Node& map) {
   return {};
 }
 
+bool is_number_key(std::string_view key) { return key == "scale" || key == "zero_point" || key == "range"; }
+
+// A number or a list of them, as a word; of a range two.
+Result<std::string> number_words(const std::string& key, const YAML::Node& value) {
+  if (value.IsScalar()) return fmt::format(" {} {}", key, value.Scalar());
+  if (!value.IsSequence()) return at(value, invalid_argument(fmt::format("{}: numbers", key), "[0.5, 0.25]"));
+  std::vector<std::string> all;
+  for (const auto& one : value) all.push_back(TRY(scalar(one, key)));
+  return fmt::format(" {} {}", key, fmt::join(all, key == "range" ? " " : ","));
+}
+
 // What a map says about an affine format, as the words that parse_spec reads.
 Result<std::string> affine_words(const YAML::Node& map) {
   static constexpr std::string_view kKeys[] = {"format",   "symmetric",  "granularity", "block_size",
-                                               "observer", "percentile", "dynamic",     "narrow"};
+                                               "observer", "percentile", "dynamic",     "narrow",
+                                               "scale",    "zero_point", "range"};
   std::string words, block;
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
+    if (is_number_key(key)) {
+      words += TRY(number_words(key, pair.second));
+      continue;
+    }
     const std::string value = TRY(scalar(pair.second, key));
     if (key == "symmetric") {
       words += TRY(yes_or_no(pair.second, key)) ? " sym" : " asym";
@@ -74,27 +90,40 @@ Result<std::string> affine_words(const YAML::Node& map) {
   return words + block;
 }
 
+bool is_real(const YAML::Node& node) {
+  double value = 0;
+  return YAML::convert<double>::decode(node, value);
+}
+
 // The same about any other format: every key is one of its parameters.
 Result<std::string> coded_words(const YAML::Node& map) {
   std::string words;
   for (const auto& pair : map) {
     const std::string key = TRY(scalar(pair.first, "a key"));
-    if (key != "format") words += fmt::format(" {}={}", key, TRY(scalar(pair.second, key)));
+    if (key == "format") continue;
+    // `scale` may also be a parameter of the format, which is a word.
+    const bool numbers =
+        is_number_key(key) && (key != "scale" || !pair.second.IsScalar() || is_real(pair.second));
+    words += numbers ? TRY(number_words(key, pair.second))
+                     : fmt::format(" {}={}", key, TRY(scalar(pair.second, key)));
   }
   return words;
 }
 
 // {format: int8, symmetric: true, …}
-Result<Spec> spec_of_map(const YAML::Node& map) {
+Result<std::string> words_of_map(const YAML::Node& map) {
   TRY(check_keys(map));
   const YAML::Node format = map["format"];
   if (!format || !format.IsScalar())
     return at(map, invalid_argument("no format is named", "{format: int8, …}"));
   auto bare = parse_spec(format.Scalar());
   if (!bare.ok()) return at(format, std::move(bare).error());
-  const std::string words =
-      bare->is_integer() && bare->has_own_type() ? TRY(affine_words(map)) : TRY(coded_words(map));
-  auto spec = parse_spec(format.Scalar() + words);
+  return format.Scalar() +
+         (bare->is_integer() && bare->has_own_type() ? TRY(affine_words(map)) : TRY(coded_words(map)));
+}
+
+Result<Spec> spec_of_map(const YAML::Node& map) {
+  auto spec = parse_spec(TRY(words_of_map(map)));
   if (!spec.ok()) return at(map, std::move(spec).error());
   return spec;
 }
@@ -109,6 +138,14 @@ Result<Spec> spec_of(const YAML::Node& node) {
 
 // The specs of an operator's parts: an error if a word would have no effect there.
 
+Result<void> check_given_weights(const YAML::Node& node, const Spec& spec) {
+  if (spec.is_integer() && spec.has_own_type() && spec.granularity() != Granularity::block) return {};
+  return at(node, invalid_argument(fmt::format("'{}': given numbers are for weights of int2, int4, int8 or "
+                                               "int16 with a scale for the tensor or each channel",
+                                               to_string(spec)),
+                                   "int8 sym channel scale …"));
+}
+
 Result<Spec> weight_spec(const YAML::Node& node) {
   Spec spec = TRY(spec_of(node));
   if (spec.observer != "minmax")
@@ -117,6 +154,10 @@ Result<Spec> weight_spec(const YAML::Node& node) {
                   fmt::format("'{}' chooses ranges of activations; weights have the range of their values",
                               spec.observer),
                   fmt::format("weights without it, or activations: … {}", spec.observer)));
+  if (spec.is_given()) {
+    TRY(check_given_weights(node, spec));
+    return spec;
+  }
   if (spec.is_dynamic())
     return at(node, invalid_argument("weights are known before the model runs: they are not dynamic",
                                      "weights without it, or activations: … dynamic"));
@@ -255,11 +296,26 @@ Result<void> check_io(const YAML::Node& value) {
   return {};
 }
 
+// How a tensor is quantized where other rules say that it is.
+Result<Rule> tensor_rule(std::string name, const YAML::Node& node) {
+  Rule rule{Rule::Kind::tensor, std::move(name), {}, line_of(node)};
+  if (node.IsMap())
+    rule.words = TRY(node["format"] ? words_of_map(node) : affine_words(node));
+  else
+    rule.words = TRY(scalar(node, "how a tensor is quantized"));
+  TRY(check_tensor_words(rule.words, node));
+  return rule;
+}
+
 Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& recipe) {
-  static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex"};
+  static constexpr std::string_view kKeys[] = {"global", "io", "type", "name", "regex", "tensor"};
   const std::string what = TRY(scalar(key, "a key"));
-  for (const Rule::Kind kind :
-       {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name, Rule::Kind::io}) {
+  if (what == "TensorQuantOverrides") {
+    for (Rule& rule : TRY(read_tensor_overrides(value))) recipe.rules.push_back(std::move(rule));
+    return {};
+  }
+  for (const Rule::Kind kind : {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name,
+                                Rule::Kind::io, Rule::Kind::tensor}) {
     if (what != name_of(kind)) continue;
     if (kind == Rule::Kind::io) TRY(check_io(value));
     if (kind == Rule::Kind::global || kind == Rule::Kind::io) {
@@ -269,9 +325,15 @@ Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& r
     }
     if (!value.IsMap())
       return at(value, invalid_argument(fmt::format("'{}' is followed by a map", what),
-                                        fmt::format("{}: {{Softmax: float}}", what)));
+                                        kind == Rule::Kind::tensor
+                                            ? "tensor: {conv1_output: uint8 scale 0.02 zero_point 128}"
+                                            : fmt::format("{}: {{Softmax: float}}", what)));
     for (const auto& pair : value) {
       std::string pattern = TRY(scalar(pair.first, "a pattern"));
+      if (kind == Rule::Kind::tensor) {
+        recipe.rules.push_back(TRY(tensor_rule(std::move(pattern), pair.second)));
+        continue;
+      }
       Scheme scheme = TRY(scheme_of(pair.second));
       recipe.rules.push_back({kind, std::move(pattern), std::move(scheme), line_of(pair.first)});
     }
@@ -290,8 +352,20 @@ void name_places(Recipe& recipe, std::string_view text) {
 }  // namespace
 
 std::string_view name_of(Rule::Kind kind) {
-  static constexpr std::string_view kNames[] = {"global", "type", "regex", "name", "io"};
+  static constexpr std::string_view kNames[] = {"global", "type", "regex", "name", "io", "tensor"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+Result<void> check_tensor_words(const std::string& words, const YAML::Node& place) {
+  auto checked = parse_spec(words, TRY(parse_spec("int8 asym")));
+  if (!checked.ok()) return at(place, std::move(checked).error());
+  if (checked->is_float())
+    return at(place, invalid_argument("a rule for a tensor says how it is quantized, not whether",
+                                      "name: {NODE: float} leaves a node in float"));
+  if (checked->is_dynamic())
+    return at(place, invalid_argument("a rule for a tensor is for what is known before the model runs",
+                                      "without 'dynamic'"));
+  return {};
 }
 
 Result<Recipe> read_recipe(const std::string& text, std::string name) {
@@ -318,16 +392,19 @@ Result<Recipe> read_recipe(const std::string& text, std::string name) {
 }
 
 Result<Rule> read_rule(const std::string& kind, const std::string& pattern, const std::string& scheme) {
-  for (const Rule::Kind one : {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name}) {
+  for (const Rule::Kind one :
+       {Rule::Kind::global, Rule::Kind::type, Rule::Kind::regex, Rule::Kind::name, Rule::Kind::tensor}) {
     if (kind != name_of(one)) continue;
     try {
+      if (one == Rule::Kind::tensor) return tensor_rule(pattern, YAML::Load(scheme));
       Scheme read = TRY(scheme_of(YAML::Load(scheme)));
       return Rule{one, pattern, std::move(read), {}};
     } catch (const YAML::Exception& thrown) {
       return error_at(Code::malformed, {}, thrown.msg);
     }
   }
-  return invalid_argument(fmt::format("no rule of kind '{}'", shown(kind)), "global, type, name or regex");
+  return invalid_argument(fmt::format("no rule of kind '{}'", shown(kind)),
+                          "global, type, name, regex or tensor");
 }
 
 }  // namespace anybit::quantizing

@@ -17,4 +17,10 @@ Result<std::vector<Rule>> read_mase(const YAML::Node& root);
 bool is_quark(const YAML::Node& root);
 Result<std::vector<Rule>> read_quark(const YAML::Node& root);
 
+// An error if a rule for a tensor cannot say this.
+Result<void> check_tensor_words(const std::string& words, const YAML::Node& place);
+// ONNX Runtime's TensorQuantOverrides, beside rules of ours: {"conv1_output": [{"quant_type": "QUInt8",
+// "scale": 0.02, "zero_point": 128}]}; of weights with an entry for each channel.
+Result<std::vector<Rule>> read_tensor_overrides(const YAML::Node& overrides);
+
 }  // namespace anybit::quantizing

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <sstream>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/try.hpp"
 #include "calibrate/table.hpp"
 #include "lower/standard.hpp"
+#include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -56,16 +58,22 @@ std::vector<std::string> words_of(std::string_view text) {
 // Reads the words behind the format, one after the other.
 class Reader {
  public:
+  // Words behind a format.
   Reader(std::vector<std::string> words, const formats::Descriptor& format)
-      : words_(std::move(words)), format_(format) {
+      : words_(std::move(words)), format_(format), at_(1) {
     spec_.use.format = format.name;
     if (!spec_.is_integer()) return;
     spec_.source = Spec::Source::ranges;
     if (is_plain()) spec_.set_symmetric(false);
   }
+  // Words that change `base`.
+  Reader(std::vector<std::string> words, const formats::Descriptor& format, const Spec& base)
+      : words_(std::move(words)), format_(format), spec_(base) {}
 
   Result<Spec> read() {
-    for (at_ = 1; at_ < words_.size(); ++at_) TRY(read_word(words_[at_]));
+    for (; at_ < words_.size(); ++at_) TRY(read_word(words_[at_]));
+    if (has_numbers()) TRY(settle_numbers());
+    if (parameters_.empty()) return std::move(spec_);
     // What the format says of its parameters, and of those that it does not have.
     const formats::Use given = TRY(formats::read_use(std::string(format_.name) + parameters_));
     for (const auto& [name, value] : given.parameters) spec_.use.parameters[name] = value;
@@ -105,6 +113,7 @@ class Reader {
     }
     if (word == "dynamic") {
       spec_.source = Spec::Source::runtime;
+      dynamic_ = true;
       return {};
     }
     if (word == "full" && spec_.is_integer()) {
@@ -112,7 +121,110 @@ class Reader {
       return {};
     }
     if (is_observer(word)) return read_observer(word);
+    if ((word == "scale" && next_is_real()) || word == "zero_point" || word == "range")
+      return read_numbers(word);
     return read_parameter(word);
+  }
+
+  // --- numbers that are given ---
+
+  bool next_is_real() const {
+    if (at_ + 1 >= words_.size()) return false;
+    const std::string& text = words_[at_ + 1];
+    return number<double>(std::string_view(text).substr(0, text.find(','))).has_value();
+  }
+  bool has_numbers() const {
+    const Spec::Given& given = spec_.given;
+    return !given.scales.empty() || !given.zero_points.empty() || given.range;
+  }
+
+  // Numbers with commas between them.
+  template <class T>
+  Result<std::vector<T>> list(std::string_view what) {
+    if (at_ + 1 >= words_.size())
+      return invalid_argument(fmt::format("'{}' has no number", what), "for example: uint8 scale 0.02");
+    std::vector<T> all;
+    for (std::string_view rest = words_[++at_];;) {
+      const std::size_t comma = rest.find(',');
+      const auto one = number<T>(rest.substr(0, comma));
+      if (!one)
+        return invalid_argument(
+            fmt::format("{}: '{}' is no number of its kind", what, shown(std::string(rest.substr(0, comma)))),
+            what == "zero_point" ? "a whole number: zero_point 128" : fmt::format("{} 0.02", what));
+      all.push_back(*one);
+      if (comma == std::string_view::npos) return all;
+      rest.remove_prefix(comma + 1);
+    }
+  }
+
+  Result<void> read_numbers(const std::string& word) {
+    if (word == "scale") {
+      spec_.given.scales = TRY(list<float>(word));
+    } else if (word == "zero_point") {
+      spec_.given.zero_points = TRY(list<std::int32_t>(word));
+    } else {
+      const auto low = TRY(list<float>(word)), high = TRY(list<float>(word));
+      if (low.size() != 1 || high.size() != 1)
+        return invalid_argument("range: one number for each end", "range -1 1");
+      spec_.given.range = {low[0], high[0]};
+    }
+    spec_.source = Spec::Source::given;
+    return {};
+  }
+
+  Result<void> settle_numbers() {
+    const Spec::Given& given = spec_.given;
+    if (dynamic_ || !observer_.empty())
+      return invalid_argument("a scale or range is given, and is to be found, too",
+                              "either numbers, or an observer or 'dynamic'");
+    if (given.range) {
+      if (!given.scales.empty() || !given.zero_points.empty())
+        return invalid_argument("'range' and 'scale' are given", "one of them");
+      const auto [low, high] = *given.range;
+      if (!(std::isfinite(low) && std::isfinite(high) && low < high))
+        return invalid_argument(fmt::format("range {} {}", low, high), "two finite numbers, the lower first");
+      return {};
+    }
+    TRY(check_scales());
+    return check_zero_points();
+  }
+
+  Result<void> check_scales() {
+    const std::vector<float>& scales = spec_.given.scales;
+    if (scales.empty()) return invalid_argument("a zero point without a scale", "scale 0.02 zero_point 128");
+    for (const float scale : scales) {
+      if (!(std::isnormal(scale) && scale > 0))
+        return invalid_argument(fmt::format("scale {}", scale), "a positive, finite number");
+    }
+    const bool one = scales.size() == 1;
+    if (granularity_.empty()) spec_.set_granularity(one ? Granularity::tensor : Granularity::channel);
+    if (!one && spec_.granularity() != Granularity::channel)
+      return invalid_argument(fmt::format("{} scales for a {}", scales.size(), granularity_),
+                              "one, or 'channel' and one for each");
+    return {};
+  }
+
+  Result<void> check_zero_points() {
+    const std::vector<std::int32_t>& zeros = spec_.given.zero_points;
+    if (zeros.empty()) return {};
+    if (!spec_.is_integer())
+      return invalid_argument(fmt::format("'zero_point': {} has none", format_.name), "scale alone");
+    if (zeros.size() != 1 && zeros.size() != spec_.given.scales.size())
+      return invalid_argument(
+          fmt::format("{} zero points for {} scales", zeros.size(), spec_.given.scales.size()),
+          "one, or as many");
+    const graph::IntegerRange codes = spec_.codes();
+    for (const std::int32_t zero : zeros) {
+      if (zero < codes.low || zero > codes.high)
+        return invalid_argument(fmt::format("zero_point {} is no code of {}", zero, format_.name),
+                                fmt::format("{} to {}", codes.low, codes.high));
+      if (zero == middle(codes)) continue;
+      if (symmetry_ == "sym")
+        return invalid_argument(fmt::format("'sym' and zero_point {}", zero),
+                                fmt::format("asym, or zero_point {}", middle(codes)));
+      spec_.set_symmetric(false);
+    }
+    return {};
   }
 
   Result<void> read_symmetry(bool symmetric) {
@@ -158,7 +270,7 @@ class Reader {
 
   // A parameter of the format, axis, rounding: "name=value", or a name and a value.
   Result<void> read_parameter(const std::string& word) {
-    if (is_plain()) return unknown(word);
+    if (is_plain() && !word.starts_with("axis=")) return unknown(word);
     if (word.find('=') != std::string::npos) {
       parameters_ += " " + word;
     } else if (at_ + 1 < words_.size()) {
@@ -171,7 +283,8 @@ class Reader {
   }
 
   static Error unknown(const std::string& word) {
-    std::vector<std::string_view> known{"sym", "asym", "tensor", "channel", "block", "dynamic", "full"};
+    std::vector<std::string_view> known{"sym",     "asym", "tensor", "channel",    "block",
+                                        "dynamic", "full", "scale",  "zero_point", "range"};
     for (const calibrate::Descriptor* one : calibrate::table()) known.push_back(one->name);
     const std::string meant = did_you_mean(word, known);
     return invalid_argument(fmt::format("'{}' says nothing about a tensor", shown(word)),
@@ -191,7 +304,8 @@ class Reader {
   Spec spec_;
   std::string parameters_;                         // as formats::read_use takes them
   std::string symmetry_, granularity_, observer_;  // the words that were given
-  std::size_t at_ = 0;
+  bool dynamic_ = false;                           // so was "dynamic"
+  std::size_t at_ = 0;                             // the word that is read
 };
 
 }  // namespace
@@ -246,6 +360,12 @@ graph::IntegerRange Spec::codes() const {
                             : graph::IntegerRange{integer->bits, 0, 2 * half - 1};
 }
 
+Result<Spec> parse_spec(std::string_view text, const Spec& base) {
+  const std::vector<std::string> words = words_of(text);
+  if (words.empty() || words[0] == "float" || formats::find(words[0]).ok()) return parse_spec(text);
+  return Reader(words, *TRY(formats::find(base.format())), base).read();
+}
+
 Result<Spec> parse_spec(std::string_view text) {
   const std::vector<std::string> words = words_of(text);
   if (words.empty()) return invalid_argument("no format is named", "for example: int8 sym channel");
@@ -268,9 +388,14 @@ std::string to_string(const Spec& spec) {
     if (spec.observer != "minmax") text += " " + spec.observer;
   } else {
     text = formats::to_string(spec.use);
-    if (spec.is_static()) text += " " + spec.observer;
+    if (spec.is_static() && !spec.is_given()) text += " " + spec.observer;
   }
   if (spec.percentile != 0) text += fmt::format(" {}", spec.percentile);
+  if (!spec.is_given()) return text;
+  const Spec::Given& given = spec.given;
+  if (given.range) text += fmt::format(" range {} {}", given.range->first, given.range->second);
+  if (!given.scales.empty()) text += fmt::format(" scale {}", fmt::join(given.scales, ","));
+  if (!given.zero_points.empty()) text += fmt::format(" zero_point {}", fmt::join(given.zero_points, ","));
   return text;
 }
 

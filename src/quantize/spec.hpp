@@ -24,14 +24,26 @@ struct Spec {
     values,   // the tensor's own: a weight's
     ranges,   // of calibration, by the observer
     runtime,  // the values of an activation, as they come
+    given,    // the numbers below
   };
   Source source = Source::values;
   std::string observer = "minmax";  // of Source::ranges: src/calibrate
   double percentile = 0;            // of that observer; 0: its own default
+  // Of Source::given: scales, one for the tensor or for each channel, with as many zero points or one; or the
+  // range that the scale is to cover.
+  struct Given {
+    std::vector<float> scales = {};
+    std::vector<std::int32_t> zero_points = {};
+    std::optional<std::pair<float, float>> range = {};
+    friend bool operator==(const Given&, const Given&) = default;
+  };
+  Given given = {};
 
   const std::string& format() const { return use.format; }
   bool is_float() const { return use.format == "float"; }
-  bool is_static() const { return !is_float() && source == Source::ranges; }
+  // Known before the model runs, though not from the tensor's own values.
+  bool is_static() const { return !is_float() && (source == Source::ranges || is_given()); }
+  bool is_given() const { return source == Source::given; }
   bool is_dynamic() const { return !is_float() && source == Source::runtime; }
   // Of integers with a scale and a zero point.
   bool is_integer() const;
@@ -66,8 +78,11 @@ struct Scheme {
 };
 
 // "int8 sym channel", "int4 block 32", "float", "uint8 asym dynamic", "int8 percentile 99.9",
-// "mxfp4_e2m1 block 32", "fixed width 8 frac 4", "ternary channel scale mean", "fp8_e4m3 tensor minmax".
+// "mxfp4_e2m1 block 32", "fixed width 8 frac 4", "ternary channel scale mean", "fp8_e4m3 tensor minmax",
+// "uint8 scale 0.02 zero_point 128", "int8 range -1 1".
 Result<Spec> parse_spec(std::string_view text);
+// The same words; without a format they change what they tell about, and leave the rest of `base`.
+Result<Spec> parse_spec(std::string_view text, const Spec& base);
 // The same words, the shortest that say it.
 std::string to_string(const Spec& spec);
 

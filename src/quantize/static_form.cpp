@@ -109,7 +109,14 @@ Result<StaticForm> static_form(const Spec& spec, const calibrate::Range& range) 
   const formats::Descriptor* format = TRY(formats::find(spec.format()));
   const auto codec = TRY(format->make(TRY(formats::complete(*format, spec.use.parameters))));
   calibrate::Range held{std::min(range.low, 0.0F), std::max(range.high, 0.0F)};
+  const std::vector<float>& given = spec.given.scales;
+  if (!given.empty() && format->granularity != Granularity::element)
+    return error_at(
+        Code::unsupported, {},
+        fmt::format("{}: what its values share comes from a range, not from a scale", spec.format()),
+        "range -1 1");
   if (format->granularity != Granularity::element) return of_groups(spec, *codec, held);
+  if (!given.empty()) return scaled(spec.format(), spec.use.parameters, given[0], spec.use.rounding);
   const double largest = std::max(-static_cast<double>(held.low), static_cast<double>(held.high));
   const float scale = symmetric_over(largest, codec->properties().largest, {}).scale;
   return scaled(spec.format(), spec.use.parameters, scale, spec.use.rounding);

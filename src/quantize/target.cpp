@@ -76,9 +76,8 @@ std::string place_of(const Rule& rule) {
 Result<void> check_rule(const Rule& rule, const Target& target) {
   for (const std::optional<Spec>* spec : {&rule.scheme.data_in, &rule.scheme.data_out}) {
     if (!is_set(*spec)) continue;
-    const bool known = std::ranges::any_of(
-        target.formats, [&](const Formats& one) { return fits_data(**spec, one, target); });
-    if (!known) return refused(place_of(rule), target, **spec, "activations");
+    auto checked = check_data(**spec, target);
+    if (!checked.ok()) return std::move(checked).error().within(place_of(rule));
   }
   if (!is_set(rule.scheme.weight)) return {};
   const Spec& weight = *rule.scheme.weight;
@@ -164,6 +163,13 @@ Result<void> check(const Recipe& recipe, const Target& target) {
   if (target.formats.empty()) return {};
   for (const Rule& rule : recipe.rules) TRY(check_rule(rule, target));
   return {};
+}
+
+Result<void> check_data(const Spec& spec, const Target& target) {
+  const bool known = target.formats.empty() || std::ranges::any_of(target.formats, [&](const Formats& one) {
+                       return fits_data(spec, one, target);
+                     });
+  return known ? Result<void>() : refused({}, target, spec, "activations");
 }
 
 Result<void> check_pair(const Scheme& scheme, const Target& target) {

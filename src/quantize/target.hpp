@@ -35,6 +35,8 @@ Result<Target> find_target(std::string_view name);
 Result<Target> read_target(const std::string& text, const std::string& name);
 // An error if a rule of the recipe asks for a format that the target does not have.
 Result<void> check(const Recipe& recipe, const Target& target);
+// The same of what a rule makes of an activation.
+Result<void> check_data(const Spec& spec, const Target& target);
 // An error if what the rules together make of a node with constant weights is no pair that the target has.
 Result<void> check_pair(const Scheme& scheme, const Target& target);
 
