@@ -8,6 +8,7 @@
 #include "codegen/quantization.hpp"
 #include "codegen/store.hpp"
 #include "codegen/view.hpp"
+#include "graph/index.hpp"
 #include "graph/names.hpp"
 #include "graph/node.hpp"
 #include "ops/infer.hpp"
@@ -52,13 +53,38 @@ Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value)
   return {};
 }
 
+// Which of Inference::graphs are entered in every run: the model's own, and branches beside one that is ruled
+// out.
+std::vector<bool> entered_always(const ops::Inference& inference) {
+  std::unordered_map<const graph::Graph*, std::size_t> numbers;
+  for (std::size_t i = 0; i < inference.graphs.size(); ++i) numbers.emplace(inference.graphs[i].graph, i);
+  std::vector<std::pair<std::size_t, std::size_t>> taken;  // a branch, and the graph around it
+  for (const ops::NodeFacts& facts : inference.nodes) {
+    if (!graph::is(*facts.node, "If")) continue;
+    std::vector<std::size_t> left;
+    std::size_t branches = 0;
+    graph::each_graph(*facts.node, [&](const graph::Graph& branch) {
+      ++branches;
+      const auto found = numbers.find(&branch);
+      if (found != numbers.end() && !inference.graphs[found->second].ruled_out) left.push_back(found->second);
+    });
+    if (branches == 2 && left.size() == 1) taken.emplace_back(left[0], facts.graph);
+  }
+  std::ranges::sort(taken);  // graphs around others come first
+  std::vector<bool> always(inference.graphs.size());
+  if (!always.empty()) always[0] = true;
+  for (const auto& [branch, around] : taken) always[branch] = always[around];
+  return always;
+}
+
 // Nodes that cannot run are refused before passes can leave them out: malformed ones anywhere, and those that
-// do not work with these shapes outside of branches, which may never be taken.
+// do not work with these shapes outside of branches that may never be taken.
 Result<void> check_all_run(const ops::Inference& inference) {
   TRY(ops::check_nodes(inference));
+  const std::vector<bool> always = entered_always(inference);
   for (const ops::NodeFacts& facts : inference.nodes) {
     const std::string& why = facts.problem.empty() ? facts.refusal : facts.problem;
-    if (facts.graph == 0 && !why.empty())
+    if (always[facts.graph] && !why.empty())
       return ops::wrong(why).within(
           fmt::format("node '{}' ({})", shown(facts.node->name.str()), shown(facts.node->op_type.str())));
   }

@@ -45,7 +45,7 @@ std::int64_t run_in(Graph& graph, const graph::Constants& constants, const Facts
   std::int64_t changes = 0;
   std::vector<Node> nodes;
   for (Node& node : graph.nodes) {
-    Graph* branch = options.keeps(node) ? nullptr : branch_of(node, constants);
+    Graph* branch = options.keeps(node) || facts.fails(node) ? nullptr : branch_of(node, constants);
     if (!branch || branch->outputs.size() < node.outputs.size() || facts.any_fails(*branch)) {
       nodes.push_back(std::move(node));
       continue;

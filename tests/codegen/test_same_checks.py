@@ -97,6 +97,44 @@ def test_commands_say_which_node_is_wrong(what, tmp_path):
         assert done.returncode == 0 or done.stderr.startswith("anybit: ")
 
 
+def choice(then_nodes, else_nodes, condition, declared=TensorProto.INT64):
+    """An If of a constant condition whose result has a known value, so that passes can leave the If out; None: no such branch."""
+    def branch(name, nodes):
+        return helper.make_graph(nodes, name, [], [helper.make_empty_tensor_value_info(nodes[-1].output[0])])
+
+    branches = {f"{name}_branch": branch(name, nodes) for name, nodes in (("then", then_nodes), ("else", else_nodes)) if nodes}
+    nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("If", ["c"], ["y"], **branches)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+                              [helper.make_tensor_value_info("y", declared, [])], [numpy_helper.from_array(np.array(condition), "c")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_a_branch_that_is_always_taken_and_cannot_run_is_refused_by_both(tmp_path):
+    wrong = [helper.make_node("Softmax", ["s"], ["p"]), helper.make_node("Size", ["p"], ["a"])]
+    right = [helper.make_node("Size", ["s"], ["b"])]
+    model = choice(wrong, right, True)
+    with pytest.raises(executing.ExecutorError, match="Softmax"):
+        executing.Executor(model).run({"x": floats(2, 3)})
+    with pytest.raises(NotGenerated, match="Softmax"):
+        generate(model, tmp_path / "net.c")
+    generate(choice(wrong, right, False), tmp_path / "net.c")  # it is never taken
+
+
+@pytest.mark.parametrize("then_nodes", [None, [helper.make_node("Cast", ["s"], ["a"], to=TensorProto.DOUBLE)]])
+def test_a_wrong_if_is_not_replaced_by_its_branch(then_nodes, tmp_path):
+    """What its branch gives may contradict what the model declares, and nobody could load what is written."""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(choice(then_nodes, [helper.make_node("Cast", ["x"], ["b"], to=TensorProto.FLOAT)], False, TensorProto.DOUBLE).SerializeToString())
+    program = generating.BUILD / "bin" / "anybit"
+    for command in ([program, "prepare", path, "-o", tmp_path / "out.onnx"], [program, "quantize", path, "-o", tmp_path / "out.onnx", "--recipe", "w8"]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode == 0:
+            again = subprocess.run([program, "inspect", tmp_path / "out.onnx"], capture_output=True, text=True)
+            assert again.returncode == 0, again.stderr
+        else:
+            assert done.stderr.startswith("anybit: ")
+
+
 DECEPTIVE = "a\u202e\u2066*/ int evil; /*\n#define x\r??/\\\u200f\u2029@0@@99999999@\x7f\u0085"
 
 
