@@ -152,7 +152,6 @@ float within_float32(float scale, double steps) {
   return static_cast<double>(nearest) > limit ? std::nextafter(nearest, 0.0f) : nearest;
 }
 
-// A range of zero width gives scale 0: there is nothing to choose from.
 AffineParameters AffineCodec::for_range(Range range) const {
   const int lowest = layout_.lowest(), highest = layout_.highest(), middle = layout_.fixed_zero_point();
   const double low = std::min(range.low, 0.0f), high = std::max(range.high, 0.0f);

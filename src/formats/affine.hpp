@@ -58,6 +58,8 @@ class AffineCodec final : public Codec {
   const AffineLayout& layout() const { return layout_; }
   ScaleKind kind() const { return kind_; }
   AffineParameters parameters(ConstWords words) const;
+  // For values between two ends; of zero width the scale is 0.
+  AffineParameters for_range(Range range) const;
 
   Properties properties() const override;
   int bits() const override { return layout_.bits; }
@@ -75,7 +77,6 @@ class AffineCodec final : public Codec {
   void set_neutral(Words words) const override;
 
  private:
-  AffineParameters for_range(Range range) const;
   void write(AffineParameters parameters, Words words) const;
 
   AffineLayout layout_;

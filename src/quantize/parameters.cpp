@@ -18,30 +18,27 @@ Parameters one(graph::ElementType type, float scale, std::int32_t zero_point) {
   return {.type = type, .scales = {scale}, .zero_points = {zero_point}, .dims = {}};
 }
 
-// A scale that would be zero, subnormal or infinite stands for values that are all zero, or cannot be told
-// apart.
-bool usable(double scale) {
-  return scale >= static_cast<double>(std::numeric_limits<float>::min()) &&
-         scale <= static_cast<double>(std::numeric_limits<float>::max());
-}
+constexpr float kSmallest = std::numeric_limits<float>::min();
 
 }  // namespace
 
 std::int32_t middle(const IntegerRange& codes) { return codes.low < 0 ? 0 : 1 << (codes.bits - 1); }
 
-ScaleAndZero symmetric_over(double largest, double top, const IntegerRange& codes) {
-  const double scale = largest / top;
-  return {usable(scale) ? formats::within_float32(static_cast<float>(scale), top) : 1.0F, middle(codes)};
+std::shared_ptr<const formats::AffineCodec> affine_codec(const Spec& spec) {
+  return std::dynamic_pointer_cast<const formats::AffineCodec>(
+      *formats::make(spec.format(), spec.use.parameters));
 }
 
-ScaleAndZero asymmetric_over(double low, double high, const IntegerRange& codes) {
-  const double wide = (high - low) / (static_cast<double>(codes.high) - codes.low);
-  const float scale = usable(wide) ? static_cast<float>(wide) : 1.0F;
-  // Divided as formats do (affine.cpp): a range with zero in its middle has one zero point everywhere.
-  const auto steps = static_cast<double>(static_cast<float>(low) / scale);
-  const double zero = std::nearbyint(std::clamp<double>(codes.low - steps, codes.low, codes.high));
-  return {formats::within_float32(scale, std::max(codes.high - zero, zero - codes.low)),
-          static_cast<std::int32_t>(zero)};
+formats::AffineParameters over(const formats::AffineCodec& codec, formats::Range range) {
+  const formats::AffineParameters chosen = codec.for_range(range);
+  if (chosen.scale > kSmallest) return chosen;
+  const formats::AffineLayout& layout = codec.layout();
+  return {1, layout.symmetric ? layout.fixed_zero_point() : layout.lowest()};
+}
+
+float scale_over(double largest, double top) {
+  const auto scale = static_cast<float>(largest / top);
+  return scale > kSmallest ? formats::within_float32(scale, top) : 1;
 }
 
 namespace {
@@ -51,7 +48,7 @@ double largest_of(const Spec& spec) { return formats::make(spec.format())->get()
 
 Parameters of_floats(double largest, const Spec& spec) {
   const double top = largest_of(spec);
-  return one(spec.element(), symmetric_over(largest, top, {}).scale, 0);
+  return one(spec.element(), scale_over(largest, top), 0);
 }
 
 }  // namespace
@@ -76,11 +73,9 @@ Parameters from_range(const calibrate::Range& range, const Spec& spec) {
   const double low = std::min(0.0, static_cast<double>(range.low)),
                high = std::max(0.0, static_cast<double>(range.high));
   if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);
-  const IntegerRange codes = spec.codes();
-  const auto [scale, zero] = spec.symmetric()
-                                 ? symmetric_over(std::max(-low, high), codes.high - middle(codes), codes)
-                                 : asymmetric_over(low, high, codes);
-  return one(spec.element(), scale, zero);
+  const auto [scale, zero_point] =
+      over(*affine_codec(spec), {static_cast<float>(low), static_cast<float>(high)});
+  return one(spec.element(), scale, zero_point);
 }
 
 Parameters from_given(const Spec& spec) {

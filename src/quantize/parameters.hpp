@@ -5,6 +5,7 @@
 
 #include "base/thread_pool.hpp"
 #include "calibrate/table.hpp"
+#include "formats/affine.hpp"
 #include "lower/parameters.hpp"
 #include "ops/traits.hpp"
 #include "quantize/reduce_range.hpp"
@@ -31,16 +32,15 @@ struct Ends {
 };
 Ends ends_of(const Spec& spec, std::int32_t zero_point);
 
-struct ScaleAndZero {
-  float scale = 1;
-  std::int32_t zero_point = 0;
-};
 // The code of zero where values lie around it.
 std::int32_t middle(const graph::IntegerRange& codes);
-// From -largest to largest, which is `top` steps above the middle.
-ScaleAndZero symmetric_over(double largest, double top, const graph::IntegerRange& codes);
-// From low to high; zero lies between them.
-ScaleAndZero asymmetric_over(double low, double high, const graph::IntegerRange& codes);
+// The format of integers with a scale.
+std::shared_ptr<const formats::AffineCodec> affine_codec(const Spec& spec);
+// Its choice for a range. A scale that would be zero or subnormal is 1: such values cannot be told apart, and
+// products of scales must not vanish.
+formats::AffineParameters over(const formats::AffineCodec& codec, formats::Range range);
+// The scale that puts the largest magnitude on the largest value of a format; 1 as above.
+float scale_over(double largest, double top);
 
 struct QuantizedConstant {
   graph::Tensor codes;

@@ -152,16 +152,11 @@ Parameters parameters_of(const GroupEnds& ends, const Spec& spec, ThreadPool& po
   Parameters all{.type = spec.element()};
   all.scales.resize(groups);
   all.zero_points.resize(groups);
-  const IntegerRange codes = graph::integer_range(spec.element());
-  const double top = codes.high - middle(codes);
+  const auto codec = affine_codec(spec);
   pool.run(static_cast<std::int64_t>(groups), kChunk / 8, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const auto low = static_cast<double>(ends.low[i]), high = static_cast<double>(ends.high[i]);
-      const bool empty = low == 0 && high == 0;
-      const ScaleAndZero made = spec.symmetric() ? symmetric_over(std::max(-low, high), top, codes)
-                                : empty          ? ScaleAndZero{0, codes.low}
-                                                 : asymmetric_over(low, high, codes);
-      all.scales[i] = empty ? 0 : made.scale;
+      const auto made = over(*codec, {ends.low[i], ends.high[i]});
+      all.scales[i] = ends.low[i] == 0 && ends.high[i] == 0 ? 0 : made.scale;
       all.zero_points[i] = made.zero_point;
     }
   });

@@ -118,7 +118,7 @@ Result<StaticForm> static_form(const Spec& spec, const calibrate::Range& range) 
   if (format->granularity != Granularity::element) return of_groups(spec, *codec, held);
   if (!given.empty()) return scaled(spec.format(), spec.use.parameters, given[0], spec.use.rounding);
   const double largest = std::max(-static_cast<double>(held.low), static_cast<double>(held.high));
-  const float scale = symmetric_over(largest, codec->properties().largest, {}).scale;
+  const float scale = scale_over(largest, codec->properties().largest);
   return scaled(spec.format(), spec.use.parameters, scale, spec.use.rounding);
 }
 
