@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-mcu docs test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
-        bench-accuracy bench-agreement bench-presets bench-static bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
+        bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
 JOBS ?= $(shell nproc)
@@ -68,7 +68,7 @@ test-models:  ## Larger models beside ONNX Runtime: a sentence encoder, the onnx
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
 	$(call PYTEST,build/release) -m large_models tests/models tests/codegen
 
-test-real:  ## 54 models of npm and PyPI packages through every command, beside ONNX Runtime (an hour)
+test-real:  ## 55 models of npm and PyPI packages through every command, beside ONNX Runtime (an hour)
 	@scripts/setup build test python real-models
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli c-gen
@@ -165,6 +165,12 @@ bench-static:  ## Calibrated scales of activations in many formats beside those 
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target anybit_cli executor_library
 	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_static.py $(BENCH)
+
+bench-rules:  ## Rules by type on a recurrent denoiser and a detector, each type alone and all, in stock ONNX Runtime (minutes)
+	@scripts/setup build test python real-models
+	@cmake --preset release -DANYBIT_TESTS=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_cli
+	ANYBIT_BUILD=build/release .venv/bin/python bench/bench_rules.py $(BENCH)
 
 bench-quantize:  ## Time and memory of quantizing, beside ONNX Runtime's tool (minutes)
 	@scripts/setup build python models
