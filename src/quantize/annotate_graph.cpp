@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/try.hpp"
 #include "graph/node.hpp"
+#include "graph/quantization.hpp"
 #include "passes/masks.hpp"
 #include "quantize/annotate_constants.hpp"
 #include "quantize/annotate_direct.hpp"
@@ -212,7 +213,7 @@ class Annotator {
   void make(const std::string& value, const Spec& spec) {
     const auto uses = scope_.index.uses(value);
     const bool quantized = !uses.empty() && std::ranges::all_of(uses, [&](const graph::Index::Use& use) {
-      return use.node >= 0 && graph::is(node(static_cast<std::size_t>(use.node)), "QuantizeLinear");
+      return use.node >= 0 && graph::quantizes(node(static_cast<std::size_t>(use.node)));
     });
     if (!quantized && !comes_quantized(value)) made_[value] = spec;
   }
@@ -221,7 +222,7 @@ class Annotator {
     const int producer = scope_.index.producer(value);
     if (producer < 0) return false;
     const Node& maker = node(static_cast<std::size_t>(producer));
-    return graph::is(maker, "DequantizeLinear") || maker.domain.str() == graph::kAnybit;
+    return graph::dequantizes(maker) || maker.domain.str() == graph::kAnybit;
   }
 
   // What a rule for the model's own inputs and outputs says, whoever takes or makes them.

@@ -16,6 +16,7 @@
 #include "graph/constant.hpp"
 #include "graph/index.hpp"
 #include "graph/node.hpp"
+#include "graph/quantization.hpp"
 #include "ops/random_stream.hpp"
 #include "quantize/shift_bias.hpp"
 #include "quantize/table.hpp"
@@ -231,8 +232,9 @@ std::vector<double> steps_of_bias(const Graph& graph, const graph::Index& index,
   const int decoder = index.producer(graph.nodes[static_cast<std::size_t>(producer)].inputs[2]);
   if (decoder < 0) return {};
   const Node& node = graph.nodes[static_cast<std::size_t>(decoder)];
-  if (!graph::is(node, "DequantizeLinear")) return {};
-  const auto steps = graph::floats(index.constant(node.inputs[1])).value_or(std::vector<float>());
+  if (!graph::dequantizes(node)) return {};
+  const auto steps = graph::floats(index.constant(graph::input(node, graph::QdqInputs::scale)))
+                         .value_or(std::vector<float>());
   return {steps.begin(), steps.end()};
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "graph/node.hpp"
+#include "graph/quantization.hpp"
 #include "lower/dynamic.hpp"
 
 namespace anybit::quantizing {
@@ -138,7 +139,7 @@ class Chooser {
       }
       const bool passes = parts_[i].kind == Part::Kind::move ||
                           (parts_[i].kind == Part::Kind::element && !parts_[i].traits->sensitive);
-      if (!chosen_.is_static[i] && !(passes && all) && !graph::is(node(i), "DequantizeLinear")) continue;
+      if (!chosen_.is_static[i] && !(passes && all) && !graph::dequantizes(node(i))) continue;
       chosen_.made.insert(node(i).outputs.begin(), node(i).outputs.end());
     }
     return changed;
@@ -156,8 +157,7 @@ class Chooser {
         changed = true;
       }
       const bool passes = parts_[i].kind == Part::Kind::move || parts_[i].kind == Part::Kind::element;
-      if (graph::is(node(i), "QuantizeLinear") && !node(i).inputs.empty())
-        chosen_.used.insert(node(i).inputs[0]);
+      if (graph::quantizes(node(i)) && !node(i).inputs.empty()) chosen_.used.insert(node(i).inputs[0]);
       if (!chosen_.is_static[i] && !(passes && used)) continue;
       for (const int input : parts_[i].data)
         chosen_.used.insert(node(i).inputs[static_cast<std::size_t>(input)]);

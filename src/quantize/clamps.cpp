@@ -29,33 +29,27 @@ struct Steps {
   std::int64_t below = 0, above = 0;
 };
 
+using Parameters = graph::QdqView::Parameters;
+
 // Nothing if it is not known, or not the same for all channels.
-Result<std::optional<Steps>> steps_of(const Node& node, const graph::Index& index, ops::Memory& memory) {
-  const std::optional<Steps> none;
-  if (node.inputs.size() < 3 || node.inputs[2].empty()) {
-    const auto type = graph::attribute_or<std::int64_t>(node, "output_dtype", 0);
-    const auto element = type == 0 ? ElementType::uint8 : static_cast<ElementType>(type);
-    if (element != ElementType::uint8 && element != ElementType::uint16) return none;
-    return std::optional(Steps{0, graph::integer_range(element).high});
+std::optional<Steps> steps_of(const Parameters& read) {
+  const graph::IntegerRange codes = graph::integer_range(read.type);
+  if (!read.has_zero_point)
+    return codes.low == 0 && codes.bits > 0 ? std::optional(Steps{0, codes.high}) : std::nullopt;
+  const graph::Tensor* zeros = read.zero_point;
+  if (!zeros || zeros->count() == 0 || codes.bits > 16) return std::nullopt;
+  const auto first = graph::integer_at(*zeros, 0);
+  for (std::int64_t i = 1; i < zeros->count(); ++i) {
+    if (graph::integer_at(*zeros, i) != first) return std::nullopt;
   }
-  const graph::Tensor* zeros = index.constant(node.inputs[2]);
-  if (!zeros || zeros->count() == 0) return none;
-  const Array zero = TRY(Array::from(*zeros, memory));
-  const auto first = code_at(zero, 0);
-  if (!first || zeros->type() == ElementType::int32) return none;
-  for (std::int64_t i = 1; i < zero.count(); ++i) {
-    if (code_at(zero, i) != first) return none;
-  }
-  const graph::IntegerRange codes = graph::integer_range(zeros->type());
-  return std::optional(Steps{*first - codes.low, codes.high - *first});
+  return first ? std::optional(Steps{*first - codes.low, codes.high - *first}) : std::nullopt;
 }
 
 // The range ends at 6, as it does behind Relu6, within half a step.
-bool ends_at_six(const Node& node, const Steps& steps, const graph::Index& index) {
+bool ends_at_six(const Parameters& read, const Steps& steps) {
   constexpr float kSix = 6;
-  const graph::Tensor* scale = index.constant(node.inputs[1]);
-  if (!scale || scale->type() != ElementType::float32 || scale->count() != 1) return false;
-  const float step = scale->data.at<float>(0);
+  if (!read.scale || read.scale->type() != ElementType::float32 || read.scale->count() != 1) return false;
+  const float step = read.scale->data.at<float>(0);
   return std::abs(static_cast<float>(steps.above) * step - kSix) < step / 2;
 }
 
@@ -65,58 +59,35 @@ bool is_among(const Node& node, std::span<const std::string_view> names) {
 
 }  // namespace
 
-std::optional<std::int64_t> code_at(const Array& array, std::int64_t i) {
-  switch (array.type()) {
-    case ElementType::int2:
-    case ElementType::int4:
-    case ElementType::int8:
-      return array.data<std::int8_t>()[i];
-    case ElementType::uint2:
-    case ElementType::uint4:
-    case ElementType::uint8:
-      return array.data<std::uint8_t>()[i];
-    case ElementType::int16:
-      return array.data<std::int16_t>()[i];
-    case ElementType::uint16:
-      return array.data<std::uint16_t>()[i];
-    case ElementType::int32:
-      return array.data<std::int32_t>()[i];
-    default:
-      return std::nullopt;
-  }
-}
-
-Result<Clamps> Clamps::of(const graph::Graph& graph, const graph::Index& index, ops::Memory& memory) {
-  Clamps clamps(index);
-  for (const Node& node : graph.nodes) TRY(clamps.look_at(node, memory));
-  return clamps;
+Clamps::Clamps(const graph::QdqView& view) : view_(view) {
+  for (const Node& node : view.graph().nodes) look_at(node);
 }
 
 Clamps::Cut Clamps::cut(const Node& quantizer) const {
   const std::string& value = quantizer.inputs[0];
   // What the model is given has no operator before it that could have been dropped.
-  if (index_->producer(value) < 0 || from_zero_.count(quantizer.outputs[0]) == 0) return Cut::nothing;
+  if (view_.index().producer(value) < 0 || from_zero_.count(quantizer.outputs[0]) == 0) return Cut::nothing;
   if (is_positive(value)) return Cut::nothing;
   return from_zero_to_six_.count(quantizer.outputs[0]) ? Cut::outside_six : Cut::negative;
 }
 
-Result<void> Clamps::look_at(const Node& node, ops::Memory& memory) {
-  if (is(node, "QuantizeLinear") && node.inputs.size() >= 2) {
-    const std::optional<Steps> steps = TRY(steps_of(node, *index_, memory));
+void Clamps::look_at(const Node& node) {
+  if (graph::quantizes(node) && node.inputs.size() >= 2) {
+    const Parameters read = view_.parameters(node);
+    const std::optional<Steps> steps = steps_of(read);
     if (steps && steps->below == 0) {
       from_zero_.insert(node.outputs[0]);
       positive_.insert(node.outputs[0]);
-      if (ends_at_six(node, *steps, *index_)) from_zero_to_six_.insert(node.outputs[0]);
+      if (ends_at_six(read, *steps)) from_zero_to_six_.insert(node.outputs[0]);
     }
   }
   if (!node.outputs.empty() && stays_positive(node)) positive_.insert(node.outputs[0]);
-  return {};
 }
 
 bool Clamps::stays_positive(const Node& node) const {
   if (is_among(node, kPositive)) return true;
   if (node.inputs.empty()) return false;
-  if (is(node, "QuantizeLinear") || is(node, "DequantizeLinear")) return is_positive(node.inputs[0]);
+  if (graph::quantizes(node) || graph::dequantizes(node)) return is_positive(node.inputs[0]);
   if (is(node, "Clip"))
     return (node.inputs.size() > 1 && is_positive(node.inputs[1])) || graph::real(node, "min", -1) >= 0;
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
@@ -134,7 +105,7 @@ bool Clamps::stays_positive(const Node& node) const {
 
 bool Clamps::is_positive(const std::string& value) const {
   if (positive_.count(value)) return true;
-  const graph::Tensor* constant = index_->constant(value);
+  const graph::Tensor* constant = view_.constant(value);
   if (!constant || constant->type() != ElementType::float32) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(constant->count()); ++i) {
     if (!(constant->data.at<float>(i) >= 0)) return false;

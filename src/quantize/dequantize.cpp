@@ -24,9 +24,6 @@ using graph::QdqView;
 using graph::Tensor;
 using ops::Array;
 
-// ONNX Runtime's own stay: Clamps would not see what they cut off.
-constexpr std::string_view kDequantize = "DequantizeLinear", kQuantize = "QuantizeLinear";
-
 // The numbers that a constant stands for; nothing if they cannot be told.
 Result<std::optional<Tensor>> decoded(const Node& node, const QdqView& view, ops::Memory& memory) {
   const std::optional<Tensor> none;
@@ -34,7 +31,6 @@ Result<std::optional<Tensor>> decoded(const Node& node, const QdqView& view, ops
   const QdqView::Parameters read = view.parameters(node);
   if (!stored || !read.known() || !read.fits(stored->dims)) return none;
   const Array code = TRY(Array::from(*stored, memory)), scale = TRY(Array::from(*read.scale, memory));
-  const Array zero = read.zero_point ? TRY(Array::from(*read.zero_point, memory)) : Array();
   const float* small_floats = ops::small_float_values(code.type());
   const auto axis = graph::axis_in(read.axis, std::ssize(stored->dims));
   const lower::Places places =
@@ -47,10 +43,10 @@ Result<std::optional<Tensor>> decoded(const Node& node, const QdqView& view, ops
       values.push_back(small_floats[code.data<std::uint8_t>()[i]] * scale.data<float>()[at]);
       continue;
     }
-    const auto value = code_at(code, i),
-               offset = read.zero_point ? code_at(zero, at) : std::optional<std::int64_t>(0);
+    const auto value = graph::integer_at(*stored, i),
+               offset = read.zero_point ? graph::integer_at(*read.zero_point, at) : std::optional(0);
     if (!value || !offset) return none;
-    values.push_back(static_cast<float>(*value - *offset) * scale.data<float>()[at]);
+    values.push_back(static_cast<float>(std::int64_t{*value} - *offset) * scale.data<float>()[at]);
   }
   return std::optional(graph::make_tensor(node.outputs[0], stored->dims, std::move(values)));
 }
@@ -99,7 +95,7 @@ class TakingBack {
 
   // Returns how many nodes went.
   Result<std::int64_t> run() {
-    const Clamps clamps = TRY(Clamps::of(view_.graph(), view_.index(), *memory_));
+    const Clamps clamps(view_);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = view_.graph().nodes[i];  // as it was before graphs inside nodes changed
       const bool goes = TRY(is_decoded(node)) || is_rounding(node) || takes_pair(node, clamps);
@@ -117,7 +113,7 @@ class TakingBack {
     std::optional<Tensor> constant;
     if (!is_whole(node, 1)) return false;
     if (graph::is(node, "Decode", graph::kAnybit)) constant = TRY(unpacked(node, view_, *memory_));
-    if (graph::is(node, kDequantize)) constant = TRY(decoded(node, view_, *memory_));
+    if (graph::dequantizes(node)) constant = TRY(decoded(node, view_, *memory_));
     if (constant) graph_.initializers.push_back(*std::move(constant));
     return constant.has_value();
   }
@@ -136,10 +132,10 @@ class TakingBack {
 
   // The second half of a pair. The first is left to whoever removes unused nodes.
   bool takes_pair(const Node& node, const Clamps& clamps) {
-    if (!graph::is(node, kDequantize) || !is_whole(node, 2)) return false;
+    if (!graph::dequantizes(node) || !is_whole(node, 2)) return false;
     if (view_.index().is_output(node.outputs[0])) return false;
     const Node* quantizer = view_.quantizer(node.inputs[0]);
-    if (!quantizer || !graph::is(*quantizer, kQuantize) || !is_whole(*quantizer, 1)) return false;
+    if (!quantizer || !is_whole(*quantizer, 1)) return false;
     const Clamps::Cut cut = clamps.cut(*quantizer);
     if (cut == Clamps::Cut::nothing) {
       instead_.add(node.outputs[0], quantizer->inputs[0]);

@@ -9,6 +9,7 @@
 #include "base/try.hpp"
 #include "graph/index.hpp"
 #include "graph/node.hpp"
+#include "graph/quantization.hpp"
 #include "graph/verify.hpp"
 #include "lower/linear.hpp"
 #include "lower/qdq.hpp"
@@ -81,7 +82,7 @@ std::map<std::string, std::int64_t> integer_operators(const Model& model) {
     const std::string& op = node.op_type.str();
     const ops::Descriptor* descriptor = ops::find(node.domain.str(), op);
     if (!descriptor || descriptor->quantized.empty()) return;
-    if (op != "QuantizeLinear" && op != "DequantizeLinear") ++found[op];
+    if (!graph::quantizes(node) && !graph::dequantizes(node)) ++found[op];
   });
   return found;
 }

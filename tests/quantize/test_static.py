@@ -402,8 +402,8 @@ def rectified(seed=3):
 
 
 @pytest.mark.parametrize("recipe", ["int8", "w8", "dynamic-int8"])
-@pytest.mark.parametrize("kind", ["QInt8", "QUInt8"])
-def test_a_relu_that_quantize_linear_stands_for_is_put_back_before_the_model_is_quantized_anew(tool, tmp_path, kind, recipe):
+@pytest.mark.parametrize(("kind", "domain"), [("QInt8", ""), ("QUInt8", ""), ("QUInt8", "com.microsoft")])
+def test_a_relu_that_quantize_linear_stands_for_is_put_back_before_the_model_is_quantized_anew(tool, tmp_path, kind, domain, recipe):
     onnx.save(rectified(), tmp_path / "net.onnx")
     arrays = samples(tmp_path / "calib", shape=(1, 3, 12, 12))
 
@@ -414,7 +414,8 @@ def test_a_relu_that_quantize_linear_stands_for_is_put_back_before_the_model_is_
             return self.left.pop() if self.left else None
 
     quantization.quantize_static(tmp_path / "net.onnx", tmp_path / "once.onnx", Reader(), per_channel=True,
-                                 activation_type=getattr(quantization.QuantType, kind))
+                                 activation_type=getattr(quantization.QuantType, kind), extra_options={"UseQDQContribOps": bool(domain)})
+    assert any(node.domain == domain and node.op_type == "QuantizeLinear" for node in onnx.load(tmp_path / "once.onnx").graph.node)
     assert not {"Relu", "Clip"} & set(ops(onnx.load(tmp_path / "once.onnx")))  # or there is nothing to test
     run_tool(tool, "quantize", tmp_path / "once.onnx", "-o", tmp_path / "twice.onnx", "--requantize", "--calib",
              tmp_path / "calib", "--recipe", recipe)
