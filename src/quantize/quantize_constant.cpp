@@ -1,5 +1,7 @@
-// Weights to codes. A tensor is seen as [outer, axis, inner]; runs of values that lie side by side and share
-// a scale, or whose scales lie side by side, are coded at once.
+// Weights to integers of an ONNX type, in the tensor's own order; the scales are AffineCodec's. TensorCodec
+// would do the same in passes of their own (to choose, encode, decode, measure) and takes six times as long:
+// here a tensor is seen as [outer, axis, inner], and runs of values that lie side by side and share a scale,
+// or whose scales lie side by side, are coded and measured at once.
 #include <algorithm>
 #include <bit>
 #include <mutex>
@@ -50,12 +52,10 @@ struct Layout {
   std::int64_t groups = 1;                        // of them
   bool blocks = false;                            // every index of the other axes has scales of its own
 
+  lower::Places places = {};
+
   // Whose scale the value at `at` has.
-  std::size_t scale_of(std::int64_t at) const {
-    const std::int64_t index = at / inner % length / group;
-    return static_cast<std::size_t>(blocks ? (at / inner / length * groups + index) * inner + at % inner
-                                           : index);
-  }
+  std::size_t scale_of(std::int64_t at) const { return static_cast<std::size_t>(places.of(at)); }
 
   std::int64_t scales() const { return blocks ? outer * groups * inner : groups; }
   std::int64_t count() const { return outer * length * inner; }
@@ -113,6 +113,7 @@ Layout layout_of(const graph::Tensor& tensor, const Spec& spec, std::int64_t axi
   layout.blocks = spec.granularity() == Granularity::block;
   layout.group = layout.blocks ? spec.block_size() : 1;
   layout.groups = (layout.length + layout.group - 1) / layout.group;
+  layout.places = lower::Places(tensor.dims, axis, layout.blocks ? layout.group : 0);
   return layout;
 }
 
