@@ -3,10 +3,13 @@
 //   FAILING_MEMORY_LASTS=1   and so do all after it
 //   FAILING_MEMORY_LIMIT=B   allocations fail while they would make more than B bytes live
 //   FAILING_MEMORY_LOG=F     writes "allocations peak-bytes" to this file when the process ends
+//   FAILING_MEMORY_STACKS=F  writes the number of the first allocation of every call stack to this file
 #define _GNU_SOURCE
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +23,43 @@ extern void* __libc_memalign(size_t, size_t);
 extern void __libc_free(void*);
 
 static long at = -1, limit = -1, allocations, live, peak;
-static int lasts, ready;
+static int lasts, ready, stacks = -1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static __thread int inside;  // backtrace() may allocate
 
 static long number(const char* name) {
   const char* text = getenv(name);
   return text == NULL ? -1 : atol(text);
+}
+
+// Frames that tell stacks apart, two of our own among them.
+enum { kFrames = 8, kSeen = 1 << 18 };
+
+static int is_new(unsigned long hash) {
+  static unsigned long seen[kSeen];
+  for (unsigned long i = hash % kSeen;; i = (i + 1) % kSeen) {
+    if (seen[i] == hash) return 0;
+    if (seen[i] != 0) continue;
+    seen[i] = hash;
+    return 1;
+  }
+}
+
+static void tell_stack(long count) {
+  if (stacks < 0 || inside) return;
+  inside = 1;
+  void* frames[kFrames];
+  const int depth = backtrace(frames, kFrames);
+  unsigned long hash = 1469598103934665603UL;
+  for (int i = 2; i < depth; ++i) hash = (hash ^ (unsigned long)frames[i]) * 1099511628211UL;
+  pthread_mutex_lock(&lock);
+  if (is_new(hash | 1)) {
+    char line[32];
+    const ssize_t written = write(stacks, line, (size_t)snprintf(line, sizeof line, "%ld\n", count));
+    (void)written;
+  }
+  pthread_mutex_unlock(&lock);
+  inside = 0;
 }
 
 static void get_ready(void) {
@@ -33,11 +68,14 @@ static void get_ready(void) {
   at = number("FAILING_MEMORY_AT");
   limit = number("FAILING_MEMORY_LIMIT");
   lasts = number("FAILING_MEMORY_LASTS") == 1;
+  const char* path = getenv("FAILING_MEMORY_STACKS");
+  if (path != NULL) stacks = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
 static int fails(size_t size) {
   get_ready();
   const long count = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
+  tell_stack(count);
   if (at > 0 && (lasts ? count >= at : count == at)) return 1;
   return limit >= 0 && (size > (size_t)limit || __atomic_load_n(&live, __ATOMIC_RELAXED) > limit - (long)size);
 }
