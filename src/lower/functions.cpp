@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "graph/index.hpp"
 #include "graph/node.hpp"
 #include "lower/linear.hpp"
 #include "portable/to_operators.hpp"
@@ -46,6 +47,28 @@ Result<void> Functions::set_operator(graph::Node& node, std::string_view op, con
   node.op_type = function.name;
   add(std::move(function));
   return {};
+}
+
+Result<void> Functions::take_operators(graph::Graph& graph) {
+  Result<void> done;
+  for (graph::Node& node : graph.nodes) {
+    graph::each_graph(node, [&](graph::Graph& inner) {
+      if (done.ok()) done = take_operators(inner);
+    });
+    TRY(std::move(done));
+    done = {};
+    const std::string op = node.op_type.str();
+    if (mode_ == Mode::left_out || node.domain.str() != graph::kAnybit ||
+        (op != "Decode" && op != "QuantizeDequantize"))
+      continue;
+    const formats::Use use = TRY(formats::read_use(graph::attribute_or<std::string>(node, "format", "")));
+    const auto compute = graph::attribute_or<std::string>(node, "compute", "");
+    std::erase_if(node.attributes,
+                  [](const graph::Attribute& one) { return one.name == "format" || one.name == "compute"; });
+    if (!compute.empty()) node.metadata.push_back(portable::compute_hint(compute));
+    TRY(set_operator(node, op, use));
+  }
+  return done;
 }
 
 void Functions::add(graph::Function function) {

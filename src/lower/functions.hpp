@@ -25,6 +25,8 @@ class Functions {
 
   // Makes `node` a QuantizeDequantize or a Decode of this use.
   Result<void> set_operator(graph::Node& node, std::string_view op, const formats::Use& use);
+  // The same for every node of these operators that the graph has already.
+  Result<void> take_operators(graph::Graph& graph);
 
  private:
   void add(graph::Function function);

@@ -67,11 +67,10 @@ bool is_quantized(const Model& model) {
   return found;
 }
 
-// Values in formats that ONNX lacks: preparing would take their functions apart.
-bool has_formats(const Model& model) {
-  bool found = false;
-  each_node(*model.graph, [&](const Node& node) { found |= node.domain.str() == graph::kAnybit; });
-  return found;
+// Functions of ours that somebody changed: what they mean in another opset is not known.
+bool has_strange_functions(const Model& model) {
+  return std::ranges::any_of(model.functions,
+                             [](const graph::Function& one) { return one.domain == graph::kAnybit; });
 }
 
 // Operators that work on codes themselves, with how many there are of each: nobody knows how to take them
@@ -181,7 +180,8 @@ class Quantizer {
     report_.weight_bytes_before = report_.weight_bytes_after = constant_bytes(*model_->graph);
     const bool keeps = is_quantized(*model_) && !settings_.requantize;  // what is quantized already
     const Model given = keeps ? *model_ : Model();
-    if (keeps && has_formats(given)) return as_given(given);
+    if (keeps) portable::to_operators(*model_);  // until it is written
+    if (keeps && has_strange_functions(*model_)) return as_given(given);
     TRY(prepare());
     Annotation annotation = TRY(annotate());
     if (keeps && !anything(annotation.graph)) return as_given(given);
@@ -442,6 +442,7 @@ class Quantizer {
   Result<void> write(Model& model, const lower::GraphPlan& plan, bool qoperator) const {
     graph::Names names(*model.graph);
     lower::Functions functions(model, settings_.functions);
+    TRY(functions.take_operators(*model.graph));
     TRY(lower::to_qdq(*model.graph, plan, names, functions, settings_.executor.limits));
     if (qoperator) lower::to_qoperator(*model.graph, model.opset().value_or(1));
     TRY(lower::keep_rows_from_gemm(model, settings_.executor.limits));
