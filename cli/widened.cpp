@@ -1,6 +1,5 @@
 #include "widened.hpp"
 
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -9,16 +8,16 @@
 namespace anybit::cli {
 namespace {
 
-using Names = std::pair<std::string_view, std::string_view>;
-
-// The type's name, and the format's.
-constexpr std::array kFloats = {Names{"bfloat16", "bfloat16"},
-                                Names{"float8_e4m3fn", "fp8_e4m3"},
-                                Names{"float8_e4m3fnuz", "fp8_e4m3fnuz"},
-                                Names{"float8_e5m2", "fp8_e5m2"},
-                                Names{"float8_e5m2fnuz", "fp8_e5m2fnuz"},
-                                Names{"float8_e8m0fnu", "fp8_e8m0"},
-                                Names{"float4_e2m1fn", "fp4_e2m1"}};
+// The format of arrays of this type, which nothing else reads; empty: it is no small float.
+Result<std::string> small_float(const std::string& type) {
+  if (type == "float16") return std::string();
+  auto formats = list_formats();
+  if (!formats.ok()) return std::move(formats).error();
+  for (FormatInfo& one : *formats) {
+    if (one.float_type == type) return std::move(one.name);
+  }
+  return std::string();
+}
 
 // A code takes a byte, or two; those of fewer bits a byte each.
 Result<Array> as_floats(const Array& array, std::string_view name) {
@@ -38,9 +37,9 @@ Result<Array> as_floats(const Array& array, std::string_view name) {
 }  // namespace
 
 Result<Array> widened(const Array& array) {
-  for (const auto& [type, format] : kFloats) {
-    if (array.type == type) return as_floats(array, format);
-  }
+  const auto format = small_float(array.type);
+  if (!format.ok()) return format.error();
+  if (!format->empty()) return as_floats(array, *format);
   Array same = array;
   if (array.type == "int4" || array.type == "int2") same.type = "int8";
   if (array.type == "uint4" || array.type == "uint2") same.type = "uint8";

@@ -66,6 +66,8 @@ struct FormatInfo {
   double smallest;         // positive value, and so the finest step
   bool zero, negative_zero, infinity, nan;
   std::string layout;  // "s eeee mmm": the bits of a code, most significant first
+  std::string
+      float_type;  // of ONNX and ml_dtypes, with the same codes: "float8_e4m3fn"; empty: there is none
   Granularity granularity;
   std::int64_t block_size;  // default, where granularity is block; else 0
 };

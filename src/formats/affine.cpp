@@ -50,6 +50,17 @@ struct Texts {
   std::string name, summary;
 };
 
+std::vector<std::string_view> other_names(int bits, bool is_signed) {
+  if (bits == 4)
+    return is_signed ? std::vector<std::string_view>{"i4", "s4", "q4"} : std::vector<std::string_view>{"u4"};
+  if (bits == 8)
+    return is_signed ? std::vector<std::string_view>{"i8", "s8", "q8", "qint8"}
+                     : std::vector<std::string_view>{"u8", "quint8"};
+  if (bits == 16)
+    return is_signed ? std::vector<std::string_view>{"i16", "s16"} : std::vector<std::string_view>{"u16"};
+  return {};
+}
+
 Descriptor integer(const Texts& texts, int bits, bool is_signed) {
   return {
       .name = texts.name,
@@ -70,6 +81,7 @@ Descriptor integer(const Texts& texts, int bits, bool is_signed) {
                       {std::begin(kScaleKinds), std::end(kScaleKinds)}},
                      {"eps", 0.0, "no scale is smaller, before it is rounded to its kind", 0, 1}},
       .granularity = Granularity::tensor,
+      .other_names = other_names(bits, is_signed),
       .make = [bits, is_signed](const Values& values) {
         return make_codec({.bits = bits, .is_signed = is_signed}, values);
       }};

@@ -73,6 +73,9 @@ std::span<const Descriptor> binary_descriptors() {
                        0,
                        {"none", "mean"}}},
        .granularity = Granularity::tensor,
+       .other_names = {"bool", "bnn", "bit", "int1"},
+       .vanishing = true,
+       .multiplied = true,
        .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
          return std::make_shared<const BinaryCodec>(flag(values, "bipolar"), word(values, "scale") == "mean");
        }},

@@ -20,7 +20,8 @@ namespace anybit::formats {
 namespace {
 
 constexpr int kMostLevels = 8;
-constexpr int kRounds = 16;  // of least squares; most groups stop improving after a few
+constexpr std::int64_t kLevels = 2;  // unless a number is given
+constexpr int kRounds = 16;          // of least squares; most groups stop improving after a few
 using Gammas = std::array<double, kMostLevels>;
 
 // The smallest float32 that is nearer to `high` than to `low`, or as near where a tie goes up.
@@ -166,6 +167,18 @@ Result<std::vector<float>> parse_gammas(std::string_view text, int levels) {
   return gammas;
 }
 
+// Activations lie in -1 … 1; steps that halve are the ones that spread evenly over it.
+void settle(Values& given) {
+  if (given.count("gammas") != 0) return;
+  const auto levels = given.find("levels");
+  const std::int64_t count = levels == given.end() ? kLevels : std::get<std::int64_t>(levels->second);
+  std::string gammas;
+  double step = 1;
+  for (std::int64_t i = 0; i < count; ++i) gammas += fmt::format("{}{}", i ? "," : "", step /= 2);
+  given["gammas"] = gammas;
+  given["clip"] = true;
+}
+
 Result<std::shared_ptr<const Codec>> make_residual(const Values& values) {
   const int levels = whole(values, "levels");
   const std::string& text = word(values, "gammas");
@@ -284,11 +297,13 @@ std::span<const Descriptor> binary_residual_descriptors() {
       {.name = "binary_residual",
        .family = "binary_residual",
        .summary = "sums of a few signed steps, one bit for each step",
-       .parameters = {{"levels", std::int64_t{2}, "steps, and bits of a value", 1, kMostLevels},
+       .parameters = {{"levels", kLevels, "steps, and bits of a value", 1, kMostLevels},
                       {"gammas", std::string("auto"),
                        "the steps, \"0.5,0.25\"; auto: found in the data by least squares"},
                       {"clip", false, "clip to -1 … 1 first, as for activations"}},
        .granularity = Granularity::tensor,
+       .vanishing = true,
+       .settle = settle,
        .make = make_residual},
   };
   return all;

@@ -111,6 +111,12 @@ Range BlockFpCodec::range(ConstWords words) const {
   return {-largest, largest};
 }
 
+std::optional<Ungrouped> BlockFpCodec::ungrouped(ConstWords words) const {
+  const int largest = layout_.largest_magnitude();
+  return Ungrouped{
+      .low = -largest, .high = largest, .exponent = exponent_in(words[0]) - layout_.magnitude_bits()};
+}
+
 std::span<const Descriptor> block_fp_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_fp",

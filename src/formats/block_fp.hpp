@@ -43,6 +43,7 @@ class BlockFpCodec final : public Codec {
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   Range range(ConstWords words) const override;
   std::optional<Scaled> scaled(ConstWords words) const override;
+  std::optional<Ungrouped> ungrouped(ConstWords words) const override;
   void set_neutral(Words words) const override;
   bool local() const override { return true; }
 

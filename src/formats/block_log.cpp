@@ -93,6 +93,13 @@ std::optional<Scaled> BlockLogCodec::scaled(ConstWords words) const {
 
 void BlockLogCodec::set_neutral(Words words) const { words[0] = word_of(0); }
 
+std::optional<Ungrouped> BlockLogCodec::ungrouped(ConstWords words) const {
+  return Ungrouped{.format = "log",
+                   .parameters = {{"width", std::int64_t{width_}},
+                                  {"exponent_bias", std::to_string(exponent_in(words[0]))},
+                                  {"with_zero", with_zero_}}};
+}
+
 std::span<const Descriptor> block_log_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_log",

@@ -79,6 +79,13 @@ std::optional<Scaled> BlockMinifloatCodec::scaled(ConstWords words) const {
 
 void BlockMinifloatCodec::set_neutral(Words words) const { words[0] = word_of(neutral_bias()); }
 
+std::optional<Ungrouped> BlockMinifloatCodec::ungrouped(ConstWords words) const {
+  return Ungrouped{.format = "minifloat_ieee",
+                   .parameters = {{"width", std::int64_t{bits()}},
+                                  {"exponent_width", std::int64_t{exponent_bits_}},
+                                  {"exponent_bias", std::to_string(exponent_in(words[0]))}}};
+}
+
 std::span<const Descriptor> block_minifloat_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_minifloat",

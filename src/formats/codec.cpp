@@ -32,6 +32,8 @@ std::optional<Scaled> Codec::scaled(ConstWords words) const {
   return words.empty() ? std::optional(Scaled{}) : std::nullopt;
 }
 
+std::optional<Ungrouped> Codec::ungrouped(ConstWords) const { return std::nullopt; }
+
 Result<void> check_scale(float scale) {
   if (is_finite(scale) && scale > 0) return {};
   return invalid_argument(fmt::format("a scale of {:g} is not possible", scale), "a finite number above 0");

@@ -11,6 +11,7 @@
 
 #include "anybit/result.hpp"
 #include "formats/rounding.hpp"
+#include "formats/value.hpp"
 
 namespace anybit::formats {
 
@@ -64,6 +65,14 @@ struct Range {
   float low = 0, high = 0;
 };
 
+// The values of a group with certain words, said without the group.
+struct Ungrouped {
+  int low = 0, high = 0, exponent = 0;  // whole numbers times 2^exponent, if there is no format
+  std::string_view format = {};         // else its values, times a factor
+  Values parameters = {};
+  float factor = 1;
+};
+
 class Codec {
  public:
   virtual ~Codec() = default;
@@ -103,6 +112,9 @@ class Codec {
   virtual std::optional<Scaled> scaled(ConstWords words) const;
   // Words that stand for a factor of 1 and a zero of 0, for formats that have them.
   virtual void set_neutral(Words) const {}
+
+  // Nothing where a group goes by its values alone.
+  virtual std::optional<Ungrouped> ungrouped(ConstWords words) const;
 
   // Do a group's words depend on that group alone? Then tensor and settle() need not be waited for.
   virtual bool local() const { return false; }

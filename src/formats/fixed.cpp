@@ -167,6 +167,10 @@ Range FixedCodec::range(ConstWords words) const {
   return {static_cast<float>(layout_.lowest() * step), static_cast<float>(layout_.highest() * step)};
 }
 
+std::optional<Ungrouped> FixedCodec::ungrouped(ConstWords words) const {
+  return Ungrouped{.low = layout_.lowest(), .high = layout_.highest(), .exponent = -frac(words)};
+}
+
 std::span<const Descriptor> fixed_descriptors() {
   static const Descriptor all[] = {
       fixed_point("fixed", "integers with a binary point"),

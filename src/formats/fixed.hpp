@@ -39,6 +39,7 @@ class FixedCodec final : public Codec {
   void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   std::optional<Scaled> scaled(ConstWords words) const override;
+  std::optional<Ungrouped> ungrouped(ConstWords words) const override;
   void set_neutral(Words words) const override;
   bool local() const override { return true; }
   Range range(ConstWords words) const override;

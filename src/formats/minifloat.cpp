@@ -18,11 +18,14 @@ constexpr std::string_view kFlavours[] = {"inf", "fn", "fnuz", "finite"};
 const Parameter kSaturate{"saturate", true,
                           "too large becomes the largest value; false: Inf, or NaN without Inf"};
 
-Descriptor named(std::string_view name, MinifloatLayout layout, std::string_view summary) {
+Descriptor named(std::string_view name, MinifloatLayout layout, std::string_view summary,
+                 std::string_view float_type, std::vector<std::string_view> other_names) {
   return {.name = name,
           .family = "minifloat",
           .summary = summary,
           .parameters = {kSaturate},
+          .float_type = float_type,
+          .other_names = std::move(other_names),
           .make = [layout](const Values& values) -> Result<std::shared_ptr<const Codec>> {
             return std::make_shared<const MinifloatCodec>(layout, flag(values, "saturate"));
           }};
@@ -220,15 +223,21 @@ Range E8m0Codec::range(ConstWords) const { return {E8m0::decode(0), E8m0::decode
 
 std::span<const Descriptor> minifloat_descriptors() {
   static const Descriptor all[] = {
-      named("fp8_e5m2", kE5m2, "OCP 8-bit float with infinities"),
-      named("fp8_e4m3", kE4m3, "OCP 8-bit float without infinity"),
-      named("fp6_e3m2", kE3m2, "OCP 6-bit float, wider range"),
-      named("fp6_e2m3", kE2m3, "OCP 6-bit float, finer steps"),
-      named("fp4_e2m1", kE2m1, "OCP 4-bit float"),
-      named("fp8_e4m3fnuz", kE4m3fnuz, "8-bit float of some accelerators: no -0, no infinity"),
-      named("fp8_e5m2fnuz", kE5m2fnuz, "8-bit float of some accelerators: no -0, no infinity, wider range"),
-      named("float16", kFloat16, "IEEE 754 half precision"),
-      named("bfloat16", kBfloat16, "the upper half of a float32"),
+      named("fp8_e5m2", kE5m2, "OCP 8-bit float with infinities", "float8_e5m2",
+            {"f8e5m2", "float8e5m2", "float8_e5m2"}),
+      named("fp8_e4m3", kE4m3, "OCP 8-bit float without infinity", "float8_e4m3fn",
+            {"float8", "f8", "e4m3fn", "fp8_e4m3fn", "f8e4m3fn", "float8e4m3fn", "float8_e4m3fn",
+             "float8_e4m3"}),
+      named("fp6_e3m2", kE3m2, "OCP 6-bit float, wider range", "", {"float6_e3m2fn"}),
+      named("fp6_e2m3", kE2m3, "OCP 6-bit float, finer steps", "", {"float6_e2m3fn"}),
+      named("fp4_e2m1", kE2m1, "OCP 4-bit float", "float4_e2m1fn",
+            {"float4", "f4", "float4e2m1", "float4_e2m1fn"}),
+      named("fp8_e4m3fnuz", kE4m3fnuz, "8-bit float of some accelerators: no -0, no infinity",
+            "float8_e4m3fnuz", {"float8e4m3fnuz", "float8_e4m3fnuz"}),
+      named("fp8_e5m2fnuz", kE5m2fnuz, "8-bit float of some accelerators: no -0, no infinity, wider range",
+            "float8_e5m2fnuz", {"float8e5m2fnuz", "float8_e5m2fnuz"}),
+      named("float16", kFloat16, "IEEE 754 half precision", "float16", {"fp16", "f16", "half"}),
+      named("bfloat16", kBfloat16, "the upper half of a float32", "bfloat16", {"bf16", "brainfloat16"}),
       {.name = "minifloat",
        .family = "minifloat",
        .summary = "any small float: width, exponent width, bias and flavour of one's own",
@@ -255,6 +264,8 @@ std::span<const Descriptor> minifloat_descriptors() {
        .family = "minifloat",
        .summary = "powers of two, for scales: no sign, no zero",
        .parameters = {kSaturate},
+       .float_type = "float8_e8m0fnu",
+       .other_names = {"float8e8m0", "float8_e8m0fnu"},
        .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
          return std::make_shared<const E8m0Codec>(flag(values, "saturate"));
        }},

@@ -242,13 +242,20 @@ Result<void> MxCodec::packable() const {
   return {};
 }
 
+std::optional<Ungrouped> MxCodec::ungrouped(ConstWords words) const {
+  const int exponent = exponent_in(words[0]);
+  if (element_.integer)
+    return Ungrouped{.low = lowest_integer(), .high = 127, .exponent = exponent - kFractionBits};
+  return Ungrouped{.format = element_.format, .factor = static_cast<float>(std::ldexp(1.0, exponent))};
+}
+
 std::span<const Descriptor> mx_descriptors() {
   static const Descriptor all[] = {
-      named("mxfp8_e5m2", {false, kE5m2}, "OCP MX: blocks of 8-bit floats, wider range"),
-      named("mxfp8_e4m3", {false, kE4m3}, "OCP MX: blocks of 8-bit floats, finer steps"),
-      named("mxfp6_e3m2", {false, kE3m2}, "OCP MX: blocks of 6-bit floats, wider range"),
-      named("mxfp6_e2m3", {false, kE2m3}, "OCP MX: blocks of 6-bit floats, finer steps"),
-      named("mxfp4_e2m1", {false, kE2m1}, "OCP MX: blocks of 4-bit floats"),
+      named("mxfp8_e5m2", {false, kE5m2, "fp8_e5m2"}, "OCP MX: blocks of 8-bit floats, wider range"),
+      named("mxfp8_e4m3", {false, kE4m3, "fp8_e4m3"}, "OCP MX: blocks of 8-bit floats, finer steps"),
+      named("mxfp6_e3m2", {false, kE3m2, "fp6_e3m2"}, "OCP MX: blocks of 6-bit floats, wider range"),
+      named("mxfp6_e2m3", {false, kE2m3, "fp6_e2m3"}, "OCP MX: blocks of 6-bit floats, finer steps"),
+      named("mxfp4_e2m1", {false, kE2m1, "fp4_e2m1"}, "OCP MX: blocks of 4-bit floats"),
       named("mxint8", {true, {}}, "OCP MX: blocks of 8-bit integers"),
   };
   return all;

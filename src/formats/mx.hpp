@@ -17,8 +17,9 @@
 namespace anybit::formats {
 
 struct MxElement {
-  bool integer = false;    // int8 in units of 1/64; else `layout`
-  MinifloatLayout layout;  // of a float element
+  bool integer = false;          // int8 in units of 1/64; else `layout`
+  MinifloatLayout layout;        // of a float element
+  std::string_view format = {};  // that a float element is of
   int bits() const { return integer ? 8 : layout.bits(); }
   int largest_exponent() const { return integer ? 0 : layout.largest_exponent(); }  // emax
   int mantissa_bits() const { return integer ? 6 : layout.mantissa_bits; }
@@ -58,6 +59,7 @@ class MxCodec final : public Codec {
   void quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const override;
   Range range(ConstWords words) const override;
   std::optional<Scaled> scaled(ConstWords words) const override;
+  std::optional<Ungrouped> ungrouped(ConstWords words) const override;
   void set_neutral(Words words) const override;
   bool local() const override { return true; }
   Rounding rounding(Rounding asked) const override { return options_.rounding.value_or(asked); }

@@ -99,6 +99,10 @@ Range Nvfp4Codec::range(ConstWords words) const {
   return {-largest, largest};
 }
 
+std::optional<Ungrouped> Nvfp4Codec::ungrouped(ConstWords words) const {
+  return Ungrouped{.format = "fp4_e2m1", .factor = step(words)};
+}
+
 std::span<const Descriptor> nvfp4_descriptors() {
   static const Descriptor all[] = {
       {.name = "nvfp4",

@@ -114,6 +114,11 @@ void SharedMicroCodec::set_neutral(Words words) const {
   std::fill(words.begin() + 1, words.end(), 0u);
 }
 
+std::optional<Ungrouped> SharedMicroCodec::ungrouped(ConstWords words) const {
+  const int largest = (1 << magnitude_bits_) - 1;
+  return Ungrouped{.low = -largest, .high = largest, .exponent = exponent_in(words[0]) - magnitude_bits_};
+}
+
 std::span<const Descriptor> shared_micro_descriptors() {
   static const Descriptor all[] = {
       named("mx9", 7, "shared microexponents: sign and 7 bits, 9 bits a value in all"),

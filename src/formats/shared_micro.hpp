@@ -31,6 +31,7 @@ class SharedMicroCodec final : public Codec {
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   Range range(ConstWords words) const override;
   std::optional<Scaled> scaled(ConstWords words) const override;
+  std::optional<Ungrouped> ungrouped(ConstWords words) const override;
   void set_neutral(Words words) const override;
   bool local() const override { return true; }
   bool independent() const override { return false; }  // a value's place tells its pair

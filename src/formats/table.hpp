@@ -31,6 +31,12 @@ struct Descriptor {
   std::vector<Parameter> parameters;
   Granularity granularity = Granularity::element;  // unless the caller says otherwise
   std::int64_t block_size = 0;                     // the default where granularity is block
+  std::string_view float_type = {};  // of ONNX and ml_dtypes, with the same codes: "float8_e4m3fn"; or none
+  std::vector<std::string_view> other_names = {};  // in other tools and papers, in small letters
+  bool vanishing = false;   // so coarse that values vanish in models which were not trained with it
+  bool multiplied = false;  // codes are multiplied as they are, without floats
+  // Fixes the parameters that go by the values otherwise, for values that are not known ahead.
+  void (*settle)(Values& given) = nullptr;
   // `values` has every parameter, of the right type and within its bounds.
   std::function<Result<std::shared_ptr<const Codec>>(const Values& values)> make;
 };

@@ -120,6 +120,8 @@ std::span<const Descriptor> ternary_descriptors() {
                        0,
                        {std::begin(kPackings), std::end(kPackings)}}},
        .granularity = Granularity::tensor,
+       .other_names = {"twn"},
+       .vanishing = true,
        .make = [](const Values& values) -> Result<std::shared_ptr<const Codec>> {
          const auto basis = std::find(std::begin(kBases), std::end(kBases), word(values, "basis"));
          return std::make_shared<const TernaryCodec>(

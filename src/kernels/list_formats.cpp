@@ -36,6 +36,7 @@ Result<FormatInfo> describe(const formats::Descriptor& format, const ParameterVa
                   .infinity = p.infinity,
                   .nan = p.nan,
                   .layout = p.layout,
+                  .float_type = std::string(format.float_type),
                   .granularity = format.granularity,
                   .block_size = format.granularity == Granularity::block ? format.block_size : 0};
   for (const formats::Parameter& one : format.parameters) info.parameters.push_back(public_parameter(one));

@@ -8,25 +8,37 @@ bool is_plain(const formats::Use& use) {
   return use.parameters.empty() && use.rounding == formats::Rounding::half_even;
 }
 
+// The type that has the format's codes, whether a runtime knows it or not.
+graph::ElementType type_of(const formats::Use& use) {
+  const auto format = formats::find(use.format);
+  const graph::ElementTypeInfo* type =
+      format.ok() ? graph::find_element_type((*format)->float_type) : nullptr;
+  return type ? type->type : graph::ElementType::undefined;
+}
+
 }  // namespace
 
 StandardType standard_type(const formats::Use& use) {
-  using enum graph::ElementType;
   const formats::GroupingOptions& grouping = use.grouping;
   if (!is_plain(use) || grouping.granularity || grouping.block_size) return {};
-  if (use.format == "float16") return {float16, 13, 65504.0f};
-  if (use.format == "bfloat16") return {bfloat16, 13, 3.38953139e38f};
+  const graph::ElementType type = type_of(use);
+  if (type == graph::ElementType::float16) return {type, 13, 65504.0f};
+  if (type == graph::ElementType::bfloat16) return {type, 13, 3.38953139e38f};
   return {linear_float(use), 19};
 }
 
 graph::ElementType linear_float(const formats::Use& use) {
   using enum graph::ElementType;
-  if (!is_plain(use)) return undefined;
-  if (use.format == "fp8_e4m3") return float8e4m3fn;
-  if (use.format == "fp8_e5m2") return float8e5m2;
-  if (use.format == "fp8_e4m3fnuz") return float8e4m3fnuz;
-  if (use.format == "fp8_e5m2fnuz") return float8e5m2fnuz;
-  return undefined;
+  const graph::ElementType type = is_plain(use) ? type_of(use) : undefined;
+  switch (type) {
+    case float8e4m3fn:
+    case float8e5m2:
+    case float8e4m3fnuz:
+    case float8e5m2fnuz:
+      return type;
+    default:
+      return undefined;
+  }
 }
 
 }  // namespace anybit::lower

@@ -69,19 +69,6 @@ std::optional<std::size_t> rank_of(const Scope& scope, const Node& node, int inp
   return weight ? std::optional(weight->dims.size()) : std::nullopt;
 }
 
-// What cannot be found while the model runs.
-void set_fixed_parameters(Use& use) {
-  if (use.format != "binary_residual" || use.parameters.count("gammas") != 0) return;
-  // Activations lie in -1 … 1; steps that halve are the ones that spread evenly over it.
-  const auto levels = use.parameters.find("levels");
-  const std::int64_t count = levels == use.parameters.end() ? 2 : std::get<std::int64_t>(levels->second);
-  std::string gammas;
-  double step = 1;
-  for (std::int64_t i = 0; i < count; ++i) gammas += fmt::format("{}{}", i ? "," : "", step /= 2);
-  use.parameters["gammas"] = gammas;
-  use.parameters["clip"] = true;
-}
-
 }  // namespace
 
 WeightView weight_view(const Scope& scope, const Node& node, const ops::Traits::Weight* weight,
@@ -140,7 +127,8 @@ Result<GroupedSpec> grouped(Spec spec, WeightView view, const graph::Tensor& ten
 // The axis counts from the front, so that equal uses read the same; without a rank it can only be the last.
 Result<Use> use_on_value(const Scope& scope, const Node& node, int input, const Spec& spec) {
   Use use = spec.use;
-  set_fixed_parameters(use);
+  const formats::Descriptor* format = TRY(formats::find(use.format));
+  if (format->settle) format->settle(use.parameters);
   if (!shares_over_an_axis(spec)) {
     use.grouping.axis.reset();
     return use;

@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "formats/table.hpp"
+
 namespace anybit::quantizing {
 namespace {
 
@@ -27,8 +29,9 @@ void find_formats(const lower::GraphPlan& plan, Formats& found) {
   for (const lower::GraphPlan& inner : plan.inner) find_formats(inner, found);
 }
 
-bool is_of_signs(const std::string& format) {
-  return format == "binary" || format == "binary_residual" || format == "ternary";
+bool holds(const std::optional<std::string>& format, bool formats::Descriptor::*fact) {
+  const auto found = formats::find(format.value_or(""));
+  return found.ok() && (*found)->*fact;
 }
 
 }  // namespace
@@ -37,15 +40,15 @@ std::string remark_on_speed(const lower::GraphPlan& plan) {
   Formats found;
   find_formats(plan, found);
   const auto& [values, weights] = found;
-  if (values == "binary")
+  if (holds(values, &formats::Descriptor::multiplied))
     return "the inputs of products become signs while the model runs, which takes time of its own: small "
            "convolutions can be slower than in float";
   if (values)
     return fmt::format(
         "the inputs of products are rounded to {} while the model runs, and multiplied in float32: this "
         "shows what hardware of that format computes, and can be slower than the float model{}",
-        *values, is_of_signs(*values) ? "" : ". A recipe for weights alone is not");
-  if (weights && is_of_signs(*weights))
+        *values, holds(values, &formats::Descriptor::vanishing) ? "" : ". A recipe for weights alone is not");
+  if (holds(weights, &formats::Descriptor::vanishing))
     return fmt::format(
         "until it is trained with {} weights, values can vanish in the model: below 1e-38 some CPUs take "
         "long for each, and it can be slower than the float model",

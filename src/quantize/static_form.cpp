@@ -5,14 +5,6 @@
 
 #include "base/error.hpp"
 #include "base/try.hpp"
-#include "formats/block_fp.hpp"
-#include "formats/block_log.hpp"
-#include "formats/block_minifloat.hpp"
-#include "formats/fixed.hpp"
-#include "formats/log.hpp"
-#include "formats/mx.hpp"
-#include "formats/nvfp4.hpp"
-#include "formats/shared_micro.hpp"
 #include "lower/standard.hpp"
 #include "quantize/parameters.hpp"
 
@@ -24,14 +16,13 @@ using formats::Use;
 
 constexpr std::int64_t kGroup = 16;  // values of a group that share words: any number gives the same exponent
 
-int exponent_in(formats::ConstWords words) { return formats::exponent_in(words[0]); }
-
 // Whole numbers of a step that is a power of two: they are integers of an ONNX type.
-StaticForm whole_numbers(const Use& use, int low, int high, int exponent) {
+StaticForm whole_numbers(const Use& use, const formats::Ungrouped& values) {
+  const int low = values.low, high = values.high;
   Spec integer;
   const auto bits = [&](int n) { return low >= -(1 << (n - 1)) && high < 1 << (n - 1); };
   integer.use.format = low >= 0 ? (high < 256 ? "uint8" : "uint16") : bits(8) ? "int8" : "int16";
-  const auto step = static_cast<float>(std::ldexp(1.0, exponent));
+  const auto step = static_cast<float>(std::ldexp(1.0, values.exponent));
   StaticForm form{{use, {.type = integer.element(), .scales = {step}, .zero_points = {0}}, {}, {}}};
   form.low = step * static_cast<float>(low);
   form.high = step * static_cast<float>(high);
@@ -54,49 +45,14 @@ Result<StaticForm> scaled(std::string_view format, formats::Values parameters, f
   return form;
 }
 
-Result<StaticForm> of_mx(const Spec& spec, const formats::MxCodec& codec, int exponent) {
-  if (codec.element().integer) {
-    constexpr int kFraction = 6;
-    return whole_numbers(spec.use, codec.options().symmetric ? -127 : -128, 127, exponent - kFraction);
-  }
-  const std::string element = "fp" + spec.format().substr(std::string_view("mxfp").size());
-  return scaled(element, {}, static_cast<float>(std::ldexp(1.0, exponent)),
-                codec.rounding(spec.use.rounding));
-}
-
 Result<StaticForm> of_groups(const Spec& spec, const Codec& codec, const calibrate::Range& range) {
   std::vector<std::uint32_t> words(static_cast<std::size_t>(std::max(codec.words(kGroup), 1)));
   const formats::Words used = std::span(words).first(static_cast<std::size_t>(codec.words(kGroup)));
   if (!used.empty()) TRY(codec.choose_from_range({range.low, range.high}, used));
-  if (const auto* fixed = dynamic_cast<const formats::FixedCodec*>(&codec))
-    return whole_numbers(spec.use, fixed->layout().lowest(), fixed->layout().highest(), -fixed->frac(words));
-  if (const auto* mx = dynamic_cast<const formats::MxCodec*>(&codec))
-    return of_mx(spec, *mx, exponent_in(words));
-  if (const auto* blocks = dynamic_cast<const formats::BlockFpCodec*>(&codec)) {
-    const int largest = blocks->layout().largest_magnitude();
-    return whole_numbers(spec.use, -largest, largest, exponent_in(words) - blocks->layout().magnitude_bits());
-  }
-  if (const auto* micro = dynamic_cast<const formats::SharedMicroCodec*>(&codec)) {
-    const int largest = (1 << micro->magnitude_bits()) - 1;
-    return whole_numbers(spec.use, -largest, largest, exponent_in(words) - micro->magnitude_bits());
-  }
-  if (dynamic_cast<const formats::Nvfp4Codec*>(&codec))
-    return scaled("fp4_e2m1", {}, formats::Nvfp4Codec::step(words), spec.use.rounding);
-  const auto number = [](int n) { return formats::Value(std::to_string(n)); };
-  if (const auto* floats = dynamic_cast<const formats::BlockMinifloatCodec*>(&codec)) {
-    const formats::MinifloatLayout layout = floats->layout(exponent_in(words));
-    return scaled("minifloat_ieee",
-                  {{"width", std::int64_t{layout.bits()}},
-                   {"exponent_width", std::int64_t{layout.exponent_bits}},
-                   {"exponent_bias", number(layout.bias)}},
-                  1, spec.use.rounding);
-  }
-  if (const auto* log = dynamic_cast<const formats::BlockLogCodec*>(&codec))
-    return scaled("log",
-                  {{"width", std::int64_t{log->bits()}},
-                   {"exponent_bias", number(exponent_in(words))},
-                   {"with_zero", log->with_zero()}},
-                  1, spec.use.rounding);
+  const auto values = codec.ungrouped(used);
+  if (values && values->format.empty()) return whole_numbers(spec.use, *values);
+  if (values)
+    return scaled(values->format, values->parameters, values->factor, codec.rounding(spec.use.rounding));
   return error_at(
       Code::unsupported, {},
       fmt::format("{} has no scale that a range could give: it goes by the values", spec.format()),
