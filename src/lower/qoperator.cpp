@@ -31,39 +31,6 @@ struct Quantized {
   }
 };
 
-// Operators that move values and take 8-bit integers, with the opset that first lets them. Not here are those
-// that only take floats (GlobalMaxPool, MaxUnpool, MaxRoiPool, Dropout), and those that add zeros and cannot
-// be told otherwise, which would be code 0 (CenterCropPad, Trilu).
-struct Mover {
-  std::string_view op;
-  std::int64_t opset;
-};
-constexpr Mover kMovers[] = {
-    {"Compress", 9},       {"Concat", 4},
-    {"DepthToSpace", 1},   {"Expand", 8},
-    {"Flatten", 9},        {"Gather", 1},
-    {"GatherND", 11},      {"GatherElements", 11},
-    {"Identity", 1},       {"MaxPool", 12},
-    {"Pad", 11},           {"ReduceMax", 12},
-    {"ReduceMin", 12},     {"Reshape", 5},
-    {"Resize", 10},        {"ScatterND", 11},
-    {"Scatter", 9},        {"ScatterElements", 11},
-    {"Slice", 1},          {"ReverseSequence", 10},
-    {"SpaceToDepth", 1},   {"Split", 2},
-    {"Squeeze", 1},        {"Transpose", 1},
-    {"TensorScatter", 24}, {"Tile", 6},
-    {"Unsqueeze", 1},
-};
-
-// The node can do its work on codes of 8 bits, in a model of this opset.
-bool moves_codes(const Node& node, std::int64_t opset) {
-  const std::string& op = node.op_type.str();
-  const auto* mover = std::ranges::find(kMovers, op, &Mover::op);
-  if (mover == std::end(kMovers) || opset < mover->opset) return false;
-  // The others compute values between codes, which runtimes cut off instead of rounding.
-  return op != "Resize" || graph::attribute_or<std::string>(node, "mode", "nearest") == "nearest";
-}
-
 bool same(const Tensor* a, const Tensor* b) {
   return a && b && a->type() == b->type() && a->dims == b->dims &&
          std::ranges::equal(a->data.span(), b->data.span());
@@ -130,8 +97,7 @@ class Rewriter {
     if (!graph::canonical_domain(one.domain.str()).empty() || one.outputs.empty()) return std::nullopt;
     if (op == "Conv" || op == "MatMul") return product(one, op == "Conv");
     const ops::Descriptor* descriptor = ops::find("", op);
-    if (!descriptor || descriptor->traits.role_in(one) != ops::Traits::Role::move ||
-        !moves_codes(one, opset_) || one.outputs.size() != 1)
+    if (!descriptor || !descriptor->traits.moves_codes(one, opset_) || one.outputs.size() != 1)
       return std::nullopt;
     return moved(one, descriptor->traits);
   }

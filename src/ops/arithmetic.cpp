@@ -36,7 +36,9 @@ Result<void> run(Frame& frame) {
   return run_pairs(frame, 0, 1, type, row);
 }
 
-constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run) {
+constexpr Traits kTraits{.role = Traits::Role::compute, .data = {0, 1}, .by_element = true};
+
+constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run, Traits traits) {
   return {.name = name,
           .domain = "",
           .since = {1, 6, 7, 13, 14},
@@ -44,17 +46,19 @@ constexpr Descriptor arithmetic(std::string_view name, Infer infer, Run run) {
           .run = run,
           .required = 2,
           .layouts = Layouts::each,
-          .traits = {.role = Traits::Role::compute, .data = {0, 1}, .by_element = true}};
+          .traits = traits};
 }
 
 }  // namespace
 
 std::span<const Descriptor> arithmetic_descriptors() {
   static const Descriptor all[] = {
-      arithmetic("Add", infer_folded<add>, run<AddPair, kernels::add>),
-      arithmetic("Sub", infer_folded<subtract>, run<SubtractPair, kernels::subtract>),
-      arithmetic("Mul", infer_folded<multiply>, run<MultiplyPair, kernels::multiply>),
-      arithmetic("Div", infer_div, run<DividePair, kernels::divide>),
+      arithmetic("Add", infer_folded<add>, run<AddPair, kernels::add>,
+                 kTraits.called("add").with_sign(Traits::Sign::of_inputs)),
+      arithmetic("Sub", infer_folded<subtract>, run<SubtractPair, kernels::subtract>, kTraits.called("sub")),
+      arithmetic("Mul", infer_folded<multiply>, run<MultiplyPair, kernels::multiply>,
+                 kTraits.called("mul").with_sign(Traits::Sign::of_inputs)),
+      arithmetic("Div", infer_div, run<DividePair, kernels::divide>, kTraits),
   };
   return all;
 }

@@ -253,7 +253,7 @@ std::span<const Descriptor> attention_descriptors() {
                                     .macs = macs,
                                     .run = run,
                                     .required = 3,
-                                    .traits = computes_sensitive({0, 1, 2})}};
+                                    .traits = computes_sensitive({0, 1, 2}).with_mask(3)}};
   return all;
 }
 

@@ -140,7 +140,7 @@ std::span<const Descriptor> batch_norm_descriptors() {
                                     .run = run,
                                     .required = 5,
                                     .raise = {{9, raise_to_9}, {14, raise_to_14}},
-                                    .traits = computes()}};
+                                    .traits = normalizes(false).called("batch_norm2d")}};
   return all;
 }
 

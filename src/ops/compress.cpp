@@ -56,7 +56,7 @@ std::span<const Descriptor> compress_descriptors() {
                                     .infer = infer_compress,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves()}};
+                                    .traits = moves({.since = 9})}};
   return all;
 }
 

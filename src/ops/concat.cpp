@@ -161,7 +161,7 @@ std::span<const Descriptor> concat_descriptors() {
        .infer = infer,
        .run = run,
        .layouts = Layouts::each,
-       .traits = moves({-1})},
+       .traits = moves({.since = 4}, {-1})},
       {.name = "QLinearConcat",
        .domain = kMicrosoft,
        .since = {1},

@@ -139,7 +139,11 @@ std::span<const Descriptor> conv_descriptors() {
        .prepare = prepare,
        .required = 2,
        .layouts = Layouts::each,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, first_axis}}, .bias = 2}},
+       .traits = {.role = Traits::Role::compute,
+                  .data = {0, 1},
+                  .weights = {{1, first_axis}},
+                  .bias = 2,
+                  .product = Traits::Product::convolution}},
       {.name = "FusedConv",
        .domain = kMicrosoft,
        .since = {1},
@@ -149,7 +153,11 @@ std::span<const Descriptor> conv_descriptors() {
        .prepare = prepare,
        .required = 2,
        .layouts = Layouts::each,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1, 3}, .weights = {{1, first_axis}}, .bias = 2}},
+       .traits = {.role = Traits::Role::compute,
+                  .data = {0, 1, 3},
+                  .weights = {{1, first_axis}},
+                  .bias = 2,
+                  .product = Traits::Product::convolution}},
   };
   return all;
 }

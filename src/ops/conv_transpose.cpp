@@ -146,17 +146,20 @@ Result<void> run(Frame& frame) {
 }  // namespace
 
 std::span<const Descriptor> conv_transpose_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "ConvTranspose",
-       .domain = "",
-       .since = {1, 11, 22},
-       .infer = infer,
-       .macs = macs,
-       .run = run,
-       .prepare = prepare,
-       .required = 2,
-       .layouts = Layouts::each,
-       .traits = {.role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, second_axis}}, .bias = 2}}};
+  static const Descriptor all[] = {{.name = "ConvTranspose",
+                                    .domain = "",
+                                    .since = {1, 11, 22},
+                                    .infer = infer,
+                                    .macs = macs,
+                                    .run = run,
+                                    .prepare = prepare,
+                                    .required = 2,
+                                    .layouts = Layouts::each,
+                                    .traits = {.role = Traits::Role::compute,
+                                               .data = {0, 1},
+                                               .weights = {{1, second_axis}},
+                                               .bias = 2,
+                                               .product = Traits::Product::transposed_convolution}}};
   return all;
 }
 

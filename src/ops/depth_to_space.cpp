@@ -78,13 +78,13 @@ std::span<const Descriptor> depth_to_space_descriptors() {
        .since = {1, 11, 13},
        .infer = infer_depth_to_space,
        .run = run_depth_to_space,
-       .traits = moves()},
+       .traits = moves({.since = 1})},
       {.name = "SpaceToDepth",
        .domain = "",
        .since = {1, 13},
        .infer = infer_space_to_depth,
        .run = run_space_to_depth,
-       .traits = moves()},
+       .traits = moves({.since = 1})},
   };
   return all;
 }

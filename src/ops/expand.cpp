@@ -94,14 +94,14 @@ std::span<const Descriptor> expand_descriptors() {
        .infer = infer_expand,
        .run = run_expand,
        .required = 2,
-       .traits = moves()},
+       .traits = moves({.since = 8})},
       {.name = "Tile",
        .domain = "",
        .since = {1, 6, 13},
        .infer = infer_tile,
        .run = run_tile,
        .required = 2,
-       .traits = moves()},
+       .traits = moves({.since = 6})},
   };
   return all;
 }

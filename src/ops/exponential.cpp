@@ -57,10 +57,10 @@ constexpr Descriptor function(std::string_view name, Versions since, Run run,
 std::span<const Descriptor> exponential_descriptors() {
   static const Descriptor all[] = {
       function("Erf", {9, 13}, run_erf, of_each_element(Traits::Range{-1.0f, 1.0f})),
-      function("Exp", {1, 6, 13}, run_exp),
+      function("Exp", {1, 6, 13}, run_exp, of_each_element({}, true).with_sign(Traits::Sign::positive)),
       function("Log", {1, 6, 13}, run_log),
       function("Reciprocal", {1, 6, 13}, run_reciprocal),
-      function("Sqrt", {1, 6, 13}, run_sqrt),
+      function("Sqrt", {1, 6, 13}, run_sqrt, of_each_element({}, true).with_sign(Traits::Sign::positive)),
   };
   return all;
 }

@@ -41,7 +41,7 @@ std::span<const Descriptor> gather_elements_descriptors() {
                                     .infer = infer_elements,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves()}};
+                                    .traits = moves({.since = 11})}};
   return all;
 }
 

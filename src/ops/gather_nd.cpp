@@ -54,7 +54,7 @@ std::span<const Descriptor> gather_nd_descriptors() {
                                     .infer = infer_nd,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves()}};
+                                    .traits = moves({.since = 11})}};
   return all;
 }
 

@@ -84,8 +84,8 @@ constexpr Descriptor gelu(std::string_view name, std::string_view domain, std::i
 std::span<const Descriptor> gelu_descriptors() {
   const Traits with_bias = {.role = Traits::Role::compute, .by_element = true};
   static const Descriptor all[] = {
-      gelu("Gelu", "", 20, run_gelu),
-      gelu("Gelu", kMicrosoft, 1, run_gelu),
+      gelu("Gelu", "", 20, run_gelu, of_each_element().called("gelu")),
+      gelu("Gelu", kMicrosoft, 1, run_gelu, of_each_element().called("gelu")),
       gelu("QuickGelu", kMicrosoft, 1, run_quick_gelu),
       gelu("FastGelu", kMicrosoft, 1, run_fast_gelu, with_bias),
       gelu("BiasGelu", kMicrosoft, 1, run_bias_gelu, with_bias, 2),

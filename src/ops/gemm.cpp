@@ -142,8 +142,11 @@ bool is_turned(const graph::Node& node, const char* flag) {
 std::int64_t columns_axis(const graph::Node& node, std::size_t) { return is_turned(node, "transB") ? 0 : 1; }
 std::int64_t rows_axis(const graph::Node& node, std::size_t) { return is_turned(node, "transA") ? 1 : 0; }
 
-constexpr Traits kTraits{
-    .role = Traits::Role::compute, .data = {0, 1}, .weights = {{1, columns_axis}, {0, rows_axis}}, .bias = 2};
+constexpr Traits kTraits{.role = Traits::Role::compute,
+                         .data = {0, 1},
+                         .weights = {{1, columns_axis}, {0, rows_axis}},
+                         .bias = 2,
+                         .product = Traits::Product::matrices};
 
 }  // namespace
 

@@ -96,14 +96,14 @@ std::span<const Descriptor> group_norm_descriptors() {
        .run = run_group,
        .required = 3,
        .raise = {{21, raise_to_21}},
-       .traits = computes_sensitive()},
+       .traits = normalizes(true).called("group_norm")},
       {.name = "InstanceNormalization",
        .domain = "",
        .since = {1, 6, 22},
        .infer = infer_same,
        .run = run_instance,
        .required = 3,
-       .traits = computes()},
+       .traits = normalizes(false).called("instance_norm2d")},
   };
   return all;
 }

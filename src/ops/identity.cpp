@@ -21,7 +21,7 @@ std::span<const Descriptor> identity_descriptors() {
        .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
        .infer = infer_identity,
        .run = run_identity,
-       .traits = moves()},
+       .traits = moves({.since = 1})},
   };
   return all;
 }

@@ -138,23 +138,24 @@ Result<void> run(Frame& frame) {
   return wide ? run_in<double, Centered>(frame, axis) : run_in<float, Centered>(frame, axis);
 }
 
-constexpr Descriptor layer(std::string_view name, std::string_view domain, Versions since, Run run) {
+constexpr Descriptor layer(std::string_view name, std::string_view domain, Versions since, Run run,
+                           Traits traits = computes_sensitive()) {
   return {.name = name,
           .domain = domain,
           .since = since,
           .infer = infer,
           .run = run,
           .required = 2,
-          .traits = computes_sensitive()};
+          .traits = traits};
 }
 
 }  // namespace
 
 std::span<const Descriptor> layer_norm_descriptors() {
   static const Descriptor all[] = {
-      layer("LayerNormalization", "", {1, 17}, run<true>),
-      layer("LayerNormalization", kMicrosoft, {1}, run<true>),
-      layer("RMSNormalization", "", {23}, run<false>),
+      layer("LayerNormalization", "", {1, 17}, run<true>, normalizes(true).called("layer_norm")),
+      layer("LayerNormalization", kMicrosoft, {1}, run<true>, normalizes(true).called("layer_norm")),
+      layer("RMSNormalization", "", {23}, run<false>, normalizes(true).called("rms_norm")),
       layer("SimplifiedLayerNormalization", "", {1}, run<false>),
       layer("SimplifiedLayerNormalization", kMicrosoft, {1}, run<false>),
   };

@@ -101,7 +101,8 @@ std::span<const Descriptor> matmul_descriptors() {
        .required = 2,
        .traits = {.role = Traits::Role::compute,
                   .data = {0, 1},
-                  .weights = {{1, last_axis}, {0, last_but_one_axis, last_axis}}}},
+                  .weights = {{1, last_axis}, {0, last_but_one_axis, last_axis}},
+                  .product = Traits::Product::matrices}},
       {.name = "FusedMatMul",
        .domain = kMicrosoft,
        .since = {1},
@@ -112,7 +113,8 @@ std::span<const Descriptor> matmul_descriptors() {
        .required = 2,
        .traits = {.role = Traits::Role::compute,
                   .data = {0, 1},
-                  .weights = {{1, channel_axis, summed_axis}}}},
+                  .weights = {{1, channel_axis, summed_axis}},
+                  .product = Traits::Product::matrices}},
   };
   return all;
 }

@@ -206,7 +206,7 @@ std::span<const Descriptor> multi_head_attention_descriptors() {
                                     .infer = infer,
                                     .macs = macs,
                                     .run = run,
-                                    .traits = computes_sensitive({0, 1, 2})}};
+                                    .traits = computes_sensitive({0, 1, 2}).with_mask(5)}};
   return all;
 }
 

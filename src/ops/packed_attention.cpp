@@ -247,7 +247,7 @@ std::span<const Descriptor> packed_attention_descriptors() {
        .run = run,
        .prepare = prepare,
        .required = 2,
-       .traits = {.role = Traits::Role::compute, .weights = {{1, last_axis}}, .bias = 2}},
+       .traits = {.role = Traits::Role::compute, .weights = {{1, last_axis}}, .bias = 2, .mask = 5}},
       {.name = "QAttention",
        .domain = kMicrosoft,
        .since = {1},

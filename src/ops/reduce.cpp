@@ -298,13 +298,13 @@ constexpr Descriptor reduction(std::string_view name, Versions since, Run run,
 
 std::span<const Descriptor> reduce_descriptors() {
   static const Descriptor all[] = {
-      reduction("ReduceL1", {1, 11, 13, 18}, run<L1>),
-      reduction("ReduceL2", {1, 11, 13, 18}, run<L2>),
+      reduction("ReduceL1", {1, 11, 13, 18}, run<L1>, computes_sensitive().with_sign(Traits::Sign::positive)),
+      reduction("ReduceL2", {1, 11, 13, 18}, run<L2>, computes_sensitive().with_sign(Traits::Sign::positive)),
       reduction("ReduceLogSum", {1, 11, 13, 18}, run<LogSum>),
       reduction("ReduceLogSumExp", {1, 11, 13, 18}, run<LogSumExp>),
-      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, run<Max>, moves()),
-      reduction("ReduceMean", {1, 11, 13, 18}, run<Mean>, computes()),
-      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, run<Min>, moves()),
+      reduction("ReduceMax", {1, 11, 12, 13, 18, 20}, run<Max>, moves({.since = 12, .ours = true})),
+      reduction("ReduceMean", {1, 11, 13, 18}, run<Mean>, computes().with_sign(Traits::Sign::of_inputs)),
+      reduction("ReduceMin", {1, 11, 12, 13, 18, 20}, run<Min>, moves({.since = 12, .ours = true})),
       reduction("ReduceProd", {1, 11, 13, 18}, run<Product>, computes_sensitive(), infer_product),
       reduction("ReduceSum", {1, 11, 13}, run<Sum>, computes()),
       reduction("ReduceSumSquare", {1, 11, 13, 18}, run<SumSquare>),

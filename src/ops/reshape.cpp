@@ -139,13 +139,13 @@ std::span<const Descriptor> reshape_descriptors() {
        .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
        .infer = infer_reshape,
        .run = run_reshape,
-       .traits = moves()},
+       .traits = moves({.since = 5})},
       {.name = "Flatten",
        .domain = "",
        .since = {1, 9, 11, 13, 21, 23, 24, 25},
        .infer = infer_flatten,
        .run = run_flatten,
-       .traits = moves()},
+       .traits = moves({.since = 9})},
   };
   return all;
 }

@@ -158,6 +158,10 @@ Traits::Role role_of(const graph::Node& node) {
   return beyond ? Traits::Role::compute : Traits::Role::move;
 }
 
+bool between(const graph::Node& node) {
+  return graph::attribute_or<std::string>(node, "mode", "nearest") != "nearest";
+}
+
 }  // namespace
 
 std::span<const Descriptor> resize_descriptors() {
@@ -169,7 +173,9 @@ std::span<const Descriptor> resize_descriptors() {
        .run = run,
        .layouts = Layouts::each,
        .raise = {{11, raise_resize_to_11}},
-       .traits = {.role = Traits::Role::move, .role_of = role_of}},
+       .traits = {.role = Traits::Role::move,
+                  .codes = {.since = 10, .ours = true, .between = between},
+                  .role_of = role_of}},
       {.name = "Upsample",
        .domain = "",
        .since = {1, 7, 9, 10},

@@ -52,7 +52,7 @@ std::span<const Descriptor> reverse_sequence_descriptors() {
                                     .infer = infer_same,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves()}};
+                                    .traits = moves({.since = 10})}};
   return all;
 }
 

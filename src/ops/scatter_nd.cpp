@@ -44,7 +44,8 @@ std::span<const Descriptor> scatter_nd_descriptors() {
        .infer = infer_same,
        .run = run,
        .required = 3,
-       .traits = {.role = Traits::Role::move, .data = {0, 2}, .role_of = scatter_role}}};
+       .traits = {
+           .role = Traits::Role::move, .data = {0, 2}, .codes = {.since = 11}, .role_of = scatter_role}}};
   return all;
 }
 

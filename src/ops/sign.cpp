@@ -69,7 +69,7 @@ constexpr Descriptor function(std::string_view name, Versions since, Run run,
 
 std::span<const Descriptor> sign_descriptors() {
   static const Descriptor all[] = {
-      function("Abs", {1, 6, 13}, run_abs),
+      function("Abs", {1, 6, 13}, run_abs, of_each_element().with_sign(Traits::Sign::positive)),
       function("Ceil", {1, 6, 13}, run_ceil),
       function("Floor", {1, 6, 13}, run_floor),
       function("Neg", {1, 6, 13}, run_neg),

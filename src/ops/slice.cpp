@@ -157,7 +157,7 @@ std::span<const Descriptor> slice_descriptors() {
                                     .infer = infer,
                                     .run = run,
                                     .raise = {{10, raise_to_10}},
-                                    .traits = moves()}};
+                                    .traits = moves({.since = 1})}};
   return all;
 }
 

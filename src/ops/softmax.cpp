@@ -137,14 +137,17 @@ std::span<const Descriptor> softmax_descriptors() {
        .infer = infer_same,
        .run = run<Kind::log>,
        .raise = {{13, raise_to_13}},
-       .traits = computes_sensitive()},
+       .traits = computes_sensitive().with_mask(0)},
       {.name = "Softmax",
        .domain = "",
        .since = {1, 11, 13},
        .infer = infer_same,
        .run = run<Kind::plain>,
        .raise = {{13, raise_to_13}},
-       .traits = {.role = Traits::Role::compute, .range = Traits::Range{0.0f, 1.0f}}},
+       .traits = {.role = Traits::Role::compute,
+                  .range = Traits::Range{0.0f, 1.0f},
+                  .mask = 0,
+                  .alias = "softmax"}},
   };
   return all;
 }

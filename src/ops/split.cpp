@@ -102,7 +102,7 @@ std::span<const Descriptor> split_descriptors() {
                                     .infer = infer,
                                     .run = run,
                                     .raise = {{13, raise_to_13}, {18, raise_to_18}},
-                                    .traits = moves()}};
+                                    .traits = moves({.since = 2})}};
   return all;
 }
 

@@ -100,14 +100,14 @@ std::span<const Descriptor> squeeze_descriptors() {
        .infer = infer_squeeze,
        .run = run_squeeze,
        .raise = {{13, raise_axes_to_input}},
-       .traits = moves()},
+       .traits = moves({.since = 1})},
       {.name = "Unsqueeze",
        .domain = "",
        .since = {1, 11, 13, 21, 23, 24, 25},
        .infer = infer_unsqueeze,
        .run = run_unsqueeze,
        .raise = {{13, raise_axes_to_input}},
-       .traits = moves()},
+       .traits = moves({.since = 1})},
   };
   return all;
 }

@@ -63,7 +63,7 @@ std::span<const Descriptor> tensor_scatter_descriptors() {
                                     .infer = infer_same,
                                     .run = run,
                                     .required = 2,
-                                    .traits = moves({0, 1})}};
+                                    .traits = moves({.since = 24}, {0, 1})}};
   return all;
 }
 

@@ -73,7 +73,7 @@ std::span<const Descriptor> transpose_descriptors() {
        .since = {1, 13, 21, 23, 24, 25},
        .infer = infer_transpose,
        .run = run_transpose,
-       .traits = moves()},
+       .traits = moves({.since = 1})},
   };
   return all;
 }

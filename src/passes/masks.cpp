@@ -1,9 +1,9 @@
 #include "passes/masks.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "graph/index.hpp"
+#include "ops/table.hpp"
 
 namespace anybit::passes {
 namespace {
@@ -14,22 +14,20 @@ using graph::Tensor;
 constexpr std::int64_t kMost =
     1 << 24;  // elements of a constant that is looked through: a mask of 4096 positions
 
-// A mask stays one in these: a sum with scores, a factor on zeros and ones, a choice, another shape.
-constexpr std::string_view kPassing[] = {"Add",     "Sub",     "Mul",       "Div",  "Where",  "Cast",
-                                         "Expand",  "Reshape", "Transpose", "Tile", "Concat", "Squeeze",
-                                         "Slice",   "Gather",  "Unsqueeze", "Pad",  "Trilu",  "Identity",
-                                         "Flatten", "Split",   "ScatterND"};
+// A mask stays one in these, beside all that moves values: a sum with scores, a factor on zeros and ones, a
+// choice.
+constexpr std::string_view kPassing[] = {"Add", "Sub", "Mul", "Div", "Where", "Cast"};
 
 bool passes_on(const Node& node) {
-  return std::ranges::find(kPassing, node.op_type.str()) != std::end(kPassing);
+  const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+  return (descriptor && descriptor->traits.moves(node)) ||
+         std::ranges::find(kPassing, node.op_type.str()) != std::end(kPassing);
 }
 
 // Which input of a node is, or takes in, a mask; -1: none.
 int masked_input(const Node& node) {
-  const std::string& op = node.op_type.str();
-  if (op == "Softmax" || op == "LogSoftmax") return 0;
-  if (op == "Attention") return node.domain.empty() ? 3 : 5;
-  return op == "MultiHeadAttention" ? 5 : -1;
+  const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+  return descriptor ? descriptor->traits.mask : -1;
 }
 
 bool hides(const Tensor& tensor, float hidden) {

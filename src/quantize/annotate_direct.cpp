@@ -59,7 +59,7 @@ class DirectAnnotator {
     if (!takes_part(i)) return {};
     noted_ = false;
     const Part& part = parts_[i];
-    const bool norm = is_norm(notes_.nodes[i].op);
+    const bool norm = part.traits->normalizes;
     if (takes_data(i)) {
       for (const int input : part.data) TRY(take(i, input));
       for (const int input : part.constants) TRY(store_data(i, input));

@@ -244,10 +244,10 @@ class Annotator {
   // 21 or newer and its codes are int8 (1.31). With the codes' own parameters nothing is lost by doing it
   // before.
   void move_codes_on(std::size_t i) {
-    static constexpr std::string_view kMovers[] = {"Reshape", "Transpose", "Slice",
+    static constexpr std::string_view kTheirs[] = {"Reshape", "Transpose", "Slice",
                                                    "Squeeze", "Unsqueeze", "MaxPool"};
     if (parts_[i].kind != Part::Kind::move || carried_.count(static_cast<int>(i)) ||
-        std::ranges::find(kMovers, node(i).op_type.str()) == std::end(kMovers) || parts_[i].data.size() != 1)
+        std::ranges::find(kTheirs, node(i).op_type.str()) == std::end(kTheirs) || parts_[i].data.size() != 1)
       return;
     const Spec* spec = made_as(node(i).inputs[static_cast<std::size_t>(parts_[i].data[0])]);
     const std::string& output = node(i).outputs[0];

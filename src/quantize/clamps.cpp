@@ -17,12 +17,6 @@ using graph::is;
 using graph::Node;
 using ops::Array;
 
-// Operators whose results are never negative, beside those whose range says so.
-constexpr std::string_view kPositive[] = {"Relu", "Abs", "Exp", "Sqrt", "Softplus", "ReduceL1", "ReduceL2"};
-// Those whose results are not if nothing that goes in is, beside those that move values.
-constexpr std::string_view kKeepSign[] = {"Add",       "Mul", "Max", "AveragePool", "GlobalAveragePool",
-                                          "ReduceMean"};
-
 // What the codes of a QuantizeLinear stand for, in steps: from the lowest code to the zero point, and from
 // there to the highest.
 struct Steps {
@@ -53,10 +47,6 @@ bool ends_at_six(const Parameters& read, const Steps& steps) {
   return std::abs(static_cast<float>(steps.above) * step - kSix) < step / 2;
 }
 
-bool is_among(const Node& node, std::span<const std::string_view> names) {
-  return node.domain.str().empty() && std::ranges::find(names, node.op_type.str()) != names.end();
-}
-
 }  // namespace
 
 Clamps::Clamps(const graph::QdqView& view) : view_(view) {
@@ -85,7 +75,6 @@ void Clamps::look_at(const Node& node) {
 }
 
 bool Clamps::stays_positive(const Node& node) const {
-  if (is_among(node, kPositive)) return true;
   if (node.inputs.empty()) return false;
   if (graph::quantizes(node) || graph::dequantizes(node)) return is_positive(node.inputs[0]);
   if (is(node, "Clip"))
@@ -93,9 +82,9 @@ bool Clamps::stays_positive(const Node& node) const {
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!descriptor) return false;
   const ops::Traits& traits = descriptor->traits;
-  if (traits.range && traits.range->low >= 0) return true;
-  const bool moves = traits.role_in(node) == ops::Traits::Role::move;
-  if (!moves && !is_among(node, kKeepSign)) return false;
+  if (traits.sign == ops::Traits::Sign::positive || (traits.range && traits.range->low >= 0)) return true;
+  const bool moves = traits.moves(node);
+  if (!moves && traits.sign != ops::Traits::Sign::of_inputs) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const bool counts = !moves || traits.is_data(static_cast<int>(i));
     if (counts && !node.inputs[i].empty() && !is_positive(node.inputs[i])) return false;

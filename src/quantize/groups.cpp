@@ -10,32 +10,37 @@ namespace {
 using formats::Use;
 using graph::Node;
 
-bool is_convolution(const Node& node) {
-  const std::string& op = node.op_type.str();
-  return op == "Conv" || op == "ConvTranspose" || op == "FusedConv";
+using Product = ops::Traits::Product;
+
+Product product_of(const Node& node) {
+  const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+  return descriptor ? descriptor->traits.product : Product::none;
+}
+
+bool is_convolution(Product product) {
+  return product == Product::convolution || product == Product::transposed_convolution;
 }
 
 // True for a convolution that sums over places of one channel alone, as a depthwise one does.
 bool sums_one_channel(const Scope& scope, const Node& node) {
-  const ops::NodeFacts* facts = scope.facts().find(node);
-  if (!is_convolution(node) || !facts || facts->inputs.size() < 2 || !facts->inputs[1]) return false;
+  const Product product = product_of(node);
+  const ops::NodeFacts* facts = is_convolution(product) ? scope.facts().find(node) : nullptr;
+  if (!facts || facts->inputs.size() < 2 || !facts->inputs[1]) return false;
   const std::optional<ops::Shape>& weight = facts->inputs[1]->shape;
   if (!weight || weight->size() < 3) return false;
-  if (node.op_type.str() != "ConvTranspose") return (*weight)[1].is(1);
+  if (product == Product::convolution) return (*weight)[1].is(1);
   return ops::floor_div((*weight)[0], graph::attribute_or<std::int64_t>(node, "group", 1)).is(1);
 }
 
 // The axis that a product sums over, where input `input` is not a constant weight: blocks run along it, so
 // that one scale serves a run of products.
 std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t> rank) {
-  const std::string& op = node.op_type.str();
+  const Product product = product_of(node);
   if (rank == 1) return -1;
-  if (is_convolution(node)) return 1;
-  if (op == "Gemm") {
-    const bool turned = graph::attribute_or<std::int64_t>(node, input == 0 ? "transA" : "transB", 0) != 0;
-    return (input == 0) != turned ? -1 : -2;
-  }
-  return (op == "MatMul" || op == "FusedMatMul") && input == 1 ? -2 : -1;
+  if (is_convolution(product)) return 1;
+  if (product == Product::none) return -1;
+  const bool turned = graph::attribute_or<std::int64_t>(node, input == 0 ? "transA" : "transB", 0) != 0;
+  return (input == 0) != turned ? -1 : -2;
 }
 
 // The axis of the blocks or channels of data, where the recipe names none.
@@ -64,7 +69,7 @@ std::optional<std::size_t> rank_of(const Scope& scope, const Node& node, int inp
   if (facts && input < 0 && !facts->outputs.empty()) value = &facts->outputs[0];
   if (facts && input >= 0 && at < facts->inputs.size()) value = facts->inputs[at];
   if (value && value->shape) return value->shape->size();
-  const bool convolves = node.inputs.size() > 1 && node.op_type.str().find("Conv") != std::string::npos;
+  const bool convolves = node.inputs.size() > 1 && is_convolution(product_of(node));
   const graph::Tensor* weight = convolves ? scope.constant(node.inputs[1]) : nullptr;
   return weight ? std::optional(weight->dims.size()) : std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
@@ -12,30 +13,7 @@
 namespace anybit::quantizing {
 namespace {
 
-struct Alias {
-  std::string_view name, op;
-};
-// Operators under the names of other worlds. Those that depend on more than the operator are in types_of.
-constexpr Alias kAliases[] = {
-    {"add", "Add"},
-    {"sub", "Sub"},
-    {"mul", "Mul"},
-    {"relu", "Relu"},
-    {"batch_norm2d", "BatchNormalization"},
-    {"layer_norm", "LayerNormalization"},
-    {"group_norm", "GroupNormalization"},
-    {"instance_norm2d", "InstanceNormalization"},
-    {"rms_norm", "RMSNormalization"},
-    {"selu", "Selu"},
-    {"tanh", "Tanh"},
-    {"gelu", "Gelu"},
-    {"softsign", "Softsign"},
-    {"softplus", "Softplus"},
-    {"softmax", "Softmax"},
-    {"sigmoid", "Sigmoid"},
-    {"silu", "Swish"},
-    {"embedding", "Gather"},
-};
+// Words for layers that depend on more than the operator: types_of().
 constexpr std::string_view kByKind[] = {"linear", "matmul", "bmm",           "conv1d",
                                         "conv2d", "conv3d", "conv_transpose"};
 
@@ -74,7 +52,9 @@ bool covers(std::string_view pattern, std::string_view name) {
 
 std::vector<std::string_view> known_types() {
   std::vector<std::string_view> known(std::begin(kByKind), std::end(kByKind));
-  for (const Alias& one : kAliases) known.push_back(one.name);
+  for (const ops::Descriptor* one : ops::table()) {
+    if (!one->traits.alias.empty()) known.push_back(one->traits.alias);
+  }
   for (const ops::Descriptor* one : ops::table()) known.push_back(one->name);
   return known;
 }
@@ -86,19 +66,31 @@ bool is_float(const Scheme& scheme) {
 
 // What ONNX calls a type that may have its name elsewhere.
 std::string_view onnx_name(std::string_view type) {
-  const auto* alias = std::ranges::find(kAliases, type, &Alias::name);
-  return alias == std::end(kAliases) ? type : alias->op;
+  static const auto by_alias = [] {
+    std::map<std::string_view, std::string_view> all;
+    for (const ops::Descriptor* one : ops::table()) all.emplace(one->traits.alias, one->name);
+    all.erase("");
+    return all;
+  }();
+  const auto found = by_alias.find(type);
+  return found == by_alias.end() ? type : found->second;
+}
+
+// An operator's rows: a few are in two domains.
+std::vector<const ops::Traits*> traits_of(std::string_view op) {
+  std::vector<const ops::Traits*> found;
+  for (const ops::Descriptor* one : ops::table()) {
+    if (one->name == op) found.push_back(&one->traits);
+  }
+  return found;
 }
 
 // Operators that are known, but have no part in quantization: Shape, NonZero, …
 bool is_never_quantized(std::string_view type) {
-  bool found = false;
-  for (const ops::Descriptor* one : ops::table()) {
-    if (one->name != type) continue;
-    if (one->traits.role != ops::Traits::Role::none) return false;
-    found = true;
-  }
-  return found;
+  const auto rows = traits_of(type);
+  return !rows.empty() && std::ranges::all_of(rows, [](const ops::Traits* one) {
+    return one->role == ops::Traits::Role::none;
+  });
 }
 
 bool is_for_weights_alone(const Scheme& scheme) {
@@ -108,14 +100,14 @@ bool is_for_weights_alone(const Scheme& scheme) {
 
 // Operators that are known, but never have weights: Relu, Softmax, …
 bool is_without_weights(std::string_view type) {
-  const std::string_view op = onnx_name(type);
-  bool found = false;
-  for (const ops::Descriptor* one : ops::table()) {
-    if (one->name != op) continue;
-    if (!one->traits.weights.empty()) return false;
-    found = true;
-  }
-  return found;
+  const auto rows = traits_of(onnx_name(type));
+  return !rows.empty() &&
+         std::ranges::all_of(rows, [](const ops::Traits* one) { return one->weights.empty(); });
+}
+
+// Factors of norms are weights in formats of src/formats alone: integers would only add error.
+bool has_factors(std::string_view type) {
+  return std::ranges::any_of(traits_of(onnx_name(type)), &ops::Traits::normalizes);
 }
 
 // Under the name that ONNX has for the operator, or another.
@@ -135,7 +127,7 @@ Result<void> check_type(const Rule& rule) {
         fmt::format("{} has no weights: it cannot be quantized while the model runs", shown(rule.pattern)),
         "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a recipe that takes samples");
   if (is_for_weights_alone(rule.scheme) && is_without_weights(rule.pattern) &&
-      !(!rule.scheme.weight->is_integer() && is_norm(onnx_name(rule.pattern))))
+      !(!rule.scheme.weight->is_integer() && has_factors(rule.pattern)))
     return error_at(Code::invalid_argument, rule.place,
                     fmt::format("{} has no weights, and the rule is for nothing else", shown(rule.pattern)),
                     "activations: …, or no rule for it");
@@ -147,33 +139,33 @@ Result<void> check_type(const Rule& rule) {
 
 }  // namespace
 
-bool is_norm(std::string_view op) {
-  return op == "BatchNormalization" || op == "LayerNormalization" || op == "GroupNormalization" ||
-         op == "InstanceNormalization" || op == "RMSNormalization";
-}
-
 bool is_type(std::string_view name) {
   const std::vector<std::string_view> known = known_types();
   return std::ranges::find(known, name) != known.end();
 }
 
 std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank) {
-  const std::string& op = node.op_type.str();
-  std::vector<std::string> types{op};
-  for (const Alias& one : kAliases) {
-    if (one.op == op) types.emplace_back(one.name);
+  using Product = ops::Traits::Product;
+  std::vector<std::string> types{node.op_type.str()};
+  const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+  if (!descriptor) return types;
+  if (!descriptor->traits.alias.empty()) types.emplace_back(descriptor->traits.alias);
+  switch (descriptor->traits.product) {
+    case Product::none:
+      break;
+    case Product::matrices:
+      if (constant_weight) {
+        types.emplace_back("linear");
+      } else {
+        types.insert(types.end(), {"matmul", "bmm"});
+      }
+      break;
+    case Product::convolution:
+      if (rank >= 3 && rank <= 5) types.push_back(fmt::format("conv{}d", rank - 2));
+      break;
+    case Product::transposed_convolution:
+      types.emplace_back("conv_transpose");
   }
-  if (op == "MatMul" || op == "Gemm" || op == "FusedMatMul") {
-    if (constant_weight) {
-      types.emplace_back("linear");
-    } else {
-      types.emplace_back("matmul");
-      types.emplace_back("bmm");
-    }
-  }
-  if ((op == "Conv" || op == "FusedConv") && rank >= 3 && rank <= 5)
-    types.push_back(fmt::format("conv{}d", rank - 2));
-  if (op == "ConvTranspose") types.emplace_back("conv_transpose");
   return types;
 }
 

@@ -21,9 +21,6 @@ struct Subject {
 // `rank`: of the weight; 0 if it is not known.
 std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank);
 
-// Norms with factors. Those are weights in formats of src/formats alone: integers would only add error.
-bool is_norm(std::string_view op);
-
 // True if an operator has this name, or is called so elsewhere.
 bool is_type(std::string_view name);
 

@@ -104,11 +104,12 @@ class Reader {
 };
 
 // The rank of a node's weight, for names like conv2d; 0 if it is not known.
-std::size_t weight_rank(const Scope& scope, const Node& node) {
-  const graph::Tensor* weight = node.inputs.size() > 1 ? scope.constant(node.inputs[1]) : nullptr;
-  const bool of_matrices = node.op_type.str() == "MatMul" || node.op_type.str() == "Gemm";
-  if (!weight && of_matrices && !node.inputs.empty()) weight = scope.constant(node.inputs[0]);
-  return weight ? weight->dims.size() : 0;
+std::size_t weight_rank(const Scope& scope, const Node& node, const Traits& traits) {
+  for (const Traits::Weight& one : traits.weights) {
+    const graph::Tensor* weight = scope.constant(graph::input(node, static_cast<std::size_t>(one.input)));
+    if (weight) return weight->dims.size();
+  }
+  return 0;
 }
 
 bool is_delicate(std::string_view kind) { return kind.ends_with("_norm") || kind == "softmax"; }
@@ -135,13 +136,13 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
     NodeNote& note = notes.nodes.emplace_back();
     note.name = node.name.str();
     note.op = node.op_type.str();
-    const std::size_t rank = weight_rank(scope, node);
+    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+    const std::size_t rank = descriptor ? weight_rank(scope, node, descriptor->traits) : 0;
     const bool by_name = matcher.named(note.name);
     Subject subject{note.name, types_of(node, rank > 0, rank)};
     const auto group = groups.find(static_cast<int>(i));
     if (group != groups.end()) subject.types.push_back(group->second);
     note.scheme = matcher.scheme(subject);
-    const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
     if (!descriptor) {
       note.reason = "not an operator that anybit knows";
       parts.emplace_back();

@@ -9,6 +9,7 @@
 #include "graph/index.hpp"
 #include "graph/names.hpp"
 #include "graph/node.hpp"
+#include "ops/table.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -61,8 +62,9 @@ std::optional<BiasPlace> bias_of(const Graph& graph, const graph::Index& index, 
 }  // namespace
 
 bool may_have_bias(const Node& node) {
-  return graph::is(node, "Conv") || graph::is(node, "ConvTranspose") || graph::is(node, "Gemm") ||
-         graph::is(node, "MatMul");
+  if (!graph::canonical_domain(node.domain.str()).empty()) return false;
+  const ops::Descriptor* descriptor = ops::find("", node.op_type.str());
+  return descriptor && descriptor->traits.product != ops::Traits::Product::none;
 }
 
 std::vector<int> with_biases(Graph& graph, std::vector<int> nodes) {

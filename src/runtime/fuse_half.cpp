@@ -15,7 +15,7 @@ namespace {
 using ops::ElementType;
 
 bool is_product(const Step& step) {
-  return is(step, "Conv") || is(step, "ConvTranspose") || is(step, "Gemm") || is(step, "MatMul");
+  return step.descriptor->domain.empty() && step.descriptor->traits.product != ops::Traits::Product::none;
 }
 
 bool is_half(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }

@@ -1,7 +1,5 @@
 // DequantizeLinear → operator that only moves values → QuantizeLinear with the same parameters: the operator
 // works on the integers themselves. Exact; Resize by weighted sums is within one step.
-#include <algorithm>
-
 #include "graph/node.hpp"
 #include "runtime/qdq.hpp"
 
@@ -10,29 +8,19 @@ namespace {
 
 using graph::attribute_or;
 
-constexpr std::string_view kMovers[] = {"Reshape",      "Transpose", "Squeeze", "Unsqueeze", "Flatten",
-                                        "Slice",        "Gather",    "MaxPool", "Identity",  "DepthToSpace",
-                                        "SpaceToDepth", "Expand",    "Tile",    "Resize"};
-// What generators do not get to see: of integers it is none of ONNX's, or rounded in a way of our own.
-constexpr std::string_view kOwnMovers[] = {"GlobalMaxPool", "ReduceMax", "ReduceMin", "Resize"};
-
-bool is_among(std::span<const std::string_view> names, const Step& step) {
-  return step.descriptor->domain.empty() && std::ranges::find(names, step.descriptor->name) != names.end();
-}
-
+// From one value to one, in integers that ONNX knows.
 bool moves(const Step& step) {
-  if (!is_among(kMovers, step)) return false;
-  if (is(step, "MaxPool")) return step.outputs.size() == 1 && step.version >= 12;
-  if (!is(step, "Resize")) return true;
-  // tf_crop_and_resize has a value of its own for places beyond the border.
-  return attribute_or<std::string>(*step.node, "mode", "nearest") == "nearest" &&
-         attribute_or<std::string>(*step.node, "coordinate_transformation_mode", "") != "tf_crop_and_resize";
+  const ops::Traits& traits = step.descriptor->traits;
+  return step.outputs.size() == 1 && traits.data == ops::Inputs{0} &&
+         traits.moves_codes(*step.node, step.version);
 }
 
+// What generators do not get to see: of integers it is none of ONNX's, or rounded in a way of our own.
 // Resize: weights of neighbours add up to one, so the weighted sum of codes is the code of the weighted sum,
-// but for rounding where it lies in the middle of two.
+// but for rounding where it lies in the middle of two. tf_crop_and_resize has a value of its own for places
+// beyond the border.
 bool moves_by_our_kernels(const Step& step) {
-  if (!is_among(kOwnMovers, step)) return false;
+  if (!step.descriptor->traits.codes.ours) return false;
   return !is(step, "Resize") ||
          attribute_or<std::string>(*step.node, "coordinate_transformation_mode", "") != "tf_crop_and_resize";
 }

@@ -1,9 +1,12 @@
 #include "session/inspect_parameters.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
+
+#include "graph/node.hpp"
+#include "graph/quantization.hpp"
+#include "ops/table.hpp"
 
 namespace anybit {
 namespace {
@@ -95,12 +98,14 @@ class Counter {
   std::map<std::string, Inspection::DataFile> files_;
 };
 
-// Operators whose result holds the numbers of their inputs, written differently.
-bool rewrites(const graph::Node& node) {
-  constexpr std::array<std::string_view, 12> kNames{
-      "Cast",    "CastLike", "Concat",         "DequantizeLinear", "Flatten",   "Identity",
-      "Reshape", "Slice",    "QuantizeLinear", "Squeeze",          "Transpose", "Unsqueeze"};
-  return std::find(kNames.begin(), kNames.end(), node.op_type.str()) != kNames.end();
+// Operators whose result holds the numbers of their inputs, written differently. Rows of a table are not all
+// of its numbers: whoever takes some of them has it as a weight.
+bool rewrites(const ops::NodeFacts& facts) {
+  const graph::Node& node = *facts.node;
+  const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
+  const bool moves = descriptor && descriptor->traits.moves(node) && descriptor->traits.weights.empty();
+  return (moves && facts.outputs.size() == 1) || graph::quantizes(node) || graph::dequantizes(node) ||
+         graph::is(node, "Cast") || graph::is(node, "CastLike");
 }
 
 }  // namespace
@@ -137,7 +142,7 @@ void ConstantFlow::pass(const ops::NodeFacts& facts) {
   for (const ops::Value* input : facts.inputs) {
     if (input->constant && !constant(*input)) add(input, {input->constant});
   }
-  if (facts.inputs.empty() || facts.outputs.empty() || !rewrites(*facts.node)) return;
+  if (facts.inputs.empty() || facts.outputs.empty() || !rewrites(facts)) return;
   Source all;
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     const ops::Value* input = facts.inputs[i];

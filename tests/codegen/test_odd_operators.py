@@ -1,4 +1,6 @@
 """c-gen: what random operators rarely meet: windows behind the input, large integers, single rows, states that nobody takes."""
+import re
+
 import numpy as np
 import onnx
 import pytest
@@ -68,3 +70,21 @@ def test_a_resize_to_nothing_by_a_tiny_scale_is_generated(tmp_path):
     expected = Executor(model).run({"x": x})
     assert expected[0].shape == (0, 1, 2, 2)
     generate(model, tmp_path / "net.c")
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+@pytest.mark.parametrize("op,more,attributes", [
+    ("ReduceMax", [np.array([1])], {}), ("ReduceMin", [np.array([2])], {"keepdims": 0}), ("GatherND", [np.array([[1, 2], [0, 1]])], {}),
+    ("GatherElements", [np.full((2, 3, 1), -2)], {"axis": 2}), ("ReverseSequence", [np.array([2, 3])], {"time_axis": 1, "batch_axis": 0})])
+def test_what_moves_values_moves_codes(op, more, attributes, kind, tmp_path):
+    random = np.random.default_rng(SEED)
+    x = codes(random, kind, (2, 3, 4))
+    constants = {"s": np.float32(0.02), "z": kind(5), **{f"more{i}": value for i, value in enumerate(more)}}
+    nodes = [helper.make_node("DequantizeLinear", ["x", "s", "z"], ["f"]),
+             helper.make_node(op, ["f", *(f"more{i}" for i in range(len(more)))], ["m"], **attributes),
+             helper.make_node("QuantizeLinear", ["m", "s", "z"], ["y"])]
+    model = model_of(nodes, {"x": x}, constants)
+    expected = Executor(model, fuse=False).run({"x": x})
+    generate(model, tmp_path / "net.c")
+    assert "float" not in re.sub(r"/\*.*?\*/|//.*", "", (tmp_path / "net.c").read_text(), flags=re.S)
+    np.testing.assert_array_equal(compiled(["net"], tmp_path)["net"].run([x], expected)[0], expected[0])

@@ -217,8 +217,13 @@ CASES = {
     "cubic resize without the outside": (lambda g: resized(g, mode="cubic", exclude_outside=1), "Resize"),
     "linear resize of one axis": (lambda g: resized(g, mode="linear", scales=(1, 1, 1, 2)), "Resize"),
     "largest": (lambda g: mover(g, "ReduceMax", keepdims=0), "ReduceMax"),
+    "gather of tuples": (lambda g: mover(g, "GatherND", [np.array([[0, 3], [0, 1]])]), "GatherND"),
+    "gather of elements": (lambda g: mover(g, "GatherElements", [np.full((1, 4, 6, 2), -3)], axis=3), "GatherElements"),
+    "reversed": (lambda g: mover(g, "ReverseSequence", [np.array([3])], time_axis=1, batch_axis=0), "ReverseSequence"),
+    "compressed": (lambda g: mover(g, "Compress", [np.array([True, False, True, True])], axis=1), "Compress"),
 }
-EXACT = {"LookUp", "MaxPool", "MaxPool Clip", "GlobalMaxPool", "ReduceMax", "Concat", "Transpose", "Reshape"}
+EXACT = {"LookUp", "MaxPool", "MaxPool Clip", "GlobalMaxPool", "ReduceMax", "Concat", "Transpose", "Reshape", "GatherND",
+         "GatherElements", "ReverseSequence", "Compress"}
 # What has no kernel for 16 bits stays in float; so do functions behind products, since int16 is not finer than them.
 WIDE_CASES = ["conv transpose, apart", "conv transpose, 3 axes"] + [
     name for name, (_, operator) in CASES.items()

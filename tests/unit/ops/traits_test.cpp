@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "ops/table.hpp"
 
 namespace anybit::ops {
@@ -52,6 +54,52 @@ TEST(Traits, AFunctionOfEachElementHasOneInputOfDataAndNoWeights) {
     EXPECT_TRUE(one->traits.weights.empty()) << one->name;
     EXPECT_TRUE(one->traits.by_element) << one->name;
     EXPECT_EQ(one->required, 1u) << one->name;
+  }
+}
+
+TEST(Traits, CodesAreMovedSinceAVersionThatTheOperatorHas) {
+  for (const Descriptor* one : table()) {
+    const Traits::Codes& codes = one->traits.codes;
+    if (codes.since == 0 && !codes.ours) continue;
+    EXPECT_EQ(one->traits.role, Role::move) << one->name;
+    EXPECT_EQ(one->domain, "") << one->name;
+    EXPECT_TRUE(codes.since == 0 || std::ranges::find(one->since, codes.since) != one->since.end())
+        << one->name;
+  }
+}
+
+// GatherND was missing among those whose steps work on codes, ReduceMax among those of generated code.
+TEST(Traits, WhatMovesValuesMovesCodesWhereOnnxLetsIt) {
+  const auto moves = [](const graph::Node& of, std::int64_t version) {
+    return find("", of.op_type.str())->traits.moves_codes(of, version);
+  };
+  EXPECT_TRUE(moves(node("GatherND"), 11));
+  EXPECT_TRUE(moves(node("ReduceMax"), 12));
+  EXPECT_FALSE(moves(node("ReduceMax"), 11));
+  EXPECT_TRUE(moves(node("Resize"), 10));
+  EXPECT_FALSE(moves(node("Resize", {{"mode", std::string("linear")}}), 10));
+  EXPECT_FALSE(moves(node("Trilu"), 14)) << "it fills with zeros, which are no code 0";
+  EXPECT_FALSE(moves(node("GlobalMaxPool"), 22)) << "ONNX has it for floats";
+  EXPECT_FALSE(moves(node("ScatterND", {{"reduction", std::string("add")}}), 16));
+}
+
+TEST(Traits, AnotherNameBelongsToOneOperator) {
+  std::map<std::string_view, std::string_view> named;
+  for (const Descriptor* one : table()) {
+    const std::string_view alias = one->traits.alias;
+    if (alias.empty()) continue;
+    EXPECT_EQ(named.emplace(alias, one->name).first->second, one->name) << alias;
+    EXPECT_EQ(find("", alias), nullptr) << alias;
+    EXPECT_NE(one->traits.role, Role::none) << one->name;
+  }
+  EXPECT_EQ(named["silu"], "Swish");
+}
+
+TEST(Traits, AProductHasWeightsAndCountsItsMultiplications) {
+  for (const Descriptor* one : table()) {
+    if (one->traits.product == Traits::Product::none) continue;
+    EXPECT_NE(one->macs, nullptr) << one->name;
+    EXPECT_NE(one->traits.weight(1), nullptr) << one->name;
   }
 }
 
