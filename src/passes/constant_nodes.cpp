@@ -77,7 +77,8 @@ std::span<const Descriptor> constant_nodes_descriptors() {
       {.name = "constant_nodes",
        .order = 40,
        .summary = "Constant nodes, scalars among them, become tensors of the graph",
-       .run = run}};
+       .run = run,
+       .also = Also::running}};
   return all;
 }
 

@@ -108,7 +108,8 @@ std::span<const Descriptor> fold_batch_norm_descriptors() {
   static const Descriptor all[] = {{.name = "fold_batch_norm",
                                     .order = 80,
                                     .summary = "BatchNormalization goes into the weights beside it",
-                                    .run = run}};
+                                    .run = run,
+                                    .also = Also::fusing}};
   return all;
 }
 

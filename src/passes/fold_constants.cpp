@@ -213,7 +213,8 @@ std::span<const Descriptor> fold_constants_descriptors() {
   static const Descriptor all[] = {{.name = "fold_constants",
                                     .order = 50,
                                     .summary = "what is computed from constants alone becomes a constant",
-                                    .run = run}};
+                                    .run = run,
+                                    .also = Also::running}};
   return all;
 }
 

@@ -112,7 +112,8 @@ std::span<const Descriptor> fold_scale_descriptors() {
       {.name = "fold_scale",
        .order = 85,
        .summary = "constants added to or multiplied with channels go into the weights",
-       .run = run}};
+       .run = run,
+       .also = Also::fusing}};
   return all;
 }
 

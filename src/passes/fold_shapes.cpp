@@ -134,7 +134,8 @@ std::span<const Descriptor> fold_shapes_descriptors() {
       {.name = "fold_shapes",
        .order = 60,
        .summary = "shapes that are computed, and known before the run, become constants",
-       .run = run}};
+       .run = run,
+       .also = Also::generating}};
   return all;
 }
 

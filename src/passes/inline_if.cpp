@@ -72,7 +72,8 @@ std::span<const Descriptor> inline_if_descriptors() {
   static const Descriptor all[] = {{.name = "inline_if",
                                     .order = 65,
                                     .summary = "If with a constant condition becomes the branch that runs",
-                                    .run = run}};
+                                    .run = run,
+                                    .also = Also::generating}};
   return all;
 }
 

@@ -165,8 +165,11 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 }  // namespace
 
 std::span<const Descriptor> remove_no_ops_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "remove_no_ops", .order = 70, .summary = "nodes that hand on what they get go", .run = run}};
+  static const Descriptor all[] = {{.name = "remove_no_ops",
+                                    .order = 70,
+                                    .summary = "nodes that hand on what they get go",
+                                    .run = run,
+                                    .also = Also::generating}};
   return all;
 }
 

@@ -110,7 +110,8 @@ std::span<const Descriptor> remove_unused_descriptors() {
   static const Descriptor all[] = {{.name = "remove_unused",
                                     .order = 100,
                                     .summary = "nodes and constants that nobody uses go",
-                                    .run = run}};
+                                    .run = run,
+                                    .also = Also::running}};
   return all;
 }
 

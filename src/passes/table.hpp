@@ -68,6 +68,14 @@ struct Group;
 // by the caller: nobody else may use it.
 using Match = std::optional<Group> (*)(const View& view, int node);
 
+// For whom a pass is, beside quantization, which has all of them.
+enum class Also : std::uint8_t {
+  nobody,
+  running,     // models that run, and those that code is generated from
+  fusing,      // the same where steps may be fused
+  generating,  // code alone
+};
+
 // A pass, or a pattern.
 struct Descriptor {
   std::string_view name;
@@ -76,6 +84,7 @@ struct Descriptor {
   Run run = nullptr;
   bool always = false;  // others rely on it: it runs even if it is not among those that are asked for
   Match match = nullptr;
+  Also also = Also::nobody;
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

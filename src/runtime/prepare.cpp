@@ -19,6 +19,17 @@ void number_nodes(std::vector<graph::Node>& nodes) {
   }
 }
 
+std::vector<std::string> passes_for(const BuildOptions& options) {
+  using passes::Also;
+  std::vector<std::string> names;
+  for (const passes::Descriptor* one : passes::table()) {
+    const bool wanted = one->also == Also::running || (one->also == Also::fusing && options.fuse) ||
+                        (one->also == Also::generating && options.purpose == Purpose::generate);
+    if (wanted) names.emplace_back(one->name);
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<graph::Model> prepared(const graph::Model& model, const BuildOptions& options, graph::Budget& budget,
@@ -38,14 +49,12 @@ Result<graph::Model> prepared(const graph::Model& model, const BuildOptions& opt
     TRY(passes::prepare(copy, each));
   }
   TRY(Operators(copy, options.limits).check(*copy.graph));  // before passes can leave nodes out
-  each.only = {"constant_nodes", "fold_constants", "remove_unused"};
-  if (options.fuse) each.only->insert(each.only->end(), {"fold_batch_norm", "fold_scale"});
   if (options.purpose == Purpose::generate) {
     each.to_run = false;
     each.growth = kGrowth;
     each.keep_narrow = true;
-    each.only->insert(each.only->end(), {"fold_shapes", "inline_if", "remove_no_ops"});
   }
+  each.only = passes_for(options);
   TRY(passes::prepare(copy, each));
   return copy;
 }
