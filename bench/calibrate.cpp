@@ -47,7 +47,7 @@ void choose(benchmark::State& state) {
   const auto list = values(0, 1'000'000);
   calibrate::Statistics statistics;
   const kernels::Extremes seen = kernels::extremes(list.data(), list.size());
-  statistics.add(seen);
+  statistics.extent.add(seen);
   calibrate::Counter counter;
   std::mutex guard;
   counter.count(list.data(), list.size(), seen, statistics.bins, guard);

@@ -1,8 +1,10 @@
 // anybit calibrate MODEL --data PATH…: finds the range of every value, and keeps them for quantization.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +28,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model, output, report;
-  std::vector<std::string> merge;
+  std::vector<std::string> merge, collect;
   LoadOptions load;
   ExecutorOptions executor;
   SampleArguments samples;
@@ -52,6 +54,18 @@ Result<bool> needs_bins(const Options& options) {
   return wrong_call(fmt::format("there is no observer '{}'", printable(options.range.observer)), hint);
 }
 
+Result<void> check_collectors(const Options& options) {
+  std::vector<std::string> names;
+  for (const CollectorInfo& one : collectors()) names.push_back(one.name);
+  for (const std::string& name : options.collect) {
+    if (std::ranges::count(names, name) > 0) continue;
+    const std::string meant = did_you_mean(name, names);
+    return wrong_call(fmt::format("--collect: there is no collector '{}'", printable(name)),
+                      meant.empty() ? fmt::format("collectors are {}", fmt::join(names, ", ")) : meant);
+  }
+  return {};
+}
+
 Result<Ranges> gathered(Options& options, std::optional<Model>& model) {
   auto bins = needs_bins(options);
   if (!bins.ok()) return std::move(bins).error();
@@ -63,6 +77,7 @@ Result<Ranges> gathered(Options& options, std::optional<Model>& model) {
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("calibrating", "samples", samples->count());
   options.calibrate.bins = *bins;
+  options.calibrate.collect = options.collect;
   options.calibrate.threads = options.executor.threads;
   options.calibrate.max_memory = options.executor.max_memory;
   options.calibrate.progress = [&](std::int64_t done) { progress.show(done); };
@@ -87,6 +102,16 @@ Result<Ranges> merged(const Options& options) {
 }
 
 std::string number(float value) { return fmt::format("{:.6g}", value); }
+
+// "channel-maxima of 3 values, second-moment of 4"
+std::string counted(const std::vector<Ranges::Collected>& all) {
+  std::map<std::string, int> counts;
+  for (const Ranges::Collected& one : all) ++counts[one.collector];
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{} of {}{}", text.empty() ? "" : ", ", name, count, text.empty() ? " values" : "");
+  return text;
+}
 
 Result<std::string> text_of(const Ranges& ranges, const Options& options) {
   std::string text = fmt::format("Samples {}\nValues  {}\n", ranges.samples(), ranges.tensors().size());
@@ -113,6 +138,9 @@ Result<std::string> text_of(const Ranges& ranges, const Options& options) {
   if (bad > 0) text += styled(fmt::format("{} values have NaN or infinity\n", bad), Style::yellow);
   if (unseen > 0) text += fmt::format("{} values were not reached by any sample\n", unseen);
   if (!table.empty()) text += table.text(0);
+  const auto collected = ranges.collected();
+  if (!collected.ok()) return collected.error();
+  if (!collected->empty()) text += fmt::format("Collected {}\n", counted(*collected));
   if (!options.output.empty()) text += fmt::format("Written {}\n", options.output);
   return text;
 }
@@ -140,6 +168,10 @@ Result<std::string> json_of(const Ranges& ranges, const Options& options) {
     tensor["high"] = range->high;
   }
   json["tensors"] = std::move(tensors);
+  const auto collected = ranges.collected();
+  if (!collected.ok()) return collected.error();
+  for (const Ranges::Collected& one : *collected)
+    json["collected"].push_back({{"tensor", one.tensor}, {"collector", one.collector}, {"view", one.view}});
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -150,6 +182,7 @@ Result<void> check(const Options& options) {
     return wrong_call("ranges are merged without a model", "leave MODEL out");
   if (!options.merge.empty() && !options.samples.paths.empty())
     return wrong_call("ranges are merged without samples", "leave --data out, or calibrate on it first");
+  if (auto known = check_collectors(options); !known.ok()) return known;
   std::error_code ignored;
   for (std::size_t i = 0; i < options.merge.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
@@ -217,6 +250,11 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       ->excludes(merge)
       ->check(number_within(0, 1))
       ->capture_default_str();
+  std::string about = "Further statistics of what layers with constant weights take, with commas between";
+  for (const CollectorInfo& one : collectors()) {
+    if (one.of_layers) about += fmt::format("; {}: {}", one.name, one.summary);
+  }
+  app.add_option("--collect", options->collect, about)->delimiter(',')->excludes(merge);
   app.add_flag("--allow-nan", options->calibrate.allow_nan,
                "Count NaN and infinity and leave them out; otherwise they are an error")
       ->excludes(merge);

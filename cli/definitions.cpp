@@ -64,6 +64,7 @@ std::vector<std::string> choices_of(const std::string& command, const std::strin
   }
   if (option == "--quantize") return quantization_types();
   if (option == "--observer") return names_of(observers());
+  if (option == "--collect") return names_of(collectors());
   if (option == "--pass") return names_of(preparation_passes());
   return {};
 }

@@ -1,19 +1,22 @@
 # anybit_folder(NAME DEPENDS … LINKS … NAMESPACE …) turns src/NAME/*.cpp into the object library anybit_NAME. Its namespace is
 # anybit::NAME unless another is given. A file that defines a
-# function `NAME_descriptors()` called after itself joins the folder's generated, sorted table.
+# function `NAME_descriptors()` called after itself joins the folder's generated, sorted table. A folder may have a second
+# one: that of `collector_table.hpp` has the rows CollectorDescriptor of `NAME_collector_descriptors()`.
 set(ANYBIT_FOLDERS "")
 
-# Adds the table of a folder to the list of its sources, if it has a table.hpp.
-function(anybit_table list folder header namespace)
-  if(NOT EXISTS ${folder}/table.hpp)
+# Adds a table of a folder to the list of its sources, if it has the header.
+function(anybit_table list folder header namespace row suffix function)
+  get_filename_component(file ${header} NAME_WE)
+  if(NOT EXISTS ${folder}/${file}.hpp)
     return()
   endif()
   get_filename_component(name ${folder} NAME)
-  set(table ${PROJECT_BINARY_DIR}/generated/${name}_table.cpp)
+  set(table ${PROJECT_BINARY_DIR}/generated/${name}_${file}.cpp)
   add_custom_command(
     OUTPUT ${table}.stamp
     BYPRODUCTS ${table}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DHEADER=${header} -DNAMESPACE=${namespace} -DOUTPUT=${table}
+            -DROW=${row} -DSUFFIX=${suffix} -DFUNCTION=${function}
             -P ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
     COMMAND ${CMAKE_COMMAND} -E touch ${table}.stamp
     DEPENDS ${${list}} ${PROJECT_SOURCE_DIR}/cmake/make_table.cmake
@@ -32,7 +35,10 @@ function(anybit_folder name)
     return()
   endif()
   set(target anybit_${name})
-  anybit_table(sources ${PROJECT_SOURCE_DIR}/src/${name} ${name}/table.hpp anybit::${ARG_NAMESPACE})
+  set(folder ${PROJECT_SOURCE_DIR}/src/${name})
+  anybit_table(sources ${folder} ${name}/table.hpp anybit::${ARG_NAMESPACE} Descriptor descriptors table)
+  anybit_table(sources ${folder} ${name}/collector_table.hpp anybit::${ARG_NAMESPACE} CollectorDescriptor
+    collector_descriptors collector_table)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS})

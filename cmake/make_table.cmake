@@ -1,15 +1,16 @@
-# Writes the table of a folder: one row for every file that exports descriptors. Run at build time, with the FOLDER, its
-# HEADER, the NAMESPACE and the OUTPUT.
+# Writes a table of a folder: one row for every file that exports descriptors. Run at build time, with the FOLDER, the
+# table's HEADER, the NAMESPACE, the OUTPUT, and what rows are called: ROW (Descriptor), SUFFIX (descriptors) and the
+# FUNCTION that gives all of them (table).
 file(GLOB_RECURSE sources ${FOLDER}/*.cpp)
 list(SORT sources)
 set(declarations "")
 set(rows "")
 foreach(source IN LISTS sources)
   get_filename_component(stem ${source} NAME_WE)
-  file(STRINGS ${source} found REGEX "^std::span<const Descriptor> ${stem}_descriptors\\(\\)" LIMIT_COUNT 1)
+  file(STRINGS ${source} found REGEX "^std::span<const ${ROW}> ${stem}_${SUFFIX}\\(\\)" LIMIT_COUNT 1)
   if(found)
-    string(APPEND declarations "std::span<const Descriptor> ${stem}_descriptors();\n")
-    string(APPEND rows "      ${stem}_descriptors(),\n")
+    string(APPEND declarations "std::span<const ${ROW}> ${stem}_${SUFFIX}();\n")
+    string(APPEND rows "      ${stem}_${SUFFIX}(),\n")
   endif()
 endforeach()
 set(text "// Made by cmake/make_table.cmake from the files of a folder.
@@ -20,14 +21,14 @@ set(text "// Made by cmake/make_table.cmake from the files of a folder.
 
 namespace ${NAMESPACE} {
 ${declarations}
-std::span<const Descriptor* const> table() {
-  static const std::vector<const Descriptor*> all = [] {
-    std::vector<const Descriptor*> list;
-    for (std::span<const Descriptor> part : std::initializer_list<std::span<const Descriptor>>{
+std::span<const ${ROW}* const> ${FUNCTION}() {
+  static const std::vector<const ${ROW}*> all = [] {
+    std::vector<const ${ROW}*> list;
+    for (std::span<const ${ROW}> part : std::initializer_list<std::span<const ${ROW}>>{
 ${rows}         }) {
-      for (const Descriptor& one : part) list.push_back(&one);
+      for (const ${ROW}& one : part) list.push_back(&one);
     }
-    std::sort(list.begin(), list.end(), [](const Descriptor* a, const Descriptor* b) { return before(*a, *b); });
+    std::sort(list.begin(), list.end(), [](const ${ROW}* a, const ${ROW}* b) { return before(*a, *b); });
     return list;
   }();
   return all;

@@ -9,7 +9,7 @@ foreach(folder IN LISTS plugins)
   string(REPLACE "-" "" namespace ${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/entry\\.cpp$")
-  anybit_table(sources ${folder} table.hpp anybit::${namespace})
+  anybit_table(sources ${folder} table.hpp anybit::${namespace} Descriptor descriptors table)
   add_library(${name}_objects OBJECT ${sources})
   target_include_directories(${name}_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${folder})
   # What they write is to be fast, not they; see cmake/folders.cmake.

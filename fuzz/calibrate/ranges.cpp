@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   require(again.ok() && *again == *text, "a second writing must give the same text");
   for (const auto& [name, statistics] : first->tensors) {
     for (const calibrate::Descriptor* observer : calibrate::table()) {
-      if (observer->needs_bins && !statistics.has_bins) continue;
+      if (!statistics.has(observer->needs)) continue;
       const calibrate::Range range = observer->choose(statistics, {}, {});
       require(std::isfinite(range.low) && std::isfinite(range.high) && range.low <= range.high,
               "a range that is none", std::string(observer->name) + " of " + name);

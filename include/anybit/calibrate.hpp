@@ -26,6 +26,13 @@ struct Observer {
 };
 ANYBIT_API std::vector<Observer> observers();
 
+// What can be gathered of values.
+struct CollectorInfo {
+  std::string name, summary;
+  bool of_layers = false;  // only if it is asked for, of what layers with constant weights take
+};
+ANYBIT_API std::vector<CollectorInfo> collectors();
+
 struct RangeOptions {
   std::string observer = "minmax";
   // The grid that values will be on: so many levels; symmetric ones reach as far below zero as above.
@@ -66,6 +73,18 @@ class Ranges {
   ANYBIT_API Result<Histogram> histogram(const std::string& tensor) const noexcept;
   ANYBIT_API Result<Range> range(const std::string& tensor, const RangeOptions& options = {}) const noexcept;
 
+  // What collectors found of what layers take. The view tells how layers take it: "axis -1", "patches 3x3 …".
+  struct Collected {
+    std::string tensor, collector, view;
+    std::vector<std::int64_t> dims = {};
+    std::vector<double> values = {};
+  };
+  // All that there is, without dims and values.
+  ANYBIT_API Result<std::vector<Collected>> collected() const noexcept;
+  // One of them. The view may be empty if there is but one.
+  ANYBIT_API Result<Collected> collected(const std::string& tensor, const std::string& collector,
+                                         const std::string& view = {}) const noexcept;
+
   struct Content;
 
  private:
@@ -82,6 +101,8 @@ struct CalibrateOptions {
   bool allow_nan = false;       // NaN and infinity are counted and left out; otherwise they are an error
   bool reproducible = false;    // the same ranges on every x86-64 CPU: slower float kernels
   std::function<void(std::int64_t done)> progress = {};  // told how many samples are done
+  // Further collectors, by name: "second-moment", "channel-maxima".
+  std::vector<std::string> collect = {};
 };
 
 // All real values of the model: its inputs, and what its nodes make, in graphs inside nodes, too.

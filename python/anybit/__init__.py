@@ -7,7 +7,7 @@ True
 """
 
 from ._anybit import Difference, Generator, Inspection, Port, TensorRange
-from ._calibrate import Ranges, calibrate, observers
+from ._calibrate import Ranges, calibrate, collectors, observers
 from ._codegen import codegen, generators
 from ._compare import Comparison, compare
 from ._config import (QuantizationConfig, get_symmetric_a16w8_quantization_config, get_symmetric_quantization_config)
@@ -25,6 +25,6 @@ __all__ = [
     "InvalidArgument", "InvalidData", "InvalidModel", "InvalidState", "Io", "LimitExceeded", "Malformed", "Model",
     "NodeTime", "NotFound", "OutOfMemory", "Packed", "Port", "Preset", "QuantizationConfig", "Quantizer", "Ranges",
     "Refinement", "Report", "Session", "Target", "TensorRange", "UnsafePath", "Unsupported", "__version__", "build_facts", "calibrate",
-    "codegen", "compare", "formats", "generators", "get_symmetric_a16w8_quantization_config",
+    "codegen", "collectors", "compare", "formats", "generators", "get_symmetric_a16w8_quantization_config",
     "get_symmetric_quantization_config", "load", "observers", "presets", "quantize", "refinements", "targets",
 ]

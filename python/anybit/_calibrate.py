@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import pathlib
 import tempfile
-from typing import Annotated, Iterable, Iterator, Mapping
+from typing import Annotated, Iterable, Iterator, Mapping, Union
 
 from . import _anybit
 from ._checks import Memory, Path, Threads, Within, checked
 from ._copies import NeverChanges
 from ._html import Page
 from ._model import Source, load
+from ._numpy import np
 from ._samples import Limit, Samples, open_source
 from .errors import NoSuchKey
 from .progress import Progress, shown
@@ -81,6 +82,25 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
         return self._native.range(tensor, observer, levels, symmetric, percentile)
 
     @checked
+    def collected(self, tensor: str, collector: str, view: str = "") -> np.ndarray:
+        """What a collector found of a value that layers take, as float64: ``second-moment`` (XᵀX), ``channel-maxima``.
+
+        ``view`` tells layers apart that take the value in different ways; ``all_collected`` has them.
+
+        >>> ranges = anybit.calibrate(digits, images[:20], collect=["second-moment", "channel-maxima"])
+        >>> ranges.collected("head/flatten.out", "second-moment").shape
+        (64, 64)
+        >>> float(ranges.collected("head/flatten.out", "channel-maxima").max()) == ranges["head/flatten.out"].max
+        True
+        """
+        return self._native.collected(tensor, collector, view)
+
+    @property
+    def all_collected(self) -> list[tuple[str, str, str]]:
+        """What further collectors found: value, collector, view."""
+        return self._native.all_collected()
+
+    @checked
     def page(self, model: Source) -> Page:
         """The report to look at: the model that they belong to, with the histograms of its values."""
         native = load(model)._native
@@ -119,11 +139,12 @@ def _read_back(content: bytes) -> Ranges:
 def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mean: Iterable[float] = (),
               std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "", bins: bool = True,
               momentum: float = 0.01, allow_nan: bool = False, reproducible: bool = False, threads: Threads = 0,
-              max_memory: Memory = 0, progress: Progress = None) -> Ranges:
+              max_memory: Memory = 0, progress: Progress = None, collect: Union[str, Iterable[str]] = ()) -> Ranges:
     """Runs a model on samples and finds what range each of its values has.
 
     ``calibration`` is a source of samples as for ``anybit.quantize``. Without ``bins`` the observers that clip cannot be used.
-    ``reproducible``: the same ranges on every x86-64 CPU, by slower float kernels.
+    ``reproducible``: the same ranges on every x86-64 CPU, by slower float kernels. ``collect`` names further
+    ``anybit.collectors()``, whose results ``Ranges.collected`` gives.
 
     >>> anybit.calibrate(digits, ({"image": image[None]} for image in images), samples=10)["image"].count
     7840
@@ -132,7 +153,16 @@ def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mea
     source, total = open_source(calibration, native, samples, mean, std, size, layout)
     with shown(progress, "calibrating", total) as bar:
         return Ranges(_anybit.calibrate(native, source, bar, threads, max_memory, bins, momentum, allow_nan,
-                                         reproducible))
+                                         reproducible, [collect] if isinstance(collect, str) else list(collect)))
+
+
+def collectors() -> dict[str, str]:
+    """What can be gathered of values, with a line about each.
+
+    >>> sorted(anybit.collectors())
+    ['bins', 'channel-maxima', 'extent', 'moving-average', 'second-moment']
+    """
+    return _anybit.collectors()
 
 
 def observers() -> dict[str, str]:

@@ -1,7 +1,10 @@
 // Ranges of values from samples.
 #include "anybit/calibrate.hpp"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
+
+#include <memory>
 
 #include "errors.hpp"
 #include "parts.hpp"
@@ -17,7 +20,8 @@ Source source_of(nb::object from, std::int64_t limit, std::vector<float> mean, s
 }
 
 Ranges calibrated(const Model& model, const Source& source, nb::object progress, int threads,
-                  std::int64_t max_memory, bool bins, double momentum, bool allow_nan, bool reproducible) {
+                  std::int64_t max_memory, bool bins, double momentum, bool allow_nan, bool reproducible,
+                  std::vector<std::string> collect) {
   Work work(source, std::move(progress));
   auto samples = work.samples(take(inputs_of(model)));
   if (!samples)
@@ -29,6 +33,7 @@ Ranges calibrated(const Model& model, const Source& source, nb::object progress,
   options.momentum = momentum;
   options.allow_nan = allow_nan;
   options.reproducible = reproducible;
+  options.collect = std::move(collect);
   options.progress = work.progress();
   return work.run<Ranges>([&] { return calibrate_model(model, *samples, options); });
 }
@@ -37,6 +42,25 @@ nb::tuple range_of(const Ranges& ranges, const std::string& tensor, const std::s
                    bool symmetric, double percentile) {
   const auto range = take(ranges.range(tensor, {observer, levels, symmetric, percentile}));
   return nb::make_tuple(range.low, range.high);
+}
+
+// As an array of float64 that belongs to Python.
+nb::object collected_of(const Ranges& ranges, const std::string& tensor, const std::string& collector,
+                        const std::string& view) {
+  auto found = std::make_unique<Ranges::Collected>(
+      take(released([&] { return ranges.collected(tensor, collector, view); })));
+  const std::vector<std::size_t> dims(found->dims.begin(), found->dims.end());
+  double* const values = found->values.data();
+  const nb::capsule owner(found.release(),
+                          [](void* held) noexcept { delete static_cast<Ranges::Collected*>(held); });
+  return nb::cast(nb::ndarray<nb::numpy, double>(values, dims.size(), dims.data(), owner));
+}
+
+nb::list all_collected(const Ranges& ranges) {
+  nb::list all;
+  for (const Ranges::Collected& one : take(ranges.collected()))
+    all.append(nb::make_tuple(one.tensor, one.collector, one.view));
+  return all;
 }
 
 }  // namespace
@@ -73,6 +97,8 @@ void add_calibration(nb::module_& module) {
       .def_prop_ro("samples", &Ranges::samples)
       .def_prop_ro("model_hash", &Ranges::model_hash)
       .def_prop_ro("tensors", &Ranges::tensors)
+      .def("collected", collected_of, nb::arg("tensor"), nb::arg("collector"), nb::arg("view"))
+      .def("all_collected", all_collected)
       .def("range", range_of, nb::arg("tensor"), nb::arg("observer"), nb::arg("levels"), nb::arg("symmetric"),
            nb::arg("percentile"));
   module.def("load_ranges", [](const std::string& path) {
@@ -80,7 +106,12 @@ void add_calibration(nb::module_& module) {
   });
   module.def("calibrate", calibrated, nb::arg("model"), nb::arg("source"), nb::arg("progress").none(),
              nb::arg("threads"), nb::arg("max_memory"), nb::arg("bins"), nb::arg("momentum"),
-             nb::arg("allow_nan"), nb::arg("reproducible"));
+             nb::arg("allow_nan"), nb::arg("reproducible"), nb::arg("collect"));
+  module.def("collectors", [] {
+    nb::dict all;
+    for (const CollectorInfo& one : collectors()) all[one.name.c_str()] = one.summary;
+    return all;
+  });
   module.def("observers", [] {
     nb::dict all;
     for (const Observer& one : observers()) all[one.name.c_str()] = one.summary;

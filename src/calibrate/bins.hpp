@@ -1,6 +1,7 @@
-// How often values of each size occur: counters keyed by a float's 16 leading bits (sign, exponent, 7 bits of
-// the significand), so that a bin is never wider than 1/128 of what lies in it. Sums of whole numbers: exact,
-// free of order, and two of them add up to one. At most 512 pages of 1 KB, and only those that are needed.
+// The collector of how often values of each size occur: counters keyed by a float's 16 leading bits (sign,
+// exponent, 7 bits of the significand), so that a bin is never wider than 1/128 of what lies in it. Sums of
+// whole numbers: exact, free of order, and two of them add up to one. At most 512 pages of 1 KB, and only
+// those that are needed.
 #pragma once
 
 #include <array>
@@ -11,9 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "calibrate/collector.hpp"
+
 namespace anybit::calibrate {
 
-class Bins {
+class Bins final : public CollectorOf<Bins> {
  public:
   static constexpr std::size_t kPages = 512, kPerPage = 128;
   using Page = std::array<std::uint64_t, kPerPage>;
@@ -24,9 +27,9 @@ class Bins {
   Bins& operator=(Bins other) noexcept;
 
   // Bin 0 and bin 0x8000 are zeros and what is below 2^-133; they are one: zeros are counted apart
-  // (Statistics::zeros), and never here. Nor are infinities and NaN.
+  // (Extent::zeros), and never here. Nor are infinities and NaN.
   void add(std::uint16_t key, std::uint64_t count);
-  void merge(const Bins& other);
+  Result<void> merge(const Bins& other);
   std::uint64_t count(std::uint16_t key) const;
   std::uint64_t count_between(std::size_t first, std::size_t end) const;  // of keys from first up to end
   std::uint64_t total() const { return count_between(0, kPages * kPerPage); }
@@ -43,6 +46,11 @@ class Bins {
     std::uint64_t count;
   };
   std::vector<Bin> sorted() const;
+
+  Result<void> see(const Look& look, Workbench& bench, std::mutex& guard) override;
+  void make_room(const Collector& other) override;
+  void write(JsonMembers& to) const override;
+  Result<void> read(const JsonTree& from, const Extent& extent) override;
   // The same, one after the other. Whole pages of those between `low` and `high`, where nobody looks, may be
   // left out.
   template <class See>

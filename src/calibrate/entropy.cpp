@@ -133,8 +133,8 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
   const float largest = std::max(-whole.low, whole.high);
   if (grid.levels > kMany || largest <= 0) return whole;
   const float fine = std::max(largest * 0x1p-14f, std::numeric_limits<float>::min());
-  Distribution values{Side(statistics, 0x8000, fine, -std::min(statistics.min, 0.0f)),
-                      Side(statistics, 0, fine, std::max(statistics.max, 0.0f)), 0};
+  Distribution values{Side(statistics, 0x8000, fine, -std::min(statistics.extent.min, 0.0f)),
+                      Side(statistics, 0, fine, std::max(statistics.extent.max, 0.0f)), 0};
   values.total = values.negative.total().count + values.positive.total().count;
   // The divergence knows how many values are clipped, not how far: where a few carry all that matters, as
   // behind a Softmax, it would give them up. More than a handful go only if the squared error shrinks, too.
@@ -148,7 +148,7 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
   const auto allowed = [&](const Range& range) {
     const Sum inside = values.up_to(range.high) - values.up_to(range.low);
     const double clipped = values.total - inside.count;
-    return clipped <= kHandful * static_cast<double>(statistics.finite()) || shrinks(range);
+    return clipped <= kHandful * static_cast<double>(statistics.extent.finite()) || shrinks(range);
   };
   const auto cost = [&](const Range& range, double bound) {
     return divergence(values, range, std::max(grid.levels, 2), bound);
@@ -161,7 +161,7 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
 std::span<const Descriptor> entropy_descriptors() {
   static const Descriptor all[] = {{.name = "entropy",
                                     .summary = "the range that keeps most of the distribution",
-                                    .needs_bins = true,
+                                    .needs = "bins",
                                     .choose = choose}};
   return all;
 }

@@ -14,21 +14,7 @@ namespace {
 
 using ops::ElementType;
 
-// What one sample showed of one value.
-struct Glance {
-  bool seen = false, bad = false;
-  std::int64_t finite = 0;
-  float min = 0, max = 0;
-
-  void add(const kernels::Extremes& part) {
-    seen = true;
-    bad = bad || part.nans + part.infinities > 0;
-    if (part.finite == 0) return;
-    min = finite == 0 ? part.min : std::min(min, part.min);
-    max = finite == 0 ? part.max : std::max(max, part.max);
-    finite += part.finite;
-  }
-};
+constexpr std::int64_t kMostCollected = std::int64_t{2} << 30;
 
 // Statistics while samples run. What is free of order is added as it is seen; what follows the order of the
 // samples waits until its turn has come.
@@ -42,9 +28,12 @@ class Gathering {
         window_(8 * threads),
         statistics_(watched.size()),
         guards_(std::make_unique<std::mutex[]>(watched.size())) {
+    memory_ = options.max_collected > 0         ? options.max_collected
+              : options.executor.max_memory > 0 ? options.executor.max_memory
+                                                : kMostCollected;
     for (std::size_t i = 0; i < watched.size(); ++i) {
-      statistics_[i].has_bins = watched[i].bins;
-      statistics_[i].momentum = options.momentum;
+      for (const Wanted& one : watched[i].collect) statistics_[i].want(one);
+      statistics_[i].averages.momentum = options.momentum;
     }
   }
 
@@ -69,7 +58,8 @@ class Gathering {
   const GatherOptions& options_;
   const std::int64_t window_;  // so far a sample may be ahead of one that still runs
   std::vector<Statistics> statistics_;
-  std::unique_ptr<std::mutex[]> guards_;  // one for each of the above: counts, extremes, bins
+  std::unique_ptr<std::mutex[]> guards_;  // one for each of the above
+  std::atomic<std::int64_t> memory_;      // for collectors, in bytes
 
   std::mutex input_;  // held while a sample is read
   mutable std::mutex mutex_;
@@ -84,11 +74,11 @@ class Gathering {
 // Sees the values of the samples that one thread runs.
 struct Gathering::Looker final : runtime::Watcher {
   Gathering& all;
-  Counter counter;
+  Workbench bench;
   std::vector<Glance> glances;
   std::vector<float> converted;
 
-  explicit Looker(Gathering& gathering) : all(gathering) {}
+  explicit Looker(Gathering& gathering) : all(gathering) { bench.memory = &gathering.memory_; }
 
   const float* floats(const ops::Array& array) {
     if (array.type() == ElementType::float32) return array.data<float>();
@@ -110,13 +100,13 @@ struct Gathering::Looker final : runtime::Watcher {
     if (seen.nans + seen.infinities > 0 && !all.options_.allow_nan && !hides(index, x, n, seen))
       return bad(index, n, seen);
     glances[index].add(seen);
-    Statistics& statistics = all.statistics_[index];
-    {
-      const std::lock_guard lock(all.guards_[index]);
-      statistics.add(seen);
-    }
-    if (statistics.has_bins) counter.count(x, n, seen, statistics.bins, all.guards_[index]);
-    return {};
+    const Look look{value.array, x, n, seen};
+    Result<void> done;
+    all.statistics_[index].each([&](Collector& one) {
+      if (done.ok()) done = one.see(look, bench, all.guards_[index]);
+    });
+    if (done.ok()) return {};
+    return std::move(done).error().within(fmt::format("value '{}'", shown(all.watched_[index].name)));
   }
 
   // A mask's infinities are all below zero.
@@ -176,11 +166,9 @@ void Gathering::done(std::int64_t number, std::vector<Glance> glances) {
     for (std::size_t i = 0; i < first->second.size(); ++i) {
       const Glance& glance = first->second[i];
       Statistics& statistics = statistics_[i];
-      statistics.samples += glance.seen ? 1 : 0;
-      if (glance.bad && statistics.bad_sample < 0) statistics.add_bad(in_order_, name_of(in_order_));
-      if (glance.finite == 0) continue;
-      statistics.average_min.add(static_cast<double>(glance.min), options_.momentum);
-      statistics.average_max.add(static_cast<double>(glance.max), options_.momentum);
+      if (glance.bad && statistics.extent.bad_sample < 0)
+        statistics.extent.add_bad(in_order_, name_of(in_order_));
+      statistics.each([&](Collector& one) { one.end_sample(glance); });
     }
     waiting_.erase(first);
     ++in_order_;

@@ -17,9 +17,9 @@
 namespace anybit::calibrate {
 
 struct Watched {
-  std::string name;  // of a value, in the main graph or in one inside a node
-  bool bins = false;
-  bool mask = false;  // -Inf is one of its values: counted, not an error
+  std::string name;                  // of a value, in the main graph or in one inside a node
+  std::vector<Wanted> collect = {};  // beside its extent, which every value has
+  bool mask = false;                 // -Inf is one of its values: counted, not an error
 };
 
 // The next sample's inputs by name; nothing when there are no more. Called by one thread at a time.
@@ -28,7 +28,9 @@ using NextSample = std::function<Result<std::optional<std::map<std::string, ops:
 struct GatherOptions {
   runtime::ExecutorOptions executor = {};  // threads, memory and limits; what is watched is set here
   double momentum = 0.01;                  // of moving averages
-  bool allow_nan = false;                  // NaN and infinity are counted; otherwise they are an error
+  // Bytes for collectors whose size follows from the model; 0: the executor's limit, or 2 GB without one.
+  std::int64_t max_collected = 0;
+  bool allow_nan = false;  // NaN and infinity are counted; otherwise they are an error
   // Where a sample comes from, for messages; asked for numbers (from 0) that were handed out last.
   std::function<std::string(std::int64_t number)> sample_name = {};
   bool name_samples = true;  // errors say in which sample they were

@@ -38,8 +38,8 @@ GridError::GridError(const Statistics& statistics, const Grid& grid) : grid_(gri
   const std::vector<Bins::Bin> bins = statistics.bins.sorted();
   spans_.reserve(bins.size());
   for (const Bins::Bin& bin : bins) {
-    const double high = static_cast<double>(std::min(bin.high, statistics.max));
-    double low = static_cast<double>(std::max(bin.low, statistics.min));
+    const double high = static_cast<double>(std::min(bin.high, statistics.extent.max));
+    double low = static_cast<double>(std::max(bin.low, statistics.extent.min));
     low = std::min(low, high - 1e-6 * std::abs(high));  // a single value is a narrow span
     spans_.push_back({low, high, static_cast<double>(bin.count) / (high - low)});
   }

@@ -46,11 +46,12 @@ class Sums {
 }  // namespace
 
 Histogram histogram(const Statistics& statistics, std::size_t intervals) {
-  Histogram result{statistics.min, statistics.max, {}};
-  if (!statistics.has_bins || statistics.finite() == 0) return result;
-  const auto low = static_cast<double>(statistics.min), high = static_cast<double>(statistics.max);
+  Histogram result{statistics.extent.min, statistics.extent.max, {}};
+  if (!statistics.has_bins || statistics.extent.finite() == 0) return result;
+  const auto low = static_cast<double>(statistics.extent.min),
+             high = static_cast<double>(statistics.extent.max);
   Sums sums(low, high, intervals);
-  sums.add(0, static_cast<double>(statistics.zeros));
+  sums.add(0, static_cast<double>(statistics.extent.zeros));
   for (const Bins::Bin& bin : statistics.bins.sorted()) {
     sums.spread(std::max(low, static_cast<double>(bin.low)), std::min(high, static_cast<double>(bin.high)),
                 static_cast<double>(bin.count));

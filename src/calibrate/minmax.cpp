@@ -5,7 +5,7 @@ namespace anybit::calibrate {
 namespace {
 
 Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
-  return {statistics.min, statistics.max};
+  return {statistics.extent.min, statistics.extent.max};
 }
 
 }  // namespace

@@ -6,7 +6,8 @@ namespace anybit::calibrate {
 namespace {
 
 Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
-  return {static_cast<float>(statistics.average_min.value), static_cast<float>(statistics.average_max.value)};
+  return {static_cast<float>(statistics.averages.min.value),
+          static_cast<float>(statistics.averages.max.value)};
 }
 
 }  // namespace
@@ -14,6 +15,7 @@ Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
 std::span<const Descriptor> moving_average_descriptors() {
   static const Descriptor all[] = {{.name = "moving_average",
                                     .summary = "a fading average of each sample's least and largest value",
+                                    .needs = "moving-average",
                                     .choose = choose}};
   return all;
 }

@@ -16,7 +16,7 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
 std::span<const Descriptor> mse_descriptors() {
   static const Descriptor all[] = {{.name = "mse",
                                     .summary = "the range whose grid has the least squared error",
-                                    .needs_bins = true,
+                                    .needs = "bins",
                                     .choose = choose}};
   return all;
 }

@@ -79,7 +79,7 @@ class Ranks {
     if (count > 0) add({rising, other, page, static_cast<double>(count)});
   }
   void add_zeros(const Statistics& statistics) {
-    if (statistics.zeros > 0) add({.count = static_cast<double>(statistics.zeros)});
+    if (statistics.extent.zeros > 0) add({.count = static_cast<double>(statistics.extent.zeros)});
   }
   void add(const Stretch& stretch) {
     stretches_.push_back(stretch);
@@ -113,16 +113,17 @@ class Ranks {
 Range choose(const Statistics& statistics, const Grid& grid, const Parameters& parameters) {
   const double share = std::clamp(parameters.percentile / 100, 0.0, 1.0);
   if (grid.symmetric) {
-    const float largest = std::max(std::abs(statistics.min), std::abs(statistics.max));
+    const float largest = std::max(std::abs(statistics.extent.min), std::abs(statistics.extent.max));
     if (!(share < 1)) return {-largest, largest};
     const auto reach = static_cast<float>(Ranks::by_magnitude(statistics).quantile(share));
     return {-std::min(reach, largest), std::min(reach, largest)};
   }
-  if (share == 1) return {statistics.min, statistics.max};
+  if (share == 1) return {statistics.extent.min, statistics.extent.max};
   const Ranks ranks = Ranks::by_value(statistics);
   const double cut = (1 - share) / 2;
   const auto at = [&](double where) {
-    return std::clamp(static_cast<float>(ranks.quantile(where)), statistics.min, statistics.max);
+    return std::clamp(static_cast<float>(ranks.quantile(where)), statistics.extent.min,
+                      statistics.extent.max);
   };
   return {at(cut), at(1 - cut)};
 }
@@ -132,7 +133,7 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters& p
 std::span<const Descriptor> percentile_descriptors() {
   static const Descriptor all[] = {{.name = "percentile",
                                     .summary = "what a share of the values needs; the rest is clipped",
-                                    .needs_bins = true,
+                                    .needs = "bins",
                                     .choose = choose}};
   return all;
 }

@@ -60,7 +60,7 @@ struct Search {
 }  // namespace
 
 Range whole_range(const Statistics& statistics, const Grid& grid) {
-  const float low = std::min(statistics.min, 0.0f), high = std::max(statistics.max, 0.0f);
+  const float low = std::min(statistics.extent.min, 0.0f), high = std::max(statistics.extent.max, 0.0f);
   if (!grid.symmetric) return {low, high};
   const float reach = std::max(-low, high);
   return {-reach, reach};

@@ -7,8 +7,9 @@ namespace anybit::calibrate {
 double share_outside(const Statistics& statistics, const Range& range) {
   const double low = std::min(0.0, static_cast<double>(range.low)),
                high = std::max(0.0, static_cast<double>(range.high));
-  const auto min = static_cast<double>(statistics.min), max = static_cast<double>(statistics.max);
-  if (statistics.finite() == 0 || (low <= min && high >= max)) return 0;
+  const auto min = static_cast<double>(statistics.extent.min),
+             max = static_cast<double>(statistics.extent.max);
+  if (statistics.extent.finite() == 0 || (low <= min && high >= max)) return 0;
   if (!statistics.has_bins) return -1;
   double outside = 0;
   const auto add = [&](const Bins::Bin& bin) {
@@ -20,7 +21,7 @@ double share_outside(const Statistics& statistics, const Range& range) {
     outside += std::min(1.0, part) * static_cast<double>(bin.count);
   };
   statistics.bins.each(add, std::min(0.0f, range.low), std::max(0.0f, range.high));
-  return outside / static_cast<double>(statistics.finite());
+  return outside / static_cast<double>(statistics.extent.finite());
 }
 
 }  // namespace anybit::calibrate

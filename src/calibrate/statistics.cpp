@@ -1,122 +1,64 @@
 #include "calibrate/statistics.hpp"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <tuple>
-
 #include "base/error.hpp"
-#include "base/math.hpp"
+#include "base/try.hpp"
 
 namespace anybit::calibrate {
-namespace {
 
-constexpr std::uint16_t kSign = 0x8000, kInfinity = 0x7F80;
-
-void count_few(const float* x, std::size_t n, Bins& bins) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto key = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x[i]) >> 16);
-    const int top = key & ~kSign;
-    if (top != 0 && top < kInfinity) bins.add(key, 1);
-  }
+bool Statistics::has(std::string_view collector) const {
+  if (collector == "moving-average") return has_averages;
+  if (collector == "bins") return has_bins;
+  return collector.empty() || collector == "extent" ||
+         std::ranges::any_of(further, [&](const auto& one) { return one.first.first == collector; });
 }
 
-}  // namespace
-
-void MovingAverage::add(double x, double momentum) {
-  if (count == 0) first = value = x;
-  value += momentum * (x - value);
-  ++count;
+void Statistics::want(const Wanted& wanted) {
+  const CollectorDescriptor* row = find_collector(wanted.collector);
+  has_averages |= wanted.collector == "moving-average";
+  has_bins |= wanted.collector == "bins";
+  if (row && row->make)
+    further.try_emplace({std::string(wanted.collector), wanted.view.text()}, row->make(wanted.view));
 }
 
-// The other began with its first value at full weight; after ours that weight is shared with our average.
-void MovingAverage::append(const MovingAverage& other, double momentum) {
-  if (other.count == 0) return;
-  if (count == 0) {
-    *this = other;
-    return;
-  }
-  // Not libm's: merged files are to be the same on every CPU.
-  value =
-      other.value + math::fixed::pow(1 - momentum, static_cast<double>(other.count)) * (value - other.first);
-  count += other.count;
-}
-
-void Statistics::add(const kernels::Extremes& seen) {
-  if (seen.finite > 0) {
-    min = finite() == 0 ? seen.min : std::min(min, seen.min);
-    max = finite() == 0 ? seen.max : std::max(max, seen.max);
-  }
-  count += seen.finite + seen.nans + seen.infinities;
-  nans += seen.nans;
-  infinities += seen.infinities;
-  zeros += seen.zeros;
-}
-
-void Statistics::add_bad(std::int64_t sample, const std::string& name) {
-  if (bad_sample >= 0 && std::tie(bad_sample, first_bad) <= std::tie(sample, name)) return;
-  bad_sample = sample;
-  first_bad = name;
+const Collector* Statistics::find(std::string_view collector, std::string_view view) const {
+  const auto found = further.find(std::pair(std::string(collector), std::string(view)));
+  return found == further.end() ? nullptr : &*found->second;
 }
 
 Result<void> Statistics::merge(const Statistics& other) {
-  if (momentum != other.momentum)
-    return invalid_argument(
-        fmt::format("moving averages of momentum {} and {} cannot be merged", momentum, other.momentum));
-  if (samples > 0 && other.samples > 0 && has_bins != other.has_bins)
+  if (averages.momentum != other.averages.momentum) return averages.merge(other.averages);  // refuses
+  if (extent.samples > 0 && other.extent.samples > 0 && has_bins != other.has_bins)
     return invalid_argument("statistics with bins cannot be merged with statistics without");
-  if (other.finite() > 0) {
-    min = finite() == 0 ? other.min : std::min(min, other.min);
-    max = finite() == 0 ? other.max : std::max(max, other.max);
-  }
-  count += other.count;
-  nans += other.nans;
-  infinities += other.infinities;
-  zeros += other.zeros;
-  samples += other.samples;
-  average_min.append(other.average_min, momentum);
-  average_max.append(other.average_max, momentum);
-  has_bins = has_bins || other.has_bins;
-  bins.merge(other.bins);
-  if (other.bad_sample >= 0) add_bad(other.bad_sample, other.first_bad);
-  return {};
-}
-
-Counter::Counter() : table_(std::make_unique<std::uint32_t[]>(kernels::kTopCounters)) {}
-
-void Counter::count(const float* x, std::size_t n, const kernels::Extremes& seen, Bins& bins,
-                    std::mutex& guard) {
-  // Few values are counted faster one by one than the table's pages are read.
-  const std::size_t pages = 1 + std::size_t{seen.largest_top} / Bins::kPerPage -
-                            std::min(seen.smallest_top, seen.largest_top) / Bins::kPerPage;
-  if (n < 32 * pages) {
-    const std::lock_guard lock(guard);
-    return count_few(x, n, bins);
-  }
-  for (std::size_t i = 0; i < n; i += kernels::kMostTops) {
-    kernels::count_tops(x + i, std::min(kernels::kMostTops, n - i),
-                        std::span<std::uint32_t, kernels::kTopCounters>(table_.get(), kernels::kTopCounters));
-    const std::lock_guard lock(guard);
-    flush(seen, bins);
-  }
-}
-
-// Pages between the smallest and the largest magnitude, of both signs; zeros, infinities and NaN are counted
-// elsewhere.
-void Counter::flush(const kernels::Extremes& seen, Bins& bins) {
-  const std::span<std::uint32_t, kernels::kTopCounters> table(table_.get(), kernels::kTopCounters);
-  std::array<std::uint32_t, Bins::kPerPage> sums{};
-  for (const std::size_t sign : {std::size_t{0}, std::size_t{kSign}}) {
-    kernels::take_tops(table, sign, std::span(sums).first(1));
-    if (seen.nans + seen.infinities > 0) kernels::take_tops(table, sign + kInfinity, sums);
-    if (sign == 0 ? seen.max <= 0 : seen.min >= 0) continue;  // none of this sign
-    for (std::size_t page = seen.smallest_top / Bins::kPerPage; page <= seen.largest_top / Bins::kPerPage;
-         ++page) {
-      const std::size_t first = sign + page * Bins::kPerPage;
-      if (!kernels::take_tops(table, first, sums)) continue;
-      Bins::Page& target = bins.make_page(first / Bins::kPerPage);
-      for (std::size_t i = 0; i < Bins::kPerPage; ++i) target[i] += sums[i];
+  for (const auto& [key, one] : other.further) {
+    const auto mine = further.find(key);
+    if (mine == further.end()) {
+      if (extent.samples > 0 && other.extent.samples > 0)
+        return invalid_argument(fmt::format("{} ({}) is in one of the two alone", key.first, key.second),
+                                "ranges that were collected in the same way");
+      further.emplace(key, one);
+      continue;
     }
+    auto done = mine->second->merge_with(*one);
+    if (!done.ok()) return std::move(done).error().within(fmt::format("{} ({})", key.first, key.second));
+  }
+  for (const auto& [key, one] : further) {
+    if (extent.samples > 0 && other.extent.samples > 0 && other.further.count(key) == 0)
+      return invalid_argument(fmt::format("{} ({}) is in one of the two alone", key.first, key.second),
+                              "ranges that were collected in the same way");
+  }
+  TRY(extent.merge(other.extent));
+  TRY(averages.merge(other.averages));
+  has_averages = has_averages || other.has_averages;
+  has_bins = has_bins || other.has_bins;
+  return bins.merge(other.bins);
+}
+
+void Statistics::make_room(const Statistics& other) {
+  bins.make_room(other.bins);
+  for (const auto& [key, one] : other.further) {
+    const auto mine = further.find(key);
+    if (mine == further.end()) continue;
+    mine->second->make_room(*one);
   }
 }
 

@@ -1,62 +1,64 @@
-// What calibration knows of one tensor. Everything but the moving average is free of order: statistics of
-// parts, merged, are those of the whole, bit for bit.
+// What calibration knows of one value: what its collectors found. All but the moving averages is free of
+// order: statistics of parts, merged, are those of the whole, bit for bit.
 #pragma once
 
-#include <cstdint>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 
-#include "anybit/result.hpp"
 #include "calibrate/bins.hpp"
-#include "kernels/observe.hpp"
+#include "calibrate/collector_table.hpp"
+#include "calibrate/extent.hpp"
+#include "calibrate/moving_averages.hpp"
 
 namespace anybit::calibrate {
 
-// m ← m + momentum · (x − m), from the first value on. It keeps what it takes to put two of them one after
-// the other.
-struct MovingAverage {
-  double value = 0, first = 0;
-  std::int64_t count = 0;
+// A collector that is copied with what holds it.
+class HeldCollector {
+ public:
+  explicit HeldCollector(std::unique_ptr<Collector> collector) : collector_(std::move(collector)) {}
+  HeldCollector(const HeldCollector& other) : collector_(other->copy()) {}
+  HeldCollector(HeldCollector&&) noexcept = default;
+  HeldCollector& operator=(HeldCollector other) noexcept {
+    collector_.swap(other.collector_);
+    return *this;
+  }
+  ~HeldCollector() = default;
+  Collector* operator->() const { return collector_.get(); }
+  Collector& operator*() const { return *collector_; }
+  friend bool operator==(const HeldCollector& a, const HeldCollector& b) { return a->equals(*b); }
 
-  void add(double x, double momentum);
-  // As if the other's values had followed.
-  void append(const MovingAverage& other, double momentum);
-  friend bool operator==(const MovingAverage&, const MovingAverage&) = default;
+ private:
+  std::unique_ptr<Collector> collector_;
 };
 
 struct Statistics {
-  std::int64_t count = 0;  // elements
-  std::int64_t nans = 0, infinities = 0;
-  std::int64_t zeros = 0;    // magnitudes below 2^-133 count as zero
-  std::int64_t samples = 0;  // in which it was seen: none, if it is in a branch that was never entered
-  float min = 0, max = 0;    // of the finite values
-  double momentum = 0.01;    // of the moving averages of each sample's extremes
-  MovingAverage average_min, average_max;
+  Extent extent;
+  bool has_averages = false;
+  MovingAverages averages;
   bool has_bins = false;
-  Bins bins;                     // of the finite values that are not zero
-  std::int64_t bad_sample = -1;  // the first with NaN or infinity, from 0; -1: none
-  std::string first_bad;         // the same for a reader: "sample 3 (images/3.png)"
+  Bins bins;  // of the finite values that are not zero
+  // Those that look at what layers take, by the collector's name and the view's text.
+  std::map<std::pair<std::string, std::string>, HeldCollector, std::less<>> further;
 
-  std::int64_t finite() const { return count - nans - infinities; }
-  // Values of one part of one sample: counts and extremes. `samples` and the averages are not touched.
-  void add(const kernels::Extremes& seen);
-  void add_bad(std::int64_t sample, const std::string& name);
-  // The other's samples follow these. An error if the momentum or the presence of bins differs.
+  bool has(std::string_view collector) const;
+  void want(const Wanted& wanted);
+  // null if it is not there.
+  const Collector* find(std::string_view collector, std::string_view view) const;
+  // An error if the momentum or the presence of bins differs, or what others found does not fit together.
   Result<void> merge(const Statistics& other);
+  // Takes the memory that merging needs, so that this cannot fail half-way.
+  void make_room(const Statistics& other);
+  // All that there are, the extent first.
+  template <class See>
+  void each(const See& see) {
+    see(static_cast<Collector&>(extent));
+    if (has_averages) see(static_cast<Collector&>(averages));
+    if (has_bins) see(static_cast<Collector&>(bins));
+    for (auto& [key, one] : further) see(*one);
+  }
   friend bool operator==(const Statistics&, const Statistics&) = default;
-};
-
-// Fills bins fast. One for each thread: it holds a megabyte of counters.
-class Counter {
- public:
-  Counter();
-  // `seen`: the extremes of these values. `guard` is held while `bins` is changed.
-  void count(const float* x, std::size_t n, const kernels::Extremes& seen, Bins& bins, std::mutex& guard);
-
- private:
-  void flush(const kernels::Extremes& seen, Bins& bins);
-  std::unique_ptr<std::uint32_t[]> table_;  // all zero between calls
 };
 
 }  // namespace anybit::calibrate

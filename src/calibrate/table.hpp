@@ -30,7 +30,7 @@ struct Parameters {
 struct Descriptor {
   std::string_view name;
   std::string_view summary;
-  bool needs_bins = false;
+  std::string_view needs = {};  // a collector (collector_table.hpp) beside the extent; empty: none
   // Zeros if nothing finite was seen. A range may lie on one side of zero; it is finite, and low ≤ high.
   Range (*choose)(const Statistics& statistics, const Grid& grid, const Parameters& parameters) = nullptr;
 };

@@ -37,13 +37,21 @@ void leave(GraphNotes& notes) {
   for (GraphNotes& inner : notes.inner) leave(inner);
 }
 
-void gather_names(const GraphNotes& notes, std::map<std::string, bool>& names) {
+using Needs = std::map<std::string, std::vector<calibrate::Wanted>>;  // by value
+
+void add_need(std::string_view collector, std::vector<calibrate::Wanted>& needs) {
+  if (!collector.empty() && std::ranges::count(needs, collector, &calibrate::Wanted::collector) == 0)
+    needs.push_back({collector});
+}
+
+void gather_names(const GraphNotes& notes, Needs& names) {
   for (const Cluster& cluster : notes.clusters) {
     if (!needs_statistics(cluster)) continue;
     const calibrate::Descriptor* observer = calibrate::find(cluster.spec.observer);
-    for (const std::string& source : cluster.sources) names[source] |= observer && observer->needs_bins;
+    for (const std::string& source : cluster.sources)
+      add_need(observer ? observer->needs : std::string_view(), names[source]);
   }
-  if (!notes.sign.empty()) names[notes.sign] |= false;
+  if (!notes.sign.empty()) names.try_emplace(notes.sign);
   for (const GraphNotes& inner : notes.inner) gather_names(inner, names);
 }
 
@@ -52,7 +60,7 @@ using Seen = std::map<std::string, const Statistics*>;
 // Of a branch that no sample took, nothing is known: its nodes stay as they are.
 void leave_unentered(GraphNotes& notes, const Seen& seen, QuantizationReport& report) {
   const auto sign = seen.find(notes.sign);
-  if (sign == seen.end() || sign->second->samples > 0) {
+  if (sign == seen.end() || sign->second->extent.samples > 0) {
     for (GraphNotes& inner : notes.inner) leave_unentered(inner, seen, report);
     return;
   }
@@ -176,9 +184,9 @@ class Planner {
     const calibrate::Range range = held(observer->choose(seen, grid, how), cluster);
     row.low = range.low;
     row.high = range.high;
-    row.seen_low = seen.min;
-    row.seen_high = seen.max;
-    row.samples = seen.samples;
+    row.seen_low = seen.extent.min;
+    row.seen_high = seen.extent.max;
+    row.samples = seen.extent.samples;
     row.saturated = calibrate::share_outside(seen, range);
     if (histograms_) row.histogram = calibrate::histogram(seen);
     return range;
@@ -196,7 +204,7 @@ class Planner {
     const Statistics* all = nullptr;
     for (const std::string& source : cluster.sources) {
       const Statistics* one = find(source);
-      if (!one || one->samples == 0) continue;
+      if (!one || one->extent.samples == 0) continue;
       if (!all) {
         all = one;
         continue;
@@ -361,10 +369,13 @@ class Planner {
 }  // namespace
 
 std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins) {
-  std::map<std::string, bool> names;
+  Needs names;
   gather_names(annotation.graph, names);
   std::vector<calibrate::Watched> list;
-  for (const auto& [name, needed] : names) list.push_back({name, needed || bins});
+  for (auto& [name, needs] : names) {
+    if (bins) add_need("bins", needs);
+    list.push_back({name, std::move(needs)});
+  }
   return list;
 }
 

@@ -414,13 +414,14 @@ class Quantizer {
       if (found == settings_.known->end())
         return error_at(Code::not_found, {}, fmt::format("the ranges do not have '{}'", shown(one.name)),
                         "samples (--calib), or --no-prepare");
-      if (one.bins && !found->second.has_bins)
+      const bool bins = std::ranges::count(one.collect, "bins", &calibrate::Wanted::collector) > 0;
+      if (bins && !found->second.has_bins)
         return error_at(Code::invalid_argument, {},
                         fmt::format("the ranges of '{}' have no bins, which the recipe's observer needs",
                                     shown(one.name)),
                         "calibrate without --observer minmax");
       statistics.push_back(found->second);
-      report_.samples = std::max(report_.samples, found->second.samples);
+      report_.samples = std::max(report_.samples, found->second.extent.samples);
     }
     return statistics;
   }

@@ -1,5 +1,8 @@
 #include "anybit/calibrate.hpp"
 
+#include <algorithm>
+#include <map>
+
 #include "base/cpu.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
@@ -22,17 +25,41 @@ namespace {
 
 Ranges::Tensor tensor_of(const std::string& name, const calibrate::Statistics& one) {
   return {.name = name,
-          .samples = one.samples,
-          .count = one.count,
-          .zeros = one.zeros,
-          .nans = one.nans,
-          .infinities = one.infinities,
-          .min = one.min,
-          .max = one.max,
-          .average_min = one.average_min.value,
-          .average_max = one.average_max.value,
+          .samples = one.extent.samples,
+          .count = one.extent.count,
+          .zeros = one.extent.zeros,
+          .nans = one.extent.nans,
+          .infinities = one.extent.infinities,
+          .min = one.extent.min,
+          .max = one.extent.max,
+          .average_min = one.averages.min.value,
+          .average_max = one.averages.max.value,
           .has_bins = one.has_bins,
-          .first_bad = one.first_bad};
+          .first_bad = one.extent.first_bad};
+}
+
+// Adds collectors that look at what layers take.
+Result<void> want_further(const graph::Model& model, const std::vector<std::string>& names,
+                          std::vector<calibrate::Watched>& watched) {
+  std::vector<const calibrate::CollectorDescriptor*> rows;
+  for (const std::string& name : names) {
+    const calibrate::CollectorDescriptor* row = TRY(calibrate::named_collector(name));
+    if (row->make) rows.push_back(row);
+  }
+  if (rows.empty()) return {};
+  std::map<std::string, calibrate::Watched*> by_name;
+  for (calibrate::Watched& one : watched) by_name[one.name] = &one;
+  bool any = false;
+  for (calibrate::WantedOf& one : calibrate::wanted_of_layers(calibrate::layer_inputs(*model.graph), rows)) {
+    const auto found = by_name.find(one.value);
+    if (found == by_name.end()) continue;
+    found->second->collect.push_back(std::move(one.wanted));
+    any = true;
+  }
+  if (any) return {};
+  return invalid_argument(
+      fmt::format("{} looks at layers, and no layer of this model has constant weights", rows[0]->name),
+      "a model whose weights are constants: 'anybit prepare' makes them so");
 }
 
 Result<const calibrate::Statistics*> statistics(const calibrate::Ranges& ranges, const std::string& tensor) {
@@ -84,9 +111,10 @@ Result<Ranges::Range> Ranges::range(const std::string& tensor, const RangeOption
     const calibrate::Statistics& seen = *TRY(statistics(content_->ranges, tensor));
     if (options.levels < 2 || !(options.percentile > 0 && options.percentile <= 100))
       return invalid_argument("a grid has at least 2 levels, and a percentile lies above 0 and up to 100");
-    if (observer->needs_bins && !seen.has_bins) {
-      return invalid_argument(fmt::format("{} needs bins, and these ranges have none", observer->name),
-                              "calibrate for that observer");
+    if (!seen.has(observer->needs)) {
+      return invalid_argument(
+          fmt::format("{} needs {}, and these ranges have none", observer->name, observer->needs),
+          "calibrate for that observer");
     }
     const auto chosen = observer->choose(seen, {.levels = options.levels, .symmetric = options.symmetric},
                                          {.percentile = options.percentile});
@@ -100,10 +128,50 @@ Result<Histogram> Ranges::histogram(const std::string& tensor) const noexcept {
   });
 }
 
+Result<std::vector<Ranges::Collected>> Ranges::collected() const noexcept {
+  return guarded([&]() -> Result<std::vector<Collected>> {
+    std::vector<Collected> all;
+    for (const auto& [tensor, one] : content_->ranges.tensors) {
+      for (const auto& [key, collector] : one.further) all.push_back({tensor, key.first, key.second});
+    }
+    return all;
+  });
+}
+
+Result<Ranges::Collected> Ranges::collected(const std::string& tensor, const std::string& collector,
+                                            const std::string& view) const noexcept {
+  return guarded([&]() -> Result<Collected> {
+    TRY(calibrate::named_collector(collector));
+    std::vector<std::string> views;
+    for (const auto& [key, one] : TRY(statistics(content_->ranges, tensor))->further) {
+      if (key.first == collector) views.push_back(key.second);
+    }
+    if (views.empty())
+      return error_at(Code::not_found, {}, fmt::format("there is no {} of '{}'", collector, shown(tensor)),
+                      "values that layers with constant weights take, calibrated with that collector");
+    const std::string& chosen = view.empty() ? views[0] : view;
+    const auto* found = (*statistics(content_->ranges, tensor))->find(collector, chosen);
+    if (!found || (view.empty() && views.size() > 1))
+      return error_at(Code::not_found, {},
+                      view.empty() ? fmt::format("layers take '{}' in several ways", shown(tensor))
+                                   : fmt::format("no layer takes '{}' by '{}'", shown(tensor), shown(view)),
+                      fmt::format("one of: {}", fmt::join(views, "; ")));
+    calibrate::Collector::Numbers numbers = found->numbers();
+    return Collected{tensor, collector, chosen, std::move(numbers.dims), std::move(numbers.values)};
+  });
+}
+
+std::vector<CollectorInfo> collectors() {
+  std::vector<CollectorInfo> list;
+  for (const calibrate::CollectorDescriptor* one : calibrate::collector_table())
+    list.push_back({std::string(one->name), std::string(one->summary), one->make != nullptr});
+  return list;
+}
+
 std::vector<Observer> observers() {
   std::vector<Observer> list;
   for (const calibrate::Descriptor* one : calibrate::table())
-    list.push_back({std::string(one->name), std::string(one->summary), one->needs_bins});
+    list.push_back({std::string(one->name), std::string(one->summary), one->needs == "bins"});
   return list;
 }
 
@@ -121,7 +189,9 @@ Result<Ranges> calibrate_model(const Model& model, Samples& samples,
     if (!(options.momentum >= 0 && options.momentum <= 1))
       return invalid_argument(fmt::format("a momentum of {}", options.momentum), "0 to 1");
     const graph::Model& inner = ModelAccess::content(model).model;
-    const auto watched = TRY(watched_values(inner, options.bins, ModelAccess::content(model).limits));
+    const bool bins = options.bins || std::ranges::count(options.collect, "bins") > 0;
+    auto watched = TRY(watched_values(inner, bins, ModelAccess::content(model).limits));
+    TRY(want_further(inner, options.collect, watched));
     SampleStream stream(samples);
     auto found = TRY(calibrate::gather(
         // Not owned: the caller's model lives longer.

@@ -41,12 +41,7 @@ class FolderLock {
 // Takes the memory that a merge needs, so that the merge itself cannot fail half-way.
 void make_room(std::map<std::string, calibrate::Statistics>& tensors,
                const std::map<std::string, calibrate::Statistics>& more) {
-  for (const auto& [name, one] : more) {
-    calibrate::Bins& bins = tensors[name].bins;
-    for (std::size_t i = 0; i < calibrate::Bins::kPages; ++i) {
-      if (one.bins.page(i)) bins.make_page(i);
-    }
-  }
+  for (const auto& [name, one] : more) tensors[name].make_room(one);
 }
 
 }  // namespace
@@ -63,7 +58,8 @@ Result<void> DeviceRanges::add(std::map<std::string, calibrate::Statistics> tens
   }
   make_room(fresh_.tensors, tensors);
   for (auto& [name, one] : tensors) {
-    if (one.bad_sample >= 0) one.bad_sample = fresh_.samples;  // the runs of a session are numbered on
+    if (one.extent.bad_sample >= 0)
+      one.extent.bad_sample = fresh_.samples;  // the runs of a session are numbered on
     TRY(fresh_.tensors[name].merge(one));
   }
   ++fresh_.samples;

@@ -136,19 +136,19 @@ Json list_of(const std::vector<Row>& rows) {
 // What samples showed of a value: its range by the observer asked for, or how its grid fits it.
 Result<void> add_seen(const calibrate::Statistics& seen, const RangeOptions& how,
                       QuantizationReport::Tensor& row) {
-  if (seen.samples == 0 || seen.finite() == 0) return {};
+  if (seen.extent.samples == 0 || seen.extent.finite() == 0) return {};
   calibrate::Range range{row.low, row.high};
   if (row.levels == 0) {
     const calibrate::Descriptor* observer = TRY(calibrate::named(how.observer));
-    if (!observer->needs_bins || seen.has_bins)
+    if (seen.has(observer->needs))
       range = observer->choose(seen, {.levels = how.levels, .symmetric = how.symmetric},
                                {.percentile = how.percentile});
   }
   row.low = range.low;
   row.high = range.high;
-  row.seen_low = seen.min;
-  row.seen_high = seen.max;
-  row.samples = seen.samples;
+  row.seen_low = seen.extent.min;
+  row.seen_high = seen.extent.max;
+  row.samples = seen.extent.samples;
   // What lies within half a step beyond the ends is rounded to them, not cut off.
   const float margin = row.levels > 0 ? row.scale / 2 : 0;
   row.saturated = calibrate::share_outside(seen, {range.low - margin, range.high + margin});

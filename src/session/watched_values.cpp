@@ -45,7 +45,9 @@ Result<std::vector<calibrate::Watched>> watched_values(const graph::Model& model
   std::set<std::string> masks;
   for (const ops::GraphFacts& one : facts.graphs) masks.merge(passes::masks_in(*one.graph));
   std::vector<calibrate::Watched> watched;
-  for (const std::string& name : names) watched.push_back({name, bins, masks.count(name) != 0});
+  std::vector<calibrate::Wanted> collect{{"moving-average"}};
+  if (bins) collect.push_back({"bins"});
+  for (const std::string& name : names) watched.push_back({name, collect, masks.count(name) != 0});
   return watched;
 }
 

@@ -45,8 +45,9 @@ std::shared_ptr<const graph::Model> model() {
   return std::make_shared<graph::Model>(ops::testing::model(std::move(graph), 17));
 }
 
-const std::vector<Watched> kAll = {{"x", true}, {"a", true}, {"y", false},
-                                   {"t", true}, {"e", true}, {"g", true}};
+const std::vector<Wanted> kSome = {{"moving-average"}}, kBins = {{"moving-average"}, {"bins"}};
+const std::vector<Watched> kAll = {{"x", kBins}, {"a", kBins}, {"y", kSome},
+                                   {"t", kBins}, {"e", kBins}, {"g", kBins}};
 
 std::map<std::string, Datum> sample_of(const std::vector<float>& values) {
   Array array = Array::make(*memory, ElementType::float32, {std::ssize(values)}).value();
@@ -83,14 +84,14 @@ TEST(Gather, FindsWhatTheValuesSay) {
   }
   for (auto* one : {&x, &a}) {
     const Statistics& other = (*found)[one == &x ? 0 : 1];
-    EXPECT_NEAR(one->average_min.value, other.average_min.value, 1e-9);
-    EXPECT_NEAR(one->average_max.value, other.average_max.value, 1e-9);
-    one->average_min = other.average_min;
-    one->average_max = other.average_max;
+    EXPECT_NEAR(one->averages.min.value, other.averages.min.value, 1e-9);
+    EXPECT_NEAR(one->averages.max.value, other.averages.max.value, 1e-9);
+    one->averages.min = other.averages.min;
+    one->averages.max = other.averages.max;
     EXPECT_EQ(*one, other);
   }
   EXPECT_FALSE((*found)[2].has_bins);
-  EXPECT_GT((*found)[2].count, 0);
+  EXPECT_GT((*found)[2].extent.count, 0);
 }
 
 TEST(Gather, IsTheSameForAnyNumberOfThreads) {
@@ -110,7 +111,7 @@ TEST(Gather, IsTheSameForAnyOrderButForTheMovingAverage) {
   std::ranges::reverse(samples);
   auto after = gather(model(), kAll, stream(samples)).value();
   for (auto* list : {&before, &after}) {
-    for (Statistics& one : *list) one.average_min = one.average_max = {};
+    for (Statistics& one : *list) one.averages.min = one.averages.max = {};
   }
   EXPECT_EQ(before, after);
 }
@@ -124,8 +125,8 @@ TEST(Gather, PartsMergedAreTheWhole) {
   const auto other = gather(model(), kAll, stream(rest)).value();
   for (std::size_t i = 0; i < merged.size(); ++i) {
     ASSERT_TRUE(merged[i].merge(other[i]).ok());
-    EXPECT_NEAR(merged[i].average_max.value, whole[i].average_max.value, 1e-9);
-    for (Statistics* one : {&merged[i], &whole[i]}) one->average_min = one->average_max = {};
+    EXPECT_NEAR(merged[i].averages.max.value, whole[i].averages.max.value, 1e-9);
+    for (Statistics* one : {&merged[i], &whole[i]}) one->averages.min = one->averages.max = {};
   }
   EXPECT_EQ(merged, whole);
 }
@@ -133,14 +134,14 @@ TEST(Gather, PartsMergedAreTheWhole) {
 TEST(Gather, ABranchThatNoSampleEnteredHasNone) {
   const auto samples = samples_of(3, 1e-3f);
   const auto found = gather(model(), kAll, stream(samples)).value();
-  EXPECT_EQ(found[3].samples, 0);  // t
-  EXPECT_EQ(found[3].count, 0);
-  EXPECT_EQ(found[4].samples, 3);  // e
+  EXPECT_EQ(found[3].extent.samples, 0);  // t
+  EXPECT_EQ(found[3].extent.count, 0);
+  EXPECT_EQ(found[4].extent.samples, 3);  // e
 }
 
 TEST(Gather, TruthValuesHaveNoStatistics) {
   const auto samples = samples_of(2);
-  EXPECT_EQ(gather(model(), kAll, stream(samples)).value()[5].count, 0);
+  EXPECT_EQ(gather(model(), kAll, stream(samples)).value()[5].extent.count, 0);
 }
 
 TEST(Gather, ReportsNanWithValueNodeAndTheFirstSampleThatHasIt) {
@@ -164,9 +165,9 @@ TEST(Gather, CountsNanWhereItIsAllowed) {
   const auto found = gather(model(), kAll, stream(samples), {.allow_nan = true});
   ASSERT_TRUE(found.ok()) << found.error().text();
   const Statistics& y = (*found)[2];
-  EXPECT_EQ(y.nans, 2);
-  EXPECT_EQ(y.first_bad, "sample 4");
-  EXPECT_TRUE(std::isfinite(y.min) && std::isfinite(y.max));
+  EXPECT_EQ(y.extent.nans, 2);
+  EXPECT_EQ(y.extent.first_bad, "sample 4");
+  EXPECT_TRUE(std::isfinite(y.extent.min) && std::isfinite(y.extent.max));
 }
 
 TEST(Gather, ASampleThatDoesNotFitIsNamed) {

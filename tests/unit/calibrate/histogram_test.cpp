@@ -40,8 +40,8 @@ Statistics seen(const std::vector<float>& values) {
   std::mutex guard;
   Counter counter;
   const kernels::Extremes extremes = kernels::extremes(values.data(), values.size());
-  statistics.add(extremes);
-  statistics.samples = 1;
+  statistics.extent.add(extremes);
+  statistics.extent.samples = 1;
   statistics.has_bins = true;
   counter.count(values.data(), values.size(), extremes, statistics.bins, guard);
   return statistics;

@@ -220,8 +220,8 @@ TEST(ShareOutside, IsThatOfTheValuesThatAreCutOff) {
 
 TEST(ShareOutside, IsNothingForARangeThatHoldsAllValues) {
   const Statistics statistics = statistics_of({-3.14159f, 0, 0, 2.71828f});
-  EXPECT_EQ(share_outside(statistics, {statistics.min, statistics.max}), 0);
-  EXPECT_EQ(share_outside(statistics, {statistics.min, 2.7f}), 0.25);
+  EXPECT_EQ(share_outside(statistics, {statistics.extent.min, statistics.extent.max}), 0);
+  EXPECT_EQ(share_outside(statistics, {statistics.extent.min, 2.7f}), 0.25);
   EXPECT_EQ(share_outside(statistics_of({}), {0, 0}), 0);
   EXPECT_EQ(share_outside(statistics_of(std::vector<float>(10, 5.0f)), {0, 4}), 1);
 }

@@ -30,7 +30,7 @@ Ranges some() {
   ranges.tensors["zeros"] = statistics_of(std::vector<float>(2000, 0.0f));
   ranges.tensors["unseen"] = {};
   Statistics bad = statistics_of({1, NAN, INFINITY, -2});
-  bad.add_bad(1, "sample 1");
+  bad.extent.add_bad(1, "sample 1");
   ranges.tensors["bad"] = bad;
   Statistics plain = statistics_of({0.1f, 0.2f});
   plain.has_bins = false;
@@ -169,10 +169,10 @@ TEST(RangesFile, WhateverIsReadFromChangedTextIsSound) {
     if (!back.ok()) continue;
     ++read;
     for (const auto& [name, one] : back->tensors) {
-      EXPECT_LE(one.min, one.max);
-      EXPECT_GE(one.finite(), one.zeros);
+      EXPECT_LE(one.extent.min, one.extent.max);
+      EXPECT_GE(one.extent.finite(), one.extent.zeros);
       if (one.has_bins) {
-        EXPECT_EQ(static_cast<std::int64_t>(one.bins.total()), one.finite() - one.zeros)
+        EXPECT_EQ(static_cast<std::int64_t>(one.bins.total()), one.extent.finite() - one.extent.zeros)
             << "seed 11, round " << i;
       }
     }

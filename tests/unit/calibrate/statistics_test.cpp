@@ -46,13 +46,13 @@ void expect_as_counted_one_by_one(const std::vector<float>& values) {
     zeros += (key & 0x7FFF) == 0;
     if ((key & 0x7FFF) != 0) ++keys[key];
   }
-  EXPECT_EQ(found.count, std::ssize(values));
-  EXPECT_EQ(found.nans, nans);
-  EXPECT_EQ(found.infinities, infinities);
-  EXPECT_EQ(found.zeros, zeros);
+  EXPECT_EQ(found.extent.count, std::ssize(values));
+  EXPECT_EQ(found.extent.nans, nans);
+  EXPECT_EQ(found.extent.infinities, infinities);
+  EXPECT_EQ(found.extent.zeros, zeros);
   if (!finite.empty()) {
-    EXPECT_EQ(found.min, std::ranges::min(finite));
-    EXPECT_EQ(found.max, std::ranges::max(finite));
+    EXPECT_EQ(found.extent.min, std::ranges::min(finite));
+    EXPECT_EQ(found.extent.max, std::ranges::max(finite));
   }
   std::uint64_t total = 0;
   for (const auto& [key, count] : keys) {
@@ -85,8 +85,8 @@ TEST(Statistics, OfNothingButZerosNanAndInfinityHaveNoBins) {
 
 TEST(Statistics, WhichZeroComesFirstDoesNotShow) {
   for (const auto& values : {std::vector{0.0f, -0.0f}, std::vector{-0.0f, 0.0f}, std::vector{-0.0f}}) {
-    EXPECT_FALSE(std::signbit(statistics_of(values).min));
-    EXPECT_FALSE(std::signbit(statistics_of(values).max));
+    EXPECT_FALSE(std::signbit(statistics_of(values).extent.min));
+    EXPECT_FALSE(std::signbit(statistics_of(values).extent.max));
   }
 }
 
@@ -99,13 +99,13 @@ TEST(Statistics, PartsMergedAreTheWholeInAnyOrder) {
         statistics_of({values.begin() + static_cast<std::ptrdiff_t>(i),
                        values.begin() + static_cast<std::ptrdiff_t>(std::min(i + 7919, values.size()))}));
   }
-  whole.samples = std::ssize(parts);
+  whole.extent.samples = std::ssize(parts);
   std::mt19937 random(3);
   for (int round = 0; round < 5; ++round) {
     Statistics merged;
     for (const Statistics& part : parts) ASSERT_TRUE(merged.merge(part).ok());
-    merged.average_min = whole.average_min;  // these follow the order
-    merged.average_max = whole.average_max;
+    merged.averages.min = whole.averages.min;  // these follow the order
+    merged.averages.max = whole.averages.max;
     EXPECT_EQ(merged, whole);
     std::ranges::shuffle(parts, random);
   }
@@ -125,7 +125,7 @@ TEST(Statistics, MergedMovingAveragesAreThoseOfTheSequence) {
 
 TEST(Statistics, DoNotMergeWhatDoesNotFit) {
   Statistics a = statistics_of({1.0f}), b = a;
-  b.momentum = 0.5;
+  b.averages.momentum = 0.5;
   EXPECT_FALSE(a.merge(b).ok());
   b = a;
   b.has_bins = false;
@@ -134,12 +134,12 @@ TEST(Statistics, DoNotMergeWhatDoesNotFit) {
 
 TEST(Statistics, TheFirstBadSampleIsKeptInAnyOrder) {
   Statistics a, b;
-  a.add_bad(5, "sample 5");
-  a.add_bad(2, "sample 2");
-  b.add_bad(2, "sample 2");
-  b.add_bad(5, "sample 5");
+  a.extent.add_bad(5, "sample 5");
+  a.extent.add_bad(2, "sample 2");
+  b.extent.add_bad(2, "sample 2");
+  b.extent.add_bad(5, "sample 5");
   EXPECT_EQ(a, b);
-  EXPECT_EQ(a.first_bad, "sample 2");
+  EXPECT_EQ(a.extent.first_bad, "sample 2");
 }
 
 TEST(Bins, EdgesEncloseTheirValues) {

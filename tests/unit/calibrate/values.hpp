@@ -12,13 +12,13 @@ namespace anybit::calibrate::testing {
 // One sample.
 inline Statistics statistics_of(const std::vector<float>& values) {
   Statistics result;
-  result.has_bins = true;
+  result.has_averages = result.has_bins = true;
   const kernels::Extremes seen = kernels::extremes(values.data(), values.size());
-  result.add(seen);
-  result.samples = 1;
+  result.extent.add(seen);
+  result.extent.samples = 1;
   if (seen.finite > 0) {
-    result.average_min.add(static_cast<double>(seen.min), result.momentum);
-    result.average_max.add(static_cast<double>(seen.max), result.momentum);
+    result.averages.min.add(static_cast<double>(seen.min), result.averages.momentum);
+    result.averages.max.add(static_cast<double>(seen.max), result.averages.momentum);
   }
   Counter counter;
   std::mutex guard;

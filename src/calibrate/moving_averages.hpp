@@ -1,0 +1,36 @@
+// The collector of fading averages of each sample's least and largest value. It follows the order of the
+// samples, as it is meant to.
+#pragma once
+
+#include <cstdint>
+
+#include "calibrate/collector.hpp"
+
+namespace anybit::calibrate {
+
+// m ← m + momentum · (x − m), from the first value on. It keeps what it takes to put two of them one after
+// the other.
+struct MovingAverage {
+  double value = 0, first = 0;
+  std::int64_t count = 0;
+
+  void add(double x, double momentum);
+  // As if the other's values had followed.
+  void append(const MovingAverage& other, double momentum);
+  friend bool operator==(const MovingAverage&, const MovingAverage&) = default;
+};
+
+struct MovingAverages final : CollectorOf<MovingAverages> {
+  double momentum = 0.01;
+  MovingAverage min, max;
+
+  // An error if the momentum differs.
+  Result<void> merge(const MovingAverages& other);
+
+  void end_sample(const Glance& glance) override;
+  void write(JsonMembers& to) const override;
+  Result<void> read(const JsonTree& from, const Extent& extent) override;
+  friend bool operator==(const MovingAverages&, const MovingAverages&) = default;
+};
+
+}  // namespace anybit::calibrate

@@ -1,0 +1,165 @@
+#include "calibrate/second_moment.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "base/error.hpp"
+#include "base/try.hpp"
+#include "calibrate/collector_table.hpp"
+#include "calibrate/fields.hpp"
+
+namespace anybit::calibrate {
+namespace {
+
+constexpr std::int64_t kMostSums = std::int64_t{1} << 28;  // 4 GB
+
+// Adds up the upper triangle of one group's rows, some at a time: the sums are read and written less often.
+// Products of two floats are exact in a double, so that instructions do not matter.
+class Triangle {
+ public:
+  Triangle(std::int64_t length, double* sums)
+      : length_(static_cast<std::size_t>(length)), rows_(kRows * length_), sums_(sums) {}
+
+  void begin(double* sums) {
+    finish();
+    sums_ = sums;
+  }
+  // False if it is left out.
+  bool add(const float* row) {
+    double* const to = rows_.data() + held_ * length_;
+    for (std::size_t i = 0; i < length_; ++i) {
+      if (!std::isfinite(row[i])) return false;
+      to[i] = static_cast<double>(row[i]);
+    }
+    if (++held_ == kRows) flush();
+    return true;
+  }
+  void finish() {
+    if (held_ == 0) return;
+    std::fill(rows_.begin() + static_cast<std::ptrdiff_t>(held_ * length_), rows_.end(), 0.0);
+    flush();
+  }
+
+ private:
+  static constexpr std::size_t kRows = 4;
+
+  void flush() {
+    const double *a = rows_.data(), *b = a + length_, *c = b + length_, *d = c + length_;
+    double* to = sums_;
+    for (std::size_t i = 0; i < length_; ++i) {
+      const double p = a[i], q = b[i], r = c[i], s = d[i];
+      for (std::size_t k = i; k < length_; ++k) *to++ += (p * a[k] + q * b[k]) + (r * c[k] + s * d[k]);
+    }
+    held_ = 0;
+  }
+
+  std::size_t length_, held_ = 0;
+  std::vector<double> rows_;
+  double* sums_;
+};
+
+}  // namespace
+
+double SecondMoment::at(std::int64_t group, std::int64_t i, std::int64_t k) const {
+  const std::int64_t low = std::min(i, k), high = std::max(i, k);
+  return sums_[static_cast<std::size_t>(group * triangle() + low * length_ - low * (low - 1) / 2 + high -
+                                        low)];
+}
+
+Result<void> SecondMoment::merge(const SecondMoment& other) {
+  if (other.length_ == 0) return {};
+  if (length_ == 0) {
+    *this = other;
+    return {};
+  }
+  if (length_ != other.length_ || groups_ != other.groups_)
+    return invalid_argument(fmt::format("rows of {} numbers in {} groups, and of {} in {}", length_, groups_,
+                                        other.length_, other.groups_));
+  TRY(sums_.merge(other.sums_));
+  rows_ += other.rows_;
+  return {};
+}
+
+Result<void> SecondMoment::see(const Look& look, Workbench& bench, std::mutex& guard) {
+  const Rows rows = TRY(rows_of(view_, look.array.dims()));
+  if (rows.length == 0) return {};
+  {
+    const std::lock_guard lock(guard);
+    if (length_ == 0) {
+      const auto entries = checked_mul(rows.groups, *checked_mul(rows.length, (rows.length + 1) / 2 + 1));
+      const std::string what = fmt::format("second-moment: XᵀX of {} channels{}", rows.length,
+                                           rows.groups > 1 ? fmt::format(" in {} groups", rows.groups) : "");
+      if (!entries || *entries > kMostSums)
+        return error_at(Code::limit_exceeded, {}, fmt::format("{} is too large", what),
+                        fmt::format("up to {} numbers", kMostSums));
+      TRY(take_memory(bench, ExactSums::bytes(*entries), what));
+      length_ = rows.length;
+      groups_ = rows.groups;
+      sums_ = ExactSums(static_cast<std::size_t>(groups_ * triangle()));
+    }
+    if (length_ != rows.length || groups_ != rows.groups)
+      return error_at(
+          Code::invalid_data, {},
+          fmt::format("second-moment: rows of {} numbers, where they were {} before", rows.length, length_));
+  }
+  bench.sums.assign(sums_.size(), 0);
+  Triangle triangles(length_, bench.sums.data());
+  std::int64_t group = 0, kept = 0;
+  const auto add = [&](std::int64_t of, const float* row) {
+    if (of != group) triangles.begin(bench.sums.data() + of * triangle());
+    group = of;
+    kept += triangles.add(row) ? 1 : 0;
+  };
+  TRY(each_row(view_, look, bench, FunctionRef<std::int64_t, const float*>(add)));
+  triangles.finish();
+  const std::lock_guard lock(guard);
+  rows_ += kept / groups_;
+  return sums_.add(bench.sums);
+}
+
+void SecondMoment::write(JsonMembers& to) const {
+  to.emplace_back("rows", std::to_string(rows_));
+  if (length_ == 0) return;
+  to.emplace_back("groups", std::to_string(groups_));
+  to.emplace_back("length", std::to_string(length_));
+  sums_.write(to);
+}
+
+Result<void> SecondMoment::read(const JsonTree& from, const Extent&) {
+  rows_ = TRY(whole(from, "rows"));
+  if (!from.find("length")) return {};
+  groups_ = TRY(whole(from, "groups"));
+  length_ = TRY(whole(from, "length"));
+  constexpr std::int64_t kMost = 1 << 20;
+  if (groups_ < 1 || length_ < 1 || groups_ > kMost || length_ > kMost || groups_ * length_ > kMost * 8 ||
+      groups_ * triangle() > kMostSums)
+    return damaged("'length' and 'groups' cannot be");
+  return sums_.read(from, groups_ * triangle());
+}
+
+Collector::Numbers SecondMoment::numbers() const {
+  Numbers all;
+  if (groups_ > 1) all.dims.push_back(groups_);
+  all.dims.insert(all.dims.end(), 2, length_);
+  all.values.reserve(static_cast<std::size_t>(groups_ * length_ * length_));
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    for (std::int64_t i = 0; i < length_; ++i) {
+      for (std::int64_t k = 0; k < length_; ++k) all.values.push_back(at(group, i, k));
+    }
+  }
+  return all;
+}
+
+std::span<const CollectorDescriptor> second_moment_collector_descriptors() {
+  static const CollectorDescriptor all[] = {
+      {.name = "second-moment",
+       .summary = "XᵀX of what layers with weights take: sums of products of each two of their inputs",
+       .make = [](const View& view) -> std::unique_ptr<Collector> {
+         return std::make_unique<SecondMoment>(view);
+       },
+       .by_rows = true}};
+  return all;
+}
+
+}  // namespace anybit::calibrate
