@@ -1,62 +1,15 @@
-// Finding a format by name and checking its parameters: the same for every format.
+// Finding a format by name and making its codec: the same for every format.
 #include "formats/table.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "formats/other_names.hpp"
+#include "formats/parameters.hpp"
 
 namespace anybit::formats {
-namespace {
-
-std::string_view type_name(const Value& value) {
-  constexpr std::string_view kNames[] = {"true or false", "a whole number", "a number", "a word"};
-  return kNames[value.index()];
-}
-
-// A whole number may be written where a real one is wanted; a number, true or false where a word is ("auto").
-Value convert(const Value& given, const Value& like) {
-  if (std::holds_alternative<std::string>(like)) return to_string(given);
-  if (std::holds_alternative<double>(like) && std::holds_alternative<std::int64_t>(given)) {
-    return static_cast<double>(std::get<std::int64_t>(given));
-  }
-  return given;
-}
-
-Result<void> check_bounds(const Descriptor& format, const Parameter& parameter, const Value& value) {
-  const auto fail = [&](std::string wanted) {
-    return invalid_argument(fmt::format("format {}: {} = {} is not possible", format.name, parameter.name,
-                                        shown(to_string(value))),
-                            std::move(wanted));
-  };
-  if (const auto* word = std::get_if<std::string>(&value)) {
-    if (parameter.choices.empty()) return {};
-    if (std::find(parameter.choices.begin(), parameter.choices.end(), *word) != parameter.choices.end())
-      return {};
-    return fail(fmt::format("one of {}", fmt::join(parameter.choices, ", ")));
-  }
-  if (std::holds_alternative<bool>(value)) return {};
-  const double number = std::holds_alternative<double>(value)
-                            ? std::get<double>(value)
-                            : static_cast<double>(std::get<std::int64_t>(value));
-  if (number >= parameter.low && number <= parameter.high) return {};
-  return fail(fmt::format("from {:g} to {:g}", parameter.low, parameter.high));
-}
-
-template <class Number>
-Result<Value> parse_number(std::string_view name, std::string_view text, std::string_view wanted) {
-  Number number{};
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem == std::errc() && end == text.data() + text.size()) return Value(number);
-  return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
-                          fmt::format("{} is {}", name, wanted));
-}
-
-}  // namespace
-
 std::string to_string(const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *whole);
@@ -89,50 +42,11 @@ Result<const Descriptor*> find(std::string_view name) {
 }
 
 Result<Values> complete(const Descriptor& format, const Values& given) {
-  Values result;
-  std::vector<std::string_view> names;
-  for (const Parameter& parameter : format.parameters) {
-    result.emplace(parameter.name, parameter.preset);
-    names.push_back(parameter.name);
-  }
-  for (const auto& [name, value] : given) {
-    const auto parameter = std::find_if(format.parameters.begin(), format.parameters.end(),
-                                        [&name = name](const Parameter& p) { return p.name == name; });
-    if (parameter == format.parameters.end()) {
-      std::string hint = did_you_mean(name, names);
-      if (hint.empty()) {
-        hint = names.empty() ? "it has no parameters"
-                             : fmt::format("its parameters: {}", fmt::join(names, ", "));
-      }
-      return invalid_argument(fmt::format("format {} has no parameter '{}'", format.name, shown(name)),
-                              std::move(hint));
-    }
-    const Value converted = convert(value, parameter->preset);
-    if (converted.index() != parameter->preset.index()) {
-      return invalid_argument(
-          fmt::format("format {}: {} = {} is not possible", format.name, name, shown(to_string(value))),
-          fmt::format("{} is {}", name, type_name(parameter->preset)));
-    }
-    TRY(check_bounds(format, *parameter, converted));
-    result[name] = converted;
-  }
-  return result;
+  return complete(fmt::format("format {}", format.name), format.parameters, given);
 }
 
 Result<Value> parse(const Descriptor& format, std::string_view name, std::string_view text) {
-  for (const Parameter& one : format.parameters) {
-    if (one.name != name) continue;
-    if (std::holds_alternative<std::int64_t>(one.preset))
-      return parse_number<std::int64_t>(name, text, "a whole number");
-    if (std::holds_alternative<double>(one.preset)) return parse_number<double>(name, text, "a number");
-    if (std::holds_alternative<std::string>(one.preset)) return Value(std::string(text));
-    if (text == "true" || text == "false") return Value(text == "true");
-    return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
-                            fmt::format("{} is true or false", name));
-  }
-  // No such parameter: completing says so, with the nearest name.
-  TRY(complete(format, {{std::string(name), std::string(text)}}));
-  return Value(std::string(text));
+  return parse(fmt::format("format {}", format.name), format.parameters, name, text);
 }
 
 Result<std::shared_ptr<const Codec>> make(std::string_view name, const Values& given) {
