@@ -101,7 +101,8 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
     text += fmt::format("  opset     {} -> {}\n", report.opset_before, report.opset_after);
   if (report.samples > 0) text += fmt::format("  samples   {}\n", report.samples);
   for (const QuantizationReport::Refinement& one : report.refinements) {
-    if (one.layers > 0) text += fmt::format("  refined   {}: {} layers\n", one.name, one.layers);
+    const std::string name = one.parameters.empty() ? one.name : one.name + ":" + one.parameters;
+    if (one.layers > 0) text += fmt::format("  refined   {}: {} layers\n", name, one.layers);
   }
   text += without_vnni(report);
   text += fmt::format("  time      {:.2f} s prepare, {:.2f} s calibrate, {:.2f} s quantize\n",
@@ -129,7 +130,9 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
   json["means_kept"] = 0;  // as bias correction was called
   for (const QuantizationReport::Refinement& one : report.refinements) {
     json["refinements"].push_back({{"name", one.name}, {"layers", one.layers}});
-    if (one.name == "bias-correction") json["means_kept"] = one.layers;
+    if (!one.parameters.empty()) json["refinements"].back()["parameters"] = one.parameters;
+    if (one.name == "bias-correction")
+      json["means_kept"] = json["means_kept"].get<std::int64_t>() + one.layers;
   }
   json["safe_without_vnni"] = report.saturating.empty();
   json["saturating"] = report.saturating;

@@ -10,6 +10,7 @@
 #include "anybit/quantize.hpp"
 #include "command.hpp"
 #include "comparison_text.hpp"
+#include "format_text.hpp"
 #include "labels.hpp"
 #include "numbers.hpp"
 #include "options.hpp"
@@ -311,8 +312,12 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--weight-only", options->weight_only,
                "Activations stay in float (recipe w8 unless one is given)");
   std::string refinements = "What makes up for the errors of rounding, with commas between: none";
-  for (const RefinementInfo& one : refinement_list())
+  for (const RefinementInfo& one : refinement_list()) {
     refinements += fmt::format("; {} or {}: {}", one.name, one.alias, one.summary);
+    for (const FormatParameter& parameter : one.parameters)
+      refinements += fmt::format(", {}:{}={} ({})", one.alias, parameter.name, value_text(parameter.preset),
+                                 parameter.doc);
+  }
   app.add_option("--refine", options->refine, refinements);
   app.add_option(
       "--reduce-range", options->reduce_range,

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "anybit/export.hpp"
+#include "anybit/formats.hpp"
 #include "anybit/histogram.hpp"
 #include "anybit/model.hpp"
 #include "anybit/result.hpp"
@@ -56,6 +57,8 @@ ANYBIT_API bool is_operator(const std::string& name) noexcept;
 struct RefinementInfo {
   std::string name, alias, summary;  // "bias-correction", "means", …
   bool needs_samples = false;
+  std::vector<std::string> needs = {};  // collectors of what layers take, by name
+  std::vector<FormatParameter> parameters = {};
 };
 // What makes up for the errors of rounding: what `refine` in a recipe may name, beside "none".
 ANYBIT_API std::vector<RefinementInfo> refinement_list();
@@ -140,6 +143,7 @@ struct QuantizationReport {
   struct Refinement {
     std::string name;         // "bias-correction"
     std::int64_t layers = 0;  // that it changed
+    std::string parameters;   // those that are not the defaults: "samples=16"
   };
   std::vector<Refinement> refinements;  // of the whole model; those of single weights are in `weights`
   std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  // all constants

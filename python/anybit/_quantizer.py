@@ -46,6 +46,8 @@ class Refinement(NamedTuple):
     alias: str
     summary: str
     needs_samples: bool
+    needs: list[str]
+    parameters: list[_anybit.FormatParameter]
 
 
 def presets() -> list[Preset]:
@@ -71,6 +73,11 @@ def refinements() -> list[Refinement]:
 
     >>> [one.name for one in anybit.refinements()]
     ['bias-correction', 'sum-preserving-rounding']
+    >>> anybit.refinements()[0].parameters
+    [samples: how many samples means are measured on]
+    >>> anybit.quantize(digits, {"global": {"weights": "int8", "refine": {"bias-correction": {"samples": 4}}}}, images[:20]
+    ...                 ).report.refinements
+    {'bias-correction:samples=4': 7}
     """
     return [Refinement(*one) for one in _anybit.refinements()]
 

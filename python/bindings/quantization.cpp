@@ -50,7 +50,8 @@ nb::list targets() {
 nb::list refinements() {
   nb::list all;
   for (const RefinementInfo& one : refinement_list())
-    all.append(nb::make_tuple(one.name, one.alias, one.summary, one.needs_samples));
+    all.append(
+        nb::make_tuple(one.name, one.alias, one.summary, one.needs_samples, one.needs, one.parameters));
   return all;
 }
 
@@ -102,8 +103,11 @@ void add_report(nb::module_& module) {
       .def_prop_ro("refinements",
                    [](const Report& report) {
                      nb::dict layers;
-                     for (const Report::Refinement& one : report.refinements)
-                       layers[one.name.c_str()] = one.layers;
+                     for (const Report::Refinement& one : report.refinements) {
+                       const std::string name =
+                           one.parameters.empty() ? one.name : one.name + ":" + one.parameters;
+                       layers[name.c_str()] = one.layers;
+                     }
                      return layers;
                    })
       .def_prop_ro("means_kept",  // as bias correction was called

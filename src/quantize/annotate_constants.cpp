@@ -138,9 +138,9 @@ class ConstantAnnotator {
       turn(note, lower::dynamic_rows(node(i), tensor,
                                      spec.symmetric() && note.spec.granularity() == Granularity::channel));
     if (!note.turned) {
-      const auto [by, axis] = rounding_of(parts_[i], scheme(i), node(i), input, tensor.dims.size());
-      note.rounding = by;
-      note.outputs_axis = axis;
+      ChosenRounding chosen = rounding_of(parts_[i], scheme(i), node(i), input, tensor.dims);
+      note.rounding = std::move(chosen.by);
+      note.outputs_axis = chosen.axis;
     }
     TRY(check_given(note));
     note.order = order_of(i, input, note.spec, tensor);

@@ -142,7 +142,7 @@ class DirectAnnotator {
     const graph::Tensor& tensor = constant(i, input);
     const Spec& spec = *scheme(i).weight;
     const WeightView view = weight_view(scope_, node(i), parts_[i].traits->weight(input), tensor, spec);
-    ChosenRounding rounding = rounding_of(parts_[i], scheme(i), node(i), input, tensor.dims.size());
+    ChosenRounding rounding = rounding_of(parts_[i], scheme(i), node(i), input, tensor.dims);
     if (rounding.axis >= 0 && view.channels == 0) rounding.axis = 0;
     return store(i, input, spec, view, rounding);
   }

@@ -64,11 +64,11 @@ struct ConstantNote {
   Spec spec;                               // with its axis
   std::vector<std::int64_t> grouped = {};  // the dimensions that its values are grouped in
   std::vector<lower::Place> places = {};
-  bool turned = false;       // `grouped` is for its scales alone: they lie along no axis of it
-  std::string compute = {};  // "int8": products round their data on the fly; empty: float32
-  bool apart = false;        // a runtime that makes one operator of it and the product would be wrong
-  const Descriptor* rounding = nullptr;  // the refinement that chooses its roundings; null: to the nearest
-  std::int64_t outputs_axis = -1;        // of that: the axis of the outputs
+  bool turned = false;             // `grouped` is for its scales alone: they lie along no axis of it
+  std::string compute = {};        // "int8": products round their data on the fly; empty: float32
+  bool apart = false;              // a runtime that makes one operator of it and the product would be wrong
+  Rounder rounding = {};           // the refinement that chooses its roundings
+  std::int64_t outputs_axis = -1;  // of that: the axis of the outputs
   std::optional<ReductionOrder> order = {};  // where kernels that saturate may multiply it
   bool bounded = false;                      // so that none of their sums does (reduce_range: pairs)
 };

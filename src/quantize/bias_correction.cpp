@@ -319,7 +319,12 @@ std::span<const Descriptor> bias_correction_descriptors() {
        .alias = "means",
        .summary = "biases make up for what rounding does to the means of outputs on the samples",
        .phase = Descriptor::Phase::after,
-       .needs = Descriptor::Needs::samples,
+       .needs_samples = true,
+       .parameters = {{.name = "samples",
+                       .preset = std::int64_t{8},
+                       .doc = "how many samples means are measured on",
+                       .low = 2,
+                       .high = 1024}},
        .includes = "sum-preserving-rounding",
        .serves = may_have_bias,
        .refine = refine}};

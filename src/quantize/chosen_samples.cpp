@@ -10,8 +10,6 @@
 namespace anybit::quantizing {
 namespace {
 
-constexpr std::size_t kChosen = 8;
-
 // Of names and numbers; what is no array of numbers does not count.
 std::uint64_t hash_of(const Sample& sample) {
   std::uint64_t hash = 0;
@@ -35,7 +33,8 @@ std::uint64_t hash_of(const Sample& sample) {
 
 Result<void> ChosenSamples::offer(const Sample& sample) {
   const std::uint64_t hash = hash_of(sample);
-  if (by_hash_.size() == kChosen) {
+  if (most_ == 0) return {};
+  if (by_hash_.size() == most_) {
     const auto last = std::prev(by_hash_.end());
     if (hash >= last->first) return {};
     by_hash_.erase(last);

@@ -16,10 +16,13 @@ using Sample = std::map<std::string, ops::Datum>;  // inputs by name
 
 class ChosenSamples {
  public:
+  explicit ChosenSamples(std::size_t most = 0) : most_(most) {}
   Result<void> offer(const Sample& sample);
+  // The first of them are those that would have been chosen if there were to be fewer.
   std::vector<Sample> take();
 
  private:
+  std::size_t most_;
   std::shared_ptr<ops::Memory> memory_ = ops::Memory::make();
   std::multimap<std::uint64_t, Sample> by_hash_;
 };

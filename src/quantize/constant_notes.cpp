@@ -30,7 +30,9 @@ std::size_t ConstantNotes::add(ConstantNote wanted) {
   same.places.insert(same.places.end(), wanted.places.begin(), wanted.places.end());
   same.apart |= wanted.apart;
   if (wanted.rounding) {
-    same.rounding = wanted.rounding;
+    std::vector<calibrate::WantedOf> needs = std::move(same.rounding.needs);
+    same.rounding = std::move(wanted.rounding);
+    same.rounding.needs.insert(same.rounding.needs.begin(), needs.begin(), needs.end());
     same.outputs_axis = wanted.outputs_axis;
   }
   if (wanted.order) same.order = wanted.order;

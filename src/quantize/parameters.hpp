@@ -53,12 +53,11 @@ struct QuantizedConstant {
 // Of a spec with numbers of its own these are what counts, and `least` does not.
 // `axis`: of channels or blocks. `least`: by channel, scales that must not be undercut; may be empty. An
 // error if a value is not finite. `rounding`: the refinement that chooses the roundings, of the outputs along
-// this axis; null: every value is rounded to the nearest. `bounded`: the order in which neighbours are to
+// this axis; none: every value is rounded to the nearest. `bounded`: the order in which neighbours are to
 // keep to the bound of reduce_range.hpp; null: none are.
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                             std::span<const double> least, ThreadPool& pool,
-                                            const Descriptor* rounding = nullptr,
-                                            std::int64_t outputs_axis = -1,
+                                            const Rounder& rounding = {}, std::int64_t outputs_axis = -1,
                                             const ReductionOrder* bounded = nullptr);
 
 }  // namespace anybit::quantizing

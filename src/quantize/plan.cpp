@@ -51,6 +51,9 @@ void gather_names(const GraphNotes& notes, Needs& names) {
     for (const std::string& source : cluster.sources)
       add_need(observer ? observer->needs : std::string_view(), names[source]);
   }
+  for (const ConstantNote& note : notes.constants) {
+    for (const calibrate::WantedOf& one : note.rounding.needs) names[one.value].push_back(one.wanted);
+  }
   if (!notes.sign.empty()) names.try_emplace(notes.sign);
   for (const GraphNotes& inner : notes.inner) gather_names(inner, names);
 }
@@ -66,6 +69,19 @@ void leave_unentered(GraphNotes& notes, const Seen& seen, QuantizationReport& re
   }
   report.remarks.push_back(fmt::format("{}: no sample entered this graph; it is left in float", notes.place));
   leave(notes);
+}
+
+// Hands the refinements that round weights what they need.
+void hand_over(GraphNotes& notes, const Seen& seen) {
+  for (ConstantNote& note : notes.constants) {
+    note.rounding.collected.clear();
+    for (const calibrate::WantedOf& one : note.rounding.needs) {
+      const auto found = seen.find(one.value);
+      note.rounding.collected.push_back(
+          found == seen.end() ? nullptr : found->second->find(one.wanted.collector, one.wanted.view.text()));
+    }
+  }
+  for (GraphNotes& inner : notes.inner) hand_over(inner, seen);
 }
 
 // Who takes a constant, for messages.
@@ -385,6 +401,7 @@ Result<lower::GraphPlan> make_plan(Annotation& annotation, const std::vector<Sta
   const std::vector<calibrate::Watched> names = watched(annotation);
   for (std::size_t i = 0; i < names.size(); ++i) by_name[names[i].name] = &statistics[i];
   leave_unentered(annotation.graph, by_name, report);
+  hand_over(annotation.graph, by_name);
   return Planner(by_name, pool, report, settings).plan(annotation.graph);
 }
 

@@ -338,6 +338,7 @@ class Quantizer {
 
   struct Asked {
     const Descriptor* row;
+    formats::Values parameters;
     std::vector<int> layers;  // nodes of the model's own graph
   };
 
@@ -345,22 +346,32 @@ class Quantizer {
     refinements_.clear();
     for (const Descriptor* row : table()) {
       if (row->phase == Descriptor::Phase::rounding) continue;
-      Asked asked{row, {}};
+      std::vector<Asked> asked;  // once for each choice of parameters
       for (std::size_t i = 0; i < annotation.graph.nodes.size(); ++i) {
         const NodeNote& note = annotation.graph.nodes[i];
         const bool changed = note.outcome == Outcome::quantized || note.outcome == Outcome::weights_only ||
                              note.outcome == Outcome::dynamic;
-        const bool named = note.scheme.refine && std::ranges::count(*note.scheme.refine, row->name) > 0;
-        if (changed && named && (!row->serves || row->serves(model_->graph->nodes[i])))
-          asked.layers.push_back(static_cast<int>(i));
+        if (!changed || !note.scheme.refine || (row->serves && !row->serves(model_->graph->nodes[i])))
+          continue;
+        const auto named = std::ranges::find(*note.scheme.refine, row->name, &Refinement::name);
+        if (named == note.scheme.refine->end()) continue;
+        auto same = std::ranges::find(asked, named->parameters, &Asked::parameters);
+        if (same == asked.end()) same = asked.insert(same, {row, named->parameters, {}});
+        same->layers.push_back(static_cast<int>(i));
       }
-      if (!asked.layers.empty()) refinements_.push_back(std::move(asked));
+      refinements_.insert(refinements_.end(), asked.begin(), asked.end());
     }
+    std::size_t samples = 0;
+    for (const Asked& one : refinements_) samples = std::max(samples, samples_of(one));
+    chosen_ = ChosenSamples(samples);
+  }
+
+  static std::size_t samples_of(const Asked& one) {
+    return one.row->needs_samples ? static_cast<std::size_t>(formats::whole(one.parameters, "samples")) : 0;
   }
 
   bool needs_samples() const {
-    return std::ranges::any_of(refinements_,
-                               [](const Asked& one) { return one.row->needs == Descriptor::Needs::samples; });
+    return std::ranges::any_of(refinements_, [](const Asked& one) { return one.row->needs_samples; });
   }
 
   // The float model with what the refinements of this phase make of it, and the notes on that model.
@@ -368,13 +379,13 @@ class Quantizer {
                       const std::vector<calibrate::Statistics>& statistics) {
     for (Asked& one : refinements_) {
       if (one.row->phase != phase) continue;
-      if (one.row->needs == Descriptor::Needs::samples && !TRY(choose_samples(*one.row, statistics)))
-        continue;
+      if (one.row->needs_samples && !TRY(choose_samples(*one.row, statistics))) continue;
       const auto annotated = [&]() -> Result<void> {
         annotation = TRY(quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits));
         return {};
       };
-      Refining work{*model_, one.layers, samples_, {}, settings_.executor};
+      const auto samples = std::span(samples_).first(std::min(samples_of(one), samples_.size()));
+      Refining work{*model_, one.layers, samples, one.parameters, {}, settings_.executor};
       work.options.threads = pool_.threads();
       work.quantized = [&]() -> Result<Model> {
         TRY(annotated());
@@ -385,7 +396,8 @@ class Quantizer {
         return quantized;
       };
       const std::int64_t layers = TRY(one.row->refine(work));
-      report_.refinements.push_back({std::string(one.row->name), layers});
+      report_.refinements.push_back(
+          {std::string(one.row->name), layers, parameter_text(*one.row, one.parameters)});
       TRY(annotated());
     }
     return {};
@@ -415,6 +427,14 @@ class Quantizer {
         return error_at(Code::not_found, {}, fmt::format("the ranges do not have '{}'", shown(one.name)),
                         "samples (--calib), or --no-prepare");
       const bool bins = std::ranges::count(one.collect, "bins", &calibrate::Wanted::collector) > 0;
+      for (const calibrate::Wanted& wanted : one.collect) {
+        const bool further = calibrate::find_collector(wanted.collector)->make != nullptr;
+        if (further && !found->second.find(wanted.collector, wanted.view.text()))
+          return error_at(Code::invalid_argument, {},
+                          fmt::format("the ranges of '{}' have no {}, which a refinement needs",
+                                      shown(one.name), wanted.collector),
+                          fmt::format("calibrate with --collect {}", wanted.collector));
+      }
       if (bins && !found->second.has_bins)
         return error_at(Code::invalid_argument, {},
                         fmt::format("the ranges of '{}' have no bins, which the recipe's observer needs",

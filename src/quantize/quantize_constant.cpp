@@ -371,7 +371,7 @@ std::vector<std::int64_t> scale_dims(const graph::Tensor& tensor, const Spec& sp
 
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                             std::span<const double> least, ThreadPool& pool,
-                                            const Descriptor* rounding, std::int64_t outputs_axis,
+                                            const Rounder& rounding, std::int64_t outputs_axis,
                                             const ReductionOrder* bounded) {
   const Bytes held = tensor.data.aligned(alignof(float));
   const auto* x = reinterpret_cast<const float*>(held.data());
@@ -399,8 +399,8 @@ Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const S
     const Grid grid(parameters, layout, outputs.step);
     const Neighbours neighbours(grid);
     const Rounded done =
-        rounding->round({x, outputs, neighbours, nullptr,
-                         std::span(rounded.get(), static_cast<std::size_t>(layout.count())), pool});
+        rounding.round({x, outputs, neighbours, nullptr,
+                        std::span(rounded.get(), static_cast<std::size_t>(layout.count())), pool});
     result.codes.data = Coder(rounded.get(), parameters, layout).code(pool, loss);
     loss = {done.signal, done.noise};
     result.moved = done.moved;

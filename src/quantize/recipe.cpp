@@ -216,19 +216,41 @@ Result<Spec> bias_spec(const YAML::Node& node) {
 
 Scheme all_float() { return {Spec{}, Spec{}, Spec{}, Spec{}}; }
 
-// A name, a text with commas between names, or a list.
-Result<std::vector<std::string>> refine_of(const YAML::Node& node) {
-  std::string text;
+// {bias-correction: {samples: 16}, …}
+Result<void> add_refinements(const YAML::Node& map, RefinementReader& reader) {
+  TRY(check_keys(map));
+  for (const auto& pair : map) {
+    RefinementReader::Given parameters;
+    if (pair.second.IsMap()) {
+      TRY(check_keys(pair.second));
+      for (const auto& one : pair.second) {
+        const std::string key = TRY(scalar(one.first, "a key"));
+        parameters.emplace_back(key, TRY(scalar(one.second, key)));
+      }
+    } else if (!pair.second.IsNull()) {
+      return at(pair.second,
+                invalid_argument("parameters of a refinement are a map",
+                                 fmt::format("{}: {{samples: 16}}", shown(pair.first.Scalar()))));
+    }
+    auto added = reader.add(pair.first.Scalar(), parameters);
+    if (!added.ok()) return at(pair.first, std::move(added).error());
+  }
+  return {};
+}
+
+// A name, a text with commas between names, a map of names to parameters; or a list of those.
+Result<std::vector<Refinement>> refine_of(const YAML::Node& node) {
+  RefinementReader reader;
   const auto add = [&](const YAML::Node& one) -> Result<void> {
+    if (one.IsMap()) return add_refinements(one, reader);
     if (!one.IsScalar()) return at(one, invalid_argument("refine: a list of names", refinement_names()));
-    text += one.Scalar() + ",";
+    auto added = reader.add_text(one.Scalar());
+    if (!added.ok()) return at(one, std::move(added).error());
     return {};
   };
   if (!node.IsSequence()) TRY(add(node));
   for (std::size_t i = 0; node.IsSequence() && i < node.size(); ++i) TRY(add(node[i]));
-  auto names = read_refinements(text);
-  if (!names.ok()) return at(node, std::move(names).error());
-  return names;
+  return reader.take();
 }
 
 Result<Scheme> scheme_of_map(const YAML::Node& map) {

@@ -171,12 +171,14 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
 }
 
 ChosenRounding rounding_of(const Part& part, const Scheme& scheme, const Node& node, int input,
-                           std::size_t rank) {
+                           std::span<const std::int64_t> dims) {
   const Traits::Weight* weight = part.traits->weight(input);
   if (!scheme.refine || !part.heavy || !weight || !weight->channel_axis) return {};
-  for (const std::string& name : *scheme.refine) {
-    const Descriptor* one = find_refinement(name);
-    if (one->phase == Descriptor::Phase::rounding) return {one, weight->channel_axis(node, rank)};
+  for (const Refinement& one : *scheme.refine) {
+    const Descriptor* row = find_refinement(one.name);
+    if (row->phase == Descriptor::Phase::rounding)
+      return {{row, one.parameters, needs_of(*row, node, input, dims)},
+              weight->channel_axis(node, dims.size())};
   }
   return {};
 }

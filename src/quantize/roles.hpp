@@ -25,12 +25,12 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
 inline bool reduces_range(const Scheme& scheme, const Target& target) {
   return scheme.reduce_range.value_or(target.saturates ? "pairs" : "none") == "pairs";
 }
-// The refinement that chooses the roundings of a weight of this rank, and the axis of its outputs.
+// The refinement that chooses the roundings of a weight of these dims, and the axis of its outputs.
 struct ChosenRounding {
-  const Descriptor* by = nullptr;
+  Rounder by = {};
   std::int64_t axis = -1;
 };
 ChosenRounding rounding_of(const Part& part, const Scheme& scheme, const graph::Node& node, int input,
-                           std::size_t rank);
+                           std::span<const std::int64_t> dims);
 
 }  // namespace anybit::quantizing

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "base/function_ref.hpp"
 #include "base/thread_pool.hpp"
+#include "calibrate/collector_table.hpp"
+#include "formats/value.hpp"
 
 namespace anybit::quantizing {
 
@@ -41,12 +44,33 @@ struct RoundingTask {
   const Nearest* nearest;  // null: steps are even, so neighbours are all there is to choose from
   std::span<float> rounded;
   ThreadPool& pool;
+  const formats::Values* parameters = nullptr;  // of the refinement, all of them
+  // What it needs, of the inputs of each layer that takes the weight; null: no sample reached that.
+  std::span<const calibrate::Collector* const> collected = {};
 };
 
 struct Rounded {
   std::int64_t moved = 0;  // values that are not the nearest
   double signal = 0,
          noise = 0;  // sums of squares: of the values, and of what they lost; not told with `nearest`
+};
+
+struct Descriptor;
+
+// The refinement that chooses the roundings of a weight, how, and with what.
+struct Rounder {
+  const Descriptor* row = nullptr;  // null: every value is rounded to the nearest
+  formats::Values parameters = {};
+  std::vector<calibrate::WantedOf> needs = {};              // of what layers take
+  std::vector<const calibrate::Collector*> collected = {};  // these, once samples have run
+
+  explicit operator bool() const { return row != nullptr; }
+  // The task is completed with what is above.
+  Rounded round(RoundingTask task) const;
+  // Whether they round a weight in the same way.
+  friend bool operator==(const Rounder& a, const Rounder& b) {
+    return a.row == b.row && a.parameters == b.parameters;
+  }
 };
 
 }  // namespace anybit::quantizing

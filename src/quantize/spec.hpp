@@ -64,13 +64,20 @@ struct Spec {
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 
+// A row of table.hpp, by name, with all of its parameters.
+struct Refinement {
+  std::string name;
+  formats::Values parameters = {};
+  friend bool operator==(const Refinement&, const Refinement&) = default;
+};
+
 // Parts that a rule does not tell about are as a less specific rule says.
 struct Scheme {
   std::optional<Spec> data_in, weight, bias, data_out;
   // In what products are computed: "float32"; "float16", by nodes of that type; "int8", where weights are in
   // blocks of few bits and data is rounded on the fly.
   std::optional<std::string> compute = {};
-  std::optional<std::vector<std::string>> refine = {};  // rows of table.hpp, by name, in order; empty: none
+  std::optional<std::vector<Refinement>> refine = {};  // in order; empty: none
   // What int8 weights leave out for kernels that saturate (reduce_range.hpp): "pairs", the largest
   // neighbours; "none". Where no rule tells, the target does.
   std::optional<std::string> reduce_range = {};

@@ -13,11 +13,6 @@ namespace {
 constexpr std::int64_t kTile = 16;        // outputs at a time: columns of a matrix share the caches' lines
 constexpr std::int64_t kChunk = 1 << 15;  // values that one thread takes at a time, about
 
-// The square of the inputs' mean, in units of their variance: the errors d of the weights make an error of
-// the output of Σd² + mean²·(Σd)². Behind a Relu it is 1.75 for values that were normal before it, in
-// pictures more. Results hardly change from 2 to infinity.
-constexpr double kMean = 4;
-
 // What a move costs, in squares of its step: 0 for a value in the middle between two codes, 1 for one at a
 // code. Up to kNear is about every tenth value.
 constexpr double kNear = 0.1, kAny = 2;
@@ -25,8 +20,8 @@ constexpr double kNear = 0.1, kAny = 2;
 // One output's weights; memory is kept from one to the next.
 class Row {
  public:
-  explicit Row(std::int64_t length)
-      : values(static_cast<std::size_t>(length)), rounded(values.size()), other(values.size()) {}
+  Row(std::int64_t length, double mean)
+      : values(static_cast<std::size_t>(length)), rounded(values.size()), other(values.size()), mean_(mean) {}
 
   Rounded keep() {
     Rounded result;
@@ -108,41 +103,42 @@ class Row {
       std::ranges::pop_heap(moves_, later);
       const Move move = moves_.back();
       moves_.pop_back();
-      if (move.cost > kMean * sum * sum) return false;  // no sum gains as much
+      if (move.cost > mean_ * sum * sum) return false;  // no sum gains as much
       const double moved = sum + move.by;
-      if (move.cost >= kMean * (sum * sum - moved * moved)) continue;
+      if (move.cost >= mean_ * (sum * sum - moved * moved)) continue;
       const double now = error_of(rounded[move.at], move.at);
       result.noise += move.by * (move.by + 2 * now);
       rounded[move.at] = other[move.at];
       sum = moved;
       ++result.moved;
     }
-    return shortest_ < 2 * std::abs(sum) && high * usual <= kMean * sum * sum;
+    return shortest_ < 2 * std::abs(sum) && high * usual <= mean_ * sum * sum;
   }
 
+  double mean_;
   std::vector<Move> moves_;
   double shortest_ = 0;
 };
 
 // Outputs of more weights have enough of them near a tie.
 constexpr std::int64_t kFew = 32;
-constexpr int kTrims = 8;  // moves of each output at the most: what is left is halved by each, or more
 constexpr double kNothing = 1e-6;  // a gain that is none, in parts of the square of the sum's error
 
 // The weights of one output among those of a tensor.
 class Trimmed {
  public:
-  Trimmed(const float* values, std::span<float> kept, const Outputs& outputs, std::int64_t output)
-      : values_(values), kept_(kept), outputs_(outputs), first_(output * outputs.stride) {
+  Trimmed(const float* values, std::span<float> kept, const Outputs& outputs, std::int64_t output,
+          double mean)
+      : values_(values), kept_(kept), outputs_(outputs), first_(output * outputs.stride), mean_(mean) {
     for (std::int64_t k = 0; k < outputs.length; ++k) sum_ += error(at(k));
   }
 
   // Where each weight had to go if it alone were to make up for the sum, and any number would do: there
-  // (error + by)² + kMean · (sum + by)² is least.
+  // (error + by)² + mean · (sum + by)² is least.
   void aim(std::span<float> targets) const {
     constexpr double kMost = std::numeric_limits<float>::max();
     for (std::int64_t k = 0; k < outputs_.length; ++k) {
-      const double by = -(error(at(k)) + kMean * sum_) / (1 + kMean);
+      const double by = -(error(at(k)) + mean_ * sum_) / (1 + mean_);
       targets[at(k)] = static_cast<float>(std::clamp(static_cast<double>(kept_[at(k)]) + by, -kMost, kMost));
     }
   }
@@ -153,7 +149,7 @@ class Trimmed {
     std::size_t best = kept_.size();
     for (std::int64_t k = 0; k < outputs_.length; ++k) {
       const double by = static_cast<double>(found[at(k)]) - static_cast<double>(kept_[at(k)]);
-      const double change = by * (by + 2 * error(at(k))) + kMean * by * (by + 2 * sum_);
+      const double change = by * (by + 2 * error(at(k))) + mean_ * by * (by + 2 * sum_);
       if (!(change < least)) continue;  // beyond the largest there may be NaN
       least = change;
       best = at(k);
@@ -173,17 +169,19 @@ class Trimmed {
   std::span<float> kept_;
   const Outputs& outputs_;
   std::int64_t first_;
+  double mean_;
   double sum_ = 0;  // of the errors
 };
 
 }  // namespace
 
 Rounded keep_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
-                  ThreadPool& pool) {
+                  ThreadPool& pool, const SumOptions& options) {
   const std::int64_t chunk = std::max<std::int64_t>(1, kChunk / (outputs.length * kTile)) * kTile;
   std::vector<Rounded> parts(static_cast<std::size_t>((outputs.count + chunk - 1) / chunk));
   pool.run(outputs.count, chunk, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<Row> rows(static_cast<std::size_t>(std::min(kTile, end - begin)), Row(outputs.length));
+    std::vector<Row> rows(static_cast<std::size_t>(std::min(kTile, end - begin)),
+                          Row(outputs.length, options.mean));
     Rounded& part = parts[static_cast<std::size_t>(begin / chunk)];
     for (std::int64_t first = begin; first < end; first += kTile) {
       const auto tile = static_cast<std::size_t>(std::min(kTile, end - first));
@@ -216,25 +214,29 @@ Rounded keep_sums(const float* values, const Outputs& outputs, const Neighbours&
   return all;
 }
 
-void trim_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept) {
+void trim_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept,
+               const SumOptions& options) {
   if (outputs.length > kFew) return;
   std::vector<float> targets(kept.size()), found(kept.size());
   bool moved = true;
-  for (int i = 0; i < kTrims && moved; ++i) {
+  for (int i = 0; i < options.trims && moved; ++i) {
     for (std::int64_t output = 0; output < outputs.count; ++output)
-      Trimmed(values, kept, outputs, output).aim(targets);
+      Trimmed(values, kept, outputs, output, options.mean).aim(targets);
     nearest(targets, found);
     moved = false;
     for (std::int64_t output = 0; output < outputs.count; ++output)
-      moved |= Trimmed(values, kept, outputs, output).move(found);
+      moved |= Trimmed(values, kept, outputs, output, options.mean).move(found);
   }
 }
 
 namespace {
 
 Rounded round(const RoundingTask& task) {
-  const Rounded done = keep_sums(task.values, task.outputs, task.neighbours, task.rounded.data(), task.pool);
-  if (task.nearest) trim_sums(task.values, task.outputs, *task.nearest, task.rounded);
+  const SumOptions options{.mean = formats::real(*task.parameters, "mean"),
+                           .trims = formats::whole(*task.parameters, "trims")};
+  const Rounded done =
+      keep_sums(task.values, task.outputs, task.neighbours, task.rounded.data(), task.pool, options);
+  if (task.nearest) trim_sums(task.values, task.outputs, *task.nearest, task.rounded, options);
   return done;
 }
 
@@ -246,6 +248,17 @@ std::span<const Descriptor> sum_preserving_rounding_descriptors() {
        .alias = "sums",
        .summary = "weights are rounded so that every output keeps the sum of its weights",
        .phase = Descriptor::Phase::rounding,
+       .parameters = {{.name = "mean",
+                       .preset = 4.0,
+                       .doc =
+                           "the square of the inputs' mean, in units of their variance: how much sums count",
+                       .low = 0,
+                       .high = 1e6},
+                      {.name = "trims",
+                       .preset = std::int64_t{8},
+                       .doc = "moves of each output with few weights at the most",
+                       .low = 0,
+                       .high = 64}},
        .round = round}};
   return all;
 }

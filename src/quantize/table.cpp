@@ -4,6 +4,8 @@
 
 #include "base/error.hpp"
 #include "base/nearest.hpp"
+#include "base/try.hpp"
+#include "formats/parameters.hpp"
 
 namespace anybit::quantizing {
 namespace {
@@ -14,9 +16,12 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-void add(const Descriptor& one, std::vector<std::string>& names) {
-  if (const Descriptor* included = find_refinement(one.includes)) add(*included, names);
-  if (std::ranges::find(names, one.name) == names.end()) names.emplace_back(one.name);
+// Up to the next of these characters, which goes, too.
+std::string_view taken(std::string_view& text, char until) {
+  const std::size_t at = std::min(text.find(until), text.size());
+  const std::string_view part = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return trimmed(part);
 }
 
 }  // namespace
@@ -36,24 +41,77 @@ std::string refinement_names() {
   return names;
 }
 
-Result<std::vector<std::string>> read_refinements(std::string_view text) {
-  std::vector<std::string> names;
-  std::vector<std::string_view> known{"none"};
-  for (const Descriptor* one : table()) known.insert(known.end(), {one->name, one->alias});
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view name = trimmed(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    if (name == "none" || name.empty()) continue;
-    const Descriptor* found = find_refinement(name);
-    if (!found) {
-      const std::string meant = did_you_mean(name, known);
-      return invalid_argument(fmt::format("refine: no refinement is called '{}'", shown(std::string(name))),
-                              meant.empty() ? refinement_names() : meant);
-    }
-    add(*found, names);
+std::vector<calibrate::WantedOf> needs_of(const Descriptor& row, const graph::Node& node, int weight,
+                                          std::span<const std::int64_t> dims) {
+  if (row.needs.empty()) return {};
+  std::vector<const calibrate::CollectorDescriptor*> collectors;
+  for (const std::string_view name : row.needs) collectors.push_back(calibrate::find_collector(name));
+  const auto layer = calibrate::layer_input(node, weight, dims);
+  return layer ? calibrate::wanted_of_layers({*layer}, collectors) : std::vector<calibrate::WantedOf>();
+}
+
+Result<void> RefinementReader::add(std::string_view name, const Given& parameters) {
+  if (name == "none" && parameters.empty()) return {};
+  const Descriptor* row = find_refinement(name);
+  if (!row) {
+    std::vector<std::string_view> known{"none"};
+    for (const Descriptor* one : table()) known.insert(known.end(), {one->name, one->alias});
+    const std::string meant = did_you_mean(name, known);
+    return invalid_argument(fmt::format("refine: no refinement is called '{}'", shown(std::string(name))),
+                            meant.empty() ? refinement_names() : meant);
   }
-  return names;
+  const std::string owner = fmt::format("refinement {}", row->name);
+  formats::Values given;
+  for (const auto& [key, text] : parameters) {
+    formats::Value value = TRY(formats::parse(owner, row->parameters, key, text));
+    if (!given.emplace(key, std::move(value)).second)
+      return invalid_argument(fmt::format("{}: '{}' is given twice", owner, shown(key)), "once");
+  }
+  Refinement wanted{std::string(row->name), TRY(formats::complete(owner, row->parameters, given))};
+  if (const Descriptor* included = find_refinement(row->includes);
+      included && std::ranges::find(list_, included->name, &Refinement::name) == list_.end())
+    list_.push_back(
+        {std::string(included->name), TRY(formats::complete(included->name, included->parameters, {}))});
+  const auto found = std::ranges::find(list_, wanted.name, &Refinement::name);
+  const bool again = std::ranges::count(named_, row->name) > 0;
+  if (again && *found != wanted)
+    return invalid_argument(fmt::format("{} is named twice, with different parameters", owner), "once");
+  named_.push_back(row->name);
+  if (found == list_.end()) {
+    list_.push_back(std::move(wanted));
+  } else {
+    *found = std::move(wanted);
+  }
+  return {};
+}
+
+Result<void> RefinementReader::add_text(std::string_view text) {
+  while (!text.empty()) {
+    std::string_view one = taken(text, ',');
+    const std::string_view name = taken(one, ':');
+    Given parameters;
+    while (!one.empty()) {
+      std::string_view value = taken(one, ':');
+      const bool whole = value.find('=') != std::string_view::npos;
+      const std::string_view key = taken(value, '=');
+      if (!whole || key.empty())
+        return invalid_argument(fmt::format("refine: '{}' has no value", shown(std::string(key))),
+                                fmt::format("{}:{}=…", name, key.empty() ? "parameter" : key));
+      parameters.emplace_back(key, value);
+    }
+    if (!name.empty() || !parameters.empty()) TRY(add(name, parameters));
+  }
+  return {};
+}
+
+std::string parameter_text(const Descriptor& row, const formats::Values& parameters) {
+  std::string text;
+  for (const formats::Parameter& one : row.parameters) {
+    const auto found = parameters.find(one.name);
+    if (found != parameters.end() && found->second != one.preset)
+      text += fmt::format("{}{}={}", text.empty() ? "" : ":", one.name, formats::to_string(found->second));
+  }
+  return text;
 }
 
 }  // namespace anybit::quantizing

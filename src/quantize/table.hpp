@@ -10,9 +10,11 @@
 
 #include "anybit/result.hpp"
 #include "base/thread_pool.hpp"
+#include "formats/table.hpp"
 #include "graph/model.hpp"
 #include "quantize/chosen_samples.hpp"
 #include "quantize/rounding.hpp"
+#include "quantize/spec.hpp"
 #include "runtime/executor.hpp"
 
 namespace anybit::quantizing {
@@ -23,7 +25,8 @@ struct Annotation;
 struct Refining {
   graph::Model& model;       // in float, prepared: what is changed here is quantized then
   std::vector<int>& layers;  // nodes of the model's own graph that ask for it; those that it cannot serve go
-  std::span<const Sample> samples;
+  std::span<const Sample> samples;  // as many as the parameter `samples` says, if there are so many
+  const formats::Values& parameters;
   // The model as it would be quantized now.
   std::function<Result<graph::Model>()> quantized;
   runtime::ExecutorOptions options;
@@ -39,7 +42,11 @@ struct Descriptor {
     rounding,  // when a weight is rounded
     after,     // once ranges are known, before the model is written
   } phase = Phase::rounding;
-  enum class Needs : std::uint8_t { nothing, samples } needs = Needs::nothing;
+  bool needs_samples = false;  // some of them, run by itself: it has the whole number `samples` as parameter
+  // Collectors (calibrate/collector_table.hpp) of what layers take. Phase::rounding: they are gathered with
+  // the ranges, and are in the task in this order, layer by layer.
+  std::vector<std::string_view> needs = {};
+  std::vector<formats::Parameter> parameters = {};
   std::string_view includes = {};  // another row that belongs to it
   // Layers that it is for; null: all that have weights.
   bool (*serves)(const graph::Node& node) = nullptr;
@@ -54,9 +61,27 @@ std::span<const Descriptor* const> table();
 
 // By name or alias; null: there is none.
 const Descriptor* find_refinement(std::string_view name);
-// The names in a list, "sum-preserving-rounding, bias-correction", and what they include; none for "none". An
-// error for a name that there is not.
-Result<std::vector<std::string>> read_refinements(std::string_view text);
+// What a row needs of the layer that takes a weight of these dims as its input `weight`.
+std::vector<calibrate::WantedOf> needs_of(const Descriptor& row, const graph::Node& node, int weight,
+                                          std::span<const std::int64_t> dims);
+
+// A list of refinements as it is read, with what they include. Errors for names and values that cannot be.
+class RefinementReader {
+ public:
+  using Given = std::vector<std::pair<std::string, std::string>>;  // parameters and their values, as texts
+
+  // By name or alias; "none" adds nothing.
+  Result<void> add(std::string_view name, const Given& parameters = {});
+  // "sum-preserving-rounding, bias-correction:samples=16:…".
+  Result<void> add_text(std::string_view text);
+  std::vector<Refinement> take() { return std::move(list_); }
+
+ private:
+  std::vector<Refinement> list_;
+  std::vector<std::string_view> named_;  // not only included
+};
+// What was given of a row's parameters, in the same words: "samples=16"; empty: all are the defaults.
+std::string parameter_text(const Descriptor& row, const formats::Values& parameters);
 // "none, sum-preserving-rounding (sums), …", for hints.
 std::string refinement_names();
 

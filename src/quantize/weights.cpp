@@ -53,7 +53,7 @@ Result<std::vector<float>> refined(const ConstantNote& note, const TensorFormat&
   };
   const Neighbours near(neighbours);
   const Nearest any(nearest);
-  note.rounding->round({values.data(), outputs, near, &any, kept, pool});
+  note.rounding.round({values.data(), outputs, near, &any, kept, pool});
   TRY(done);
   for (std::size_t i = 0; i < kept.size(); ++i) moved += kept[i] != rounded[i] ? 1 : 0;
   return kept;

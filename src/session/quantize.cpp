@@ -115,9 +115,22 @@ std::vector<RecipeInfo> recipe_presets() {
 
 std::vector<RefinementInfo> refinement_list() {
   std::vector<RefinementInfo> list;
-  for (const quantizing::Descriptor* one : quantizing::table())
-    list.push_back({std::string(one->name), std::string(one->alias), std::string(one->summary),
-                    one->needs == quantizing::Descriptor::Needs::samples});
+  for (const quantizing::Descriptor* one : quantizing::table()) {
+    RefinementInfo& info = list.emplace_back();
+    info.name = one->name;
+    info.alias = one->alias;
+    info.summary = one->summary;
+    info.needs_samples = one->needs_samples;
+    info.needs.assign(one->needs.begin(), one->needs.end());
+    for (const formats::Parameter& parameter : one->parameters) {
+      info.parameters.push_back({std::string(parameter.name),
+                                 parameter.preset,
+                                 std::string(parameter.doc),
+                                 parameter.low,
+                                 parameter.high,
+                                 {parameter.choices.begin(), parameter.choices.end()}});
+    }
+  }
   return list;
 }
 

@@ -1,4 +1,6 @@
 """`refine: means`: biases make up for what rounding does to the means of outputs, measured on samples."""
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -173,3 +175,32 @@ def test_constants_are_no_layers(tool, tmp_path):
     layers = {one["name"]: one["op"] for one in report["comparison"]["layers"]}
     assert report["means_kept"] == len(PRODUCTS) and {"c1", "c2", "t"} <= layers.keys()
     assert "Constant" not in layers.values()
+
+
+def test_parameters_of_refinements_are_the_same_in_options_and_recipes(tool, tmp_path):
+    pictures(tmp_path / "data", 12)
+    model, data = stack(tmp_path / "float.onnx"), tmp_path / "data"
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("global: {weights: int8 sym channel, activations: int8 asym,\n"
+                      "         refine: [{means: {samples: 3}}, {sums: {mean: 2, trims: 4}}]}\n")
+    written = {}
+    for name, words in {"options": ["--refine", "bias-correction:samples=3,sums:mean=2:trims=4"],
+                        "recipe": ["--recipe", recipe], "defaults": ["--refine", "means:samples=8,sums:mean=4"],
+                        "preset": []}.items():
+        done = run_tool(tool, "quantize", model, "-o", tmp_path / f"{name}.onnx", "--calib", data, "--json", *words)
+        written[name] = (tmp_path / f"{name}.onnx").read_bytes()
+        shown = json.loads(done.stdout)["refinements"]
+        assert [one.get("parameters", "") for one in shown] == ["samples=3" if name in ("options", "recipe") else ""]
+    assert written["options"] == written["recipe"] != written["preset"] == written["defaults"]
+
+
+@pytest.mark.parametrize("refine,message", [
+    ("means: {samples: 1}", "line 3: refinement bias-correction: samples = 1 is not possible\n  hint: from 2 to 1024"),
+    ("means: {sample: 4}", "line 3: refinement bias-correction has no parameter 'sample'\n  hint: did you mean 'samples'?"),
+    ("sums: {mean: much}", "line 3: mean = much is not possible\n  hint: mean is a number"),
+])
+def test_wrong_parameters_are_an_error_with_their_line(tool, tmp_path, refine, message):
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(f"global:\n  weights: int8\n  refine: {{{refine}}}\n")
+    done = run_tool(tool, "quantize", stack(tmp_path / "float.onnx"), "-o", tmp_path / "q.onnx", "--recipe", recipe, code=2)
+    assert message in done.stderr

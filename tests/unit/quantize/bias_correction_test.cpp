@@ -146,7 +146,7 @@ TEST(KeepMeans, AModelThatFailsOnlyOnceItIsQuantizedIsAnErrorToo) {
 TEST(KeepMeans, TheSameSamplesAreChosenInAnyOrder) {
   std::vector<Sample> all = samples_of(30);
   const auto chosen = [](const std::vector<Sample>& from) {
-    ChosenSamples some;
+    ChosenSamples some(8);
     for (const Sample& one : from) EXPECT_TRUE(some.offer(one).ok());
     std::vector<float> firsts;
     for (const Sample& one : some.take()) firsts.push_back(one.at("x").array.data<float>()[0]);
