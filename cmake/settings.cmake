@@ -25,7 +25,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(ANYBIT_HOT_FOLDERS formats kernels)
 set(ANYBIT_COLD_FOLDERS portable passes lower quantize codegen session)
 # Loops over whole weights, or values.
-set(ANYBIT_HOT_FILES quantize/bias_correction.cpp quantize/sum_preserving_rounding.cpp quantize/quantize_constant.cpp)
+set(ANYBIT_HOT_FILES calibrate/second_moment.cpp
+  quantize/bias_correction.cpp quantize/sum_preserving_rounding.cpp quantize/quantize_constant.cpp)
 
 # No fused multiply-add unless a kernel asks for one: the same bits on every CPU and compiler.
 add_compile_options(-ffp-contract=off)

@@ -87,7 +87,8 @@ Result<void> SecondMoment::see(const Look& look, Workbench& bench, std::mutex& g
   {
     const std::lock_guard lock(guard);
     if (length_ == 0) {
-      const auto entries = checked_mul(rows.groups, *checked_mul(rows.length, (rows.length + 1) / 2 + 1));
+      const auto half = checked_mul(rows.length, rows.length / 2 + 1);  // no fewer than a triangle has
+      const auto entries = half ? checked_mul(*half, rows.groups) : std::nullopt;
       const std::string what = fmt::format("second-moment: XᵀX of {} channels{}", rows.length,
                                            rows.groups > 1 ? fmt::format(" in {} groups", rows.groups) : "");
       if (!entries || *entries > kMostSums)

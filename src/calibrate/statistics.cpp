@@ -1,9 +1,24 @@
 #include "calibrate/statistics.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/try.hpp"
 
 namespace anybit::calibrate {
+namespace {
+
+// What one of the two has not seen in all of its samples would be less than it says.
+Result<void> check_same(const Statistics::Further& one, const Statistics::Further& other) {
+  for (const auto& [key, collector] : one) {
+    if (other.count(key) == 0)
+      return invalid_argument(fmt::format("{} ({}) is in one of the two alone", key.first, key.second),
+                              "ranges that were collected in the same way");
+  }
+  return {};
+}
+
+}  // namespace
 
 bool Statistics::has(std::string_view collector) const {
   if (collector == "moving-average") return has_averages;
@@ -27,24 +42,17 @@ const Collector* Statistics::find(std::string_view collector, std::string_view v
 
 Result<void> Statistics::merge(const Statistics& other) {
   if (averages.momentum != other.averages.momentum) return averages.merge(other.averages);  // refuses
-  if (extent.samples > 0 && other.extent.samples > 0 && has_bins != other.has_bins)
-    return invalid_argument("statistics with bins cannot be merged with statistics without");
+  if (extent.samples > 0 && other.extent.samples > 0) {
+    if (has_bins != other.has_bins)
+      return invalid_argument("statistics with bins cannot be merged with statistics without");
+    TRY(check_same(further, other.further));
+    TRY(check_same(other.further, further));
+  }
   for (const auto& [key, one] : other.further) {
-    const auto mine = further.find(key);
-    if (mine == further.end()) {
-      if (extent.samples > 0 && other.extent.samples > 0)
-        return invalid_argument(fmt::format("{} ({}) is in one of the two alone", key.first, key.second),
-                                "ranges that were collected in the same way");
-      further.emplace(key, one);
-      continue;
-    }
+    const auto [mine, fresh] = further.try_emplace(key, one);
+    if (fresh) continue;
     auto done = mine->second->merge_with(*one);
     if (!done.ok()) return std::move(done).error().within(fmt::format("{} ({})", key.first, key.second));
-  }
-  for (const auto& [key, one] : further) {
-    if (extent.samples > 0 && other.extent.samples > 0 && other.further.count(key) == 0)
-      return invalid_argument(fmt::format("{} ({}) is in one of the two alone", key.first, key.second),
-                              "ranges that were collected in the same way");
   }
   TRY(extent.merge(other.extent));
   TRY(averages.merge(other.averages));
@@ -57,8 +65,7 @@ void Statistics::make_room(const Statistics& other) {
   bins.make_room(other.bins);
   for (const auto& [key, one] : other.further) {
     const auto mine = further.find(key);
-    if (mine == further.end()) continue;
-    mine->second->make_room(*one);
+    if (mine != further.end()) mine->second->make_room(*one);
   }
 }
 

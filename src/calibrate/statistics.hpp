@@ -40,7 +40,8 @@ struct Statistics {
   bool has_bins = false;
   Bins bins;  // of the finite values that are not zero
   // Those that look at what layers take, by the collector's name and the view's text.
-  std::map<std::pair<std::string, std::string>, HeldCollector, std::less<>> further;
+  using Further = std::map<std::pair<std::string, std::string>, HeldCollector>;
+  Further further;
 
   bool has(std::string_view collector) const;
   void want(const Wanted& wanted);
