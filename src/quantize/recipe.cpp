@@ -227,7 +227,7 @@ Result<void> add_refinements(const YAML::Node& map, RefinementReader& reader) {
         const std::string key = TRY(scalar(one.first, "a key"));
         parameters.emplace_back(key, TRY(scalar(one.second, key)));
       }
-    } else if (!pair.second.IsNull()) {
+    } else if (!pair.second.IsNull() && find_refinement(pair.first.Scalar())) {
       return at(pair.second,
                 invalid_argument("parameters of a refinement are a map",
                                  fmt::format("{}: {{samples: 16}}", shown(pair.first.Scalar()))));

@@ -67,11 +67,14 @@ Result<void> RefinementReader::add(std::string_view name, const Given& parameter
     if (!given.emplace(key, std::move(value)).second)
       return invalid_argument(fmt::format("{}: '{}' is given twice", owner, shown(key)), "once");
   }
-  Refinement wanted{std::string(row->name), TRY(formats::complete(owner, row->parameters, given))};
+  Refinement wanted{std::string(row->name)};
+  wanted.parameters = TRY(formats::complete(owner, row->parameters, given));
   if (const Descriptor* included = find_refinement(row->includes);
-      included && std::ranges::find(list_, included->name, &Refinement::name) == list_.end())
-    list_.push_back(
-        {std::string(included->name), TRY(formats::complete(included->name, included->parameters, {}))});
+      included && std::ranges::find(list_, included->name, &Refinement::name) == list_.end()) {
+    Refinement one{std::string(included->name)};
+    one.parameters = TRY(formats::complete(included->name, included->parameters, {}));
+    list_.push_back(std::move(one));
+  }
   const auto found = std::ranges::find(list_, wanted.name, &Refinement::name);
   const bool again = std::ranges::count(named_, row->name) > 0;
   if (again && *found != wanted)
