@@ -10,7 +10,9 @@
 #include "runtime/fuse.hpp"
 #include "runtime/operators.hpp"
 #include "runtime/prepare.hpp"
+#include "runtime/prepare_step.hpp"
 #include "runtime/quantized.hpp"
+#include "runtime/variables.hpp"
 
 namespace anybit::runtime {
 namespace {
@@ -39,6 +41,8 @@ struct Scope {
       slot.is_constant = true;
       slot.value = above.value;
     } else {
+      slot.is_variable = above.is_variable;
+      slot.type = above.is_variable ? above.type : slot.type;
       program.captures.push_back({outer, inner});
     }
     return inner;
@@ -62,6 +66,7 @@ class Builder {
         budget_(budget),
         operators_(model, options.limits) {
     for (std::size_t i = 0; i < options.watch.size(); ++i) watched_.emplace(options.watch[i], i);
+    for (std::size_t i = 0; i < options.variables.size(); ++i) variables_.emplace(options.variables[i], i);
   }
 
   Result<std::unique_ptr<Program>> graph(const Graph& graph, Scope* outer, std::size_t depth) {
@@ -96,6 +101,15 @@ class Builder {
   }
 
  private:
+  // Notes the slot of an input that preparation made from a variable.
+  bool is_variable(const std::string& name, int slot, Program& program) const {
+    const auto found = variables_.find(name);
+    if (found == variables_.end()) return false;
+    const bool updated = std::ranges::find(options_.updated, name) != options_.updated.end();
+    program.variables[found->second] = {slot, updated};
+    return true;
+  }
+
   // The slot of a value of a graph: it is shown if somebody asked for its name.
   void watch(const std::string& name, int slot, Program& program) {
     const auto found = watched_.find(name);
@@ -116,12 +130,18 @@ class Builder {
   }
 
   Result<void> add_inputs(const Graph& graph, Scope& scope, bool outermost) {
+    if (outermost) scope.program.variables.resize(options_.variables.size());
     for (const graph::ValueInfo& input : graph.inputs) {
-      scope.program.inputs.push_back(scope.add(input.name.str()));
+      const int slot = scope.add(input.name.str());
+      if (outermost && is_variable(input.name.str(), slot, scope.program)) {
+        scope.program.slots.back().is_variable = true;
+      } else {
+        scope.program.inputs.push_back(slot);
+      }
       // Those of graphs inside nodes are not checked when they are run.
       const graph::TensorType* tensor = outermost && input.type ? input.type->tensor() : nullptr;
       if (tensor && tensor->element) scope.program.slots.back().type = tensor->element_type();
-      watch(input.name.str(), scope.program.inputs.back(), scope.program);
+      watch(input.name.str(), slot, scope.program);
     }
     const auto is_input = [&](const std::string& name) { return scope.names.count(name) != 0; };
     const auto add = [&](const std::string& name, Result<Array> array) -> Result<void> {
@@ -191,8 +211,9 @@ class Builder {
   const BuildOptions& options_;
   graph::Budget& budget_;
   const Operators operators_;
-  std::unordered_map<std::string, std::size_t> watched_;  // numbers in BuildOptions::watch
-  std::unordered_set<std::string> met_;                   // those that the model has
+  std::unordered_map<std::string, std::size_t> watched_;    // numbers in BuildOptions::watch
+  std::unordered_map<std::string, std::size_t> variables_;  // numbers in BuildOptions::variables
+  std::unordered_set<std::string> met_;                     // those that the model has
 };
 
 // Indices are linear, or one row of coordinates for each value.
@@ -264,6 +285,7 @@ void find_shown(Program& program) {
       list.push_back({slot, number});
   };
   for (const int slot : program.inputs) add(slot, program.shown);
+  for (const Program::Variable& one : program.variables) add(one.slot, program.shown);
   for (std::size_t i = 0; i < program.slots.size(); ++i) {
     if (program.slots[i].is_constant) add(static_cast<int>(i), program.shown);
   }
@@ -314,37 +336,6 @@ void choose_layouts(Program& program) {
   }
 }
 
-// Lets every operator prepare itself: packed weights, tables, primitives.
-Result<void> prepare_steps(Program& program, ops::Memory& memory) {
-  for (Step& step : program.steps) {
-    std::vector<const Array*> constants;
-    step.constant = std::make_unique<bool[]>(step.inputs.size());
-    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
-      const Slot* slot =
-          step.inputs[i] >= 0 ? &program.slots[static_cast<std::size_t>(step.inputs[i])] : nullptr;
-      const bool is_constant = slot && slot->is_constant && slot->value.is_array();
-      step.constant[i] = is_constant;
-      constants.push_back(is_constant ? &slot->value.array : nullptr);
-    }
-    if (!step.descriptor->prepare) continue;
-    struct NodeSetup final : ops::Setup {
-      using Setup::Setup;
-      const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
-    } setup(*step.node);
-    setup.version = step.version;
-    setup.constants = constants;
-    setup.memory = &memory;
-    setup.output_count = static_cast<std::int64_t>(step.outputs.size());
-    auto prepared = step.descriptor->prepare(setup);
-    if (!prepared.ok()) return std::move(prepared).error().within(step.place);
-    step.prepared = std::move(prepared).value();
-    if (!step.prepared) continue;
-    auto counted = memory.count(step.prepared->bytes());
-    if (!counted.ok()) return std::move(counted).error().within("prepared weights").within(step.place);
-  }
-  return {};
-}
-
 Result<void> Builder::finish(Program& program) {
   const bool runs = options_.purpose == Purpose::run;
   const Resources resources{memory_, pool_, &budget_};
@@ -368,6 +359,7 @@ Result<std::unique_ptr<Program>> build(const graph::Model& model, const std::sha
   auto program = TRY(builder.graph(*ready->graph, nullptr, 0));
   program->model = std::move(ready);
   TRY(builder.check_watched());
+  find_steps_of_variables(*program);
   return program;
 }
 

@@ -10,8 +10,10 @@
 namespace anybit::runtime {
 
 struct BuildOptions {
-  bool fuse = true;                         // nodes that a single kernel can do together become one
-  std::span<const std::string> watch = {};  // values that are to be shown; see ExecutorOptions
+  bool fuse = true;                             // nodes that a single kernel can do together become one
+  std::span<const std::string> watch = {};      // values that are to be shown; see ExecutorOptions
+  std::span<const std::string> variables = {};  // initializers that are none: see ExecutorOptions
+  std::span<const std::string> updated = {};    // those of them that each run gives a new value
   Purpose purpose = Purpose::run;
   Limits limits = {};  // of functions and of folding
 };

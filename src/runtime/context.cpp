@@ -36,8 +36,9 @@ std::int64_t now_nanoseconds() {
       .count();
 }
 
-Context::Context(const Program& program, std::shared_ptr<ops::Memory> memory, ThreadPool& pool)
-    : program_(program), memory_(std::move(memory)), pool_(pool) {
+Context::Context(const Program& program, std::shared_ptr<ops::Memory> memory, ThreadPool& pool,
+                 Variables* variables)
+    : program_(program), memory_(std::move(memory)), pool_(pool), variables_(variables) {
   slots_.resize(program.slots.size());
   plain_.resize(program.slots.size());
   buffer_of_slot_.assign(program.slots.size(), -1);
@@ -62,6 +63,12 @@ Result<void> Context::bind(std::span<const Datum> inputs, Context* outer) {
     const Slot& about = program_.slots[static_cast<std::size_t>(program_.inputs[i])];
     const bool given = i < inputs.size() && !inputs[i].is_nothing();
     slot(program_.inputs[i]) = given ? inputs[i] : about.value;
+  }
+  if (variables_) {
+    values_ = outer ? outer->values_ : variables_->now();
+    settled_.assign(program_.steps.size(), false);
+    for (std::size_t i = 0; i < program_.variables.size(); ++i)
+      slot(program_.variables[i].slot) = *(*values_)[i].array;
   }
   for (const Program::Capture& capture : program_.captures) {
     slot(capture.inner) = *TRY(outer->plain(capture.outer));
@@ -174,6 +181,11 @@ void Context::clear() {
 
 Result<void> Context::run_step(std::size_t index) {
   const Step& step = program_.steps[index];
+  return step.of_variables ? execute_of_variables(index) : execute(index, step.prepared.get());
+}
+
+Result<void> Context::execute(std::size_t index, const ops::Prepared* prepared) {
+  const Step& step = program_.steps[index];
   step_ = index;
   pointers_.clear();
   const bool any_layout = step.descriptor->layouts == ops::Layouts::each && !step.plain_inputs;
@@ -186,7 +198,7 @@ Result<void> Context::run_step(std::size_t index) {
     pointers_.push_back(value);
   }
   scratch_used_ = 0;
-  NodeFrame frame(*this, step, index);
+  NodeFrame frame(*this, step, index, prepared);
   TRY(step.descriptor->run(frame));
   if (!more_scratch_.empty()) {
     more_scratch_.clear();
@@ -277,6 +289,11 @@ Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Conte
   }
   if (recorder_) make_plan();
   clear();
+  values_.reset();
+  for (std::size_t i = 0; variables_ && !outer && i < outputs_.size(); ++i) {
+    // What the caller gets is the caller's, and a variable's value is kept.
+    if (outputs_[i].array.block().shared()) outputs_[i].array = TRY(outputs_[i].array.copy(*memory_));
+  }
   return std::span<const Datum>(outputs_);
 }
 
@@ -286,7 +303,7 @@ Result<std::span<const Datum>> Context::call(const Step& step, std::string_view 
       std::ranges::find_if(step.graphs, [&](const Step::Inner& one) { return one.attribute == attribute; });
   if (graph == step.graphs.end()) return ops::wrong(fmt::format("the graph '{}' is missing", attribute));
   std::unique_ptr<Context>& inner = inner_[graph->program.get()];
-  if (!inner) inner = std::make_unique<Context>(*graph->program, memory_, pool_);
+  if (!inner) inner = std::make_unique<Context>(*graph->program, memory_, pool_, variables_);
   if (profile_) ++profile_->depth;
   auto result = inner->run(inputs, this, profile_, watcher_, intervention_);
   if (profile_) --profile_->depth;

@@ -11,13 +11,16 @@
 #include "runtime/plan.hpp"
 #include "runtime/profile.hpp"
 #include "runtime/program.hpp"
+#include "runtime/variables.hpp"
 #include "runtime/watch.hpp"
 
 namespace anybit::runtime {
 
 class Context {
  public:
-  Context(const Program& program, std::shared_ptr<ops::Memory> memory, ThreadPool& pool);
+  // `variables` of the program, or of the one around it: null if it has none.
+  Context(const Program& program, std::shared_ptr<ops::Memory> memory, ThreadPool& pool,
+          Variables* variables = nullptr);
   ~Context();
 
   // `inputs` in the program's order; those of defaults may be nothing. `outer`: where captured values are.
@@ -39,6 +42,14 @@ class Context {
 
   Result<void> bind(std::span<const ops::Datum> inputs, Context* outer);
   Result<void> run_steps(Profile* profile);
+  // Runs the operator. `prepared`: what it has prepared for the values that its inputs have now.
+  Result<void> execute(std::size_t index, const ops::Prepared* prepared);
+  // The same for a step with something of variables: only what was written since is done again.
+  Result<void> execute_of_variables(std::size_t index);
+  Result<void> make_settled(std::size_t index);
+  Result<bool> take_made(const Step& step);
+  Result<void> keep_outputs(const Step& step);
+  Result<std::shared_ptr<const Variables::Made>> prepared_of(const Step& step);
   // An error of an operator, with the values that it was given.
   Error with_inputs(const Step& step, Error error) const;
   Result<void> show(const Shown& shown, bool may_change);
@@ -59,6 +70,9 @@ class Context {
   const Program& program_;
   std::shared_ptr<ops::Memory> memory_;
   ThreadPool& pool_;
+  Variables* variables_;
+  std::shared_ptr<const Variables::Snapshot> values_;  // of the variables, in the run that is under way
+  std::vector<bool> settled_;  // by step: a whole one whose outputs are in their slots
   std::vector<ops::Datum> slots_, plain_;
   std::vector<int> buffer_of_slot_;  // of the plan, or of the one that is recorded; -1: none of them
   std::size_t step_ = 0;             // that runs

@@ -92,6 +92,11 @@ int Edit::only_consumer(int slot) const {
 
 const ops::Array* Edit::constant(int slot) const { return constant_in(program_, slot); }
 
+ops::ElementType Edit::variable_type(int slot) const {
+  const Slot& about = program_.slots[static_cast<std::size_t>(slot)];
+  return about.is_variable ? about.type : ops::ElementType::undefined;
+}
+
 int Edit::add_constant(ops::Array value) {
   program_.slots.push_back({.name = {}, .is_constant = true, .value = std::move(value)});
   producer_.push_back(-1);

@@ -29,6 +29,8 @@ class Edit {
   int uses(int slot) const;
   // The value of a constant slot; null if it is not one.
   const ops::Array* constant(int slot) const;
+  // Of a variable; undefined if the slot is none.
+  ops::ElementType variable_type(int slot) const;
   // A new slot with a constant in it.
   int add_constant(ops::Array value);
 

@@ -66,8 +66,14 @@ Result<std::unique_ptr<Executor>> Executor::make(std::shared_ptr<const graph::Mo
   executor->reproducible_ = reproducible();
   executor->memory_ = ops::Memory::make(options.max_memory);
   executor->pool_ = std::make_unique<ThreadPool>(options.threads);
+  std::vector<std::string> updated;
+  for (const ExecutorOptions::Update& one : options.updates) updated.push_back(one.variable);
   executor->program_ = TRY(build(*executor->model_, executor->memory_, *executor->pool_,
-                                 {.fuse = options.fuse, .watch = options.watch, .limits = options.limits}));
+                                 {.fuse = options.fuse,
+                                  .watch = options.watch,
+                                  .variables = options.variables,
+                                  .updated = updated,
+                                  .limits = options.limits}));
   executor->memory_->trim();
   const graph::Graph& graph = *executor->model_->graph;
   std::unordered_map<std::string_view, const graph::ValueInfo*> infos;
@@ -79,6 +85,7 @@ Result<std::unique_ptr<Executor>> Executor::make(std::shared_ptr<const graph::Mo
   }
   for (const graph::ValueInfo& info : graph.outputs)
     executor->outputs_.push_back({info.name.str(), &info, true});
+  TRY(executor->make_variables(options));
   return executor;
 }
 
@@ -137,11 +144,18 @@ Result<void> Executor::run_into(std::span<const Datum> inputs, std::span<Datum> 
       idle_.pop_back();
     }
   }
-  if (!context) context = std::make_unique<Context>(*program_, memory_, *pool_);
+  if (!context) context = std::make_unique<Context>(*program_, memory_, *pool_, variables_.get());
+  std::unique_lock<std::mutex> turn(updating_, std::defer_lock);
+  if (!updates_.empty()) turn.lock();
   if (profile) profile->begin = now_nanoseconds();
   auto result = guarded([&] { return context->run(inputs, nullptr, profile, watcher, intervention); });
   if (!result.ok()) return std::move(result).error();
-  std::ranges::copy(*result, outputs.begin());
+  if (updates_.empty()) {
+    std::ranges::copy(*result, outputs.begin());
+  } else {
+    TRY(update(*result));
+    for (std::size_t i = 0; i < given_.size(); ++i) outputs[i] = (*result)[given_[i]];
+  }
   for (const auto& source : model_->sources) TRY(source->intact());
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(context));

@@ -1,4 +1,5 @@
-// Runs a model. Prepared once, then never changed: any number of threads may run it at the same time.
+// Runs a model. Prepared once, then never changed but for its variables: any number of threads may run it at
+// the same time.
 #pragma once
 
 #include <map>
@@ -20,6 +21,15 @@ struct ExecutorOptions {
   // those inside nodes (not in functions). They are kept whole: no fusion swallows them, and they are made
   // even if nobody uses them.
   std::vector<std::string> watch = {};
+  // Names of dense initializers of the main graph: variables. They are neither folded nor fused away, and can
+  // be read and written between runs. A graph that has one as an input has no such input any more.
+  std::vector<std::string> variables = {};
+  struct Update {
+    std::string variable, output;
+  };
+  // When a run is over, the variable has the value of the output, which the caller does not get: a step of an
+  // optimizer. Such runs take turns.
+  std::vector<Update> updates = {};
   Limits limits = {};  // of functions and of folding
 };
 
@@ -52,6 +62,13 @@ class Executor {
   Result<void> run_into(std::span<const ops::Datum> inputs, std::span<ops::Datum> outputs,
                         Profile* profile = nullptr, Watcher* watcher = nullptr,
                         Intervention* intervention = nullptr) const;
+  // By name; shares its elements, which never change: later writes put others in their place.
+  Result<ops::Array> variable(std::string_view name) const;
+  const std::vector<std::string>& variables() const;
+  // Copies the values: all of them, or none if one has another type or shape than its variable. Runs that
+  // have begun go on with those before.
+  Result<void> write(const std::map<std::string, ops::Datum>& values) const;
+
   // The number of an input; an error that names those there are.
   Result<std::size_t> input(std::string_view name) const;
 
@@ -62,6 +79,9 @@ class Executor {
  private:
   Executor() = default;
   Result<void> check(std::size_t index, const ops::Datum& value) const;
+  Result<std::size_t> variable_number(std::string_view name) const;
+  Result<void> make_variables(const ExecutorOptions& options);
+  Result<void> update(std::span<const ops::Datum> results) const;
 
   std::shared_ptr<const graph::Model> model_;
   std::shared_ptr<ops::Memory> memory_;
@@ -69,6 +89,13 @@ class Executor {
   std::unique_ptr<Program> program_;
   std::map<std::string, std::size_t, std::less<>> numbers_;  // of inputs
   std::vector<Port> inputs_, outputs_;
+  std::unique_ptr<Variables> variables_;  // null if there are none
+  struct Update {
+    std::size_t variable, output;  // numbers; the output's is the program's
+  };
+  std::vector<Update> updates_;
+  std::vector<std::size_t> given_;  // outputs of the program that the caller gets, if there are updates
+  mutable std::mutex updating_;
   bool reproducible_ = false;  // weights are packed for the kernels of one kind
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Context>> idle_;

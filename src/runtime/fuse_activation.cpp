@@ -28,7 +28,9 @@ bool is_fused(const Step& step) { return is(step, "FusedConv", ops::kMicrosoft);
 
 bool is_float_conv(const Edit& edit, const Step& step) {
   if (!is(step, "Conv") && !is_fused(step)) return false;
-  const Array* w = step.inputs.size() > 1 ? edit.constant(step.inputs[1]) : nullptr;
+  if (step.inputs.size() < 2 || step.inputs[1] < 0) return false;
+  if (edit.variable_type(step.inputs[1]) == ElementType::float32) return true;
+  const Array* w = edit.constant(step.inputs[1]);
   return w && w->type() == ElementType::float32;
 }
 

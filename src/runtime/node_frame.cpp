@@ -15,11 +15,11 @@ Place Context::Recorder::begin(std::int64_t bytes, std::size_t step) {
   return {Place::How::arena, static_cast<int>(plan.buffers.size()) - 1};
 }
 
-NodeFrame::NodeFrame(Context& context, const Step& step, std::size_t index)
+NodeFrame::NodeFrame(Context& context, const Step& step, std::size_t index, const ops::Prepared* prepared)
     : Frame(*step.node), context_(context), step_(step), index_(index) {
   version = step.version;
   pool_ = &context.pool_;
-  prepared_ = step.prepared.get();
+  prepared_ = prepared;
   inputs_ = context.pointers_;
   constant_ = {step.constant.get(), step.constant ? step.inputs.size() : 0};
 }

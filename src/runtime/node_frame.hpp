@@ -17,7 +17,7 @@ struct Context::Recorder {
 
 class NodeFrame final : public ops::Frame {
  public:
-  NodeFrame(Context& context, const Step& step, std::size_t index);
+  NodeFrame(Context& context, const Step& step, std::size_t index, const ops::Prepared* prepared);
 
   const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
   Result<void> make_plain(std::size_t i) override;

@@ -1,5 +1,10 @@
 #include "runtime/prepare.hpp"
 
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/nearest.hpp"
 #include "base/try.hpp"
 #include "graph/rewrite.hpp"
 #include "passes/prepare.hpp"
@@ -30,11 +35,45 @@ std::vector<std::string> passes_for(const BuildOptions& options) {
   return names;
 }
 
+// A variable becomes an input of the graph, so that no pass takes it for a constant.
+Result<void> free_variables(graph::Graph& graph, std::span<const std::string> names) {
+  if (names.empty()) return {};
+  std::unordered_set<std::string_view> wanted;
+  for (const std::string& name : names) {
+    if (!wanted.insert(name).second)
+      return invalid_argument(fmt::format("variable '{}' is named twice", shown(name)));
+  }
+  std::erase_if(graph.inputs, [&](const graph::ValueInfo& one) { return wanted.contains(one.name.str()); });
+  std::vector<std::string_view> there;
+  std::erase_if(graph.initializers, [&](const graph::Tensor& one) {
+    const auto found = wanted.find(one.name.str());
+    if (found == wanted.end()) return false;
+    graph::TensorType type;
+    type.element = static_cast<std::int32_t>(one.type());
+    type.shape.emplace();
+    for (const std::int64_t size : one.dims) type.shape->dims.push_back({size, {}, {}});
+    graph::ValueInfo& input = graph.inputs.emplace_back();
+    input.name = one.name;
+    input.type = graph::Type{std::move(type)};
+    wanted.erase(found);
+    return true;
+  });
+  if (wanted.empty()) return {};
+  for (const graph::Tensor& one : graph.initializers) there.push_back(one.name.str());
+  const std::string_view missing =
+      *std::ranges::find_if(names, [&](const auto& one) { return wanted.contains(one); });
+  const std::string hint = did_you_mean(missing, there);
+  return error_at(Code::not_found, {},
+                  fmt::format("the model has no initializer '{}' to be a variable", shown(missing)),
+                  hint.empty() ? "a dense initializer of the main graph" : hint);
+}
+
 }  // namespace
 
 Result<graph::Model> prepared(const graph::Model& model, const BuildOptions& options, graph::Budget& budget,
                               const std::shared_ptr<ops::Memory>& memory) {
   graph::Model copy = model;
+  TRY(free_variables(*copy.graph, options.variables));
   number_nodes(copy.graph->nodes);
   portable::to_operators(copy);
   passes::PrepareOptions each;

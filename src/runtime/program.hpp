@@ -21,6 +21,17 @@ struct Shown {
   std::size_t watched;  // its number in ExecutorOptions::watch
 };
 
+// What a step has of variables, or of values that follow from them: it keeps what it makes of these until one
+// is written (runtime/variables.hpp).
+struct OfVariables {
+  std::size_t number = 0;      // among all such steps of a program and of those inside it
+  std::vector<int> variables;  // that its settled inputs come from: numbers in Program::variables
+  std::vector<bool> settled;   // by input: it changes when a variable is written, and never otherwise
+  bool whole = false;          // its outputs are kept; else what Descriptor::prepare makes
+  bool needed = false;         // of a whole one: a step that is none uses an output
+  std::vector<int> before;     // of a whole one: the whole steps that make its inputs
+};
+
 struct Step {
   const graph::Node* node = nullptr;
   const ops::Descriptor* descriptor = nullptr;
@@ -37,6 +48,7 @@ struct Step {
   std::vector<Inner> graphs;
   std::shared_ptr<const ops::Prepared> prepared;
   std::unique_ptr<bool[]> constant;  // by input
+  std::unique_ptr<OfVariables> of_variables;
   // Its inputs are made plain, though the operator takes each layout: its output, which is wanted plain, is
   // larger.
   bool plain_inputs = false;
@@ -44,9 +56,10 @@ struct Step {
 
 struct Slot {
   std::string name = {};
-  ops::ElementType type = {};  // of an input that tells its own; undefined otherwise
+  ops::ElementType type = {};  // of an input that tells its own, and of a variable; undefined otherwise
   bool is_constant = false;
-  bool escapes = false;                   // an output of the program: its memory is its own
+  bool is_variable = false;               // or captured from a graph around, where it is one
+  bool escapes = false;                   // it outlives the run: its memory is its own
   int last_use = -1;                      // step
   ops::Datum value = {};                  // of a constant; an input's default
   std::vector<std::size_t> watched = {};  // its numbers in ExecutorOptions::watch
@@ -56,6 +69,12 @@ struct Program {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<int> inputs, outputs;
+  struct Variable {
+    int slot;
+    bool updated;  // by each run: what follows from it is not worth keeping
+  };
+  std::vector<Variable> variables;     // of the outermost program: in the order of BuildOptions::variables
+  std::size_t steps_of_variables = 0;  // here and inside, of the outermost program
   struct Capture {
     int outer, inner;
   };
