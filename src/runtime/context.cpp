@@ -283,7 +283,9 @@ Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Conte
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     outputs_[i] = *TRY(plain(program_.outputs[i]));
-    if (outputs_[i].is_array() && !outputs_[i].array.block()) {  // an input or a constant passed on
+    // An input or a constant passed on: what the caller gets is the caller's.
+    const bool is_constant = program_.slots[static_cast<std::size_t>(program_.outputs[i])].is_constant;
+    if (outputs_[i].is_array() && (is_constant || !outputs_[i].array.block())) {
       outputs_[i].array = TRY(outputs_[i].array.copy(*memory_));
     }
   }
@@ -291,7 +293,7 @@ Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Conte
   clear();
   values_.reset();
   for (std::size_t i = 0; variables_ && !outer && i < outputs_.size(); ++i) {
-    // What the caller gets is the caller's, and a variable's value is kept.
+    // The same for what is kept of variables.
     if (outputs_[i].array.block().shared()) outputs_[i].array = TRY(outputs_[i].array.copy(*memory_));
   }
   return std::span<const Datum>(outputs_);

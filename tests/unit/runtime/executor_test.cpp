@@ -101,6 +101,27 @@ TEST(Executor, AReshapedCopyOfAnotherLayoutLastsAsLongAsItIsNeeded) {
   EXPECT_EQ(contents((*planned)[0]), expected);
 }
 
+TEST(Executor, AConstantThatIsAnOutputIsNotTheCallersToChange) {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"1"})};
+  graph.outputs = {value("y", {"2"}), value("z", {"1"})};
+  graph.initializers = {graph::make_tensor("scale", {}, std::vector<float>{0.5f})};
+  graph::Tensor codes;
+  codes.name = graph::Text("codes");
+  codes.element = static_cast<std::int32_t>(ElementType::int8);
+  codes.dims = {2};
+  codes.data = Bytes::own(std::vector<std::int8_t>{2, 4});
+  graph.initializers.push_back(codes);
+  graph.nodes = {node("DequantizeLinear", {"codes", "scale"}, {"y"}), node("Relu", {"x"}, {"z"})};
+  const auto executor = executor_of(std::make_shared<graph::Model>(ops::testing::model(std::move(graph))));
+  for (int i = 0; i < 2; ++i) {
+    auto outputs = executor->run({{"x", Datum(floats({1}))}});
+    ASSERT_TRUE(outputs.ok()) << outputs.error().text();
+    EXPECT_EQ(contents((*outputs)[0]), (std::vector<float>{1, 2}));
+    std::ranges::fill((*outputs)[0].array.elements<float>(), 9);
+  }
+}
+
 // Products and pools, in float.
 std::shared_ptr<graph::Model> products() {
   graph::Graph graph;
