@@ -31,6 +31,7 @@
 //   set_limit                     ·         -         -         -
 //   set_reproducible              ·         ·         -         -
 //   set_workspace                 ·         ·         -         -
+//   add_variable                  -         ·         -         -
 //   set_plugin_directory          ·         ·         ·         ·
 //   set_available_backends        ·         ·         ·         ·
 //   prepare                       -         prepared  ·         ·
@@ -41,6 +42,9 @@
 //   set_input_shape               -         ·         ·         ·
 //   set_input                     -         ·         ·         ·
 //   set_output                    -         ·         ·         ·
+//   variable_info                 -         -         ·         ·
+//   get_variable                  -         -         ·         ·
+//   set_variable                  -         -         ·         ·
 //   run                           -         -         run       run
 //   set_execute_config            -         ·         ·         ·
 //   reset_execute_config          -         ·         ·         ·
@@ -216,6 +220,11 @@ ANYBIT_API anybit_status anybit_set_reproducible(anybit_session* session, int32_
 // another ending: model.ranges.json for model.onnx.
 ANYBIT_API anybit_status anybit_set_workspace(anybit_session* session, const char* folder);
 
+// An initializer of the model that is to be read and written between runs: a weight that is trained. Its
+// value is the session's, and no part of the model: a session with variables does not gather ranges, quantize
+// or generate code. Sessions that share a model share its variables.
+ANYBIT_API anybit_status anybit_add_variable(anybit_session* session, const char* name);
+
 // Makes the loaded model ready to run. Done already: nothing happens.
 ANYBIT_API anybit_status anybit_prepare(anybit_session* session);
 
@@ -250,6 +259,20 @@ ANYBIT_API anybit_status anybit_set_input(anybit_session* session, size_t index,
 // then.
 ANYBIT_API anybit_status anybit_set_output(anybit_session* session, size_t index, anybit_type type,
                                            void* buffer, size_t length);
+
+// ---- Variables
+
+// Type and shape of a variable, in *info.
+ANYBIT_API anybit_status anybit_variable_info(const anybit_session* session, const char* name,
+                                              anybit_tensor_info* info);
+
+// Copies the value of a variable into the buffer, which has its type and its length.
+ANYBIT_API anybit_status anybit_get_variable(const anybit_session* session, const char* name,
+                                             anybit_type type, void* buffer, size_t length);
+
+// The other way: later runs have this value.
+ANYBIT_API anybit_status anybit_set_variable(anybit_session* session, const char* name, anybit_type type,
+                                             const void* buffer, size_t length);
 
 // ---- Running
 

@@ -3,8 +3,8 @@
 //   auto executor = anybit::Executor::make(*model, {.threads = 2});
 //   auto outputs = executor->run({{"x", x}});
 //
-// An executor is prepared once and never changed: copies share it, and any number of threads may run it at
-// the same time. Nothing here throws.
+// An executor is prepared once and never changed, but for the values of its variables: copies share it, and
+// any number of threads may run it at the same time. Nothing here throws.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,16 @@ struct ExecutorOptions {
   int threads = 0;              // 0: one for each core
   std::int64_t max_memory = 0;  // bytes for values and prepared weights; 0: no limit
   bool fuse = true;             // nodes that one kernel can do together become one
+  // Names of the model's initializers, those of its main graph, that are variables: weights that are trained.
+  // They are neither folded nor packed for good, and are read and written between runs. An input with a
+  // default may be one; it is no input then.
+  std::vector<std::string> variables = {};
+  struct Update {
+    std::string variable, output;
+  };
+  // When a run is over, the variable has the value of the output, which is none of outputs() then: a step of
+  // an optimizer. Runs that update take turns.
+  std::vector<Update> updates = {};
 };
 
 // An input or output of a model.
@@ -72,6 +82,16 @@ class Executor {
   // order of outputs().
   ANYBIT_API Result<std::vector<Value>> run(const std::map<std::string, Value>& inputs,
                                             RunProfile* profile = nullptr) const noexcept;
+
+  // What was named so, in that order.
+  ANYBIT_API const std::vector<Port>& variables() const noexcept;
+  // The value that a variable has now. Later writes do not change it.
+  ANYBIT_API Result<Value> variable(const std::string& name) const noexcept;
+  // Other values, of the same types and shapes; they are copied. Either all are written, or none; a run takes
+  // them as they are when it begins. Weights are packed again by the next run that needs them.
+  ANYBIT_API Result<void> set_variables(const std::map<std::string, Value>& values) noexcept;
+  // The model with the values that its variables have now.
+  ANYBIT_API Result<Model> model() const noexcept;
 
   // Bytes of values and prepared weights: the most so far, and now.
   ANYBIT_API std::int64_t peak_memory() const noexcept;

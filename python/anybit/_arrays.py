@@ -9,11 +9,11 @@ from .errors import InvalidArgument, InvalidData
 
 _OF_OTHERS = 256  # numbers of dtypes from here on are not numpy's own: bfloat16 and the like, of the package ml_dtypes
 
-def as_numpy(given: Any, name: str = "") -> np.ndarray:
+def as_numpy(given: Any, name: str = "", what: str = "input") -> np.ndarray:
     """numpy's view of an array: as it is, through DLPack (torch, jax, cupy on the CPU), or what numpy makes of it."""
     if isinstance(given, np.ndarray):
         return given
-    where = f"input '{name}'" if name else ""
+    where = f"{what} '{name}'" if name else ""
     try:
         if hasattr(given, "__dlpack__"):
             if hasattr(given, "detach"):  # a tensor that gradients flow through is not exported otherwise
@@ -25,21 +25,22 @@ def as_numpy(given: Any, name: str = "") -> np.ndarray:
                               "numpy arrays, or anything with __dlpack__ on the CPU") from None
 
 
-def to_native(given: Any, name: str = "") -> tuple:
-    """(type, dims, buffer) of an array; strings are a list."""
+def to_native(given: Any, name: str = "", what: str = "input") -> tuple:
+    """(type, dims, buffer) of an array; strings are a list. Messages name it: input 'x'."""
+    where = f"{what} '{name}'" if name else ""
     if given is None:
-        raise InvalidArgument("None is no array", f"input '{name}'" if name else "", "an array, or nothing at all")
-    array = as_numpy(given, name)
+        raise InvalidArgument("None is no array", where, "an array, or nothing at all")
+    array = as_numpy(given, name, what)
     kind = array.dtype.kind
     if kind in "UO":
         flat = array.reshape(-1).tolist()
         if not all(isinstance(one, str) for one in flat):
             raise InvalidArgument(f"an array of dtype {array.dtype} that holds more than text",
-                                  f"input '{name}'" if name else "",
+                                  where,
                                   "rows of different lengths make such arrays; all rows must be as long")
         return "string", list(array.shape), flat
     if kind in "SMmcV" and array.dtype.num < _OF_OTHERS:
-        raise InvalidArgument(f"dtype {array.dtype} is none that models have", f"input '{name}'" if name else "",
+        raise InvalidArgument(f"dtype {array.dtype} is none that models have", where,
                               "numbers, bool, or str")
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping, NamedTuple, Optional
+from typing import Any, Mapping, NamedTuple, Optional, Sequence
 
 from . import _anybit
 from ._arrays import from_native, to_native
 from ._checks import Memory, Threads, checked
-from ._model import Source, load
+from ._model import Model, Source, load
 from ._numpy import np
 from .errors import InvalidArgument, InvalidState
 
@@ -35,8 +35,10 @@ class Session:
     """
 
     @checked
-    def __init__(self, model: Source, threads: Threads = 0, max_memory: Memory = 0, fuse: bool = True):
-        self._executor: Optional[_anybit.Executor] = _anybit.make_executor(load(model)._native, threads, max_memory, fuse)
+    def __init__(self, model: Source, threads: Threads = 0, max_memory: Memory = 0, fuse: bool = True,
+                 variables: Sequence[str] = (), updates: Optional[Mapping[str, str]] = None):
+        self._executor: Optional[_anybit.Executor] = _anybit.make_executor(
+            load(model)._native, threads, max_memory, fuse, list(variables), dict(updates or {}))
         self._names = [port.name for port in self._executor.outputs]
         self._required = [port.name for port in self._executor.inputs if port.required]
         self._sequences = {port.name for port in self._executor.inputs if port.type.startswith(("seq(", "optional(seq("))}
@@ -55,6 +57,47 @@ class Session:
     def outputs(self) -> list[_anybit.Port]:
         """What comes out."""
         return self._open().outputs
+
+    @property
+    def variables(self) -> list[_anybit.Port]:
+        """The initializers that were named as variables."""
+        return self._open().variables
+
+    @checked
+    def get_variable(self, name: str) -> np.ndarray:
+        """A copy of the value that a variable has now.
+
+        >>> session = anybit.Session(digits, variables=["head/linear.bias"])
+        >>> session.get_variable("head/linear.bias").shape
+        (10,)
+        """
+        return from_native(self._open().variable(name))
+
+    @checked
+    def set_variable(self, name: str, value: Any) -> None:
+        """Another value, of the same type and shape: later runs have it. Runs that have begun go on with the one before.
+
+        >>> session = anybit.Session(digits, variables=["head/linear.bias"])
+        >>> session.set_variable("head/linear.bias", np.full(10, 1000, np.float32))
+        >>> bool((session.run(images[:2])["logits"] > 900).all())
+        True
+        """
+        self.set_variables({name: value})
+
+    @checked
+    def set_variables(self, values: Mapping[str, Any]) -> None:
+        """Several at once: all of them, or none if one does not fit. A run sees all or none."""
+        self._open().set_variables({name: to_native(value, name, "variable") for name, value in values.items()})
+
+    def to_model(self) -> Model:
+        """The model with the values that its variables have now.
+
+        >>> session = anybit.Session(digits, variables=["head/linear.bias"])
+        >>> session.set_variable("head/linear.bias", np.zeros(10, np.float32))
+        >>> anybit.Session(session.to_model()).run(images[:2])["logits"].shape
+        (2, 10)
+        """
+        return Model(self._open().model())
 
     @property
     def peak_memory(self) -> int:

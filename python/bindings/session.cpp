@@ -43,6 +43,21 @@ nb::list run(const Executor& executor, const nb::dict& inputs, nb::object profil
   return results;
 }
 
+// A copy: what the library hands out belongs to the receiver alone.
+nb::object variable(const Executor& executor, const std::string& name) {
+  Value value = take(released([&] { return executor.variable(name); }));
+  const auto copy =
+      std::make_shared<const std::vector<std::byte>>(value.tensor.bytes.begin(), value.tensor.bytes.end());
+  value.tensor.bytes = *copy;
+  value.tensor.owner = copy;
+  return nb::object(to_python({value}, {})[0]);
+}
+
+void set_variables(Executor& executor, const nb::dict& given) {
+  const std::map<std::string, Value> values = to_values(given);
+  take(released([&] { return executor.set_variables(values); }));
+}
+
 }  // namespace
 
 void add_session(nb::module_& module) {
@@ -58,15 +73,23 @@ void add_session(nb::module_& module) {
       .def_prop_ro("inputs", &Executor::inputs)
       .def_prop_ro("outputs", &Executor::outputs)
       .def("run", run, nb::arg("inputs"), nb::arg("profile").none())
+      .def_prop_ro("variables", &Executor::variables)
+      .def("variable", variable, nb::arg("name"))
+      .def("set_variables", set_variables, nb::arg("values"))
+      .def("model", [](const Executor& executor) { return take(released([&] { return executor.model(); })); })
       .def_prop_ro("peak_memory", &Executor::peak_memory)
       .def_prop_ro("used_memory", &Executor::used_memory)
       .def_prop_ro("steps", [](const Executor& executor) { return take(executor.steps()); });
   module.def(
       "make_executor",
-      [](const Model& model, int threads, std::int64_t max_memory, bool fuse) {
-        return take(released([&] { return Executor::make(model, {threads, max_memory, fuse}); }));
+      [](const Model& model, int threads, std::int64_t max_memory, bool fuse,
+         std::vector<std::string> variables, const std::map<std::string, std::string>& updates) {
+        ExecutorOptions options{threads, max_memory, fuse, std::move(variables), {}};
+        for (const auto& [variable, output] : updates) options.updates.push_back({variable, output});
+        return take(released([&] { return Executor::make(model, options); }));
       },
-      nb::arg("model"), nb::arg("threads"), nb::arg("max_memory"), nb::arg("fuse"));
+      nb::arg("model"), nb::arg("threads"), nb::arg("max_memory"), nb::arg("fuse"), nb::arg("variables"),
+      nb::arg("updates"));
   module.def("inputs_of", [](const Model& model) { return take(inputs_of(model)); });
 }
 

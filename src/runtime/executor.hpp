@@ -65,6 +65,8 @@ class Executor {
   // By name; shares its elements, which never change: later writes put others in their place.
   Result<ops::Array> variable(std::string_view name) const;
   const std::vector<std::string>& variables() const;
+  // All of them as one moment has them.
+  std::map<std::string, ops::Array> all_variables() const;
   // Copies the values: all of them, or none if one has another type or shape than its variable. Runs that
   // have begun go on with those before.
   Result<void> write(const std::map<std::string, ops::Datum>& values) const;

@@ -68,6 +68,14 @@ Result<Array> Executor::variable(std::string_view name) const {
   return *(*variables_->now())[number].array;
 }
 
+std::map<std::string, Array> Executor::all_variables() const {
+  std::map<std::string, Array> all;
+  if (!variables_) return all;
+  const auto values = variables_->now();
+  for (std::size_t i = 0; i < values->size(); ++i) all.emplace(variables_->names()[i], *(*values)[i].array);
+  return all;
+}
+
 Result<void> Executor::write(const std::map<std::string, Datum>& values) const {
   return guarded([&]() -> Result<void> {
     std::vector<Variables::Write> writes;

@@ -154,6 +154,13 @@ anybit_status anybit_set_workspace(anybit_session* session, const char* folder) 
   });
 }
 
+anybit_status anybit_add_variable(anybit_session* session, const char* name) {
+  return call(session, in(State::loaded), [&]() -> Result<void> {
+    if (!name) return null_pointer("the name");
+    return session->inner.add_variable(name);
+  });
+}
+
 anybit_status anybit_prepare(anybit_session* session) {
   return call(session, kLoaded, [&] { return session->inner.prepare(); });
 }
@@ -198,6 +205,30 @@ anybit_status anybit_set_input(anybit_session* session, size_t index, anybit_typ
 anybit_status anybit_set_output(anybit_session* session, size_t index, anybit_type type, void* buffer,
                                 size_t length) {
   return call(session, kLoaded, [&] { return session->inner.set_output(index, type, buffer, length); });
+}
+
+anybit_status anybit_variable_info(const anybit_session* session, const char* name,
+                                   anybit_tensor_info* info) {
+  return call(session, kPrepared, [&]() -> Result<void> {
+    if (!name) return null_pointer("the name");
+    return give(session->inner.variable_info(name), info, "the place for the info");
+  });
+}
+
+anybit_status anybit_get_variable(const anybit_session* session, const char* name, anybit_type type,
+                                  void* buffer, size_t length) {
+  return call(session, kPrepared, [&]() -> Result<void> {
+    if (!name || !buffer) return null_pointer(name ? "the buffer" : "the name");
+    return session->inner.get_variable(name, type, buffer, length);
+  });
+}
+
+anybit_status anybit_set_variable(anybit_session* session, const char* name, anybit_type type,
+                                  const void* buffer, size_t length) {
+  return call(session, kPrepared, [&]() -> Result<void> {
+    if (!name || !buffer) return null_pointer(name ? "the buffer" : "the name");
+    return session->inner.set_variable(name, type, buffer, length);
+  });
 }
 
 anybit_status anybit_run(anybit_session* session) {

@@ -90,6 +90,7 @@ Result<void> DeviceSession::run_auto(std::int64_t threshold, const std::string& 
                                      anybit_preference preference) {
   if (threshold < 1)
     return invalid_argument(fmt::format("a threshold of {} runs", threshold), "at least one");
+  TRY(check_no_variables("compilation"));
   TRY(drop_stale());
   if (!recipe_ && !quantized_) TRY(set_recipe(std::string(kDefaultRecipe)));
   if (!quantized_ && !looked_for_record_) {

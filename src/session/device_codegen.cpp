@@ -150,6 +150,7 @@ Result<void> DeviceSession::set_plugin_folder(const std::string& folder) {
 }
 
 Result<void> DeviceSession::codegen(const std::string& generator, anybit_preference preference) {
+  TRY(check_no_variables("generating code"));
   if (preference < ANYBIT_PREFER_DEFAULT || preference > ANYBIT_PREFER_COMPILE_TIME)
     return invalid_argument(fmt::format("there is no preference {}", static_cast<int>(preference)),
                             "one of ANYBIT_PREFER_…");

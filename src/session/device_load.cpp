@@ -55,6 +55,7 @@ Result<void> DeviceSession::share(const DeviceSession& other) {
   executor_ = std::move(executor);
   quantized_ = std::move(quantized);
   generated_ = other.generated_;
+  variables_ = other.variables_;
   state_ = State::prepared;
   return {};
 }
@@ -123,7 +124,7 @@ Result<void> DeviceSession::set_workspace(std::optional<std::string> folder) {
 }
 
 Result<Executor> DeviceSession::executor_for(const Model& model) const {
-  return Executor::make(model, {.threads = threads_, .max_memory = max_memory_});
+  return Executor::make(model, {.threads = threads_, .max_memory = max_memory_, .variables = variables_});
 }
 
 DeviceSession::Grids DeviceSession::grids_of(const Model& model) const {

@@ -64,6 +64,7 @@ Result<DeviceSession::Quantized> DeviceSession::make_quantized(std::string path,
 }
 
 Result<void> DeviceSession::quantize() {
+  TRY(check_no_variables("quantizing"));
   if (!recipe_)
     return error_at(Code::invalid_state, {}, "nobody has said how to quantize",
                     "anybit_set_quantization_type or anybit_set_quantization_recipe before");

@@ -93,6 +93,7 @@ Result<void> DeviceSession::set_config(std::uint32_t config) {
   if ((config & ~kConfigs) != 0 || config == 0)
     return invalid_argument(fmt::format("there is no config {}", config),
                             "ANYBIT_GATHER_RANGES, ANYBIT_PROFILE, ANYBIT_TRACE, joined by |");
+  if (config & ANYBIT_GATHER_RANGES) TRY(check_no_variables("gathering ranges"));
   if (config & ANYBIT_TRACE && TRY(kept_file(".trace.json")).empty())
     return invalid_argument("there is no place for a trace", "anybit_set_workspace before");
   config_ |= config;

@@ -43,6 +43,14 @@ class DeviceSession {
   Result<void> set_input(std::size_t index, anybit_type type, const void* buffer, std::size_t length);
   Result<void> set_output(std::size_t index, anybit_type type, void* buffer, std::size_t length);
 
+  // device_variables.cpp
+  Result<void> add_variable(const std::string& name);
+  Result<anybit_tensor_info> variable_info(const std::string& name) const;
+  Result<void> get_variable(const std::string& name, anybit_type type, void* buffer,
+                            std::size_t length) const;
+  Result<void> set_variable(const std::string& name, anybit_type type, const void* buffer,
+                            std::size_t length);
+
   // device_run.cpp
   Result<void> run();
   Result<void> set_config(std::uint32_t config);
@@ -110,6 +118,12 @@ class DeviceSession {
   void write_output(std::size_t index, const Value& value) const;
   Result<void> deliver(const std::vector<Value>& values);
 
+  // An error if the session has variables, whose values what is `wanted` would not have.
+  Result<void> check_no_variables(const char* wanted) const;
+  Result<const Port*> variable(const std::string& name) const;
+  // The same, if a buffer like this can hold it.
+  Result<const Port*> variable(const std::string& name, anybit_type type, std::size_t length) const;
+
   Result<void> run_and_gather();
   Result<void> run_in_use();
   Result<void> check_defaults() const;
@@ -147,6 +161,7 @@ class DeviceSession {
   std::vector<Port> inputs_, outputs_;
   Grids grids_;
   std::vector<Buffer> input_buffers_, output_buffers_;
+  std::vector<std::string> variables_;
   std::optional<Executor> executor_;
   std::optional<Quantized> quantized_;
   std::shared_ptr<GeneratedModel> generated_;  // from the one above, or from the float model

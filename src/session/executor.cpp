@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory_resource>
+#include <unordered_map>
 
 #include "base/guard.hpp"
 #include "base/try.hpp"
@@ -17,7 +18,7 @@ namespace anybit {
 struct Executor::Content {
   Model model;  // keeps what the program refers to
   std::unique_ptr<runtime::Executor> executor;
-  std::vector<Port> inputs, outputs;
+  std::vector<Port> inputs, outputs, variables;
 };
 
 void take_times(const runtime::Profile& from, RunProfile& to) {
@@ -32,17 +33,24 @@ Result<Executor> Executor::make(const Model& model, const ExecutorOptions& optio
   return guarded([&]() -> Result<Executor> {
     if (options.threads < 0 || options.threads > 1024)
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
-    auto content = std::make_shared<Content>(Content{model, nullptr, {}, {}});
+    auto content = std::make_shared<Content>(Content{model, nullptr, {}, {}, {}});
     // Not owned: the content holds the model, too, and lives longer.
     const std::shared_ptr<const graph::Model> graph(std::shared_ptr<const graph::Model>(),
                                                     &ModelAccess::content(content->model).model);
     runtime::ExecutorOptions inner = executor_options(model, options.threads, options.max_memory);
     inner.fuse = options.fuse;
+    inner.variables = options.variables;
+    for (const ExecutorOptions::Update& one : options.updates)
+      inner.updates.push_back({one.variable, one.output});
     content->executor = TRY(runtime::Executor::make(graph, inner));
     for (const auto& one : content->executor->inputs())
       content->inputs.push_back(port_of(*one.info, one.required));
     for (const auto& one : content->executor->outputs())
       content->outputs.push_back(port_of(*one.info, one.required));
+    std::unordered_map<std::string_view, const graph::Tensor*> initializers;
+    for (const graph::Tensor& one : graph->graph->initializers) initializers.emplace(one.name.str(), &one);
+    for (const std::string& name : content->executor->variables())
+      content->variables.push_back(port_of(*initializers.at(name)));
     return Executor(std::move(content));
   });
 }
@@ -71,6 +79,42 @@ Result<std::vector<Value>> Executor::run(const std::map<std::string, Value>& inp
     values.reserve(results.size());
     for (const ops::Datum& one : results) values.push_back(to_value(one));
     return values;
+  });
+}
+
+const std::vector<Port>& Executor::variables() const noexcept { return content_->variables; }
+
+Result<Value> Executor::variable(const std::string& name) const noexcept {
+  return guarded([&]() -> Result<Value> { return to_value(TRY(content_->executor->variable(name))); });
+}
+
+Result<void> Executor::set_variables(const std::map<std::string, Value>& values) noexcept {
+  return guarded([&]() -> Result<void> {
+    std::map<std::string, ops::Datum> data;
+    for (const auto& [name, value] : values) {
+      auto datum = to_datum(value);
+      if (!datum.ok()) return std::move(datum).error().within(fmt::format("variable '{}'", shown(name)));
+      TRY(value.tensor.intact());
+      data.emplace(name, std::move(datum).value());
+    }
+    return content_->executor->write(data);
+  });
+}
+
+Result<Model> Executor::model() const noexcept {
+  return guarded([&]() -> Result<Model> {
+    const Model::Content& before = ModelAccess::content(content_->model);
+    if (content_->variables.empty()) return content_->model;
+    graph::Model model = before.model;
+    const auto values = content_->executor->all_variables();
+    for (graph::Tensor& one : model.graph->initializers) {
+      const auto found = values.find(one.name.str());
+      if (found == values.end()) continue;
+      graph::Tensor now = found->second.to_constant();
+      one.data = std::move(now.data);
+      one.strings = std::move(now.strings);
+    }
+    return ModelAccess::made(std::move(model), before.limits);
   });
 }
 

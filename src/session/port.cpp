@@ -24,6 +24,17 @@ Port port_of(const graph::ValueInfo& info, bool required) {
   return port;
 }
 
+Port port_of(const graph::Tensor& constant) {
+  Port port;
+  port.name = constant.name.str();
+  port.element_type = graph::name_of(constant.type());
+  port.type = fmt::format("{}[{}]", port.element_type, fmt::join(constant.dims, ", "));
+  port.dims = constant.dims;
+  port.symbols.resize(port.dims.size());
+  port.has_rank = true;
+  return port;
+}
+
 std::vector<Port> input_ports(const graph::Model& model) {
   std::vector<Port> ports;
   std::unordered_set<std::string_view> initialized;

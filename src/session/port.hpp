@@ -7,6 +7,7 @@
 namespace anybit {
 
 Port port_of(const graph::ValueInfo& info, bool required);
+Port port_of(const graph::Tensor& constant);
 // Inputs that a caller may give: not those that only name a constant, as files before IR 4 do.
 std::vector<Port> input_ports(const graph::Model& model);
 

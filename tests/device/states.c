@@ -6,6 +6,7 @@
 typedef enum { kCreated, kLoaded, kPrepared, kRan, kStates } State;
 
 static const char* const kNames[] = {"created", "loaded", "prepared", "run"};
+static const char kVariable[] = "head/linear.bias";  // as many as there are classes
 static const char* model_path;
 static char* model_bytes;
 static size_t model_length;
@@ -13,7 +14,7 @@ static float input[kPixels], output[kClasses];
 static anybit_session* helper;  // prepared
 
 // A session in this state, whose next call finds all that it needs.
-static anybit_session* session_in(State state) {
+static anybit_session* session_in(State state, int has_variable) {
   anybit_session* session = NULL;
   CHECK(session, anybit_create_session(&session));
   CHECK(session, anybit_set_workspace(session, ""));
@@ -24,6 +25,7 @@ static anybit_session* session_in(State state) {
   CHECK(session, anybit_set_input(session, 0, ANYBIT_TYPE_FLOAT32, input, sizeof input));
   CHECK(session, anybit_set_output(session, 0, ANYBIT_TYPE_FLOAT32, output, sizeof output));
   CHECK(session, anybit_set_execute_config(session, ANYBIT_PROFILE));
+  if (has_variable && state != kLoaded) CHECK(session, anybit_add_variable(session, kVariable));
   if (state >= kPrepared) CHECK(session, anybit_prepare(session));
   if (state >= kRan) CHECK(session, anybit_run(session));
   return session;
@@ -59,6 +61,12 @@ static anybit_status call(const char* name, anybit_session* s) {
   if (IS("set_workspace")) return anybit_set_workspace(s, "");
   if (IS("set_plugin_directory")) return anybit_set_plugin_directory(s, "/");
   if (IS("set_available_backends")) return anybit_set_available_backends(s, "cpu");
+  if (IS("add_variable")) return anybit_add_variable(s, kVariable);
+  if (IS("variable_info")) return anybit_variable_info(s, kVariable, &info);
+  if (IS("get_variable"))
+    return anybit_get_variable(s, kVariable, ANYBIT_TYPE_FLOAT32, output, sizeof output);
+  if (IS("set_variable"))
+    return anybit_set_variable(s, kVariable, ANYBIT_TYPE_FLOAT32, output, sizeof output);
   if (IS("prepare")) return anybit_prepare(s);
   if (IS("input_count")) return anybit_input_count(s, &count);
   if (IS("output_count")) return anybit_output_count(s, &count);
@@ -94,7 +102,7 @@ static anybit_status call(const char* name, anybit_session* s) {
 }
 
 static void check_cell(const char* name, State before, const char* answer) {
-  anybit_session* session = session_in(before);
+  anybit_session* session = session_in(before, strstr(name, "variable") != NULL);
   if (strcmp(name, "close_session") == 0) {
     REQUIRE(strcmp(answer, "allowed") == 0 && anybit_close_session(session) == ANYBIT_OK);
     return;
@@ -125,7 +133,7 @@ int main(int argc, char** argv) {
   FILE* file = fopen(model_path, "rb");
   REQUIRE(model_bytes != NULL && file != NULL && fread(model_bytes, 1, model_length, file) == model_length);
   fclose(file);
-  helper = session_in(kPrepared);
+  helper = session_in(kPrepared, 0);
   char name[64], answers[kStates][16];
   int calls = 0;
   while (scanf("%63s %15s %15s %15s %15s", name, answers[0], answers[1], answers[2], answers[3]) == 5) {

@@ -83,6 +83,10 @@ def test_compiled_code_takes_over_from_the_model_and_gives_what_it_gave(build, m
     np.testing.assert_allclose(np.array(said.split(), np.float32), by_onnx_runtime(model, images, 0), rtol=1e-4, atol=1e-4)
 
 
+def test_a_variable_is_read_and_written_between_runs(build, made, model, tmp_path):
+    run(compiled(build, made, "variables", "-lm"), model, QUANTIZED=tmp_path / "q.onnx")
+
+
 def table():
     """The rows of the header's table."""
     rows = {}
