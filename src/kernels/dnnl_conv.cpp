@@ -16,11 +16,14 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullpt
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <future>
 #include <mutex>
 #include <new>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -290,6 +293,49 @@ bool countable(const ConvSizes& sizes) {
          fits({sizes.out_channels, sizes.in_per_group(), d.kernel, h.kernel, w.kernel});
 }
 
+bool same(const DnnlPiece& a, const DnnlPiece& b) {
+  const auto bits = [](float number) { return std::bit_cast<std::uint32_t>(number); };  // 0 is not -0
+  return a.kind == b.kind && a.sizes.batch == b.sizes.batch && a.sizes.in_channels == b.sizes.in_channels &&
+         a.sizes.out_channels == b.sizes.out_channels && a.sizes.groups == b.sizes.groups &&
+         a.sizes.window == b.sizes.window && a.bias == b.bias && a.sum == b.sum &&
+         a.activation.kind == b.activation.kind && bits(a.activation.a) == bits(b.activation.a) &&
+         bits(a.activation.b) == bits(b.activation.b);
+}
+
+// The kernels of the process by their sizes, the last used first. A kernel does not know the weights: those
+// that change are ordered anew, and layers that are alike have one. oneDNN keeps kernels, too, but is slow to
+// find one.
+class Known {
+ public:
+  static Known& of_process() {
+    static Known& all = *new Known;  // never destroyed: oneDNN may end before
+    return all;
+  }
+  // Nothing if it is not known; null if oneDNN is known to have none.
+  std::optional<std::shared_ptr<const DnnlConv> > find(const DnnlPiece& piece) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(all_, [&](const Entry& one) { return same(one.piece, piece); });
+    if (found == all_.end()) return std::nullopt;
+    std::rotate(all_.begin(), found, found + 1);
+    return all_.front().kernel;
+  }
+  std::shared_ptr<const DnnlConv> keep(const DnnlPiece& piece, std::shared_ptr<const DnnlConv> kernel) {
+    const std::lock_guard lock(mutex_);
+    if (all_.size() == kMost) all_.pop_back();
+    all_.insert(all_.begin(), {piece, kernel});
+    return kernel;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 128;
+  struct Entry {
+    DnnlPiece piece;
+    std::shared_ptr<const DnnlConv> kernel;
+  };
+  std::mutex mutex_;
+  std::vector<Entry> all_;
+};
+
 }  // namespace
 
 bool DnnlConv::available() { return obeys_cap() && !reproducible(); }
@@ -299,17 +345,18 @@ int DnnlConv::instruction_set() { return obeys_cap() ? dnnl_get_effective_cpu_is
 std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
   if (!available() || !countable(piece.sizes)) return nullptr;
   if (piece.kind == ConvKind::depthwise && is_deep(piece.sizes)) return nullptr;
+  if (const auto known = Known::of_process().find(piece)) return *known;
   expect_memory(kForPrimitive);
   const OneThread one_thread;
   try {
     const auto desc = describe(piece);
-    if (!desc) return nullptr;
+    if (!desc) return Known::of_process().keep(piece, nullptr);
     const char* name = nullptr;  // its plain loops are slower than ours
     if (dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
         !std::string_view(name).starts_with("jit")) {
-      return nullptr;
+      return Known::of_process().keep(piece, nullptr);
     }
-    return std::make_shared<const CompiledConv>(desc, piece);
+    return Known::of_process().keep(piece, std::make_shared<const CompiledConv>(desc, piece));
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     return nullptr;
