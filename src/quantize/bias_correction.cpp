@@ -135,7 +135,9 @@ struct Sums final : runtime::Watcher {
 };
 
 // Runs all samples at once, side by side: each stops at every value that is watched until all are there, and
-// goes on once `meet` was told the sums of all of them and said what to add.
+// goes on once `meet` was told the sums of all of them and said what to add. The threads are its own, not the
+// pool's: a chunk of the pool's work never waits for another, which may not have begun, and these wait in the
+// middle of a run, maybe of a graph inside a node. At most as many as there are to be threads run at a time.
 class SideBySide {
  public:
   using Meet = std::function<std::vector<double>(std::size_t watched, std::span<const Sum> sums)>;
