@@ -45,7 +45,7 @@ struct ExecutorOptions {
     std::string variable, output;
   };
   // When a run is over, the variable has the value of the output, which is none of outputs() then: a step of
-  // an optimizer. Runs that update take turns.
+  // an optimizer. Runs that update, and writes, take turns.
   std::vector<Update> updates = {};
 };
 

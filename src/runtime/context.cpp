@@ -177,6 +177,7 @@ void Context::clear() {
   for (std::size_t i = 0; i < slots_.size(); ++i) release(static_cast<int>(i));
   recorder_.reset();
   more_scratch_.clear();
+  values_.reset();
 }
 
 Result<void> Context::run_step(std::size_t index) {
@@ -291,7 +292,6 @@ Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Conte
   }
   if (recorder_) make_plan();
   clear();
-  values_.reset();
   for (std::size_t i = 0; variables_ && !outer && i < outputs_.size(); ++i) {
     // The same for what is kept of variables.
     if (outputs_[i].array.block().shared()) outputs_[i].array = TRY(outputs_[i].array.copy(*memory_));

@@ -47,8 +47,8 @@ class Context {
   // The same for a step with something of variables: only what was written since is done again.
   Result<void> execute_of_variables(std::size_t index);
   Result<void> make_settled(std::size_t index);
-  Result<bool> take_made(const Step& step);
-  Result<void> keep_outputs(const Step& step);
+  bool take_made(const Step& step);
+  void keep_outputs(const Step& step);
   Result<std::shared_ptr<const Variables::Made>> prepared_of(const Step& step);
   // An error of an operator, with the values that it was given.
   Error with_inputs(const Step& step, Error error) const;

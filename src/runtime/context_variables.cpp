@@ -36,7 +36,7 @@ Result<void> Context::make_settled(std::size_t index) {
   while (!wanted.empty()) {
     const std::size_t at = wanted.back();
     const Step& step = program_.steps[at];
-    if (settled_[at] || TRY(take_made(step))) {
+    if (settled_[at] || take_made(step)) {
       settled_[at] = true;
       wanted.pop_back();
       continue;
@@ -49,7 +49,7 @@ Result<void> Context::make_settled(std::size_t index) {
     Result<void> done = execute(at, nullptr);
     if (!done.ok() && at == index) return done;
     if (!done.ok()) return with_inputs(step, std::move(done).error()).within(step.place);
-    if (step.of_variables->needed) TRY(keep_outputs(step));
+    if (step.of_variables->needed) keep_outputs(step);
     settled_[at] = true;
     wanted.pop_back();
   }
@@ -58,7 +58,7 @@ Result<void> Context::make_settled(std::size_t index) {
 }
 
 // Whether the outputs were kept: then they are put into their slots.
-Result<bool> Context::take_made(const Step& step) {
+bool Context::take_made(const Step& step) {
   const OfVariables& about = *step.of_variables;
   if (!about.needed) return false;
   const auto made = variables_->made(about.number, Variables::version(about, *values_));
@@ -69,7 +69,7 @@ Result<bool> Context::take_made(const Step& step) {
   return true;
 }
 
-Result<void> Context::keep_outputs(const Step& step) {
+void Context::keep_outputs(const Step& step) {
   const OfVariables& about = *step.of_variables;
   auto made = std::make_shared<Variables::Made>();
   made->version = Variables::version(about, *values_);
@@ -79,8 +79,7 @@ Result<void> Context::keep_outputs(const Step& step) {
     made->values.push_back(output >= 0 ? slot(output) : Datum());
     bytes += bytes_of(made->values.back());
   }
-  if (bytes > most) return {};
-  return variables_->keep(about, std::move(made), 0, *memory_);
+  if (bytes <= most) variables_->keep(about, std::move(made));
 }
 
 Result<std::shared_ptr<const Variables::Made>> Context::prepared_of(const Step& step) {
@@ -101,11 +100,9 @@ Result<std::shared_ptr<const Variables::Made>> Context::prepared_of(const Step& 
     constants[i] = &made->values[i].array;
   }
   made->prepared = TRY(prepare_step(step, constants, *memory_));
-  const std::int64_t bytes = made->prepared ? made->prepared->bytes() : 0;
-  if (owned) {
-    auto kept = variables_->keep(about, made, bytes, *memory_);
-    if (!kept.ok()) return std::move(kept).error().within("prepared weights");
-  }
+  auto counted = variables_->count(about, made->prepared ? made->prepared->bytes() : 0, *memory_);
+  if (!counted.ok()) return std::move(counted).error().within("prepared weights");
+  if (owned) variables_->keep(about, made);
   return std::shared_ptr<const Variables::Made>(std::move(made));
 }
 

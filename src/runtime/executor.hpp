@@ -28,7 +28,7 @@ struct ExecutorOptions {
     std::string variable, output;
   };
   // When a run is over, the variable has the value of the output, which the caller does not get: a step of an
-  // optimizer. Such runs take turns.
+  // optimizer. Such runs, and writes, take turns.
   std::vector<Update> updates = {};
   Limits limits = {};  // of functions and of folding
 };

@@ -91,6 +91,9 @@ Result<void> Executor::write(const std::map<std::string, Datum>& values) const {
       if (!copy.ok()) return within(std::move(copy).error());
       writes.push_back({number, std::move(copy).value()});
     }
+    // A run under way would overwrite it at its end.
+    std::unique_lock<std::mutex> turn(updating_, std::defer_lock);
+    if (!updates_.empty()) turn.lock();
     if (!writes.empty()) variables_->write(writes);
     return {};
   });

@@ -212,16 +212,17 @@ std::shared_ptr<const Variables::Made> Variables::made(std::size_t step, std::ui
   return made && made->version == version ? made : nullptr;
 }
 
-Result<void> Variables::keep(const OfVariables& step, std::shared_ptr<const Made> made, std::int64_t bytes,
-                             ops::Memory& memory) {
+void Variables::keep(const OfVariables& step, std::shared_ptr<const Made> made) {
   const std::lock_guard lock(mutex_);
-  if (made->version != version(step, *now_)) return {};
-  Kept& kept = kept_[step.number];
-  if (bytes > kept.counted) {
-    TRY(memory.count(bytes - kept.counted));
-    kept.counted = bytes;
-  }
-  kept.made = std::move(made);
+  if (made->version == version(step, *now_)) kept_[step.number].made = std::move(made);
+}
+
+Result<void> Variables::count(const OfVariables& step, std::int64_t bytes, ops::Memory& memory) {
+  const std::lock_guard lock(mutex_);
+  std::int64_t& counted = kept_[step.number].counted;
+  if (bytes <= counted) return {};
+  TRY(memory.count(bytes - counted));
+  counted = bytes;
   return {};
 }
 

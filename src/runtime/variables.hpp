@@ -56,9 +56,10 @@ class Variables {
   static std::uint64_t version(const OfVariables& step, const Snapshot& values);
   // What was kept of that version; null if there is nothing.
   std::shared_ptr<const Made> made(std::size_t step, std::uint64_t version) const;
-  // Ignored if a variable was written since. `bytes` are those that `memory` does not know of.
-  Result<void> keep(const OfVariables& step, std::shared_ptr<const Made> made, std::int64_t bytes,
-                    ops::Memory& memory);
+  // Ignored if a variable was written since.
+  void keep(const OfVariables& step, std::shared_ptr<const Made> made);
+  // Counts what a step has made beside memory that `memory` gave: once, since it is as large each time.
+  Result<void> count(const OfVariables& step, std::int64_t bytes, ops::Memory& memory);
 
  private:
   const std::vector<std::string> names_;
@@ -68,7 +69,7 @@ class Variables {
   std::uint64_t writes_ = 0;
   struct Kept {
     std::shared_ptr<const Made> made;
-    std::int64_t counted = 0;  // by Memory::count: the same weights are as large each time
+    std::int64_t counted = 0;  // bytes
   };
   std::vector<Kept> kept_;  // by step
 };

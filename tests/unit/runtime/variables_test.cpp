@@ -349,6 +349,39 @@ TEST(Variables, MayBeQuantizedOnTheWay) {
   }
 }
 
+// The same where each run updates the weights: what follows from them lies in the plan's memory then.
+TEST(Variables, MayBeQuantizedAndUpdated) {
+  graph::Graph graph;
+  graph.inputs = {value("x", {"4", "32"})};
+  graph.outputs = {value("y", {"4", "32"}), value("next", {"32", "32"})};
+  graph.initializers = {ops::testing::floats("w", {32, 32}),
+                        graph::make_tensor("scale", {}, std::vector<float>{0.01f}),
+                        graph::make_tensor("rate", {}, std::vector<float>{0.125f})};
+  graph.nodes = {
+      node("QuantizeLinear", {"w", "scale"}, {"codes"}, {attribute("output_dtype", std::int64_t{3})}),
+      node("DequantizeLinear", {"codes", "scale"}, {"rounded"}),
+      node("Neg", {"x"}, {"before"}),
+      node("MatMul", {"x", "rounded"}, {"y"}),
+      node("Transpose", {"x"}, {"xt"}),
+      node("MatMul", {"xt", "y"}, {"g"}),
+      node("Mul", {"g", "rate"}, {"step"}),
+      node("Sub", {"w", "step"}, {"next"}),
+  };
+  const auto model = model_of(graph);
+  const auto executor = executor_of(
+      model, {.threads = 1, .variables = {"w"}, .updates = {{.variable = "w", .output = "next"}}});
+  ASSERT_TRUE(executor->write({{"w", mixed({32, 32}, 5)}}).ok());
+  const Values x{{"x", mixed({4, 32}, 1)}};
+  for (int step = 0; step < 6; ++step) {
+    const Array before = executor->variable("w").value();
+    const auto constant = executor_of(with_values(*model, {{"w", before}}), {.threads = 1, .fuse = false});
+    const auto expected = constant->run(x);
+    ASSERT_TRUE(expected.ok());
+    EXPECT_EQ(run(*executor, x), contents((*expected)[0].array)) << step;
+    EXPECT_EQ(contents(executor->variable("w").value()), contents((*expected)[1].array)) << step;
+  }
+}
+
 // A seed is printed where something differs. Values change, never what must hold of them: signs, ranges.
 TEST(Variables, RandomGraphsAgreeWithConstants) {
   using runtime::testing::CaseMaker;
