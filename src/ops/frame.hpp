@@ -30,10 +30,10 @@ std::int64_t bytes_of_all(const std::vector<Packed>& matrices) {
   return sum;
 }
 
-// A node that is being prepared, once for each model.
+// A node that is being prepared: once for each model, or after each write of a variable among its inputs.
 struct Setup : Attributes {
   using Attributes::Attributes;
-  std::span<const Array* const> constants;  // by input; null if it is not a constant
+  std::span<const Array* const> constants;  // by input; null if each run may have another
   Memory* memory = nullptr;
   std::int64_t output_count = 0;
 
