@@ -239,6 +239,17 @@ def test_sparse_weights_belong_to_the_node_that_uses_them(tool, tmp_path):
     assert said["macs"]["total"] == 8 * 4
 
 
+def test_weights_that_are_moved_belong_to_the_node_that_uses_them(tool, tmp_path):
+    """Padded, as relative positions are, they are still those of the product."""
+    graph = helper.make_graph(
+        [helper.make_node("Pad", ["w", "pads"], ["t"]), helper.make_node("MatMul", ["x", "t"], ["y"])], "moved",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4])],
+        [helper.make_tensor("w", TensorProto.FLOAT, [6, 4], [1.0] * 24), helper.make_tensor("pads", TensorProto.INT64, [4], [1, 0, 1, 0])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "moved.onnx")
+    said = inspect(tool("anybit"), tmp_path / "moved.onnx")
+    assert {op["name"]: op["parameters"] for op in said["operators"]}["MatMul"] >= 24
+
+
 def test_an_open_batch_is_named_with_the_option_that_closes_it(anybit, float_model):
     text = anybit("inspect", float_model).stdout
     assert "The MACs of 2 nodes are not known" in text and "--input-shape 'x=1,3,16,16'" in text

@@ -20,6 +20,8 @@ def attention(path, kind, hidden):
         "sum": [node("Cast", ["keep"], ["kept"], to=TensorProto.BOOL),
                 node("Where", ["kept", "zero", "hidden"], ["mask"], name="mask"),
                 node("Add", ["scaled", "mask"], ["masked"], name="add")],
+        "moved": [node("Cast", ["keep"], ["kept"], to=TensorProto.BOOL), node("Where", ["kept", "zero", "hidden"], ["all"], name="mask"),
+                  node("Compress", ["all", "each"], ["mask"], axis=2), node("Add", ["scaled", "mask"], ["masked"], name="add")],
         "factor": [node("Cast", ["keep"], ["kept"], to=TensorProto.FLOAT), node("Sub", ["one", "kept"], ["hide"]),
                    node("Mul", ["hide", "hidden"], ["mask"], name="mask"),
                    node("Add", ["scaled", "mask"], ["masked"], name="add")],
@@ -29,6 +31,8 @@ def attention(path, kind, hidden):
         "constant": [node("Add", ["scaled", "causal"], ["masked"], name="add")]}[kind]
     if kind == "row":  # as a bias would be
         constants["causal"] = np.array([0] * (LENGTH - 1) + [hidden], np.float32)
+    if kind == "moved":
+        constants["each"] = np.ones(LENGTH, bool)
     if kind == "constant":
         constants["causal"] = np.triu(np.full((LENGTH, LENGTH), hidden, np.float32), 1)
     nodes = [node("MatMul", ["x", "wq"], ["q"]), node("MatMul", ["x", "wk"], ["k"]), node("MatMul", ["x", "wv"], ["v"]),
@@ -53,7 +57,7 @@ def samples(folder, count=8):
     return dict(np.load(folder / "0.npz"))
 
 
-KINDS = [("constant", -1e4), ("choice", -1e4), ("constant", -1e9), ("choice", -1e9), ("row", -65504.0), ("sum", -np.inf), ("sum", LOWEST), ("factor", LOWEST), ("choice", -np.inf), ("constant", -np.inf), ("row", LOWEST)]
+KINDS = [("constant", -1e4), ("choice", -1e4), ("constant", -1e9), ("choice", -1e9), ("row", -65504.0), ("sum", -np.inf), ("sum", LOWEST), ("moved", LOWEST), ("factor", LOWEST), ("choice", -np.inf), ("constant", -np.inf), ("row", LOWEST)]
 
 
 @pytest.mark.parametrize("kind, hidden", KINDS)
