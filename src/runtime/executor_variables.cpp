@@ -82,8 +82,8 @@ Result<void> Executor::write(const std::map<std::string, Datum>& values) const {
     for (const auto& [name, value] : values) {
       const std::size_t number = TRY(variable_number(name));
       TRY(variables_->check(number, value));
-      const auto within = [&](Error error) {
-        return std::move(error).within(fmt::format("variable '{}'", shown(name)));
+      const auto within = [place = fmt::format("variable '{}'", shown(name))](Error error) {
+        return std::move(error).within(place);
       };
       auto mended = ops::mended(value, *memory_);
       if (!mended.ok()) return within(std::move(mended).error());
