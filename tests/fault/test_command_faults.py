@@ -66,7 +66,7 @@ def memory_run(folder, build, log, **settings):
 def check_memory(folder, done, about, lasts=True):
     """Removing a folder takes memory, too: where there is none for good, one is left to the next run."""
     loading = done.returncode == 127 and "loading shared libraries" in done.stderr
-    starting = done.returncode == 1 and done.stderr.startswith("libgomp: Out of memory")  # a library that oneDNN brings starts up
+    starting = done.returncode == 1 and done.stderr.lstrip().startswith("libgomp: Out of memory")  # a library that oneDNN brings starts up
     if loading or starting:  # before we are there
         done.returncode, done.stderr = 1, "anybit: not even loaded"
     folder.check(done.returncode, done.stderr, f"{about}, seed {SEED}: {done.returncode} {done.stderr}", temporary=lasts)
