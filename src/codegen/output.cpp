@@ -93,11 +93,15 @@ Output::Output(Output&& other) noexcept
       kept_(std::move(other.kept_)) {}
 
 Output::~Output() {
-  try {
-    std::error_code ignored;
-    if (!stage_.empty()) fs::remove_all(stage_, ignored);
-  } catch (const std::bad_alloc&) {
-    // Left to the next one who writes into this folder.
+  // Walking a folder takes memory. What lacks it twice leaves the folder to the next one who writes there.
+  for (int tries = 0; tries < 2 && !stage_.empty(); ++tries) {
+    try {
+      std::error_code failed;
+      fs::remove_all(stage_, failed);
+      if (!failed) break;
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
   }
   if (claim_ >= 0) ::close(claim_);
 }
