@@ -94,20 +94,24 @@ class ConstantAnnotator {
     return spec;
   }
 
-  // What a rule for the tensor says; its axis is the channels'.
-  Result<Spec> by_rule(const std::string& name, const Spec& asked, std::int64_t channels,
-                       const graph::Tensor& tensor) {
-    if (!matcher_.has_tensors() && !asked.is_given()) return asked;
-    Spec spec = TRY(matcher_.tensor(name, asked));
+  // Integers share scales along the axis of the node: products take no other. One that a rule names is that
+  // one, and is left to the node.
+  static Result<void> check_axis(Spec& spec, const WeightView& view, const graph::Tensor& tensor,
+                                 const std::string& name) {
     std::optional<std::int64_t>& axis = spec.use.grouping.axis;
-    if (!axis || *axis == channels || *axis + std::ssize(tensor.dims) == channels) {
+    if (!axis || !spec.is_integer()) return {};
+    const Granularity granularity = spec.granularity();
+    const std::int64_t own = granularity == Granularity::channel ? view.channels
+                             : granularity == Granularity::block ? view.blocks
+                                                                 : -1;
+    const auto rank = std::ssize(tensor.dims);
+    if (granularity == Granularity::tensor || (own >= 0 && (*axis < 0 ? *axis + rank : *axis) == own)) {
       axis.reset();
-      return spec;
+      return {};
     }
-    return error_at(
-        Code::unsupported, fmt::format("tensor '{}'", shown(name)),
-        fmt::format("scales along axis {}", *axis),
-        channels < 0 ? "one scale for the tensor" : fmt::format("its channels: axis {}", channels));
+    return error_at(Code::unsupported, fmt::format("tensor '{}'", shown(name)),
+                    fmt::format("scales along axis {}", *axis),
+                    own < 0 ? "one scale for the tensor" : fmt::format("its own: axis {}", own));
   }
 
   // As many numbers as there are groups.
@@ -125,9 +129,9 @@ class ConstantAnnotator {
     const std::string& name = node(i).inputs[static_cast<std::size_t>(input)];
     const graph::Tensor& tensor = *scope_.constant(name);
     const ops::Traits::Weight* weight = parts_[i].traits->weight(input);
-    const Spec spec =
-        TRY(by_rule(name, asked, weight_view(scope_, node(i), weight, tensor, asked).channels, tensor));
+    Spec spec = TRY(matcher_.tensor(name, asked));
     const WeightView view = weight_view(scope_, node(i), weight, tensor, spec);
+    TRY(check_axis(spec, view, tensor, name));
     GroupedSpec grouped = TRY(quantizing::grouped(spec, view, tensor, name));
     ConstantNote note{.name = name, .tensor = &tensor, .spec = std::move(grouped.spec)};
     if (!spec.is_given()) note.spec.source = Spec::Source::values;

@@ -251,7 +251,7 @@ Result<std::string> override_words(const YAML::Node& entries) {
   std::string words;
   if (first["quant_type"]) words += TRY(format_of_quant_type(first["quant_type"]));
   if (first["symmetric"]) words += TRY(word(first["symmetric"], "symmetric")) == "true" ? " sym" : " asym";
-  if (first["axis"]) words += " axis=" + TRY(word(first["axis"], "axis"));
+  if (first["axis"]) words += " channel axis=" + TRY(word(first["axis"], "axis"));
   for (const char* key : {"scale", "zero_point"}) {
     if (const std::string all = TRY(listed(entries, key)); !all.empty())
       words += fmt::format(" {} {}", key, all);

@@ -73,7 +73,15 @@ class Reader {
   Result<Spec> read() {
     for (; at_ < words_.size(); ++at_) TRY(read_word(words_[at_]));
     if (has_numbers()) TRY(settle_numbers());
-    if (parameters_.empty()) return std::move(spec_);
+    if (!parameters_.empty()) TRY(read_parameters());
+    if (spec_.is_integer() && spec_.use.grouping.axis && spec_.granularity() == Granularity::tensor)
+      return invalid_argument(fmt::format("axis={} and one scale for the tensor", *spec_.use.grouping.axis),
+                              fmt::format("{} sym channel axis=0", format_.name));
+    return std::move(spec_);
+  }
+
+ private:
+  Result<void> read_parameters() {
     // What the format says of its parameters, and of those that it does not have.
     const formats::Use given = TRY(formats::read_use(std::string(format_.name) + parameters_));
     for (const auto& [name, value] : given.parameters) spec_.use.parameters[name] = value;
@@ -82,10 +90,9 @@ class Reader {
     if (given.grouping.block_size) spec_.use.grouping.block_size = given.grouping.block_size;
     spec_.use.rounding = given.rounding;
     spec_.use.rank = given.rank;
-    return std::move(spec_);
+    return {};
   }
 
- private:
   // Integers that QuantizeLinear has: their words are closed, so that a slip is not taken for a parameter.
   bool is_plain() const { return spec_.is_integer() && spec_.has_own_type(); }
 

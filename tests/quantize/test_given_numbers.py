@@ -128,3 +128,19 @@ def test_a_rule_that_cannot_be_is_an_error_that_says_so(tool, tmp_path, rule, wo
 def test_an_override_that_cannot_be_is_an_error_that_says_so(tool, tmp_path, overrides, words):
     done = quantized(tool, tmp_path, json.dumps({"global": "int8", "TensorQuantOverrides": overrides}), code="error")
     assert all(word in done.stderr for word in words), done.stderr
+
+
+@pytest.mark.parametrize(("weights", "words"), [
+    ("int8 sym channel axis=1", ["axis 1", "axis 0"]), ("int8 sym channel axis=7", ["axis 7", "axis 0"]),
+    ("int4 sym block 2 axis=0", ["axis 0", "axis 1"]), ("int8 sym axis=0", ["axis=0", "channel axis=0"])])
+@pytest.mark.parametrize("rule", ["global: {{weights: {}}}", "type: {{Conv: {{weights: {}}}}}"])
+def test_integers_share_scales_along_no_axis_but_that_of_the_node(tool, tmp_path, weights, words, rule):
+    done = quantized(tool, tmp_path, rule.format(weights) + "\n", calib=False, code="error")
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+@pytest.mark.parametrize("axis", [0, -4])
+def test_the_axis_of_the_node_may_be_named(tool, tmp_path, axis):
+    named, _, _ = quantized(tool, tmp_path, f"type: {{Conv: {{weights: int8 sym channel axis={axis}}}}}\n", calib=False)
+    plain, _, _ = quantized(tool, tmp_path / "plain", "type: {Conv: {weights: int8 sym channel}}\n", calib=False)
+    assert named.SerializeToString() == plain.SerializeToString()
