@@ -39,8 +39,8 @@ docs:  ## Bring the generated parts of docs/ up to date
 	@.venv/bin/python scripts/make_docs build/release/bin/anybit
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
-	@.venv/bin/python tests/conformance/backend.py --write
-	@.venv/bin/python tests/codegen/node_cases.py --write
+	@.venv/bin/python tests/support/backend.py --write
+	@.venv/bin/python tests/support/node_cases.py --write
 
 web:  ## Make the report's page, web/report.html, again from web/src
 	@scripts/setup web
@@ -54,7 +54,7 @@ test-checks:  ## Node cases with wrong shapes, types, attributes: what run refus
 	@scripts/setup build test python
 	@cmake --preset release -DANYBIT_TESTS=ON
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
-	@ANYBIT_BUILD=build/release .venv/bin/python tests/codegen/mutating.py --programs 500
+	@ANYBIT_BUILD=build/release .venv/bin/python tests/support/mutating.py --programs 500
 
 test-large:  ## Write and read a model over 2 GB, watching memory
 	@scripts/setup build test python

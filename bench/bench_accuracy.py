@@ -11,10 +11,9 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
-import document  # noqa: E402
-from accuracy import images, models, sentences, speech, words  # noqa: E402
+import document
+from accuracy import images, models, sentences, speech, words
 
 WORK = ROOT / "build" / "accuracy"
 COLUMNS = {"float": "float", "anybit": "anybit int8, run by anybit", "anybit-ort": "anybit int8, run by ONNX Runtime",

@@ -8,19 +8,17 @@ convolution reads its input's channels last first, from weights whose channels a
 import argparse
 import pathlib
 import statistics
-import sys
 
 import numpy as np
 import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
-import document  # noqa: E402
-from executing import Executor  # noqa: E402
-from other_order import turned_round  # noqa: E402
-from peer_models import MODELS, image, peer, quantized  # noqa: E402
-from same_inputs import decibels, differences  # noqa: E402
+import document
+from support.executing import Executor
+from support.reversed_order import turned_round
+from support.peer_models import MODELS, image, peer, quantized
+from support.same_inputs import decibels, differences
 
 SHAPES = {
     "ch_ppocr_mobile_v2.0_cls_infer": ("PP-OCR classifier", (1, 3, 48, 192)),

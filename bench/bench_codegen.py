@@ -11,7 +11,6 @@ import math
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -19,11 +18,10 @@ import numpy as np
 import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime"), str(ROOT / "tests" / "codegen")]
 
-import document  # noqa: E402
-import generating  # noqa: E402
-from executing import Executor  # noqa: E402
+import document
+from support import generating
+from support.executing import Executor
 
 PREFERENCES = {"default": 0, "performance": 1, "memory": 2, "straight": 3}
 NETS = {"digits": (ROOT / "examples/digits/digits.onnx", (1, 1, 28, 28)), "cifar": (ROOT / "examples/cifar/cifar.onnx", (1, 3, 32, 32)),

@@ -7,7 +7,6 @@ All of them take turns in one process; the best of many runs counts. Ratios abov
 import argparse
 import itertools
 import pathlib
-import sys
 import time
 
 import numpy as np
@@ -15,10 +14,9 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
-import document  # noqa: E402
-from executing import Executor  # noqa: E402
+import document
+from support.executing import Executor
 
 BLOCK = 32
 # format: bits, the range of a field that blocks share

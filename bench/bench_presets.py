@@ -11,17 +11,15 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import time
 
 import numpy as np
 import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
-import document  # noqa: E402
-from accuracy import images, models, sentences, words  # noqa: E402
+import document
+from accuracy import images, models, sentences, words
 
 WORK = ROOT / "build" / "presets"
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"

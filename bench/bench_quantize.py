@@ -23,11 +23,10 @@ import onnx
 from onnx import helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
-import document  # noqa: E402
-from accuracy.models import prepared  # noqa: E402
-from peer_models import MODELS, image  # noqa: E402
+import document
+from accuracy.models import prepared
+from support.peer_models import MODELS, image
 
 WORK = ROOT / "build" / "quantize"
 ANYBIT = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"

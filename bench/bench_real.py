@@ -19,10 +19,9 @@ import onnx
 import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 
-import document  # noqa: E402
-from fetch_real_models import FOLDER, models  # noqa: E402
+import document
+from fetch_real_models import FOLDER, models
 
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin/anybit"
 SAMPLES = 6

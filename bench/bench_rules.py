@@ -12,7 +12,6 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
 import numpy as np
@@ -20,10 +19,9 @@ import onnx
 import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 
-import document  # noqa: E402
-from fetch_real_models import models  # noqa: E402
+import document
+from fetch_real_models import models
 
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
 SCHEMES = {"int8": {"weights": "int8 sym channel", "activations": "int8 asym"}, "int16": {"weights": "int8 sym channel", "activations": "int16 sym"}}

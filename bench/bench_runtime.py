@@ -8,7 +8,6 @@ faster. int8 models are ONNX Runtime's own QDQ files.
 import argparse
 import math
 import pathlib
-import sys
 import time
 
 import numpy as np
@@ -16,11 +15,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
-import document  # noqa: E402
-from executing import Executor  # noqa: E402
-from peer_models import MODELS, image, peer, quantized  # noqa: E402
+import document
+from support.executing import Executor
+from support.peer_models import MODELS, image, peer, quantized
 
 PICTURES = {
     "ch_PP-OCRv4_det_infer": (1, 3, 320, 320),

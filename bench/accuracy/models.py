@@ -31,7 +31,7 @@ def session(path, optimized=True):
 
 def executor(path):
     """The same, by anybit."""
-    from executing import Executor  # needs the library to be built
+    from support.executing import Executor  # needs the library to be built
     made = Executor(path, threads=2)
     return lambda feeds: made.run({name: value for name, value in feeds.items() if name in made.inputs})
 

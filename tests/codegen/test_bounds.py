@@ -1,11 +1,9 @@
 """Generated code keeps to its arrays and to what C defines: under the compiler's sanitizers, with arrays that end where they end."""
-import re
 import subprocess
 
 import numpy as np
-from generating import HAS_VNNI, STRICT, VNNI, generate
 from onnx import helper
-from test_c_gen import ANYBIT, DEFAULT, PERFORMANCE, SEED, codes, model_of
+from support.generating import ANYBIT, DEFAULT, HAS_VNNI, PERFORMANCE, SEED, STRICT, VNNI, calls, codes, generate, model_of
 
 SIZES = [(1, 5), (1, 9), (3, 5), (7, 7)]
 KINDS = [(np.uint8, np.int8), (np.int16, np.int8), (np.int16, np.int16)]
@@ -35,15 +33,6 @@ def products(random):
     for (m, k, n), (a_kind, b_kind) in zip(((1, 5, 3), (3, 9, 17), (7, 2, 1)), KINDS):
         constants = {"s": np.float32(0.1), "z": a_kind(0), "b": codes(random, b_kind, (k, n)), "bz": b_kind(0)}
         yield [helper.make_node("QLinearMatMul", ["a", "s", "z", "b", "s", "bz", "s", "z"], ["y"])], {"a": codes(random, a_kind, (m, k))}, constants
-
-
-def calls(name, header):
-    """C that runs it once, on memory of just the size that it takes."""
-    names = re.search(rf"{name}_run\((.*)\);", header).group(1).split(", ")
-    ports = [(one.removeprefix("const ").split(" ")[0], one.split("*")[1]) for one in names]
-    text = "".join(f"    {kind} *{port} = calloc({name.upper()}_{port.upper()}_COUNT, sizeof(*{port}));\n" for kind, port in ports)
-    text += f"    {name}_run({', '.join(port for _, port in ports)});\n" + "".join(f"    free({port});\n" for _, port in ports)
-    return f"  {{\n{text}  }}\n"
 
 
 def test_products_and_convolutions_keep_to_their_arrays(tmp_path):

@@ -1,24 +1,9 @@
 """c-gen: an If whose branches cannot all run with the shapes that the code is made for."""
-import generating
 import numpy as np
-import onnx
 import pytest
-from generating import NotGenerated, generate
-from onnx import TensorProto, helper
-from test_c_gen import compiled, model_of
-
-
-def choosing_model(*branches, ends=()):
-    """y = a branch of x, which is [2, 3], by the input "first"; a branch is the shape that it wants to give x."""
-    def branch(name, shape):
-        target = helper.make_tensor(f"{name}_shape", TensorProto.INT64, [len(shape)], shape)
-        return helper.make_graph([helper.make_node("Reshape", ["r", f"{name}_shape"], [name])], name, [],
-                                 [onnx.ValueInfoProto(name=name)], [target])
-    node = helper.make_node("If", ["first"], ["i"], then_branch=branch("a", branches[0]), else_branch=branch("b", branches[1]))
-    before, after = ends or ([helper.make_node("Relu", ["x"], ["r"])], [helper.make_node("Relu", ["i"], ["y"])])
-    model = model_of([*before, node, *after], {"x": np.zeros((2, 3), np.float32)}, {"s": np.float32(0.5), "z": np.int8(0)})
-    model.graph.input.append(helper.make_tensor_value_info("first", TensorProto.BOOL, []))
-    return model
+from onnx import helper
+from support import generating
+from support.generating import NotGenerated, choosing_model, compiled, generate
 
 
 @pytest.mark.parametrize("quantized", [False, True])

@@ -3,40 +3,18 @@ import ctypes
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
-import generating
 import numpy as np
 import onnx
 import pytest
-from generating import NotGenerated, compile_all, generate
 from onnx import TensorProto, helper, numpy_helper
+from support import generating
+from support.executing import Executor
+from support.generating import (COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, NotGenerated, codes, compile_all, compiled, generate,
+                                model_of)
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-from executing import Executor
-
-DEFAULT, PERFORMANCE, MEMORY, COMPILE_TIME = range(4)
-SEED = 20240711
-NUMBERS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.float32): TensorProto.FLOAT,
-           np.dtype(np.int16): TensorProto.INT16, np.dtype(np.uint16): TensorProto.UINT16, np.dtype(np.int32): TensorProto.INT32}
-MICROSOFT = "com.microsoft"
-ANYBIT = "ai.anybit"
-
-
-def model_of(nodes, inputs, constants, outputs=("y",)):
-    """Shapes and types of outputs are left for anybit to find."""
-    ports = [helper.make_tensor_value_info(name, NUMBERS[x.dtype], x.shape) for name, x in inputs.items()]
-    graph = helper.make_graph(nodes, "g", ports, [onnx.ValueInfoProto(name=name) for name in outputs],
-                              [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()])
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1), helper.make_opsetid(ANYBIT, 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
-
-
-def codes(random, kind, shape=()):
-    info = np.iinfo(kind)
-    return random.integers(info.min, info.max + 1, shape).astype(kind)
 
 
 def conv_case(random, number):
@@ -140,14 +118,6 @@ def element_case(random, number):
 CASES = {"conv": (conv_case, 12), "product": (product_case, 14), "element": (element_case, 18)}
 
 
-def compiled(names, folder, *options):
-    """Each in its own library: options differ."""
-    programs = compile_all(names, folder, *options, "-pedantic")
-    for name, program in programs.items():
-        assert isinstance(program, generating.Program), f"{name}: {program}"
-    return programs
-
-
 def test_integer_operators_have_the_runtimes_bits(tmp_path):
     wanted, inputs = {}, {}
     for kind, (make, count) in CASES.items():
@@ -183,32 +153,6 @@ def test_rows_of_softmax_are_close_to_the_runtimes(tmp_path):
             made, = program.run([x], expected)
             np.testing.assert_allclose(made, expected[0], rtol=2e-6, atol=1e-37)
             assert (made[0, 0, :7] == 0).all()
-
-
-def quantized(anybit, folder, model, shape, samples):
-    """The int8 model of a net, for one image at a time."""
-    net = onnx.load(model)
-    for size, dim in zip(shape, net.graph.input[0].type.tensor_type.shape.dim):
-        dim.dim_value = size
-    onnx.save(net, folder / "float.onnx")
-    (folder / "samples").mkdir()
-    for i, sample in enumerate(samples):
-        np.save(folder / "samples" / f"{i}.npy", sample)
-    anybit("quantize", folder / "float.onnx", "-o", folder / "int8.onnx", "--recipe", "int8", "--calib", folder / "samples")
-    return net, onnx.load(folder / "int8.onnx")
-
-
-@pytest.fixture(scope="session")
-def digits(anybit, tmp_path_factory):
-    images = np.load(ROOT / "examples/digits/calibration_images.npy")[:20].astype(np.float32) / 255
-    images = ((images - 0.1307) / 0.3081).reshape(-1, 1, 1, 28, 28)
-    return *quantized(anybit, tmp_path_factory.mktemp("digits"), ROOT / "examples/digits/digits.onnx", (1, 1, 28, 28), images), images
-
-
-@pytest.fixture(scope="session")
-def cifar(anybit, tmp_path_factory):
-    images = np.random.default_rng(SEED).normal(size=(8, 1, 3, 32, 32)).astype(np.float32)
-    return *quantized(anybit, tmp_path_factory.mktemp("cifar"), ROOT / "examples/cifar/cifar.onnx", (1, 3, 32, 32), images), images
 
 
 @pytest.mark.parametrize("net", ["digits", "cifar"])

@@ -2,9 +2,9 @@
 import itertools
 
 import numpy as np
-from generating import generate
 from onnx import helper
-from test_c_gen import DEFAULT, PERFORMANCE, SEED, Executor, codes, compiled, model_of
+from support.executing import Executor
+from support.generating import DEFAULT, PERFORMANCE, SEED, codes, compiled, generate, model_of
 
 
 def test_single_channels_have_the_runtimes_bits_for_every_stride(tmp_path):

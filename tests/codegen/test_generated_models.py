@@ -1,16 +1,14 @@
 """Real models as C beside the runtime: in float, and quantized to int8."""
-import sys
 from pathlib import Path
 
-import generating
 import numpy as np
 import onnx
 import pytest
 from onnx import numpy_helper
+from support import generating
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-from executing import Executor, ExecutorError
+from support.executing import Executor, ExecutorError
 
 
 def picture(generator, shape):

@@ -1,17 +1,15 @@
 """c-gen: products of float16 and bfloat16. Sums are float32, and rounded once: where they are exact, so is the result."""
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from generating import compile_all, generate
 from onnx import TensorProto, helper, numpy_helper
+from support.generating import compile_all, generate
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-from executing import Executor
+from support.executing import Executor
 
 SEED = 20261116
 # Operator, shapes of the data, the weight and the bias, attributes.

@@ -1,6 +1,6 @@
 """How many of the onnx package's node cases c-gen turns into C that compiles without a warning and gives their outputs."""
-import node_cases
 import pytest
+from support import node_cases
 
 FLOOR = 1619  # may only rise
 

@@ -6,14 +6,12 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "fault"))
-from faults import ERRORS, KILL, every_fault  # noqa: E402
+from support.faults import ERRORS, KILL, every_fault
 
 HERE = Path(__file__).parent
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"

@@ -3,9 +3,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from generating import HAS_VNNI, VNNI, Program, compile_shared, generate
 from onnx import helper
-from test_c_gen import DEFAULT, MICROSOFT, PERFORMANCE, Executor, codes, compiled, model_of
+from support.executing import Executor
+from support.generating import DEFAULT, HAS_VNNI, MICROSOFT, PERFORMANCE, VNNI, Program, codes, compile_shared, compiled, generate, model_of
 
 SEED = 20261117
 

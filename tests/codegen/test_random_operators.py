@@ -1,15 +1,13 @@
 """Operators with random shapes and attributes as C, beside the runtime: what the onnx package's few cases leave out."""
-import sys
 from pathlib import Path
 
-import generating
 import numpy as np
 import pytest
+from support import generating
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-from executing import Executor
-from one_node import model_of
+from support.executing import Executor
+from support.one_node import model_of
 
 SEED = 20
 COUNT = 12  # of each operator

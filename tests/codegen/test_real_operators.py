@@ -1,9 +1,9 @@
 """c-gen: convolutions and transforms of real numbers, beside the runtime's."""
 import numpy as np
 import pytest
-from generating import generate
 from onnx import helper
-from test_c_gen import DEFAULT, MEMORY, SEED, Executor, compiled, model_of
+from support.executing import Executor
+from support.generating import DEFAULT, MEMORY, SEED, compiled, generate, model_of
 
 
 def test_real_convolutions_are_close_to_the_runtimes(tmp_path):

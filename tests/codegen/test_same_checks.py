@@ -1,14 +1,12 @@
 """What `run` refuses, generators refuse: on node cases that are changed in one place, and on models that once were written out of bounds."""
 import subprocess
 
-import generating
-import mutating
-import node_cases
 import numpy as np
 import pytest
-from generating import NotGenerated, generate
-from mutating import executing
 from onnx import TensorProto, helper, numpy_helper
+from support import generating, mutating, node_cases
+from support.generating import NotGenerated, generate
+from support.mutating import executing
 
 SEED = 7
 EACH = 130  # mutants of an operator; `make test-checks` takes all

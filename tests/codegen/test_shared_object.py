@@ -3,7 +3,6 @@
 import ctypes
 import json
 import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,9 +13,8 @@ import pytest
 from onnx import TensorProto, helper
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-from executing import Executor  # noqa: E402
-from test_branches import choosing_model  # noqa: E402
+from support.executing import Executor
+from support.generating import choosing_model
 
 EXAMPLES = ROOT / "examples"
 SEED = 11

@@ -4,10 +4,9 @@ import re
 import numpy as np
 import onnx
 import pytest
-from generating import generate
 from onnx import helper
-from test_c_gen import (ANYBIT, COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, Executor, codes, compiled, digits,  # noqa: F401
-                        model_of)
+from support.executing import Executor
+from support.generating import ANYBIT, COMPILE_TIME, DEFAULT, MEMORY, MICROSOFT, PERFORMANCE, SEED, codes, compiled, generate, model_of
 
 
 def requantized(sums, factor, zero, kind):

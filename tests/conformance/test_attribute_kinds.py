@@ -1,5 +1,5 @@
 """The table of attributes' kinds is that of the onnx package."""
-import attribute_kinds
+from support import attribute_kinds
 
 
 def test_the_table_is_up_to_date():

@@ -2,8 +2,8 @@
 
 An exception that passes is an error, too: so the count can only rise.
 """
-import backend
 import pytest
+from support import backend
 
 EXCEPTIONS = backend.exceptions()
 # Quantization stands on these: nothing is excused.

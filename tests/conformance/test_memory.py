@@ -6,8 +6,8 @@ import os
 import pathlib
 import subprocess
 
-import backend
 import onnx
+from support import backend
 
 PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
 # Values are made up. What is neither a number of a network nor a flag is a shape, an index or an axis, and those must fit.

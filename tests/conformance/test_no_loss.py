@@ -12,8 +12,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 from onnx.external_data_helper import convert_model_to_external_data
-
-from made_models import MADE, raw_tensor, model
+from support.made_models import MADE, model, raw_tensor
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKEND = sorted((Path(onnx.__file__).parent / "backend/test/data").rglob("*.onnx"))

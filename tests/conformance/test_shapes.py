@@ -8,8 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-
-from inspecting import inspect, nodes_of
+from support.inspecting import inspect, nodes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(onnx.__file__).parent / "backend/test/data"

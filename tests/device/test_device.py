@@ -8,8 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-
-from devices import DIGITS, ROOT, compiled, generator, pictures, run
+from support.devices import DIGITS, ROOT, compiled, generator, pictures, run
 
 HEADER = ROOT / "include" / "anybit" / "anybit.h"
 

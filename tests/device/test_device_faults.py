@@ -5,17 +5,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from devices import HERE, ROOT, compiled, generator, run
-
-sys.path.insert(0, str(ROOT / "tests" / "fault"))
-from faults import ERRORS, KILL, every_fault  # noqa: E402
+from support.devices import SOURCES, ROOT, compiled, generator, run
+from support.faults import ERRORS, KILL, every_fault
 
 OK, NOT_FOUND, IO, MALFORMED, DATA_LOST, INVALID_STATE, INVALID_DATA = 0, 2, 3, 5, 10, 11, 13
 FLOAT, QUANTIZED, GENERATED = 0, 1, 2
@@ -288,7 +284,7 @@ def test_memory_that_runs_out_at_any_allocation_is_an_error_and_no_more(build, m
     library = (build / "lib").resolve()
     program = made / "out_of_memory"
     done = subprocess.run(["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include",
-                           str(HERE / "out_of_memory.cpp"), "-o", str(program), f"-L{library}", "-lanybit",
+                           str(SOURCES / "out_of_memory.cpp"), "-o", str(program), f"-L{library}", "-lanybit",
                            f"-Wl,-rpath,{library}"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     (tmp_path / "work").mkdir()

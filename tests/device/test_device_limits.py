@@ -6,8 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from devices import DIGITS, compiled, pictures, run
+from support.devices import DIGITS, compiled, pictures, run
 
 OK, LIMIT_EXCEEDED = 0, 8
 RANK, ELEMENTS, NODES, DEPTH, RECORDS, WORK_BYTES, WORK_ELEMENTS, WORK_NODES, MEMORY = range(1, 10)

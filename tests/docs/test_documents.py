@@ -1,15 +1,11 @@
 """Every example of README.md and docs/ runs, and gives what it shows."""
 
-import os
 import re
-import sys
 
 import pytest
+from support.blocks import Bad, blocks_of, missing, steps_of
+from support.running import ROOT, Runner, furnish
 
-from blocks import Bad, blocks_of, missing, steps_of
-from running import ROOT, Runner, furnish
-
-sys.path.insert(0, str(ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "python"))
 DOCUMENTS = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 
 

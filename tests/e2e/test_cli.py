@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
-from inspecting import graphs_of, inspect  # noqa: E402
+from support.inspecting import graphs_of, inspect
 
 ROOT = Path(__file__).resolve().parents[2]
 REAL = sorted((ROOT / "build/models").glob("*.onnx"))

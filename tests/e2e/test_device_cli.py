@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits"
-sys.path.insert(0, str(ROOT / "tests" / "device"))
-from devices import generator  # noqa: E402
+from support.devices import generator
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ import signal
 import subprocess
 
 import pytest
-
-from commands import COMMANDS, OLD, Folder
-from faults import ERRORS, KILL, run_with_fault, run_with_shim
+from support.commands import COMMANDS, OLD, Folder
+from support.faults import ERRORS, KILL, run_with_fault, run_with_shim
 
 ALL = bool(os.environ.get("ANYBIT_ALL_FAULTS"))
 SEED = int(os.environ.get("ANYBIT_SEED", "1"))

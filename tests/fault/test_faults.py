@@ -4,8 +4,7 @@ old file or the new one, whole."""
 import errno
 
 import pytest
-
-from faults import ERRORS, KILL, every_fault, run_with_shim
+from support.faults import ERRORS, KILL, every_fault, run_with_shim
 
 SIZE = 32768
 OLD, NEW = b"o" * 1000, b"n" * 30000 + bytes(SIZE - 30000)

@@ -4,8 +4,7 @@ valgrind finds no use of what nobody wrote. `make test` has valgrind look at one
 import os
 
 import pytest
-
-from commands import COMMANDS, TIMED, Folder
+from support.commands import COMMANDS, TIMED, Folder
 
 ALL = bool(os.environ.get("ANYBIT_ALL_FAULTS"))
 BYTES = ("85", "170")  # their bits are each other's opposites

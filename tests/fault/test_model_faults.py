@@ -7,8 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from faults import ERRORS, KILL, every_fault
+from support.faults import ERRORS, KILL, every_fault
 
 SHAPE = (64, 128)
 

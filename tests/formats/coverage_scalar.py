@@ -1,6 +1,5 @@
 """How each format without blocks is proven."""
 
-import peers
-import scalar_cases
+from support import peers, scalar_cases
 
 COVERED = {name: "test_scalar_formats.py" for name in scalar_cases.NAMES} | {name: "test_against_peers.py" for name in peers.DTYPES}

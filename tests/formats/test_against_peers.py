@@ -6,9 +6,8 @@ import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
-
-import peers
-from library_codecs import Codec
+from support import peers
+from support.library_codecs import Codec
 
 SEED = int(os.environ.get("ANYBIT_SEED", np.random.SeedSequence().entropy % 2**32))
 RANDOM = 1_000_000

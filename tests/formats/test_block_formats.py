@@ -5,10 +5,9 @@ import os
 
 import numpy as np
 import pytest
-
-import block_data
-import reference_block as reference
-from library_codecs import ROUNDINGS, Codec
+from support import reference_block as reference
+from support import block_data
+from support.library_codecs import ROUNDINGS, Codec
 
 SEED = int(os.environ.get("ANYBIT_SEED", np.random.SeedSequence().entropy % 2**32))
 HALF = ["half_even", "half_away", "half_up"]

@@ -4,8 +4,7 @@ import importlib
 from pathlib import Path
 
 import pytest
-
-from library_codecs import names
+from support.library_codecs import names
 
 HERE = Path(__file__).parent
 COVERED = {}

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-
-import peers
-from library_codecs import Codec
+from support import peers
+from support.library_codecs import Codec
 
 CHUNK = 1 << 22
 CASES = [name for name in peers.DTYPES if np.dtype(peers.DTYPES[name]).itemsize == 1]

@@ -7,9 +7,8 @@ import gfloat.formats
 import ml_dtypes
 import numpy as np
 import pytest
-
-import block_data
-from library_codecs import Codec
+from support import block_data
+from support.library_codecs import Codec
 
 SEED = int(os.environ.get("ANYBIT_SEED", np.random.SeedSequence().entropy % 2**32))
 DTYPES = {

@@ -5,11 +5,10 @@ import os
 
 import numpy as np
 import pytest
-
-import peers
-import reference_scalar as reference
-from library_codecs import ROUNDINGS, Codec
-from scalar_cases import ELEMENTWISE, GROUPED
+from support import reference_scalar as reference
+from support import peers
+from support.library_codecs import ROUNDINGS, Codec
+from support.scalar_cases import ELEMENTWISE, GROUPED
 
 SEED = int(os.environ.get("ANYBIT_SEED", np.random.SeedSequence().entropy % 2**32))
 LARGEST = 3.4028234663852886e38

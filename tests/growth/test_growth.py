@@ -9,7 +9,7 @@ import re
 import subprocess
 
 import pytest
-import shapes
+from support import shapes
 
 PROGRAM = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")) / "bin/anybit"
 SMALLEST = 1100  # plans of memory try several orders for up to 1000 values

@@ -1,5 +1,5 @@
 import pytest
-from attack import Loader
+from support.attack import Loader
 
 
 @pytest.fixture

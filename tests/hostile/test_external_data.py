@@ -5,7 +5,7 @@ import socket
 import threading
 
 import pytest
-from attack import external_model
+from support.attack import external_model
 
 GOOD = bytes(range(16))
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import onnx
 import pytest
-from attack import MEMORY, around, block, nested, number, small_model, tag, varint
 from onnx import TensorProto, helper
+from support.attack import MEMORY, around, block, nested, number, small_model, tag, varint
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKEND_DATA = Path(onnx.__file__).parent / "backend/test/data"

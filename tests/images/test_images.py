@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-
-from decoding import ImageError, decode, size
-from made_images import HEIGHT, WIDTH, bmp, every_image, packed_rows, pixels, png, pnm, saved, scans_of_jpeg, tiff
+from support.decoding import ImageError, decode, size
+from support.made_images import HEIGHT, WIDTH, bmp, every_image, packed_rows, pixels, png, pnm, saved, scans_of_jpeg, tiff
 
 FILES = every_image()
 

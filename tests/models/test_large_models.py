@@ -1,15 +1,11 @@
 """Larger models give what ONNX Runtime gives: a sentence encoder, and the networks of the onnx package's light set."""
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runtime"))
-
-from executing import Executor  # noqa: E402
-from peer_models import MODELS, QUANTIZED, peer  # noqa: E402
+from support.executing import Executor
+from support.peer_models import MODELS, QUANTIZED, peer
 
 pytestmark = pytest.mark.large_models
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))

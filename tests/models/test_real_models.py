@@ -1,18 +1,13 @@
 """Real models give what ONNX Runtime gives, in float32 and quantized by its own tools, at several input shapes."""
-import sys
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "runtime"))
-
-import peer_models  # noqa: E402
-from executing import Executor  # noqa: E402
-from other_order import turned_round  # noqa: E402
-from peer_models import IMAGES, MODELS, image, peer, quantized  # noqa: E402
-from same_inputs import decibels, differences  # noqa: E402
+from support import peer_models
+from support.executing import Executor
+from support.reversed_order import turned_round
+from support.peer_models import IMAGES, MODELS, image, peer, quantized
+from support.same_inputs import decibels, differences
 
 FLOAT_ERROR = 1e-4  # of the largest value
 QUANTIZED_DB = 40

@@ -1,17 +1,13 @@
 """The functions of ai.anybit, made of ONNX's operators, against the library: bit for bit, for every number format. ONNX
 Runtime runs them as it is; anybit knows them again, and runs one that was changed as it is written."""
-import sys
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "runtime"))
-from executing import Executor, raise_opset  # noqa: E402
-from portable_functions import Peer, decode_model, differences, formats, quantize, quantize_model, same_bits  # noqa: E402
-from uses import ONLY_DECODED, SHAPES, ranks_of, uses_of, values_of, with_nonfinite  # noqa: E402
+from support.executing import Executor, raise_opset
+from support.portable_functions import Peer, decode_model, differences, formats, quantize, quantize_model, same_bits
+from support.uses import ONLY_DECODED, SHAPES, ranks_of, uses_of, values_of, with_nonfinite
 
 FORMATS = formats()
 NAMES = [name for name, _, _ in FORMATS]

@@ -1,7 +1,5 @@
 """The package as the build made it, and what its examples talk about: the digits model, images, a folder."""
 
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +7,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits"
-PACKAGE = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "python"
-sys.path.insert(0, str(PACKAGE))
 
 
 @pytest.fixture(scope="session")

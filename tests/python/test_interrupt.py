@@ -8,8 +8,7 @@ import time
 
 import numpy as np
 import pytest
-
-from packaged import ROOT
+from support.packaged import ROOT
 
 PROGRAM = """
 import signal

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from packaged import ROOT
+from support.packaged import ROOT
 
 
 def run(*words, **options):

@@ -6,9 +6,8 @@ import subprocess
 import sys
 
 import pytest
-
 from anybit.progress import line, shown
-from packaged import ROOT
+from support.packaged import ROOT
 
 PROGRAM = """
 import time, numpy as np, anybit

@@ -1,10 +1,9 @@
 """Bad input from Python: an exception of ours that says what is wrong; the process lives, and nothing is half-written."""
 
+import anybit
 import numpy as np
 import pytest
-
-import anybit
-from packaged import product, two_inputs
+from support.packaged import product, two_inputs
 
 
 def broken_after(images, count):

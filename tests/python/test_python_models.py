@@ -6,12 +6,11 @@ import pickle
 import subprocess
 from pathlib import Path
 
+import anybit
 import numpy as np
 import onnx
 import pytest
-
-import anybit
-from packaged import product
+from support.packaged import product
 
 
 def test_copies_of_a_model_are_the_model_and_a_pickled_one_its_bytes(digits):

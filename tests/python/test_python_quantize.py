@@ -5,14 +5,13 @@ import shutil
 import subprocess
 from xml.etree import ElementTree
 
+import anybit
 import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 from onnxruntime.quantization import CalibrationDataReader
-
-import anybit
-from packaged import ROOT, model_of, product, two_inputs
+from support.packaged import ROOT, model_of, product, two_inputs
 
 CLASSIFIER = ROOT / "build" / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
 

@@ -4,13 +4,12 @@ import os
 import signal
 import threading
 
+import anybit
 import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
-
-import anybit
-from packaged import ROOT, model_of, product, two_inputs
+from support.packaged import ROOT, model_of, product, two_inputs
 
 CLASSIFIER = ROOT / "build" / "models" / "ch_ppocr_mobile_v2.0_cls_infer.onnx"
 

@@ -2,13 +2,12 @@
 
 import threading
 
+import anybit
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-
-import anybit
-from packaged import model_of
+from support.packaged import model_of
 
 
 def trained(digits):

@@ -4,8 +4,7 @@ import subprocess
 import numpy as np
 import onnx
 import pytest
-
-from quantizing import net, report_of, run_tool, samples
+from support.quantizing import net, report_of, run_tool, samples
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-
-from quantizing import Executor, decibels, in_anybit, in_onnxruntime, report_of, run_tool
+from support.quantizing import Executor, decibels, in_anybit, in_onnxruntime, report_of, run_tool
 
 
 def product(op, inputs, output, **attributes):

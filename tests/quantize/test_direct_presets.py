@@ -5,8 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-
-from quantizing import Executor, decibels, in_onnxruntime, net, run_tool
+from support.quantizing import Executor, decibels, in_onnxruntime, net, run_tool
 
 # What quantized weights may take of their float32 bytes, scales included.
 SHARES = {"mxfp4-weights": 0.15, "nvfp4-weights": 0.15, "mxfp6-weights": 0.21, "mxint8-weights": 0.27, "bfp16-weights": 0.29,

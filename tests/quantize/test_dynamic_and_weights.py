@@ -4,8 +4,7 @@ import itertools
 import numpy as np
 import onnx
 import pytest
-
-from quantizing import decibels, in_anybit, in_onnxruntime, net, ops, report_of, run_tool, samples
+from support.quantizing import decibels, in_anybit, in_onnxruntime, net, ops, report_of, run_tool, samples
 
 
 @pytest.fixture

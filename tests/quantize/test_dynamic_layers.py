@@ -3,8 +3,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from quantizing import decibels, in_anybit, in_onnxruntime, ops, report_of, run_tool
+from support.quantizing import decibels, in_anybit, in_onnxruntime, ops, report_of, run_tool
 
 MICROSOFT = "com.microsoft"
 SEEDS = range(4)

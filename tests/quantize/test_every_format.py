@@ -1,6 +1,5 @@
 """Every scheme on every kind of operator: what a quantized model computes is what float arithmetic gives on values and
 weights that the format library has quantized; here, and in ONNX Runtime."""
-import sys
 import zlib
 from pathlib import Path
 
@@ -8,11 +7,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from quantizing import Executor, in_onnxruntime, run_tool
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "formats"))
-from library_codecs import Codec  # noqa: E402
+from support.library_codecs import Codec
+from support.quantizing import Executor, in_onnxruntime, run_tool
 
 # Name: format, its parameters for weights and for data, what shares parameters, block size.
 SCHEMES = {

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from quantizing import in_onnxruntime, net, run_tool, samples
+from support.quantizing import in_onnxruntime, net, run_tool, samples
 
 OVERRIDES = {
     "x": [{"quant_type": "QUInt8", "scale": 0.03, "zero_point": 120}],

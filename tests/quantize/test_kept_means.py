@@ -5,8 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-
-from quantizing import Executor, in_onnxruntime, report_of, run_tool
+from support.quantizing import Executor, in_onnxruntime, report_of, run_tool
 
 CHANNELS, SIDE = 12, 14
 PRODUCTS = ("c1", "c2", "t", "g", "m")

@@ -3,8 +3,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-
-from quantizing import Executor, report_of, run_tool, samples
+from support.quantizing import Executor, report_of, run_tool, samples
 
 SIDE, CHANNELS = 12, 16
 WEIGHTS = ["mxint8", "bfp16", "mx9", "block_fp", "mxfp8_e4m3", "nvfp4", "int8 sym channel", "int8 sym tensor", "uint8 asym tensor",

@@ -5,8 +5,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from quantizing import ROOT, decibels, in_anybit, in_onnxruntime, run_tool
+from support.quantizing import ROOT, decibels, in_anybit, in_onnxruntime, run_tool
 
 MODELS = ROOT / "build" / "models"
 

@@ -3,8 +3,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from quantizing import decibels, in_anybit, in_onnxruntime, ops, report_of, run_tool
+from support.quantizing import decibels, in_anybit, in_onnxruntime, ops, report_of, run_tool
 
 LOWEST = float(np.finfo(np.float32).min)
 WIDTH, LENGTH = 16, 6

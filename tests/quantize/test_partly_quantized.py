@@ -4,7 +4,7 @@ import collections
 import numpy as np
 import onnx
 import pytest
-from quantizing import Executor, in_onnxruntime, net, run_tool, samples
+from support.quantizing import Executor, in_onnxruntime, net, run_tool, samples
 
 
 def operators(path):

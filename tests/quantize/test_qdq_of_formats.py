@@ -6,8 +6,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-
-from quantizing import Executor, in_onnxruntime, run_tool
+from support.quantizing import Executor, in_onnxruntime, run_tool
 
 # Recipe, the type of its codes, the opset that has it.
 FORMATS = {"mxint8-weights": ("int8", 21), "mxfp8-weights": ("float8e4m3fn", 21), "mxfp8-e5m2-weights": ("float8e5m2", 21),

@@ -1,15 +1,10 @@
 """Real models, quantized by anybit: the files run in ONNX Runtime, mean the same in both, and stay near the float model."""
-import sys
 
 import numpy as np
 import onnx
 import pytest
-
-from quantizing import ROOT, decibels, in_anybit, in_onnxruntime, report_of, run_tool
-
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-
-from peer_models import IMAGES, MODELS, image, quantized  # noqa: E402
+from support.peer_models import IMAGES, MODELS, image, quantized
+from support.quantizing import decibels, in_anybit, in_onnxruntime, report_of, run_tool
 
 DETECTOR, READER, CLASSIFIER = IMAGES
 

@@ -3,8 +3,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
-
-from quantizing import DIGITS, ROOT, decibels, in_anybit, in_onnxruntime, net, onnxruntime_saturates, report_of, run_tool, samples
+from support.quantizing import DIGITS, ROOT, decibels, in_anybit, in_onnxruntime, net, onnxruntime_saturates, report_of, run_tool, samples
 
 DEFAULTS = ["int8", "u8s8", "uint8", "int8-per-tensor", "int16x8", "int8x4", "dynamic-int8", "nnpa"]
 INT16 = np.iinfo(np.int16)

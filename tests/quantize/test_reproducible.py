@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from quantizing import DIGITS, ROOT, net, samples
+from support.quantizing import DIGITS, ROOT, net, samples
 
 MODELS = ROOT / "build" / "models"
 CAPS = ["sse4", "avx2", "avx512", ""]
@@ -28,9 +28,8 @@ def run_capped(tool, cap, *words, code=0):
 
 def python_capped(build, cap, text, *words):
     """A program in Python under a cap, with the package on its path."""
-    path = os.pathsep.join([str(build / "python"), str(ROOT / "tests" / "runtime")])
     done = subprocess.run([sys.executable, "-c", text, *map(str, words)], capture_output=True, text=True, timeout=300, cwd=ROOT,
-                          env={**environment(cap), "PYTHONPATH": path, "ANYBIT_BUILD": str(build)})
+                          env={**environment(cap), "PYTHONPATH": str(build / "python"), "ANYBIT_BUILD": str(build)})
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -75,7 +74,7 @@ def product_of(build, tmp_path, cap, a, b):
     onnx.save(model, tmp_path / "product.onnx")
     np.save(tmp_path / "a.npy", a)
     text = """import numpy, onnx, sys
-from executing import Executor
+from support.executing import Executor
 numpy.save(sys.argv[3], Executor(onnx.load(sys.argv[1])).run({"a": numpy.load(sys.argv[2])})[0])"""
     python_capped(build, cap, text, tmp_path / "product.onnx", tmp_path / "a.npy", tmp_path / "y.npy")
     return np.load(tmp_path / "y.npy")
@@ -97,8 +96,8 @@ def test_a_cap_takes_effect_on_the_float_products(build, tmp_path):
 
 INTEGERS = """import numpy as np, sys
 import onnx
-from executing import Executor
-from one_node import model_of
+from support.executing import Executor
+from support.one_node import model_of
 rng = np.random.default_rng(7)
 byte = lambda *shape: rng.integers(0, 256, shape).astype(np.uint8)
 signed = lambda *shape: rng.integers(-128, 128, shape).astype(np.int8)

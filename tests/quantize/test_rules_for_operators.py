@@ -7,7 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from quantizing import Executor, net, run_tool
+from support.quantizing import Executor, net, run_tool
 
 SEED = 11
 SHAPE = (2, 4, 8, 8)

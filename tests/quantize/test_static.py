@@ -4,8 +4,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 from onnxruntime import quantization
-
-from quantizing import decibels, in_anybit, in_onnxruntime, net, ops, report_of, run_tool, samples
+from support.quantizing import decibels, in_anybit, in_onnxruntime, net, ops, report_of, run_tool, samples
 
 
 @pytest.fixture

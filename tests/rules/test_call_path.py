@@ -2,7 +2,7 @@
 
 import re
 
-from tree import text_of, tracked
+from support.tree import text_of, tracked
 
 MOST = 25
 TRACKED = set(tracked())

@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from tree import text_of, tracked
+from support.tree import text_of, tracked
 
 SOURCES = [path for path in tracked() if re.match(r"src/.*\.(cpp|hpp|h)$", path)]
 ASKS_CPU = re.compile(r"__builtin_cpu_|__get_cpuid|<cpuid\.h>|getauxval")

@@ -3,8 +3,7 @@
 import re
 
 import pytest
-
-from tree import ROOT, text_of, tracked
+from support.tree import ROOT, text_of, tracked
 
 CONSUMERS = ("cli", "python", "plugins")
 QUOTED_LIBRARIES = {"hwy"}  # Highway is included with quotes by its own rules

@@ -4,8 +4,7 @@ import functools
 import re
 
 import pytest
-
-from tree import text_of, tracked
+from support.tree import text_of, tracked
 
 # Folders that ask the rows. Patterns, formulas and rewritings (src/passes, src/portable, src/graph) are made of operators.
 ASKING = ("src/quantize/", "src/lower/", "src/runtime/", "src/codegen/", "src/session/", "src/calibrate/", "cli/")

@@ -5,8 +5,7 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
-from tree import ROOT, tracked
+from support.tree import ROOT, tracked
 
 STRICT = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 CXX = {"g++": ["g++"], "clang++": ["clang++-14"]}

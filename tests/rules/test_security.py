@@ -3,8 +3,7 @@
 import re
 
 import pytest
-
-from tree import ROOT, text_of, tracked
+from support.tree import ROOT, text_of, tracked
 
 TEXT = (ROOT / "SECURITY.md").read_text()
 TESTS = re.compile(r"Tests: (.+?)(?=\n- |\n\n|\Z)", re.DOTALL)

@@ -4,8 +4,7 @@ import re
 import subprocess
 
 import pytest
-
-from tree import ROOT, text_of, tracked
+from support.tree import ROOT, text_of, tracked
 
 # Files over 500 lines, each with its reason.
 LONG_FILES = {"web/package-lock.json": "written by npm"}
@@ -38,6 +37,17 @@ def test_no_two_test_files_have_the_same_name():
     # pytest imports them by it.
     names = [path.rsplit("/", 1)[-1] for path in tracked() if re.search(r"/test_\w+\.py$", path)]
     assert sorted(names) == sorted(set(names))
+
+
+def test_tests_share_a_package_and_no_paths():
+    """tests/support is found by its name; only the built Python package has a path."""
+    found = [path for path in tracked(".py") if path.startswith(("tests/", "bench/", "scripts/")) and "sys.path" in text_of(path)]
+    assert sorted(set(found) - {"tests/rules/test_tree.py"}) == ["bench/bench_python.py", "tests/conftest.py"]
+
+
+def test_a_test_file_is_named_after_what_it_tests():
+    assert [path for path in tracked() if re.search(r"(^|[/_])(odd|misc|other|more)(_|\.)", path.removeprefix("tests/support/"))
+            and path.startswith("tests/")] == []
 
 
 def test_long_files_have_a_reason():

@@ -2,7 +2,7 @@
 
 import re
 
-from tree import text_of, tracked
+from support.tree import text_of, tracked
 
 QUIET = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 BODY = re.compile(r"([;{})]|\b(else|do|try|const|noexcept|override|mutable)|->[^;{}()]*>)$")  # before the brace of a body

@@ -4,8 +4,7 @@ import itertools
 import numpy as np
 import pytest
 from onnx import TensorProto, defs, helper
-
-from executing import Executor, ExecutorError
+from support.executing import Executor, ExecutorError
 
 X = np.ones((2, 2), np.float32)
 GRAPHS = ("If", "Loop", "Scan", "SequenceMap")  # want attributes

@@ -1,9 +1,8 @@
 """Attention operators against numpy and ONNX Runtime."""
 import numpy as np
 import pytest
-
-from executing import ExecutorError
-from one_node import compare, model_of, ours
+from support.executing import ExecutorError
+from support.one_node import compare, model_of, ours
 
 MICROSOFT = "com.microsoft"
 

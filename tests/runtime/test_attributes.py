@@ -1,8 +1,8 @@
 """Attributes that no schema has: of another kind, missing, with words that mean nothing. None is taken for one that is not there."""
 import numpy as np
 import pytest
-from executing import ExecutorError
-from one_node import model_of, ours
+from support.executing import ExecutorError
+from support.one_node import model_of, ours
 
 X = np.arange(36, dtype=np.float32).reshape(1, 1, 6, 6)
 

@@ -2,8 +2,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from executing import Executor
+from support.executing import Executor
 
 ANYBIT = "ai.anybit"
 

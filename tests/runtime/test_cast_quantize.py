@@ -2,10 +2,10 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
-
-from executing import ELEMENT_TYPES, NUMBERS, Executor, ExecutorError
+from support.executing import ELEMENT_TYPES, NUMBERS, Executor, ExecutorError
 from test_elementwise import by_peer, model, numbers, random, run  # noqa: F401: a fixture
+
+from onnx import TensorProto, helper
 
 NUMERIC = [np.dtype(kind) for number, kind in ELEMENT_TYPES.items() if number not in (14, 15)]
 SMALL = [np.dtype(kind) for kind in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2,

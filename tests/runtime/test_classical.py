@@ -2,8 +2,8 @@
 import numpy as np
 import onnxruntime
 import pytest
-from executing import Executor
 from onnx import TensorProto, helper
+from support.executing import Executor
 
 ML = "ai.onnx.ml"
 

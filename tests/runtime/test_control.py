@@ -3,8 +3,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from executing import Executor, ExecutorError
 from onnx import TensorProto, helper, parser
+from support.executing import Executor, ExecutorError
 
 
 def parse(text):

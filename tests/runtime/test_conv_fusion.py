@@ -1,8 +1,8 @@
 """What follows a convolution becomes part of it, and nothing changes."""
 import numpy as np
 import pytest
-from executing import Executor
 from onnx import TensorProto, helper
+from support.executing import Executor
 from test_conv import close, model_of, reference
 
 SEED = 20240604

@@ -1,9 +1,8 @@
 """AMD's operators for MX and block floating point, beside our own operator on the same format."""
 import numpy as np
 import pytest
-
-from executing import ExecutorError
-from one_node import model_of, ours
+from support.executing import ExecutorError
+from support.one_node import model_of, ours
 
 ROUNDINGS = ["half_away", "half_up", "half_even"]
 MX = [("MXFixNeuron", "com.vai.quantize"), ("MXQuantizeDequantize", "com.amd.quark")]

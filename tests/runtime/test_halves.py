@@ -2,8 +2,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from executing import Executor
 from onnx import TensorProto, helper, numpy_helper
+from support.executing import Executor
 
 SEED = 20261117
 HALVES = {TensorProto.FLOAT16: np.float16, TensorProto.BFLOAT16: ml_dtypes.bfloat16}

@@ -4,9 +4,8 @@ import io
 import numpy as np
 import pytest
 from PIL import Image
-
-from executing import ExecutorError
-from one_node import model_of, ours
+from support.executing import ExecutorError
+from support.one_node import model_of, ours
 
 PIXELS = np.random.default_rng(5).integers(0, 256, (9, 14, 3), dtype=np.uint8)
 

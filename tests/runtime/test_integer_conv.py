@@ -1,8 +1,8 @@
 """Integer convolutions against exact sums in numpy."""
 import numpy as np
 import pytest
-from executing import Executor, ExecutorError
 from onnx import TensorProto, helper, numpy_helper
+from support.executing import Executor, ExecutorError
 from test_conv import model_of
 
 SEED = 20240603

@@ -5,8 +5,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from executing import Executor, ExecutorError
 from onnx import TensorProto, helper, numpy_helper
+from support.executing import Executor, ExecutorError
 
 SEED = 20261115
 

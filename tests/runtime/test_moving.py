@@ -2,9 +2,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-
-from executing import Executor, ExecutorError
-from one_node import compare, model_of, ours
+from support.executing import Executor, ExecutorError
+from support.one_node import compare, model_of, ours
 
 TYPES = [np.float32, np.uint8, np.int16, np.float64, np.complex128, np.bool_, ml_dtypes.bfloat16]
 

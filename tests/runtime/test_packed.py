@@ -3,8 +3,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from executing import Executor, ExecutorError
+from support.executing import Executor, ExecutorError
 
 ANYBIT = "ai.anybit"
 DEPTH, WIDTH = 1024, 1040  # large enough to be worth it

@@ -1,8 +1,8 @@
 """Pools against ONNX Runtime, on random shapes."""
 import numpy as np
 import pytest
-from executing import Executor, ExecutorError
 from onnx import TensorProto, helper
+from support.executing import Executor, ExecutorError
 from test_conv import close, model_of, reference
 
 SEED = 20240602

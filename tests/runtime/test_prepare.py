@@ -1,17 +1,14 @@
 """Models before and after the passes of preparation: the same outputs, in the executor and in ONNX Runtime."""
 import pathlib
-import sys
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from executing import Executor, ExecutorError, prepare, recognise
 from onnx import helper, numpy_helper, parser
+from support import backend
+from support.executing import Executor, ExecutorError, prepare, recognise
 from test_raise_opset import MODELS, sample
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "conformance"))
-import backend  # noqa: E402
 
 MOVES = {"unique_names", "inline_functions", "constant_nodes", "fold_shapes", "inline_if", "remove_no_ops", "remove_unused",
          "free_initializers"}

@@ -4,8 +4,8 @@ import random
 import numpy as np
 import onnx
 import pytest
-from executing import Executor, prepare
 from onnx import helper
+from support.executing import Executor, prepare
 
 
 class Maker:

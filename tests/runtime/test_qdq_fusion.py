@@ -3,8 +3,8 @@ import random
 
 import numpy as np
 import pytest
-from executing import Executor
 from onnx import TensorProto, helper, numpy_helper
+from support.executing import Executor
 
 SEED = random.randrange(2**32)
 TYPES = {np.uint8: (0, 255), np.int8: (-128, 127)}

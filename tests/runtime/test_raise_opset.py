@@ -1,15 +1,12 @@
 """Models of older opsets raised to the newest: the same outputs, and nodes that ONNX's checker takes."""
 import pathlib
-import sys
 
 import numpy as np
 import onnx
 import pytest
-from executing import Executor, ExecutorError, raise_opset
 from onnx import TensorProto, helper, parser
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "conformance"))
-import backend  # noqa: E402
+from support import backend
+from support.executing import Executor, ExecutorError, raise_opset
 
 NEWEST = onnx.defs.onnx_opset_version()
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "build/models"

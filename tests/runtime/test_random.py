@@ -1,8 +1,8 @@
 """Random tensors: the same for a seed, others without one, and of the wanted distribution."""
 import numpy as np
 import pytest
-from executing import Executor
 from onnx import TensorProto, helper
+from support.executing import Executor
 
 
 def made(name, inputs=(), output=TensorProto.FLOAT, opset=22, **attributes):

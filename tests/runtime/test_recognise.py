@@ -2,7 +2,7 @@
 import numpy as np
 import onnx
 import pytest
-from executing import prepare, recognise
+from support.executing import prepare, recognise
 from test_prepare import parsed
 from test_raise_opset import MODELS
 

@@ -1,9 +1,8 @@
 """RNN, GRU and LSTM against ONNX Runtime."""
 import numpy as np
 import pytest
-
-from executing import ExecutorError
-from one_node import compare, model_of, ours
+from support.executing import ExecutorError
+from support.one_node import compare, model_of, ours
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 DIRECTIONS = ("forward", "reverse", "bidirectional")

@@ -2,9 +2,8 @@
 import ml_dtypes
 import numpy as np
 import pytest
-
-from executing import ExecutorError
-from one_node import compare, model_of, ours
+from support.executing import ExecutorError
+from support.one_node import compare, model_of, ours
 
 SUMS = {
     "ReduceSum": lambda x, axes: x.sum(axes, keepdims=True),

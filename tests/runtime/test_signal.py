@@ -3,8 +3,8 @@ import time
 
 import numpy as np
 import pytest
-from executing import Executor
 from onnx import TensorProto, helper
+from support.executing import Executor
 
 
 def made(name, inputs, output, **attributes):

@@ -3,9 +3,8 @@ import itertools
 
 import numpy as np
 import pytest
-
-from executing import ExecutorError
-from one_node import compare, model_of, ours
+from support.executing import ExecutorError
+from support.one_node import compare, model_of, ours
 
 COORDINATES = ["half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"]
 
@@ -160,7 +159,7 @@ def test_a_broken_image_is_empty():
 def test_resize_and_concat_between_convolutions(channels, mode):
     """In whatever layout a convolution leaves its output."""
     from onnx import TensorProto, helper, numpy_helper
-    from one_node import theirs
+    from support.one_node import theirs
     random = np.random.default_rng(14)
     weights = {"w1": random.standard_normal((channels, 3, 3, 3)), "w2": random.standard_normal((5, 2 * channels, 1, 1)),
                "scales": np.array([1, 1, 2, 2])}

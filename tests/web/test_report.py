@@ -8,8 +8,7 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-
-from reports import CLASSIFIER, DIGITS, ROOT, Browser, data_of, long_model
+from support.reports import CLASSIFIER, DIGITS, ROOT, Browser, data_of, long_model
 
 
 @pytest.fixture(scope="module")

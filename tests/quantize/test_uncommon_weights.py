@@ -3,8 +3,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-
-from quantizing import in_anybit, in_onnxruntime, report_of, run_tool
+from support.quantizing import in_anybit, in_onnxruntime, report_of, run_tool
 
 
 def save(path, nodes, inputs, outputs, constants, opset=17):

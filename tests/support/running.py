@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
-from blocks import Bad, Block, blocks_of, missing, steps_of
+from support.blocks import Bad, Block, blocks_of, missing, steps_of
 
 ROOT = Path(__file__).resolve().parents[2]
 STRICT = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "tests" / "device"
 DIGITS = ROOT / "examples" / "digits"
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
 
@@ -23,7 +23,7 @@ def compiled(build: Path, folder: Path, name: str, *flags) -> Path:
     """The program of tests/device/NAME.c, built against the library as strict C99."""
     library = (build / "lib").resolve()
     program = folder / name
-    command = ["gcc", *STRICT, f"-I{ROOT}/include", str(HERE / f"{name}.c"), "-o", str(program), *flags,
+    command = ["gcc", *STRICT, f"-I{ROOT}/include", str(SOURCES / f"{name}.c"), "-o", str(program), *flags,
                *sanitizers(build), f"-L{library}", "-lanybit", f"-Wl,-rpath,{library}"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -33,7 +33,7 @@ def compiled(build: Path, folder: Path, name: str, *flags) -> Path:
 def generator(folder: Path) -> Path:
     """A folder with the generator abc-gen."""
     folder.mkdir(exist_ok=True)
-    done = subprocess.run(["gcc", *STRICT, "-fPIC", "-shared", f"-I{ROOT}/include", str(HERE / "abc_gen.c"), "-o",
+    done = subprocess.run(["gcc", *STRICT, "-fPIC", "-shared", f"-I{ROOT}/include", str(SOURCES / "abc_gen.c"), "-o",
                            str(folder / "libabc-gen.so")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder

@@ -4,9 +4,9 @@ import re
 import numpy as np
 import onnx
 import pytest
-from generating import generate
 from onnx import TensorProto, helper
-from test_c_gen import SEED, Executor, codes, compiled, model_of
+from support.executing import Executor
+from support.generating import SEED, codes, compiled, generate, model_of
 
 
 @pytest.mark.parametrize("attributes,side", [(dict(pads=[0, 0, 2, 2]), 3), (dict(auto_pad="SAME_UPPER", strides=[2, 2]), 2)])

@@ -1,6 +1,6 @@
 """Models whose shapes, types and attributes disagree: each node case of the onnx package, changed in one place.
 
-    python tests/codegen/mutating.py [--programs N] [PATTERN…]      prints what `run` refuses and c-gen accepts
+    python tests/support/mutating.py [--programs N] [PATTERN…]      prints what `run` refuses and c-gen accepts
 
 What `run` refuses whatever values its inputs have, a generator has to refuse, too: generated code checks values alone.
 """
@@ -22,11 +22,7 @@ import onnx
 from onnx import AttributeProto, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
-import executing
-import generating
-import node_cases
-import test_bounds
+from support import executing, generating, node_cases
 
 SEED = 20260
 OTHER_TYPE = {
@@ -297,7 +293,7 @@ def compile_and_run(some, folder):
     for n, one in enumerate(some):
         name = f"net{n}"
         generating.generate(one.model, folder / f"{name}.c")
-        body = test_bounds.calls(name, (folder / f"{name}.h").read_text())
+        body = generating.calls(name, (folder / f"{name}.h").read_text())
         (folder / "main.c").write_text(f'#include <stdlib.h>\n#include "{name}.h"\nint main(void) {{\n{body}  return 0;\n}}\n')
         sources = [path.name for path in (folder / f"{name}.c", folder / f"{name}.S") if path.is_file()]
         subprocess.run(["gcc", "-std=c99", "-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "main.c",

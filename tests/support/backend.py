@@ -1,7 +1,7 @@
 """The backend test cases of the onnx package, run by our executor.
 
-    python tests/conformance/backend.py [PATTERN…]     prints what fails, and the count by operator
-    python tests/conformance/backend.py --write        writes docs/conformance.md
+    python tests/support/backend.py [PATTERN…]     prints what fails, and the count by operator
+    python tests/support/backend.py --write        writes docs/conformance.md
 """
 import collections
 import fnmatch
@@ -14,9 +14,8 @@ import onnx
 from onnx import numpy_helper
 from onnx.backend.test import loader
 
-HERE = pathlib.Path(__file__).parent
-DOCUMENT = HERE.parents[1] / "docs" / "conformance.md"
-sys.path.insert(0, str(HERE.parent / "runtime"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs" / "conformance.md"
 
 
 @functools.cache
@@ -39,7 +38,7 @@ def operator_of(case):
 
 def exceptions():
     """Cases that do not pass, with the reason: "name: reason", one to a line."""
-    lines = (HERE / "exceptions.txt").read_text().splitlines()
+    lines = (ROOT / "tests" / "conformance" / "exceptions.txt").read_text().splitlines()
     pairs = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
     return {name: reason for name, reason in pairs}
 
@@ -116,7 +115,7 @@ def compare_draws(name, got, wanted):
 
 def run(case):
     """Raises what is wrong."""
-    from executing import Executor
+    from support.executing import Executor
 
     path = pathlib.Path(case.model_dir) / "model.onnx"
     model = onnx.load(path)

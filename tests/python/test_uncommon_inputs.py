@@ -3,13 +3,12 @@
 import json
 import re
 
+import anybit
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
-
-import anybit
-from packaged import model_of
+from support.packaged import model_of
 
 
 def page_data(page):

@@ -2,7 +2,6 @@
 import functools
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,8 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "runtime"))
 
-from executing import Executor  # noqa: E402
+from support.executing import Executor
 
 DIGITS = ROOT / "examples" / "digits"
 

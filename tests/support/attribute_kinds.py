@@ -1,6 +1,6 @@
 """What kinds attributes of ONNX's operators have, by the onnx package: src/ops/attribute_kinds.inc.
 
-    python tests/conformance/attribute_kinds.py --write
+    python tests/support/attribute_kinds.py --write
 """
 import pathlib
 import sys
@@ -12,7 +12,7 @@ FILE = pathlib.Path(__file__).resolve().parents[2] / "src" / "ops" / "attribute_
 OLDEST = 7  # the first opset whose operators run
 DOMAINS = ("", "ai.onnx.ml")
 HEAD = """// The kinds of attributes of ONNX's operators since opset 7; ! must be there. Made from the onnx package by
-// tests/conformance/attribute_kinds.py --write, and held to it by a test.
+// tests/support/attribute_kinds.py --write, and held to it by a test.
 """
 
 

@@ -25,7 +25,7 @@ class Browser:
     """A real browser, with a page opened anew for each call."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["node", Path(__file__).with_name("browse.mjs")], stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(["node", ROOT / "tests" / "web" / "browse.mjs"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
 
     def __call__(self, page, *steps, **options):

@@ -2,7 +2,7 @@
 
 import itertools
 
-import reference_scalar as reference
+from support import reference_scalar as reference
 
 KINDS = ["float32", "float16", "bfloat16", "power_of_two", "power_of_two_ceil", "multiplier31", "multiplier15"]
 

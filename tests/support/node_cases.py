@@ -1,7 +1,7 @@
 """The node cases of the onnx package as C: generated, compiled, and run on the inputs that they come with.
 
-    python tests/codegen/node_cases.py [PATTERN…]      prints what does not pass, and why
-    python tests/codegen/node_cases.py --write         writes docs/codegen-coverage.md
+    python tests/support/node_cases.py [PATTERN…]      prints what does not pass, and why
+    python tests/support/node_cases.py --write         writes docs/codegen-coverage.md
 """
 import collections
 import dataclasses
@@ -17,9 +17,7 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "conformance"))
-import backend
-import generating
+from support import backend, generating
 
 DOCUMENT = ROOT / "docs" / "codegen-coverage.md"
 NOT_NUMERIC = {TensorProto.STRING, TensorProto.COMPLEX64, TensorProto.COMPLEX128, TensorProto.UNDEFINED}

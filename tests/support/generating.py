@@ -12,6 +12,8 @@ import shutil
 import subprocess
 
 import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 BUILD = pathlib.Path(os.environ.get("ANYBIT_BUILD", "build/release")).resolve()
 PLUGINS = BUILD / "lib" / "anybit" / "codegen"
@@ -20,6 +22,12 @@ CLANG = next(filter(None, map(shutil.which, ["clang", "clang-14"])), None)
 # Not every machine has the instructions that multiply four bytes; every compiler does.
 VNNI = ["-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vnni"]
 HAS_VNNI = {"avx512bw", "avx512_vnni"} <= set(pathlib.Path("/proc/cpuinfo").read_text().split())
+DEFAULT, PERFORMANCE, MEMORY, COMPILE_TIME = range(4)
+SEED = 20240711
+NUMBERS = {np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int8): TensorProto.INT8, np.dtype(np.float32): TensorProto.FLOAT,
+           np.dtype(np.int16): TensorProto.INT16, np.dtype(np.uint16): TensorProto.UINT16, np.dtype(np.int32): TensorProto.INT32}
+MICROSOFT = "com.microsoft"
+ANYBIT = "ai.anybit"
 BATCH = 100  # models in one library
 JOBS = 2
 
@@ -119,3 +127,47 @@ def compile_all(names, folder, *options):
         for built in pool.map(build, [names[i:i + BATCH] for i in range(0, len(names), BATCH)]):
             programs |= built
     return programs
+
+
+def model_of(nodes, inputs, constants, outputs=("y",)):
+    """Shapes and types of outputs are left for anybit to find."""
+    ports = [helper.make_tensor_value_info(name, NUMBERS[x.dtype], x.shape) for name, x in inputs.items()]
+    graph = helper.make_graph(nodes, "g", ports, [onnx.ValueInfoProto(name=name) for name in outputs],
+                              [numpy_helper.from_array(np.asarray(x), name) for name, x in constants.items()])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid(MICROSOFT, 1), helper.make_opsetid(ANYBIT, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def codes(random, kind, shape=()):
+    info = np.iinfo(kind)
+    return random.integers(info.min, info.max + 1, shape).astype(kind)
+
+
+def choosing_model(*branches, ends=()):
+    """y = a branch of x, which is [2, 3], by the input "first"; a branch is the shape that it wants to give x."""
+    def branch(name, shape):
+        target = helper.make_tensor(f"{name}_shape", TensorProto.INT64, [len(shape)], shape)
+        return helper.make_graph([helper.make_node("Reshape", ["r", f"{name}_shape"], [name])], name, [],
+                                 [onnx.ValueInfoProto(name=name)], [target])
+    node = helper.make_node("If", ["first"], ["i"], then_branch=branch("a", branches[0]), else_branch=branch("b", branches[1]))
+    before, after = ends or ([helper.make_node("Relu", ["x"], ["r"])], [helper.make_node("Relu", ["i"], ["y"])])
+    model = model_of([*before, node, *after], {"x": np.zeros((2, 3), np.float32)}, {"s": np.float32(0.5), "z": np.int8(0)})
+    model.graph.input.append(helper.make_tensor_value_info("first", TensorProto.BOOL, []))
+    return model
+
+
+def compiled(names, folder, *options):
+    """Each in its own library: options differ."""
+    programs = compile_all(names, folder, *options, "-pedantic")
+    for name, program in programs.items():
+        assert isinstance(program, Program), f"{name}: {program}"
+    return programs
+
+
+def calls(name, header):
+    """C that runs it once, on memory of just the size that it takes."""
+    names = re.search(rf"{name}_run\((.*)\);", header).group(1).split(", ")
+    ports = [(one.removeprefix("const ").split(" ")[0], one.split("*")[1]) for one in names]
+    text = "".join(f"    {kind} *{port} = calloc({name.upper()}_{port.upper()}_COUNT, sizeof(*{port}));\n" for kind, port in ports)
+    text += f"    {name}_run({', '.join(port for _, port in ports)});\n" + "".join(f"    free({port});\n" for _, port in ports)
+    return f"  {{\n{text}  }}\n"

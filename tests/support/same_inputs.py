@@ -1,9 +1,9 @@
 """One quantized node at a time: what it gives in anybit and in ONNX Runtime when both are given the same codes."""
 import numpy as np
 import onnx
-from executing import Executor
 from onnx import helper
-from peer_models import peer
+from support.executing import Executor
+from support.peer_models import peer
 
 
 def decibels(got, wanted):

@@ -3,8 +3,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import helper
-
-from executing import NUMBERS, Executor
+from support.executing import NUMBERS, Executor
 
 NEWEST_IR = 10
 
