@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-mcu docs test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
+.PHONY: help build demo demo-mcu docs reference test test-checks test-large test-models test-real test-exhaustive test-arm test-scalar bench bench-io bench-formats bench-gemm bench-kernels bench-conv \
         bench-accuracy bench-agreement bench-presets bench-static bench-rules bench-quantize bench-packed bench-codegen bench-commit lint format check-all fuzz campaign test-growth \
         install web wheel clean
 
@@ -41,6 +41,12 @@ docs:  ## Bring the generated parts of docs/ up to date
 	@cmake --build --preset release -j $(JOBS) --target executor_library c-gen codegen_library
 	@.venv/bin/python tests/support/backend.py --write
 	@.venv/bin/python tests/support/node_cases.py --write
+
+reference:  ## The API reference of C, C++ and Python: build/reference/index.html
+	@scripts/setup build test python
+	@cmake --preset release -DANYBIT_PYTHON=ON
+	@cmake --build --preset release -j $(JOBS) --target anybit_python
+	@scripts/reference build/release build/reference
 
 web:  ## Make the report's page, web/report.html, again from web/src
 	@scripts/setup web

@@ -101,3 +101,18 @@ def test_the_manual_page_and_the_completion_of_shells_are_installed(prefix):
 def test_every_public_header_is_installed_and_no_other(prefix):
     ours = {file.name for file in (ROOT / "include" / "anybit").iterdir()}
     assert {file.name for file in (prefix / "include" / "anybit").iterdir()} == ours
+
+
+@pytest.mark.parametrize("way", ["cmake", "pkg-config"])
+def test_the_example_in_cpp_builds_and_runs(prefix, tmp_path, way):
+    example = ROOT / "examples" / "cpp"
+    if way == "cmake":
+        run("cmake", "-G", "Ninja", "-S", example, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+        run("cmake", "--build", tmp_path)
+    else:
+        flags = run("pkg-config", "--cflags", "--libs", "anybit", env={"PATH": "/usr/bin:/bin", "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}).split()
+        run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", example / "main.cpp", "-o", tmp_path / "quantize_and_run", *flags)
+    digits = ROOT / "examples" / "digits"
+    said = run(tmp_path / "quantize_and_run", digits / "digits.onnx", digits / "samples", tmp_path / "q.onnx", env={"LD_LIBRARY_PATH": str(prefix / "lib")})
+    assert "weights: 156328 -> " in said and "logits: SQNR " in said and "output float32[batch, 10]" in said
+    assert (tmp_path / "q.onnx").stat().st_size < digits.joinpath("digits.onnx").stat().st_size
