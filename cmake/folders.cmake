@@ -43,7 +43,7 @@ function(anybit_folder name)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS})
   if(name IN_LIST ANYBIT_HOT_FOLDERS)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> ${ANYBIT_HOT_OPTIONS})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> ${ANYBIT_HOT_OPTIONS} ${ANYBIT_HOT_ALIGNMENT})
   elseif(name IN_LIST ANYBIT_COLD_FOLDERS)
     # With -O1, g++ 12 sees variants freed that are on the stack.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> -Wno-free-nonheap-object)

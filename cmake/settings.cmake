@@ -24,6 +24,9 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(ANYBIT_HOT_FOLDERS formats kernels)
 set(ANYBIT_COLD_FOLDERS portable passes lower quantize codegen session)
+# A hot loop that straddles lines of the CPU's decoded-instruction cache runs up to 1.5 times slower. With this, its speed does not
+# depend on what else the library holds.
+set(ANYBIT_HOT_ALIGNMENT $<$<CONFIG:Release>:-falign-functions=64> $<$<CONFIG:Release>:-falign-loops=32>)
 # Loops over whole weights, or values.
 set(ANYBIT_HOT_FILES calibrate/second_moment.cpp
   quantize/bias_correction.cpp quantize/sum_preserving_rounding.cpp quantize/quantize_constant.cpp)
@@ -59,6 +62,12 @@ add_compile_definitions(
 include(CheckPIESupported)
 check_pie_supported()
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+# Relative relocations in a sixteenth of the space: fewer pages to read when the program starts.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -Wl,-z,pack-relative-relocs ANYBIT_HAS_RELR)
+if(ANYBIT_HAS_RELR)
+  add_link_options(-Wl,-z,pack-relative-relocs)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   # Said here because Debian's crt1.o and crti.o have no notes, for which the linker would leave ours out. Shadow stacks ask
   # nothing of them.
