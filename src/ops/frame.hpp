@@ -108,7 +108,7 @@ Result<std::optional<Dims>> dims_of(const Frame& frame, std::size_t i, std::stri
 Result<double> scalar_from(const Array& array, std::string_view what);
 Result<std::int64_t> integer_from(const Array& array, std::string_view what);
 
-// "element type int4 is not supported by Add", with the supported types.
+// "input 0 is int4[2, 3], which Add cannot take".
 Error wrong_type(const Frame& frame, std::size_t input);
 
 // Numpy broadcasting.
