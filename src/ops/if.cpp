@@ -7,7 +7,7 @@ namespace {
 
 bool fails(const Body& body) { return body.last_problem > body.first_problem; }
 
-// Drops known elements: they differ between the branches.
+// Without known elements: a consumer that used them would bypass the choice of the branch.
 Values shapes_of(const Values& outputs, std::size_t count) {
   Values values;
   for (const Value& one : outputs) values.push_back(tensor(one.type, one.shape));

@@ -10,8 +10,8 @@ namespace anybit::ops::testing {
 
 // Inputs, then attributes after a ";". An input is a letter for its type and its sizes, "f[2,3]". The suffix
 // =8 sets all its elements to 8; the prefix c makes it a constant, q a sequence, n an empty optional; "-"
-// leaves it out. Attributes are 3, 0.5, 'text', [1,2], {0.5,1}, ['a','b'], a tensor as Tf[2], or a
-// graph of 2 inputs and 1 output as G21.
+// leaves it out. Attributes are 3, 0.5, 'text', [1,2], {0.5,1}, ['a','b'], a tensor as Tf[2], or a graph of 2
+// inputs and 1 output as G21.
 struct Start {
   std::string_view op, call;
   std::size_t outputs = 1;
