@@ -1,5 +1,5 @@
-// Activations: Relu and the functions that took its place, Sigmoid, Tanh, Softplus and theirs. ONNX: as the
-// versions below say.
+// Activations: Relu and its successors, Sigmoid, Tanh, Softplus and related functions. ONNX: versions as in
+// the rows below.
 #include <cmath>
 
 #include "base/math.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using kernels::Map;
 
-constexpr double kExponential = 1;  // nanoseconds of one element
+constexpr double kExponential = 1;  // nanoseconds per element
 
 double sigmoid(double x) { return x < 0 ? math::exp(x) / (1 + math::exp(x)) : 1 / (1 + math::exp(-x)); }
 double softplus(double x) { return std::max(x, 0.0) + math::log1p(math::exp(-std::abs(x))); }
@@ -53,7 +53,7 @@ Result<void> run_celu(Frame& frame) {
       frame.real("alpha", 1), 0, kExponential);
 }
 
-// The constants with which a deep net's activations keep mean 0 and variance 1; version 1 had fewer digits.
+// Self-normalizing constants (SELU, Klambauer et al., 2017: mean 0, variance 1); version 1 had fewer digits.
 Result<void> run_selu(Frame& frame) {
   const bool first = frame.version < 6;
   return run_map(

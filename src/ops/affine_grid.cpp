@@ -1,4 +1,4 @@
-// AffineGrid: the grid of an affine map, for GridSample. ONNX: AffineGrid-20.
+// AffineGrid: the sampling grid of an affine transform, for GridSample. ONNX: AffineGrid-20.
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -15,7 +15,7 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 
-// The middle of pixel i of n, from -1 to 1.
+// The centre of pixel i of n, from -1 to 1.
 double middle(std::int64_t i, std::int64_t n, bool align_corners) {
   const auto at = static_cast<double>(i), count = static_cast<double>(n);
   if (align_corners) return n > 1 ? -1 + 2 * at / (count - 1) : -1;
@@ -29,7 +29,7 @@ void fill(const Frame& frame, const Array& theta, bool align_corners, Array& out
   const std::int64_t points = out.dims().product(1, space + 1);
   const auto body = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
-      std::array<double, 4> place{};  // innermost axis first, then the 1 that takes the shift
+      std::array<double, 4> place{};  // innermost axis first, then a 1 for the translation
       std::int64_t rest = i % points;
       for (std::size_t axis = space; axis > 0; --axis) {
         place[space - axis] = middle(rest % out.dim(axis), out.dim(axis), align_corners);

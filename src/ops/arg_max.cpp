@@ -1,4 +1,4 @@
-// ArgMax and ArgMin: where along an axis the largest or smallest element is. ONNX: -1 … -13
+// ArgMax and ArgMin: the index of the largest or smallest element along an axis. ONNX: -1 … -13
 // (select_last_index since 12).
 #include "base/nan.hpp"
 #include "ops/frame.hpp"
@@ -10,7 +10,7 @@ namespace {
 Result<Values> infer(const Call& call) {
   const auto& shape = call.in(0).shape;
   if (!shape) return outputs_of(call, tensor(ElementType::int64, std::nullopt));
-  // A scalar has one element, which is found at once.
+  // A scalar has one element, at index 0.
   const std::size_t axis = TRY(axis_of(call.integer("axis", 0), std::max<std::size_t>(shape->size(), 1)));
   Shape reduced = *shape;
   if (!shape->empty() && call.integer("keepdims", 1) != 0)
@@ -20,7 +20,7 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(ElementType::int64, std::move(reduced)));
 }
 
-// The first NaN wins over everything, as in numpy.
+// The first NaN wins over every number, as in numpy.
 template <bool Largest, class T>
 bool beats(T x, T best, bool ties_win) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,4 +1,4 @@
-// Add, Sub, Mul, Div: tensors that broadcast against each other. ONNX: versions 1, 6, 7, 13, 14.
+// Add, Sub, Mul, Div, with broadcasting. ONNX: versions 1, 6, 7, 13, 14.
 #include "ops/pair_functions.hpp"
 #include "ops/rules.hpp"
 
@@ -9,7 +9,7 @@ Dim add(const Dim& a, const Dim& b) { return a + b; }
 Dim subtract(const Dim& a, const Dim& b) { return a - b; }
 Dim multiply(const Dim& a, const Dim& b) { return a * b; }
 
-// Exact quotients only: on integers ONNX truncates, on reals it does not.
+// Exact quotients only: ONNX truncates integer quotients, but not real ones.
 Dim divide(const Dim& a, const Dim& b) {
   if (b.is(1)) return a;
   const bool exact = a.known() && b.known() && *b.size > 0 && *a.size % *b.size == 0;

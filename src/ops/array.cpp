@@ -12,7 +12,7 @@
 namespace anybit::ops {
 namespace {
 
-// Elements in memory of a shape in a layout, if they can be counted.
+// Number of elements in memory for a shape in a layout; nothing on overflow.
 std::optional<std::int64_t> stored_count(const Dims& dims, Layout layout) {
   if (layout != Layout::blocked8 || dims.size() < 2) return element_count(dims);
   Dims padded = dims;
@@ -21,7 +21,7 @@ std::optional<std::int64_t> stored_count(const Dims& dims, Layout layout) {
   return element_count(padded);
 }
 
-// Codes of `bits` bits, low ones first, to a byte each.
+// Unpacks elements of `bits` bits, low bits first, to one byte each.
 void unpack(const Bytes& packed, int bits, bool is_signed, std::span<std::uint8_t> codes) {
   const std::size_t per_byte = 8 / static_cast<std::size_t>(bits);
   const unsigned mask = (1u << bits) - 1u, sign = 1u << (bits - 1);
@@ -50,15 +50,15 @@ int small_bits(ElementType type) {
 
 bool is_signed_small(ElementType type) { return type == ElementType::int4 || type == ElementType::int2; }
 
-// What operators expect of a byte that holds less than 8 bits: 1 for any boolean that is not 0; of a code its
-// bits alone, the sign of a signed one before them (libraries leave there what they like).
+// Normalizes a byte with less than 8 significant bits: 1 for any boolean other than 0; other types keep their
+// low bits, sign-extended if signed (libraries leave arbitrary upper bits).
 std::uint8_t plain_byte(std::uint8_t byte, int bits, bool is_signed) {
   if (bits == 0) return byte != 0;
   const unsigned code = byte & ((1u << bits) - 1u), sign = 1u << (bits - 1);
   return static_cast<std::uint8_t>(is_signed ? (code ^ sign) - sign : code);
 }
 
-// The array with such bytes; nothing if it has them.
+// A normalized copy of the array; nothing if it is already normalized.
 Result<std::optional<Array>> plain_bytes(const Array& array, Memory& memory) {
   const int bits = small_bits(array.type());
   if (bits == 0 && array.type() != ElementType::boolean) return std::optional<Array>();
@@ -131,7 +131,7 @@ Result<Array> Array::from(const graph::Tensor& constant, Memory& memory) {
   }
   auto held = std::make_shared<const Bytes>(
       constant.data.aligned(std::min<std::size_t>(16, element_bytes(constant.type()))));
-  auto* data = const_cast<std::byte*>(held->data());  // nobody writes to constants
+  auto* data = const_cast<std::byte*>(held->data());  // constants are never written
   Array array = over(constant.type(), dims, data, std::move(held));
   auto plain = TRY(plain_bytes(array, memory));
   return plain ? *std::move(plain) : array;

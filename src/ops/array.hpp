@@ -1,4 +1,4 @@
-// Values while a model runs: arrays, and lists of them.
+// Run-time values of a model: arrays, sequences and optionals.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@
 
 namespace anybit::ops {
 
-// How the elements of a tensor [batch, channels, space…] lie in memory. All but `plain` are for operators
-// that say they can take them (Descriptor::layouts); the others get plain ones.
+// Memory layout of a tensor [batch, channels, space…]. Operators that declare it (Descriptor::layouts) may
+// get any layout; all others get `plain`.
 enum class Layout : std::uint8_t {
   plain,          // row-major
   channels_last,  // [batch, space…, channels]
-  blocked8,       // [batch, ceil(channels / 8), space…, 8]; channels that are too many are padding
+  blocked8,       // [batch, ceil(channels / 8), space…, 8]; the last block is padded
 };
 
-// A tensor. Elements of 2- and 4-bit types take a byte each; see number.hpp. Copies share the elements.
+// A tensor. A 2- or 4-bit element takes a byte; see number.hpp. Copies share the elements.
 class Array {
  public:
   Array() = default;
@@ -32,9 +32,9 @@ class Array {
   Layout layout() const { return layout_; }
   std::size_t rank() const { return dims_.size(); }
   std::int64_t dim(std::size_t axis) const { return dims_[axis]; }
-  // Elements, without padding.
+  // Number of elements, without padding.
   std::int64_t count() const { return count_; }
-  // Elements in memory, padding included: what an operator that treats each alone goes over.
+  // Number of elements in memory, with padding: the loop count of an elementwise operator.
   std::int64_t stored() const;
 
   template <class T>
@@ -57,24 +57,26 @@ class Array {
   std::byte* mutable_bytes() { return data_; }
   std::size_t byte_count() const { return static_cast<std::size_t>(stored()) * element_bytes(type_); }
 
-  // What keeps the elements alive; nothing if they lie in a plan's arena, or with the caller.
+  // The block that owns the elements; empty if another owner does: a plan's arena, the caller, an
+  // initializer.
   const Block& block() const { return block_; }
   bool owned() const { return static_cast<bool>(block_) || owner_ != nullptr; }
 
-  // An array with memory of its own. Strings are empty, everything else is undefined.
+  // An array with its own memory. Strings are empty; other elements are undefined.
   static Result<Array> make(Memory& memory, ElementType type, const Dims& dims,
                             Layout layout = Layout::plain);
-  // Over memory that somebody else keeps alive; `owner` may be null. Not for strings.
+  // A view of memory that somebody else keeps alive; `owner` may be null. Not for strings.
   static Array over(ElementType type, const Dims& dims, std::byte* data,
                     std::shared_ptr<const void> owner = {}, Layout layout = Layout::plain);
-  // The data of a constant: shared where it lies well, copied otherwise; small types are unpacked.
+  // The data of an initializer: shared if it is aligned, copied otherwise; 2- and 4-bit types are unpacked.
   static Result<Array> from(const graph::Tensor& constant, Memory& memory);
-  // The other way, as ONNX stores it: the elements are shared unless they are packed or not owned.
+  // The inverse, in ONNX's storage: shares the elements. Copies strings, 2- and 4-bit types and elements
+  // without owner.
   graph::Tensor to_constant() const;
 
-  // The same elements under other dims of the same count.
+  // The same elements under other dims with the same count.
   Array reshaped(const Dims& dims) const;
-  // A copy with memory of its own.
+  // A copy with its own memory.
   Result<Array> copy(Memory& memory) const;
 
  private:
@@ -89,12 +91,12 @@ class Array {
   std::shared_ptr<const void> owner_;
 };
 
-// Bytes that an array takes; an error if they cannot be counted.
+// Size of an array in bytes; an error on overflow.
 Result<std::int64_t> array_bytes(ElementType type, const Dims& dims, Layout layout);
 
 struct Sequence;
 
-// A value of any kind. An optional that holds something is that thing; an empty one is nothing.
+// A run-time value of any kind. An optional is represented by its content, an empty one by `nothing`.
 struct Datum {
   enum class Kind : std::uint8_t { nothing, array, sequence } kind = Kind::nothing;
   Array array;
@@ -109,12 +111,13 @@ struct Datum {
 };
 
 struct Sequence {
-  ElementType element = ElementType::undefined;  // of its tensors, for empty ones
+  ElementType element = ElementType::undefined;  // of its tensors, also if there are none
   std::vector<Datum> items;
 };
 
-// Operators rely on booleans of 0 and 1, and on codes of few bits that have nothing else in their bytes. What
-// callers give need not be so: the value as operators want it; nothing if it is so already.
+// Operators assume that booleans are 0 or 1, and that a byte holds a 2- or 4-bit value zero-extended
+// (sign-extended if signed). Callers' buffers need not be so: returns a normalized copy, or nothing if
+// `given` is already normalized.
 Result<std::optional<Datum>> mended(const Datum& given, Memory& memory);
 
 // "float32[2, 3]", "a sequence of 4", "nothing".

@@ -12,7 +12,7 @@
 namespace anybit::ops {
 namespace {
 
-constexpr std::int64_t kScores = 1 << 16;  // scores that are worked on at a time
+constexpr std::int64_t kScores = 1 << 16;  // scores computed at a time
 
 template <class C>
 void add_row(const C* x, std::int64_t n, C* y) {
@@ -23,7 +23,7 @@ void add_row(const C* x, std::int64_t n, C* y) {
   }
 }
 
-// Some queries of one head.
+// A range of queries of one head.
 struct Part {
   std::int64_t batch, head, first, count;
 };
@@ -69,7 +69,7 @@ class Worker {
     }
     std::fill(row + limit, row + all_.keys, -std::numeric_limits<C>::infinity());
     keep(Stage::masked, query, row);
-    // A query that may look at nothing has no answer: NaN, as 0 / 0.
+    // A query without valid keys is undefined: NaN, as 0 / 0.
     if (limit == 0) limit = all_.keys;
     softmax_in_place(row, limit);
     std::fill(row + limit, row + all_.keys, C(0));
@@ -123,7 +123,7 @@ template void small_product(const Frame&, std::int64_t, std::int64_t, std::int64
 template void small_product(const Frame&, std::int64_t, std::int64_t, std::int64_t, const double*,
                             std::int64_t, const double*, std::int64_t, bool, double, double*, std::int64_t);
 
-// Parts of the queries are done in rounds; each part of a round has its own memory for scores.
+// The queries are processed in rounds of tasks; each task of a round has its own score buffer.
 template <class C>
 Result<void> attend(Frame& frame, const Attending<C>& all) {
   if (all.batch * all.heads * all.queries == 0) return {};
@@ -142,7 +142,7 @@ Result<void> attend(Frame& frame, const Attending<C>& all) {
     };
     const double cost =
         static_cast<double>(rows * all.keys) * (0.05 * static_cast<double>(all.size + all.v_size) + 2);
-    // One part alone leaves the threads to its products.
+    // A single task leaves the threads to its GEMMs.
     if (total == 1)
       body(0, 1);
     else

@@ -1,4 +1,5 @@
-// softmax(scale · Q·Kᵀ + masks) · V for every head: what all attention operators share.
+// Scaled dot-product attention, softmax(scale · Q·Kᵀ + masks) · V per head: shared by all attention
+// operators.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 
 namespace anybit::ops {
 
-// Heads wherever they lie: element i of (batch, head, position) is data[b · batch + h · head + s · row + i].
+// A strided view of heads: element i of (batch, head, position) is data[b · batch + h · head + s · row + i].
 template <class T>
 struct HeadsView {
   T* data = nullptr;
@@ -28,7 +29,7 @@ HeadsView<T> heads_last(T* data, std::int64_t positions, std::int64_t size, std:
   return {data, positions * row, size, row};
 }
 
-// Which stage of the scores is an output; as ONNX numbers them.
+// The stage at which the scores are an output; numbered as in ONNX (qk_matmul_output_mode).
 enum class Stage { product, capped, masked, softmax };
 
 template <class C>
@@ -37,12 +38,12 @@ struct Attending {
   HeadsView<const C> q = {}, k = {}, v = {};
   HeadsView<C> y = {};
   double scale = 1, softcap = 0;
-  // Added to the scores; rows are of `keys`, and the strides 0 where one serves all. Null: none.
+  // Added to the scores; rows have `keys` elements, a stride of 0 broadcasts. Null: none.
   std::array<HeadsView<const C>, 2> biases = {};
   // Key j counts for query i if j ≤ i + causal_offset.
   bool causal = false;
   std::int64_t causal_offset = 0;
-  const std::int64_t* key_counts = nullptr;  // by batch: keys that count; null: all
+  const std::int64_t* key_counts = nullptr;  // valid keys of each batch entry; null: all
   C* scores = nullptr;                       // an output, [batch, heads, queries, keys]; may be null
   Stage stage = Stage::product;
 };
@@ -52,7 +53,7 @@ Result<void> attend(Frame& frame, const Attending<C>& all);
 extern template Result<void> attend(Frame&, const Attending<float>&);
 extern template Result<void> attend(Frame&, const Attending<double>&);
 
-// C = alpha · A·Bᵀ (transposed) or alpha · A·B; rows lie `*_row` elements apart.
+// Small GEMM: C = alpha · A·Bᵀ (transposed) or alpha · A·B; rows are `*_row` elements apart.
 template <class C>
 void small_product(const Frame& frame, std::int64_t m, std::int64_t n, std::int64_t k, const C* a,
                    std::int64_t a_row, const C* b, std::int64_t b_row, bool transposed, double alpha, C* c,
@@ -64,7 +65,7 @@ extern template void small_product(const Frame&, std::int64_t, std::int64_t, std
                                    std::int64_t, const double*, std::int64_t, bool, double, double*,
                                    std::int64_t);
 
-// `to` = `past` and then `now`, along the positions, for each head of [batch, heads, positions, size].
+// `to` = `past` and `now` concatenated along the positions, as [batch, heads, positions, size].
 template <class C>
 void join_heads(std::int64_t batch, std::int64_t heads, std::int64_t size, HeadsView<const C> past,
                 std::int64_t past_positions, HeadsView<const C> now, std::int64_t positions, C* to) {
@@ -76,7 +77,7 @@ void join_heads(std::int64_t batch, std::int64_t heads, std::int64_t size, Heads
   }
 }
 
-// A softmax row by row, in place.
+// Softmax over n elements, in place.
 void softmax_in_place(float* x, std::int64_t n);
 void softmax_in_place(double* x, std::int64_t n);
 

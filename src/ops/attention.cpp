@@ -55,14 +55,14 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
-// Masked products are counted: whether they are skipped is up to the runtime.
+// Masked positions are counted: skipping them is up to the runtime.
 Dim macs(const Call& call, std::span<const Value>) {
   const auto [q, k, v, total] = operands_of(call);
   if (!q || !k || !v) return {};
   return q->batch * q->heads * q->sequence * total * (k->size + v->size);
 }
 
-// One of Q, K, V while the model runs.
+// Run-time layout of Q, K or V.
 struct Layout4 {
   std::int64_t batch = 0, heads = 0, positions = 0, size = 0;
   bool flat = false;  // rank 3: heads inside the last axis
@@ -104,7 +104,8 @@ Result<Shapes> shapes_of(const Frame& frame) {
     return wrong(fmt::format("query {}, key {} and value {} do not fit together", to_string(frame.in(0)),
                              to_string(frame.in(1)), to_string(frame.in(2))));
   }
-  // One type for queries and keys, one for values; those of the past are as those that follow them.
+  // Queries and keys have one type, values may have another; past keys and values have the type of the
+  // present ones.
   for (const auto& [input, as] : {std::pair<std::size_t, std::size_t>{1, 0}, {4, 1}, {5, 2}}) {
     if (!frame.has(input) || frame.in(input).type() == frame.in(as).type()) continue;
     return wrong(fmt::format("input {} is {}", input, to_string(frame.in(input))),
@@ -128,8 +129,8 @@ Result<Shapes> shapes_of(const Frame& frame) {
   return s;
 }
 
-// Keys or values with those of the past before them: where they lie, or joined, in the output if it is
-// wanted.
+// Keys or values preceded by the past ones: in place if there is no past, else concatenated, in the output if
+// it is wanted.
 template <class C>
 Result<HeadsView<const C>> with_past(Frame& frame, const Layout4& layout, std::int64_t past,
                                      std::size_t input, std::size_t past_input, std::size_t output) {
@@ -156,7 +157,8 @@ Result<HeadsView<const C>> with_past(Frame& frame, const Layout4& layout, std::i
   return heads_first<const C>(joined, layout.heads, total, layout.size);
 }
 
-// The mask as numbers to add, in rows of all keys: false is -infinity, and so is what a short row lacks.
+// The mask as an additive mask with a row per query over all keys: false is -infinity, and so are the missing
+// keys of a short row.
 template <class C>
 Result<HeadsView<const C>> mask_of(Frame& frame, const Shapes& s) {
   if (!frame.has(3)) return HeadsView<const C>();
@@ -171,7 +173,7 @@ Result<HeadsView<const C>> mask_of(Frame& frame, const Shapes& s) {
   if (!fits || (dims[3] < keys && frame.version < 24 && !stretched)) {
     return wrong(
         fmt::format("the mask is {}", to_string(mask)),
-        fmt::format("a shape that stretches to {}", to_string(Dims{sizes[0], sizes[1], sizes[2], keys})));
+        fmt::format("a shape that broadcasts to {}", to_string(Dims{sizes[0], sizes[1], sizes[2], keys})));
   }
   const std::int64_t rows = dims.product(0, 3), width = dims[3];
   const auto made = TRY(frame.scratch_of<C>(rows * keys));

@@ -11,7 +11,7 @@
 namespace anybit::ops {
 namespace {
 
-// Attributes as " name:kind name:kind! ", sorted by domain and operator.
+// Attributes as " name:kind name:kind! " (! is required), sorted by domain and operator.
 struct Row {
   std::string_view domain, op, attributes;
 };
@@ -19,7 +19,7 @@ constexpr Row kRows[] = {
 #include "ops/attribute_kinds.inc"
 };
 
-// Of the alternatives of Attribute::Value; those of AttributeKind have another order.
+// Names of the alternatives of Attribute::Value; AttributeKind has another order.
 constexpr std::array<std::string_view, 15> kHeld = {
     "",       "float", "int",     "string",  "tensor", "graph",          "sparse_tensor", "type_proto",
     "floats", "ints",  "strings", "tensors", "graphs", "sparse_tensors", "type_protos"};
@@ -32,7 +32,7 @@ const Row* find_row(const graph::Node& node) {
   return row != std::end(kRows) && row->domain == domain && row->op == op ? row : nullptr;
 }
 
-// "ints" of an attribute's "pads:ints"; nothing if the operator has none of that name.
+// "ints" for "pads" in "pads:ints"; empty if the operator has no attribute of that name.
 std::string_view kind_of(const Row& row, std::string_view name) {
   const std::size_t at = row.attributes.find(fmt::format(" {}:", name));
   if (at == std::string_view::npos) return {};
@@ -42,7 +42,7 @@ std::string_view kind_of(const Row& row, std::string_view name) {
 
 Result<void> check_kind(const graph::Attribute& attribute, const Row& row) {
   const std::string_view wanted = kind_of(row, attribute.name.str());
-  // Nothing held: an empty list, which is one of any kind.
+  // No value: an empty list, which has any kind.
   const std::string_view held = kHeld[attribute.value.index()];
   if (wanted.empty() || held.empty() || wanted == held) return {};
   return wrong(fmt::format("attribute '{}' is of kind {}", attribute.name.str(), held), std::string(wanted));
@@ -53,8 +53,7 @@ Result<void> check_required(const graph::Node& node, const Row& row) {
        at = row.attributes.find('!', at + 1)) {
     const std::size_t first = row.attributes.rfind(' ', at) + 1;
     const std::string_view name = row.attributes.substr(first, row.attributes.find(':', first) - first);
-    if (!node.attribute(name))
-      return wrong(fmt::format("attribute '{}' is missing", name), "it must be there");
+    if (!node.attribute(name)) return wrong(fmt::format("attribute '{}' is missing", name), "it is required");
   }
   return {};
 }

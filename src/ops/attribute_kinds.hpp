@@ -1,5 +1,5 @@
-// Attributes as ONNX's schemas have them: an operator that reads one of another kind would take it for one
-// that is not there.
+// The attribute kinds of ONNX's schemas. An operator treats an attribute of another kind as absent, so kinds
+// are checked first.
 #pragma once
 
 #include "anybit/result.hpp"
@@ -7,8 +7,8 @@
 
 namespace anybit::ops {
 
-// An error if an attribute has another kind than the operator's, or if one is missing that must be there.
-// Attributes and operators that ONNX does not have are not looked at.
+// An error if an attribute's kind differs from the schema, or if a required attribute is missing. Attributes
+// and operators outside ONNX's schemas are not checked.
 Result<void> check_attributes(const graph::Node& node);
 
 }  // namespace anybit::ops

@@ -8,7 +8,7 @@ const T* get(const graph::Attribute* attribute) {
   return attribute ? std::get_if<T>(&attribute->value) : nullptr;
 }
 
-// An empty list has no value of its own in a file: only its kind tells.
+// An empty list has no value in a file: only the attribute's kind identifies it.
 template <class T>
 std::optional<std::span<const T>> list(const graph::Attribute* attribute) {
   if (!attribute) return std::nullopt;

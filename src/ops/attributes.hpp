@@ -1,5 +1,4 @@
-// The attributes of a node, as its operator reads them. One of another kind than asked for counts as not
-// given.
+// Typed access to the attributes of a node. An attribute of another kind than requested counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +14,11 @@ namespace anybit::ops {
 
 struct Attributes {
   const graph::Node& node;
-  std::int64_t version = 1;  // of the operator: the newest that the model's opset has
+  std::int64_t version = 1;  // of the operator: the newest in the model's opset
 
   explicit Attributes(const graph::Node& of) : node(of) {}
   virtual ~Attributes() = default;
-  // One that refers to an attribute of an enclosing function is looked up there.
+  // Resolves references to attributes of an enclosing function.
   virtual const graph::Attribute* find(std::string_view name) const = 0;
 
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const;

@@ -1,4 +1,4 @@
-// BatchNormalization: each channel is scaled and shifted by given statistics, or by its own when training.
+// BatchNormalization: scales and shifts each channel by given statistics, or by the batch's own in training.
 // ONNX: -7 (spatial), -9, -14 (training_mode), -15.
 #include <algorithm>
 
@@ -10,14 +10,14 @@
 namespace anybit::ops {
 namespace {
 
-// In training, or before version 14, more outputs hold means and variances, one for each channel.
+// In training, or before version 14, further outputs hold means and variances per channel.
 Result<Values> infer(const Call& call) {
   Values values(call.output_count(), tensor(call.in(3).type, call.in(3).shape));
   if (!values.empty()) values[0] = tensor(call.in(0).type, call.in(0).shape);
   return values;
 }
 
-// [batch, channels, inner]. Without `spatial`, every element of a sample is a channel.
+// [batch, channels, inner]. Without `spatial`, each element of a sample is a channel.
 struct Sizes {
   std::int64_t batch = 1, channels = 1, inner = 1;
 };
@@ -29,7 +29,7 @@ Sizes sizes_of(const Frame& frame) {
   return {dims[0], dims[1], dims.product(2, dims.size())};
 }
 
-// Mean and variance of a channel over all samples.
+// Mean and variance of a channel over the batch.
 template <class C>
 kernels::Moments channel_moments(const C* x, const Sizes& sizes, std::int64_t channel) {
   const std::int64_t batch = sizes.batch, inner = sizes.inner;
@@ -42,7 +42,7 @@ kernels::Moments channel_moments(const C* x, const Sizes& sizes, std::int64_t ch
   return {mean, variance / count};
 }
 
-// The statistics of this batch, and the running ones that are outputs.
+// The statistics of this batch, and the running statistics that are outputs.
 template <class C>
 Result<std::span<kernels::Moments>> train(Frame& frame, const C* x, const Sizes& sizes,
                                           std::span<const C> mean, std::span<const C> variance) {
@@ -110,19 +110,20 @@ Result<void> run(Frame& frame) {
 
 Result<void> raise_to_9(Raising& raising) {
   if (raising.integer("spatial", 1) == 0) {
-    return error_at(Code::unsupported, {}, "statistics of every element (spatial = 0) have no newer form");
+    return error_at(Code::unsupported, {},
+                    "statistics per element (spatial = 0) have no equivalent in newer opsets");
   }
   raising.remove("spatial");
   return {};
 }
 
-// More outputs than one meant training.
+// More outputs than one meant training mode.
 Result<void> raise_to_14(Raising& raising) {
   std::vector<std::string>& outputs = raising.edited.outputs;
   for (std::size_t i = 3; i < outputs.size(); ++i) {
     if (!outputs[i].empty())
       return error_at(Code::unsupported, {},
-                      fmt::format("output {} (saved statistics) has no newer form", i));
+                      fmt::format("output {} (saved statistics) has no equivalent in newer opsets", i));
   }
   outputs.resize(std::min<std::size_t>(outputs.size(), 3));
   const auto wanted = [](const std::string& name) { return !name.empty(); };

@@ -1,7 +1,7 @@
-// BinaryConv of ai.anybit, which fusion makes of a Conv, the Decode of its binary weight and the
-// QuantizeDequantize of its binary input: signs are multiplied, and their sums scaled; nothing is added for
-// padding. Inputs: the tensor before it is quantized, a bias (may be left out), then those of Decode.
-// Attributes: those of Decode and of Conv, and `scaled` as BinaryMatMul has it.
+// BinaryConv of ai.anybit: fuses a Conv, the Decode of its binary weight and the QuantizeDequantize of its
+// binary input. Multiplies ±1 by popcount and scales the sums; padding contributes 0. Inputs: the tensor
+// before quantization, a bias (optional), then the inputs of Decode. Attributes: those of Decode and of Conv,
+// and `scaled` as in BinaryMatMul.
 #include "kernels/binary_product.hpp"
 #include "kernels/conv_rows.hpp"
 #include "ops/coded_product.hpp"
@@ -45,7 +45,7 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   if (!sizes || !binary_columns(coded.codec, true) || coded.codec.grouping().dims[0] != dims[0])
     return wrong(
         fmt::format("a weight of {}, [{}]", coded.codec.descriptor().name, fmt::join(coded.dims, ", ")),
-        "that of a convolution, +1 and -1, coded as a matrix with a row for each output channel");
+        "a binary (+1, -1) convolution weight, packed as a matrix with one row per output channel");
   BinaryColumns columns = BinaryColumns::of(coded, true);
   const std::int64_t channels = sizes->in_per_group(), taps = kernel_size(sizes->window);
   auto weight = std::make_shared<Weight>();

@@ -1,7 +1,7 @@
-// BinaryMatMul of ai.anybit, which fusion makes of a MatMul or Gemm, the Decode of its binary weight and the
-// QuantizeDequantize of its binary input: signs are multiplied, and their sums scaled. Inputs: the matrix
-// before it is quantized, an addend (may be left out), then those of Decode. Attributes: those of Decode and
-// of Gemm, and `scaled`: the input's values are ± the mean of their magnitudes, not ±1.
+// BinaryMatMul of ai.anybit: fuses a MatMul or Gemm, the Decode of its binary weight and the
+// QuantizeDequantize of its binary input. Multiplies ±1 by popcount and scales the sums. Inputs: the matrix
+// before quantization, an addend (optional), then the inputs of Decode. Attributes: those of Decode and of
+// Gemm, and `scaled`: the input's values are ± the mean of their magnitudes, not ±1.
 #include "kernels/binary_product.hpp"
 #include "ops/coded_product.hpp"
 #include "ops/rules.hpp"
@@ -25,7 +25,7 @@ Result<std::shared_ptr<const Weight>> weight_of(const Attributes& node,
   const bool transposed = node.flag("transB");
   if (!binary_columns(coded.codec, transposed) || coded.dims != coded.codec.grouping().dims)
     return wrong(fmt::format("a weight of {}", coded.codec.descriptor().name),
-                 "a binary matrix of +1 and -1, whose columns have a scale each or share one");
+                 "a binary (+1, -1) matrix with one scale per column or per group of columns");
   BinaryColumns columns = BinaryColumns::of(coded, transposed);
   const std::int64_t k = coded.dims[transposed ? 1 : 0], n = coded.dims[transposed ? 0 : 1];
   const std::int64_t down = transposed ? 1 : n, across = transposed ? k : 1;

@@ -1,5 +1,4 @@
-// BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, BitShift: the bits of integers. ONNX: Bitwise*-18,
-// BitShift-11.
+// BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, BitShift on integers. ONNX: Bitwise*-18, BitShift-11.
 #include "ops/broadcast.hpp"
 #include "ops/rules.hpp"
 
@@ -26,7 +25,7 @@ struct Xor {
     return static_cast<T>(a ^ b);
   }
 };
-// Nothing is left of a number whose bits all go out.
+// A shift by the width of the type or more gives 0.
 struct Left {
   template <class T>
   T operator()(T a, T b) const {

@@ -13,7 +13,7 @@ constexpr std::int64_t kLanes = 8;       // of Layout::blocked8
 constexpr std::int64_t kShortRow = 512;  // bytes; shorter rows are repeated to fill a tile
 constexpr std::int64_t kTile = 4096;     // bytes
 
-// The dims under which an array of a layout lies in memory row by row.
+// The dims of an array's memory, row-major, in a layout.
 Dims lying(const Dims& dims, Layout layout) {
   if (layout == Layout::plain) return dims;
   Dims result;
@@ -24,13 +24,13 @@ Dims lying(const Dims& dims, Layout layout) {
   return result;
 }
 
-// An operand as it lies, next to a result of another layout than plain.
+// An operand as stored, for a result in a layout other than plain.
 struct Operand {
   const std::byte* data = nullptr;
   Dims dims;
 };
 
-// A plain [batch, channels, 1, …]: its channels are filled up to whole blocks.
+// A plain [batch, channels, 1, …], with channels padded to whole blocks.
 Result<Operand> in_blocks(Frame& frame, const Array& array, std::int64_t batch, std::int64_t channels,
                           const Dims& dims) {
   if (channels % kLanes == 0) return Operand{array.bytes(), dims};
@@ -45,7 +45,7 @@ Result<Operand> in_blocks(Frame& frame, const Array& array, std::int64_t batch, 
   return Operand{copy, dims};
 }
 
-// Nothing if the array cannot be read beside a result of `layout` and `to` without being laid anew.
+// Nothing if the array cannot be read next to a result of `layout` and `to` without a layout conversion.
 Result<std::optional<Operand>> operand_in(Frame& frame, const Array& array, const Dims& to, Layout layout) {
   using Found = std::optional<Operand>;
   if (array.count() == 1 && array.layout() == Layout::plain) return Found({array.bytes(), Dims()});
@@ -58,7 +58,7 @@ Result<std::optional<Operand>> operand_in(Frame& frame, const Array& array, cons
   }
   if (array.layout() != Layout::plain || array.type() == ElementType::string) return Found();
   if (dims[1] == 1) {
-    // One channel: [batch, (1,) space…, 1].
+    // A single channel: [batch, (1,) space…, 1].
     Dims flat = dims;
     if (layout == Layout::channels_last) flat.erase(1);
     flat.push_back(1);
@@ -69,7 +69,7 @@ Result<std::optional<Operand>> operand_in(Frame& frame, const Array& array, cons
   return Found(TRY(in_blocks(frame, array, dims[0], dims[1], lying(dims, layout))));
 }
 
-// The second operand's sizes beside a first one of `rank`, in the versions before numpy's broadcasting too.
+// Sizes of the second operand aligned to a first one of `rank`, also for versions before numpy broadcasting.
 template <class Sizes>
 Sizes second_sizes(const Attributes& node, std::size_t rank, Sizes dims) {
   if (node.version >= kNumpyBroadcast || !node.flag("broadcast") || dims.size() >= rank) return dims;
@@ -87,11 +87,11 @@ struct Work {
   std::int64_t a_size, out_size;  // bytes of an element
   PairRow row;
   const void* parameters;
-  std::int64_t period = 0;  // > 0: one operand repeats itself so often in a row, …
+  std::int64_t period = 0;  // > 0: one operand repeats after so many elements, …
   std::size_t tiled = 0;    // … this one
 };
 
-// [many, few] against [few]: rows would be short. The two axes become one, along which an operand repeats.
+// [many, few] with [few] makes short rows. Merges the two axes; one operand repeats along the merged axis.
 void tile(Work& work) {
   Loops& loops = work.loops;
   const std::size_t rank = loops.dims.size();
@@ -113,7 +113,7 @@ void tile(Work& work) {
     strides.erase(rank - 1);
     strides[rank - 2] = 1;
   }
-  loops.strides[work.tiled][rank - 2] = 0;  // the tile is found anew for each row
+  loops.strides[work.tiled][rank - 2] = 0;  // each row looks its tile up
 }
 
 void tiled_row(const Work& work, const std::array<std::int64_t, Loops::kMost>& offsets, std::int64_t out,
@@ -156,7 +156,8 @@ void go(Frame& frame, Work work, std::int64_t count, double cost) {
 
 std::int64_t bytes_of(ElementType type) { return static_cast<std::int64_t>(element_bytes(type)); }
 
-// Both operands as they lie, if the result can lie like one of them; false: make them plain.
+// Runs on both operands as stored, if the result can have the layout of one of them; false: convert them to
+// plain.
 Result<bool> run_laid(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row, double cost,
                       const void* parameters) {
   const Array &first = frame.in(a), &second = frame.in(b);

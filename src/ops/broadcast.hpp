@@ -1,4 +1,4 @@
-// How operators go over tensors that broadcast against each other, in whatever layout they lie.
+// Elementwise operators on tensors that broadcast against each other, in any layout.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace anybit::ops {
 
-// Nested loops over a result and its operands, outermost axis first. Axes that can be walked as one are
-// merged; there is always one. `strides` count elements: 0 where an operand is stretched. The innermost are 0
-// or 1.
+// Nested loops over a result and its operands, outermost axis first. Axes that one loop can cover are merged;
+// at least one remains. `strides` count elements: 0 where an operand is broadcast. Innermost strides are 0 or
+// 1.
 struct Loops {
   static constexpr std::size_t kMost = 3;
   Dims dims;
@@ -21,11 +21,11 @@ struct Loops {
   std::size_t operands = 0;
 };
 
-// The operands' dims broadcast to `to`.
+// The loops for operands of these dims, broadcast to `to`.
 Loops loops_over(const Dims& to, std::initializer_list<const Dims*> operands);
 
-// Calls row(offsets, out, n) for the runs of the innermost axis that make up elements [first, last) of the
-// result: `offsets` are the operands' first elements, `out` the result's, n how many there are.
+// Calls row(offsets, out, n) for each run along the innermost axis in elements [first, last) of the result:
+// `offsets` are the first elements of the operands, `out` is that of the result, n the length of the run.
 template <class Row>
 void for_rows(const Loops& loops, std::int64_t first, std::int64_t last, const Row& row) {
   const std::size_t inner = loops.dims.size() - 1;
@@ -43,7 +43,7 @@ void for_rows(const Loops& loops, std::int64_t first, std::int64_t last, const R
     const std::int64_t n = std::min(length - at[inner], last - first);
     row(offsets, first, n);
     first += n;
-    // Back to the row's begin, and on to the next one.
+    // Back to the start of the row, then on to the next row.
     for (std::size_t k = 0; k < loops.operands; ++k) offsets[k] -= at[inner] * loops.strides[k][inner];
     at[inner] = 0;
     for (std::size_t axis = inner; axis-- > 0;) {
@@ -56,12 +56,12 @@ void for_rows(const Loops& loops, std::int64_t first, std::int64_t last, const R
   }
 }
 
-// One run of elements: out[i] = f(a[i · a_step], b[i · b_step]); the steps are 0 or 1. `out` may be a or b.
-// `parameters` are the operator's own.
+// One run of a binary operator: out[i] = f(a[i · a_step], b[i · b_step]); the steps are 0 or 1. `out` may be
+// a or b. `parameters` belong to the operator.
 using PairRow = void (*)(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
                          std::byte* out, std::int64_t n, const void* parameters);
 
-// A PairRow from a function object on single elements, computed in float where T is a 16-bit float.
+// A PairRow made of a function object on single elements; 16-bit floats are computed in float.
 template <class T, class R, class F>
 void pair_row(const std::byte* a_bytes, std::int64_t a_step, const std::byte* b_bytes, std::int64_t b_step,
               std::byte* out_bytes, std::int64_t n, const void*) {
@@ -89,18 +89,17 @@ void pair_row(const std::byte* a_bytes, std::int64_t a_step, const std::byte* b_
   }
 }
 
-// Output 0 = f(input a, input b), broadcast. `cost`: rough nanoseconds for one element.
+// Output 0 = f(input a, input b), broadcast. `cost`: rough nanoseconds per element.
 Result<void> run_pairs(Frame& frame, std::size_t a, std::size_t b, ElementType type, PairRow row,
                        double cost = 0.3, const void* parameters = nullptr);
-// The same with the operands' dims as given and everything plain, into an array that may be one of them.
+// The same for plain arrays under the given dims, into an array that may be one of the operands.
 void run_pairs_into(Frame& frame, const Array& a, const Dims& a_dims, const Array& b, const Dims& b_dims,
                     Array& out, PairRow row, double cost = 0.3, const void* parameters = nullptr);
 
-// Before version 7, the second input was aligned at `axis` if `broadcast` was set.
+// Before version 7, `broadcast` aligned the second input at `axis`.
 inline constexpr std::int64_t kNumpyBroadcast = 7;
 
-// The shape rules of two inputs, and of any number; `fold` computes the contents of small tensors of whole
-// numbers from two.
+// Shape inference for two inputs, and for any number; `fold` computes the elements of small integer tensors.
 Result<std::optional<Shape>> pair_shape(const Call& call);
 Result<Value> broadcast_all(const Call& call);
 Result<Values> infer_pairs(const Call& call, Combine fold);

@@ -1,6 +1,5 @@
 // Cast, CastLike and BitCast: another element type, the same shape. ONNX: Cast-1 … -25, CastLike-15 …,
-// BitCast-26. CastThrough of ai.anybit, which fusion makes of two Casts: to the type `through`, and on to
-// `to`.
+// BitCast-26. CastThrough of ai.anybit fuses two Casts: to the type `through`, then to `to`.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -17,7 +16,7 @@ namespace {
 constexpr std::int64_t kExactInFloat = 1 << 24;
 constexpr std::int64_t kMostBytes = 8;  // of a number
 
-// Whole numbers stay what they are in a type that can hold them. The narrow types would wrap or round.
+// Integers keep their value in a type that can hold them. Narrow types would wrap or round.
 std::optional<std::vector<Dim>> cast_elements(const Value& input, ElementType to) {
   using enum ElementType;
   if (!input.elements) return std::nullopt;
@@ -138,7 +137,7 @@ Result<void> text_through(Frame& frame, ElementType between, ElementType to, con
   return {};
 }
 
-// Two Casts, a run at a time, so that what is between them need not be stored.
+// Two Casts, block by block, so that the intermediate type is not stored.
 Result<void> run_cast_through(Frame& frame) {
   constexpr std::int64_t kRun = 512;
   const Array& in = frame.in(0);
@@ -175,14 +174,14 @@ int bits_of(ElementType type) {
   return info ? info->bits : 0;
 }
 
-// The same bits under another type of the same width. Signed 2- and 4-bit integers lie in a byte of their
-// own, with their sign spread; the others have zeros there.
+// The same bits under another type of the same width. Signed 2- and 4-bit integers are sign-extended to a
+// byte, others zero-extended.
 Result<void> run_bit_cast(Frame& frame) {
   const Array& in = frame.in(0);
   const ElementType to = type_of(frame.integer("to", 0));
   const int bits = bits_of(to);
   if (bits == 0 || bits != bits_of(in.type())) {
-    return wrong(fmt::format("{} cannot be taken for {}", to_string(in), graph::name_of(to)),
+    return wrong(fmt::format("{} cannot be reinterpreted as {}", to_string(in), graph::name_of(to)),
                  "a type of the same width, not strings");
   }
   Array* out = TRY(frame.out_over(0, 0, to, in.dims()));

@@ -1,5 +1,5 @@
-// CausalConvWithState: each channel of a sequence is convolved with its own past, which goes on from call to
-// call. ONNX: CausalConvWithState-27.
+// CausalConvWithState: depthwise convolution of a sequence with its own past; the state carries the past from
+// call to call. ONNX: CausalConvWithState-27.
 #include "kernels/activation.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
@@ -52,7 +52,7 @@ Result<void> run_as(Frame& frame, const kernels::Activation& activation) {
   const double cost = static_cast<double>(length) * static_cast<double>(kernel);
   parallel(frame, x.dim(0) * channels, cost, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
-      // Position 0 of the sequence is the oldest of the past.
+      // Position 0 is the oldest of the past state.
       const auto at = [&](std::int64_t t) {
         if (t >= past) return x.data<T>()[i * length + t - past];
         return before ? before[i * past + t] : T(0.0f);

@@ -1,4 +1,4 @@
-// CenterCropPad: the middle of a tensor, or a tensor in the middle of zeros. ONNX: CenterCropPad-18.
+// CenterCropPad: crops to the centre, or pads with zeros around it. ONNX: CenterCropPad-18.
 #include <algorithm>
 
 #include "ops/move.hpp"
@@ -11,7 +11,7 @@ Result<Values> infer(const Call& call) {
   const auto& shape = call.in(0).shape;
   if (!shape) return infer_same(call);
   const auto& target = call.in(1).elements;
-  // How many sizes there are may be known where they are not.
+  // The number of sizes may be known where the sizes are not.
   const auto& list = call.in(1).shape;
   const std::optional<std::int64_t> count = list && list->size() == 1 ? (*list)[0].size : std::nullopt;
   const auto given = call.integers("axes");

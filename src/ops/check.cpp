@@ -10,7 +10,7 @@ namespace anybit::ops {
 namespace {
 
 constexpr std::string_view kNotKnown = "it is not known before the model runs";
-// A frame that has no memory to give: whoever asks for some has nothing left to check.
+// A frame without memory: an operator that requests memory has passed its checks.
 class CheckedFrame final : public Frame {
  public:
   CheckedFrame(const Call& call, std::span<const Datum* const> inputs, std::span<const bool> constant)
@@ -45,7 +45,7 @@ class CheckedFrame final : public Frame {
   bool passed_ = false;
 };
 
-// The elements of a small constant, or those that were followed.
+// The elements of a small constant, or elements known from inference.
 Result<std::optional<Array>> contents_of(const Value& value, const Dims& dims, Memory& memory) {
   if (value.constant && dims.count() <= kFollowed) {
     auto array = Array::from(*value.constant, memory);
@@ -111,7 +111,7 @@ Result<void> check(const Descriptor& descriptor, const Call& call, std::span<con
     const auto dims = value.shape ? numbers(*value.shape) : std::nullopt;
     if (value.type == ElementType::undefined || !dims || dims->size() > Dims::kCapacity) return {};
     const Dims sizes{std::span<const std::int64_t>(*dims)};
-    TRY(array_bytes(value.type, sizes, Layout::plain));  // that they can be counted
+    TRY(array_bytes(value.type, sizes, Layout::plain));  // fails on overflow
     const bool given = i < contents.size() && contents[i];
     std::optional<Array> known;
     if (contents.empty()) known = TRY(contents_of(value, sizes, *memory));

@@ -1,6 +1,6 @@
-// Whether an operator takes its inputs, before the model runs. The one checker of an operator is the
-// beginning of its `run`: what it refuses before it asks for memory follows from types, shapes, attributes
-// and constants. Here that beginning is run by itself, on inputs whose elements are not known.
+// Checks an operator's inputs without running it. The checker is the prologue of the operator's own `run`, so
+// there is only one: everything that `run` rejects before it allocates memory follows from types, shapes,
+// attributes and constants. The check runs this prologue on inputs whose elements are unknown.
 #pragma once
 
 #include <span>
@@ -12,29 +12,29 @@ namespace anybit::ops {
 
 class Frame;
 
-// That the inputs which the operator must have are there.
+// Checks that the required inputs are present.
 Result<void> check_inputs(const Descriptor& descriptor, const graph::Node& node);
 
-// The version of the operator that an opset has. An error if it has none, or if the node lacks inputs or
-// attributes that it must have: such a node cannot run, whatever its inputs are.
+// The operator's version in an opset. An error if the opset has none, or if the node lacks required inputs or
+// attributes: such a node cannot run, whatever its inputs are.
 Result<std::int64_t> checked_version(const Descriptor& descriptor, const graph::Node& node,
                                      std::int64_t opset);
 
-// The same of their values while it runs: what a node names may be an empty optional.
+// The same for run-time values: a named input may be an empty optional.
 Result<void> expect_inputs(const Frame& frame, std::initializer_list<std::size_t> inputs);
 
-// What `run` would refuse whatever the elements of its inputs are. Nothing is refused while the type or shape
-// of an input is not known, or one is no tensor. `contents`: of inputs that are constants, null for others;
-// if there are none, those of small constants are looked up.
+// An error if `run` rejects these inputs whatever their elements are. No error while the type or shape of an
+// input is unknown, or if an input is not a tensor. `contents`: the constant inputs, null for others; if
+// empty, small constants are looked up.
 Result<void> check(const Descriptor& descriptor, const Call& call,
                    std::span<const Array* const> contents = {});
 
-// Whether nothing is to be computed: the elements of inputs are not there. An operator that reads them before
-// it asks for memory asks this where it has checked all that does not depend on them.
+// Whether this is a check only, without elements. An operator that reads elements before it allocates memory
+// asks this after all checks that do not depend on them.
 bool only_checks(const Frame& frame);
-// Whether an array has elements: those of one that is only checked are not known.
+// Whether the elements of an array are available; in a check they may be unknown.
 bool has_elements(const Array& array);
-// What functions return that need elements which are not known; `check` takes it for consent.
+// The error of functions that need unknown elements; `check` treats it as success.
 Error not_known();
 
 }  // namespace anybit::ops

@@ -1,5 +1,5 @@
-// Clip and Shrink: values kept inside, or outside, of a range. ONNX: Clip-1, -6 (attributes), -11 … -13
-// (inputs); Shrink-9.
+// Clip and Shrink: values limited to a range, or values near zero set to zero. ONNX: Clip-1, -6 (attributes),
+// -11 … -13 (inputs); Shrink-9.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +13,7 @@
 namespace anybit::ops {
 namespace {
 
-// The largest finite number of a type, and, negative, the lowest one.
+// The largest finite number of a type; its negative is the lowest of a float type.
 template <class T>
 Computed<T> most() {
   if constexpr (std::is_same_v<T, Float16>) return 65504.0f;
@@ -21,7 +21,7 @@ Computed<T> most() {
   return std::numeric_limits<Computed<T>>::max();
 }
 
-// The number of type T that is nearest, below it for those between.
+// A real bound as type T: integer types truncate and saturate.
 template <class T>
 T from_real(double value) {
   using Number = Computed<T>;
@@ -56,13 +56,13 @@ Result<T> bound(const Frame& frame, std::size_t input, std::string_view attribut
 template <class T>
 Result<void> clip_to(Frame& frame) {
   const Array& in = frame.in(0);
-  // A bound that is left out is the last finite number: infinity is cut to it.
+  // A bound that is left out is the largest finite number, so infinity is clipped to it.
   const auto highest = static_cast<T>(most<T>());
   const auto lowest = static_cast<T>(kIsReal<T> ? -most<T>() : std::numeric_limits<Computed<T>>::lowest());
   const Computed<T> low = TRY(bound<T>(frame, 1, "min", lowest));
   const Computed<T> high = TRY(bound<T>(frame, 2, "max", highest));
   if constexpr (kIsReal<T>) {
-    // With the bounds the wrong way round, everything is the upper one.
+    // If the bounds are swapped, every result is the upper bound.
     const auto exact = [](double x, double a, double b) { return x != x ? x : std::min(std::max(x, a), b); };
     return run_map(frame, kernels::Map::clip, exact, static_cast<double>(low), static_cast<double>(high));
   } else {

@@ -13,10 +13,10 @@ Result<std::int64_t> count_of(std::span<const std::int64_t> dims) {
   std::optional<std::int64_t> count = 1;
   for (const std::int64_t dim : dims) count = count && dim >= 0 ? checked_mul(*count, dim) : std::nullopt;
   return count ? Result<std::int64_t>(*count)
-               : wrong(fmt::format("dimensions [{}]", fmt::join(dims, ", ")), "no tensor is as large");
+               : wrong(fmt::format("dimensions [{}]", fmt::join(dims, ", ")), "a tensor of addressable size");
 }
 
-// The fields that arrays 1 … hold, in the order of the format.
+// The fields in arrays 1 …, in the order of the format.
 Result<kernels::TensorCodec::Parameters> parameters_of(const kernels::TensorCodec& codec,
                                                        std::span<const Array* const> stored) {
   std::vector<StoredField> fields;
@@ -73,20 +73,21 @@ Result<kernels::TensorCodec> CodedWeight::codec_of(const Attributes& node, const
   if (!dims) return wrong("the attribute dims is missing");
   const Integers coded = node.integers("coded").value_or(*dims);
   if (TRY(count_of(coded)) != TRY(count_of(*dims)))
-    return wrong(fmt::format("coded as [{}], used as [{}]", fmt::join(coded, ", "), fmt::join(*dims, ", ")),
-                 "the same number of values");
+    return wrong(
+        fmt::format("the packed shape is [{}], dims is [{}]", fmt::join(coded, ", "), fmt::join(*dims, ", ")),
+        "the same number of values");
   return codec_for(node, prepared, coded);
 }
 
 Result<CodedWeight> CodedWeight::of(const Attributes& node, const CodedUse* prepared,
                                     std::span<const Array* const> stored) {
   kernels::TensorCodec codec = TRY(codec_of(node, prepared));
-  if (stored.empty() || !stored[0]) return wrong("the packed codes are missing");
+  if (stored.empty() || !stored[0]) return wrong("the packed data is missing");
   const Array& codes = *stored[0];
   if (codes.type() != ElementType::uint8)
-    return wrong(fmt::format("the codes are {}", to_string(codes)), "uint8");
+    return wrong(fmt::format("the packed data is {}", to_string(codes)), "uint8");
   if (codes.count() != codec.packed_bytes())
-    return wrong(fmt::format("{} bytes of codes", codes.count()),
+    return wrong(fmt::format("{} bytes of packed data", codes.count()),
                  fmt::format("[{}] in {} takes {}", fmt::join(codec.grouping().dims, ", "),
                              codec.descriptor().name, codec.packed_bytes()));
   if (!has_elements(codes)) return not_known();

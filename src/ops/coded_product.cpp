@@ -9,7 +9,7 @@ namespace anybit::ops {
 namespace {
 
 constexpr std::size_t kAddend = 1, kCodes = 2;
-constexpr std::int64_t kDeepest = std::int64_t{1} << 30;  // twice a sum of signs fits 32 bits
+constexpr std::int64_t kDeepest = std::int64_t{1} << 30;  // twice a sum of ±1 fits 32 bits
 
 bool bipolar(const kernels::TensorCodec& codec) {
   const auto* binary = dynamic_cast<const formats::BinaryCodec*>(&codec.codec());

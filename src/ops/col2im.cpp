@@ -1,4 +1,4 @@
-// Col2Im: columns of overlapping blocks summed up to an image. ONNX: Col2Im-18.
+// Col2Im: sums columns of overlapping blocks into an image. ONNX: Col2Im-18.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -20,7 +20,7 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 
-constexpr std::int64_t kLargest = INT32_MAX;  // of a size, so that sums of products fit
+constexpr std::int64_t kLargest = INT32_MAX;  // of a size, so that sums of products do not overflow
 
 struct Axis {
   std::int64_t image, block, stride, dilation, before, columns;
@@ -63,7 +63,7 @@ Result<Blocks> blocks_of(const Frame& frame) {
   return blocks;
 }
 
-// Where place `offset` of a block and column `column` lie in the image; -1 if in the padding.
+// The image offset of position `offset` of a block in column `column`; -1 in the padding.
 std::int64_t pixel_of(const Blocks& blocks, std::int64_t offset, std::int64_t column) {
   std::int64_t at = 0, step = 1;
   for (std::size_t i = blocks.count; i-- > 0;) {

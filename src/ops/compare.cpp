@@ -1,4 +1,4 @@
-// Comparisons and logic: tensors that broadcast, and a boolean result.
+// Comparisons and logical operators, with broadcasting and a boolean result.
 #include <functional>
 #include <string>
 
@@ -49,7 +49,7 @@ Result<Values> infer_not(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-// The row of a comparison for a type; null if it has none. NaN is not equal to anything.
+// The row function of a comparison for a type; null if unsupported. NaN is not equal to anything.
 template <class F>
 PairRow row_for(ElementType type, bool also_equal) {
   PairRow row = nullptr;

@@ -1,4 +1,4 @@
-// Compress: the slices whose condition holds. ONNX: Compress-9, -11.
+// Compress: the slices whose condition is true. ONNX: Compress-9, -11.
 #include <algorithm>
 
 #include "ops/check.hpp"
@@ -16,7 +16,8 @@ Result<Values> infer_compress(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 
-// Without an axis the input counts as one row. Conditions may be fewer than slices: the rest goes.
+// Without an axis the input is flattened. If there are fewer conditions than slices, the remaining slices are
+// dropped.
 Result<void> run(Frame& frame) {
   const Array& input = frame.in(0);
   const Array& condition = frame.in(1);

@@ -1,4 +1,4 @@
-// Concat: tensors end to end along one axis. ONNX: Concat-1 (axis may be left out: 1), -4, -11, -13; ONNX
+// Concat: concatenates tensors along one axis. ONNX: Concat-1 (axis may be left out: 1), -4, -11, -13; ONNX
 // Runtime's QLinearConcat, whose inputs come in threes: tensor, scale, zero point.
 #include "base/checked.hpp"
 #include "ops/move.hpp"
@@ -59,7 +59,7 @@ Result<Values> infer_qlinear(const Call& call) {
   return outputs_of(call, TRY(joined(call, parts)));
 }
 
-// The dims of the inputs end to end.
+// The dims of the concatenated inputs.
 Result<Dims> joined_dims(const Frame& frame, std::size_t axis) {
   const Array& first = frame.in(0);
   Dims dims = first.dims();
@@ -83,8 +83,8 @@ Result<Dims> joined_dims(const Frame& frame, std::size_t axis) {
   return dims;
 }
 
-// The layout of all inputs, if they can be joined in it: blocks of channels must be whole where others
-// follow.
+// The common layout of the inputs, if they can be concatenated in it: every input but the last needs full
+// channel blocks.
 Layout common_layout(const Frame& frame, std::size_t axis) {
   const Layout layout = frame.in(0).layout();
   for (std::size_t i = 0; i < frame.input_count(); ++i) {
@@ -116,7 +116,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// Each input is brought to the result's scale by a table of its codes.
+// Each input is requantized to the result's scale by a lookup table.
 Result<void> run_qlinear(Frame& frame) {
   const Array& first = frame.in(2);
   const ElementType type = first.type();

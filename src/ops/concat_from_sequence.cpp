@@ -1,5 +1,5 @@
-// ConcatFromSequence: the tensors of a sequence joined along an axis, or stacked along a new one. ONNX:
-// ConcatFromSequence-11.
+// ConcatFromSequence: concatenates the tensors of a sequence along an axis, or stacks them along a new one.
+// ONNX: ConcatFromSequence-11.
 #include "base/checked.hpp"
 #include "ops/frame.hpp"
 #include "ops/part.hpp"

@@ -1,4 +1,4 @@
-// Constant: a tensor held by its node. ONNX: Constant-1 … -25.
+// Constant: a tensor stored in its node. ONNX: Constant-1 … -25.
 #include <algorithm>
 
 #include "ops/frame.hpp"

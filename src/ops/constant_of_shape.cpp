@@ -1,4 +1,4 @@
-// ConstantOfShape: a tensor full of one value. ONNX: ConstantOfShape-9 … -25.
+// ConstantOfShape: a tensor filled with one value. ONNX: ConstantOfShape-9 … -25.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using enum ElementType;
 
-// A vector of sizes of which only the length is known still tells the rank.
+// If only the length of the size vector is known, it still gives the rank.
 std::optional<Shape> shape_from(const Value& sizes) {
   if (sizes.elements) return *sizes.elements;
   if (!sizes.has_rank(1) || !(*sizes.shape)[0].known()) return std::nullopt;

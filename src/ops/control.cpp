@@ -5,11 +5,11 @@
 namespace anybit::ops {
 namespace {
 
-// What an output is when no iteration made it.
+// The value of a stacked output if there was no iteration.
 Result<Datum> none_of(Frame& frame, const graph::ValueInfo& declared, std::int64_t axis) {
   const graph::TensorType* type = declared.type ? declared.type->tensor() : nullptr;
   if (!type || type->element_type() == ElementType::undefined) {
-    return wrong(fmt::format("no iteration was run, and the body does not say of what type '{}' is",
+    return wrong(fmt::format("no iteration was run, and the body does not declare the type of '{}'",
                              shown(declared.name.str())));
   }
   Dims dims;
@@ -27,12 +27,12 @@ bool same_knowledge(const Value& a, const Value& b) {
   return !a.held || !b.held ? a.held == b.held : same_knowledge(*a.held, *b.held);
 }
 
-// What starts as an optional may go on as the thing it holds.
+// A carried value may start as an optional and continue as its content.
 void check_carried(const Call& call, std::size_t i, const Value& before, const Value& after) {
   const Value& begin = before.holder == Holder::optional && before.held ? *before.held : before;
   const Value& end = after.holder == Holder::optional && after.held ? *after.held : after;
   if (types_agree(begin, end)) return;
-  call.contradict(fmt::format("what it carries as value {} is {} before an iteration, and {} after it", i,
+  call.contradict(fmt::format("loop-carried value {} is {} before an iteration, and {} after it", i,
                               to_string(before), to_string(after)));
 }
 
@@ -99,7 +99,7 @@ Result<void> put_stacked(Frame& frame, std::size_t i, std::vector<Datum>& items,
         !(items[k].array.dims() == first.dims())) {
       return wrong(fmt::format("'{}' is {} in iteration {}, but {} in the first", shown(declared.name.str()),
                                to_string(items[k]), k, to_string(first)),
-                   "values of all iterations are stacked, and so must be alike");
+                   "the same type and shape in all iterations, which are stacked");
     }
     put_part(items[k].array, *out, at, static_cast<std::int64_t>(k), 1);
     items[k] = {};

@@ -1,6 +1,6 @@
-// Conv: sliding dot products over spatial axes. ONNX: Conv-1, -11, -22; ONNX Runtime's FusedConv, which adds
-// a tensor and applies an activation. float32 with constant weights runs on blocked tensors
-// (ops/conv_blocked.hpp), everything else from the definition.
+// Conv: convolution over spatial axes. ONNX: Conv-1, -11, -22; ONNX Runtime's FusedConv, which adds a tensor
+// and applies an activation. float32 runs in blocked layout if the weights are constant
+// (ops/conv_blocked.hpp) or as GEMM, everything else as direct loops.
 #include "kernels/conv_direct.hpp"
 #include "ops/conv_blocked.hpp"
 #include "ops/conv_call.hpp"
@@ -15,14 +15,14 @@ namespace {
 
 Result<Values> infer(const Call& call) {
   auto shape = TRY(conv_shape(call, call.in(0), call.in(1)));
-  if (call.has(3)) shape = TRY(broadcast(shape, call.in(3).shape));  // what FusedConv adds
+  if (call.has(3)) shape = TRY(broadcast(shape, call.in(3).shape));  // the addend of FusedConv
   return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(1), outputs); }
 
 struct ConvPrepared : Prepared {
   std::unique_ptr<const BlockedConv> blocked;
-  ConvMatrices matrices;  // if there is no blocked one; none for one channel in each group
+  ConvMatrices matrices;  // without a blocked kernel; empty for one channel per group
   std::int64_t bytes() const override { return bytes_of_all(matrices.groups); }
 };
 
@@ -50,7 +50,7 @@ Result<void> check(const Frame& frame, const kernels::ConvSizes& sizes) {
   return {};
 }
 
-// act(conv + z) where the two have different shapes: `conv` is the convolution by itself.
+// act(conv + z) where the two have different shapes; `conv` is the result of the convolution.
 template <class T>
 Result<void> spread_sum(Frame& frame, const Array& conv, const kernels::Activation& activation) {
   TRY(frame.make_plain(3));

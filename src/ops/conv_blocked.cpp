@@ -18,9 +18,9 @@ namespace {
 using kernels::ConvKind;
 using kernels::ConvSizes;
 
-constexpr double kPieceMacs = 1e6;       // some 25 µs: worth handing to another thread
-constexpr double kMostPieces = 16;       // of one image
-constexpr std::int64_t kBatchAlone = 8;  // so many images need no cutting of each
+constexpr double kPieceMacs = 1e6;       // about 25 µs: worth a task of its own
+constexpr double kMostPieces = 16;       // per image
+constexpr std::int64_t kBatchAlone = 8;  // batches of this size are not split within an image
 constexpr std::int64_t kFewChannels = 3;
 constexpr std::size_t kScratchAlignment = 64;
 
@@ -33,7 +33,7 @@ std::optional<ConvKind> kind_of(const ConvSizes& sizes) {
   return std::nullopt;
 }
 
-// As the kernels see them: channels padded to 8.
+// Sizes as the kernels use them: channels padded to 8.
 ConvSizes padded_sizes(ConvKind kind, ConvSizes sizes) {
   sizes.out_channels = padded(sizes.out_channels);
   if (kind != ConvKind::few) sizes.in_channels = padded(sizes.in_channels);
@@ -41,7 +41,7 @@ ConvSizes padded_sizes(ConvKind kind, ConvSizes sizes) {
   return sizes;
 }
 
-// Channels of a piece: as many pieces as the work is worth, of channels that one pass of a kernel does.
+// Channels per piece: the work limits the number of pieces, and a piece holds full passes of the kernel.
 std::int64_t channels_of_piece(ConvKind kind, const ConvSizes& sizes, std::int64_t wanted) {
   std::int64_t unit = sizes.out_channels >= 64 ? 32 : 16;
   if (kind == ConvKind::depthwise) unit = 8;
@@ -50,7 +50,7 @@ std::int64_t channels_of_piece(ConvKind kind, const ConvSizes& sizes, std::int64
   return std::min(sizes.out_channels, kernels::ceil_quotient(channels, unit) * unit);
 }
 
-// As the activation's nodes do.
+// As the separate activation nodes compute it.
 void activate(const kernels::Activation& activation, std::span<float> y) {
   using kernels::Map;
   const auto map = [&](Map function, float a = 0, float b = 0) {
@@ -73,7 +73,7 @@ void activate(const kernels::Activation& activation, std::span<float> y) {
       return map(Map::hard_sigmoid, activation.a, activation.b);
     case kernels::Activation::Kind::hard_swish:
       return map(Map::hard_swish, 1.0f / 6, 0.5f);
-    case kernels::Activation::Kind::silu: {  // of two nodes: -∞ · 0 is NaN there
+    case kernels::Activation::Kind::silu: {  // two nodes compute it: -∞ · 0 is NaN
       const std::vector<float> x(y.begin(), y.end());
       map(Map::sigmoid);
       for (std::size_t i = 0; i < y.size(); ++i) y[i] *= x[i];
@@ -166,7 +166,7 @@ void BlockedConv::convolve(const Piece& piece, std::span<float> y) const {
   bare.sum = false;
   bare.activation = {};
   const auto kernel = kernels::DnnlConv::make(bare);
-  if (!kernel) throw std::bad_alloc();  // there is one for more than this
+  if (!kernel) throw std::bad_alloc();  // supported, because a superset is
   std::vector<std::byte> scratch(kernel->scratch_bytes() + kScratchAlignment);
   void* place = scratch.data();
   std::size_t room = scratch.size();
@@ -174,12 +174,12 @@ void BlockedConv::convolve(const Piece& piece, std::span<float> y) const {
   kernel->run(piece.x, piece.weights, piece.bias, y.data(), static_cast<std::byte*>(place));
 }
 
-// oneDNN's activations make numbers of NaN. Where one came to them, the piece is computed again, step by
-// step.
+// oneDNN's activations turn NaN into numbers. If one of their inputs was NaN, the piece is computed again,
+// step by step.
 void BlockedConv::run_piece(const Piece& piece) const {
   const std::span<float> y = piece.y;
   const bool activated = activation_.kind != kernels::Activation::Kind::none;
-  // What is added must be finite: it is gone once the kernel has run.
+  // The addend must be finite: the kernel overwrites it.
   const auto sum_is_finite = [&] {
     return std::isfinite(kernels::row_sum(kernels::Summand::magnitude, y.data(), y.size()));
   };
@@ -243,7 +243,7 @@ Result<bool> BlockedConv::run(Frame& frame, const ConvSizes& sizes) const {
   const Array& given = frame.in(0);
   const bool even = sizes.out_channels % 8 == 0;
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, given.rank());
-  // A single place is the same in both layouts; plain is what everybody can take.
+  // With one position per image, both layouts are identical; every operator accepts plain.
   const Layout layout = even && output_size(sizes.window) > 1 ? Layout::blocked8 : Layout::plain;
   const Array* sum = has_sum_ ? &frame.in(3) : nullptr;
   Array* out = nullptr;

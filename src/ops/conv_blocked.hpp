@@ -1,5 +1,5 @@
-// Float convolution on tensors blocked by 8 channels (Layout::blocked8), for weights that are constant: which
-// kernel, in which pieces, and the way into and out of the layout.
+// Float convolution in Layout::blocked8 with constant weights, by oneDNN: chooses the kernel, splits the
+// work, and converts into and out of the layout.
 #pragma once
 
 #include "kernels/dnnl_conv.hpp"
@@ -11,17 +11,17 @@ namespace anybit::ops {
 
 class BlockedConv {
  public:
-  // `w` is float32; a bias that is not constant is null here. Nothing if there are no kernels for it.
+  // `w` is float32; `bias` is null unless it is constant. Null if there is no kernel.
   static Result<std::unique_ptr<BlockedConv>> make(const Attributes& node, Memory& memory, const Array& w,
                                                    const Array* bias, bool has_bias, bool has_sum,
                                                    const kernels::Activation& activation);
 
-  // Runs it on the frame's inputs: x is 0, the bias 2, what is added 3. False if there is no kernel for
+  // Runs it on the frame's inputs: 0 is x, 2 the bias, 3 the tensor to add. False if there is no kernel for
   // these sizes.
   Result<bool> run(Frame& frame, const kernels::ConvSizes& sizes) const;
 
  private:
-  // How a convolution of certain sizes is cut into pieces: by the sizes alone, never by the threads.
+  // How a convolution is split into pieces: depends on its sizes, never on the number of threads.
   struct Pieces {
     std::int64_t images = 1, channels = 0;  // of each piece but the last
     std::shared_ptr<const kernels::DnnlConv> most, last;
@@ -31,7 +31,7 @@ class BlockedConv {
     kernels::Window window;
     friend bool operator==(const Case&, const Case&) = default;
   };
-  // One of them: where its results lie, which kernel makes them, and of what.
+  // One piece: its operands, its kernel and its part of the output.
   struct Piece {
     const kernels::DnnlConv* kernel;
     const float *x, *weights, *bias;
@@ -49,7 +49,7 @@ class BlockedConv {
   void run_pieces(Frame& frame, const Pieces& pieces, const kernels::ConvSizes& sizes, const float* x,
                   const float* bias, float* y, std::span<std::byte> scratch) const;
   void run_piece(const Piece& piece) const;
-  // The convolution alone, and its activation after it: as the nodes do by themselves.
+  // The convolution without its sum and activation, as the unfused nodes compute it.
   void convolve(const Piece& piece, std::span<float> y) const;
   Result<const float*> bias_of(Frame& frame, std::int64_t channels) const;
 

@@ -31,7 +31,7 @@ Result<kernels::ConvSizes> conv_sizes(const Attributes& node, const Dims& x, con
   if (sizes.in_channels == 0) return wrong("the input has no channels");
   sizes.window = TRY(window_over(node, kernel, x.span().subspan(2)));
   if (!element_count(output_dims(sizes.batch, sizes.out_channels, sizes.window, x.size()).span())) {
-    return wrong("the output cannot be counted");
+    return wrong("the output is too large");
   }
   return sizes;
 }

@@ -1,4 +1,4 @@
-// What convolutions of all kinds check before they run.
+// Checks shared by convolutions of all kinds.
 #pragma once
 
 #include "kernels/activation.hpp"
@@ -7,12 +7,12 @@
 
 namespace anybit::ops {
 
-// Shapes fit together; nothing is so large that it could not be counted.
+// Checks that the shapes fit together and that no size overflows.
 Result<kernels::ConvSizes> conv_sizes(const Attributes& node, const Dims& x, const Dims& w);
-// What the weights alone tell: channels, groups and the kernel. Nothing if they are not those of a
-// convolution.
+// The sizes that follow from the weight alone: channels, groups and kernel. Nothing if it is not the weight
+// of a convolution.
 std::optional<kernels::ConvSizes> weight_sizes(const Attributes& node, const Dims& w);
-// One number for each output channel.
+// Checks that there is one value per output channel.
 Result<void> check_bias(const Array& bias, ElementType type, std::int64_t channels);
 // `activation` and `activation_params`, as FusedConv has them.
 Result<kernels::Activation> activation_of(const Attributes& node);

@@ -9,7 +9,7 @@ namespace {
 using kernels::ConvSizes;
 using Kind = kernels::Activation::Kind;
 
-// Relu and Clip are done by the product itself.
+// The GEMM epilogue does Relu and Clip.
 void clamp(const kernels::Activation& activation, kernels::FloatEpilogue& epilogue) {
   if (activation.kind == Kind::relu) epilogue.low = 0;
   if (activation.kind != Kind::clip) return;
@@ -21,7 +21,7 @@ bool is_clamp(const kernels::Activation& activation) {
   return activation.kind == Kind::none || activation.kind == Kind::relu || activation.kind == Kind::clip;
 }
 
-// What the product cannot do: the sum with another tensor, and curved activations.
+// Steps that the GEMM epilogue cannot do: the sum with another tensor, and other activations.
 void finish(Frame& frame, const Array* added, const kernels::Activation& activation, Array& out) {
   const auto y = out.elements<float>();
   const float* z = added ? added->data<float>() : nullptr;

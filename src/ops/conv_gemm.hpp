@@ -1,5 +1,5 @@
-// Float convolution as matrix products of windows: where oneDNN has no kernel, or is not there. Channels are
-// last inside.
+// Float convolution as GEMM over windows (im2col), channels last: the fallback where oneDNN has no kernel or
+// is absent.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace anybit::ops {
 
-// Weights, packed: one matrix for each group.
+// Packed weights: one matrix per group.
 struct ConvMatrices {
   std::vector<kernels::PackedFloats> groups;
 };

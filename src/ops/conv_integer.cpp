@@ -1,6 +1,6 @@
-// ConvInteger: convolution of 8-bit integers into int32, which wraps. ONNX: ConvInteger-10. And
-// ConvIntegerToFloat of ai.anybit, which only fusions make: what ONNX Runtime's MatMulIntegerToFloat is for
-// matrices, with an activation as FusedConv has it.
+// ConvInteger: convolution of 8-bit integers into int32, with wrap-around. ONNX: ConvInteger-10.
+// ConvIntegerToFloat of ai.anybit, which only fusions make: the counterpart of ONNX Runtime's
+// MatMulIntegerToFloat for convolutions, with an activation as in FusedConv.
 #include "kernels/map.hpp"
 #include "ops/coded.hpp"
 #include "ops/conv_call.hpp"
@@ -42,7 +42,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// An activation as a function of the kernels.
+// An activation as an elementwise kernel.
 struct Function {
   kernels::Map map;
   float a = 0, b = 0;

@@ -1,4 +1,4 @@
-// Shapes and work of convolutions of all kinds, before a model runs.
+// Shape inference and multiply-accumulate counts for convolutions of all kinds.
 #pragma once
 
 #include "ops/op.hpp"
@@ -6,7 +6,7 @@
 namespace anybit::ops {
 
 Result<std::optional<Shape>> conv_shape(const Call& call, const Value& x, const Value& w);
-// Each output element is a sum over one kernel: channels per group times kernel size.
+// Each output element takes channels per group times kernel size multiply-accumulates.
 Dim conv_macs(const Value& w, std::span<const Value> outputs);
 
 }  // namespace anybit::ops

@@ -1,5 +1,5 @@
-// ConvTranspose: each input element spreads a kernel. ONNX: ConvTranspose-1, -11, -22. float32 with constant
-// weights as matrix products, everything else from the definition.
+// ConvTranspose: transposed convolution. ONNX: ConvTranspose-1, -11, -22. float32 with constant weights runs
+// as GEMM, everything else as direct loops.
 #include "base/checked.hpp"
 #include "kernels/conv_direct.hpp"
 #include "ops/conv_call.hpp"
@@ -17,7 +17,7 @@ Result<Shape> spread(const Call& call, const Window& window, std::span<const Dim
   const auto extra = call.integers("output_padding");
   Shape shape;
   for (std::size_t i = 0; i < input.size(); ++i) {
-    if (wanted && wanted->size() >= input.size()) {  // old files give batch and channels too
+    if (wanted && wanted->size() >= input.size()) {  // old files include batch and channels
       shape.push_back((*wanted)[wanted->size() - input.size() + i]);
       continue;
     }
@@ -28,7 +28,7 @@ Result<Shape> spread(const Call& call, const Window& window, std::span<const Dim
     const Dim extent = window.dilation[i] * (window.kernel[i] - 1) + 1;
     const Dim added = extra && i < extra->size() ? Dim((*extra)[i]) : Dim(0);
     Dim size = window.stride[i] * (input[i] - 1) + added + extent - window.before[i] - window.after[i];
-    if (size.known() && *size.size < 0) return wrong("the padding removes more than the kernel spreads");
+    if (size.known() && *size.size < 0) return wrong("the padding is larger than the output");
     shape.push_back(std::move(size));
   }
   return shape;
@@ -56,7 +56,7 @@ Dim macs(const Call& call, std::span<const Value>) {
   return product(*call.in(0).shape) * product(std::span(*w).subspan(1));
 }
 
-// Adds what one input channel spreads over one output channel.
+// Adds the contributions of one input channel to one output channel.
 template <class T>
 void spread_map(const kernels::Window& window, const T* x, const T* w, Computed<T>* y) {
   using Sum = Computed<T>;

@@ -13,14 +13,14 @@ using kernels::ConvSizes;
 using kernels::Range;
 using kernels::WindowAxis;
 
-// Where a group's output channels lie: `lanes` beside each other for a place, the next lanes `step` further
-// on.
+// Layout of a group's output channels: `lanes` are contiguous at each position, the next lanes are `step`
+// elements further on.
 struct Target {
   float* data;
   std::int64_t place, lanes, step;
 };
 
-// Input places and taps that reach output place `o`, on one axis.
+// Input positions and taps that contribute to output position `o`, on one axis.
 template <class Body>
 void reaching(const WindowAxis& axis, std::int64_t o, const Body& body) {
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
@@ -29,8 +29,8 @@ void reaching(const WindowAxis& axis, std::int64_t o, const Body& body) {
   }
 }
 
-// Calls body(where in the output's place, channel, how many) for the channels of one place. Eight are told as
-// a constant: they fit vectors.
+// Calls body(offset within the output position, channel, number of lanes) for the channels of one position.
+// Eight lanes are a compile-time constant: they fit vectors.
 template <class Body>
 void each_lanes(const Target& target, std::int64_t channels, const Body& body) {
   if (target.lanes == 8) {
@@ -42,8 +42,8 @@ void each_lanes(const Target& target, std::int64_t channels, const Body& body) {
   }
 }
 
-// Adds rows of the product to one row of the output. If each output is reached by one input, there is nothing
-// to add to but the bias.
+// Adds GEMM rows to one row of the output. If each output receives one input, the sum has only the bias to
+// add.
 template <bool kOnce>
 void add_row(const kernels::Window& window, std::int64_t od, std::int64_t oh, const float* spread,
              const float* bias, std::int64_t channels, const Target& target) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kAxes = 3;
 constexpr std::int64_t kLargest = INT32_MAX;  // of any number in an attribute
 
-// One of an attribute's numbers, those of batch and channels left out.
+// One value of a list attribute, without those of batch and channels.
 Result<std::int64_t> number(const Frame& frame, std::string_view name, std::size_t i, std::size_t count,
                             std::int64_t least, std::int64_t otherwise) {
   const auto given = frame.ints(name);
@@ -26,7 +26,7 @@ Result<std::int64_t> number(const Frame& frame, std::string_view name, std::size
   return value;
 }
 
-// The window of the convolution that goes the other way: its input is our output.
+// The window of the forward convolution: its input is our output.
 Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const Dims& w) {
   const std::size_t count = x.size() - 2;
   kernels::Window window;
@@ -56,7 +56,7 @@ Result<kernels::Window> backward_window(const Frame& frame, const Dims& x, const
     axis.before = before;
     axis.after = after;
     axis.input = whole - before - after;
-    if (axis.input < 0) return wrong("the padding removes more than the kernel spreads");
+    if (axis.input < 0) return wrong("the padding is larger than the output");
   }
   return window;
 }

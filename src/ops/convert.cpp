@@ -10,7 +10,8 @@ namespace {
 
 using enum ElementType;
 
-// Every type is read into one of four that hold all its values, a run at a time, and written from there.
+// Every type is read, block by block, into one of four types that hold all its values, and written from
+// there.
 constexpr std::int64_t kRun = 512;
 enum class Wide : std::uint8_t { none, float_, double_, signed_, unsigned_ };
 
@@ -46,7 +47,7 @@ int small_bits(ElementType type) {
   return type == int4 || type == uint4 ? 4 : type == int2 || type == uint2 ? 2 : 0;
 }
 
-// How elements lie: 2- and 4-bit integers take a byte each.
+// The storage type: 2- and 4-bit integers take a byte each.
 ElementType stored_as(ElementType type) {
   return type == int4 || type == int2 ? int8 : type == uint4 || type == uint2 ? uint8 : type;
 }
@@ -56,7 +57,7 @@ void widen(const T* in, W* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<W>(static_cast<Computed<T>>(in[i]));
 }
 
-// Whatever lies above the bits that count does not: callers leave other things there.
+// Clears the unused upper bits, in which callers may leave anything.
 std::uint8_t cleaned(ElementType type, std::uint8_t code) {
   const int unused = 8 - small_bits(type);
   const auto top = static_cast<std::uint8_t>(code << unused);
@@ -85,7 +86,7 @@ void read(ElementType type, const std::byte* in, W* out, std::int64_t n) {
   }
   if (small_float_values(type)) {
     const std::span codes(reinterpret_cast<const std::uint8_t*>(in), static_cast<std::size_t>(n));
-    // They are always read as float: wide_of() says so.
+    // These types are always read as float: see wide_of().
     if constexpr (std::is_same_v<W, float>) decode_small_floats(type, codes, out);
   } else if (type == boolean) {
     widen(reinterpret_cast<const bool*>(in), out, n);

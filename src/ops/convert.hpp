@@ -1,4 +1,4 @@
-// Numbers from one element type to another, as ONNX's Cast has it.
+// Conversion between element types, with the semantics of ONNX's Cast.
 #pragma once
 
 #include <cmath>
@@ -13,12 +13,12 @@ namespace anybit::ops {
 
 struct ConvertOptions {
   enum class Round : std::uint8_t { up, down, nearest };
-  bool saturate = true;          // 8-bit floats: too large a number becomes the largest, else Inf or NaN
-  Round e8m0_round = Round::up;  // float8e8m0 alone
+  bool saturate = true;          // 8-bit floats: overflow gives the largest value, else Inf or NaN
+  Round e8m0_round = Round::up;  // float8e8m0 only
 };
 
-// A real number's whole part. What ONNX leaves undefined is defined here: beyond 64 bits the nearest end,
-// then the low bits; NaN is zero.
+// The integer part of a real number. Where ONNX leaves the result undefined: saturates to 64 bits, then keeps
+// the low bits; NaN gives zero.
 template <class T>
 T whole_of(double x) {
   if (std::isnan(x)) return T(0);
@@ -30,19 +30,19 @@ T whole_of(double x) {
   return static_cast<T>(whole);
 }
 
-// False if one of the types is no number (strings, complex ones). `out` may be `in` if the elements have the
-// same size.
+// False if one of the types is not a number (string, complex). `out` may be `in` if the element sizes are
+// equal.
 bool convert(ElementType from, const std::byte* in, ElementType to, std::byte* out, std::int64_t n,
              const ConvertOptions& options = {});
 bool is_convertible(ElementType type);
 
 // The values of the 256 codes of an 8- or 4-bit float; null for other types.
 const float* small_float_values(ElementType type);
-// The codes of the nearest values, a byte each, and back. The type must be an 8- or 4-bit float.
+// Codes of the nearest values, one per byte, and the inverse. The type must be an 8- or 4-bit float.
 void encode_small_floats(ElementType type, std::span<const float> values, std::uint8_t* codes,
                          const ConvertOptions& options);
 void decode_small_floats(ElementType type, std::span<const std::uint8_t> codes, float* values);
-// Both at once. Not for float8e8m0.
+// Encodes and decodes in one step. Not for float8e8m0.
 void round_small_floats(ElementType type, std::span<const float> values, float* out,
                         const ConvertOptions& options);
 

@@ -10,7 +10,7 @@ struct Line {
   bool exclusive, reverse;
 };
 
-// One line of the tensor. 16-bit floats are summed in float32.
+// One line along the axis. 16-bit floats accumulate in float32.
 template <class T, class F>
 void run_line(const T* in, T* out, const Line& line, Computed<T> neutral) {
   Computed<T> sum = neutral;

@@ -1,6 +1,6 @@
-// Decode of ai.anybit: packed codes of a number format, and what groups of values share, become float32. The
-// attribute `format` tells which; `coded` has the dimensions of the tensor that was coded, `dims` those that
-// it gets (those of a convolution's weight, say, which is coded as a matrix).
+// Decode of ai.anybit: turns packed elements of a number format, with their group parameters, into float32.
+// The attribute `format` names the format; `coded` is the shape that was packed, `dims` the shape of the
+// result (a convolution weight, for example, is packed as a matrix).
 #include "ops/coded.hpp"
 #include "ops/rules.hpp"
 

@@ -1,7 +1,6 @@
-// DecodeMatMul of ai.anybit, which fusion makes of Decode and the MatMul or Gemm whose weight it decodes: the
-// weight stays packed. Inputs: the matrix, an addend (may be left out), then those of Decode. Attributes:
-// those of Decode and of Gemm; compute, "int8" for rows that are rounded where the format is of whole
-// numbers.
+// DecodeMatMul of ai.anybit: fuses a MatMul or Gemm with the Decode of its weight, which stays packed.
+// Inputs: the matrix, an addend (optional), then the inputs of Decode. Attributes: those of Decode and of
+// Gemm; compute, "int8" for dynamic int8 quantization of the rows where the format holds integers.
 #include "kernels/packed_weights.hpp"
 #include "ops/coded_product.hpp"
 #include "ops/rules.hpp"
@@ -9,7 +8,7 @@
 namespace anybit::ops {
 namespace {
 
-// Weights that are not finite, and the like, are decoded here.
+// The fallback, for example for weights with infinity or NaN: decoded to float32.
 std::unique_ptr<const kernels::FloatRight> decoded(const CodedWeight& weight, bool transposed,
                                                    ThreadPool& pool) {
   std::vector<float> all(static_cast<std::size_t>(weight.codec.count()));
@@ -24,8 +23,8 @@ Result<std::shared_ptr<const PackedRight>> weight_of(const Attributes& node,
                                                      std::span<const Array* const> stored) {
   const CodedWeight coded = TRY(CodedWeight::of(node, nullptr, stored));
   if (coded.dims.size() != 2 || coded.dims != coded.codec.grouping().dims)
-    return wrong(fmt::format("a weight of dimensions [{}]", fmt::join(coded.dims, ", ")),
-                 "a matrix, coded as such");
+    return wrong(fmt::format("the weight has dimensions [{}]", fmt::join(coded.dims, ", ")),
+                 "a matrix, packed as a matrix");
   auto weight = std::make_shared<PackedRight>();
   weight->dims = Dims(std::span(coded.dims));
   const bool transposed = node.flag("transB");

@@ -1,4 +1,4 @@
-// DeformConv: a convolution whose taps are moved by offsets and sampled between the pixels. ONNX:
+// DeformConv: a convolution whose taps are displaced by offsets and sampled by interpolation. ONNX:
 // DeformConv-19, -22, over two spatial axes.
 #include <cmath>
 #include <vector>
@@ -19,7 +19,7 @@ Result<Values> infer(const Call& call) {
 }
 Dim macs(const Call& call, std::span<const Value> outputs) { return conv_macs(call.in(1), outputs); }
 
-// Between the four pixels around a place; those outside count as zero.
+// Bilinear interpolation; pixels outside the image are zero.
 template <class T>
 Computed<T> sample(const T* map, std::int64_t height, std::int64_t width, Computed<T> y, Computed<T> x) {
   using Real = Computed<T>;
@@ -42,7 +42,7 @@ struct Deformed {
   std::int64_t offset_groups;
 };
 
-// Output row `row` (of batch · height): samples each place's taps once, for all output channels.
+// Output row `row` (of batch · height): samples the taps of each position once, for all output channels.
 template <class T>
 void do_row(const Frame& frame, const Deformed& deformed, std::int64_t row, std::vector<Computed<T>>& samples,
             T* out) {

@@ -1,4 +1,4 @@
-// DepthToSpace and SpaceToDepth: blocks of space to channels and back. ONNX: -1 … -13.
+// DepthToSpace and SpaceToDepth: moves spatial blocks to channels and back. ONNX: -1 … -13.
 #include "base/checked.hpp"
 #include "ops/move.hpp"
 #include "ops/rules.hpp"

@@ -1,5 +1,5 @@
 // DequantizeLinear: (x - zero point) · scale. ONNX: DequantizeLinear-10, -13 (axis), -19 (8-bit floats), -21
-// (blocks, 4 bits), -23 … -25 (output_dtype); ONNX Runtime has it under its own domain, too.
+// (blocks, 4 bits), -23 … -25 (output_dtype); also in ONNX Runtime's domain.
 #include <algorithm>
 
 #include "kernels/quantize.hpp"

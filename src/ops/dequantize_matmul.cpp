@@ -1,7 +1,7 @@
-// DequantizeMatMul of ai.anybit, which fusion makes of DequantizeLinear of blocks and the MatMul or Gemm
-// whose weight it makes: the weight stays packed. Inputs: the matrix, an addend (may be left out), then those
-// of DequantizeLinear. Attributes: axis and block_size of DequantizeLinear; those of Gemm; dims, the
-// weight's; compute, "int8" for rows that are rounded where the codes are whole numbers.
+// DequantizeMatMul of ai.anybit: fuses a MatMul or Gemm with the blockwise DequantizeLinear of its weight,
+// which stays packed. Inputs: the matrix, an addend (optional), then the inputs of DequantizeLinear.
+// Attributes: axis and block_size of DequantizeLinear; those of Gemm; dims, the weight's; compute, "int8" for
+// dynamic int8 quantization of the rows where the weight holds integers.
 #include "kernels/rounded_codes.hpp"
 #include "ops/check.hpp"
 #include "ops/coded_product.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using enum ElementType;
 
-// By the bits of a code; empty for types of more than 8 bits.
+// The values by bit pattern; empty for types of more than 8 bits.
 std::vector<float> values_of(ElementType type) {
   const graph::ElementTypeInfo* info = graph::find(type);
   if (!info || info->bits == 0 || info->bits > 8) return {};
@@ -28,10 +28,10 @@ std::vector<float> values_of(ElementType type) {
   return values;
 }
 
-// The parts of a weight, checked. It has `n` columns of `k` rows as the product sees it.
+// The checked parts of a weight, of `n` columns and `k` rows as the GEMM uses it.
 struct Blocks {
-  std::vector<float> table, factors, zeros;  // by code; by column, then by block
-  const std::uint8_t* codes = nullptr;       // one in a byte
+  std::vector<float> table, factors, zeros;  // by bit pattern; by column, then by block
+  const std::uint8_t* codes = nullptr;       // one per byte
   std::int64_t k = 0, n = 0, block = 0, k_stride = 1, n_stride = 1;
 
   std::uint8_t code(std::int64_t row, std::int64_t column) const {
@@ -41,7 +41,7 @@ struct Blocks {
 };
 
 Result<Blocks> blocks_of(const Attributes& node, std::span<const Array* const> stored) {
-  if (stored.size() < 2 || !stored[0] || !stored[1]) return wrong("the codes or their scales are missing");
+  if (stored.size() < 2 || !stored[0] || !stored[1]) return wrong("the weight or its scales are missing");
   const Array &codes = *stored[0], &scales = *stored[1];
   const Array* zeros = stored.size() > 2 ? stored[2] : nullptr;
   const bool transposed = node.flag("transB");
@@ -50,13 +50,13 @@ Result<Blocks> blocks_of(const Attributes& node, std::span<const Array* const> s
   blocks.table = values_of(codes.type());
   blocks.block = node.integer("block_size", 0);
   if (codes.rank() != 2 || blocks.table.empty())
-    return wrong(fmt::format("the codes are {}", to_string(codes)), "a matrix of at most 8 bits");
+    return wrong(fmt::format("the weight is {}", to_string(codes)), "a matrix of at most 8 bits");
   if (const auto dims = node.ints("dims"); dims && !std::ranges::equal(*dims, codes.dims()))
-    return wrong(fmt::format("dims is [{}], the codes are {}", fmt::join(*dims, ", "), to_string(codes)),
-                 "the codes' dims");
+    return wrong(fmt::format("dims is [{}], the weight is {}", fmt::join(*dims, ", "), to_string(codes)),
+                 "the weight's dims");
   if (TRY(axis_of(node.integer("axis", 1), 2)) != depth || blocks.block < 1)
     return wrong(fmt::format("blocks of {} along axis {}", blocks.block, node.integer("axis", 1)),
-                 fmt::format("blocks along axis {}, which is summed over", depth));
+                 fmt::format("blocks along axis {}, the reduction axis", depth));
   blocks.k = codes.dim(depth);
   blocks.n = codes.dim(1 - depth);
   blocks.block = std::min(blocks.block, std::max<std::int64_t>(blocks.k, 1));
@@ -66,8 +66,8 @@ Result<Blocks> blocks_of(const Attributes& node, std::span<const Array* const> s
   if (scales.type() != float32 || scales.rank() != 2 || scales.dim(depth) != count ||
       scales.dim(1 - depth) != blocks.n ||
       (zeros && (zeros->type() != codes.type() || !(zeros->dims() == scales.dims()))))
-    return wrong(fmt::format("codes {} have scales {}", to_string(codes), to_string(scales)),
-                 "a float32 for each block, and as many zero points");
+    return wrong(fmt::format("the weight {} has scales {}", to_string(codes), to_string(scales)),
+                 "one float32 per block, and as many zero points");
   if (!has_elements(codes) || !has_elements(scales) || (zeros && !has_elements(*zeros))) return not_known();
   const bool shifted = zeros && !small_float_values(codes.type());
   blocks.codes = reinterpret_cast<const std::uint8_t*>(codes.bytes());
@@ -83,7 +83,7 @@ Result<Blocks> blocks_of(const Attributes& node, std::span<const Array* const> s
   return blocks;
 }
 
-// Weights that are not finite, and the like.
+// The fallback, for example for weights with infinity or NaN.
 std::unique_ptr<const kernels::FloatRight> decoded(const Blocks& blocks) {
   const std::int64_t count = (blocks.k + blocks.block - 1) / blocks.block;
   std::vector<float> all;

@@ -1,4 +1,4 @@
-// Det: determinants of square matrices, by elimination with the largest pivot. ONNX: Det-11, -22.
+// Det: determinants of square matrices, by Gaussian elimination with partial pivoting. ONNX: Det-11, -22.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 
-// The matrix is used up.
+// Overwrites the matrix.
 double determinant(std::span<double> matrix, std::int64_t n) {
   const auto row = [&](std::int64_t i) { return matrix.begin() + i * n; };
   double result = 1;

@@ -58,7 +58,7 @@ Dim scaled(const Dim& a, double factor) {
   if (factor == 1.0) return a;
   if (!a.known() || *a.size < 0) return {};
   const double size = std::floor(static_cast<double>(*a.size) * factor);
-  constexpr double kLargest = 9e15;  // below 2^53: every smaller whole number is exact
+  constexpr double kLargest = 9e15;  // below 2^53: every smaller integer is exact
   return size >= 0.0 && size < kLargest ? Dim(static_cast<std::int64_t>(size)) : Dim();
 }
 

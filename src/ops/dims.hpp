@@ -1,5 +1,4 @@
-// The sizes of a tensor while a model runs. They lie in the object itself: a run with known shapes must not
-// touch the heap.
+// Run-time sizes of a tensor. Stored inline: a run with known shapes must not allocate heap memory.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace anybit::ops {
 
 class Dims {
  public:
-  static constexpr std::size_t kCapacity = 32;  // as Limits::rank; the executor refuses models beyond it
+  static constexpr std::size_t kCapacity = 32;  // as Limits::rank; the executor rejects models beyond it
 
   Dims() {}
   Dims(std::initializer_list<std::int64_t> dims) : Dims(std::span(dims.begin(), dims.size())) {}
@@ -61,8 +60,8 @@ class Dims {
     for (std::size_t i = size_; i < size; ++i) dims_[i] = fill;
     size_ = size;
   }
-  // The product of dims [from, to). The executor has made sure that the product of all does not overflow,
-  // but where one is 0: there the others may be of any size, and their product wraps.
+  // The product of dims [from, to). The executor makes sure that the product of all dims does not overflow,
+  // unless one of them is 0: then the others may be of any size, and their product wraps.
   std::int64_t product(std::size_t from, std::size_t to) const {
     std::uint64_t count = 1;
     for (std::size_t i = from; i < to; ++i) count *= static_cast<std::uint64_t>(dims_[i]);
@@ -81,7 +80,7 @@ class Dims {
 
 // "[2, 3]", for messages.
 std::string to_string(const Dims& dims);
-// How many elements apart neighbours on each axis are, in row-major order.
+// Row-major strides, in elements.
 Dims strides_of(const Dims& dims);
 
 }  // namespace anybit::ops

@@ -1,6 +1,6 @@
-// Dropout: hands its input on; in training mode it sets some elements to 0 and scales up the others. ONNX:
-// Dropout-1 … -10 (a ratio as an attribute, for training that we do not do), -12 … -22 (training mode is an
-// input).
+// Dropout: passes its input through; in training mode it sets some elements to 0 and scales up the others.
+// ONNX: Dropout-1 … -10 (the ratio is an attribute, only used in training, which is not supported), -12 … -22
+// (training mode is an input).
 #include <random>
 
 #include "ops/frame.hpp"
@@ -11,7 +11,7 @@
 namespace anybit::ops {
 namespace {
 
-// The mask was of the data's type until version 10.
+// The mask had the data's type until version 10.
 Result<Values> infer(const Call& call) {
   Values values = outputs_of(call, tensor(call.in(0).type, call.in(0).shape));
   if (values.size() > 1) {
@@ -32,7 +32,7 @@ Result<void> hand_on(Frame& frame) {
   return frame.share(0, 0, in.dims());
 }
 
-// The generator is the one of ONNX's reference, whose published data are met that way.
+// The random generator of ONNX's reference implementation, to reproduce its published test data.
 class Uniform {
  public:
   explicit Uniform(std::uint64_t seed) : engine_(static_cast<std::uint32_t>(seed)) {}
@@ -69,7 +69,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// The mask was of the data's type.
+// The mask had the data's type.
 Result<void> raise_to_10(Raising& raising) {
   if (raising.edited.outputs.size() < 2 || raising.edited.outputs[1].empty()) return {};
   const ElementType type = raising.in(0).type;

@@ -1,5 +1,5 @@
-// DynamicQuantizeLinear: to uint8 with the range of the tensor itself, zero included. ONNX:
-// DynamicQuantizeLinear-11. A tensor of zeros has the scale 1, as in ONNX Runtime.
+// DynamicQuantizeLinear: quantizes to uint8 with the tensor's own range, zero included. ONNX:
+// DynamicQuantizeLinear-11. A tensor of zeros gets scale 1, as in ONNX Runtime.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@
 namespace anybit::ops {
 namespace {
 
-// The tensor, its scale, its zero point.
+// Outputs: the tensor, its scale, its zero point.
 Result<Values> infer(const Call& call) {
   Values values = outputs_of(call, tensor(ElementType::uint8, call.in(0).shape));
   if (values.size() > 1) values[1] = tensor(ElementType::float32, Shape());
@@ -20,7 +20,7 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
-// In whatever layout the input lies: channels that are padding are zeros, which the range contains anyway.
+// Works in the input's layout: padding channels are zeros, and the range includes zero anyway.
 Result<void> run(Frame& frame) {
   const Array& x = frame.in(0);
   if (x.type() != ElementType::float32) return wrong_type(frame, 0);

@@ -1,5 +1,5 @@
 // ONNX Runtime's DynamicQuantizeLSTM (com.microsoft): an LSTM with 8-bit weights; inputs and states are
-// quantized to 8 bits as they come.
+// dynamically quantized to 8 bits.
 #include <algorithm>
 #include <cmath>
 
@@ -20,7 +20,7 @@ std::optional<kernels::Whole> whole_of(const Array& array) {
   return std::nullopt;
 }
 
-// One direction's matrix [k, n], with a scale and a zero point for all or for each column.
+// One direction's matrix [k, n], with one scale and zero point, or one per column.
 class QuantizedWeight final : public GateWeight<float> {
  public:
   QuantizedWeight(const kernels::PackedWholes& packed, std::int64_t k, std::int64_t n,
@@ -46,7 +46,7 @@ class QuantizedWeight final : public GateWeight<float> {
     float scale;
     std::int32_t zero;
   };
-  // As DynamicQuantizeLinear: the range, zero included, over 0 to 255.
+  // As in DynamicQuantizeLinear: maps the range, zero included, to 0 … 255.
   Quantization quantize(const float* x, std::int64_t count) const {
     float low = 0, high = 0;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -66,23 +66,23 @@ class QuantizedWeight final : public GateWeight<float> {
   const kernels::PackedWholes& packed_;
   std::int64_t k_, n_;
   kernels::Spread<float> scales_;
-  std::uint8_t* codes_;  // memory for the left side
+  std::uint8_t* codes_;  // buffer for the left operand
   float* factors_;
 };
 
-// Where the parts of a matrix are.
+// Input indices of the parts of a matrix.
 struct Ports {
   std::size_t matrix, scale, zero;
 };
 constexpr Ports kOfInput{kW, kWScale, kWZero}, kOfState{kR, kRScale, kRZero};
 
-// For each direction: the input's matrix, then the state's.
+// Per direction: the input's matrix, then the state's.
 struct Packs : Prepared {
   std::vector<kernels::PackedWholes> all;
   std::int64_t bytes() const override { return bytes_of_all(all); }
 };
 
-// Direction d of a matrix [directions, k, n] less its zero points.
+// Direction d of a matrix [directions, k, n], less its zero points.
 kernels::PackedWholes pack(const Array& matrix, const Array& zero, std::int64_t d) {
   const std::int64_t k = matrix.dim(1), n = matrix.dim(2), count = zero.count() / matrix.dim(0);
   std::vector<std::int32_t> zeros;
@@ -94,7 +94,7 @@ kernels::PackedWholes pack(const Array& matrix, const Array& zero, std::int64_t 
   return {view, k, n, {zeros.data(), 0, count == 1 ? 0 : 1}};
 }
 
-// Whether the zero points are as the matrix has them: one for each direction, or for each of its columns.
+// Whether the zero points fit the matrix: one per direction, or one per column of each.
 bool fit(const Array& matrix, const Array& other) {
   return matrix.rank() == 3 && matrix.dim(0) > 0 &&
          (other.count() == matrix.dim(0) || other.count() == matrix.dim(0) * matrix.dim(2));

@@ -1,4 +1,4 @@
-// Einsum: sums of products over named axes. ONNX: Einsum-12.
+// Einsum: contractions over named axes. ONNX: Einsum-12.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -35,7 +35,7 @@ Equation parsed(std::string_view text) {
   }
 }
 
-// The size of every letter, in the order ONNX sums in; nothing for the rarer forms with "...".
+// The size of every letter, in ONNX's summation order; nothing for equations with "...".
 Result<std::optional<std::map<char, Dim>>> sizes_of(const Call& call, const Equation& equation) {
   using Sizes = std::map<char, Dim>;
   if (equation.terms.size() != call.inputs.size()) {
@@ -59,7 +59,7 @@ Result<std::optional<std::map<char, Dim>>> sizes_of(const Call& call, const Equa
   return std::optional(std::move(sizes));
 }
 
-// Without "->", the output has the letters that occur once, sorted.
+// Without "->", the output has the letters that occur once, in sorted order.
 std::string output_letters(const Equation& equation) {
   if (equation.output) return *equation.output;
   std::map<char, int> seen;
@@ -90,8 +90,7 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, tensor(call.in(0).type, std::move(shape)));
 }
 
-// Products over all letters at once; with more than two operands a runtime would go pair by pair, and need
-// fewer.
+// Counts the product over all letters at once; with more than two operands, pairwise contraction needs fewer.
 Dim macs(const Call& call, std::span<const Value>) {
   const auto sizes = sizes_of(call, parsed(call.text("equation", "")));
   if (!sizes.ok() || !*sizes || call.inputs.size() != 2) return call.inputs.size() < 2 ? Dim(0) : Dim();
@@ -100,8 +99,8 @@ Dim macs(const Call& call, std::span<const Value>) {
   return total;
 }
 
-// "..." stands for as many axes as an operand has beyond its letters; they become labels of their own,
-// counted from the last, so that operands of different rank broadcast.
+// "..." covers an operand's axes beyond its letters. Those axes get labels of their own, counted from the
+// last, so that operands of different rank broadcast.
 using Labels = std::vector<int>;
 
 Result<Labels> labels_of(std::string_view term, std::size_t rank) {
@@ -117,13 +116,13 @@ Result<Labels> labels_of(std::string_view term, std::size_t rank) {
     } else if ((term[i] >= 'a' && term[i] <= 'z') || (term[i] >= 'A' && term[i] <= 'Z')) {
       labels.push_back(term[i]);
     } else {
-      return wrong(fmt::format("'{}' is no equation's term", shown(term)), "letters, and '...' at most once");
+      return wrong(fmt::format("'{}' is not a valid term", shown(term)), "letters, and '...' at most once");
     }
   }
   return labels;
 }
 
-// A tensor with its axes named: no label twice.
+// A tensor with labelled axes; no label occurs twice.
 template <class C>
 struct Named {
   Labels labels;
@@ -138,7 +137,7 @@ struct Named {
   }
 };
 
-// A label that occurs twice is a diagonal: one axis with both strides.
+// A label that occurs twice selects a diagonal: one axis with the sum of both strides.
 template <class C>
 Result<Named<C>> named(const Dims& dims, const Labels& labels, const C* data) {
   const Dims strides = strides_of(dims);
@@ -159,7 +158,7 @@ Result<Named<C>> named(const Dims& dims, const Labels& labels, const C* data) {
   return result;
 }
 
-// The sum over all labels that `kept` has not of the products of a and b (or of a alone).
+// Sums the products of a and b (or a alone) over all labels that are not in `kept`.
 template <class C>
 void contract(const Frame& frame, const Named<C>& a, const Named<C>& b, const Labels& kept,
               const Dims& kept_sizes, const Labels& summed, const Dims& summed_sizes, C* out) {
@@ -243,7 +242,7 @@ Result<Labels> output_labels(const Equation& equation, std::span<const Labels> i
   return all;
 }
 
-// Operands are taken in pairs from the left; labels that nobody needs any more are summed on the way.
+// Contracts operands pairwise from the left; labels that no later operand needs are summed on the way.
 template <class T>
 Result<void> contract_all(Frame& frame, std::span<const Labels> labels, const Labels& output, Array& out,
                           const std::map<int, std::int64_t>& sizes) {

@@ -1,4 +1,4 @@
-// ONNX Runtime's EmbedLayerNormalization (com.microsoft): looks up words, positions and segments, and
+// ONNX Runtime's EmbedLayerNormalization (com.microsoft): adds word, position and segment embeddings and
 // normalizes their sum.
 #include "ops/check.hpp"
 #include "ops/reals.hpp"
@@ -31,13 +31,13 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
-// A table of rows of `n`, and the numbers of the rows that are wanted.
+// An embedding table with rows of `n`, and the indices of the rows to look up.
 template <class C>
 struct Lookup {
   const C* rows = nullptr;
   std::int64_t count = 0;
   const std::int32_t* ids = nullptr;
-  std::int64_t period = 1;  // ids repeat after so many
+  std::int64_t period = 1;  // ids repeat with this period
 
   std::int64_t id(std::int64_t i) const { return ids ? ids[i % period] : i % period; }
 };
@@ -71,7 +71,7 @@ Result<Lookup<C>> lookup_of(Frame& frame, std::size_t table, std::size_t ids, st
   return lookup;
 }
 
-// How many words of each sentence are not masked.
+// Number of unmasked words per sentence.
 Result<void> count_words(Frame& frame) {
   const Dims& ids = frame.in(kIds).dims();
   Array* out = TRY(frame.out(1, ElementType::int32, {ids[0]}));

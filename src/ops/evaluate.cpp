@@ -9,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-// Every array has memory of its own.
+// A frame in which every array has its own memory.
 class EvaluationFrame final : public Frame {
  public:
   EvaluationFrame(const Evaluation& evaluation, const Resources& resources)
@@ -68,7 +68,7 @@ class EvaluationFrame final : public Frame {
     return scratch_.emplace_back(TRY(memory().take(bytes))).data();
   }
   Result<std::span<const Datum>> call(std::string_view, std::span<const Datum>) override {
-    return error_at(Code::unsupported, {}, "graphs inside nodes are not computed ahead");
+    return error_at(Code::unsupported, {}, "subgraphs are not folded");
   }
   Memory& memory() override { return *resources_.memory; }
 
@@ -80,16 +80,16 @@ class EvaluationFrame final : public Frame {
   Result<void> charge(std::int64_t bytes, std::int64_t elements) {
     if (resources_.afford(bytes, elements)) return {};
     beyond_budget = true;
-    return error_at(Code::limit_exceeded, {}, "more would pass the limit of work before the model runs");
+    return error_at(Code::limit_exceeded, {}, "constant folding would exceed its limit of work");
   }
 
   const Resources& resources_;
   std::vector<const Datum*> pointers_;
-  std::deque<Datum> made_;  // plain copies, and outputs that nobody wants; each stays where it is
+  std::deque<Datum> made_;  // plain copies and unused outputs; addresses are stable
   std::vector<Block> scratch_;
 };
 
-// Everything about the call is known; graphs count by themselves.
+// A call whose inputs are known; subgraphs count their own work.
 struct KnownCall final : Call {
   using Call::Call;
   const graph::Attribute* find(std::string_view name) const override { return node.attribute(name); }
@@ -108,7 +108,7 @@ Values values_of(std::span<const Datum* const> data) {
     }
     const Array& array = datum->array;
     Value& value = values.emplace_back(tensor(array.type(), Shape(array.dims().begin(), array.dims().end())));
-    // Shapes that a model computes are such.
+    // Shapes computed by a model have this form.
     if (array.type() == ElementType::int64 && array.count() <= kFollowed)
       value.elements.emplace(array.data<std::int64_t>(), array.data<std::int64_t>() + array.count());
   }
@@ -121,7 +121,7 @@ std::vector<const Value*> pointers_to(const Values& values) {
   return pointers;
 }
 
-// The outputs as the operator's rule has them; nothing if it refuses the inputs.
+// The outputs according to the operator's inference rule; nothing if it rejects the inputs.
 std::optional<Values> inferred(const Evaluation& evaluation, const Values& inputs, KnownCall& call,
                                std::vector<const Value*>& pointers) {
   pointers = pointers_to(inputs);
@@ -160,7 +160,7 @@ std::int64_t expected_work(const Evaluation& evaluation) {
   std::vector<const Value*> pointers;
   KnownCall call(evaluation.node);
   const auto outputs = inferred(evaluation, inputs, call, pointers);
-  if (!outputs) return read;  // it fails before it does anything
+  if (!outputs) return read;  // it fails before it computes anything
   const Dim work = descriptor.pairwise ? Dim(read) * elements_of(*outputs) : descriptor.macs(call, *outputs);
   return checked_add(read, work.size.value_or(INT64_MAX)).value_or(INT64_MAX);
 }

@@ -1,5 +1,4 @@
-// One node computed by itself, from values that are known: no program, no plan, nothing kept for the next
-// run. Constant folding needs no more.
+// Computes one node from known values, for constant folding: no program, no plan, no state between runs.
 #pragma once
 
 #include <memory>
@@ -13,14 +12,14 @@
 
 namespace anybit::ops {
 
-// What computing constants may use.
+// Resources for constant folding.
 struct Resources {
   const std::shared_ptr<Memory>& memory;
   ThreadPool& pool;
-  graph::Budget* budget = nullptr;  // for what is computed before the model runs; null: none
+  graph::Budget* budget = nullptr;  // limits of constant folding; null: none
 
-  // Counts constants that are about to be made. Each may be made from one that many nodes share: if more
-  // would pass the limits, this answers false, and the nodes stay as they are.
+  // Charges a constant about to be computed. Many nodes may derive constants from the same one: if another
+  // would exceed the limits, this returns false, and the nodes stay unfolded.
   bool afford(std::int64_t bytes, std::int64_t elements) const {
     return !budget || (budget->take_elements(elements) && budget->take_bytes(bytes));
   }
@@ -34,17 +33,17 @@ struct Evaluation {
   std::span<const Datum* const> inputs;  // null: left out
 };
 
-// The outputs; nothing if the node holds graphs or cannot be computed: whoever runs the model can say why.
-// What the budget does not allow is noted there, under `place`.
+// The outputs; nothing if the node has subgraphs or cannot be computed: running the model reports the reason.
+// Exceeding the budget is recorded in the budget, under `place`.
 std::optional<std::vector<Datum>> evaluate(const Evaluation& evaluation, const Resources& resources,
                                            const std::string& place);
 
-// What the outputs will take, as far as that follows from the inputs before anything is computed.
+// Bytes of the outputs, as far as they follow from the inputs before anything is computed.
 std::int64_t expected_bytes(const Evaluation& evaluation);
 // Multiply-accumulates, from the shapes of inputs and outputs; 0 if the operator has none.
 std::int64_t macs_of(const Evaluation& evaluation, std::span<const Datum* const> outputs);
-// Elements that it reads and products that it sums, from the shapes of its inputs alone. What it writes is
-// known when it asks for memory.
+// Elements read and multiply-accumulates, from the input shapes alone. The size of the outputs is known when
+// the operator allocates them.
 std::int64_t expected_work(const Evaluation& evaluation);
 
 }  // namespace anybit::ops

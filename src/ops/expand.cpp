@@ -1,4 +1,4 @@
-// Expand and Tile: a tensor repeated. ONNX: Expand-8, -13; Tile-1 (one axis), -6, -13.
+// Expand and Tile: repeat a tensor. ONNX: Expand-8, -13; Tile-1 (one axis), -6, -13.
 #include "base/checked.hpp"
 #include "ops/move.hpp"
 #include "ops/rules.hpp"
@@ -48,7 +48,7 @@ Result<void> run_expand(Frame& frame) {
   return {};
 }
 
-// Tile-1: `tiles` times along `axis`, both of them inputs.
+// Tile-1: repeats `tiles` times along `axis`; both are inputs.
 Result<Dims> repeats_of(const Frame& frame) {
   const std::size_t rank = frame.in(0).rank();
   if (frame.version >= 6) return dims_from(frame.in(1), "repeats");
@@ -66,12 +66,12 @@ Result<void> run_tile(Frame& frame) {
   if (repeats.size() != rank)
     return wrong(fmt::format("{} repeats are given for a tensor of rank {}", repeats.size(), rank));
   if (2 * rank > Dims::kCapacity) return wrong(fmt::format("the input has rank {}", rank), "at most 16");
-  Dims dims, sizes, from;  // each axis as two: the repeats, and what is repeated
+  Dims dims, sizes, from;  // two per axis: the repeats, then the axis itself
   const Dims strides = strides_of(input.dims());
   for (std::size_t i = 0; i < rank; ++i) {
     const auto size = checked_mul(input.dim(i), repeats[i]);
     if (!size || repeats[i] < 0)
-      return wrong(fmt::format("repeats are {}", to_string(repeats)), "whole numbers from 0, not too large");
+      return wrong(fmt::format("repeats are {}", to_string(repeats)), "integers from 0, not too large");
     dims.push_back(*size);
     sizes.push_back(repeats[i]);
     sizes.push_back(input.dim(i));

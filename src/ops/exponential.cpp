@@ -25,7 +25,7 @@ Result<void> run_reciprocal(Frame& frame) {
   return run_map(frame, Map::reciprocal, [](double x, double, double) { return 1 / x; });
 }
 
-// ONNX has it for integers too, of which all but zero are as good as infinite.
+// ONNX has Erf for integers too; results are truncated.
 Result<void> run_erf(Frame& frame) {
   const Array& in = frame.in(0);
   if (is_float(in.type())) {

@@ -1,5 +1,5 @@
-// Quantize and dequantize in MX and block floating point as AMD's tools write it: MXFixNeuron and
-// BFPFixNeuron, which newer versions call MXQuantizeDequantize and BFPQuantizeDequantize.
+// Fake quantization in MX and block floating point as AMD's tools write it: MXFixNeuron and BFPFixNeuron,
+// called MXQuantizeDequantize and BFPQuantizeDequantize in newer versions.
 #include "ops/coded.hpp"
 #include "ops/rules.hpp"
 
@@ -33,7 +33,7 @@ Result<formats::Use> mx_use(const Attributes& node) {
                "fp8_e5m2, fp8_e4m3, fp6_e3m2, fp6_e2m3, fp4_e2m1 or int8");
 }
 
-// bit_width counts the shared exponent's 8 bits.
+// bit_width includes the 8 bits of the shared exponent.
 Result<formats::Use> bfp_use(const Attributes& node) {
   const Block block = TRY(block_of(node, 8));
   const std::string_view method = node.text("bfp_method", "to_bfp");

@@ -1,4 +1,4 @@
-// FlexAttention: attention in which graphs of the node change the scores and the probabilities. ONNX:
+// FlexAttention: attention with subgraphs that modify the scores and the probabilities. ONNX:
 // ai.onnx.preview, -1.
 #include <cmath>
 
@@ -49,13 +49,13 @@ Result<Sizes> sizes_of(const Frame& frame) {
   }
   const Dims &q = frame.in(0).dims(), &k = frame.in(1).dims(), &v = frame.in(2).dims();
   if (k[1] < 1 || q[1] % k[1] != 0)
-    return wrong(fmt::format("{} heads do not share {}", q[1], k[1]), "a divisor");
+    return wrong(fmt::format("{} query heads cannot share {} key heads", q[1], k[1]), "a divisor");
   TRY(expect_dims(frame, 1, {q[0], k[1], k[2], q[3]}, "key"));
   TRY(expect_dims(frame, 2, {q[0], k[1], k[2], v[3]}, "value"));
   return Sizes{q[0], q[1], k[1], q[2], k[2], q[3], v[3]};
 }
 
-// What a graph of the node makes of the scores; a copy, since it may be the graph's input.
+// Applies a subgraph to the scores. The result is copied, since it may be the subgraph's input.
 template <class C>
 Result<void> change(Frame& frame, const char* graph, ElementType type, Array& scores) {
   if (!frame.graph(graph)) return {};
@@ -70,7 +70,7 @@ Result<void> change(Frame& frame, const char* graph, ElementType type, Array& sc
   const Datum input(given);
   const auto results = TRY(frame.call(graph, std::span(&input, 1)));
   if (results.size() != 1 || !results[0].is_array() || !(results[0].array.dims() == scores.dims())) {
-    return wrong(fmt::format("{} does not make one tensor of shape {}", graph, to_string(scores.dims())));
+    return wrong(fmt::format("{} does not return one tensor of shape {}", graph, to_string(scores.dims())));
   }
   const auto made = TRY(reals_in<C>(frame, results[0].array));
   Array changed = TRY(Array::make(frame.memory(), scores.type(), scores.dims()));
@@ -90,7 +90,7 @@ Result<void> run_in(Frame& frame) {
   const double scale = frame.real("scale", 1 / std::sqrt(static_cast<double>(s.size)));
   const std::int64_t all = s.batch * s.heads, group = s.heads / s.kv_heads;
   if (precision && !for_real(type, [](auto) {}))
-    return wrong(fmt::format("softmax_precision {} is no real type", *precision));
+    return wrong(fmt::format("softmax_precision {} is not a floating-point type", *precision));
   if (only_checks(frame)) return {};
   Array scores = TRY(Array::make(frame.memory(), kTypeOf<C>, {s.batch, s.heads, s.queries, s.keys}));
   const auto kv = [&](std::int64_t i) { return i / s.heads * s.kv_heads + i % s.heads / group; };

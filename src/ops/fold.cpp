@@ -11,7 +11,7 @@ namespace anybit::ops {
 Folding folding_of(const Dims& dims, std::span<const bool> gone) {
   const Dims strides = strides_of(dims);
   Folding folding;
-  int last = -1;  // which walk the axis before went to: 0 kept, 1 reduced
+  int last = -1;  // the walk of the previous axis: 0 kept, 1 reduced
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis] == 1) continue;
     Walk& walk = gone[axis] ? folding.reduced : folding.kept;

@@ -1,5 +1,5 @@
-// DFT and STFT: Fourier transforms along an axis, and of overlapping pieces of a signal. ONNX: DFT-17 (axis
-// is an attribute), -20 (an input); STFT-17. Complex numbers are a last axis of two.
+// DFT and STFT: Fourier transforms along an axis, and of overlapping frames of a signal. ONNX: DFT-17 (axis
+// is an attribute), -20 (an input); STFT-17. Complex numbers are a last axis of size 2.
 #include "base/checked.hpp"
 #include "kernels/fft.hpp"
 #include "ops/frame.hpp"
@@ -12,14 +12,14 @@ namespace {
 using kernels::Complex;
 using kernels::Fft;
 
-// The number in input `i`, as far as it is known; `otherwise` if it is left out.
+// The value of input `i`, if it is known; `otherwise` if it is left out.
 Dim number_in(const Call& call, std::size_t i, const Dim& otherwise) {
   if (!call.has(i)) return otherwise;
   const auto& elements = call.in(i).elements;
   return elements && elements->size() == 1 ? elements->front() : Dim();
 }
 
-// How many numbers a transform of length n makes.
+// Number of bins of a transform of length n.
 Dim bins_of(const Dim& n, bool onesided) {
   if (!n.known() || *n.size < 1) return {};
   return onesided ? floor_div(n, 2) + 1 : n;
@@ -53,13 +53,13 @@ Result<Values> infer_stft(const Call& call) {
                      : window && window->size() == 1 ? window->front()
                                                      : Dim(),
             n = number_in(call, 3, widest);
-  const Dim last = length - n;  // where a frame may begin
+  const Dim last = length - n;  // last start of a frame
   const Dim frames = last.known() && *last.size >= 0 ? floor_div(last, step) + 1 : Dim();
   return outputs_of(
       call, tensor(call.in(0).type, Shape{(*shape)[0], frames, bins_of(n, call.flag("onesided", true)), 2}));
 }
 
-// Sums of many terms: double throughout, rounded once.
+// Long sums: accumulated in double, rounded once.
 template <class T>
 T rounded(double value) {
   return static_cast<T>(static_cast<Computed<T>>(value));
@@ -73,7 +73,7 @@ Complex number_at(const T* data, std::int64_t at, std::int64_t parts) {
 
 // How one transform reads and writes along its axis.
 struct Line {
-  std::int64_t size = 0, parts = 1, step = 1;  // of the input: places, 1 or 2, distance of neighbours
+  std::int64_t size = 0, parts = 1, step = 1;  // of the input: length, real or complex, stride
   std::int64_t bins = 0, out_parts = 2;        // of the output
   bool inverse = false, half_spectrum = false;
 };
@@ -84,7 +84,7 @@ void transform(const Fft& fft, const Line& line, const T* in, T* out, std::span<
   Complex* data = work.data();
   std::fill_n(data, n, Complex{});
   if (line.half_spectrum) {
-    // The other half is the mirror image of the first, conjugated.
+    // The other half is the mirrored complex conjugate of the first.
     for (std::int64_t k = 0; k < std::min(line.size, n / 2 + 1); ++k) {
       const Complex one = number_at(in, k * line.step, line.parts);
       data[(n - k) % n] = {one.re, -one.im};
@@ -160,8 +160,8 @@ Result<void> run_dft(Frame& frame) {
   return {};
 }
 
-// [batch, length, parts] → [batch, frames, bins, 2]. A real signal may be [batch, length], as ONNX Runtime
-// has it.
+// [batch, length, parts] → [batch, frames, bins, 2]. A real signal may be [batch, length], as in ONNX
+// Runtime.
 Result<void> run_stft(Frame& frame) {
   const Array& in = frame.in(0);
   if (in.rank() != 2 && in.rank() != 3)
@@ -206,7 +206,7 @@ Result<void> run_stft(Frame& frame) {
 }
 
 Result<void> raise_dft_to_20(Raising& raising) {
-  if (!raising.has_attribute("axis")) raising.set("axis", std::int64_t{1});  // the default is another one now
+  if (!raising.has_attribute("axis")) raising.set("axis", std::int64_t{1});  // the default has changed
   TRY(raising.integer_to_input("axis", 2));
   return {};
 }

@@ -9,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-// Handing a part to another thread costs some microseconds; a part should take this long at least.
+// Handing a task to another thread costs some microseconds; a task should take at least this long.
 constexpr double kPartNanoseconds = 20'000;
 
 template <class T>
@@ -69,7 +69,7 @@ Result<std::int64_t> integer_from(const Array& array, std::string_view what) {
     return *array.data<std::int64_t>();
   const double value = TRY(scalar_from(array, what));
   if (std::trunc(value) != value || std::abs(value) > 0x1p53)
-    return wrong(fmt::format("{} is {}", what, value), "a whole number");
+    return wrong(fmt::format("{} is {}", what, value), "an integer");
   return static_cast<std::int64_t>(value);
 }
 

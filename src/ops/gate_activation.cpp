@@ -13,10 +13,10 @@ namespace {
 using Kind = GateActivation::Kind;
 
 struct Row {
-  std::string_view name;  // in lower case: names are taken in any
+  std::string_view name;  // lower case: names are case-insensitive
   Kind kind;
   bool has_alpha, has_beta;
-  double alpha, beta;  // if not given
+  double alpha, beta;  // defaults
 };
 
 constexpr Row kRows[] = {
@@ -96,7 +96,7 @@ Result<std::array<GateActivations, 2>> gate_activations(const Attributes& node, 
     if (row == std::end(kRows)) return wrong(fmt::format("activation '{}' is unknown", shown(named[i])));
     GateActivation& one = all[i / each][i % each];
     one = {row->kind, row->alpha, row->beta};
-    // Values are for those that take them, in order.
+    // The lists hold values only for activations that take them, in order.
     if (row->has_alpha && next_alpha < alphas.size()) one.alpha = static_cast<double>(alphas[next_alpha++]);
     if (row->has_beta && next_beta < betas.size()) one.beta = static_cast<double>(betas[next_beta++]);
   }

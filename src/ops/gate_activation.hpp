@@ -1,4 +1,4 @@
-// The activations that RNN, GRU and LSTM may name.
+// The gate activations of RNN, GRU and LSTM.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@ struct GateActivation {
   void apply(double* x, std::int64_t n) const;
 };
 
-// Those of one direction: f, g, h, as far as the operator has them.
+// The activations f, g, h of one direction, as far as the operator has them.
 using GateActivations = std::array<GateActivation, 3>;
-// From the node's attributes, for `directions` directions; `usual` is what a direction has if none are named.
+// From the node's attributes, for `directions` directions; `usual` are the defaults of one direction.
 Result<std::array<GateActivations, 2>> gate_activations(const Attributes& node, std::size_t directions,
                                                         std::span<const std::string_view> usual);
 

@@ -1,5 +1,5 @@
 // Gather: slices by index. ONNX: Gather-1, -11, -13. ONNX Runtime's GatherBlockQuantized: rows of a packed
-// table.
+// embedding table.
 #include <algorithm>
 
 #include "ops/move.hpp"
@@ -33,7 +33,7 @@ Result<Values> infer_gather(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-// Two 4-bit values may share a byte of the table: the row's length is then twice what is stored.
+// Two 4-bit values may share a byte of the table: a row is then twice as long as it is stored.
 Result<Values> infer_blocks(const Call& call) {
   const auto& data = call.in(0).shape;
   const auto& indices = call.in(1).shape;
@@ -88,7 +88,7 @@ Result<void> run_gather(Frame& frame) {
   return {};
 }
 
-// Of a table of embeddings, each row that can be looked up is a channel.
+// In an embedding table, each row is a channel.
 std::int64_t gathered_axis(const graph::Node& node, std::size_t rank) {
   const graph::Attribute* given = node.attribute("axis");
   const auto* axis = given ? std::get_if<std::int64_t>(&given->value) : nullptr;

@@ -1,4 +1,4 @@
-// GatherElements: each element from the place that its index names on one axis. ONNX: -11, -13.
+// GatherElements: picks each element by an index along one axis. ONNX: -11, -13.
 #include "ops/element_rows.hpp"
 #include "ops/rules.hpp"
 

@@ -1,11 +1,12 @@
-// GatherND: slices by tuples of indices. ONNX: GatherND-11, -12 (batch_dims), -13.
+// GatherND: slices by index tuples. ONNX: GatherND-11, -12 (batch_dims), -13.
 #include "ops/index_tuples.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
 namespace {
 
-// The last axis of the indices says how many axes of the data they address, after `batch_dims` shared ones.
+// The size of the indices' last axis is the number of data axes that they address, after `batch_dims` shared
+// ones.
 Result<Values> infer_nd(const Call& call) {
   const auto& data = call.in(0).shape;
   const auto& indices = call.in(1).shape;

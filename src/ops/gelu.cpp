@@ -1,5 +1,5 @@
-// Gelu and its kin: x · Φ(x), exactly or by tanh. ONNX: Gelu-20; ONNX Runtime's Gelu, FastGelu and BiasGelu
-// (a bias along the last axis is added first), QuickGelu (x · sigmoid(α·x)).
+// Gelu and related functions: x · Φ(x), exact or with the tanh approximation. ONNX: Gelu-20; ONNX Runtime's
+// Gelu, FastGelu and BiasGelu (which first adds a bias along the last axis), QuickGelu (x · sigmoid(α·x)).
 #include <cmath>
 #include <numbers>
 
@@ -31,13 +31,13 @@ Result<void> run_quick_gelu(Frame& frame) {
   return run_map(frame, Map::swish, quick_gelu, frame.real("alpha", 1.702), 0, 1);
 }
 
-// Of x + bias, row by row; the sum stays in the cache.
+// Gelu of x + bias, row by row, so that the sum stays in the cache.
 Result<void> run_biased(Frame& frame, Map map, Exact exact) {
   if (!frame.has(1)) return run_map(frame, map, exact, 0, 0, 1);
   TRY(frame.make_plain(0));
   const Array &in = frame.in(0), &bias = frame.in(1);
   if (bias.rank() != 1 || in.rank() == 0 || bias.count() != in.dims().back() || bias.type() != in.type()) {
-    return wrong(fmt::format("the bias is {}", to_string(bias)), "one number for each of the last axis");
+    return wrong(fmt::format("the bias is {}", to_string(bias)), "one value per element of the last axis");
   }
   const std::int64_t columns = bias.count();
   if (!for_real(in.type(), [](auto) {})) return wrong_type(frame, 0);

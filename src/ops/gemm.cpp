@@ -55,7 +55,7 @@ struct Terms {
   double alpha, beta;
 };
 
-// In float32: the type itself, and the 16-bit ones.
+// Computed in float32: float32 itself, and the 16-bit floats.
 Result<void> run_floats(Frame& frame, const Terms& terms, Array& out) {
   kernels::FloatEpilogue epilogue{.alpha = static_cast<float>(terms.alpha),
                                   .beta = static_cast<float>(terms.beta)};
@@ -119,7 +119,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// Gemm, then an activation by its name.
+// Gemm followed by an activation.
 Result<void> run_fused(Frame& frame) {
   const std::string_view name = frame.text("activation", "");
   const auto alpha = static_cast<float>(frame.real("activation_alpha", 0.01));

@@ -1,4 +1,4 @@
-// GridSample: an image at places between its pixels. ONNX: GridSample-16 (2-D), -20 (any rank), -22.
+// GridSample: samples an image by interpolation. ONNX: GridSample-16 (2-D), -20 (any rank), -22.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace anybit::ops {
 namespace {
 
-// The grid's last axis holds coordinates; its others replace the image's space.
+// The grid's last axis holds coordinates; its other axes replace the image's spatial axes.
 Result<Values> infer_grid_sample(const Call& call) {
   const auto& x = call.in(0).shape;
   const auto& grid = call.in(1).shape;
@@ -61,7 +61,7 @@ double reflected(double x, double low, double high) {
   return low + (away > range ? 2 * range - away : away);
 }
 
-// The neighbours of one coordinate on one axis: places, -1 where the image is not, and weights.
+// The neighbours of one coordinate on one axis: positions (-1 outside the image) and weights.
 struct Neighbours {
   std::array<std::int64_t, 4> place;
   std::array<double, 4> weight;
@@ -91,7 +91,7 @@ Neighbours neighbours_of(const Rule& rule, double normal, std::int64_t size) {
   if (rule.mode == Mode::nearest) x = std::nearbyint(x);
   const double low = rule.align_corners ? 0 : -0.5, high = length - (rule.align_corners ? 1 : 0.5);
   if (x < low || x > high) {
-    // A cubic has its neighbours clamped, not itself: so do PyTorch and ONNX Runtime.
+    // Cubic interpolation clamps its neighbours, not the coordinate: as PyTorch and ONNX Runtime do.
     if (rule.padding == Padding::border && rule.mode != Mode::cubic) x = std::clamp(x, 0.0, length - 1);
     if (rule.padding == Padding::reflection) x = reflected(x, low, high);
   }
@@ -123,7 +123,7 @@ Neighbours neighbours_of(const Rule& rule, double normal, std::int64_t size) {
   return found;
 }
 
-// All neighbours of one point, as offsets into a channel.
+// All neighbours of one point, as offsets within a channel.
 struct Point {
   std::array<std::int64_t, 256> at;
   std::array<double, 256> weight;
@@ -138,7 +138,7 @@ Point point_of(const Rule& rule, const Array& x, const G* coordinates) {
   point.at[0] = 0;
   point.weight[0] = 1;
   for (std::size_t axis = 0; axis < space; ++axis) {
-    // The grid names the innermost axis first.
+    // The grid lists the innermost axis first.
     const auto normal = static_cast<double>(static_cast<Computed<G>>(coordinates[space - 1 - axis]));
     const std::int64_t size = x.dim(axis + 2);
     const Neighbours next = neighbours_of(rule, normal, size);
@@ -207,7 +207,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// The modes lost the number of dimensions in their names.
+// Version 20 dropped the number of dimensions from the names of the modes.
 Result<void> raise_to_20(Raising& raising) {
   if (raising.refers("mode")) return error_at(Code::unsupported, {}, "the mode is not known");
   const std::string_view mode = raising.text("mode", "bilinear");

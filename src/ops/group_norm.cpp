@@ -1,6 +1,6 @@
-// InstanceNormalization and GroupNormalization: the channels of each group of each sample get mean 0 and
-// variance 1, then a scale and a shift. ONNX: InstanceNormalization-6, -22; GroupNormalization-18 (a scale
-// for each group), -21 (for each channel).
+// InstanceNormalization and GroupNormalization: normalizes the channels of each group of each sample to mean
+// 0 and variance 1, then scales and shifts them. ONNX: InstanceNormalization-6, -22; GroupNormalization-18
+// (scale per group), -21 (per channel).
 #include "ops/raise.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
@@ -63,7 +63,7 @@ Result<void> run_group(Frame& frame) {
   return run_groups(frame, groups, frame.version < 21 ? groups : channels);
 }
 
-// Scale and shift of a group become those of each of its channels.
+// The scale and shift of a group are repeated for each of its channels.
 Result<void> raise_to_21(Raising& raising) {
   const auto groups = raising.integer("num_groups");
   if (!groups) return error_at(Code::unsupported, {}, "num_groups is not known");

@@ -15,8 +15,8 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   return prepare_recurrent(setup, 3, {2, 1});
 }
 
-// The hidden gate sees the state through the reset gate: before its product (then that has to wait), or after
-// it.
+// The reset gate is applied to the state before the hidden gate's GEMM (which then has to wait for it), or to
+// the result of that GEMM.
 template <class C>
 void step(Direction<C>& d) {
   const std::int64_t n = d.sizes.hidden, width = 3 * n, batch = d.sizes.batch;

@@ -1,4 +1,4 @@
-// Identity: hands its input on, contents included.
+// Identity: passes its input through, known elements included.
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 

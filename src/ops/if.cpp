@@ -1,4 +1,4 @@
-// If: one of two graphs, by a condition. ONNX: If-1 … -25.
+// If: one of two subgraphs, selected by a condition. ONNX: If-1 … -25.
 #include "ops/check.hpp"
 #include "ops/control.hpp"
 
@@ -7,14 +7,14 @@ namespace {
 
 bool fails(const Body& body) { return body.last_problem > body.first_problem; }
 
-// Not the contents, even if they are known: who takes them need not choose.
+// Without known elements: a consumer that used them would bypass the choice of the branch.
 Values shapes_of(const Values& outputs, std::size_t count) {
   Values values;
   for (const Value& one : outputs) values.push_back(tensor(one.type, one.shape));
   return fitted(std::move(values), count);
 }
 
-// The cheaper branch is not counted, nor one that a known condition rules out.
+// Only the costlier branch is counted, and none that a known condition rules out.
 Result<Values> infer_if(const Call& call) {
   const graph::Graph* then_graph = call.graph("then_branch");
   const graph::Graph* else_graph = call.graph("else_branch");
@@ -35,7 +35,7 @@ Result<Values> infer_if(const Call& call) {
     call.rule_out(other);
     return fitted(first ? yes.outputs : no.outputs, call.output_count());
   }
-  // A branch that cannot run ends the run: what comes out is what the other makes.
+  // A failing branch ends the run, so the outputs are those of the other branch.
   const bool yes_fails = fails(yes), no_fails = fails(no);
   if (yes_fails != no_fails) return shapes_of(yes_fails ? no.outputs : yes.outputs, call.output_count());
   Values values = fitted({}, call.output_count());

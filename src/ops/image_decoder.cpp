@@ -1,5 +1,5 @@
-// ImageDecoder: an image file to pixels. ONNX: ImageDecoder-20. What is broken gives an empty image, as the
-// operator's text wants it; kinds of files that are not read, and images that are too large, are errors.
+// ImageDecoder: decodes an image file to pixels. ONNX: ImageDecoder-20. A broken file gives an empty image,
+// as the specification demands; unsupported file formats and too large images are errors.
 #include <utility>
 
 #include "images/image.hpp"

@@ -1,4 +1,4 @@
-// Tuples of indices that each name a slice of a tensor: GatherND and ScatterND.
+// Index tuples, each of which selects a slice of a tensor: GatherND and ScatterND.
 #pragma once
 
 #include "ops/move.hpp"
@@ -6,13 +6,13 @@
 namespace anybit::ops {
 
 struct IndexTuples {
-  std::size_t used = 0;                  // axes of the data that batch and tuple take; the rest is the slice
-  std::int64_t slice = 1;                // its elements
-  std::span<const std::int64_t> places;  // where each tuple's slice begins in the data
+  std::size_t used = 0;                  // axes of the data for batch and tuple; the rest is the slice
+  std::int64_t slice = 1;                // elements of a slice
+  std::span<const std::int64_t> places;  // data offset of each tuple's slice
 };
 
-// For data in input 0 and indices in input 1: its last axis is the tuple, its first `batch` axes are shared.
-// Every index is inside.
+// For data in input 0 and indices in input 1: the last axis of the indices is the tuple, the first `batch`
+// axes are shared. Rejects indices out of range.
 Result<IndexTuples> index_tuples(Frame& frame, std::int64_t batch);
 
 }  // namespace anybit::ops

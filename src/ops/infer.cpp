@@ -22,13 +22,13 @@ using graph::Function;
 using graph::Graph;
 using graph::Node;
 
-// A model may call functions that call functions: a few kilobytes can stand for 2^64 nodes. What lies deeper
-// than this stays unknown.
+// Functions may call functions: a few kilobytes can expand to 2^64 nodes. Calls nested deeper than this stay
+// unknown.
 constexpr std::size_t kDepth = 200;
 constexpr std::size_t kProblems = 1000;
-constexpr std::int64_t kElements = 2'000'000;  // followed contents, altogether
+constexpr std::int64_t kElements = 2'000'000;  // total of tracked elements
 
-// The names that a graph can see.
+// The names visible in a graph.
 struct Scope {
   const Scope* parent = nullptr;
   std::pmr::unordered_map<std::string_view, const Value*> names;
@@ -41,7 +41,7 @@ struct Scope {
   }
 };
 
-// Where an inference stood, to go back to when a graph is inferred anew.
+// A state of the inference to return to before a graph is inferred again.
 struct Mark {
   std::size_t nodes, graphs, values, problems, corrections;
 
@@ -55,15 +55,14 @@ struct Mark {
     result.nodes.resize(nodes);
     result.graphs.resize(graphs, {});
     result.values.resize(values);
-    // Corrections name a graph by its number, which is another's from here on.
+    // Corrections refer to graphs by index, and the indices change from here on.
     if (result.corrections.size() > corrections)
       result.corrections.erase(result.corrections.begin() + static_cast<std::ptrdiff_t>(corrections),
                                result.corrections.end());
   }
 };
 
-// Where operators' versions and references to attributes are looked up: the model, or a function called by a
-// node.
+// The context of version and attribute lookups: the model, or a function called by a node.
 struct Surroundings {
   const std::vector<graph::OpsetImport>& opsets;
   const Surroundings* caller = nullptr;
@@ -91,7 +90,7 @@ const Attribute* find_attribute(const Node& node, std::string_view name, const S
   return nullptr;
 }
 
-// What both sources say; the first one where both do.
+// Merges both sources; the inferred facts take precedence.
 Value merged(Value inferred, const Value& declared) {
   if (inferred.type == ElementType::undefined && inferred.holder == Holder::none) {
     inferred.type = declared.type;
@@ -110,7 +109,7 @@ Value merged(Value inferred, const Value& declared) {
   return inferred;
 }
 
-// Whether a value can be what the model says of it.
+// Whether a value can be as declared.
 bool ranks_agree(const Value& inferred, const Value& declared) {
   return !inferred.shape || !declared.shape || inferred.shape->size() == declared.shape->size();
 }
@@ -122,7 +121,7 @@ bool sizes_agree(const Value& inferred, const Value& declared) {
   });
 }
 
-// Whether a declaration says what is known, and no more: most do, and need no further look.
+// Whether a declaration equals the known facts: most do, and need no further check.
 bool only_confirms(const std::optional<graph::Type>& declared, const Value& inferred) {
   if (!declared) return true;
   const graph::TensorType* type = declared->tensor();
@@ -148,7 +147,7 @@ class Walker {
 
   Value declared(const std::optional<graph::Type>& type) const { return type ? declared(*type) : Value(); }
 
-  // Maps, sparse tensors and opaque things are not told apart.
+  // Maps, sparse tensors and opaque types are not distinguished.
   Value declared(const graph::Type& type) const {
     if (const auto* sequence = std::get_if<graph::SequenceType>(&type.kind)) {
       return sequence_of(sequence->element.get() ? declared(*sequence->element.get()) : Value());
@@ -165,20 +164,20 @@ class Walker {
     return value;
   }
 
-  // Notes it if a value is declared as something else than what is inferred. Sizes are not looked at if the
-  // caller gave others than the model was written for.
+  // Records a declaration that contradicts the inferred type. Sizes are ignored if the caller gave other
+  // sizes than those declared in the model.
   void check_declared(std::size_t graph, std::string_view name, const Value& made, const Value& declared) {
     const bool sizes = options_.input_shapes.empty() && options_.dims.empty();
     const bool types = types_agree(made, declared);
     if (types && (sizes ? sizes_agree(made, declared) : ranks_agree(made, declared))) return;
     Error error = wrong(fmt::format("it is declared as {}, and its inferred type is {}", to_string(declared),
                                     to_string(made)),
-                        "the right type among value_info, inputs or outputs, or none")
+                        "correct or remove the type in value_info, inputs or outputs")
                       .within(fmt::format("value '{}'", shown(name)));
     if (!types) {
       note(result_.contradictions, graph, std::move(error));
     } else if (result_.corrections.size() < kProblems) {
-      // A file may not declare what has more elements than the limit: its sizes are then not told.
+      // A file must not declare more elements than the limit: then the sizes are left unknown.
       const bool fits = has_at_most(*made.shape, options_.limits.elements);
       result_.corrections.push_back(
           {graph, name, fits ? *made.shape : Shape(made.shape->size()), placed(graph, std::move(error))});
@@ -189,11 +188,11 @@ class Walker {
              const Surroundings& around, std::size_t depth) {
     const std::size_t index = result_.graphs.size();
     result_.graphs.push_back({&graph, std::move(place), depth});
-    // Inner graphs may be walked any number of times; the outermost is walked once, and is the largest.
+    // Subgraphs may be visited many times; the outermost graph is visited once, and is the largest.
     Scope scope{parent, decltype(Scope::names)(depth == 0 ? &memory_ : std::pmr::get_default_resource())};
     for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
       const std::string& name = graph.inputs[i].name.str();
-      if (depth == 0) {  // given with all that the model declares of them
+      if (depth == 0) {  // `given` includes the declared facts
         scope.names[name] = &given[i];
         result_.graphs[index].inputs.push_back(&given[i]);
         continue;
@@ -271,7 +270,7 @@ class Walker {
     return found != options_.dims.end() ? Dim(found->second) : Dim::named(*symbol);
   }
 
-  // The model's own function that a node calls, if any; most models have none to look for.
+  // The model-local function that a node calls, if any; most models have none.
   const Function* called(const Node& node) const {
     if (functions_.empty()) return nullptr;
     const auto found = functions_.find(key(node.domain.str(), node.op_type.str(), node.overload.str()));
@@ -289,7 +288,7 @@ class Walker {
   std::unordered_map<std::string, const Function*> functions_;
   std::array<std::byte, 4096> room_;
   std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
-  // Bodies are looked at more than once where what goes in changes.
+  // Bodies are visited again when their inputs change.
   std::int64_t most() const { return options_.limits.nodes + options_.limits.work_nodes; }
   std::int64_t visits_ = 0;
   std::int64_t elements_ = 0;
@@ -387,7 +386,7 @@ Result<Values> Walker::call_function(const Function& function, const Node& node,
   Values values;
   for (const std::string& name : function.outputs) values.push_back(value_in(scope, name));
   values.resize(node.outputs.size());
-  // A body belongs to the function, not to this graph: only the sum stays.
+  // The nodes of a body belong to the function, not to this graph: only their sum is kept.
   outside.restore(result_);
   return values;
 }
@@ -424,7 +423,7 @@ NodeFacts& Walker::node(const Node& node, std::size_t position, std::size_t grap
       outputs = descriptor->infer(call);
       if (outputs.ok()) {
         auto checked = check(*descriptor, call);
-        // What is only beyond this version may be right: what it makes is known.
+        // An operator that is only unsupported may be valid: its inferred outputs are kept.
         const bool beyond = !checked.ok() && checked.error().code == Code::unsupported;
         if (beyond) {
           facts.refusal = checked.error().message;

@@ -8,7 +8,7 @@
 namespace anybit::ops {
 namespace {
 
-// What is nearest to a name, or all that there is.
+// The name nearest to `name`, or all known names.
 std::string meant_or_all(const std::string& name, const std::vector<std::string_view>& known,
                          std::string_view what) {
   const std::string meant = did_you_mean(name, known);
@@ -61,7 +61,7 @@ Result<InferOptions> checked_options(const graph::Model& model, const InferOptio
   for (const auto& [name, size] : options.dims) {
     if (std::find(symbols.begin(), symbols.end(), name) == symbols.end()) {
       return invalid_argument(fmt::format("no input has a dimension named '{}'", shown(name)),
-                              meant_or_all(name, symbols, "those that have a name are"));
+                              meant_or_all(name, symbols, "the named dimensions are"));
     }
     if (size < 0)
       return invalid_argument(fmt::format("the size {} of dimension '{}' is negative", size, name));

@@ -1,12 +1,12 @@
-// The shapes and sizes that a caller gives for a model's inputs.
+// Input shapes and dimension sizes given by the caller.
 #pragma once
 
 #include "ops/infer.hpp"
 
 namespace anybit::ops {
 
-// The given ones, checked against what the model declares. Symbols of dimensions that given shapes fix hold
-// everywhere, so they are among the sizes.
+// Checks the options against the model's declarations. A symbolic dimension fixed by a given shape has that
+// size everywhere, so it is added to `dims`.
 Result<InferOptions> checked_options(const graph::Model& model, const InferOptions& options);
 
 }  // namespace anybit::ops

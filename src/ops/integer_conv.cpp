@@ -15,7 +15,7 @@ namespace {
 using kernels::ConvSizes;
 using Algorithm = IntegerConvAlgorithm;
 
-// From the definition. Products are less than 2^16, so 64 bits hold any sum there can be.
+// Direct loops, for 8 bits. Products are less than 2^16, so 64 bits hold any possible sum.
 template <class X, class W, class Finish>
 void direct(Frame& frame, const ConvSizes& sizes, const Array& x, const Array& w,
             const IntegerConvNumbers& numbers, const Finish& finish) {
@@ -62,7 +62,7 @@ Result<Array*> run_direct(Frame& frame, const IntegerConvInputs& inputs, const C
   return out;
 }
 
-// Whether sums with these biases are small enough for what the weights are packed for.
+// Whether sums with these biases are small enough for the packed weights' kernel.
 bool sums_fit(const IntegerConvInputs& inputs, const ConvSizes& sizes, const IntegerConvWeights& weights,
               ElementType x, const IntegerConvNumbers& numbers) {
   if (!weights.depthwise.empty()) return fits_depthwise(inputs, sizes, numbers);
@@ -75,7 +75,7 @@ Algorithm algorithm_of(const ConvSizes& sizes, const IntegerConvWeights& weights
   return sums_fit ? Algorithm::depthwise : Algorithm::direct;
 }
 
-// That of these sizes; made when they are seen for the first time.
+// The plan for these sizes; made at their first use.
 Result<std::shared_ptr<const IntegerConvPlan>> plan_of(const Frame& frame, const IntegerConvInputs& inputs,
                                                        const IntegerConvWeights& weights, bool sums_fit) {
   const Array& x = frame.in(inputs.x);
@@ -85,7 +85,7 @@ Result<std::shared_ptr<const IntegerConvPlan>> plan_of(const Frame& frame, const
   return weights.plans.keep(now, {sizes, algorithm_of(sizes, weights, x.type(), sums_fit)});
 }
 
-// On tensors whose channels are last.
+// Runs on channels-last tensors.
 Result<Array*> run_packed(Frame& frame, const IntegerConvInputs& inputs, const IntegerConvPlan& plan,
                           const IntegerConvNumbers& numbers, const IntegerConvWeights& weights) {
   const ConvSizes& sizes = plan.sizes;
@@ -93,7 +93,7 @@ Result<Array*> run_packed(Frame& frame, const IntegerConvInputs& inputs, const I
   const Dims dims = output_dims(sizes.batch, sizes.out_channels, sizes.window, given.rank());
   if (dims.count() == 0) return frame.out(0, result_type(frame, inputs), dims);
   if (plan.algorithm == Algorithm::direct) {
-    if (inputs.wide) return wrong("the input with its padding cannot be counted");
+    if (inputs.wide) return wrong("the padded input is too large");
     return run_direct(frame, inputs, sizes, numbers);
   }
   const bool as_it_is = takes_plain(plan) && given.layout() == Layout::plain;
@@ -131,7 +131,7 @@ Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
   if (!is_depthwise(sizes) || !pack_depthwise(sizes, inputs, *w, zeros, *weights))
     pack_matrices(setup, inputs, sizes, *w, zeros, *weights);
   if (weights->fixed) {
-    // Of all types of 8 bits the same.
+    // The same for all 8-bit types.
     const ElementType x = is_code(weights->fixed->x_type) ? weights->fixed->x_type : ElementType::uint8;
     weights->fixed_sums_fit = sums_fit(inputs, sizes, *weights, x, weights->fixed->numbers);
   }
@@ -155,7 +155,7 @@ Result<Array*> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs) {
     return not_known();
   }
   if (inputs.wide)
-    return wrong("weights, scales or zero points do not go together", "constants, as QLinearConv has them");
+    return wrong("weights, scales and zero points are inconsistent", "constants, as in QLinearConv");
   const IntegerConvNumbers numbers = TRY(numbers_now(frame, inputs, sizes.out_channels));
   if (weights) {
     const bool fit = sums_fit(inputs, sizes, *weights, x.type(), numbers);

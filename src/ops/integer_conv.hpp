@@ -1,27 +1,27 @@
-// Convolution of integers, of 8 bits or up to 16, exact: what ConvInteger, ConvIntegerToFloat and QLinearConv
-// share. With constant weights it runs on tensors whose channels are last, as matrix products or by a kernel
-// for depthwise ones; everything else from the definition.
+// Exact convolution of 8- or 16-bit integers: shared by ConvInteger, ConvIntegerToFloat and QLinearConv. With
+// constant weights it runs on channels-last tensors, as integer GEMM or by a depthwise kernel; otherwise as
+// direct loops.
 #pragma once
 
 #include "ops/frame.hpp"
 
 namespace anybit::ops {
 
-// What becomes of the sums.
+// The output stage, applied to the integer sums.
 enum class ConvResult : std::uint8_t {
-  sums,   // they are the output, modulo 2^32
+  sums,   // the output, modulo 2^32
   reals,  // float(sum) · scale of x · scale of w + bias, in float32
   codes,  // requantized; inputs 6 and 7 are the output's scale and zero point
 };
 
-// Which inputs are what. Sums alone have neither scales nor bias.
+// Input indices. For `sums` there are neither scales nor bias.
 struct IntegerConvInputs {
   std::size_t x, x_zero, w, w_zero;
   ConvResult result;
   std::size_t x_scale = 0, w_scale = 0, bias = 0;
   bool wide = false;  // tensors may have 16 bits
 };
-// As ONNX's QLinearConv has them.
+// As in ONNX's QLinearConv.
 inline constexpr IntegerConvInputs kQLinearConvInputs{.x = 0,
                                                       .x_zero = 2,
                                                       .w = 3,
@@ -30,7 +30,7 @@ inline constexpr IntegerConvInputs kQLinearConvInputs{.x = 0,
                                                       .x_scale = 1,
                                                       .w_scale = 4,
                                                       .bias = 8};
-// The same of tensors of up to 16 bits.
+// The same for tensors of up to 16 bits.
 inline constexpr IntegerConvInputs kWideConvInputs = [] {
   IntegerConvInputs inputs = kQLinearConvInputs;
   inputs.wide = true;
@@ -39,7 +39,7 @@ inline constexpr IntegerConvInputs kWideConvInputs = [] {
 
 Result<std::shared_ptr<const Prepared>> prepare_integer_conv(const Setup& setup,
                                                              const IntegerConvInputs& inputs);
-// The output, in whatever layout it is.
+// The output, in any layout.
 Result<Array*> run_integer_conv(Frame& frame, const IntegerConvInputs& inputs);
 
 }  // namespace anybit::ops

@@ -13,16 +13,16 @@ using kernels::ConvSizes;
 using kernels::DepthwiseBlocks;
 using kernels::DepthwiseWhole;
 
-// Of 8 bits, the kernel adds the bias in 32 bits. A channel whose bias is too large for that (quantizers give
-// channels of zeros a tiny scale, and so a huge bias) is done by itself, in 64.
+// With 8-bit tensors, the kernel adds the bias in 32 bits. A channel whose bias is too large for that
+// (quantizers give all-zero channels a tiny scale, and so a huge bias) is computed separately, in 64 bits.
 constexpr std::int64_t kLargestProduct = 255 * 255;
-constexpr std::int64_t kFewHuge = 8;  // one channel in so many
+constexpr std::int64_t kFewHuge = 8;  // at most one channel in so many
 
 bool is_huge(const IntegerConvInputs& inputs, std::int64_t bias, const ConvSizes& sizes) {
   return !inputs.wide && std::abs(bias) + kernel_size(sizes.window) * kLargestProduct > INT32_MAX;
 }
 
-// Where the weight of a channel lies.
+// Index of a channel's weight.
 std::size_t depthwise_index(const ConvSizes& sizes, std::int64_t slot, std::int64_t tap) {
   const std::int64_t pairs = (kernel_size(sizes.window) + 1) / 2, block = slot / DepthwiseBlocks::kBlock;
   return static_cast<std::size_t>(
@@ -59,7 +59,7 @@ void depthwise_channel(const ConvSizes& sizes, const IntegerConvNumbers& numbers
   }
 }
 
-// Numbers by channel in the kernel's order; those that the result needs.
+// Per-channel parameters in the kernel's slot order, as far as the result needs them.
 struct Slots {
   std::span<std::int32_t> bias;
   std::span<double> wide_bias = {};
@@ -75,7 +75,7 @@ void put_in_slots(const IntegerConvInputs& inputs, const ConvSizes& sizes, const
     const std::int64_t c = std::min(blocks.channel(slot), sizes.out_channels - 1);
     if (!to.multiplier.empty()) to.multiplier[i] = numbers.multiplier[c];
     if (!to.addend.empty()) to.addend[i] = numbers.addend ? numbers.addend[c] : 0.0F;
-    // Channels with a huge bias are done apart.
+    // Channels with a huge bias are computed separately.
     const std::int32_t own = numbers.bias && !is_huge(inputs, numbers.bias[c], sizes) ? numbers.bias[c] : 0;
     if (!to.wide_bias.empty()) to.wide_bias[i] = own - static_cast<double>(left_zero) * sums[i];
     to.bias[i] =
@@ -126,7 +126,7 @@ std::size_t packed_size(const ConvSizes& sizes) {
   return slots_of(sizes) * static_cast<std::size_t>(taps + taps % 2);
 }
 
-// In two parts where there is room for the upper ones.
+// Splits weights into two parts if there is memory for the upper parts.
 void put_weights(const ConvSizes& sizes, const Array& w, std::span<const std::int32_t> zeros,
                  IntegerConvWeights& weights) {
   const std::int64_t taps = kernel_size(sizes.window);
@@ -155,7 +155,7 @@ void put_numbers(const IntegerConvInputs& inputs, const ConvSizes& sizes, std::i
                {fixed.slot_biases, fixed.slot_wide_biases, fixed.slot_multipliers, {}});
 }
 
-// Whether int16 does not hold every weight, or 32 bits every sum that there may be.
+// Whether a weight exceeds int16, or a possible sum exceeds 32 bits.
 bool needs_two_parts(const ConvSizes& sizes, const Array& w, ElementType x,
                      const IntegerConvNumbers& numbers) {
   const std::int64_t taps = kernel_size(sizes.window), far = is_byte(x) ? 255 : 65535;

@@ -62,7 +62,7 @@ void multiply(Frame& frame, const IntegerConvInputs& inputs, const ConvSizes& si
   }
 }
 
-// Whether the input with its padding can be counted.
+// Whether the element count of the padded input does not overflow.
 bool has_image(const ConvSizes& sizes) {
   Dims dims{sizes.batch, sizes.in_channels};
   for (const kernels::WindowAxis& axis : sizes.window) {
@@ -76,10 +76,11 @@ bool has_image(const ConvSizes& sizes) {
   return count && *count < INT64_MAX / 4;
 }
 
-// Packing makes unsigned codes signed: with this zero point, nothing is left to subtract.
+// Packing makes uint8 weights signed by subtracting 128: with this zero point, no further correction is
+// needed.
 std::int32_t middle_of(ElementType w) { return w == ElementType::uint8 ? 128 : 0; }
 
-// A weight of zero, whose code is `zero`, after each run, in place.
+// Pads each run with a weight of zero, whose stored value is `zero`, in place.
 void pad_runs(const ConvSizes& sizes, std::uint8_t zero, std::vector<std::uint8_t>& columns) {
   const kernels::ConvRuns runs{sizes};
   const std::int64_t length = runs.length();
@@ -109,7 +110,7 @@ Result<void> on_image(Frame& frame, Algorithm algorithm, const IntegerConvNumber
     return {};
   }
   const std::int32_t left = kernels::left_zero(type, numbers.x_zero);
-  if (left != 0) {  // taken off the sums, with the bias; modulo 2³²
+  if (left != 0) {  // folded into the bias; modulo 2³²
     const auto bias = TRY(frame.scratch_of<std::int32_t>(sizes.out_channels));
     const std::int64_t* sums = weights.groups.front().column_sums();
     for (std::size_t c = 0; c < bias.size(); ++c)
@@ -136,7 +137,7 @@ kernels::WinogradWeights winograd_of(const ConvSizes& sizes, const Array& w,
   return {sizes, wide.data()};
 }
 
-// Whether runs can be padded: lengths that are odd, of weights whose zero points leave nothing to subtract.
+// Whether runs can be padded: odd lengths, and weights whose zero points need no correction.
 bool pads_runs(const Setup& setup, const ConvSizes& sizes, const Array& w,
                const std::vector<std::int32_t>& zeros) {
   if (!is_byte(w.type()) || !kernels::ConvRuns::fit(sizes) || kernels::ConvRuns{sizes}.length() % 2 == 0)
@@ -181,7 +182,7 @@ void pack_matrices(const Setup& setup, const IntegerConvInputs& inputs, const Co
                    const Array& w, const std::vector<std::int32_t>& zeros, IntegerConvWeights& weights) {
   weights.runs_padded = pads_runs(setup, sizes, w, zeros);
   pack_groups(sizes, w, zeros, weights);
-  // Longer sums are those of a plain product, which has no use for padding.
+  // If sums exceed 32 bits, the plain GEMM is used, which has no use for padding.
   if (inputs.wide && weights.runs_padded &&
       !fits_32_bits(weights.groups.front(), weights.fixed->x_type, weights.fixed->numbers)) {
     weights.runs_padded = false;
@@ -202,7 +203,7 @@ bool fits_32_bits(const kernels::PackedWholes& weights, ElementType x, const Int
 
 IntegerConvAlgorithm gemm_algorithm(const ConvSizes& sizes, const IntegerConvWeights& weights, ElementType x,
                                     bool sums_fit) {
-  // Matrices whose runs are padded are of no use for products of windows that are copied.
+  // Matrices with padded runs cannot be used with copied windows (im2col).
   const Algorithm copied = weights.runs_padded ? Algorithm::direct : Algorithm::gemm;
   const bool plain = kernels::ConvRows::is_plain(sizes) && !weights.runs_padded;
   const kernels::PackedWholes& matrix = weights.groups.front();

@@ -1,23 +1,23 @@
-// Integer convolution as matrix products, on tensors whose channels are last: of windows that are copied, of
-// windows of an image as they lie, and by Winograd's algorithm.
+// Integer convolution as GEMM on channels-last tensors: over copied windows (im2col), over windows read in
+// place from a padded image, and by Winograd's algorithm.
 #pragma once
 
 #include "ops/integer_conv_weights.hpp"
 
 namespace anybit::ops {
 
-// Matrices of the weights, `w` less `zeros`, and what Winograd's algorithm needs where it may be chosen.
+// Packs the weights, `w` less `zeros`, as matrices, and for Winograd's algorithm where it may be chosen.
 void pack_matrices(const Setup& setup, const IntegerConvInputs& inputs, const kernels::ConvSizes& sizes,
                    const Array& w, const std::vector<std::int32_t>& zeros, IntegerConvWeights& weights);
 
-// Whether 32 bits hold every sum with its bias that there may be.
+// Whether every possible sum with its bias fits 32 bits.
 bool fits_32_bits(const kernels::PackedWholes& weights, ElementType x, const IntegerConvNumbers& numbers);
 
-// The fastest for these sizes.
+// The fastest algorithm for these sizes.
 IntegerConvAlgorithm gemm_algorithm(const kernels::ConvSizes& sizes, const IntegerConvWeights& weights,
                                     ElementType x, bool sums_fit);
 
-// Few channels need not be last for algorithms that make an image: they are interleaved then.
+// Inputs with few channels may be plain if the algorithm builds an image, which interleaves them.
 bool takes_plain(const IntegerConvPlan& plan);
 
 Result<void> run_gemm(Frame& frame, const IntegerConvInputs& inputs, const IntegerConvPlan& plan,

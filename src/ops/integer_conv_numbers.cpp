@@ -10,7 +10,7 @@
 namespace anybit::ops {
 namespace {
 
-// A zero point: of the tensor's type, one, or one for each channel.
+// A zero point: of the tensor's type, a single one or one per channel.
 template <class Inputs>
 Result<void> check_zero(const Inputs& given, std::size_t i, ElementType type, std::int64_t channels) {
   if (!given.has(i)) return {};
@@ -19,16 +19,17 @@ Result<void> check_zero(const Inputs& given, std::size_t i, ElementType type, st
   if (zero.type() == type && fits) return {};
   return wrong(
       fmt::format("zero point {} is {}", i, to_string(zero)),
-      fmt::format("{}, one{}", graph::name_of(type), channels > 1 ? " or one for each channel" : ""));
+      fmt::format("{}, a single one{}", graph::name_of(type), channels > 1 ? " or one per channel" : ""));
 }
 
 Result<void> check_scale(const Array& scale, std::size_t i, std::int64_t channels) {
   const bool fits = scale.count() == 1 || (scale.rank() == 1 && scale.count() == channels);
   if (scale.type() == ElementType::float32 && fits) return {};
-  return wrong(fmt::format("scale {} is {}", i, to_string(scale)), "float32, one or one for each channel");
+  return wrong(fmt::format("scale {} is {}", i, to_string(scale)),
+               "float32, a single one or one per channel");
 }
 
-// Where numbers by channel are put.
+// Buffers for the per-channel parameters.
 struct Room {
   std::int32_t *w_zero, *bias;
   float* multiplier;
@@ -60,7 +61,8 @@ Result<IntegerConvNumbers> numbers_of(const Inputs& given, const IntegerConvInpu
     room.multiplier[c] = formats::requantization_multiplier(x_scale, scale.data<float>()[pick(scale, c)],
                                                             *given.in(6).template data<float>());
     if (!std::isfinite(room.multiplier[c])) {
-      return wrong(fmt::format("the scales of channel {} make a factor of {}", c, room.multiplier[c]),
+      return wrong(fmt::format("the scales of channel {} give a requantization multiplier of {}", c,
+                               room.multiplier[c]),
                    "finite scales above 0");
     }
     room.bias[c] = given.has(inputs.bias) ? given.in(inputs.bias).template data<std::int32_t>()[c] : 0;
@@ -69,7 +71,7 @@ Result<IntegerConvNumbers> numbers_of(const Inputs& given, const IntegerConvInpu
   return numbers;
 }
 
-// An undefined type of x: any.
+// If the type of x is undefined, any is accepted.
 template <class Inputs>
 Result<void> check(const Inputs& given, const IntegerConvInputs& inputs, ElementType x_type,
                    ElementType w_type, std::int64_t channels) {
@@ -91,13 +93,13 @@ Result<void> check(const Inputs& given, const IntegerConvInputs& inputs, Element
   return check_zero(given, 7, type, 1);
 }
 
-// The constants of a node, asked as a frame is.
+// The constants of a node, with the interface of a frame.
 struct ConstantInputs {
   const Setup& setup;
   bool named(std::size_t i) const { return i < setup.node.inputs.size() && !setup.node.inputs[i].empty(); }
   bool has(std::size_t i) const { return named(i) && setup.constant(i) != nullptr; }
   const Array& in(std::size_t i) const { return *setup.constant(i); }
-  // Whether nothing but x changes from run to run, and all that must be there is.
+  // Whether only x changes between runs, and all required inputs are there.
   bool suffice(const IntegerConvInputs& inputs) const {
     for (std::size_t i = 0; i < setup.node.inputs.size(); ++i) {
       if (i != inputs.x && named(i) && !setup.constant(i)) return false;
@@ -121,7 +123,7 @@ Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& in
 
 Result<void> check_numbers(const Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels) {
   TRY(check(frame, inputs, frame.in(inputs.x).type(), frame.in(inputs.w).type(), channels));
-  if (frame.in(inputs.w).count() < channels) return {};  // without elements, there may be any number
+  if (frame.in(inputs.w).count() < channels) return {};  // without elements, `channels` is not bounded
   for (std::size_t i = 0; i < frame.input_count(); ++i) {
     if (i != inputs.x && i != inputs.w && frame.has(i) && !has_elements(frame.in(i))) return {};
   }
@@ -145,7 +147,7 @@ kernels::WholeResult kernel_result(ElementType type) {
 std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,
                                               std::int64_t channels) {
   const ConstantInputs given{setup};
-  // Real results have the scale of an input that is quantized while the model runs.
+  // Real results use the input's scale, which dynamic quantization computes at run time.
   if (inputs.result == ConvResult::reals || !given.suffice(inputs)) return std::nullopt;
   FixedConvNumbers fixed;
   if (given.has(inputs.x_zero)) fixed.x_type = given.in(inputs.x_zero).type();
@@ -156,7 +158,7 @@ std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerC
   const auto numbers =
       numbers_of(given, inputs, channels,
                  {fixed.integers.data(), fixed.integers.data() + count, fixed.multipliers.data()});
-  if (!numbers.ok()) return std::nullopt;  // the node's run tells why
+  if (!numbers.ok()) return std::nullopt;  // the node's run reports the error
   fixed.numbers = *numbers;
   return fixed;
 }

@@ -1,5 +1,4 @@
-// What an integer convolution needs beside its tensors: scales, zero points and biases, checked and by
-// channel.
+// Parameters of an integer convolution: scales, zero points and biases, checked and expanded per channel.
 #pragma once
 
 #include <optional>
@@ -11,38 +10,38 @@
 
 namespace anybit::ops {
 
-// By channel where it is a pointer.
+// Pointers are per channel.
 struct IntegerConvNumbers {
   std::int32_t x_zero = 0, y_zero = 0;
   const std::int32_t* w_zero = nullptr;
-  const std::int32_t* bias = nullptr;  // of codes
-  const float* multiplier = nullptr;   // of codes and reals
-  const float* addend = nullptr;       // of reals; null if there is none
+  const std::int32_t* bias = nullptr;  // for codes
+  const float* multiplier = nullptr;   // for codes and reals
+  const float* addend = nullptr;       // for reals; null if there is none
   std::int64_t largest_bias = 0;       // magnitude
 };
 
-// Those of a node whose scales, zero points and bias are constants.
+// The parameters of a node whose scales, zero points and bias are constants.
 struct FixedConvNumbers {
   IntegerConvNumbers numbers;
-  ElementType x_type = ElementType::undefined;  // that they are for; undefined: any
+  ElementType x_type = ElementType::undefined;  // they hold for; undefined: any
   std::vector<std::int32_t> integers;
   std::vector<float> multipliers;
-  // The same in the order of the depthwise kernel.
+  // The same in the slot order of the depthwise kernel.
   std::vector<std::int32_t> slot_biases;
   std::vector<double> slot_wide_biases;
   std::vector<float> slot_multipliers;
 };
 
-// Null if they change from run to run.
+// Nothing if they change from run to run.
 std::optional<FixedConvNumbers> fixed_numbers(const Setup& setup, const IntegerConvInputs& inputs,
                                               std::int64_t channels);
 
-// Those of a run.
+// The parameters of this run.
 Result<IntegerConvNumbers> numbers_now(Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels);
-// What is wrong with scales, zero points and biases, as far as they are known.
+// Checks scales, zero points and biases, as far as they are known.
 Result<void> check_numbers(const Frame& frame, const IntegerConvInputs& inputs, std::int64_t channels);
 
-// The type of the output.
+// The element type of the output.
 ElementType result_type(const Frame& frame, const IntegerConvInputs& inputs);
 kernels::WholeResult kernel_result(ElementType type);
 

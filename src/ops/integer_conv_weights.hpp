@@ -1,4 +1,4 @@
-// The constant weights of an integer convolution, packed, and the algorithms that use them.
+// Packed constant weights of an integer convolution, and the algorithms that use them.
 #pragma once
 
 #include "kernels/conv_direct.hpp"
@@ -9,15 +9,15 @@
 namespace anybit::ops {
 
 enum class IntegerConvAlgorithm : std::uint8_t {
-  direct,     // from the definition
-  depthwise,  // a kernel of its own
-  gemm,       // products of windows, which are copied
-  image,      // products of windows of an image of 16 bits, as they lie
-  dot4,       // the same of bytes, four at a time
+  direct,     // plain loops
+  depthwise,  // a separate kernel
+  gemm,       // GEMM over copied windows (im2col)
+  image,      // GEMM over windows read in place from a 16-bit image
+  dot4,       // the same with bytes, by VNNI
   winograd,
 };
 
-// How a convolution of certain sizes is done.
+// The algorithm for a convolution of certain sizes.
 struct IntegerConvPlan {
   kernels::ConvSizes sizes;
   IntegerConvAlgorithm algorithm;
@@ -25,23 +25,23 @@ struct IntegerConvPlan {
 struct IntegerConvCase {
   Dims x;
   ElementType x_type;
-  bool sums_fit;  // the algorithm's sums with their biases
+  bool sums_fit;  // the accumulators of the algorithm hold the sums with biases
   friend bool operator==(const IntegerConvCase&, const IntegerConvCase&) = default;
 };
 
-// Weights in the order of the kernels.
+// Weights packed for the kernels.
 struct IntegerConvWeights : Prepared {
-  std::vector<kernels::PackedWholes> groups;  // a matrix for each
-  bool runs_padded = false;                   // its rows are as kernels::ConvRuns pads them
+  std::vector<kernels::PackedWholes> groups;  // one matrix per group
+  bool runs_padded = false;                   // rows are padded as in kernels::ConvRuns
   std::optional<kernels::WinogradWeights> winograd;
-  // Or of a depthwise convolution, as kernels::DepthwiseWhole says, and their sums by slot.
+  // Or depthwise weights, packed as in kernels::DepthwiseWhole, and their sums by slot.
   std::vector<std::int16_t> depthwise, depthwise_upper;
   std::vector<std::int32_t> depthwise_sums;
   std::optional<FixedConvNumbers> fixed;
   bool has_numbers_for(ElementType x) const {
     return fixed && (fixed->x_type == ElementType::undefined || fixed->x_type == x);
   }
-  bool fixed_sums_fit = false;  // IntegerConvCase::sums_fit with the fixed numbers
+  bool fixed_sums_fit = false;  // IntegerConvCase::sums_fit for `fixed`
   Remembered<IntegerConvCase, IntegerConvPlan> plans;
 
   std::int64_t bytes() const override {

@@ -1,4 +1,4 @@
-// IsNaN and IsInf: which elements are not finite numbers. ONNX: IsNaN-9, -13, -20; IsInf-10, -20.
+// IsNaN and IsInf. ONNX: IsNaN-9, -13, -20; IsInf-10, -20.
 #include <algorithm>
 #include <cmath>
 

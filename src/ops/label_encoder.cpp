@@ -1,5 +1,5 @@
-// LabelEncoder: each element replaced by what a table says. ONNX: ai.onnx.ml LabelEncoder-1 (strings to their
-// place in a list, or back), -2 (lists of keys and values), -4 (tensors of them).
+// LabelEncoder: replaces each element by its entry in a table. ONNX: ai.onnx.ml LabelEncoder-1 (strings to
+// their index in a list, or back), -2 (lists of keys and values), -4 (tensors of them).
 #include <cmath>
 #include <optional>
 #include <unordered_map>
@@ -10,7 +10,7 @@
 namespace anybit::ops {
 namespace {
 
-// Whole keys are looked up as int64, real ones as double: both hold theirs exactly.
+// Integer keys are looked up as int64, real ones as double: both conversions are exact.
 struct Encoder final : Prepared {
   std::unordered_map<std::int64_t, std::int64_t> numbers;
   std::unordered_map<double, std::int64_t> reals;
@@ -85,7 +85,7 @@ Result<void> index_keys(Encoder& encoder, const Array& keys) {
   return known ? Result<void>() : wrong(fmt::format("the keys are {}", graph::name_of(keys.type())));
 }
 
-// Version 1: strings become their place in the list, numbers the string there.
+// Version 1: strings become their index in the list, integers the string at that index.
 Result<std::shared_ptr<const Encoder>> from_classes(const Attributes& node, bool to_text, Memory& memory) {
   const auto classes = node.texts("classes_strings");
   if (!classes) return wrong("classes_strings is missing");
@@ -102,9 +102,10 @@ Result<std::shared_ptr<const Encoder>> from_classes(const Attributes& node, bool
 
 Result<std::shared_ptr<const Encoder>> from_lists(const Attributes& node, Memory& memory) {
   const auto keys = TRY(listed(node, "keys", memory)), values = TRY(listed(node, "values", memory));
-  if (!keys || !values) return wrong("there are no keys, or no values", "keys_… and values_…, one of each");
+  if (!keys || !values) return wrong("keys or values are missing", "keys_… and values_…, one of each");
   if (keys->count() != values->count())
-    return wrong(fmt::format("{} keys have {} values", keys->count(), values->count()), "as many");
+    return wrong(fmt::format("{} keys have {} values", keys->count(), values->count()),
+                 "as many values as keys");
   auto encoder = std::make_shared<Encoder>();
   TRY(index_keys(*encoder, *keys));
   encoder->values = *values;
@@ -112,7 +113,7 @@ Result<std::shared_ptr<const Encoder>> from_lists(const Attributes& node, Memory
   return std::shared_ptr<const Encoder>(std::move(encoder));
 }
 
-// What version 1 does depends on the input.
+// In version 1 the direction depends on the input's type.
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   if (setup.version < 2) return std::shared_ptr<const Prepared>();
   return std::shared_ptr<const Prepared>(TRY(from_lists(setup, *setup.memory)));

@@ -1,6 +1,6 @@
-// LayerNormalization, RMSNormalization, and ONNX Runtime's SimplifiedLayerNormalization: each row, of the
-// axes from `axis` on, gets mean 0 and variance 1 (or length 1), then a scale and a shift. ONNX:
-// LayerNormalization-17 (ONNX Runtime has one of version 1), RMSNormalization-23.
+// LayerNormalization, RMSNormalization, and ONNX Runtime's SimplifiedLayerNormalization: normalizes each row
+// (the axes from `axis` on) to mean 0 and variance 1 (or root mean square 1), then scales and shifts it.
+// ONNX: LayerNormalization-17 (ONNX Runtime has one of version 1), RMSNormalization-23.
 #include "ops/check.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
@@ -9,13 +9,13 @@
 namespace anybit::ops {
 namespace {
 
-// ONNX's LayerNormalization has one type for all; elsewhere the result is as the scale, which may be another
-// real type than the input.
+// ONNX's LayerNormalization has one type for all tensors. In the others the result has the scale's type,
+// which may be another floating-point type than the input's.
 bool is_uniform(const Attributes& node) {
   return node.node.op_type.str() == "LayerNormalization" && node.version >= 17;
 }
 
-// Mean and inverse deviation keep the axes before `axis` and have 1 for those it normalizes.
+// Mean and inverse deviation keep the axes before `axis`; the normalized axes have size 1.
 Result<Values> infer(const Call& call) {
   Values values = outputs_of(call, tensor(call.in(is_uniform(call) ? 0 : 1).type, call.in(0).shape));
   const auto& shape = call.in(0).shape;
@@ -28,7 +28,7 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
-// A scale or shift: row r of it begins at data + r · stride.
+// A scale or shift: its row r starts at data + r · stride.
 template <class C>
 struct Rows {
   const C* data = nullptr;
@@ -36,7 +36,7 @@ struct Rows {
   const C* row(std::int64_t r) const { return data ? data + r * stride : nullptr; }
 };
 
-// One row for all where it has the normalized axes' sizes; stretched to the input's whole shape otherwise.
+// A single row if it has the sizes of the normalized axes; otherwise broadcast to the input's whole shape.
 template <class C>
 Result<Rows<C>> rows_of(Frame& frame, std::size_t input, const Dims& dims, std::size_t axis) {
   if (!frame.has(input)) return Rows<C>();
@@ -49,7 +49,7 @@ Result<Rows<C>> rows_of(Frame& frame, std::size_t input, const Dims& dims, std::
   const Dims joint = TRY(broadcast_dims(array.dims(), dims));
   if (!(joint == dims)) {
     return wrong(fmt::format("input {} is {}", input, to_string(array)),
-                 fmt::format("a shape that stretches to {}", to_string(dims)));
+                 fmt::format("a shape that broadcasts to {}", to_string(dims)));
   }
   if (only_checks(frame)) return Rows<C>();
   const auto whole = TRY(frame.scratch_of<C>(dims.count()));
@@ -63,7 +63,7 @@ Result<Rows<C>> rows_of(Frame& frame, std::size_t input, const Dims& dims, std::
   return Rows<C>{whole.data(), dims.product(axis, dims.size())};
 }
 
-// Means or inverse deviations, one for each row.
+// Means or inverse deviations, one per row.
 class Statistics {
  public:
   static Result<Statistics> make(Frame& frame, std::size_t output, ElementType type, const Dims& dims) {
@@ -71,7 +71,7 @@ class Statistics {
     if (!frame.wants(output)) return made;
     if (type != ElementType::float32 && type != ElementType::bfloat16 && type != ElementType::float16 &&
         type != ElementType::float64) {
-      return wrong(fmt::format("stash_type {} is no real type", static_cast<int>(type)));
+      return wrong(fmt::format("stash_type {} is not a floating-point type", static_cast<int>(type)));
     }
     made.array_ = TRY(frame.out(output, type, dims));
     return made;

@@ -8,7 +8,7 @@
 namespace anybit::ops {
 namespace {
 
-constexpr std::int64_t kPartBytes = 128 << 10;  // what is worth handing to another thread
+constexpr std::int64_t kPartBytes = 128 << 10;  // worth a task of its own
 
 struct Sizes {
   std::int64_t batch, channels, space;
@@ -21,7 +21,8 @@ std::int64_t image(Layout layout, const Sizes& sizes) {
   return channels * sizes.space;
 }
 
-// Channels [c, c + count), all in one block of 8: from rows of places to places of channels, or back.
+// Channels [c, c + count), all in one block of 8: transposes rows of positions to positions of channels, or
+// back.
 template <class T>
 struct Mover {
   const Sizes& sizes;
@@ -58,7 +59,7 @@ void relay_as(const Array& from, Array& to, ThreadPool* pool) {
   const Sizes sizes = sizes_of(from.dims());
   const Mover<T> mover{sizes, from.layout(), to.layout()};
   const bool blocked = from.layout() == Layout::blocked8 || to.layout() == Layout::blocked8;
-  // Between plain and channels_last, more channels at once use the cache's lines up.
+  // Between plain and channels_last, more channels at once make use of full cache lines.
   const std::int64_t step = blocked ? 8 : 64;
   const std::int64_t steps = (sizes.channels + step - 1) / step;
   const auto body = [&](std::int64_t first, std::int64_t last) {
@@ -113,7 +114,7 @@ void clear_padding(Array& array) {
   const std::int64_t space = array.dims().product(2, array.rank());
   const auto used = static_cast<std::size_t>(channels % 8), size = element_bytes(array.type());
   for (std::int64_t n = 0; n < array.dim(0); ++n) {
-    const std::int64_t last = ((n + 1) * blocks - 1) * space;  // of eights
+    const std::int64_t last = ((n + 1) * blocks - 1) * space;  // in blocks of 8
     for (std::int64_t s = 0; s < space; ++s) {
       std::byte* eight = array.mutable_bytes() + static_cast<std::size_t>((last + s) * 8) * size;
       std::memset(eight + used * size, 0, (8 - used) * size);

@@ -1,20 +1,20 @@
-// Tensors from one layout to another.
+// Conversion of tensors between memory layouts.
 #pragma once
 
 #include "ops/frame.hpp"
 
 namespace anybit::ops {
 
-// `to` has the same type and dims as `from`. Channels that are padding become zero.
+// `to` has the same type and dims as `from`. Padding channels become zero.
 void relay(const Array& from, Array& to, ThreadPool* pool = nullptr);
-// Zeros where there are no channels: convolutions multiply them by zero, which infinity and NaN survive. For
-// operators that went over all that is stored.
+// Zeroes the padding channels: convolutions multiply them by zero, which does not remove infinity and NaN.
+// For operators that process all stored elements.
 void clear_padding(Array& array);
 
-// Memory for an intermediate result, until the node is done.
+// Scratch array, valid until the node is done.
 Result<Array> scratch_array(Frame& frame, ElementType type, const Dims& dims, Layout layout);
-// The array itself if it is in that layout, else a copy in scratch memory. Arrays of one element for each
-// channel and image are the same in every layout.
+// The array itself if it is in that layout, else a copy in scratch memory. Arrays with one element per image
+// and channel are identical in every layout.
 Result<Array> in_layout(Frame& frame, const Array& array, Layout layout);
 
 }  // namespace anybit::ops

@@ -1,5 +1,4 @@
-// LinearAttention: each head keeps a matrix that is updated at every position and read by the queries. ONNX:
-// -27.
+// LinearAttention: each head has a state matrix that every position updates and the queries read. ONNX: -27.
 #include <cmath>
 
 #include "base/math.hpp"
@@ -34,12 +33,13 @@ Result<Sizes> sizes_of(const Frame& frame) {
   const std::int64_t heads = frame.integer("q_num_heads", 0), kv_heads = frame.integer("kv_num_heads", 0);
   if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0) {
     return wrong(fmt::format("q_num_heads is {} and kv_num_heads {}", heads, kv_heads),
-                 "a multiple, and a divisor of it");
+                 "q_num_heads a multiple of kv_num_heads");
   }
   const Dims& q = frame.in(kQuery).dims();
   const Dims& v = frame.in(kValue).dims();
   if (q.size() != 3 || v.size() != 3 || q[2] % heads != 0 || v[2] % kv_heads != 0) {
-    return wrong(fmt::format("query {} and value {} do not hold such heads", to_string(q), to_string(v)));
+    return wrong(
+        fmt::format("query {} and value {} do not fit these numbers of heads", to_string(q), to_string(v)));
   }
   const Sizes s{q[0], q[1], heads, kv_heads, q[2] / heads, v[2] / kv_heads};
   TRY(expect_dims(frame, kKey, {s.batch, s.length, kv_heads * s.size}, "key"));
@@ -48,7 +48,7 @@ Result<Sizes> sizes_of(const Frame& frame) {
   return s;
 }
 
-// An optional input of [batch, length, n]: how many numbers each head has, 0 if it is not there.
+// An optional input of [batch, length, n]: n, or 0 if it is absent.
 Result<std::int64_t> width_of(const Frame& frame, std::size_t input, bool wanted, const Sizes& s,
                               std::initializer_list<std::int64_t> allowed) {
   if (frame.has(input) != wanted) {
@@ -62,7 +62,7 @@ Result<std::int64_t> width_of(const Frame& frame, std::size_t input, bool wanted
   return wrong(fmt::format("input {} is {}", input, to_string(frame.in(input))));
 }
 
-// One head through all positions. `state` is [size, v_size].
+// One head over all positions. `state` is [size, v_size].
 struct Step {
   const Sizes& s;
   double scale;
@@ -77,7 +77,7 @@ struct Step {
       for (std::int64_t e = 0; e < s.v_size; ++e) state[d * s.v_size + e] *= factor;
     }
   }
-  // `update`: what is written for key k; the value, or how far the state is from it.
+  // `update`: the value written for key k; for delta rules, its scaled difference from the state's value.
   void learn(std::int64_t t, const float* k, const float* v, float* state, float* update) const {
     std::copy_n(v, s.v_size, update);
     if (delta) {

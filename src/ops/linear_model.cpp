@@ -1,4 +1,4 @@
-// LinearClassifier and LinearRegressor: weighted sums of features. ONNX: ai.onnx.ml, version 1 of each.
+// LinearClassifier and LinearRegressor. ONNX: ai.onnx.ml, version 1 of each.
 #include "base/checked.hpp"
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
@@ -65,7 +65,7 @@ Result<void> run_regressor(Frame& frame) {
   return {};
 }
 
-// One sum of two classes: that of the second.
+// With a single sum for two classes, it is the score of the second.
 Result<void> run_classifier(Frame& frame) {
   const Rows rows = TRY(rows_of(frame));
   const Labels labels = TRY(Labels::of(frame, "classlabels_strings", "classlabels_ints"));
@@ -76,7 +76,7 @@ Result<void> run_classifier(Frame& frame) {
   const Transform how = TRY(transform_of(frame.text("post_transform", "NONE")));
   const bool pair = sums == 1 && labels.count() == 2;
   if (!pair && static_cast<std::size_t>(sums) > labels.count())
-    return wrong(fmt::format("{} classes have {} labels", sums, labels.count()), "a label for each");
+    return wrong(fmt::format("{} classes have {} labels", sums, labels.count()), "a label for each class");
   const std::int64_t width = pair ? 2 : sums;
   Array* chosen = TRY(labels.output(frame, rows.count));
   Array* out = TRY(frame.out(1, ElementType::float32, {rows.count, width}));

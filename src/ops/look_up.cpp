@@ -1,5 +1,6 @@
-// LookUp, anybit's own: each code becomes the entry of a table, of 256 entries for 8 bits and of 65,536 for
-// 16; entries have 8 bits or, for 16, as many. What activations between quantized values are turned into.
+// LookUp of ai.anybit: replaces each quantized value by its entry in a table, of 256 entries for 8 bits and
+// 65,536 for 16 bits; entries have 8 bits or, for 16-bit inputs, 8 or 16. Fusion turns activations between Q
+// and DQ into it.
 #include "kernels/look_up.hpp"
 #include "graph/node.hpp"
 #include "ops/frame.hpp"
@@ -8,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-// A number that meets a tensor of one element becomes such a tensor.
+// A scalar that was combined with a tensor of one element becomes a vector.
 bool becomes_vector(const Attributes& node, std::size_t rank) {
   return rank == 0 && node.integer("rank", 0) > 0;
 }
@@ -44,7 +45,7 @@ Result<void> run(Frame& frame) {
                  fmt::format("{} elements of {} bits", entries, 8 * bytes));
   Dims dims = x.dims();
   if (becomes_vector(frame, dims.size())) dims.insert(0, 1);
-  // Smaller elements in the place of larger ones would be written over what is still to be read.
+  // In place, smaller elements would overwrite input that is still to be read.
   Array* out = entry == bytes ? TRY(frame.out_over(0, 0, table.type(), dims))
                               : TRY(frame.out(0, table.type(), dims, x.layout()));
   if (bytes == 1) {

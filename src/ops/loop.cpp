@@ -1,4 +1,4 @@
-// Loop: a graph that runs a number of times, or as long as a condition holds. ONNX: Loop-1 … -25.
+// Loop: runs a subgraph a number of times, or while a condition holds. ONNX: Loop-1 … -25.
 #include "ops/check.hpp"
 #include "ops/control.hpp"
 
@@ -11,12 +11,12 @@ Result<Values> infer_loop(const Call& call) {
   const graph::Graph* body = call.graph("body");
   if (!body) return wrong("Loop needs the graph body");
   const auto& limit = call.in(0).elements;
-  // A condition, if there is one, may end the loop earlier.
+  // A condition may end the loop earlier.
   const bool counted = call.has(0) && limit && limit->size() == 1;
   const Dim trips = counted ? (*limit)[0] : Dim();
   const bool may_stop = call.has(1);
   const std::size_t carried = call.inputs.size() > 2 ? call.inputs.size() - 2 : 0;
-  // A condition may have axes of size 1, in which the body sees it.
+  // A condition may have axes of size 1, which the body sees.
   const auto has_axes = [](const Value& value) { return value.shape && !value.shape->empty(); };
   Values inputs{tensor(ElementType::int64, Shape()), tensor(ElementType::boolean, Shape())};
   if (may_stop && has_axes(call.in(1))) inputs[1].shape.reset();
@@ -54,7 +54,7 @@ Result<void> run(Frame& frame) {
   const std::int64_t limit = frame.has(0) ? TRY(integer_from(frame.in(0), "the trip count")) : 0;
 
   if (only_checks(frame)) return {};
-  // The body gets the counter without an owner, so that whatever it keeps of it is a copy.
+  // The counter has no owner, so the body copies it if it keeps it.
   std::int64_t iteration = 0;
   bool always = true;
   const auto bytes = [](auto& value) { return reinterpret_cast<std::byte*>(&value); };

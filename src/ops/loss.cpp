@@ -1,4 +1,4 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: one number, or one for each target. ONNX:
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss: a single value, or one per target. ONNX:
 // NegativeLogLikelihoodLoss-12 … -22, SoftmaxCrossEntropyLoss-12, -13.
 
 #include "base/math.hpp"
@@ -26,12 +26,12 @@ std::int64_t target_at(const Array& targets, std::int64_t i) {
                                               : targets.data<std::int32_t>()[i];
 }
 
-// Each is a class, or ignored.
+// Checks that each target is a class or ignored.
 Result<void> check_targets(const Frame& frame, const ClassSizes& sizes) {
   const Array& targets = frame.in(1);
   const auto ignored = frame.integer("ignore_index");
   const auto no_class = [&](std::int64_t target) {
-    return wrong(fmt::format("target {} is no class", target),
+    return wrong(fmt::format("target {} is not a class", target),
                  fmt::format("0 to {}, or ignore_index", sizes.classes - 1));
   };
   if (!has_elements(targets))
@@ -55,7 +55,7 @@ Result<ClassSizes> sizes_of(const Frame& frame) {
   wanted.erase(1);
   if (!(targets.dims() == wanted)) {
     return wrong(fmt::format("the targets are {}", to_string(targets)),
-                 fmt::format("shape {}: one for each place of the scores", to_string(wanted)));
+                 fmt::format("shape {}: one for each position of the scores", to_string(wanted)));
   }
   const std::string_view reduction = frame.text("reduction", "mean");
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
@@ -70,7 +70,7 @@ Result<ClassSizes> sizes_of(const Frame& frame) {
   return sizes;
 }
 
-// x - log Σ exp x, over the classes of each place.
+// x - log Σ exp x, over the classes of each position.
 template <class T>
 void log_softmax(const Frame& frame, const ClassSizes& sizes, const T* in, T* out) {
   using Real = Computed<T>;

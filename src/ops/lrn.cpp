@@ -1,4 +1,5 @@
-// LRN: each element is divided by a power of the squares of its neighbours' channels. ONNX: -1, -13.
+// LRN: local response normalization across channels: divides each element by a power of a sum of squares over
+// neighbouring channels. ONNX: -1, -13.
 
 #include "base/math.hpp"
 #include "ops/reals.hpp"

@@ -17,7 +17,7 @@ Result<void> run(Frame& frame) {
                                           : run_real_recurrent<float>(frame, kLstm, {4}, lstm_step<float>);
 }
 
-// x += weight · cell
+// Peephole connection: x += weight · cell.
 template <class C>
 void peep(const C* weight, const C* cell, std::int64_t n, C* x) {
   for (std::int64_t i = 0; weight && i < n; ++i) x[i] += weight[i] * cell[i];
@@ -33,7 +33,7 @@ void finish(const Direction<C>& d, C* gates, const C* cell, C* next_cell, C* nex
   peep(peepholes, cell, n, input);
   peep(peepholes ? peepholes + 2 * n : nullptr, cell, n, forget);
   d.clipped(input, n);
-  d.clipped(forget, 2 * n);  // and the fresh one behind it
+  d.clipped(forget, 2 * n);  // and the cell gate after it
   f.apply(input, n);
   if (d.input_forget) {
     for (std::int64_t i = 0; i < n; ++i) forget[i] = 1 - input[i];

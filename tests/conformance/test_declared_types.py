@@ -68,7 +68,7 @@ REFUSED = {
     "what it makes of it": (loop(result="int64[2,3] w"), "(Loop), body: value 'w'"),
     "what it stacks": (loop(stacked="int64[2,3] s"), "(Loop), body: value 's'"),
     "a loop that changes the type": (loop(result="int64[2,3] w", make="Cast <to = 7> (v)"),
-                                     "(Loop): what it carries as value 0 is float32[2, 3] before an iteration, and "
+                                     "(Loop): loop-carried value 0 is float32[2, 3] before an iteration, and "
                                      "int64[2, 3] after it"),
     "a row": (scan(row="int64[3] r"), "(Scan), body: value 'r'"),
     "a state": (scan(state="int64[3] t"), "(Scan), body: value 't'"),

@@ -124,7 +124,7 @@ DIGITS = ROOT / "examples" / "digits"
     (["codegen", "--target", "d-gen"], "there is no generator 'd-gen'"),
     (["codegen", "--target", "c-gen", "--shape", "image=1,a"], "--shape: cannot read 'image=1,a'\n  hint: write it like --shape x="),
     (["codegen", "--target", "c-gen", "--shape", "y=1"], "the model has no input 'y'\n  hint: its inputs are image"),
-    (["inspect", "--dim", "rows=2"], "dimension named 'rows'\n  hint: those that have a name are batch")])
+    (["inspect", "--dim", "rows=2"], "dimension named 'rows'\n  hint: the named dimensions are batch")])
 def test_names_that_nothing_has_are_a_wrong_call(tool, tmp_path, arguments, message):
     command, *options = arguments
     done = subprocess.run([tool("anybit"), command, DIGITS / "digits.onnx", *options], cwd=tmp_path, capture_output=True, text=True)

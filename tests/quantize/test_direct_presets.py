@@ -158,7 +158,7 @@ def spoil_scale(model):
     scale.raw_data = np.full(int(np.prod(scale.dims)), np.nan, np.float32).tobytes()
 
 
-@pytest.mark.parametrize("recipe, change, words", [("mxfp4-weights", shorten, "bytes of codes"),
+@pytest.mark.parametrize("recipe, change, words", [("mxfp4-weights", shorten, "bytes of packed data"),
                                                    ("ternary-weights", spoil_scale, "scale")])
 def test_corrupt_packed_data_is_refused(tool, tmp_path, recipe, change, words):
     run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", recipe)

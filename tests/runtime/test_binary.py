@@ -99,7 +99,7 @@ def test_a_matrix_of_another_depth_is_refused():
 def test_codes_of_the_wrong_length_are_refused_by_name():
     model = model_of()
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.zeros((100, 8), np.uint8), "codes"))
-    with pytest.raises(Exception, match="bytes of codes"):
+    with pytest.raises(Exception, match="bytes of packed data"):
         Executor(model).run({"x": np.zeros((1, 100), np.float32)})
 
 

@@ -137,7 +137,7 @@ def test_codes_of_the_wrong_length_are_refused_by_name():
     model = model_of("mxint8", "MatMul")
     short = numpy_helper.from_array(np.zeros((WIDTH, DEPTH - 1), np.uint8), "codes")
     model.graph.initializer[0].CopyFrom(short)
-    with pytest.raises(Exception, match="bytes of codes"):
+    with pytest.raises(Exception, match="bytes of packed data"):
         Executor(model).run({"x": np.zeros((1, DEPTH), np.float32)})
 
 

@@ -1,4 +1,4 @@
-// Vectors of halves against one half at a time, on every target.
+// Vectorized float16 and bfloat16 conversion against the scalar one, on every SIMD target.
 #include "ops/convert.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::vector<Half> all_halves() {
   return all;
 }
 
-// Every half, what lies around it and halfway to the next, and any bits.
+// Every half, its neighbours, the midpoint to the next half with its neighbours, and random bits.
 template <class Half>
 std::vector<float> telling_floats() {
   std::mt19937 random(kSeed);
@@ -40,7 +40,7 @@ std::vector<float> telling_floats() {
                                      bits + middle - 1, static_cast<std::uint32_t>(random())})
       values.push_back(std::bit_cast<float>(near));
   }
-  // Halfway between subnormals of float16, too.
+  // Also the midpoints between subnormals of float16.
   for (int i = 0; i < 2048; ++i)
     values.push_back(static_cast<float>(i) * 0x1p-25f * (i % 2 == 0 ? 1.0f : -1.0f));
   return values;
@@ -64,7 +64,7 @@ void check_both_ways(ElementType type) {
         << i;
 }
 
-TEST_P(HalvesOnEveryTarget, AreThoseOfOneAtATime) {
+TEST_P(HalvesOnEveryTarget, MatchTheScalarConversion) {
   check_both_ways<Float16>(ElementType::float16);
   check_both_ways<BFloat16>(ElementType::bfloat16);
 }

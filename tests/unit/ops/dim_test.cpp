@@ -16,14 +16,14 @@ TEST(Dim, ArithmeticNeverOverflows) {
   EXPECT_FALSE(floor_div(Dim(5), Dim(0)).known());
 }
 
-TEST(Dim, DividesTowardsTheSideAskedFor) {
+TEST(Dim, DivisionRoundsDownOrUp) {
   EXPECT_TRUE(floor_div(Dim(-1), Dim(2)).is(-1));
   EXPECT_TRUE(ceil_div(Dim(-1), Dim(2)).is(0));
   EXPECT_TRUE(floor_div(Dim(7), Dim(2)).is(3));
   EXPECT_TRUE(ceil_div(Dim(7), Dim(2)).is(4));
 }
 
-TEST(Dim, KeepsTheNameThroughNeutralOperations) {
+TEST(Dim, KeepsTheSymbolWhenAddingZeroOrMultiplyingByOne) {
   const Dim n = Dim::named("n");
   EXPECT_TRUE(same(n * Dim(1), n));
   EXPECT_TRUE(same(n + Dim(0), n));
@@ -31,7 +31,7 @@ TEST(Dim, KeepsTheNameThroughNeutralOperations) {
   EXPECT_FALSE(same(Dim(), Dim()));
 }
 
-TEST(Dim, NothingTimesAnythingIsNothing) {
+TEST(Dim, ZeroTimesUnknownIsZero) {
   const Shape shape{Dim(), Dim(0), Dim::named("n")};
   EXPECT_TRUE(product(shape).is(0));
 }

@@ -1,7 +1,7 @@
-// Every operator of the table, in all its versions, with inputs and attributes made by chance: through
-// inference, its checker, `prepare` and `run`. Nothing may crash, whatever a model says; what the checker
-// refuses, `run` refuses; what runs has the types and shapes that were inferred.
-// ANYBIT_SEED and ANYBIT_ROUNDS choose others; ANYBIT_TRACE=1 prints each call before it is made.
+// Every operator of the table, in all its versions, with random inputs and attributes: through inference, its
+// checker, `prepare` and `run`. Nothing may crash, whatever the model contains; `run` rejects everything that
+// the checker rejects; results have the inferred types and shapes. ANYBIT_SEED and ANYBIT_ROUNDS set the seed
+// and the number of rounds; ANYBIT_TRACE=1 prints each call before it runs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -83,7 +83,7 @@ std::string to_string(const RandomCall& call) {
   return text + (call.hidden ? fmt::format(" hidden {}", call.hidden) : "");
 }
 
-// A message without what differs from call to call.
+// A message without the parts that differ from call to call.
 std::string outline(std::string_view message) {
   std::string text;
   for (const char one : message.substr(0, 100)) {
@@ -93,7 +93,7 @@ std::string outline(std::string_view message) {
   return text;
 }
 
-// A number of any real or whole type; nothing for others.
+// The value of any float or integer element; nothing for other types.
 std::optional<double> number_at(const Array& array, std::int64_t i) {
   std::optional<double> found;
   for_number(array.type(),
@@ -101,7 +101,7 @@ std::optional<double> number_at(const Array& array, std::int64_t i) {
   return found;
 }
 
-// The same numbers as another type; they are quarters, which every real type holds.
+// The same values in another type; they are multiples of 1/4, exact in every float type.
 Array retyped(const Array& from, ElementType type) {
   Array to = testing::exact_array(type, from.dims()).value();
   for_real(type, [&]<class T>(T) {
@@ -111,14 +111,14 @@ Array retyped(const Array& from, ElementType type) {
   return to;
 }
 
-// Whether results are the same but for rounding to a smaller type.
+// Whether results are equal up to rounding to a smaller type.
 bool near(const Datum& a, const Datum& b) {
   if (!a.is_array() || !b.is_array()) return a.kind == b.kind;
   if (!(a.array.dims() == b.array.dims()) || a.array.layout() != b.array.layout()) return false;
   for (std::int64_t i = 0; i < a.array.stored(); ++i) {
     const auto one = number_at(a.array, i), other = number_at(b.array, i);
     if (!one || !other || one == other || !(std::isfinite(*one) && std::isfinite(*other))) continue;
-    if (std::max(std::abs(*one), std::abs(*other)) > 6e4) continue;  // beyond what float16 holds
+    if (std::max(std::abs(*one), std::abs(*other)) > 6e4) continue;  // beyond the range of float16
     const bool codes = !is_float(a.array.type());
     if (std::abs(*one - *other) > (codes ? 1 : 0.02 * std::max(1.0, std::abs(*one)))) return false;
   }
@@ -135,7 +135,7 @@ class Search {
       : op_(op), version_(version), chance_(seed), maker_(op, kinds_of(op), asked_) {}
 
   Counts counts;
-  std::set<std::string> mixes;  // other types that were taken
+  std::set<std::string> mixes;  // other types that were accepted
 
   void go(std::uint64_t rounds) {
     for (const RandomCall& start : testing::starts_of(op_.name)) keep(start);
@@ -150,7 +150,7 @@ class Search {
   }
 
  private:
-  // By how far it came; those that came as far are replaced now and then.
+  // Keeps one call per outcome; a later call with the same outcome sometimes replaces it.
   void keep(const RandomCall& call) {
     const std::string how = meet(call);
     const bool known = met_.count(how) != 0;
@@ -164,7 +164,7 @@ class Search {
                   << to_string(call);
   }
 
-  // Another real type of one input is refused, or read as what it is.
+  // Another float type for one input is rejected, or read correctly.
   void check_types(const RandomCall& call, Meeting& meeting, const std::vector<Datum>& ran) {
     for (const Given& one : call.inputs) {
       if (one.contents == Contents::extremes || one.contents == Contents::bytes) return;
@@ -173,7 +173,7 @@ class Search {
       const auto* real = std::get_if<float>(&value);
       if (real && !std::isfinite(*real)) return;
       const auto* whole = std::get_if<std::int64_t>(&value);
-      if (whole && (*whole < -64 || *whole > 64)) return;  // exponents beyond what a type holds
+      if (whole && (*whole < -64 || *whole > 64)) return;  // exponents beyond the range of a type
     }
     for (std::size_t i = 0; i < call.inputs.size(); ++i) {
       const Given& one = call.inputs[i];
@@ -187,14 +187,13 @@ class Search {
         mixes.insert(fmt::format("input {} as {}", i, graph::name_of(type)));
         for (std::size_t k = 0; k < ran.size(); ++k) {
           if (!near(ran[k], (*again)[k]))
-            tell(call,
-                 fmt::format("output {} is another one with input {} as {}", k, i, graph::name_of(type)));
+            tell(call, fmt::format("output {} differs with input {} as {}", k, i, graph::name_of(type)));
         }
       }
     }
   }
 
-  // How far it came.
+  // The outcome of a call: how far it came.
   std::string meet(const RandomCall& call) {
     static const bool traced = from_environment("ANYBIT_TRACE", 0) != 0;
     if (traced) std::cerr << op_.domain << ":" << op_.name << "-" << version_ << to_string(call) << std::endl;
@@ -208,17 +207,18 @@ class Search {
     const NodeFacts* facts = inference->nodes.empty() ? nullptr : &inference->nodes.front();
     const bool refused = facts && !facts->problem.empty();
     if (inference->problems.empty()) ++counts.accepted;
-    if (refused && ran.ok()) tell(call, "run takes what inference refuses: " + facts->problem);
-    if (ran.ok() != folded.ok() && !ran.ok()) tell(call, "run alone refuses: " + ran.error().text());
+    if (refused && ran.ok()) tell(call, "run accepts a call that inference rejects: " + facts->problem);
+    if (ran.ok() != folded.ok() && !ran.ok())
+      tell(call, "run rejects a call that constant folding accepts: " + ran.error().text());
     if (ran.ok() && facts && !refused) {
       for (std::size_t i = 0; i < ran->size() && i < facts->outputs.size(); ++i) {
         const std::string found = call.wanted[i] ? difference(facts->outputs[i], (*ran)[i]) : "";
         if (!found.empty())
-          tell(call, fmt::format("output {} is {}, inferred was {}", i, ops::to_string((*ran)[i]), found));
+          tell(call, fmt::format("output {} is {}, but inferred as {}", i, ops::to_string((*ran)[i]), found));
       }
     }
     if (ran.ok() && op_.pure) check_types(call, meeting, *ran);
-    const std::string stage = refused ? "refused " : "";
+    const std::string stage = refused ? "rejected " : "";
     return stage + (ran.ok() ? "ran " : outline(ran.error().message));
   }
 
@@ -239,7 +239,7 @@ std::vector<std::string> domains() {
 
 class EveryOperator : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(EveryOperator, NeverCrashesAndKeepsItsWord) {
+TEST_P(EveryOperator, NeverCrashesAndMatchesItsInference) {
   const std::uint64_t seed = from_environment("ANYBIT_SEED", 20261);
   const std::uint64_t rounds = from_environment("ANYBIT_ROUNDS", 150);
   const char* const only = std::getenv("ANYBIT_ONLY");

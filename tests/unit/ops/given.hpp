@@ -1,4 +1,4 @@
-// Tensors made by chance: any type, any shape, elements of several kinds.
+// Random tensors: any type, any shape, several kinds of elements.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Chance {
   std::mt19937_64 bits_;
 };
 
-// What the elements of a tensor are.
+// The kinds of elements.
 enum class Contents : std::uint8_t { quarters, indices, small, extremes, bytes, ones, zeros, same };
 
 struct Given {
@@ -77,7 +77,7 @@ inline void fill_strings(Array& array, Chance& chance) {
   for (std::string& one : array.elements<std::string>()) one = chance.of(kWords);
 }
 
-// Codes of small types lie in a byte each.
+// Random bit patterns; a 2- or 4-bit value takes a byte.
 inline void fill_codes(Array& array, Chance& chance) {
   const graph::ElementTypeInfo* info = graph::find(array.type());
   const int bits = info && info->bits < 8 ? info->bits : 8;

@@ -1,4 +1,4 @@
-// Small models for tests of inference, written as they would be drawn.
+// Small models for tests of inference, in a compact notation.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ inline graph::Node node(std::string_view op, std::vector<std::string> inputs,
   return graph::make_node(op, std::move(inputs), std::move(outputs), std::move(attributes), domain);
 }
 
-// A dimension is a number, a name, or "" for one that is not known.
+// A dimension: a number, a name, or "" for unknown.
 inline graph::Dimension dimension(const std::string& text) {
   graph::Dimension result;
   if (text.empty()) return result;
@@ -66,7 +66,7 @@ inline graph::Model model(graph::Graph graph, std::int64_t opset = 21) {
   return result;
 }
 
-// "float32[1, n, ?]" of an output of the model's own graph.
+// "float32[1, n, ?]" for an output of the main graph.
 inline std::string type_of(const Inference& inference, const std::string& name) {
   for (const NodeFacts& facts : inference.nodes) {
     for (std::size_t i = 0; i < facts.outputs.size(); ++i) {

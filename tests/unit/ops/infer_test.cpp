@@ -42,7 +42,7 @@ TEST(Inference, CountsARangeBeyondWhatFloat64Holds) {
   EXPECT_EQ(range(0, INT64_MAX, 1), fmt::format("int64[{}]", INT64_MAX));
 }
 
-TEST(Inference, FixesASymbolWhereverItOccurs) {
+TEST(Inference, ReplacesASymbolWhereverItOccurs) {
   graph::Graph graph;
   graph.inputs = {value("a", {"n", "4"}), value("b", {"n", "4"})};
   graph.nodes = {node("Add", {"a", "b"}, {"y"})};
@@ -51,7 +51,7 @@ TEST(Inference, FixesASymbolWhereverItOccurs) {
   EXPECT_EQ(type_of(inferred(m, {{{"a", {5, 4}}}, {}}), "y"), "float32[5, 4]");
 }
 
-TEST(Inference, RefusesShapesThatTheModelDoesNotHave) {
+TEST(Inference, RejectsShapesThatContradictTheModel) {
   graph::Graph graph;
   graph.inputs = {value("input", {"batch", "4"})};
   const auto m = model(graph);
@@ -67,7 +67,7 @@ TEST(Inference, RefusesShapesThatTheModelDoesNotHave) {
   EXPECT_NE(error({{{"input", {1, 4}}}, {{"batch", 2}}}).find("given as 2 and as 1"), std::string::npos);
 }
 
-TEST(Inference, ReportsANodeThatCannotWorkAndGoesOn) {
+TEST(Inference, ReportsAnInvalidNodeAndGoesOn) {
   graph::Graph graph;
   graph.inputs = {value("a", {"2", "3"}), value("b", {"4", "5"})};
   graph.nodes = {node("MatMul", {"a", "b"}, {"y"}), node("Relu", {"a"}, {"z"})};
@@ -78,7 +78,7 @@ TEST(Inference, ReportsANodeThatCannotWorkAndGoesOn) {
   EXPECT_EQ(type_of(inference, "z"), "float32[2, 3]");
 }
 
-TEST(Inference, SaysWhenAnOperatorIsYoungerThanTheOpset) {
+TEST(Inference, ReportsAnOperatorThatTheOpsetDoesNotHaveYet) {
   graph::Graph graph;
   graph.inputs = {value("a", {"2"})};
   graph.nodes = {node("Gelu", {"a"}, {"y"})};
@@ -120,7 +120,7 @@ TEST(Inference, CountsTheCostlierBranch) {
   EXPECT_EQ(work(inference), 3 * 4 * 6);
 }
 
-TEST(Inference, FollowsAConditionThatIsKnown) {
+TEST(Inference, FollowsAKnownCondition) {
   graph::Tensor condition;
   condition.name = graph::Text("condition");
   condition.element = static_cast<std::int32_t>(ElementType::boolean);
@@ -134,7 +134,7 @@ TEST(Inference, FollowsAConditionThatIsKnown) {
   EXPECT_TRUE(inference.graphs[2].ruled_out);
 }
 
-TEST(Inference, BelievesValueInfoWhereNothingIsInferredUnlessToldNotTo) {
+TEST(Inference, UsesValueInfoWhereNothingIsInferredUnlessDisabled) {
   graph::Graph graph;
   graph.inputs = {value("x", {"8"})};
   graph.value_info = {value("y", {"1", "2"}, ElementType::int64)};
@@ -146,7 +146,7 @@ TEST(Inference, BelievesValueInfoWhereNothingIsInferredUnlessToldNotTo) {
   EXPECT_NE(type_of(inferred(m, options), "y"), "int64[1, 2]");
 }
 
-TEST(Inference, ANodeThatCannotWorkHasTheErrorWithItsPlace) {
+TEST(Inference, AnInvalidNodeHasItsErrorWithItsLocation) {
   graph::Graph graph;
   graph.inputs = {value("x", {"3", "4"})};
   graph.nodes = {node("MatMul", {"x", "x"}, {"y"})};
@@ -179,12 +179,12 @@ TEST(Inference, MultipliesTheWorkOfALoop) {
   EXPECT_EQ(type_of(inference, "last"), "float32[3, 4]");
   EXPECT_EQ(type_of(inference, "sums"), "float32[10]");
   EXPECT_EQ(work(inference), 10 * 3 * 4 * 4);
-  ASSERT_EQ(inference.graphs[1].inputs.size(), 3U);  // though nobody uses the first
+  ASSERT_EQ(inference.graphs[1].inputs.size(), 3U);  // although the first is unused
   EXPECT_EQ(inference.graphs[1].inputs[0]->type, ElementType::int64);
   EXPECT_EQ(inference.graphs[1].inputs[2]->type, ElementType::float32);
 }
 
-TEST(Inference, EntersFunctionsWithTheAttributesOfTheCall) {
+TEST(Inference, ExpandsFunctionsWithTheAttributesOfTheCall) {
   graph::Function function;
   function.domain = graph::Text("local");
   function.name = graph::Text("Head");
@@ -209,7 +209,7 @@ TEST(Inference, EntersFunctionsWithTheAttributesOfTheCall) {
 }
 
 // Each function calls the next one twice: 2^60 nodes, if they were all visited.
-TEST(Inference, EndsThoughFunctionsCallFunctions) {
+TEST(Inference, TerminatesOnNestedFunctionCalls) {
   graph::Graph graph;
   graph.inputs = {value("x", {"2"})};
   graph.nodes = {node("f0", {"x"}, {"y"}, {}, "local")};

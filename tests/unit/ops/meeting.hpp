@@ -1,4 +1,4 @@
-// One call of an operator, in the ways that a model can bring it there.
+// One call of an operator, along every path by which a model can reach it.
 #pragma once
 
 #include <optional>
@@ -33,7 +33,7 @@ inline graph::ValueInfo port(const std::string& name, const Given& given, int hi
   return info;
 }
 
-// One call in the ways that it can meet its operator.
+// One call, along every path to its operator.
 class Meeting {
  public:
   Meeting(const Descriptor& op, std::int64_t version, const RandomCall& call, std::set<std::string>& asked)
@@ -48,13 +48,13 @@ class Meeting {
     node_ = node(std::string(op.name), inputs, outputs, {}, std::string(op.domain));
     for (const auto& [name, value] : call.attributes) {
       node_.attributes.push_back(attribute(name, value));
-      // Of an empty list only its kind tells.
+      // An empty list is identified by its kind alone.
       if (std::holds_alternative<std::monostate>(value))
         node_.attributes.back().kind = static_cast<std::int32_t>(graph::AttributeKind::strings);
     }
   }
 
-  // As `inspect` does it. Nothing if no model can be so.
+  // As in `inspect`. Nothing if no model can contain this call.
   std::optional<Inference> infer() {
     graph::Graph graph;
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
@@ -87,7 +87,7 @@ class Meeting {
     return std::move(inference).value();
   }
 
-  // As the executor does it, or as constants are folded. `retyped`: another value for an input.
+  // As in the executor, or as in constant folding. `retyped`: another value for an input.
   Result<std::vector<Datum>> run(bool prepares, const Datum* retyped = nullptr, std::size_t which = 0) {
     if (!op_.run) return not_known();
     TRY(check_attributes(node_));
@@ -137,7 +137,7 @@ class Meeting {
   graph::Model model_;
 };
 
-// What was inferred of an output against what it is.
+// The difference between an inferred output and the actual one; empty if there is none.
 inline std::string difference(const Value& inferred, const Datum& made) {
   if (inferred.type == ElementType::undefined || !made.is_array()) return {};
   if (inferred.type != made.array.type()) return "type " + graph::name_of(inferred.type);

@@ -1,4 +1,4 @@
-// Memory: what is taken, kept and given back.
+// Memory: allocation, reuse and limits.
 #include "ops/memory.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace anybit::ops {
 namespace {
 
-constexpr std::int64_t kLarge = 9 << 20;  // more than is kept: it goes back to the system's allocator at once
+constexpr std::int64_t kLarge = 9 << 20;  // not cached: freed to the system's allocator at once
 
 TEST(Memory, BlocksAreAligned) {
   const auto memory = Memory::make(0);
@@ -22,9 +22,9 @@ TEST(Memory, BlocksAreAligned) {
   }
 }
 
-// Of glibc's own allocator: sanitizers keep what was freed apart.
+// Only with glibc's allocator: sanitizers quarantine freed blocks.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(Memory, ABlockTakesThePlaceOfOneThatWasFreed) {
+TEST(Memory, ABlockReusesTheMemoryOfAFreedOne) {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // from the heap
   const auto memory = Memory::make(0);
   Block before = *memory->take(kLarge), block = *memory->take(kLarge), behind = *memory->take(kLarge);
@@ -36,7 +36,7 @@ TEST(Memory, ABlockTakesThePlaceOfOneThatWasFreed) {
 #endif
 
 #ifdef ANYBIT_POISONS
-TEST(Memory, UnderASanitizerNothingAroundABlockMayBeTouched) {
+TEST(Memory, UnderASanitizerTheSurroundingsOfABlockArePoisoned) {
   const auto memory = Memory::make(0);
   for (const std::int64_t bytes : {1, 7, 64, 1000, 4097}) {
     Block block = *memory->take(bytes);
@@ -51,7 +51,7 @@ TEST(Memory, UnderASanitizerNothingAroundABlockMayBeTouched) {
 }
 #endif
 
-TEST(Memory, LimitsAreKept) {
+TEST(Memory, LimitsAreEnforced) {
   const auto memory = Memory::make(kLarge);
   const Block one = *memory->take(kLarge / 2);
   const auto refused = memory->take(kLarge);

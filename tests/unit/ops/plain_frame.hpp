@@ -1,5 +1,5 @@
-// A frame whose memory is exactly as large as what is asked for, and of which every piece lies by itself: an
-// address sanitizer sees the first element beside it.
+// A frame that allocates each buffer separately with exactly the requested size: an address sanitizer detects
+// the first access out of bounds.
 #pragma once
 
 #include <deque>
@@ -32,7 +32,7 @@ inline Result<Array> exact_array(ElementType type, const Dims& dims, Layout layo
   return Array::over(type, dims, held.get(), held, layout);
 }
 
-// The graphs of its node hand on their inputs, as `handing_on` (random_call.hpp) makes them.
+// Subgraphs of its node pass their inputs through, as made by `handing_on` (random_call.hpp).
 class PlainFrame final : public Frame {
  public:
   PlainFrame(const graph::Node& called, std::int64_t of_version, std::span<const Datum* const> given,
@@ -81,7 +81,7 @@ class PlainFrame final : public Frame {
     if (i < outputs.size()) outputs[i] = TRY(keep(value));
     return {};
   }
-  // What has no owner is gone when the node is done.
+  // A value without owner ends with the node.
   Result<Datum> keep(const Datum& value) override {
     if (!value.is_array() || value.array.owned()) return value;
     return Datum(TRY(value.array.copy(*memory_)));
@@ -115,7 +115,7 @@ class PlainFrame final : public Frame {
   std::vector<std::unique_ptr<Datum>> plain_;
   std::vector<std::shared_ptr<std::byte>> scratch_;
   std::vector<Datum> called_;
-  std::deque<Datum> unwanted_;  // each stays where it is
+  std::deque<Datum> unwanted_;  // addresses are stable
   int calls_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Nodes made by chance: any number of inputs of any type and shape, attributes of any kind. They are changed
-// a little at a time, so that those which an operator refuses late lead to those that it takes.
+// Random nodes: any number of inputs of any type and shape, attributes of any kind. They change in small
+// steps, so that calls rejected late lead to calls that are accepted.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct RandomCall {
   int hidden = 0;  // of what the model says of its inputs: nothing, some sizes, shapes, types
 };
 
-// A graph that hands on its inputs, or constants if it has none.
+// A graph that passes its inputs through, or outputs constants if it has none.
 inline graph::Graph handing_on(std::size_t inputs, std::vector<graph::Tensor> constants,
                                std::size_t outputs) {
   graph::Graph result;
@@ -40,8 +40,8 @@ inline graph::Graph handing_on(std::size_t inputs, std::vector<graph::Tensor> co
   return result;
 }
 
-// Makes calls of one operator. `asked` are the attributes that it was seen to look at, `kinds` what ONNX says
-// they are.
+// Makes calls of one operator. `asked` are the attributes that the operator was seen to read, `kinds` their
+// kinds in ONNX.
 class Maker {
  public:
   Maker(const Descriptor& op, std::map<std::string, std::string> kinds, std::set<std::string>& asked)
@@ -103,7 +103,7 @@ class Maker {
     return one;
   }
 
-  // What no model can have, or would take long.
+  // Shrinks shapes that no model can have or that would take long.
   void shrink(Given& one) const {
     std::int64_t count = 1;
     for (std::int64_t& dim : one.dims) {
@@ -152,7 +152,7 @@ class Maker {
     }
   }
 
-  // A size that another input has, or one that is made of two of them.
+  // The size of another input, or a combination of two of them.
   static std::int64_t related(const RandomCall& call, Chance& chance) {
     std::vector<std::int64_t> sizes{1, 2, 4};
     for (const Given& one : call.inputs) sizes.insert(sizes.end(), one.dims.begin(), one.dims.end());
@@ -221,7 +221,7 @@ class Maker {
     }
   }
 
-  // The value next to it.
+  // Changes a value to a neighbouring one.
   static void nudge(const RandomCall& call, graph::Attribute::Value& value, Chance& chance) {
     if (auto* number = std::get_if<std::int64_t>(&value)) {
       if (chance.one_in(2))
@@ -414,7 +414,7 @@ class Maker {
   }
 
   graph::Attribute::Value value(const std::string& kind, const RandomCall& call, Chance& chance) const {
-    // A list often goes with another: as long as it is.
+    // A list often belongs to another list of the same length.
     std::size_t length = chance.one_in(20) ? 40 : chance.below(7);
     for (const auto& [name, other] : call.attributes) {
       if (!chance.one_in(4)) continue;

@@ -1,4 +1,4 @@
-// Calls that once crashed, read what is not there, or ran as something else than was inferred.
+// Calls that once crashed, read out of bounds, or ran with other types or shapes than inferred.
 #include <gtest/gtest.h>
 
 #include "meeting.hpp"
@@ -20,7 +20,8 @@ struct Odd {
 
 void PrintTo(const Odd& odd, std::ostream* out) { *out << odd.op << "-" << odd.version << " " << odd.call; }
 
-// "" if it runs; else what it says. It must not run if inference refuses it, and must make what was inferred.
+// "" if the call runs, else its error. It must not run if inference rejects it, and must give the inferred
+// types.
 std::string said(const Odd& odd) {
   const RandomCall call = read_call(odd.call, odd.outputs);
   std::set<std::string> asked;
@@ -38,14 +39,14 @@ std::string said(const Odd& odd) {
   return "";
 }
 
-TEST(OddCalls, AnAxisBeyondAnyOfDftIsRefused) {
+TEST(OddCalls, AnAxisOfDftOutOfRangeIsRejected) {
   EXPECT_NE(said({"", "DFT", 17, "f[1,8,1]; axis=9223372036854775807"}), "");
   EXPECT_NE(said({"", "DFT", 17, "f[1,8,1]; axis=-9223372036854775807"}), "");
 }
 
-TEST(OddCalls, ASplitIntoNothingIsRefused) { EXPECT_NE(said({"", "Split", 13, "f[4]", 0}), ""); }
+TEST(OddCalls, ASplitIntoNoOutputsIsRejected) { EXPECT_NE(said({"", "Split", 13, "f[4]", 0}), ""); }
 
-TEST(OddCalls, LabelsOfTreesAreThoseThatAreUsed) {
+TEST(OddCalls, TreeLabelsHaveTheTypeThatIsUsed) {
   const std::string trees =
       "f[2,3]; nodes_treeids=[0,0,0] nodes_nodeids=[0,1,2] nodes_featureids=[0,0,0] "
       "nodes_modes=['BRANCH_LEQ','LEAF','LEAF'] nodes_values={0.5,0,0} nodes_truenodeids=[1,0,0] "
@@ -55,7 +56,7 @@ TEST(OddCalls, LabelsOfTreesAreThoseThatAreUsed) {
   EXPECT_NE(said({"ai.onnx.ml", "TreeEnsembleClassifier", 3, trees + " classlabels_strings=['a']", 2}), "");
 }
 
-TEST(OddCalls, AnEmptyOptionalIsNoTensor) {
+TEST(OddCalls, AnEmptyOptionalIsNotATensor) {
   EXPECT_NE(said({"", "DeformConv", 22, "f[1,1,3,3] f[1,1,2,2] nf[1,8,2,2]"}), "");
   EXPECT_NE(said({kMicrosoft, "MatMulIntegerToFloat", 1, "b[2,4] b[4,3] f[] nf[]"}), "");
   EXPECT_NE(said({kMicrosoft, "DynamicQuantizeMatMul", 1, "f[2,4] s[4,3] nf[]"}), "");
@@ -65,13 +66,13 @@ TEST(OddCalls, AnEmptyOptionalIsNoTensor) {
   EXPECT_NE(said({kMicrosoft, "QGemm", 1, "b[2,3] nf[] b[] b[3,4] f[] b[]"}), "");
 }
 
-TEST(OddCalls, ASlopeOfAnotherTypeIsRefused) {
+TEST(OddCalls, ASlopeOfAnotherTypeIsRejected) {
   EXPECT_EQ(said({"", "PRelu", 6, "d[2,3] d[1]"}), "");
   EXPECT_NE(said({"", "PRelu", 6, "d[2,3] s[1]"}), "");
   EXPECT_NE(said({"", "PRelu", 6, "f[2,3] d[1]"}), "");
 }
 
-TEST(OddCalls, NormalizationsTakeTheTypesThatOnnxLetsThemMix) {
+TEST(OddCalls, NormalizationsAcceptTheTypesThatOnnxLetsThemMix) {
   EXPECT_NE(said({"", "LayerNormalization", 17, "f[2,4] d[4]"}), "");
   EXPECT_NE(said({"", "LayerNormalization", 17, "f[2,4] f[4] h[4]"}), "");
   EXPECT_EQ(said({kMicrosoft, "LayerNormalization", 1, "f[2,4] d[4] d[4]", 3}), "");
@@ -79,15 +80,15 @@ TEST(OddCalls, NormalizationsTakeTheTypesThatOnnxLetsThemMix) {
   EXPECT_EQ(said({"", "BatchNormalization", 15, "h[2,3,4] f[3] f[3] d[3] d[3]=1; training_mode=1", 3}), "");
 }
 
-TEST(OddCalls, KeysHaveTheTypeOfQueriesAndThePastThatOfThePresent) {
+TEST(OddCalls, KeysHaveTheTypeOfQueriesAndPastKeysThatOfPresentKeys) {
   const std::string q = "f[1,2,3,4]", h = "h[1,2,3,4]";
   EXPECT_EQ(said({"", "Attention", 23, q + " " + q + " " + h, 3}), "");
   EXPECT_NE(said({"", "Attention", 23, q + " " + h + " " + q, 3}), "");
   EXPECT_NE(said({"", "Attention", 23, q + " " + q + " " + h + " - " + q + " " + q, 3}), "");
 }
 
-// Before it asks for memory: generators rely on it.
-TEST(OddCalls, TheLengthsOfAttentionAreCheckedBesideAMask) {
+// The check precedes every allocation: generators rely on it.
+TEST(OddCalls, TheSequenceLengthsOfAttentionAreCheckedWithAMask) {
   const std::string q = "f[1,2,3,4]", three = q + " " + q + " " + q;
   const auto problems = [&](const std::string& more) {
     const RandomCall call = read_call(three + more);
@@ -101,14 +102,14 @@ TEST(OddCalls, TheLengthsOfAttentionAreCheckedBesideAMask) {
   EXPECT_EQ(problems(" t[3,3]"), 1);
 }
 
-// What an operator does not have is no attribute of it.
-TEST(OddCalls, AMatMulIsNotTransposed) {
+// Attributes that an operator does not have are ignored.
+TEST(OddCalls, AMatMulIgnoresTransposition) {
   EXPECT_EQ(said({"", "MatMul", 13, "f[2,3] cf[3,4]; transA=1 transB=1 alpha=0.5"}), "");
   EXPECT_EQ(said({"", "MatMulInteger", 10, "b[2,3] cb[3,4]; transA=1 transB=1"}), "");
   EXPECT_EQ(said({kMicrosoft, "FusedMatMul", 1, "f[3,2] cf[4,3]; transA=1 transB=1 alpha=0.5"}), "");
 }
 
-// Sanitizers tell whether they overflow.
+// Sanitizers report overflow.
 TEST(OddCalls, IntegersWrap) {
   EXPECT_EQ(said({"", "MatMul", 13, "w[1,1]=65535 w[1,1]=65535"}), "");
   EXPECT_EQ(said({"", "Gemm", 13, "i[1,1]=2147483647 i[1,1]=2 i[1,1]=2147483647; alpha=3.0 beta=1e30"}), "");
@@ -124,7 +125,7 @@ TEST(OddCalls, IntegersWrap) {
 
 class Inferred : public ::testing::TestWithParam<Odd> {};
 
-TEST_P(Inferred, IsWhatRuns) { EXPECT_EQ(said(GetParam()), ""); }
+TEST_P(Inferred, TypesAndShapesMatchTheRun) { EXPECT_EQ(said(GetParam()), ""); }
 
 INSTANTIATE_TEST_SUITE_P(
     Calls, Inferred,
@@ -162,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(info.index);
     });
 
-TEST(OddCalls, WhatInferenceRefusesRunRefuses) {
+TEST(OddCalls, RunRejectsCallsThatInferenceRejects) {
   EXPECT_NE(said({kMicrosoft, "Attention", 1, "f[1,2,4] f[4,8]; num_heads=1"}), "");
   EXPECT_NE(said({"ai.anybit", "DequantizeMatMul", 1,
                   "f[2,32] - cs[32,4] cf[2,4]; block_size=16 axis=0 dims=[4,32]"}),

@@ -9,16 +9,16 @@
 namespace anybit::ops {
 namespace {
 
-TEST(Remembered, FindsWhatWasKept) {
+TEST(Remembered, FindsAKeptValue) {
   const Remembered<int, std::string> some;
   EXPECT_EQ(some.find(1), nullptr);
   EXPECT_EQ(*some.keep(1, "one"), "one");
   EXPECT_EQ(*some.find(1), "one");
   EXPECT_EQ(some.find(2), nullptr);
-  EXPECT_EQ(*some.keep(1, "another"), "one") << "who was first is right";
+  EXPECT_EQ(*some.keep(1, "another"), "one") << "the first value wins";
 }
 
-TEST(Remembered, ForgetsWhatWasNotUsedForLongest) {
+TEST(Remembered, EvictsTheLeastRecentlyUsedValue) {
   const Remembered<int, int> some;
   constexpr int kMost = static_cast<int>(Remembered<int, int>::kMost);
   for (int i = 0; i < kMost; ++i) some.keep(i, i);
@@ -27,7 +27,7 @@ TEST(Remembered, ForgetsWhatWasNotUsedForLongest) {
   for (int i = kMost; i < 2 * kMost - 1; ++i) some.keep(i, i);
   EXPECT_NE(some.find(0), nullptr);
   EXPECT_EQ(some.find(1), nullptr);
-  EXPECT_EQ(*held, 1) << "it lives while somebody uses it";
+  EXPECT_EQ(*held, 1) << "a held value stays alive";
 }
 
 TEST(Remembered, ServesManyThreads) {

@@ -1,4 +1,4 @@
-// Calls that operators take which chance does not find: where the search of every_operator_test.cpp begins.
+// Valid calls that random search does not find: the starting points of every_operator_test.cpp.
 #pragma once
 
 #include <sstream>
@@ -8,10 +8,10 @@
 
 namespace anybit::ops::testing {
 
-// Inputs, then attributes behind a ";". An input is a letter for its type and its sizes, "f[2,3]"; with =8
-// all its elements are 8, with a c before it is a constant, with a q a sequence, with an n an empty optional;
-// "-" is left out. Attributes are 3, 0.5, 'text', [1,2], {0.5,1}, ['a','b'], an input's tensor as Tf[2], or a
-// graph of 2 inputs and 1 output as G21.
+// Inputs, then attributes after a ";". An input is a letter for its type and its sizes, "f[2,3]". The suffix
+// =8 sets all its elements to 8; the prefix c makes it a constant, q a sequence, n an empty optional; "-"
+// leaves it out. Attributes are 3, 0.5, 'text', [1,2], {0.5,1}, ['a','b'], a tensor as Tf[2], or a graph of 2
+// inputs and 1 output as G21.
 struct Start {
   std::string_view op, call;
   std::size_t outputs = 1;
@@ -187,7 +187,7 @@ inline ElementType type_of_letter(char letter) {
     case 't':
       return string;
     default:
-      throw std::invalid_argument("a start has a type that is not known");
+      throw std::invalid_argument("a start has an unknown type");
   }
 }
 
@@ -223,7 +223,7 @@ inline Given read_given(std::string text) {
 inline graph::Attribute::Value read_value(const std::string& text) {
   const std::string inside = text.size() > 2 ? text.substr(1, text.size() - 2) : "";
   const auto unquoted = [](const std::string& part) { return part.substr(1, part.size() - 2); };
-  if (text == "[]") return std::monostate();  // as a file has it
+  if (text == "[]") return std::monostate();  // as in a file
   if (text.front() == '\'') return unquoted(text);
   if (text.front() == 'T') return array_of(read_given(text.substr(1))).to_constant();
   if (text.front() == 'G') {
@@ -259,7 +259,7 @@ inline RandomCall read_call(const std::string& text, std::size_t outputs = 1) {
   std::istringstream attributes(middle == std::string::npos ? "" : text.substr(middle + 1));
   for (std::string word; attributes >> word;) {
     const std::size_t equals = word.find('=');
-    // A text may hold a blank.
+    // A string may contain a blank.
     std::string value = word.substr(equals + 1);
     for (std::string more; value == "'" && attributes >> more;) value = "' '";
     call.attributes[word.substr(0, equals)] = read_value(value);
@@ -267,7 +267,7 @@ inline RandomCall read_call(const std::string& text, std::size_t outputs = 1) {
   return call;
 }
 
-// Those of an operator, whatever its domain.
+// The starts of an operator, in any domain.
 inline std::vector<RandomCall> starts_of(std::string_view op) {
   std::vector<RandomCall> calls;
   for (const Start& start : kStarts) {

@@ -30,7 +30,7 @@ TEST(OperatorTable, FindsBySpellingAndDomain) {
   EXPECT_EQ(find("", "conv"), nullptr);
 }
 
-TEST(OperatorTable, TakesTheNewestVersionThatAnOpsetHas) {
+TEST(OperatorTable, ChoosesTheNewestVersionInAnOpset) {
   const Descriptor& conv = *find("", "Conv");
   EXPECT_EQ(version_in(conv, 10), 1);
   EXPECT_EQ(version_in(conv, 11), 11);

@@ -1,4 +1,4 @@
-// What the operators' rows say to quantization.
+// The traits that operators declare for quantization.
 #include "ops/traits.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ graph::Node node(std::string_view type,
   return made;
 }
 
-TEST(Traits, SpeakOfInputsThatExist) {
+TEST(Traits, ReferToExistingInputs) {
   for (const Descriptor* one : table()) {
     const Traits& traits = one->traits;
     if (traits.role == Role::none) {
@@ -38,7 +38,7 @@ TEST(Traits, SpeakOfInputsThatExist) {
     for (const int input : traits.data) {
       EXPECT_GE(input, -1) << one->name;
       EXPECT_LT(input, 5) << one->name;
-      EXPECT_NE(input, traits.bias < 0 ? -2 : traits.bias) << one->name << ": a bias is no data";
+      EXPECT_NE(input, traits.bias < 0 ? -2 : traits.bias) << one->name << ": a bias is not a data input";
     }
     for (const Traits::Weight& weight : traits.weights) {
       EXPECT_GE(weight.input, 0) << one->name;
@@ -47,7 +47,7 @@ TEST(Traits, SpeakOfInputsThatExist) {
   }
 }
 
-TEST(Traits, AFunctionOfEachElementHasOneInputOfDataAndNoWeights) {
+TEST(Traits, AnElementwiseFunctionHasOneDataInputAndNoWeights) {
   for (const Descriptor* one : table()) {
     if (one->traits.role != Role::element) continue;
     EXPECT_EQ(one->traits.data, Inputs{0}) << one->name;
@@ -57,7 +57,7 @@ TEST(Traits, AFunctionOfEachElementHasOneInputOfDataAndNoWeights) {
   }
 }
 
-TEST(Traits, CodesAreMovedSinceAVersionThatTheOperatorHas) {
+TEST(Traits, PassThroughOfIntegersStartsAtAVersionOfTheOperator) {
   for (const Descriptor* one : table()) {
     const Traits::Codes& codes = one->traits.codes;
     if (codes.since == 0 && !codes.ours) continue;
@@ -68,8 +68,8 @@ TEST(Traits, CodesAreMovedSinceAVersionThatTheOperatorHas) {
   }
 }
 
-// GatherND was missing among those whose steps work on codes, ReduceMax among those of generated code.
-TEST(Traits, WhatMovesValuesMovesCodesWhereOnnxLetsIt) {
+// GatherND was once missing for the runtime, ReduceMax for generated code.
+TEST(Traits, PassThroughOperatorsTakeQuantizedValuesWhereOnnxAllowsIt) {
   const auto moves = [](const graph::Node& of, std::int64_t version) {
     return find("", of.op_type.str())->traits.moves_codes(of, version);
   };
@@ -78,12 +78,12 @@ TEST(Traits, WhatMovesValuesMovesCodesWhereOnnxLetsIt) {
   EXPECT_FALSE(moves(node("ReduceMax"), 11));
   EXPECT_TRUE(moves(node("Resize"), 10));
   EXPECT_FALSE(moves(node("Resize", {{"mode", std::string("linear")}}), 10));
-  EXPECT_FALSE(moves(node("Trilu"), 14)) << "it fills with zeros, which are no code 0";
-  EXPECT_FALSE(moves(node("GlobalMaxPool"), 22)) << "ONNX has it for floats";
+  EXPECT_FALSE(moves(node("Trilu"), 14)) << "it fills with 0.0, which is not the quantized value 0";
+  EXPECT_FALSE(moves(node("GlobalMaxPool"), 22)) << "ONNX defines it for floats only";
   EXPECT_FALSE(moves(node("ScatterND", {{"reduction", std::string("add")}}), 16));
 }
 
-TEST(Traits, AnotherNameBelongsToOneOperator) {
+TEST(Traits, AnAliasBelongsToOneOperator) {
   std::map<std::string_view, std::string_view> named;
   for (const Descriptor* one : table()) {
     const std::string_view alias = one->traits.alias;
@@ -95,7 +95,7 @@ TEST(Traits, AnotherNameBelongsToOneOperator) {
   EXPECT_EQ(named["silu"], "Swish");
 }
 
-TEST(Traits, AProductHasWeightsAndCountsItsMultiplications) {
+TEST(Traits, ALinearOperatorHasWeightsAndCountsItsMultiplications) {
   for (const Descriptor* one : table()) {
     if (one->traits.product == Traits::Product::none) continue;
     EXPECT_NE(one->macs, nullptr) << one->name;
@@ -103,7 +103,7 @@ TEST(Traits, AProductHasWeightsAndCountsItsMultiplications) {
   }
 }
 
-TEST(Traits, AFixedRangeHoldsZeroAndIsNotMoved) {
+TEST(Traits, AFixedRangeContainsZeroAndIsNotOfAPassThroughOperator) {
   for (const Descriptor* one : table()) {
     if (!one->traits.range) continue;
     EXPECT_LE(one->traits.range->low, 0.0f) << one->name;
