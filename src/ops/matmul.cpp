@@ -1,4 +1,5 @@
-// MatMul: numpy's matrix product. ONNX: MatMul-1, -9, -13; ONNX Runtime's FusedMatMul.
+// MatMul: matrix multiplication with numpy's broadcasting. ONNX: MatMul-1, -9, -13; ONNX Runtime's
+// FusedMatMul.
 #include "graph/node.hpp"
 #include "ops/product.hpp"
 #include "ops/rules.hpp"
@@ -6,7 +7,7 @@
 namespace anybit::ops {
 namespace {
 
-// Each output element is a sum over the first operand's last axis.
+// The reduction axis is the last axis of the first operand.
 Dim macs_with(const Value& a, std::span<const Value> outputs) {
   if (!a.shape || a.shape->empty() || outputs.empty() || !outputs[0].shape) return {};
   return product(*outputs[0].shape) * a.shape->back();
@@ -38,7 +39,7 @@ Dim macs_fused(const Call& call, std::span<const Value> outputs) {
   return macs_with(a, outputs);
 }
 
-// How the attributes of FusedMatMul read input 0 or 1. MatMul has none of them, whatever its node says.
+// Only FusedMatMul has transposing attributes; MatMul ignores them even if its node has them.
 bool is_fused(const Attributes& node) { return node.node.op_type.str() == "FusedMatMul"; }
 
 Result<Operand> operand(const Attributes& node, const Dims& dims, bool left) {
@@ -76,7 +77,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// Of FusedMatMul's weight.
+// Whether the weight of FusedMatMul is transposed.
 bool is_transposed(const graph::Node& node, std::size_t rank) {
   return rank > 1 && graph::attribute_or<std::int64_t>(node, "transB", 0) != 0;
 }

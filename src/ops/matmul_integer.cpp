@@ -1,4 +1,4 @@
-// Products of quantized matrices with whole or real results. ONNX: MatMulInteger-10; ONNX Runtime's
+// Integer matrix multiplication with int32 or float results. ONNX: MatMulInteger-10; ONNX Runtime's
 // MatMulIntegerToFloat and DynamicQuantizeMatMul.
 #include <algorithm>
 #include <cmath>
@@ -22,8 +22,8 @@ Result<Values> infer_as(const Call& call, ElementType type) {
   return outputs_of(call, tensor(type, TRY(matmul_shape(call.in(0).shape, call.in(1).shape))));
 }
 Result<Values> infer(const Call& call) { return infer_as(call, ElementType::int32); }
-// Scaled back to real numbers: the type is that of a scale.
-// A bias may have more axes than the product, as behind an Add.
+// Dequantized result: its type is that of the scale. The bias may have more axes than the product, as in a
+// following Add.
 Result<Values> infer_real(const Call& call) {
   auto shape = TRY(matmul_shape(call.in(0).shape, call.in(1).shape));
   if (call.has(6)) shape = TRY(broadcast(shape, call.in(6).shape));
@@ -51,7 +51,7 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// The bias of a real result, by column.
+// The bias of a float result, one value per column.
 Result<kernels::Spread<float>> bias_of(Frame& frame, std::size_t input, std::int64_t columns) {
   if (!frame.has(input)) return kernels::Spread<float>{};
   const Along<float> bias = TRY(scales_of(frame, input, columns, 1));
@@ -87,7 +87,7 @@ struct Quantized {
   std::int32_t zero_point;
 };
 
-// As DynamicQuantizeLinear: the range of the whole tensor, widened to contain zero, in 256 steps.
+// Like DynamicQuantizeLinear: asymmetric uint8 over the range of the tensor, which includes zero.
 Result<Quantized> quantize(Frame& frame, const Array& array) {
   if (only_checks(frame)) return Quantized{nullptr, 1, 0};
   const float* x = array.data<float>();

@@ -1,5 +1,5 @@
-// MatMulNBits: a matrix times one of 2-, 4- or 8-bit codes with scales for blocks of its columns. ONNX
-// Runtime's operator; its documentation tells the layout of codes and zero points.
+// MatMulNBits: matrix multiplication with 2-, 4- or 8-bit weights that have one scale per block of a column.
+// The documentation of ONNX Runtime's operator defines the layout of the packed weights and zero points.
 #include "base/checked.hpp"
 #include "kernels/rounded_codes.hpp"
 #include "ops/check.hpp"
@@ -9,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-// Attributes K and N tell the shape of the weight.
+// Attributes K and N give the shape of the weight.
 Result<Values> infer(const Call& call) {
   auto shape = call.in(0).shape;
   const auto columns = call.integer("N");
@@ -22,7 +22,7 @@ Dim macs(const Call& call, std::span<const Value> outputs) {
   return product(*outputs[0].shape) * Dim(*depth);
 }
 
-// What the attributes tell of the codes: by column, blocks of `block` codes each, low bits first.
+// Layout of the packed weights: column by column, blocks of `block` values each, low bits first.
 struct CodeLayout {
   std::int64_t k = 0, n = 0, block = 0;
   int bits = 4;
@@ -36,7 +36,7 @@ struct Codes : Prepared {
 };
 
 constexpr std::size_t kCodes = 1, kScales = 2, kZeros = 3, kGroups = 4, kBias = 5;
-constexpr std::int64_t kInt8 = 4;  // the accuracy level at which rows may be rounded to int8
+constexpr std::int64_t kInt8 = 4;  // accuracy_level from which the rows of A may be quantized to int8
 
 Result<void> check_count(const Array& array, std::string_view what, std::optional<std::int64_t> wanted) {
   if (wanted && array.count() == *wanted) return {};
@@ -53,12 +53,13 @@ std::vector<float> floats_of(const Array& array) {
   return all;
 }
 
-// Packed like the codes, each column's from a byte of its own on.
+// Packed like the weights; each column starts at a new byte.
 Result<std::vector<float>> zero_points_of(const Array& array, const CodeLayout& codes) {
   const std::int64_t blocks = codes.blocks();
   if (array.type() != ElementType::uint8) {
     TRY(check_count(array, "the zero points", checked_mul(codes.n, blocks)));
-    if (!for_real(array.type(), [](auto) {})) return wrong("zero points are codes or real numbers");
+    if (!for_real(array.type(), [](auto) {}))
+      return wrong("the zero points have the wrong type", "uint8 or a float type");
     return floats_of(array);
   }
   const std::int64_t bytes = (blocks * codes.bits + 7) / 8;
@@ -79,22 +80,22 @@ Result<CodeLayout> layout_of(const Attributes& node) {
   codes.block = node.integer("block_size", 0);
   const std::int64_t bits = node.integer("bits", 4);
   if (bits != 2 && bits != 4 && bits != 8) {
-    return wrong(fmt::format("MatMulNBits of {} bits", bits), "2, 4 or 8");
+    return wrong(fmt::format("bits is {}", bits), "2, 4 or 8");
   }
   codes.bits = static_cast<int>(bits);
   const bool power = codes.block >= 16 && (codes.block & (codes.block - 1)) == 0;
   if (codes.k <= 0 || codes.n <= 0 || !power || codes.k > INT64_MAX - codes.block) {
     return wrong(fmt::format("K={}, N={}, block_size={}", codes.k, codes.n, codes.block),
-                 "positive sizes, and a block that is a power of 2 from 16 on");
+                 "positive sizes, and a block_size that is a power of 2, 16 or more");
   }
   return codes;
 }
 
-// The parts of a weight, checked.
+// The parts of a weight, after validation.
 struct Parts {
   CodeLayout layout = {};
   const std::uint8_t* codes = nullptr;
-  std::vector<float> scales = {}, zeros = {};  // by column, then by block; no zeros: half of the range
+  std::vector<float> scales = {}, zeros = {};  // by column, then by block; empty zeros: half of the range
   const std::int32_t* groups = nullptr;
 
   int code(std::int64_t k, std::int64_t column) const {
@@ -103,7 +104,7 @@ struct Parts {
   }
 };
 
-// `input(i)` is null where an input is left out.
+// `input(i)` is null for an omitted input.
 template <class Input>
 Result<Parts> parts_of(const Attributes& node, const Input& input) {
   Parts parts{.layout = TRY(layout_of(node))};
@@ -133,7 +134,8 @@ Result<Parts> parts_of(const Attributes& node, const Input& input) {
   return parts;
 }
 
-// Scales that change from row to row, and weights that are not finite: decoded at once.
+// Fallback: dequantizes the whole weight, if g_idx maps each row to its group or if the kernel rejects the
+// weight.
 std::unique_ptr<const kernels::FloatRight> decoded(const Parts& parts) {
   const CodeLayout& layout = parts.layout;
   std::vector<float> all(static_cast<std::size_t>(layout.k * layout.n));

@@ -1,4 +1,4 @@
-// MaxRoiPool: the maxima of parts of regions. ONNX: MaxRoiPool-1, -22.
+// MaxRoiPool: max pooling over a grid of bins in each region. ONNX: MaxRoiPool-1, -22.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,13 +23,13 @@ Result<Values> infer_roi_pool(const Call& call) {
   return regions(call, (*size)[0], (*size)[1]);
 }
 
-// A region: the image's number, then left, top, right, bottom, all of them pixels.
+// A region: index of the image, then left, top, right, bottom in pixels.
 struct Region {
   std::int64_t batch;
   double left, top, right, bottom;
 };
 
-// Where part i of n of a stretch of `length` pixels from `start` begins and ends, within the image.
+// Begin and end of bin i of n in a stretch of `length` pixels from `start`, clamped to the image.
 std::pair<std::int64_t, std::int64_t> part_of(std::int64_t i, std::int64_t n, double start, double length,
                                               std::int64_t size) {
   const double part = length / static_cast<double>(n), limit = static_cast<double>(size);
@@ -46,10 +46,10 @@ Result<Region> region_of(const Array& rois, std::int64_t index, double scale, st
     five[i] = static_cast<double>(
         static_cast<Computed<T>>(rois.data<T>()[index * 5 + static_cast<std::int64_t>(i)]));
   if (!(five[0] >= 0 && five[0] < static_cast<double>(batches)))
-    return wrong(fmt::format("a region is of image {}", five[0]), fmt::format("there are {}", batches));
+    return wrong(fmt::format("a region refers to image {}", five[0]), fmt::format("below {}", batches));
   for (std::size_t i = 1; i < 5; ++i) {
     five[i] = std::round(five[i] * scale);
-    if (!std::isfinite(five[i])) return wrong("a region is not finite");
+    if (!std::isfinite(five[i])) return wrong("a region has a coordinate that is NaN or infinity");
   }
   return Region{static_cast<std::int64_t>(five[0]), five[1], five[2], five[3], five[4]};
 }

@@ -1,4 +1,5 @@
-// MaxUnpool: the maxima of a MaxPool back where they came from, zeros between. ONNX: MaxUnpool-9, -11, -22.
+// MaxUnpool: writes the maxima of a MaxPool back to their positions and fills the rest with zeros. ONNX:
+// MaxUnpool-9, -11, -22.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -28,11 +29,12 @@ Result<Values> infer(const Call& call) {
 }
 
 Result<std::int64_t> checked(std::optional<std::int64_t> size) {
-  if (!size || *size < 0) return wrong("the output's size cannot be told from kernel, strides and pads");
+  if (!size || *size < 0)
+    return wrong("the output size cannot be computed from kernel_shape, strides and pads");
   return *size;
 }
 
-// What a pool of that kernel would have been applied to: places are counted over it.
+// Input dims of the matching MaxPool: the indices refer to them.
 Result<Dims> pooled_dims(const Frame& frame, const Dims& x) {
   const auto kernel = frame.ints("kernel_shape"), strides = frame.ints("strides"), pads = frame.ints("pads");
   const std::size_t axes = x.size() - 2;
@@ -47,7 +49,7 @@ Result<Dims> pooled_dims(const Frame& frame, const Dims& x) {
     size = TRY(checked(checked_add(size, (*kernel)[i])));
     const std::int64_t before = pads ? (*pads)[i] : 0, after = pads ? (*pads)[axes + i] : 0;
     if (before < 0 || after < 0 || before > size || after > size - before)
-      return wrong("pads are negative, or more than the output has");
+      return wrong("pads are negative, or larger than the output");
     dims.push_back(size - before - after);
   }
   return dims;
@@ -62,7 +64,8 @@ Result<void> run(Frame& frame) {
   const Dims dims = frame.has(2) ? TRY(dims_from(frame.in(2), "output_shape")) : pooled;
   const auto count = element_count(pooled.span());
   if (dims.size() != pooled.size() || !count || std::ranges::any_of(dims, [](auto dim) { return dim < 0; }))
-    return wrong(fmt::format("the output is to be {}", to_string(dims)), "the input's rank");
+    return wrong(fmt::format("output_shape is {}", to_string(dims)),
+                 "as many sizes as the input has axes, none negative");
   if (!for_real(x.type(), [](auto) {})) return wrong_type(frame, 0);
   Array* out = TRY(frame.out(0, x.type(), dims));
   const Dims from = strides_of(pooled), to = strides_of(dims);
@@ -81,7 +84,7 @@ Result<void> run(Frame& frame) {
       if (inside) out->mutable_data<T>()[target] = x.data<T>()[i];
     }
   });
-  if (!inside) return wrong("an index lies outside of the output");
+  if (!inside) return wrong("an index lies outside the output");
   return {};
 }
 

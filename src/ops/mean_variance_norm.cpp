@@ -11,7 +11,7 @@
 namespace anybit::ops {
 namespace {
 
-// Calls body(offset) for each run of the elements that are normalized together.
+// Calls body(offset) for each contiguous run of the elements that are normalized together.
 template <class Body>
 void each_run(const Folding& folding, const Body& body) {
   for (std::int64_t r = 0; r < folding.reduced.count(); ++r) body(folding.reduced.offset(r));
@@ -24,7 +24,7 @@ void normalize(const Folding& folding, const C* x, C* y) {
   each_run(folding, [&](std::int64_t at) { mean += row_sum(kernels::Summand::value, x + at, folding.run); });
   mean /= count;
   each_run(folding, [&](std::int64_t at) { variance += row_deviation(x + at, folding.run, mean); });
-  // As the function that ONNX defines it by: a small number is added to the deviation, not to the variance.
+  // ONNX defines the operator as a function that adds epsilon to the standard deviation, not to the variance.
   const double inverse = 1 / (std::sqrt(variance / count) + 1e-9);
   each_run(folding,
            [&](std::int64_t at) { scale_row(x + at, folding.run, inverse, -mean * inverse, y + at); });
@@ -59,7 +59,7 @@ Result<void> run_mean_variance(Frame& frame) {
                                           : run_mean_variance_in<float>(frame);
 }
 
-// Nothing of length 0 is stretched.
+// Vectors of length 0 stay 0.
 template <class T>
 void shrink(const T* x, std::int64_t n, std::int64_t stride, bool squares, T* y) {
   const auto at = [&](std::int64_t i) {

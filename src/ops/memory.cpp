@@ -11,29 +11,29 @@
 namespace anybit::ops {
 namespace {
 
-// Under AddressSanitizer a block is as large as was asked for, what lies around it must not be touched, and
-// none is given out twice.
+// Under AddressSanitizer a block has exactly the requested size, the bytes around it are poisoned, and no
+// block is reused.
 
-// Kept blocks beyond this go back to the system: planned runs need few, and an unplanned one must not hold
-// twice what it needs.
+// Cached blocks beyond this size are freed: planned runs need few, and an unplanned run must not hold twice
+// its memory.
 constexpr std::int64_t kKeep = kPoisons ? 0 : 8 << 20;
 
-// Sizes are rounded up to an eighth of their binade, so that a block fits its successors.
+// Sizes are rounded up to an eighth of a power of two, so that a block can be reused for similar sizes.
 std::size_t rounded(std::size_t bytes) {
   if (kPoisons) return bytes;
   const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 8);
   return (bytes + step - 1) / step * step;
 }
 
-// Not aligned_alloc: glibc asks there for room to align, so that a block just as large as a freed one does
-// not fit in its place, and a run that is not planned yet takes twice its memory.
+// Not aligned_alloc: glibc allocates extra room for alignment there, so a block of the same size as a freed
+// one does not fit in its place, and an unplanned run takes twice its memory.
 void* aligned_place(std::size_t bytes, void*& raw) {
   std::size_t room = bytes + Block::kHead;
   void* place = raw = ::operator new(room, std::nothrow);
   return raw ? std::align(Block::kHead, bytes, place, room) : nullptr;
 }
 
-// What lies around a block's head and its data.
+// Poisons the bytes around the head and the data of a block.
 void poison_gaps(void* raw, void* place, std::size_t head, std::size_t capacity) {
   auto* const begin = static_cast<std::byte*>(raw);
   auto* const block = static_cast<std::byte*>(place);
@@ -47,7 +47,7 @@ void poison_gaps(void* raw, void* place, std::size_t head, std::size_t capacity)
 
 Block::~Block() {
   if (!head_ || head_->uses.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  // The pointer is taken out first: it may be the last that keeps the memory alive.
+  // Moved out first: it may be the last reference to the Memory.
   const std::shared_ptr<Memory> memory = std::move(head_->memory);
   memory->give_back(head_);
 }
@@ -71,7 +71,7 @@ Block::Head* Memory::kept(std::size_t capacity) {
 
 Error Memory::beyond_limit(std::int64_t bytes) const {
   return error_at(Code::limit_exceeded, {},
-                  fmt::format("{} bytes more would pass the memory limit of {} bytes", bytes, limit_),
+                  fmt::format("another {} bytes would exceed the memory limit of {} bytes", bytes, limit_),
                   "a higher --max-memory, or smaller inputs");
 }
 
@@ -85,13 +85,15 @@ Result<void> Memory::count(std::int64_t bytes) {
 
 Result<Block> Memory::take(std::int64_t bytes) {
   if (bytes < 0 || bytes > (std::int64_t{1} << 46)) {
-    return error_at(Code::limit_exceeded, {}, fmt::format("{} bytes cannot be had", bytes));
+    return error_at(Code::limit_exceeded, {},
+                    fmt::format("an allocation of {} bytes is not possible", bytes));
   }
   const std::size_t capacity = rounded(static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)));
   const std::lock_guard lock(mutex_);
   Block::Head* head = kept(capacity);
   const auto size = static_cast<std::int64_t>(head ? head->capacity : capacity);
-  if (limit_ > 0 && used_ + kept_bytes_ + size > limit_) trim_locked();  // `head` is no longer among them
+  if (limit_ > 0 && used_ + kept_bytes_ + size > limit_)
+    trim_locked();  // `head` is not in the cache any more
   if (limit_ > 0 && used_ + size > limit_) {
     if (head) release(head);
     return beyond_limit(size);
@@ -99,7 +101,9 @@ Result<Block> Memory::take(std::int64_t bytes) {
   if (!head) {
     void* raw = nullptr;
     void* const place = aligned_place(capacity + Block::kHead, raw);
-    if (!place) return error_at(Code::out_of_memory, {}, fmt::format("no memory for {} bytes", capacity));
+    if (!place)
+      return error_at(Code::out_of_memory, {},
+                      fmt::format("out of memory: cannot allocate {} bytes", capacity));
     head = new (place) Block::Head{.uses = 0, .capacity = capacity, .raw = raw, .memory = nullptr};
     poison_gaps(raw, place, sizeof(Block::Head), capacity);
   }
@@ -120,7 +124,7 @@ void Memory::give_back(Block::Head* head) {
                                   [](const auto* a, const auto* b) { return a->capacity < b->capacity; }),
                  head);
     kept_bytes_ += size;
-  } catch (const std::bad_alloc&) {  // a block may be the last thing that goes while memory runs out
+  } catch (const std::bad_alloc&) {  // memory may run out while blocks are freed
     release(head);
   }
 }

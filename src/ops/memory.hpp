@@ -1,5 +1,5 @@
-// Memory for tensors while a model runs: aligned, counted, limited. Blocks that come back are kept and given
-// out again, so that a repeated run takes nothing from the heap.
+// Allocator for tensors at run time: aligned, accounted, with a limit. Freed blocks are cached and reused, so
+// a repeated run does not touch the heap.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace anybit::ops {
 
 class Memory;
 
-// A shared piece of memory; the last copy gives it back.
+// A reference-counted block of memory; the last copy returns it to its Memory.
 class Block {
  public:
   Block() = default;
@@ -43,8 +43,8 @@ class Block {
   struct Head {
     std::atomic<std::int64_t> uses;
     std::size_t capacity;
-    void* raw;                       // where what was taken begins
-    std::shared_ptr<Memory> memory;  // lives as long as a block of it is in use
+    void* raw;                       // start of the raw allocation
+    std::shared_ptr<Memory> memory;  // kept alive while one of its blocks is in use
   };
   explicit Block(Head* head) : head_(head) {}
   Head* head_ = nullptr;
@@ -58,15 +58,15 @@ class Memory : public std::enable_shared_from_this<Memory> {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // The contents are undefined. An error if the limit is reached or the system has no more.
+  // The contents are undefined. An error if the limit is reached or the system is out of memory.
   Result<Block> take(std::int64_t bytes);
-  // Counts memory that others hold for as long as this lives. An error if it would pass the limit.
+  // Accounts for memory that others hold, for as long as this object lives. An error if it exceeds the limit.
   Result<void> count(std::int64_t bytes);
-  // Gives kept blocks back to the system.
+  // Returns cached blocks to the system.
   void trim();
 
   std::int64_t used() const;  // blocks in use
-  std::int64_t peak() const;  // the most that was in use and kept at one time
+  std::int64_t peak() const;  // largest sum of used and cached blocks so far
   void reset_peak();
 
  private:

@@ -1,4 +1,4 @@
-// Preparing features: ArrayFeatureExtractor, Binarizer, Imputer, Normalizer, OneHotEncoder, Scaler. ONNX:
+// Feature preparation: ArrayFeatureExtractor, Binarizer, Imputer, Normalizer, OneHotEncoder, Scaler. ONNX:
 // ai.onnx.ml, version 1 of each.
 #include <cmath>
 #include <limits>
@@ -33,7 +33,7 @@ Result<Values> infer_one_hot(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-// The elements at certain places of the last axis. A vector counts as one row.
+// Gathers elements of the last axis. A vector counts as one row.
 Result<void> run_extractor(Frame& frame) {
   const Array &in = frame.in(0), &places = frame.in(1);
   if (places.type() != ElementType::int64) return wrong_type(frame, 1);
@@ -42,7 +42,8 @@ Result<void> run_extractor(Frame& frame) {
   if (!has_elements(places)) return {};
   for (const std::int64_t place : places.elements<std::int64_t>()) {
     if (place < 0 || place >= width)
-      return wrong(fmt::format("place {} is outside of {}", place, width), fmt::format("0 to {}", width - 1));
+      return wrong(fmt::format("index {} is outside an axis of size {}", place, width),
+                   fmt::format("0 to {}", width - 1));
   }
   Dims dims = in.dims();
   if (dims.size() == 1) dims.insert(0, 1);
@@ -75,7 +76,7 @@ Result<void> run_binarizer(Frame& frame) {
 
 std::int64_t width_of(const Array& in) { return in.rank() == 0 ? 1 : in.dims().back(); }
 
-// One value for all features, or one for each.
+// One value for all features, or one per feature.
 template <class T>
 Result<void> check_list(std::string_view name, std::span<const T> list, std::int64_t width) {
   if (list.size() == 1 || static_cast<std::int64_t>(list.size()) == width) return {};
@@ -88,7 +89,8 @@ Result<void> run_imputer(Frame& frame) {
   const bool whole = !is_float(in.type());
   const auto numbers = frame.ints("imputed_value_int64s");
   const auto reals = frame.floats("imputed_value_floats");
-  if (whole ? !numbers : !reals) return wrong(fmt::format("there is nothing to put into {}", to_string(in)));
+  if (whole ? !numbers : !reals)
+    return wrong(fmt::format("no imputed values are given for {}", to_string(in)));
   TRY(whole ? check_list("imputed_value_int64s", *numbers, width)
             : check_list("imputed_value_floats", *reals, width));
   const std::int64_t number = frame.integer("replaced_value_int64", 0);
@@ -176,7 +178,7 @@ Result<void> mark(Frame& frame, std::span<const Key> categories, const At& at) {
     if (found != places.end()) {
       out->mutable_data<float>()[static_cast<std::size_t>(i) * categories.size() + found->second] = 1.0f;
     } else if (!frame.flag("zeros", true)) {
-      return wrong(fmt::format("element {} is in no category", i));
+      return wrong(fmt::format("element {} is not in the list of categories", i));
     }
   }
   return {};
@@ -196,7 +198,7 @@ Result<void> run_one_hot(Frame& frame) {
     done = mark<std::int64_t>(frame, *categories, [&](std::int64_t i) {
       const auto value = static_cast<Computed<T>>(in.data<T>()[i]);
       if constexpr (kIsReal<T>) {
-        // What no integer holds is in no category that a list of them could name, but for the least.
+        // Values beyond int64 match no category, except for the smallest int64.
         const bool fits = std::abs(static_cast<double>(value)) < 0x1p63;
         return fits ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min();
       } else {

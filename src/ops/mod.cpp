@@ -1,5 +1,5 @@
-// Mod: the remainder, with the divisor's sign as Python has it, or the dividend's as C has it (fmod = 1).
-// ONNX: Mod-10, -13.
+// Mod: the remainder, with the sign of the divisor as in Python, or of the dividend as in C (fmod = 1). ONNX:
+// Mod-10, -13.
 #include "ops/pair_functions.hpp"
 #include "ops/rules.hpp"
 
@@ -19,7 +19,7 @@ struct CRemainder {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
-        if (b == -1) return 0;  // the lowest number has no opposite to divide into
+        if (b == -1) return 0;  // lowest / -1 overflows
       }
       return static_cast<T>(a % b);
     } else {

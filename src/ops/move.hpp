@@ -1,28 +1,28 @@
-// Moving elements while a model runs: views of arrays, and indices that come from tensors.
+// Data movement at run time: strided views of arrays, and indices that come from tensors.
 #pragma once
 
 #include "ops/frame.hpp"
 
 namespace anybit::ops {
 
-// Which elements of an array a copy goes over: where the first lies, and the way to the next on each axis.
+// The elements of an array that a copy visits: offset of the first one, and the stride of each axis.
 struct View {
   std::int64_t first = 0;
   Dims strides;
 };
 
-// to[view] = from[view], element by element over `sizes`, on the threads. Both views lie inside their arrays.
+// to[view] = from[view], element by element over `sizes`, in parallel. Both views lie inside their arrays.
 void copy_view(const Frame& frame, const Dims& sizes, const Array& from, const View& from_view, Array& to,
                const View& to_view);
-// The same onto the whole of `to`, row by row.
+// The same, to all of `to` in row-major order.
 void copy_view(const Frame& frame, const Array& from, const View& from_view, Array& to);
 
-// The dims under which the elements of a layout lie row by row: [batch, channels / 8, space…, 8] if they are
-// blocked; and where an axis is found among them.
+// The dims in which a layout stores its elements in row-major order ([batch, channels / 8, space…, 8] for
+// blocked channels), and the position of an axis among them.
 Dims stored_dims(const Dims& dims, Layout layout);
 std::size_t stored_axis(std::size_t axis, std::size_t rank, Layout layout);
 
-// Axes counted from the front, none twice.
+// Non-negative axes; an error for duplicates and for axes outside the rank.
 Result<Dims> axes_within(std::span<const std::int64_t> axes, std::size_t rank);
 
 // Calls body(int32_t()) or body(int64_t()); false if `type` is neither.
@@ -33,7 +33,7 @@ bool for_index(ElementType type, const Body& body) {
   return false;
 }
 
-// An index of an axis of `size`, counted from the front; -1 if it is outside.
+// A non-negative index into an axis of `size`; -1 if it is out of range.
 template <class T>
 std::int64_t place_of(T index, std::int64_t size) {
   const auto wide = static_cast<std::int64_t>(index);
@@ -41,7 +41,7 @@ std::int64_t place_of(T index, std::int64_t size) {
   return wide < 0 ? wide + size : wide;
 }
 
-// Input i holds int32 or int64, all of them indices of an axis of `size`.
+// Checks that input i holds int32 or int64 indices of an axis of `size`.
 Result<void> check_indices(const Frame& frame, std::size_t i, std::int64_t size);
 Error index_outside(std::int64_t index, std::int64_t size);
 

@@ -1,5 +1,5 @@
-// ONNX Runtime's MultiHeadAttention (com.microsoft): Q, K and V already projected, but for a bias; K and V
-// may come packed together, with Q, or with their heads first.
+// ONNX Runtime's MultiHeadAttention (com.microsoft): Q, K and V are already projected, except for a bias. K
+// and V may be packed together, packed with Q, or have their heads first.
 #include <cmath>
 
 #include "ops/attention_mask.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 enum Input : std::size_t { kQuery, kKey, kValue, kBias, kMask, kScoreBias, kPastKey, kPastValue };
 
-// ONNX Runtime: Q, K, V already projected, heads inside the last axis.
+// Q, K, V are already projected; the heads are part of the last axis.
 Result<Values> infer(const Call& call) {
   const auto& q = call.in(0).shape;
   const auto& v = call.in(2).shape;
@@ -28,7 +28,7 @@ Dim macs(const Call& call, std::span<const Value>) {
   return (*q)[0] * (*q)[1] * (*k)[1] * ((*q)[2] + (*v)[2]);
 }
 
-// How Q, K and V come.
+// Sizes and packing of Q, K and V.
 struct Sizes {
   std::int64_t batch = 0, heads = 0, queries = 0, keys = 0, size = 0, v_size = 0, past = 0;
   enum class Packing { none, kv, qkv, heads_first } packing = Packing::none;
@@ -106,7 +106,7 @@ Result<Heads<C>> heads_of(Frame& frame, const Sizes& s) {
   return all;
 }
 
-// The same heads with a bias, one for each head and element, added.
+// Adds a bias of one value per head and element.
 template <class C>
 Result<HeadsView<const C>> biased(Frame& frame, const Sizes& s, HeadsView<const C> from,
                                   std::int64_t positions, std::int64_t size, const C* bias) {
@@ -122,7 +122,7 @@ Result<HeadsView<const C>> biased(Frame& frame, const Sizes& s, HeadsView<const 
   return heads_first<const C>(made.data(), s.heads, positions, size);
 }
 
-// With the past before them; in the output if it is wanted.
+// Concatenates past and current keys or values, directly in the output `present` if it is used.
 template <class C>
 Result<HeadsView<const C>> joined(Frame& frame, const Sizes& s, HeadsView<const C> now, std::int64_t size,
                                   std::size_t past_input, std::size_t output) {

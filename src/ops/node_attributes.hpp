@@ -1,4 +1,4 @@
-// The attributes of a node as the model has it, for whoever looks at it without running it.
+// Attributes of a node in the model, for callers that inspect the node without running it.
 #pragma once
 
 #include "ops/attributes.hpp"

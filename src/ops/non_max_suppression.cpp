@@ -1,4 +1,4 @@
-// NonMaxSuppression: the best boxes of each class, without those that overlap a better one. ONNX:
+// NonMaxSuppression: the best boxes of each class, without boxes that overlap a better one. ONNX:
 // NonMaxSuppression-10, -11.
 #include <algorithm>
 #include <vector>
@@ -19,7 +19,7 @@ struct Box {
   float area() const { return (high_y - low_y) * (high_x - low_x); }
 };
 
-// Corners in any order, or centre and size.
+// From two corners in any order, or from centre and size.
 Box box_of(const float* four, bool centre) {
   if (centre) {
     const float half_width = four[2] / 2, half_height = four[3] / 2;
@@ -53,7 +53,7 @@ Result<Limits> limits_of(const Frame& frame) {
   return limits;
 }
 
-// The boxes that stay, best first; of equally good ones the first.
+// The selected boxes, best first; equal scores keep their order.
 void choose(std::span<const Box> boxes, const float* scores, const Limits& limits,
             std::vector<std::int64_t>& order, std::vector<std::int64_t>& kept) {
   order.clear();

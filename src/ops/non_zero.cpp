@@ -1,4 +1,4 @@
-// NonZero: the places of all elements that are not zero, axis by axis. ONNX: NonZero-9, -13.
+// NonZero: the indices of all nonzero elements, one row per axis. ONNX: NonZero-9, -13.
 #include <algorithm>
 
 #include "ops/check.hpp"

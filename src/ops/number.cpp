@@ -5,10 +5,10 @@
 namespace anybit::ops {
 namespace {
 
-// A float to a half: the magnitude in units of the half's step at that size, rounded half to even by adding
-// and taking away a large number.
+// Rounds to float16: the magnitude in units of the float16 ulp, rounded half to even by adding and
+// subtracting a large number.
 std::uint16_t rounded_half(double magnitude) {
-  if (magnitude >= 65520.0) return 0x7C00;  // halfway between the largest half and the next power of two
+  if (magnitude >= 65520.0) return 0x7C00;  // halfway between the largest float16 and the next power of two
   const int exponent = magnitude < 0x1p-14 ? -14 : std::ilogb(magnitude);
   const double units = std::nearbyint(std::ldexp(magnitude, 10 - exponent));
   const auto whole = static_cast<std::uint32_t>(units);
@@ -33,8 +33,9 @@ std::uint16_t half_of(float value) {
   std::uint32_t rest = bits & 0x7FFFFFFFu;
   if (rest > 0x7F800000u) return static_cast<std::uint16_t>(sign | 0x7E00u | (rest >> 13 & 0x3FFu));
   if (rest >= 0x477FF000u) return static_cast<std::uint16_t>(sign | 0x7C00u);
-  if (rest < 0x38800000u) {  // a subnormal half: float addition rounds at its step
-    const float units = std::bit_cast<float>(rest) + 0.5f;  // one ulp of 0.5 is 2^-24, the half's step
+  if (rest < 0x38800000u) {  // subnormal float16: float addition rounds at its ulp
+    const float units =
+        std::bit_cast<float>(rest) + 0.5f;  // one ulp of 0.5 is 2^-24, the ulp of subnormal float16
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(units) - 0x3F000000u));
   }
   rest += 0xFFFu + (rest >> 13 & 1u);

@@ -1,6 +1,5 @@
-// The element types of ONNX as C++ types, and the way from one to the other. Types that C++ has not are
-// structs that turn into float and back, rounding half to even; the formats themselves are defined in
-// src/formats.
+// ONNX element types as C++ types, and conversions between them. Types that C++ lacks are structs that
+// convert to and from float, rounding half to even; src/formats defines the formats themselves.
 #pragma once
 
 #include <bit>
@@ -39,8 +38,8 @@ struct BFloat16 {
   operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
 
-// What elements are while a model runs: 2- and 4-bit types take a byte each (signed ones extended), 8-, 6-
-// and 4-bit floats are their codes.
+// Element storage at run time: 2- and 4-bit integers take one byte each (signed ones are sign-extended); 8-,
+// 6- and 4-bit floats are stored as their codes.
 template <ElementType Type>
 struct NumberOf;
 #define ANYBIT_NUMBER(TYPE, CPP)       \
@@ -67,14 +66,14 @@ template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 template <class T>
 inline constexpr bool kIsReal = std::is_floating_point_v<T> || kIsHalf<T>;
-// In what a type is computed: float for the 16-bit floats, itself for the others.
+// The type to compute in: float for the 16-bit floats, the type itself for the others.
 template <class T>
 using Computed = std::conditional_t<kIsHalf<T>, float, T>;
 
-// Bytes of one element while a model runs; that of std::string for strings.
+// Bytes of one element at run time; sizeof(std::string) for strings.
 std::size_t element_bytes(ElementType type);
 
-// Calls body(T()) with the C++ type of `type` if it is one of the kind; false if it is not.
+// Calls body(T()) with the C++ type of `type`; false if `type` is not a real (or integer) type.
 template <class Body>
 bool for_real(ElementType type, const Body& body) {
   switch (type) {
@@ -115,13 +114,13 @@ bool for_integer(ElementType type, const Body& body) {
   }
 }
 
-// Real or whole; not boolean.
+// Real or integer types; not boolean.
 template <class Body>
 bool for_number(ElementType type, const Body& body) {
   return for_real(type, body) || for_integer(type, body);
 }
 
-// A type of the same size, for operators that only move elements. Strings too.
+// A type of the same size, for operators that only copy elements. Includes strings.
 template <class Body>
 bool for_moved(ElementType type, const Body& body) {
   switch (element_bytes(type)) {

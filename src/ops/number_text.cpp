@@ -27,8 +27,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// All of the text, or nothing. A plus sign in front is no part of what from_chars reads; "inf" and "nan" are,
-// in any case. Numbers that are too large for reals are infinite, too small ones zero.
+// Parses the entire text, or fails. from_chars does not accept a leading plus sign; it does accept "inf" and
+// "nan" in any case. For real types overflow gives infinity and underflow zero.
 template <class T>
 bool parse(std::string_view text, T& value) {
   if (!text.empty() && text[0] == '+') text.remove_prefix(1);
@@ -77,7 +77,7 @@ Result<void> number_from(const std::string& text, ElementType to, std::byte* out
   }
   if (to == float32 && parse(word, single)) return put(float32, single);
   if (parse(word, real)) return put(float64, real);
-  return wrong(fmt::format("'{}' is no number", text), "3.14, 1e-5, INF, -INF or NaN");
+  return wrong(fmt::format("'{}' is not a number", text), "3.14, 1e-5, INF, -INF or NaN");
 }
 
 }  // namespace anybit::ops

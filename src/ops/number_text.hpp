@@ -1,4 +1,4 @@
-// Numbers as text and back, for Cast.
+// Conversion between numbers and text, for Cast.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace anybit::ops {
 
-// Element i of an array of numbers: the shortest text that reads as the same number; "NaN", "INF", "-INF".
+// Element i of a numeric array as the shortest text that parses to the same number; "NaN", "INF", "-INF".
 std::string text_of(const Array& array, std::int64_t i);
-// A plain or scientific number ("3.14", "1e-5", "-INF"), written to `out` as a number of type `to`.
+// Parses a decimal or scientific number ("3.14", "1e-5", "-INF") and writes it to `out` as type `to`.
 Result<void> number_from(const std::string& text, ElementType to, std::byte* out,
                          const ConvertOptions& options);
 

@@ -1,4 +1,4 @@
-// OneHot: a row for each index, all of it "off" but for one place. ONNX: OneHot-9, -11.
+// OneHot: a row of "off" values per index, with one "on" value. ONNX: OneHot-9, -11.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,8 @@ Result<Values> infer_one_hot(const Call& call) {
   return outputs_of(call, tensor(call.in(2).type, std::move(shape)));
 }
 
-// An index of any type as the place on an axis of `depth`; -1 if it is outside, where all stays off.
+// Converts an index of any type to a position on an axis of `depth`; -1 if it is out of range and the row
+// stays "off".
 template <class T>
 std::int64_t hot_place(T index, std::int64_t depth) {
   if constexpr (kIsReal<T>) {

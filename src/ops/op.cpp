@@ -5,10 +5,10 @@
 namespace anybit::ops {
 namespace {
 
-// Whole numbers that a float32 holds exactly; beyond, arithmetic on them would round.
+// Integers up to this size are exact in float32; beyond it, arithmetic on them would round.
 constexpr double kExactInFloat = 16777216.0;
 
-// Nothing if one is not whole: then these are weights, not sizes.
+// nullopt if an element is not an integer: then these are weights, not sizes.
 template <class T>
 std::optional<std::vector<Dim>> whole_numbers(const Bytes& data, std::size_t count) {
   std::vector<Dim> list;

@@ -1,5 +1,5 @@
-// Optional, OptionalHasElement, OptionalGetElement: values that may be nothing. While a model runs, an
-// optional is the thing it holds. ONNX: Optional-15, OptionalHasElement-15, -18, OptionalGetElement-15, -18.
+// Optional, OptionalHasElement, OptionalGetElement: values that may be empty. At run time an optional is
+// stored as its element. ONNX: Optional-15, OptionalHasElement-15, -18, OptionalGetElement-15, -18.
 #include "ops/frame.hpp"
 #include "ops/rules.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 Result<Values> infer_optional(const Call& call) { return outputs_of(call, optional_of(call.in(0))); }
 
-// Since version 18 the input may be no optional at all.
+// Since version 18 the input may be a plain tensor or sequence.
 Result<Values> infer_get(const Call& call) {
   const Value& given = call.in(0);
   return outputs_of(call, given.holder == Holder::optional ? held_by(given) : without_contents(given));
@@ -28,7 +28,7 @@ Result<void> run_has(Frame& frame) {
 }
 
 Result<void> run_get(Frame& frame) {
-  if (!frame.has(0)) return wrong("the optional holds nothing", "OptionalHasElement tells before");
+  if (!frame.has(0)) return wrong("the optional is empty", "check it with OptionalHasElement first");
   return hand_on(frame);
 }
 

@@ -1,4 +1,4 @@
-// ONNX Runtime's Attention and QAttention (com.microsoft): one weight makes Q, K and V from the input;
+// ONNX Runtime's Attention and QAttention (com.microsoft): one weight projects the input to Q, K and V;
 // QAttention's input and weight are 8-bit integers.
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace anybit::ops {
 namespace {
 
-// ONNX Runtime: input (batch, sequence, hidden), one weight for Q, K and V side by side.
+// Input (batch, sequence, hidden); the weight holds Q, K and V side by side.
 struct Packed {
   Dim batch, sequence, hidden, q_size, k_size, v_size;
 };
@@ -30,7 +30,7 @@ std::optional<Packed> packed_of(const Call& call) {
 
 Result<Values> infer(const Call& call) {
   const auto packed = packed_of(call);
-  // The bias has the type of the result: that of the input, unless the input is quantized.
+  // The bias has the type of the result, which differs from the input's if the input is quantized.
   const ElementType type = call.has(2) ? call.in(2).type : call.in(0).type;
   if (!packed) return outputs_of(call, tensor(type, std::nullopt));
   return outputs_of(call, tensor(type, Shape{packed->batch, packed->sequence, packed->v_size}));
@@ -47,7 +47,7 @@ Dim macs(const Call& call, std::span<const Value>) {
 
 struct Sizes {
   std::int64_t batch = 0, positions = 0, hidden = 0, heads = 0;
-  std::int64_t qk = 0, v = 0;  // of all heads together
+  std::int64_t qk = 0, v = 0;  // summed over all heads
   std::int64_t past = 0;
 
   std::int64_t rows() const { return batch * positions; }
@@ -65,12 +65,14 @@ Result<Sizes> sizes_of(const Frame& frame, std::size_t past_input) {
   if (const auto given = frame.ints("qkv_hidden_sizes"); given && !given->empty()) {
     const bool fits = given->size() == 3 && (*given)[0] == (*given)[1] && (*given)[0] > 0 &&
                       (*given)[2] > 0 && (*given)[0] <= w[1] && (*given)[2] <= w[1];
-    if (!fits) return wrong("qkv_hidden_sizes are not two equal sizes and a third that the weight holds");
+    if (!fits)
+      return wrong("qkv_hidden_sizes must be three positive sizes within the weight, the first two equal");
     s.qk = (*given)[0];
     s.v = (*given)[2];
   }
   if (s.columns() != w[1] || s.heads < 1 || s.qk % s.heads != 0 || s.v % s.heads != 0) {
-    return wrong(fmt::format("{} heads do not divide the weight {}", s.heads, to_string(frame.in(1))));
+    return wrong(fmt::format("num_heads {} or qkv_hidden_sizes do not match the weight {}", s.heads,
+                             to_string(frame.in(1))));
   }
   if (frame.has(2)) TRY(expect_dims(frame, 2, {w[1]}, "bias"));
   if (frame.flag("do_rotary") || frame.flag("past_present_share_buffer")) {
@@ -79,7 +81,7 @@ Result<Sizes> sizes_of(const Frame& frame, std::size_t past_input) {
   if (!frame.has(past_input)) return s;
   const Array& past = frame.in(past_input);
   s.past = past.rank() == 5 ? past.dim(3) : 0;
-  if (s.qk != s.v) return wrong("keys and values of a past must have one size");
+  if (s.qk != s.v) return wrong("with a past, keys and values must have the same size");
   TRY(expect_dims(frame, past_input, {2, s.batch, s.heads, s.past, s.v / s.heads}, "past"));
   return s;
 }
@@ -97,7 +99,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   return std::shared_ptr<const Prepared>(std::move(kept));
 }
 
-// Q, K and V side by side, one row for each position.
+// Projects the input: Q, K and V side by side, one row per position.
 template <class C>
 Result<std::span<C>> project(Frame& frame, const Sizes& s) {
   const std::int64_t m = s.rows(), n = s.columns(), k = s.hidden;
@@ -126,7 +128,7 @@ std::optional<kernels::Whole> whole_of(ElementType type) {
   return std::nullopt;
 }
 
-// Zero points as int32: one, or one for each column. Nothing if there are none.
+// Zero points as int32: per tensor or per column. Empty if the input is omitted.
 Result<kernels::Spread<std::int32_t>> zeros_of(Frame& frame, std::size_t input, std::int64_t columns) {
   if (!frame.has(input)) return kernels::Spread<std::int32_t>();
   const Array& zeros = frame.in(input);
@@ -167,7 +169,7 @@ Result<std::span<float>> project_quantized(Frame& frame, const Sizes& s) {
   return made;
 }
 
-// Where the operators have their inputs.
+// Input indices, which differ between the operators.
 struct Ports {
   std::size_t mask, past, bias;
 };
@@ -188,7 +190,7 @@ Result<void> finish(Frame& frame, const Sizes& s, const C* qkv, const Ports& por
   all.biases[0] = TRY(filter_mask<C>(frame, ports.mask, masked));
   all.biases[1] = TRY(score_bias<C>(frame, ports.bias, masked));
   const bool joins = frame.has(ports.past) || frame.wants(1);
-  if (joins && s.qk != s.v) return wrong("keys and values of a past must have one size");
+  if (joins && s.qk != s.v) return wrong("with a past, keys and values must have the same size");
   if (only_checks(frame)) return {};
   all.q = heads_last(qkv, s.positions, size, row);
   all.k = heads_last(qkv + s.qk, s.positions, size, row);
@@ -230,7 +232,7 @@ Result<void> run(Frame& frame) {
 }
 
 Result<void> run_quantized(Frame& frame) {
-  const Ports ports{.mask = 5, .past = 8, .bias = 99};  // there is no bias of the scores
+  const Ports ports{.mask = 5, .past = 8, .bias = 99};  // QAttention has no bias of the scores
   const Sizes s = TRY(sizes_of(frame, ports.past));
   return finish<float>(frame, s, TRY(project_quantized(frame, s)).data(), ports);
 }

@@ -1,5 +1,5 @@
-// Pad: more, or with negative numbers fewer, elements on each side. ONNX: Pad-1, -2 (attributes), -11 … -25
-// (inputs).
+// Pad: adds elements on each side of an axis, or crops with negative pads. ONNX: Pad-1, -2 (attributes), -11
+// … -25 (inputs).
 #include <algorithm>
 #include <utility>
 
@@ -50,11 +50,11 @@ Result<Mode> mode_of(const Frame& frame) {
   return wrong(fmt::format("mode is '{}'", name), "constant, reflect, edge or wrap");
 }
 
-// One axis: negative pads cut the input down to [from, from + kept), which is then padded.
+// One axis: negative pads crop the input to [from, from + kept), which is then padded.
 struct Side {
   std::int64_t before = 0, from = 0, kept = 0, size = 0;
 
-  // The input's place for a place of the output; -1 for the constant.
+  // The input index for an output index; -1 for the constant.
   std::int64_t source(Mode mode, std::int64_t at) const {
     const std::int64_t place = at - before;
     if (place >= 0 && place < kept) return from + place;
@@ -86,7 +86,7 @@ Result<Side> side_of(std::int64_t size, std::int64_t before, std::int64_t after,
   const std::int64_t cut_after = after < 0 ? std::min(-(after + 1), left) + (-(after + 1) < left ? 1 : 0) : 0;
   Side side{std::max<std::int64_t>(before, 0), cut_before, left - cut_after, *total};
   if (side.kept == 0 && side.size > 0 && mode != Mode::constant)
-    return wrong("nothing is left to pad with", "mode 'constant'");
+    return wrong("an axis without elements can only be padded with a constant", "mode 'constant'");
   return side;
 }
 
@@ -121,7 +121,7 @@ Result<Sides> sides_of(const Frame& frame, Mode mode) {
   return all;
 }
 
-// A row of the output, which is the last axis: `source` is null if all of it is the constant.
+// Writes a row of the output (its last axis); `source` is null if the entire row is the constant.
 template <class T>
 void pad_row(const Side& side, Mode mode, const T* source, const T& constant, T* row) {
   if (!source) {
@@ -161,8 +161,7 @@ void pad_rows(const Frame& frame, const Sides& all, Mode mode, const T& constant
   parallel(frame, rows, 10.0 + 0.2 * static_cast<double>(last.size) * sizeof(T), std::ref(body));
 }
 
-// Trailing axes that are left alone, neither padded nor cut, become one with the last that is not: rows get
-// longer.
+// Merges trailing axes that are neither padded nor cropped into the last one that is, for longer rows.
 void merge(Sides& all, const Dims& input) {
   std::int64_t row = 1;
   while (all.rank > 1) {
@@ -175,7 +174,7 @@ void merge(Sides& all, const Dims& input) {
   }
 }
 
-// Nothing if neither input nor attribute gives it: then it is zero, or the empty string.
+// Zero or the empty string if neither input nor attribute gives it.
 template <class T>
 Result<T> constant_of(const Frame& frame) {
   const Array& input = frame.in(0);
@@ -228,7 +227,8 @@ Result<void> raise_to_11(Raising& raising) {
   return {};
 }
 
-// Since Pad-11 the constant is an input, quantized with the data; before, one that is not zero is nowhere.
+// Since Pad-11 the constant is an input and is quantized with the data. Before, it is an attribute and cannot
+// be quantized unless it is zero.
 Traits::Role role_of(const graph::Node& node) {
   const graph::Attribute* value = node.attribute("value");
   const auto* number = value ? std::get_if<float>(&value->value) : nullptr;

@@ -1,4 +1,5 @@
-// Arithmetic on two numbers, defined for every input: integers wrap, division by zero gives zero.
+// Binary elementwise arithmetic, defined for every input: integers wrap around, integer division by zero
+// gives zero.
 #pragma once
 
 #include <cmath>
@@ -11,7 +12,8 @@
 
 namespace anybit::ops {
 
-// Signed overflow is undefined in C++; the unsigned type wraps, and 32 bits are enough for the narrow ones.
+// The unsigned type to compute in, since signed overflow is undefined in C++; 32 bits suffice for narrower
+// types.
 template <class T>
 using Wrapping = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
 
@@ -51,7 +53,7 @@ struct DividePair {
     if constexpr (std::is_integral_v<T>) {
       if (b == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
-        if (b == -1) return SubtractPair()(T(0), a);  // the lowest number's opposite wraps
+        if (b == -1) return SubtractPair()(T(0), a);  // -lowest wraps around
       }
       return static_cast<T>(a / b);
     } else {
@@ -59,7 +61,7 @@ struct DividePair {
     }
   }
 };
-// NaN if one of the two is, as numpy has it.
+// NaN if either operand is NaN, as in numpy.
 struct LargerPair {
   template <class T>
   T operator()(T a, T b) const {
@@ -73,7 +75,7 @@ struct SmallerPair {
   }
 };
 
-// A kernel on floats as a row of run_pairs.
+// A float32 kernel as a row function of run_pairs.
 template <kernels::FloatPairs kKernel>
 void float_row(const std::byte* a, std::int64_t a_step, const std::byte* b, std::int64_t b_step,
                std::byte* out, std::int64_t n, const void*) {
@@ -82,7 +84,7 @@ void float_row(const std::byte* a, std::int64_t a_step, const std::byte* b, std:
           static_cast<std::size_t>(n));
 }
 
-// The row of F for numbers of a type; null if it is none. float32 is the kernel's.
+// The row function of F for an element type; null if the type is not numeric. float32 uses the kernel.
 template <class F, kernels::FloatPairs kKernel>
 PairRow number_row(ElementType type) {
   if (type == ElementType::float32) return float_row<kKernel>;

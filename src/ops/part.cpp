@@ -3,7 +3,7 @@
 namespace anybit::ops {
 namespace {
 
-// Calls copy(T(), place in the part, place in the whole, elements) for each row.
+// Calls copy(T(), offset in the part, offset in the whole, elements) for each row.
 template <class Copy>
 void each_row(const Array& whole, std::size_t axis, std::int64_t at, std::int64_t size, const Copy& copy) {
   const Dims& dims = whole.dims();

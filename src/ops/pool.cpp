@@ -1,5 +1,5 @@
-// Pools over windows, and over all of space. ONNX: MaxPool-1 … -22, AveragePool-1 … -22, LpPool-1 … -22 and
-// the Global pools. They take tensors as they lie, and leave them so.
+// Pooling over windows, and global pooling. ONNX: MaxPool-1 … -22, AveragePool-1 … -22, LpPool-1 … -22 and
+// the Global variants. They keep the layout of their input.
 #include "ops/layout.hpp"
 #include "ops/pool_run.hpp"
 #include "ops/quantization.hpp"
@@ -23,7 +23,7 @@ bool is_real(ElementType type) {
   return for_real(type, [](auto) {});
 }
 
-// Calls body(T(), first row, last row) on the threads.
+// Calls body(T(), first row, last row) in parallel.
 template <class Body>
 void over_rows(const Frame& frame, const kernels::PoolSizes& sizes, ElementType type, const Body& body) {
   const double cost = static_cast<double>(sizes.window[2].output * sizes.lanes) *
@@ -36,7 +36,7 @@ void over_rows(const Frame& frame, const kernels::PoolSizes& sizes, ElementType 
   });
 }
 
-// Where the maximum is, counted over the whole tensor, rows first or columns first.
+// Indices of the maxima in the entire tensor, row-major or column-major (storage_order).
 template <class T>
 void find_indices(const Frame& frame, const kernels::PoolSizes& sizes, const Array& x,
                   std::int64_t* indices) {
@@ -99,7 +99,7 @@ Result<void> run_average(Frame& frame) {
       });
 }
 
-// Version 1 had a float.
+// Attribute p; a float in version 1.
 Result<double> exponent(const Frame& frame) {
   const auto whole = frame.integer("p");
   const double p = whole ? static_cast<double>(*whole) : frame.real("p", 2.0);
@@ -129,7 +129,7 @@ Result<void> run_global_lp(Frame& frame) {
   return pool_lp(frame, TRY(global_sizes(frame.in(0))), global_dims(frame.in(0).dims()));
 }
 
-// One result for each lane of each map, from all of its places. Sums are taken in double: there may be many.
+// One result per lane of each map, over all positions. Sums are in double, since there may be many elements.
 template <class Body>
 Result<void> run_global(Frame& frame, const Body& body) {
   const Array& x = frame.in(0);
@@ -152,7 +152,7 @@ Result<void> run_global_average(Frame& frame) {
   });
 }
 
-// Codes have the order of their numbers: fusions let it work on them.
+// Also takes quantized tensors, for fusions: quantization keeps the order.
 Result<void> run_global_max(Frame& frame) {
   if (!is_real(frame.in(0).type()) && !is_code(frame.in(0).type())) return wrong_type(frame, 0);
   return run_global(frame, [](const auto* x, std::int64_t space, std::int64_t lanes, auto* y) {

@@ -7,7 +7,7 @@
 namespace anybit::ops {
 namespace {
 
-// Maps and lanes of a tensor; its padding channels are pooled like the others.
+// Maps and lanes of a tensor; padding channels of the blocked layout are pooled like the others.
 void lay_out(const Array& x, kernels::PoolSizes& sizes) {
   const std::int64_t batch = x.dim(0), channels = x.dim(1);
   sizes.lanes = 1;

@@ -11,7 +11,8 @@ namespace {
 
 Result<Values> infer(const Call& call) { return infer_pairs(call, nullptr); }
 
-// By repeated squaring, wrapping around. A negative exponent of a whole number is one over a whole number.
+// Integer power by repeated squaring, wrapping around. With a negative exponent, the result is 0 unless the
+// base is ±1.
 template <class T>
 T power(T base, std::int64_t exponent) {
   if (exponent < 0) {
@@ -29,7 +30,7 @@ T power(T base, std::int64_t exponent) {
   return result;
 }
 
-// Exponents that nets are full of need no logarithm.
+// Common exponents need no logarithm.
 void float_powers(const float* base, float exponent, float* out, std::int64_t n) {
   if (exponent == 2) {
     for (std::int64_t i = 0; i < n; ++i) out[i] = base[i] * base[i];
@@ -42,7 +43,7 @@ void float_powers(const float* base, float exponent, float* out, std::int64_t n)
   }
 }
 
-// Exponents have been made E: double beside reals, int64 beside integers.
+// Exponents are converted to E: int64 if base and exponent are integers, else double.
 template <class T, class E>
 void run_rows(Frame& frame, const Array& base, const E* exponents, const Dims& exponent_dims, Array& out) {
   const Loops loops = loops_over(out.dims(), {&base.dims(), &exponent_dims});

@@ -1,5 +1,4 @@
-// What nearly every operator includes, compiled once: most of an operator's build time went into these
-// headers.
+// Precompiled header of the operators: most of their build time went into these includes.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// PRelu: negative elements times a slope that broadcasts to the input. ONNX: PRelu-1, -6 (a slope for each
-// channel), -7, -9, -16.
+// PRelu: negative elements times a slope that broadcasts to the input. ONNX: PRelu-1, -6 (per-channel slope),
+// -7, -9, -16.
 #include "ops/pair_functions.hpp"
 #include "ops/rules.hpp"
 

@@ -8,10 +8,10 @@
 namespace anybit::ops {
 namespace {
 
-constexpr double kLargeMacs = 3e7;     // a product that keeps several threads busy by itself
+constexpr double kLargeMacs = 3e7;     // a GEMM that keeps several threads busy
 constexpr double kMacsPerNano = 20.0;  // roughly
 
-// Strides of `operand`'s batch under the broadcast `batch`.
+// Batch strides of `operand` under the broadcast shape `batch`.
 Dims stretched(const Operand& operand, const Dims& batch) {
   Dims strides(batch.size(), 0);
   const std::size_t offset = batch.size() - operand.batch.size();
@@ -21,7 +21,7 @@ Dims stretched(const Operand& operand, const Dims& batch) {
   return strides;
 }
 
-// The elements as float32: where they lie, or in `wide`.
+// The elements as float32: in place, or converted into `wide`.
 const float* as_floats(const Array& array, std::vector<float>& wide) {
   if (array.type() == ElementType::float32) return array.data<float>();
   wide.resize(static_cast<std::size_t>(array.count()));
@@ -30,7 +30,7 @@ const float* as_floats(const Array& array, std::vector<float>& wide) {
   return wide.data();
 }
 
-// c = alpha·a·b for every product. `b` is not looked at where it is packed.
+// c = epilogue(a·b) for every matrix of the batch. `b` is unused if `packed` is given.
 void multiply(const Frame& frame, const Products& p, const float* a, const float* b,
               const PackedOperand* packed, float* c, const kernels::FloatEpilogue& epilogue) {
   each_product(frame, p, [&](std::int64_t i) {
@@ -66,7 +66,7 @@ Result<Operand> Operand::of(const Dims& dims, bool left, bool transposed, bool b
   }
   const Dims strides = strides_of(dims);
   const std::size_t rank = dims.size();
-  // The axes of the rows and of the batch: […, rows, columns] or [rows, …, columns].
+  // Row and batch axes: […, rows, columns] or [rows, …, columns].
   const std::size_t rows = batch_inside ? 0 : rank - 2;
   for (std::size_t i = 0; i + 1 < rank; ++i) {
     if (i == rows) continue;
@@ -106,7 +106,8 @@ Result<Products> Products::of(const Operand& a, const Operand& b) {
 }
 
 void Products::fold() {
-  // Going backwards over the batch, each matrix of A must begin where the rows of the one before end.
+  // From the last batch axis to the first, each matrix of A must start where the rows of the previous one
+  // end.
   std::int64_t expected = m * a_row;
   for (std::size_t i = batch.size(); i-- > 0;) {
     if (batch[i] == 1) continue;
@@ -144,7 +145,7 @@ std::shared_ptr<const PackedOperand> PackedOperand::of(const Array* b, const Ope
   if (!b || !computes_in_floats(b->type()) || b->layout() != Layout::plain) return nullptr;
   const bool rows = operand.row_stride == operand.columns && operand.column_stride == 1;
   const bool columns = operand.column_stride == operand.rows && operand.row_stride == 1;
-  if (!rows && !columns) return nullptr;  // batches inside the rows are rare: they are left where they are
+  if (!rows && !columns) return nullptr;  // transBatchB is rare: not packed
   auto packed = std::make_shared<PackedOperand>();
   packed->matrix_elements = operand.rows * operand.columns;
   if (packed->matrix_elements == 0) return nullptr;
@@ -190,8 +191,8 @@ Result<Stretched> Stretched::over(const Dims& dims, std::int64_t m, std::int64_t
   const std::int64_t columns = dims.empty() ? 1 : dims.back();
   const std::int64_t rows = dims.size() < 2 ? 1 : dims[0];
   if (dims.size() > 2 || (rows != 1 && rows != m) || (columns != 1 && columns != n)) {
-    return wrong(fmt::format("{} cannot be stretched over [{}, {}]", to_string(dims), m, n),
-                 "each axis 1 or that of the product");
+    return wrong(fmt::format("{} does not broadcast to [{}, {}]", to_string(dims), m, n),
+                 "each axis 1 or equal to the result's");
   }
   return Stretched{rows == 1 ? 0 : columns, columns == 1 ? 0 : 1};
 }

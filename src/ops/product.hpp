@@ -1,4 +1,4 @@
-// Matrix products as operators see them: batches of matrices under numpy's rules.
+// Batched matrix multiplication for operators: shapes, strides and broadcasting follow numpy.matmul.
 #pragma once
 
 #include <vector>
@@ -8,25 +8,26 @@
 
 namespace anybit::ops {
 
-// One side of a product: matrices at strides (in elements) over a batch.
+// One operand of a matrix multiplication: matrices with strides (in elements) over a batch.
 struct Operand {
   Dims batch, batch_strides;
   std::int64_t rows = 1, columns = 1, row_stride = 0, column_stride = 1;
-  bool vector = false;  // of rank 1: its missing axis is missing from the result too
+  bool vector = false;  // of rank 1: the result lacks the corresponding axis too
 
-  // As FusedMatMul reads an input: the last two axes swapped; the first axis after the batch's.
+  // `transposed` and `batch_inside` are the attributes transA/transB and transBatchA/transBatchB of
+  // FusedMatMul: swap the last two axes; the rows are the first axis, before the batch.
   static Result<Operand> of(const Dims& dims, bool left, bool transposed = false, bool batch_inside = false);
 };
 
 struct Products {
-  Dims out;                          // of the result
-  std::int64_t m = 0, n = 0, k = 0;  // of each product
-  std::int64_t count = 1;            // matrices of the result
+  Dims out;                          // dims of the result
+  std::int64_t m = 0, n = 0, k = 0;  // of each matrix multiplication
+  std::int64_t count = 1;            // number of matrices in the result
   Dims batch, a_strides, b_strides;  // of the batch, in elements
   std::int64_t a_row = 0, a_column = 1, b_row = 0, b_column = 1;
 
   static Result<Products> of(const Operand& a, const Operand& b);
-  // One product with more rows, where every matrix of A is multiplied by the same B.
+  // Merges the batch into the rows (one larger GEMM) if every matrix of A is multiplied by the same B.
   void fold();
   struct Offsets {
     std::int64_t a, b;
@@ -35,28 +36,28 @@ struct Products {
   double macs() const { return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 
-// Calls body(index) for every product: side by side if they are small, one after another if each of them can
-// keep all threads busy.
+// Calls body(index) for every matrix of the batch: in parallel if they are small, sequentially if each one
+// keeps all threads busy.
 void each_product(const Frame& frame, const Products& products, const FunctionRef<std::int64_t>& body);
 
-// Types whose products are computed in float32: itself, and those of 16 bits.
+// Types that are multiplied in float32: float32 and the 16-bit floats.
 bool computes_in_floats(ElementType type);
 
-// Constant matrices of such a type as float32 in panels: one for each matrix of the batch, in its order.
+// Constant matrices of such a type, packed into panels of float32: one per matrix of the batch, in order.
 struct PackedOperand : Prepared {
   std::vector<kernels::PackedFloats> matrices;
-  std::int64_t matrix_elements = 0;  // between them in the constant
+  std::int64_t matrix_elements = 0;  // elements per matrix in the constant
   std::int64_t bytes() const override { return bytes_of_all(matrices); }
-  // Null if `b` is no constant of such a type.
+  // Null if `b` is not a constant of such a type.
   static std::shared_ptr<const PackedOperand> of(const Array* b, const Operand& operand);
 };
 
-// out = alpha·a·b + … of inputs 0 and 1, which are of such a type, rounded once. Input 1 may be prepared as a
+// out = epilogue(a·b) for inputs 0 and 1, which have such a type; rounded once. Input 1 may be prepared as a
 // PackedOperand.
 Result<void> multiply_floats(Frame& frame, const Products& products, Array& out,
                              const kernels::FloatEpilogue& epilogue);
 
-// c = a·b in the elements' own type; integers wrap.
+// c = a·b in the element type itself (no kernel); integers wrap around.
 template <class T>
 void multiply_plainly(const Frame& frame, const Products& p, const T* a, const T* b, T* c) {
   // Narrow types would be promoted to int, whose overflow is undefined.
@@ -78,12 +79,12 @@ void multiply_plainly(const Frame& frame, const Products& p, const T* a, const T
   });
 }
 
-// The elements of a real tensor as float32: where they lie, or in scratch.
+// The elements of a real tensor as float32: in place, or converted into scratch memory.
 Result<const float*> as_floats(Frame& frame, const Array& array);
-// The other way, rounding once.
+// Converts float32 back to the type of `to`, rounding once.
 void from_floats(const float* from, Array& to);
 
-// An addend that is stretched over an m×n result: of rank 2 at most, each axis 1 or the result's.
+// An addend broadcast to an m×n result: of rank 2 at most, each axis 1 or equal to the result's.
 struct Stretched {
   std::int64_t row_stride = 0, column_stride = 0;
   static Result<Stretched> over(const Dims& dims, std::int64_t m, std::int64_t n);

@@ -1,5 +1,5 @@
-// QLinearSigmoid and QLinearLeakyRelu: ONNX Runtime's activations on 8-bit tensors, by a table of all 256
-// codes. Inputs: the tensor, its scale and zero point, the result's.
+// QLinearSigmoid and QLinearLeakyRelu: ONNX Runtime's activations on 8-bit tensors, by a 256-entry table.
+// Inputs: the tensor, its scale and zero point; scale and zero point of the result.
 
 #include "base/math.hpp"
 #include "ops/quantization.hpp"
@@ -24,7 +24,7 @@ ByteTable table_of(ElementType type, Quantization in, Quantization out, Function
 
 float alpha_of(const Attributes& node) { return static_cast<float>(node.real("alpha", 0.01)); }
 
-// The zero points tell the type; without them the run makes the table.
+// The type comes from the zero points; without them the run builds the table.
 template <Function kFunction>
 Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   const Array* point = setup.constant(2);

@@ -1,5 +1,5 @@
-// QLinearAdd and QLinearMul: ONNX Runtime's arithmetic on two 8-bit tensors, and the same on two of 16 bits.
-// Inputs: A, its scale and zero point, B, its scale and zero point, the result's.
+// QLinearAdd and QLinearMul: ONNX Runtime's operators on two 8-bit tensors; 16-bit tensors are an extension.
+// Inputs: A, its scale and zero point, B, its scale and zero point; scale and zero point of the result.
 #include "kernels/quantize.hpp"
 #include "ops/broadcast.hpp"
 #include "ops/quantization.hpp"

@@ -1,6 +1,6 @@
-// QLinearConv: convolution of quantized tensors, requantized; as docs/formats.md#requantization says. ONNX:
-// QLinearConv-10. That of ai.anybit, which only fusions make, is for tensors of up to 16 bits; all but its
-// input are constants. Sums are of 64 bits where 32 may not hold them.
+// QLinearConv: convolution of quantized tensors with requantization (docs/formats.md#requantization). ONNX:
+// QLinearConv-10. The variant in domain ai.anybit, which only fusions create, takes tensors of up to 16 bits;
+// all its inputs but the first are constant. Accumulators are 64-bit where 32 bits may overflow.
 #include "ops/coded.hpp"
 #include "ops/conv_rules.hpp"
 #include "ops/integer_conv.hpp"
@@ -31,7 +31,7 @@ Result<void> run_wide(Frame& frame) {
   return {};
 }
 
-// One of the two; they differ in their domain and in what they take.
+// The descriptor of one variant; they differ in domain, run and prepare.
 Descriptor descriptor(std::string_view domain, std::int16_t since, Run run, Prepare prepare) {
   return {.name = "QLinearConv",
           .domain = domain,

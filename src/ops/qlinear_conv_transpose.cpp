@@ -1,6 +1,6 @@
-// QLinearConvTranspose of ai.anybit: transposed convolution of 8-bit tensors, requantized once; inputs as
-// QLinearConv has them. Only fusions make it. What each input place spreads, for all taps and output
-// channels, is a row of a product of matrices; the rows are added, exactly, where they belong.
+// QLinearConvTranspose of ai.anybit: transposed convolution of 8- and 16-bit tensors with one requantization;
+// inputs as in QLinearConv. Only fusions create it. A GEMM computes the contributions of each input position
+// to all taps and output channels; these are then added exactly at their output positions (col2im).
 #include "formats/affine.hpp"
 #include "ops/check.hpp"
 #include "ops/coded.hpp"
@@ -19,8 +19,8 @@ using kernels::WindowAxis;
 
 enum Input : std::size_t { kX, kXScale, kXZero, kW, kWScale, kWZero, kYScale, kYZero, kBias };
 
-// Of each group a matrix with a row for each input channel and columns (tap, output channel); and by column
-// of any group what becomes of its sums.
+// One packed matrix per group with a row per input channel and columns (tap, output channel), and the
+// requantization parameters of each column.
 struct Spread : Prepared {
   explicit Spread(FixedConvNumbers all) : fixed(std::move(all)) {}
   FixedConvNumbers fixed;  // by output channel
@@ -68,8 +68,8 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   return std::shared_ptr<const Prepared>(std::move(spread));
 }
 
-// The rows [first, last) of one group's output: body(to, from) for every place of `to`, in elements of a
-// plane with channels last, and of the product's rows.
+// Calls body(to, from) for every position of one output row of a group: `to` is a position in the row, `from`
+// an offset into the rows of the GEMM.
 template <class Body>
 void each_spread(const kernels::Window& window, std::int64_t row, std::int64_t channels, const Body& body) {
   const WindowAxis &d = window[0], &h = window[1], &w = window[2];
@@ -100,12 +100,13 @@ Result<void> run_as(Frame& frame, const ConvSizes& sizes, const Spread& spread, 
   const std::int64_t in_space = output_size(sizes.window), space = input_size(sizes.window);
   const std::int64_t channels = sizes.in_per_group(), inputs = sizes.out_per_group();
   const std::int64_t columns = kernel_size(sizes.window) * channels, width = sizes.window[2].input;
-  // Then the product's own epilogue makes the codes.
+  // If no two contributions overlap, the epilogue of the GEMM requantizes.
   const bool once = reaches_once(sizes.window);
   const Array& x = frame.in(kX);
   const Whole type = *whole_of(x.type());
   if (!once && (bytes_of(type) == 2 || spread.groups.front().parts() == 2 || sizeof(T) == 2))
-    return wrong("outputs of 16 bits are reached by several inputs", "strides as long as the kernel");
+    return wrong("windows overlap, which is not supported with 16-bit tensors",
+                 "strides as long as the kernel");
   const IntegerConvNumbers& numbers = spread.fixed.numbers;
   const auto sums = TRY(frame.scratch_of<std::int32_t>(once ? 0 : in_space * columns));
   const auto codes = TRY(frame.scratch_of<T>(once ? in_space * columns : 0));
@@ -167,7 +168,8 @@ Result<void> run(Frame& frame) {
   if (only_checks(frame)) return {};
   const auto* spread = frame.prepared<Spread>();
   if (!spread || spread->fixed.x_type != x.type())
-    return wrong("weights, scales or zero points do not go together", "constants, as QLinearConv has them");
+    return wrong("weights, scales or zero points are not constant or do not match",
+                 "constants, as in QLinearConv");
   const Dims dims = TRY(spread_dims(sizes, x.rank()));
   const Layout layout = input_size(sizes.window) > 1 ? Layout::channels_last : Layout::plain;
   Array* out = TRY(frame.out(0, frame.in(kYZero).type(), dims, layout));

@@ -1,4 +1,5 @@
-// Products of quantized matrices with quantized results. ONNX: QLinearMatMul-10, -21; ONNX Runtime's QGemm.
+// Matrix multiplication of quantized tensors with quantized results. ONNX: QLinearMatMul-10, -21; ONNX
+// Runtime's QGemm.
 #include "ops/check.hpp"
 #include "ops/rules.hpp"
 #include "ops/whole_product.hpp"
@@ -13,7 +14,7 @@ std::optional<Shape> swapped(const std::optional<Shape>& shape, bool swap) {
   return Shape{(*shape)[1], (*shape)[0]};
 }
 
-// MatMul's shape; QGemm may transpose its matrices.
+// The shape of MatMul; QGemm may transpose its operands.
 Result<std::optional<Shape>> shape_of(const Call& call) {
   return matmul_shape(swapped(call.in(0).shape, call.flag("transA")),
                       swapped(call.in(3).shape, call.flag("transB")));
@@ -22,7 +23,7 @@ Result<Values> infer(const Call& call) {
   const ElementType type = call.in(7).type != ElementType::undefined ? call.in(7).type : call.in(0).type;
   return outputs_of(call, tensor(type, TRY(shape_of(call))));
 }
-// Without a scale and a zero point for the result, QGemm gives floats.
+// Without scale and zero point of the result, QGemm returns float32.
 Result<Values> infer_gemm(const Call& call) {
   const ElementType type = call.has(7) && call.has(8) ? call.in(8).type : ElementType::float32;
   return outputs_of(call, tensor(type, TRY(shape_of(call))));
@@ -52,7 +53,7 @@ Result<Terms> terms_of(Frame& frame) {
   return terms;
 }
 
-// The result in codes: its zero point is input `zero`, `divisor` its scale.
+// Quantized result: `zero` is the input index of its zero point, `divisor` its scale.
 Result<void> run_codes(Frame& frame, const Terms& terms, std::size_t zero, double divisor,
                        const kernels::Spread<std::int32_t>& bias) {
   const Array& zero_point = frame.in(zero);

@@ -1,5 +1,5 @@
-// QLinearAveragePool and QLinearGlobalAveragePool of ONNX Runtime: means of quantized tensors, of 8 bits or
-// 16, from exact sums, requantized once.
+// QLinearAveragePool and QLinearGlobalAveragePool of ONNX Runtime: averages of 8- or 16-bit quantized
+// tensors, from exact sums with one requantization.
 #include <cmath>
 
 #include "formats/affine.hpp"
@@ -13,7 +13,7 @@
 namespace anybit::ops {
 namespace {
 
-// With channels_last the rules see the shape as others have it.
+// With channels_last, shape inference sees the channels-first shape.
 std::optional<Shape> channels_second(const std::optional<Shape>& x) {
   if (!x || x->size() < 3) return x;
   Shape shape = *x;
@@ -40,7 +40,7 @@ Result<Values> infer_global(const Call& call) {
       call, tensor(call.in(0).type, channels_last(TRY(global_shape(channels_second(call.in(0).shape))))));
 }
 
-// The input as [batch, channels, space…], whatever the attribute says.
+// The input as [batch, channels, space…], for either value of channels_last.
 Result<Array> input_of(Frame& frame) {
   const bool last = frame.flag("channels_last");
   const Array x = last ? TRY(in_layout(frame, frame.in(0), Layout::plain)) : frame.in(0);

@@ -1,5 +1,5 @@
-// QLinearReduceMean of ONNX Runtime: means of a quantized tensor, of 8 bits or 16, over axes, from exact
-// sums, requantized once. Inputs: the tensor, its scale and zero point, the result's.
+// QLinearReduceMean of ONNX Runtime: means of an 8- or 16-bit quantized tensor over axes, from exact sums
+// with one requantization. Inputs: the tensor, its scale and zero point; scale and zero point of the result.
 #include <cmath>
 
 #include "formats/affine.hpp"
@@ -16,7 +16,7 @@ Result<Values> infer(const Call& call) {
   const auto axes = call.integers("axes");
   if (!x.shape || !axes) return outputs_of(call, tensor(x.type, std::nullopt));
   const bool keep = call.integer("keepdims", 1) != 0;
-  std::vector<std::size_t> gone;  // an axis that is given twice is reduced once
+  std::vector<std::size_t> gone;  // duplicate axes count once
   for (const std::int64_t axis : *axes) gone.push_back(TRY(axis_of(axis, x.shape->size())));
   return outputs_of(call, tensor(x.type, reduced_shape(*x.shape, gone, keep)));
 }
@@ -34,7 +34,7 @@ T mean_of(const Means& means, std::int64_t sum) {
                                             std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 
-// Results whose elements lie in runs.
+// Results whose reduced elements are contiguous runs.
 template <class T>
 void add_runs(const Means& means, const T* x, std::int64_t first, std::int64_t last, T* y) {
   for (std::int64_t i = first; i < last; ++i) {
@@ -47,7 +47,7 @@ void add_runs(const Means& means, const T* x, std::int64_t first, std::int64_t l
   }
 }
 
-// Results that lie side by side, as the elements do that they are made of.
+// Adjacent results whose reduced elements are adjacent, too.
 template <class T>
 void add_columns(const Means& means, const T* x, std::int64_t n, T* y) {
   std::int64_t sums[kFoldedTogether] = {};

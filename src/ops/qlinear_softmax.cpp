@@ -1,5 +1,6 @@
-// QLinearSoftmax: ONNX Runtime's softmax of an 8-bit tensor. Inputs: the tensor, its scale and zero point,
-// the result's. `opset` tells which Softmax is meant: before 13 everything from the axis on is one row.
+// QLinearSoftmax: ONNX Runtime's softmax of an 8-bit tensor. Inputs: the tensor, its scale and zero point;
+// scale and zero point of the result. `opset` selects the version of Softmax: before 13, all axes from `axis`
+// on form one row.
 #include <algorithm>
 #include <limits>
 
@@ -10,11 +11,11 @@
 namespace anybit::ops {
 namespace {
 
-// powers[k] = e^(-k · scale): how much less than the largest a code counts.
+// powers[k] = e^(-k · scale): weight of a value that is k steps below the maximum.
 using Powers = std::array<float, 256>;
 
 template <class Q>
-Q code_of(std::size_t place) {  // codes in the order of their values
+Q code_of(std::size_t place) {  // position in ascending order → integer
   return static_cast<Q>(static_cast<int>(place) + std::numeric_limits<Q>::lowest());
 }
 template <class Q>
@@ -22,7 +23,8 @@ std::size_t place_of(Q code) {
   return static_cast<std::size_t>(code - std::numeric_limits<Q>::lowest());
 }
 
-// How often each code is there, by place. Four counters of each: the same code again need not wait.
+// Histogram of the integers, by position. Four counters per bin, so that repeated values do not wait for each
+// other.
 template <class Q>
 std::array<std::int64_t, 256> counts_of(const Q* in, std::int64_t n, std::int64_t stride) {
   std::array<std::array<std::uint32_t, 256>, 4> parts{};
@@ -40,7 +42,7 @@ std::array<std::int64_t, 256> counts_of(const Q* in, std::int64_t n, std::int64_
   return counts;
 }
 
-// Short lines, element by element.
+// Short rows: element by element.
 template <class Q>
 void run_short(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers,
                Quantization to, WholeRange range) {
@@ -56,7 +58,7 @@ void run_short(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const P
   }
 }
 
-// There are 256 codes at most: each that is there gets its result once.
+// At most 256 different values: each one that occurs gets its result once, in a table.
 template <class Q>
 void run_line(const Q* in, Q* out, std::int64_t n, std::int64_t stride, const Powers& powers, Quantization to,
               WholeRange range) {

@@ -83,8 +83,8 @@ Result<ParameterRuns> ParameterRuns::of(const Frame& frame, const Array& tensor,
     return runs;
   }
   const auto misfit = [&] {
-    return wrong(fmt::format("a tensor {} has scales {}", to_string(tensor), to_string(scale)),
-                 "one, one for each place on the axis, or one for each block");
+    return wrong(fmt::format("scales {1} do not match the tensor {0}", to_string(tensor), to_string(scale)),
+                 "one scale per tensor, per index of the axis, or per block");
   };
   if (tensor.rank() == 0) return misfit();
   const std::size_t axis = TRY(axis_of(frame.integer("axis", 1), tensor.rank()));

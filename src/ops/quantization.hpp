@@ -1,4 +1,4 @@
-// Scales and zero points of quantized tensors while a model runs.
+// Scales and zero points of quantized tensors at run time.
 #pragma once
 
 #include <array>
@@ -9,20 +9,21 @@
 
 namespace anybit::ops {
 
-// Of a whole tensor.
+// Per-tensor quantization parameters.
 struct Quantization {
   float scale = 1;
   std::int32_t zero_point = 0;
 };
-// From inputs that hold one number each; the zero point has the tensor's type, and may be left out (null).
+// Reads them from inputs with one element each; the zero point has the tensor's type and may be omitted
+// (null).
 Result<Quantization> quantization_of(const Array* scale, const Array* zero_point, ElementType type);
-// The same from inputs of a node.
+// The same, by input index of a node.
 Result<Quantization> quantization_at(const Frame& frame, std::size_t scale, std::size_t zero_point,
                                      ElementType type);
 
 bool is_byte(ElementType type);  // uint8 or int8
 bool is_code(ElementType type);  // those, uint16 or int16
-// body(Q()) for the type of codes; false if it is none.
+// Calls body(Q()) with the C++ type of 8- and 16-bit integers; false for other types.
 template <class Body>
 bool for_code(ElementType type, const Body& body) {
   switch (type) {
@@ -48,10 +49,10 @@ struct WholeRange {
 };
 // The range of an integer type of at most 16 bits; {0, 0} for others.
 WholeRange range_of(ElementType type);
-// clamp(round(x) + zero_point); NaN is zero.
+// clamp(round(x) + zero_point); NaN gives the zero point.
 std::int32_t quantized(double x, std::int32_t zero_point, WholeRange range);
 
-// A function of an 8-bit tensor as a table by code; f is given real numbers.
+// A unary function of an 8-bit quantized tensor as a 256-entry table; f gets real numbers.
 using ByteTable = std::array<std::uint8_t, 256>;
 template <class F>
 ByteTable byte_table(ElementType type, Quantization in, Quantization out, const F& f) {
@@ -68,15 +69,16 @@ ByteTable byte_table(ElementType type, Quantization in, Quantization out, const 
 }
 void look_up(const ByteTable& table, const std::uint8_t* in, std::uint8_t* out, std::int64_t n);
 
-// How QuantizeLinear's parameters lie over a tensor: runs of elements that have one, or one each.
+// Maps the parameters of QuantizeLinear (per tensor, per axis, blocked) to runs of elements that share one
+// parameter or have one each.
 class ParameterRuns {
  public:
   struct Run {
     std::int64_t first, length;  // elements
     std::int64_t parameter;
-    std::size_t step;  // 0: the same for all; 1: the next for the next
+    std::size_t step;  // 0: one parameter for the run; 1: the next one for each element
   };
-  // An error if the scale's shape does not go with the tensor's, the axis and the block size.
+  // An error if the shape of the scale does not match the tensor, the axis and the block size.
   static Result<ParameterRuns> of(const Frame& frame, const Array& tensor, const Array& scale);
   bool per_tensor() const { return per_tensor_; }
   std::int64_t count() const { return count_; }

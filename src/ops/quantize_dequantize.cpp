@@ -1,5 +1,6 @@
-// QuantizeDequantize of ai.anybit: values become the nearest that a number format has. The attribute `format`
-// tells which: "mxfp4_e2m1 axis=1 block_size=32". What groups of values share is chosen from the values.
+// QuantizeDequantize of ai.anybit: fake quantization; each value becomes the nearest one of a number format.
+// The attribute `format` names it: "mxfp4_e2m1 axis=1 block_size=32". Shared parameters (scales, exponents)
+// are computed from the values.
 #include "ops/coded.hpp"
 #include "ops/rules.hpp"
 

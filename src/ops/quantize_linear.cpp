@@ -1,6 +1,5 @@
 // QuantizeLinear: x / scale, rounded half to even, plus the zero point, saturated. ONNX: QuantizeLinear-10,
-// -13 (axis), -19 (8-bit floats), -21 (blocks, 4 bits), -23 … -25; ONNX Runtime has it under its own domain,
-// too.
+// -13 (axis), -19 (8-bit floats), -21 (blocks, 4 bits), -23 … -25; also in ONNX Runtime's domain.
 #include <algorithm>
 
 #include "kernels/quantize.hpp"
@@ -13,7 +12,7 @@ namespace {
 
 using enum ElementType;
 
-// The zero point has the quantized type; without one, output_dtype, and then uint8.
+// The quantized type is that of the zero point, else output_dtype, else uint8.
 Result<Values> infer(const Call& call) {
   ElementType type = call.has(2) ? call.in(2).type : type_of(call.integer("output_dtype", 0));
   if (!call.has(2) && type == undefined) type = uint8;
@@ -24,13 +23,13 @@ struct Job {
   const Array& x;
   Array& out;
   std::span<const float> scales;
-  std::span<const std::int32_t> zero_points;  // of integers
-  std::span<const float> float_zeros;         // of small floats
-  ElementType precision;                      // of the quotient
+  std::span<const std::int32_t> zero_points;  // for integer types
+  std::span<const float> float_zeros;         // for small floats
+  ElementType precision;                      // precision of the quotient
   ConvertOptions options;
 };
 
-// Quotients in float32, rounded again to the precision that is asked for.
+// Quotients in float32, rounded to `precision` if that is a 16-bit float.
 void divide(const Job& job, const std::byte* x, const float* scale, std::size_t step, float* out,
             std::int64_t n) {
   auto* bytes = reinterpret_cast<std::byte*>(out);
@@ -113,7 +112,7 @@ Result<void> run(Frame& frame) {
   const auto zeros = TRY(frame.scratch_of<float>(scale.count()));  // or as many int32
   auto* whole_zeros = reinterpret_cast<std::int32_t*>(zeros.data());
   convert(scale.type(), scale.bytes(), float32, reinterpret_cast<std::byte*>(scales.data()), scale.count());
-  std::ranges::fill(zeros, 0.0f);  // the same bits as the integer
+  std::ranges::fill(zeros, 0.0f);  // 0.0f has the same bits as the integer 0
   if (has_zero) {
     const Array& zero = frame.in(2);
     convert(to, zero.bytes(), small_float_values(to) ? float32 : int32,

@@ -69,7 +69,7 @@ void Raising::wrap_output(std::size_t i, std::string_view op_type, std::vector<s
   edited.outputs[i] = std::move(inside);
 }
 
-// A constant that takes its value from the function's attribute.
+// A Constant node whose value refers to the function's attribute.
 std::string Raising::reference(std::string_view name, std::string_view as, AttributeKind kind) {
   graph::Attribute made = graph::attribute(as, {});
   made.kind = static_cast<std::int32_t>(kind);
@@ -148,7 +148,7 @@ Result<bool> Raising::integer_to_list_input(std::string_view name, std::size_t i
 }
 
 Result<void> raise_axes_to_input(Raising& raising) {
-  // No axes at all meant every one, which an input that is left out still means.
+  // An empty list of axes meant all axes; so does an omitted input.
   if (raising.has_attribute("axes") && !raising.refers("axes") && raising.ints("axes") &&
       raising.ints("axes")->empty()) {
     raising.remove("axes");

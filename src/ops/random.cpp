@@ -1,5 +1,5 @@
-// Random tensors: of a given shape, or like another; draws by probability. ONNX: RandomNormal-1, -22,
-// RandomUniform-1, -22, their Like forms, Bernoulli-15, -22, Multinomial-7, -22.
+// Random tensors of a given shape or like another tensor, and sampling from probabilities. ONNX:
+// RandomNormal-1, -22, RandomUniform-1, -22, their Like forms, Bernoulli-15, -22, Multinomial-7, -22.
 #include "base/math.hpp"
 #include "ops/random_stream.hpp"
 
@@ -53,7 +53,7 @@ Result<void> fill(Frame& frame, Kind kind, ElementType type, const Dims& dims) {
   return {};
 }
 
-constexpr std::size_t kShown = 8;  // numbers of a list in a message
+constexpr std::size_t kShown = 8;  // list elements shown in a message
 
 template <Kind Which>
 Result<void> run_shaped(Frame& frame) {
@@ -99,7 +99,7 @@ Result<void> run_bernoulli(Frame& frame) {
   return {};
 }
 
-// Each row holds logarithms of probabilities, up to a constant.
+// Each row holds unnormalized log probabilities.
 Result<void> run_multinomial(Frame& frame) {
   const Array& in = frame.in(0);
   const ElementType type = type_of(frame.integer("dtype", 6));

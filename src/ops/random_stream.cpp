@@ -13,7 +13,7 @@ namespace {
 
 thread_local RepeatableDraws* repeatable = nullptr;
 
-// FNV-1a: the same on every machine.
+// FNV-1a: identical on every machine.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xCBF29CE484222325u;
   for (const char one : text) hash = (hash ^ static_cast<unsigned char>(one)) * 0x100000001B3u;
@@ -23,7 +23,7 @@ std::uint64_t hash_of(std::string_view text) {
 }  // namespace
 
 double RandomStream::normal(std::uint64_t i) const {
-  // Box and Muller: 1 - u is never 0.
+  // Box–Muller; 1 - u is never 0.
   const double radius = std::sqrt(-2 * math::log(1 - uniform(2 * i)));
   return radius * math::cos(2 * std::numbers::pi * uniform(2 * i + 1));
 }

@@ -1,4 +1,4 @@
-// Random numbers by position: the i-th depends on the seed and i alone, so that threads may make any part in
+// Counter-based random numbers: the i-th depends on the seed and i alone, so threads may generate any part in
 // any order. SplitMix64's finalizer, applied twice.
 #pragma once
 
@@ -17,7 +17,7 @@ class RandomStream {
   std::uint64_t bits(std::uint64_t i) const { return mixed(mixed(key_ + i * kStep) ^ key_); }
   // In [0, 1), 53 bits.
   double uniform(std::uint64_t i) const { return static_cast<double>(bits(i) >> 11) * 0x1p-53; }
-  // Mean 0, deviation 1.
+  // Standard normal distribution.
   double normal(std::uint64_t i) const;
 
  private:
@@ -30,12 +30,12 @@ class RandomStream {
   std::uint64_t key_;
 };
 
-// From the attribute `seed`, a float or an integer; another one for each call if the node has none.
+// The attribute `seed`, a float or an integer; a new seed for each call if the node has none.
 std::uint64_t seed_of(const Attributes& node);
 
-// While it lives, nodes without a seed that this thread runs draw by this one, their operator and how many of
-// that operator ran before: a float model and what quantization makes of it draw the same. Names would not
-// do: nodes may have none, and values change theirs.
+// While it lives, nodes without a seed that run on this thread derive one from this seed, their operator type
+// and the number of earlier runs of that type, so that a float model and its quantized version draw the same
+// numbers. Names cannot be used: nodes may have none, and quantization renames values.
 class RepeatableDraws {
  public:
   explicit RepeatableDraws(std::uint64_t seed);

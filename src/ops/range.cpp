@@ -1,4 +1,4 @@
-// Range: numbers from start by delta up to limit. ONNX: Range-11, -27.
+// Range: numbers from start to limit (exclusive) in steps of delta. ONNX: Range-11, -27.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-// How many there are; -1 if they cannot be counted.
+// Number of elements; -1 if it is infinite, NaN or too large.
 template <class T>
 std::int64_t length_of(T start, T limit, T delta) {
   if constexpr (std::is_integral_v<T>) {
@@ -25,8 +25,8 @@ std::int64_t length_of(T start, T limit, T delta) {
   }
 }
 
-// The number of a series at a place. Products beyond int64 come back with the sum, which is between start and
-// limit.
+// Element i of the range. The multiplication may wrap around; the sum, which is between start and limit, is
+// correct.
 std::int64_t at(std::int64_t start, std::int64_t delta, std::int64_t i) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(start) +
                                    static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(delta));
@@ -41,7 +41,7 @@ std::optional<Dim> integer(const Value& value) {
   return value.elements && value.elements->size() == 1 ? std::optional((*value.elements)[0]) : std::nullopt;
 }
 
-// Shape and contents of a series of integers, as far as they are small.
+// Sets the shape of an integer range, and its contents if they are few.
 void follow(Value& value, std::int64_t start, std::int64_t delta, std::int64_t count) {
   if (count < 0) return;
   value.shape = Shape{Dim(count)};
@@ -56,7 +56,7 @@ Result<Values> infer_range(const Call& call) {
   if (start && limit && delta && start->known() && limit->known() && delta->known() && *delta->size != 0) {
     follow(value, *start->size, *delta->size, length_of(*start->size, *limit->size, *delta->size));
   } else if (start && start->size == 0 && delta && delta->size == 1 && limit) {
-    value.shape = Shape{*limit};  // as many as the limit says, even if only its name is known
+    value.shape = Shape{*limit};  // length is the limit, even if only its symbol is known
   } else if (const auto from = real(call.in(0)), to = real(call.in(1)), by = real(call.in(2));
              from && to && by && *by != 0.0) {
     value.shape = Shape{scaled(Dim(1), std::max(0.0, std::ceil((*to - *from) / *by)))};
@@ -72,7 +72,9 @@ Result<void> range(Frame& frame) {
   }
   const C start(*frame.in(0).data<T>()), limit(*frame.in(1).data<T>()), delta(*frame.in(2).data<T>());
   const std::int64_t count = delta == C(0) ? -1 : length_of(start, limit, delta);
-  if (count < 0) return wrong(fmt::format("from {} to {} by {} cannot be counted", start, limit, delta));
+  if (count < 0)
+    return wrong(
+        fmt::format("the range from {} to {} by {} is not finite or too large", start, limit, delta));
   Array* out = TRY(frame.out(0, frame.in(0).type(), {count}));
   T* to = out->mutable_data<T>();
   for (std::int64_t i = 0; i < count; ++i) {

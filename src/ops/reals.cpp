@@ -7,8 +7,8 @@ namespace anybit::ops {
 template <class C>
 Result<std::span<const C>> reals_in(Frame& frame, const Array& array) {
   if (!for_real(array.type(), [](auto) {}))
-    return wrong(fmt::format("{} is no tensor of real numbers", to_string(array)));
-  static const C nothing = 0;  // to be pointed to, not to be read
+    return wrong(fmt::format("{} is not a tensor of real numbers", to_string(array)));
+  static const C nothing = 0;  // a valid address that is never read
   if (only_checks(frame)) return std::span<const C>(&nothing, static_cast<std::size_t>(array.count()));
   if (array.type() == kTypeOf<C>) return array.elements<C>();
   const auto made = TRY(frame.scratch_of<C>(array.count()));

@@ -21,7 +21,7 @@ std::optional<Inferred> inferred_of(const Call& call, const std::optional<Shape>
   const std::string_view direction = call.text("direction", "forward");
   Inferred sizes{{}, {}, {}, direction == "bidirectional" ? 2 : 1, {}, batch_first};
   if (const auto hidden = call.integer("hidden_size")) sizes.hidden = *hidden;
-  // The state's weight is [directions, gates, hidden], or [directions, hidden, gates] where it is quantized.
+  // The recurrent weight is [directions, gates, hidden], or [directions, hidden, gates] if it is quantized.
   const std::size_t axis = call.node.op_type.str() == "DynamicQuantizeLSTM" ? 1 : 2;
   if (!sizes.hidden.known() && weight && weight->size() == 3) sizes.hidden = (*weight)[axis];
   if (!x) return sizes;
@@ -34,24 +34,24 @@ std::optional<Inferred> inferred_of(const Call& call, const std::optional<Shape>
 
 enum Input : std::size_t { kX, kW, kR, kB, kLengths, kState, kCell, kPeepholes };
 
-// [directions, batch, hidden], or [batch, directions, hidden]: where a sample of a direction is.
+// Offset in a state: [directions, batch, hidden], or [batch, directions, hidden].
 std::int64_t state_at(const RecurrentSizes& s, std::int64_t d, std::int64_t b) {
   return (s.batch_first ? b * s.directions + d : d * s.batch + b) * s.hidden;
 }
-// [steps, directions, batch, hidden], or [batch, steps, directions, hidden].
+// Offset in the output: [steps, directions, batch, hidden], or [batch, steps, directions, hidden].
 std::int64_t output_at(const RecurrentSizes& s, std::int64_t t, std::int64_t d, std::int64_t b) {
   return s.batch_first ? ((b * s.steps + t) * s.directions + d) * s.hidden
                        : ((t * s.directions + d) * s.batch + b) * s.hidden;
 }
 
-// What the runs of all directions read and write.
+// Data shared by all directions.
 template <class C>
 struct Whole {
   RecurrentSizes s;
-  std::int64_t width;                     // of all gates
+  std::int64_t width;                     // gates · hidden
   const C* x;                             // the input
-  const std::int32_t* lengths = nullptr;  // by sample; null: all are `steps`
-  std::int64_t longest;                   // of them: later steps have nothing to do
+  const std::int32_t* lengths = nullptr;  // length of each sequence; null: all are `steps`
+  std::int64_t longest;                   // longest sequence: later steps have nothing to do
   C* bias;                                // [directions, width]
   C* projected;                           // [directions, rows of x, width]
   C* gathered;                            // [directions, batch, width]
@@ -60,15 +60,15 @@ struct Whole {
 
   bool backward(std::int64_t d) const { return reverse_only || d == 1; }
   std::int64_t length(std::int64_t b) const { return lengths ? lengths[b] : s.steps; }
-  // The row of x that sample b has at its step t.
+  // The time step of x that sequence b reads at its step t.
   std::int64_t position(std::int64_t d, std::int64_t b, std::int64_t t) const {
     return backward(d) ? length(b) - 1 - t : t;
   }
 };
 
-// Input · weights for all steps at once: the steps themselves only have the state's product to do. Where
-// steps come first, those behind the longest sample are left out: weights that quantize their input find its
-// range without them.
+// Input GEMM for all steps at once, so that each step only multiplies the state. With steps first, steps
+// beyond the longest sequence are left out: dynamically quantized weights compute the input range without
+// them.
 template <class C>
 void project(const Whole<C>& all, const Direction<C>& one, std::int64_t d) {
   const RecurrentSizes& s = all.s;
@@ -77,7 +77,7 @@ void project(const Whole<C>& all, const Direction<C>& one, std::int64_t d) {
                                all.projected + d * s.steps * s.batch * all.width, all.width, *one.pool);
 }
 
-// The inputs' part of the gates at step t.
+// The input contribution to the gates at step t.
 template <class C>
 kernels::Spread<C> inputs_at(const Whole<C>& all, std::int64_t d, std::int64_t t) {
   const RecurrentSizes& s = all.s;
@@ -88,7 +88,7 @@ kernels::Spread<C> inputs_at(const Whole<C>& all, std::int64_t d, std::int64_t t
   C* rows = all.gathered + d * s.batch * all.width;
   for (std::int64_t b = 0; b < s.batch; ++b) {
     const std::int64_t at =
-        t < all.length(b) ? all.position(d, b, t) : 0;  // an ended one's result is not used
+        t < all.length(b) ? all.position(d, b, t) : 0;  // results after the end are unused
     std::copy_n(projected + at * step + b * sample, all.width, rows + b * all.width);
   }
   return {rows, all.width, 1};
@@ -107,7 +107,7 @@ void run_direction(const Whole<C>& all, Direction<C>& one, std::int64_t d, Recur
         if (all.y) std::copy_n(next, s.hidden, all.y + output_at(s, all.position(d, b, t), d, b));
         continue;
       }
-      std::copy_n(state, s.hidden, next);  // it has ended: it stays as it is
+      std::copy_n(state, s.hidden, next);  // the sequence has ended: its state stays
       if (one.cell) std::copy_n(one.cell + b * s.hidden, s.hidden, one.next_cell + b * s.hidden);
       if (all.y) std::fill_n(all.y + output_at(s, t, d, b), s.hidden, C(0));
     }
@@ -119,7 +119,7 @@ void run_direction(const Whole<C>& all, Direction<C>& one, std::int64_t d, Recur
   }
 }
 
-// An initial state, as [directions, batch, hidden]; zero if it is not given.
+// An initial state as [directions, batch, hidden]; zeros if it is not given.
 template <class C>
 Result<C*> initial(Frame& frame, std::size_t input, const RecurrentSizes& s) {
   const auto made = TRY(frame.scratch_of<C>(s.directions * s.batch * s.hidden));
@@ -148,7 +148,7 @@ Result<void> write_states(Frame& frame, std::size_t output, const RecurrentSizes
   return {};
 }
 
-// The bias of the input plus that of the state, by direction; `apart`: without the state's of the last gate.
+// Sum of input bias and state bias per direction; `apart`: without the state bias of the last gate.
 template <class C>
 Result<C*> joint_bias(Frame& frame, const RecurrentSizes& s, std::int64_t width, bool apart) {
   const auto sums = TRY(frame.scratch_of<C>(s.directions * width));
@@ -178,7 +178,7 @@ Result<const std::int32_t*> lengths_of(const Frame& frame, const RecurrentSizes&
   return lengths.data<std::int32_t>();
 }
 
-// Rows of the weights are outputs: seen from the product, they are transposed.
+// The weights have one row per output, so B of the GEMM is transposed.
 class PackedWeight final : public GateWeight<float> {
  public:
   PackedWeight(const float* rows, std::int64_t k, std::int64_t n)
@@ -273,7 +273,7 @@ Result<RecurrentSizes> recurrent_sizes(const Frame& frame, std::int64_t hidden) 
                          frame.integer("hidden_size", hidden),
                          batch_first};
   if (s.hidden != hidden || hidden < 1) {
-    return wrong(fmt::format("hidden_size is {}, the weights are of {}", s.hidden, hidden));
+    return wrong(fmt::format("hidden_size is {}, but the weights have {}", s.hidden, hidden));
   }
   return s;
 }
@@ -282,7 +282,7 @@ Result<std::array<GateActivations, 2>> check_recurrent(const Frame& frame, const
                                                        const RecurrentSizes& s) {
   const std::int64_t width = kind.gates * s.hidden;
   const auto rows = checked_mul(s.directions, checked_mul(s.steps, s.batch).value_or(INT64_MAX));
-  if (!rows || !checked_mul(*rows, 16 * width)) return wrong("the gates are too many");
+  if (!rows || !checked_mul(*rows, 16 * width)) return wrong("the sizes of the gates overflow");
   const auto real = [&](std::size_t input) -> Result<void> {
     const ElementType type = frame.in(kX).type();
     const bool fits = frame.in(input).type() == type && for_real(type, [](auto) {});
@@ -362,7 +362,7 @@ Result<void> run_recurrent(Frame& frame, const RecurrentKind& kind, const Recurr
     one.more = TRY(frame.scratch_of<C>(states)).data();
   }
   if (s.batch > 0) {
-    // One direction leaves the threads to its products.
+    // A single direction uses the threads inside its GEMMs.
     if (s.directions == 1)
       run_direction(all, ones[0], 0, step);
     else
@@ -390,7 +390,7 @@ Result<std::shared_ptr<const Prepared>> prepare_recurrent(const Setup& setup, st
   if (!is_float(w) || !is_float(r)) return std::shared_ptr<const Prepared>();
   const std::int64_t directions = w->dim(0), hidden = r->dim(2), input = w->dim(2);
   const bool fit = directions == r->dim(0) && r->dim(1) == gates * hidden && w->dim(1) == gates * hidden;
-  if (!fit) return std::shared_ptr<const Prepared>();  // the run says what is wrong
+  if (!fit) return std::shared_ptr<const Prepared>();  // the run reports the error
   auto packs = std::make_shared<Packs>();
   packs->directions = weights_of(w->data<float>(), r->data<float>(), directions, input, hidden, parts);
   packs->elements = w->count() + r->count();

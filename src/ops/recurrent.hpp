@@ -1,4 +1,4 @@
-// What RNN, GRU, LSTM and DynamicQuantizeLSTM share: the walk over steps, directions and samples.
+// Shared code of RNN, GRU, LSTM and DynamicQuantizeLSTM: the loop over directions, steps and sequences.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 namespace anybit::ops {
 
 Result<Values> infer_recurrent(const Call& call);
-// `gates`: how many matrices the weights hold side by side.
+// `gates`: number of gate matrices that the weights concatenate.
 Dim recurrent_macs(const Call& call, std::int64_t gates);
 
-// Only the two matrices of weights are quantized.
+// Only the two weight matrices are quantized.
 constexpr Traits recurrent_traits() {
   return {.role = Traits::Role::compute,
           .data = {},
@@ -26,7 +26,7 @@ struct RecurrentSizes {
   bool batch_first = false;
 };
 
-// A weight matrix: c = a·weight + addend, for m rows; rows lie `*_row` elements apart.
+// A weight matrix: c = a·weight + addend for m rows; `*_row` is the row stride in elements.
 template <class C>
 class GateWeight {
  public:
@@ -35,14 +35,14 @@ class GateWeight {
                         std::int64_t c_row, ThreadPool& pool) const = 0;
 };
 
-// The weights of one direction: with the input, and with the state, in one part or two.
+// The weights of one direction: for the input, and for the state in one or two parts.
 template <class C>
 struct GateWeights {
   std::unique_ptr<GateWeight<C>> input;
   std::vector<std::unique_ptr<GateWeight<C>>> state;
 };
 
-// One direction, while it runs. Rows of states are samples.
+// One direction at run time. Rows of states are the sequences of the batch.
 template <class C>
 struct Direction {
   RecurrentSizes sizes;
@@ -57,7 +57,7 @@ struct Direction {
   kernels::Spread<C> inputs = {};           // input · weights + bias, [batch, gates · hidden]
   C *state = nullptr, *cell = nullptr;      // [batch, hidden], before the step
   C *next = nullptr, *next_cell = nullptr;  // after it
-  C *gates = nullptr, *more = nullptr;      // memory for [batch, gates · hidden], [batch, hidden]
+  C *gates = nullptr, *more = nullptr;      // scratch for [batch, gates · hidden], [batch, hidden]
 
   void clipped(C* x, std::int64_t n) const {
     if (clip <= 0) return;
@@ -66,18 +66,18 @@ struct Direction {
   }
 };
 
-// What tells the operators apart.
+// Properties in which the operators differ.
 struct RecurrentKind {
   std::int64_t gates = 1;
   bool has_cell = false;
-  std::array<std::string_view, 3> activations = {};  // the usual ones of a direction; empty: it has fewer
-  bool last_bias_apart = false;  // the last gate's bias of the state is not added to that of the input
+  std::array<std::string_view, 3> activations = {};  // defaults for one direction; empty: it has fewer
+  bool last_bias_apart = false;  // the state bias of the last gate is not merged into the input bias
 };
 
 template <class C>
 using RecurrentStep = void (*)(Direction<C>&);
 
-// What is wrong with the inputs beside the weights; the activations of each direction.
+// Checks the inputs other than the weights; returns the activations of each direction.
 Result<std::array<GateActivations, 2>> check_recurrent(const Frame& frame, const RecurrentKind& kind,
                                                        const RecurrentSizes& sizes);
 
@@ -89,14 +89,15 @@ extern template Result<void> run_recurrent(Frame&, const RecurrentKind&, const R
 extern template Result<void> run_recurrent(Frame&, const RecurrentKind&, const RecurrentSizes&,
                                            const std::vector<GateWeights<double>>&, RecurrentStep<double>);
 
-// The sizes of input 0 and of weights that hold `hidden` as they should; the weights' shapes are not checked.
+// Sizes from input 0 and the attributes; `hidden` is the hidden size of the weights. The shapes of the
+// weights are not checked.
 Result<RecurrentSizes> recurrent_sizes(const Frame& frame, std::int64_t hidden);
 
-// Float weights W [directions, gates · hidden, input] and R [directions, gates · hidden, hidden], packed
-// once. `parts`: how the gates of R are split.
+// Packs float weights W [directions, gates · hidden, input] and R [directions, gates · hidden, hidden].
+// `parts`: number of gates in each part of R.
 Result<std::shared_ptr<const Prepared>> prepare_recurrent(const Setup& setup, std::int64_t gates,
                                                           std::initializer_list<std::int64_t> parts);
-// Runs an operator with such weights, prepared or not.
+// Runs an operator with such weights, packed ahead or not.
 template <class C>
 Result<void> run_real_recurrent(Frame& frame, const RecurrentKind& kind,
                                 std::initializer_list<std::int64_t> parts, RecurrentStep<C> step);

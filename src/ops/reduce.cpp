@@ -1,4 +1,4 @@
-// Reductions over axes. Axes moved from an attribute to an input in version 18 (ReduceSum: 13).
+// Reductions over axes. In version 18 (ReduceSum: 13) the axes became an input.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,19 +31,19 @@ Result<Values> infer(const Call& call) {
   if (!input.shape) return outputs_of(call, tensor(input.type, std::nullopt));
   const std::size_t rank = input.shape->size();
   const auto axes = list ? numbers(*list) : std::nullopt;
-  if (given && !axes) {  // known to be there, but not what they are
+  if (given && !axes) {  // axes are given, but their values are unknown
     return outputs_of(call, tensor(input.type, keep ? std::optional(unknown_shape(rank)) : std::nullopt));
   }
   if (!axes || axes->empty()) {
     if (call.integer("noop_with_empty_axes", 0) != 0) return infer_same(call);
     return outputs_of(call, tensor(input.type, reduced_shape(*input.shape, all_axes(rank), keep)));
   }
-  std::vector<std::size_t> gone;  // an axis that is given twice is reduced once
+  std::vector<std::size_t> gone;  // duplicate axes count once
   for (const std::int64_t axis : *axes) gone.push_back(TRY(axis_of(axis, rank)));
   return outputs_of(call, tensor(input.type, reduced_shape(*input.shape, gone, keep)));
 }
 
-// The product of a small vector: how many elements a computed shape has.
+// ReduceProd of a tracked vector: the number of elements of a computed shape.
 Result<Values> infer_product(const Call& call) {
   Values values = TRY(infer(call));
   const bool whole = !values.empty() && values[0].shape && product(*values[0].shape).is(1);
@@ -51,7 +51,7 @@ Result<Values> infer_product(const Call& call) {
   return values;
 }
 
-// Sums are made wide: 16- and 32-bit floats in double, whole numbers modulo 2^64.
+// Accumulator types: double for floats, 64-bit integers (modulo 2^64) for integers.
 template <class T>
 using Wide = std::conditional_t<kIsReal<T>, double,
                                 std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
@@ -74,7 +74,7 @@ W times(W a, W b) {
   else
     return static_cast<W>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
-// A whole number gets the nearest it can hold towards zero.
+// Converts to the result type; for integers truncates towards zero and saturates, NaN gives 0.
 template <class T>
 T narrowed(double x) {
   if constexpr (std::is_same_v<T, double>)
@@ -93,8 +93,8 @@ T narrowed(double x) {
     return static_cast<T>(x);
 }
 
-// A fold has: Held, what it holds; start(); add(held, x); finish(held, count). Those with fast kernels for
-// float32 also have run(held, x, n) and columns(held, x, rows, stride, n).
+// Interface of a fold: Held (accumulator); start(); add(held, x); finish(held, count). Folds with fast
+// float32 kernels also have run(held, x, n) and columns(held, x, rows, stride, n).
 enum class After { nothing, mean, root, log };
 
 template <class T, Summand What, After Then>
@@ -141,7 +141,7 @@ struct Extreme {
   static void add(Held& held, T x) {
     const auto v = static_cast<Held>(x);
     if constexpr (kIsReal<T>) {
-      if (is_nan(held)) return;  // it stays
+      if (is_nan(held)) return;  // NaN stays
       if (is_nan(v)) held = v;
     }
     if (Largest ? v > held : v < held) held = v;
@@ -168,7 +168,7 @@ struct Product {
   }
 };
 
-// log Σ e^x with the largest x taken out of the sum; the sum is rescaled when a larger one comes.
+// log Σ e^x, relative to the largest x so far; the sum is rescaled when a larger one comes.
 template <class T>
 struct LogSumExp {
   struct Held {
@@ -217,7 +217,7 @@ void fold_run(typename Fold::Held& held, const T* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) Fold::add(held, x[i]);
 }
 
-// Results [first, last), each from runs.
+// Results [first, last), each from contiguous runs.
 template <class Fold, class T>
 void fold_runs(const Folding& folding, const T* x, std::int64_t first, std::int64_t last, T* y) {
   const std::int64_t runs = folding.reduced.count();

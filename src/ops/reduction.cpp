@@ -20,7 +20,7 @@ Traits::Role scatter_role(const graph::Node& node) {
 
 Result<Array*> scatter_target(Frame& frame) {
   const Array& data = frame.in(0);
-  // A tensor that is scattered into itself is still read while the output is written.
+  // If an update is the same tensor as the data, it is read while the output is written.
   bool also_update = false;
   for (std::size_t i = 1; i < frame.input_count(); ++i) also_update |= frame.in(i).bytes() == data.bytes();
   Array* out = TRY(also_update ? frame.out(0, data.type(), data.dims())

@@ -1,4 +1,5 @@
-// What Scatter* and TensorScatter do with an element that is there already.
+// Shared code of Scatter* and TensorScatter: how an update combines with the existing element (attribute
+// reduction).
 #pragma once
 
 #include "base/nan.hpp"
@@ -10,13 +11,13 @@ enum class Reduction : std::uint8_t { none, add, mul, min, max };
 
 Result<Reduction> reduction_of(const Frame& frame);
 
-// Elements that are replaced move; those that are added to, multiplied or compared do not.
+// Pass-through without a reduction; with add, mul, min or max it stays in float.
 Traits::Role scatter_role(const graph::Node& node);
 
-// The output of a scatter: input 0, in its own memory where nobody else needs it.
+// The output of a scatter: a copy of input 0, in place if nobody else uses it.
 Result<Array*> scatter_target(Frame& frame);
 
-// Whole numbers wrap around.
+// Integers wrap around.
 template <class T>
 T added(T a, T b) {
   if constexpr (std::is_integral_v<T>) {

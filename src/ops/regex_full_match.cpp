@@ -1,5 +1,5 @@
-// RegexFullMatch: whether whole strings match a pattern in RE2's syntax. ONNX: RegexFullMatch-20. RE2 itself
-// does it: its time is linear in the text whatever the pattern is, and patterns come from models.
+// RegexFullMatch: whether entire strings match a pattern in RE2's syntax. ONNX: RegexFullMatch-20. Uses RE2
+// itself: patterns come from untrusted models, and RE2's time is linear in the text for every pattern.
 #include <re2/re2.h>
 
 #include "ops/frame.hpp"

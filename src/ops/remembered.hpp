@@ -1,4 +1,4 @@
-// What a node has made for the sizes that its inputs had, the last used first. Many threads use it at once.
+// A thread-safe LRU cache of a node's plans or tables, keyed by the sizes of its inputs.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@ class Remembered {
  public:
   static constexpr std::size_t kMost = 16;
 
-  // Null if there is none.
+  // Null if there is no entry.
   std::shared_ptr<const Value> find(const Key& key) const {
     const std::lock_guard lock(mutex_);
     return known(key);
   }
-  // If another thread was faster, its value.
+  // Returns the entry of another thread if that one was faster.
   std::shared_ptr<const Value> keep(const Key& key, Value value) const {
     auto made = std::make_shared<const Entry>(key, std::move(value));
     const std::lock_guard lock(mutex_);

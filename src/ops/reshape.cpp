@@ -9,7 +9,7 @@
 namespace anybit::ops {
 namespace {
 
-// 0 copies the input's dimension, -1 takes what is left over.
+// 0 copies the input's dimension, -1 is inferred from the rest.
 Result<Shape> target_shape(const Call& call, const std::vector<Dim>& target) {
   const auto& input = call.in(0).shape;
   const bool copy_zero = call.integer("allowzero", 0) == 0;
@@ -19,11 +19,10 @@ Result<Shape> target_shape(const Call& call, const std::vector<Dim>& target) {
     Dim dim = target[i];
     if (dim.is(0) && copy_zero) {
       if (input && i >= input->size())
-        return wrong(fmt::format("the 0 at place {} has no dimension to copy", i));
+        return wrong(fmt::format("the 0 at index {} has no dimension to copy", i));
       dim = input ? (*input)[i] : Dim();
     } else if (dim.is(-1)) {
-      if (open)
-        return wrong("the target shape holds more than one -1", "only one dimension can be left open");
+      if (open) return wrong("the target shape holds more than one -1", "only one dimension can be inferred");
       open = i;
       dim = 1;
     } else if (dim.known() && *dim.size < 0) {
@@ -39,10 +38,10 @@ Result<Shape> target_shape(const Call& call, const std::vector<Dim>& target) {
   const Dim taken = product(shape);
   if (open) {
     if (have.known() && taken.known() && *taken.size > 0 && *have.size % *taken.size != 0) {
-      return wrong(fmt::format("{} elements do not divide into [{}]", *have.size, to_string(target)));
+      return wrong(fmt::format("{} elements cannot be reshaped to [{}]", *have.size, to_string(target)));
     }
     shape[*open] = floor_div(have, taken);
-    // Sizes that stay: with N on both sides, the rest can still be divided.
+    // Equal symbolic sizes cancel: with N on both sides, the rest can still be divided.
     if (!shape[*open].known()) {
       Shape rest_in = *input, rest_out = shape;
       rest_out.erase(rest_out.begin() + static_cast<std::ptrdiff_t>(*open));
@@ -100,7 +99,7 @@ Result<void> run_reshape(Frame& frame) {
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && copy_zero) {
-      if (i >= input.size()) return wrong(fmt::format("the 0 at place {} has no dimension to copy", i));
+      if (i >= input.size()) return wrong(fmt::format("the 0 at index {} has no dimension to copy", i));
       dims[i] = input[i];
     }
     if (dims[i] == -1 && !open) {

@@ -1,4 +1,4 @@
-// Resize and Upsample: other sizes by scales or as given. ONNX: Upsample-1, -7 (attribute), -9, -10;
+// Resize and Upsample: new sizes, given directly or by scales. ONNX: Upsample-1, -7 (attribute), -9, -10;
 // Resize-10 … -19.
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace anybit::ops {
 namespace {
 
-// The attribute axes came with version 11 and the inputs that it is for; Upsample has none.
+// Whether the operator has only scales: no sizes input and no attribute axes (version 11).
 bool is_old(const Call& call) { return call.node.op_type.str() == "Upsample" || call.version < 11; }
 
 Result<std::vector<std::size_t>> axes_for(const Call& call, std::size_t rank) {
@@ -28,12 +28,13 @@ Result<Shape> by_scales(const Shape& input, const std::vector<std::size_t>& axes
     return wrong(fmt::format("{} scales are given for {} axes", scales.size(), axes.size()));
   }
   Shape shape = input;
-  // The scale is a float32, and so is its product with the size.
+  // The scale is a float32; so is scale × size.
   for (std::size_t i = 0; i < axes.size(); ++i) shape[axes[i]] = scaled(input[axes[i]], scales[i]);
   return shape;
 }
 
-// keep_aspect_ratio_policy: one scale for all axes, the smallest or the largest that the sizes ask for.
+// keep_aspect_ratio_policy: one scale for all axes, the smallest (not_larger) or largest (not_smaller) of the
+// requested ratios.
 Result<Shape> by_sizes(const Call& call, const Shape& input, const std::vector<std::size_t>& axes,
                        const std::vector<Dim>& sizes) {
   if (sizes.size() != axes.size()) {
@@ -72,7 +73,7 @@ Result<Values> infer_resize(const Call& call) {
   if (scales && !scales->empty()) {
     return outputs_of(call, tensor(input.type, TRY(by_scales(*input.shape, axes, *scales))));
   }
-  // Sizes count where there are no scales.
+  // The sizes are used if there are no scales.
   const bool scaled = call.has(2) && !(factors.shape && product(*factors.shape).is(0));
   if (!is_old(call) && !scaled && call.has(3) && call.in(3).elements) {
     return outputs_of(call,
@@ -100,15 +101,16 @@ Result<void> run(Frame& frame) {
   const bool weighted = plan.rule.mode != ResizeRule::Mode::nearest;
   const bool crops = plan.rule.coordinates == ResizeRule::Coordinates::tf_crop_and_resize;
   if ((weighted || crops) && !for_number(input.type(), [](auto) {})) return wrong_type(frame, 0);
-  if (input.count() == 0 && plan.dims.count() > 0) return wrong("nothing cannot be resized to something");
+  if (input.count() == 0 && plan.dims.count() > 0)
+    return wrong("an empty input cannot be resized to a non-empty output");
   Array* out = TRY(frame.out(0, input.type(), plan.dims, plan.layout));
   if (out->count() == 0) return {};
   if (!weighted) return resize_nearest(frame, plan, *out);
   return resize_weighted(frame, plan, *out);
 }
 
-// What was the only way of placing pixels has names now. An axis that shrank took the pixel above, one that
-// grew the pixel below; scales that are not known are taken to grow.
+// Version 11 has attributes for the only sampling rule of version 10. An axis that shrinks rounds up, one
+// that grows rounds down; unknown scales are assumed to grow.
 Result<void> raise_resize_to_11(Raising& raising) {
   std::vector<std::string>& inputs = raising.edited.inputs;
   if (inputs.size() < 2) return wrong("the scales are missing");
@@ -146,8 +148,8 @@ Result<void> raise_upsample_to_10(Raising& raising) {
   return {};
 }
 
-// The values go through, or lie between those that do; cubic ones, and those of tf_crop_and_resize's border,
-// may lie beyond them.
+// Nearest passes values through and linear interpolates between them, so both keep the range of the input;
+// cubic, and tf_crop_and_resize with its border value, may leave it.
 Traits::Role role_of(const graph::Node& node) {
   const auto is = [&](std::string_view attribute, std::string_view value) {
     const graph::Attribute* given = node.attribute(attribute);

@@ -57,7 +57,7 @@ double nearest(const ResizeRule& rule, const ResizeAxis& axis, double x) {
   return axis.scale < 1 ? std::ceil(x) : std::floor(x);
 }
 
-// Keys' cubic; see the operator's text.
+// Keys' cubic convolution kernel; see the operator's specification.
 double cubic(double x, double a) {
   x = std::abs(x);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -88,7 +88,7 @@ Result<ResizeRule> resize_rule(const Frame& frame) {
 
 double ResizeAxis::place(const ResizeRule& rule, std::int64_t j) const {
   const auto x = static_cast<double>(j), size = static_cast<double>(in), wide = static_cast<double>(out);
-  const double exact = scale * size;  // what the output would have, were it not whole
+  const double exact = scale * size;  // exact output size before rounding
   switch (rule.coordinates) {
     case Coordinates::half_pixel:
       break;
@@ -121,7 +121,7 @@ Result<std::span<const std::int64_t>> nearest_places(Frame& frame, const ResizeR
   const auto places = TRY(frame.scratch_of<std::int64_t>(axis.out));
   for (std::int64_t j = 0; j < axis.out; ++j) {
     const double x = nearest(rule, axis, axis.place(rule, j)), last = static_cast<double>(axis.in - 1);
-    const double inside = x > 0 ? std::min(x, last) : 0;  // 0 for what is no number, too
+    const double inside = x > 0 ? std::min(x, last) : 0;  // NaN gives 0
     places[static_cast<std::size_t>(j)] = static_cast<std::int64_t>(inside);
   }
   return std::span<const std::int64_t>(places);
@@ -129,14 +129,15 @@ Result<std::span<const std::int64_t>> nearest_places(Frame& frame, const ResizeR
 
 template <class T>
 Result<kernels::Taps<T>> resize_taps(Frame& frame, const ResizeRule& rule, const ResizeAxis& axis) {
-  // An antialiased filter is as much wider as the input is larger than the output.
+  // When downsampling, an antialiased filter is wider by the inverse of the scale.
   const double shrink = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const double reach = rule.mode == Mode::cubic ? 2 : 1;
   const double before = std::floor(-reach / shrink) + 1;
   const double wide = 2 - 2 * before, most = static_cast<double>(axis.in) * 4 + 16;
   if (!(wide <= most) && !(wide * static_cast<double>(axis.out) <= most))
     return wrong(fmt::format("scale {} is too small for an axis of size {}", axis.scale, axis.in));
-  const auto count = static_cast<std::int64_t>(std::min(wide, 0x1p62));  // an axis without outputs has any
+  const auto count =
+      static_cast<std::int64_t>(std::min(wide, 0x1p62));  // an axis without outputs may have any count
   kernels::Taps<T> taps{axis.in, axis.out, std::min(count, axis.in), {}, {}};
   const auto first = TRY(frame.scratch_of<std::int64_t>(axis.out));
   const auto weights = TRY(frame.scratch_of<T>(axis.out * taps.taps));

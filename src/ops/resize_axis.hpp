@@ -1,4 +1,4 @@
-// One axis of Resize: where each output lies in the input, and which neighbours it is made of.
+// One axis of Resize: input coordinates of each output index, and the weights of its neighbours.
 #pragma once
 
 #include "kernels/resize.hpp"
@@ -6,7 +6,7 @@
 
 namespace anybit::ops {
 
-// The attributes of Resize, those of older versions and of Upsample included.
+// The attributes of Resize, including those of older versions and of Upsample.
 struct ResizeRule {
   enum class Mode : std::uint8_t { nearest, linear, cubic } mode = Mode::nearest;
   enum class Coordinates : std::uint8_t {
@@ -18,7 +18,7 @@ struct ResizeRule {
     tf_half_pixel_for_nn,
     tf_crop_and_resize,
   } coordinates = Coordinates::half_pixel;
-  // `simple`: down when the output is larger, up when it is smaller, as before version 11.
+  // `simple`: floor when upsampling, ceil when downsampling, as before version 11.
   enum class Nearest : std::uint8_t {
     prefer_floor,
     prefer_ceil,
@@ -41,13 +41,13 @@ struct ResizeAxis {
   bool still(const ResizeRule& rule) const {
     return in == out && scale == 1 && rule.coordinates != ResizeRule::Coordinates::tf_crop_and_resize;
   }
-  // Where output j lies in the input.
+  // The input coordinate of output index j.
   double place(const ResizeRule& rule, std::int64_t j) const;
-  // Whether it lies where tf_crop_and_resize extrapolates.
+  // Whether tf_crop_and_resize extrapolates there.
   bool outside(const ResizeRule& rule, std::int64_t j) const;
 };
 
-// Places for `nearest`, all inside the input.
+// Input indices for mode nearest, clamped to the input.
 Result<std::span<const std::int64_t>> nearest_places(Frame& frame, const ResizeRule& rule,
                                                      const ResizeAxis& axis);
 template <class T>

@@ -1,4 +1,4 @@
-// Resize by the nearest element.
+// Resize, mode nearest.
 #include <algorithm>
 
 #include "ops/resize_plan.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using Places = std::array<std::span<const std::int64_t>, Dims::kCapacity>;
 
-// How often each element of the last axis is repeated, if that is all that happens to it; else 0.
+// The repeat count if the last axis is only repeated elementwise; else 0.
 std::int64_t repeats(std::span<const std::int64_t> places, std::int64_t in) {
   const auto times = std::ssize(places) / std::max<std::int64_t>(in, 1);
   if (times * in != std::ssize(places)) return 0;
@@ -20,18 +20,18 @@ std::int64_t repeats(std::span<const std::int64_t> places, std::int64_t in) {
 
 template <class T>
 void pick_pieces(const T* row, std::span<const std::int64_t> places, std::int64_t piece, T* to) {
-  if (piece == 8) {  // a block of channels: of a size that the compiler knows
+  if (piece == 8) {  // a channel block: compile-time size
     for (std::size_t j = 0; j < places.size(); ++j) std::copy_n(row + places[j] * 8, 8, to + j * 8);
     return;
   }
   for (const std::int64_t place : places) to = std::copy_n(row + place * piece, piece, to);
 }
 
-// Row by row; a row that is made from the same one as its neighbour before is a copy of that.
+// Row by row; a row with the same source as the previous one is copied from that.
 template <class T>
 void pick_rows(const Frame& frame, const ResizePlan& plan, const Places& places, Array& out) {
   const Array& input = frame.in(0);
-  // Rows end with the last axis that changes; what lies within is moved in one piece.
+  // Rows end at the last resized axis; the axes after it are copied in one piece.
   std::size_t last = plan.to.size() - 1;
   while (last > 0 && plan.axes[last].still(plan.rule)) --last;
   const std::int64_t piece = plan.to.product(last + 1, plan.to.size());

@@ -10,7 +10,7 @@
 namespace anybit::ops {
 namespace {
 
-// Numbers of any float type, from an input or an attribute; nothing if they are not there or none.
+// Numbers of any float type, from an input or an attribute; nullopt if absent or empty.
 Result<std::optional<std::array<double, 2 * Dims::kCapacity>>> factors(const Frame& frame, std::size_t i,
                                                                        std::string_view attribute,
                                                                        std::size_t count) {
@@ -59,7 +59,7 @@ Result<void> scale_to(const Frame& frame, ResizePlan& plan, const Dims& axes, co
   for (std::size_t i = 0; i < axes.size(); ++i) {
     ResizeAxis& axis = plan.axes[static_cast<std::size_t>(axes[i])];
     if (sizes[i] < 0 || (axis.in == 0 && sizes[i] > 0))
-      return wrong(fmt::format("size {} is made from {}", sizes[i], axis.in));
+      return wrong(fmt::format("an axis of size {1} cannot be resized to {0}", sizes[i], axis.in));
     axis.out = sizes[i];
     if (axis.in == 0) continue;
     axis.scale = static_cast<double>(sizes[i]) / static_cast<double>(axis.in);
@@ -76,7 +76,7 @@ Result<void> scale_to(const Frame& frame, ResizePlan& plan, const Dims& axes, co
   return {};
 }
 
-// The axes as the layout stores them. Blocks of channels stay whole, so channels must be left alone.
+// Converts the axes to storage order. In blocked layouts the channels must not be resized.
 Result<void> store_axes(Frame& frame, ResizePlan& plan) {
   const std::size_t rank = plan.dims.size();
   plan.layout = frame.in(0).layout();

@@ -1,4 +1,4 @@
-// A run of Resize or Upsample: what becomes of each axis, and how the output is made from that.
+// The plan of one run of Resize or Upsample: sizes and interpolation of each axis.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@ namespace anybit::ops {
 struct ResizePlan {
   ResizeRule rule;
   Layout layout = Layout::plain;
-  Dims dims;                                     // of the output
-  Dims from, to;                                 // of both, as they are stored
-  std::array<ResizeAxis, Dims::kCapacity> axes;  // as they are stored
+  Dims dims;                                     // dims of the output
+  Dims from, to;                                 // dims of input and output in storage order
+  std::array<ResizeAxis, Dims::kCapacity> axes;  // in storage order
 
   bool still() const;
 };
 
-// From the node's attributes and inputs. An input whose layout does not allow it is made plain.
+// Reads the node's attributes and inputs. Converts the input to the plain layout if the resize needs it.
 Result<ResizePlan> resize_plan(Frame& frame);
 
 Result<void> resize_nearest(Frame& frame, const ResizePlan& plan, Array& out);
 Result<void> resize_weighted(Frame& frame, const ResizePlan& plan, Array& out);
-// What lies outside the input under tf_crop_and_resize.
+// Fills output elements outside the input with extrapolation_value (tf_crop_and_resize).
 Result<void> extrapolate(Frame& frame, const ResizePlan& plan, Array& out);
 
 }  // namespace anybit::ops

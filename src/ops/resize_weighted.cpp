@@ -1,4 +1,4 @@
-// Resize by weighted sums of neighbours: linear and cubic.
+// Resize, modes linear and cubic: weighted sums of neighbours.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,13 +9,13 @@
 namespace anybit::ops {
 namespace {
 
-// One axis after the other, in C; the two innermost of an image at once. The result is in `from` or in memory
-// of the frame.
+// Resizes one axis after the other, in type C; the two innermost axes of an image together. Returns `from` or
+// frame memory.
 template <class C>
 Result<const C*> interpolate(Frame& frame, const ResizePlan& plan, const C* from, C* result) {
   Dims dims = plan.from;
   const std::size_t rank = dims.size();
-  std::size_t left = 0;  // axes that are still to be done
+  std::size_t left = 0;  // remaining axes
   for (std::size_t i = 0; i < rank; ++i) left += plan.axes[i].still(plan.rule) ? 0 : 1;
   const auto next = [&](std::int64_t count) -> Result<C*> {
     if (left == 0) return result;
@@ -29,7 +29,7 @@ Result<const C*> interpolate(Frame& frame, const ResizePlan& plan, const C* from
     if constexpr (std::is_same_v<C, float>) {
       if (left == 2 && i + 2 == rank && taps.taps <= 16) {
         const auto columns = TRY(resize_taps<C>(frame, plan.rule, plan.axes[i + 1]));
-        constexpr std::int64_t kRows = 64;  // of a part: each needs memory of its own
+        constexpr std::int64_t kRows = 64;  // rows per part: each part needs scratch memory
         const std::int64_t parts = (taps.out + kRows - 1) / kRows;
         const auto scratch = TRY(frame.scratch_of<float>(outer * parts * taps.taps * columns.out));
         const auto body = [&](std::int64_t begin, std::int64_t end) {
@@ -48,7 +48,7 @@ Result<const C*> interpolate(Frame& frame, const ResizePlan& plan, const C* from
     --left;
     dims[i] = axis.out;
     C* to = TRY(next(dims.count()));
-    // Whole lines where neighbours lie side by side.
+    // Contiguous lines if the resized axis is innermost.
     const std::int64_t together = inner == 1 ? axis.out : 1;
     const auto body = [&](std::int64_t begin, std::int64_t end) {
       kernels::resize_slices(taps, inner, from, to, begin * together, end * together);
@@ -74,7 +74,7 @@ T rounded(double value) {
 
 template <class T>
 inline constexpr bool kIsCode = std::is_integral_v<T> && sizeof(T) <= 2;
-// Codes are quantized numbers whose scale is 1.
+// Small integers use the (de)quantization kernels with scale 1 and zero point 0.
 constexpr float kOne = 1;
 constexpr std::int32_t kZero = 0;
 constexpr kernels::Scales kPlain{&kOne, &kZero, 0};
@@ -100,7 +100,7 @@ void narrow(const C* from, std::int64_t n, T* to) {
 
 template <class T>
 Result<void> run_weighted(Frame& frame, const ResizePlan& plan, Array& out) {
-  // Small types are exact in float32.
+  // 8- and 16-bit types are exact in float32.
   using C = std::conditional_t<sizeof(T) <= 2 || std::is_same_v<T, float>, float, double>;
   const Array& input = frame.in(0);
   if constexpr (std::is_same_v<C, T>) {

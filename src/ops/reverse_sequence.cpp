@@ -1,4 +1,4 @@
-// ReverseSequence: the first part of each sample, as long as told, turned round. ONNX: ReverseSequence-10.
+// ReverseSequence: reverses the first sequence_lens[i] steps of each sequence. ONNX: ReverseSequence-10.
 #include <algorithm>
 
 #include "ops/check.hpp"

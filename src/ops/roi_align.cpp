@@ -1,4 +1,4 @@
-// RoiAlign: regions of an image, each sampled to the same size. ONNX: RoiAlign-10, -16 (half_pixel), -22.
+// RoiAlign: samples each region of an image to a fixed size. ONNX: RoiAlign-10, -16 (half_pixel), -22.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -40,7 +40,7 @@ Result<Rule> rule_of(const Frame& frame) {
                   frame.version >= 16 && coordinates == "half_pixel",
                   mode == "avg"};
   if (rule.height < 1 || rule.width < 1 || rule.sampling < 0)
-    return wrong("output_height, output_width or sampling_ratio is below its least value");
+    return wrong("output_height, output_width or sampling_ratio is too small");
   return rule;
 }
 
@@ -49,7 +49,7 @@ struct Bins {
   std::int64_t samples_y, samples_x;
 };
 
-constexpr double kMostSamples = 1 << 14;  // of a bin, on each axis
+constexpr double kMostSamples = 1 << 14;  // samples per bin and axis
 
 template <class T>
 Result<Bins> bins_of(const Rule& rule, const T* box) {
@@ -70,7 +70,8 @@ Result<Bins> bins_of(const Rule& rule, const T* box) {
             rule.sampling};
   const bool fits = std::isfinite(width) && std::isfinite(height) && bins.bin_y < kMostSamples &&
                     bins.bin_x < kMostSamples && static_cast<double>(rule.sampling) < kMostSamples;
-  if (!fits) return wrong(fmt::format("a region is {} wide and {} high", width, height), "a smaller one");
+  if (!fits)
+    return wrong(fmt::format("a region of {} by {} needs too many samples", width, height), "a smaller one");
   if (rule.sampling == 0) {
     bins.samples_y = static_cast<std::int64_t>(std::max(std::ceil(bins.bin_y), 0.0));
     bins.samples_x = static_cast<std::int64_t>(std::max(std::ceil(bins.bin_x), 0.0));
@@ -78,7 +79,7 @@ Result<Bins> bins_of(const Rule& rule, const T* box) {
   return bins;
 }
 
-// The two pixels beside a coordinate, and how much the second counts.
+// The two pixels around a coordinate, and the weight of the second one.
 struct Between {
   std::int64_t low, high;
   double part;
@@ -91,8 +92,8 @@ Between between(double at, std::int64_t size) {
   return {low, low + 1, at - static_cast<double>(low)};
 }
 
-// One output: average or maximum over the bin's samples. `max` compares weighted pixels, not their sums, as
-// the reference implementation does.
+// One output: average or maximum over the samples of the bin. Like the reference implementation, `max` takes
+// the maximum of the weighted pixels, not of their sums.
 template <class T>
 double pooled(const Rule& rule, const Bins& bins, const T* image, std::int64_t height, std::int64_t width,
               std::int64_t y, std::int64_t x) {
@@ -177,7 +178,7 @@ Result<void> run(Frame& frame) {
   return result;
 }
 
-// The default moved by half a pixel.
+// The default coordinates changed by half a pixel.
 Result<void> raise_to_16(Raising& raising) {
   raising.set("coordinate_transformation_mode", std::string("output_half_pixel"));
   return {};

@@ -1,5 +1,5 @@
-// RotaryEmbedding: pairs of elements of each head are turned by an angle that depends on the position. ONNX:
-// -23; ONNX Runtime's has its inputs in another order, and one position may stand for a whole sequence.
+// RotaryEmbedding: rotates pairs of elements of each head by a position-dependent angle. ONNX: -23; ONNX
+// Runtime's operator has its inputs in another order, and one position may be the start of every sequence.
 #include "ops/check.hpp"
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
@@ -7,7 +7,7 @@
 namespace anybit::ops {
 namespace {
 
-// Where the operators have their inputs.
+// Input indices, which differ between the operators.
 struct Ports {
   std::size_t cosines, sines, positions;
 };
@@ -25,7 +25,7 @@ Result<Sizes> sizes_of(const Frame& frame, const Ports& ports) {
   if (x.size() == 4) {
     s = {x[0], x[1], x[2], x[3], s.turned, true};
   } else if (x.size() == 3) {
-    // ONNX Runtime takes the size of a head from the cache when it is not told their number.
+    // Without num_heads, ONNX Runtime takes the head size from the cache.
     const Dims& cache = frame.in(ports.cosines).dims();
     const std::int64_t size = heads > 0 ? x[2] / heads : cache.empty() ? 0 : 2 * cache.back();
     if (size < 1 || x[2] % size != 0)
@@ -42,10 +42,10 @@ Result<Sizes> sizes_of(const Frame& frame, const Ports& ports) {
   return s;
 }
 
-// Which row of the caches each position uses.
+// The cache row of each position.
 struct Positions {
   const std::int64_t* given = nullptr;
-  bool first_only = false;  // `given` is the first one of every sequence
+  bool first_only = false;  // `given` is the first position of every sequence
   std::int64_t length = 0;
 
   std::int64_t row(std::int64_t b, std::int64_t s) const {

@@ -41,7 +41,7 @@ Result<std::optional<Shape>> broadcast(const std::optional<Shape>& a, const std:
       return wrong(fmt::format("shapes [{}] and [{}] do not broadcast", to_string(*a), to_string(*b)),
                    "each pair of dimensions, counted from the end, must be equal or hold a 1");
     } else {
-      // A known size other than 1 decides: the unknown one is the same or 1.
+      // A known size other than 1 decides: the unknown one equals it or is 1.
       left = left.known() ? left : right.known() ? right : Dim();
     }
   }

@@ -1,5 +1,5 @@
-// Scan: a graph that walks over tensors along an axis, with states from step to step. ONNX: Scan-8 (a batch
-// axis first, sequence lengths), -9 … -25 (any axis).
+// Scan: runs its body along an axis of the scan inputs, with states carried from step to step. ONNX: Scan-8
+// (a batch axis first, sequence lengths), -9 … -25 (any axis).
 #include "ops/check.hpp"
 #include "ops/control.hpp"
 #include "ops/part.hpp"
@@ -8,8 +8,7 @@
 namespace anybit::ops {
 namespace {
 
-// Inputs: states, then tensors that are walked along an axis. Version 8 had a batch axis and sequence
-// lengths.
+// Inputs: states, then scan inputs. Version 8 has a batch axis and sequence lengths.
 Result<Values> infer_scan(const Call& call) {
   const graph::Graph* body = call.graph("body");
   if (!body) return wrong("Scan needs the graph body");
@@ -44,9 +43,9 @@ Result<Values> infer_scan(const Call& call) {
   return values;
 }
 
-struct Layer {  // of one walk
+struct Layer {  // one scan: numbers of states, scan inputs and scan outputs
   std::size_t states = 0, scanned = 0, outputs = 0;
-  std::vector<std::int64_t> input_directions, output_directions;  // 1: from the end to the begin
+  std::vector<std::int64_t> input_directions, output_directions;  // 1: reverse
 };
 
 Result<std::vector<std::int64_t>> listed(const Frame& frame, std::string_view name, std::size_t count) {
@@ -58,8 +57,8 @@ Result<std::vector<std::int64_t>> listed(const Frame& frame, std::string_view na
   return std::vector(given->begin(), given->end());
 }
 
-// Place `at` of an array along an axis: a view if it lies in one piece, else a copy in `buffer`. Neither has
-// an owner, so that whatever the body keeps of it is a copy.
+// The slice at index `at` of an axis: a view if it is contiguous, else a copy in `buffer`. Neither owns its
+// memory, so the body copies what it keeps.
 Datum place_of(const Array& whole, std::size_t axis, std::int64_t at, Array& buffer) {
   if (buffer.type() != ElementType::undefined) {
     take_part(whole, buffer, axis, at, 1);
@@ -81,7 +80,7 @@ Result<Array> buffer_for(Frame& frame, const Array& whole, std::size_t axis) {
   return Array::make(frame.memory(), whole.type(), dims);
 }
 
-// Runs the body for `steps` places of `walked`; `states` become the last ones.
+// Runs the body for `steps` steps over `walked`; `states` become the final ones.
 Result<void> walk(Frame& frame, const Layer& layer, std::int64_t steps, std::vector<Datum>& states,
                   std::span<const Array> walked, std::span<const std::size_t> axes,
                   std::vector<std::vector<Datum>>& collected) {
@@ -144,7 +143,7 @@ Result<void> run_scan(Frame& frame) {
     walked.push_back(frame.in(layer.states + i));
     axes.push_back(TRY(axis_of(in_axes[i], walked[i].rank())));
     if (walked[i].dim(axes[i]) != walked[0].dim(axes[0])) {
-      return wrong(fmt::format("the tensors to walk over have {} and {} places", walked[0].dim(axes[0]),
+      return wrong(fmt::format("the scan inputs have lengths {} and {}", walked[0].dim(axes[0]),
                                walked[i].dim(axes[i])),
                    "the same length for all");
     }
@@ -160,15 +159,15 @@ Result<void> run_scan(Frame& frame) {
   return {};
 }
 
-// One of a batch, as a view. Not for strings, which version 8 does not walk over in any file we know.
+// One row of a batch, as a view. Strings are not supported in version 8; no known model needs them.
 Result<Array> row_of(const Array& batch, std::int64_t row) {
-  if (batch.type() == ElementType::string) return wrong("strings cannot be walked over by this version");
+  if (batch.type() == ElementType::string) return wrong("Scan-8 does not support strings");
   Array none;
   return place_of(batch, 0, row, none).array;
 }
 
-// Copies a value into its row of an output [batch, …] that is made for the first; the rest of a shorter
-// sequence stays 0.
+// Copies a value into its row of an output [batch, …], which the first row allocates; a shorter sequence is
+// padded with 0.
 Result<void> put_row(Frame& frame, std::size_t i, Array*& out, const Array& value, std::int64_t row,
                      std::int64_t rows, std::optional<std::int64_t> length) {
   if (value.type() == ElementType::string || value.type() == ElementType::undefined) {
@@ -194,13 +193,13 @@ Result<void> put_row(Frame& frame, std::size_t i, Array*& out, const Array& valu
   return {};
 }
 
-// Version 8: each row of the batch is walked by itself.
+// Version 8: each row of the batch is scanned separately.
 Result<void> run_batches(Frame& frame) {
   const Layer layer = TRY(layer_of(frame, 1));
   TRY(body_of(frame, "body", frame.input_count() - 1, frame.output_count()));
   const Array& first = frame.in(1 + layer.states);
   if (first.rank() < 2)
-    return wrong(fmt::format("the tensor to walk over is {}", to_string(first)), "[batch, length, …]");
+    return wrong(fmt::format("the first scan input is {}", to_string(first)), "[batch, length, …]");
   const std::int64_t rows = first.dim(0), length = first.dim(1);
   for (std::size_t i = 1; i < frame.input_count(); ++i) {
     const Array& one = frame.in(i);
@@ -234,7 +233,7 @@ Result<void> run_batches(Frame& frame) {
     for (std::size_t i = 0; i < layer.outputs; ++i) {
       if (collected[i].empty()) {
         if (row == 0)
-          return wrong("the first sequence of the batch is empty", "its shape decides the output's");
+          return wrong("the first sequence of the batch is empty", "its steps give the shape of the output");
         continue;
       }
       Dims dims = collected[i][0].array.dims();
@@ -257,8 +256,9 @@ Result<void> run_batches(Frame& frame) {
 Result<void> run(Frame& frame) { return frame.version < 9 ? run_batches(frame) : run_scan(frame); }
 
 Result<void> raise_to_9(Raising&) {
-  return error_at(Code::unsupported, {}, "Scan of opset 8, which walks over a batch, has no newer form",
-                  "a later version of the exporter writes another one");
+  return error_at(Code::unsupported, {},
+                  "Scan of opset 8 has a batch axis and cannot be converted to a newer opset",
+                  "export the model again with a newer opset");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Result<void> run(Frame& frame) {
                  "the data's type and the indices' shape");
   }
   Array* out = TRY(scatter_target(frame));
-  // In order: of several updates of one element, the last one counts.
+  // Sequential: of several updates of one element, the last one wins.
   return for_reduction(frame, reduction, [&]<class T>(auto combine, T) {
     for_index(indices.type(), [&]<class Index>(Index) {
       for (std::int64_t row = 0; row < rows.count; ++row) {

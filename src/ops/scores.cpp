@@ -11,8 +11,8 @@ namespace {
 
 float logistic(float x) { return static_cast<float>(1 / (1 + math::exp(-static_cast<double>(x)))); }
 
-// The inverse of the normal distribution, by Winitzki's approximation of the inverse error function, as ONNX
-// Runtime computes it.
+// The inverse of the normal distribution function, by Winitzki's approximation of the inverse error function,
+// as in ONNX Runtime.
 float probit(float score) {
   const float x = 2 * score - 1;
   const float sign = x < 0 ? -1.0f : 1.0f;
@@ -22,7 +22,7 @@ float probit(float score) {
   return std::numbers::sqrt2_v<float> * sign * std::sqrt(-v + std::sqrt(v * v - v2));
 }
 
-// `zeros_stay`: scores that are (nearly) 0 are no scores, and stay so.
+// `zeros_stay` (SOFTMAX_ZERO): scores of (nearly) 0 are scaled by e^(-max) instead of exponentiated.
 void softmax(std::span<float> scores, bool zeros_stay) {
   constexpr float kNothing = 1e-7f;
   const float largest = *std::ranges::max_element(scores);

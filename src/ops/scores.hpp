@@ -1,4 +1,4 @@
-// What classical models do with their scores: transforms, and the label of the winner.
+// Scores of ai.onnx.ml classifiers: transforms, and the label of the winner.
 #pragma once
 
 #include <span>
@@ -13,11 +13,12 @@ enum class Transform { none, softmax, logistic, softmax_zero, probit };  // in t
 
 Result<Transform> transform_of(std::string_view name);
 void transform(Transform how, std::span<float> scores);
-// The score of a single class that has a second one: both, transformed. `share`: it is a probability, so that
-// the other one gets the rest of 1.
+// The scores of both classes of a binary classifier from its single score, transformed. `share`: the score is
+// a probability, so the other class gets 1 - score.
 void transform_pair(Transform how, bool share, float score, float* both);
 
-// The labels of a classifier: strings or integers, as output 0 for `rows` rows; null where nobody wants it.
+// The labels of a classifier, strings or integers, as output 0 with `rows` rows; null if the output is
+// unused.
 class Labels {
  public:
   static Result<Labels> of(const Frame& frame, std::string_view texts, std::string_view numbers);
@@ -30,10 +31,10 @@ class Labels {
   std::span<const std::int64_t> numbers_;
 };
 
-// The first of the largest.
+// Index of the largest score, the first one among equals.
 std::size_t winner(std::span<const float> scores);
 
-// Rows of features as float: [rows, width], or one row.
+// Input rows of features: [rows, width], or one row.
 struct Rows {
   std::int64_t count = 1, width = 1;
 };

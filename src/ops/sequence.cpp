@@ -27,7 +27,7 @@ Result<const Sequence*> sequence_in(const Frame& frame, std::size_t i) {
   return value.sequence.get();
 }
 
-// A position counted from the front; `last` is the largest that is allowed.
+// A non-negative position; `last` is the largest valid one.
 Result<std::size_t> position_in(const Frame& frame, std::size_t i, std::size_t count, std::int64_t last) {
   const std::int64_t given = TRY(integer_from(frame.in(i), "the position"));
   const auto size = static_cast<std::int64_t>(count);

@@ -1,5 +1,4 @@
-// SequenceMap: a graph that runs for each item of a sequence; its outputs are sequences. ONNX:
-// SequenceMap-17.
+// SequenceMap: runs its body for each item of a sequence; its outputs are sequences. ONNX: SequenceMap-17.
 #include "ops/control.hpp"
 
 namespace anybit::ops {

@@ -1,5 +1,4 @@
-// Shape and Size: where the sizes of a tensor become values. ONNX: Shape-1 … -15 (start, end) … -25; Size-1 …
-// -25.
+// Shape and Size: the sizes of a tensor as values. ONNX: Shape-1 … -15 (start, end) … -25; Size-1 … -25.
 #include <algorithm>
 
 #include "ops/frame.hpp"
@@ -8,7 +7,7 @@
 namespace anybit::ops {
 namespace {
 
-// Which axes `start` and `end` mean; negative ones count from the end, both are clamped.
+// The axes selected by `start` and `end`; negative ones count from the end, both are clamped.
 std::pair<std::int64_t, std::int64_t> part_of(const Attributes& attributes, std::size_t axes) {
   const auto rank = static_cast<std::int64_t>(axes);
   const auto clamp = [&](std::int64_t bound) {

@@ -1,5 +1,5 @@
-// A list of a few things inside the object itself, so that the table of operators is data: nothing is
-// computed when the program starts, and nothing freed when it ends.
+// A constexpr list with inline storage, so that the operator table needs no dynamic initialization and no
+// cleanup.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ class ShortList {
  public:
   constexpr ShortList() = default;
   constexpr ShortList(std::initializer_list<T> items) {
-    if (items.size() > Most) std::abort();  // the operator's file has more than there is room for
+    if (items.size() > Most) std::abort();  // more items than the list has room for
     for (const T& one : items) items_[size_++] = one;
   }
 

@@ -9,7 +9,7 @@ namespace {
 
 using kernels::Map;
 
-// Integers by F, which wraps.
+// Integer types by F, which wraps around.
 template <class F>
 Result<void> run_integers(Frame& frame, const F& f) {
   const Array& in = frame.in(0);
@@ -20,7 +20,7 @@ Result<void> run_integers(Frame& frame, const F& f) {
   return {};
 }
 
-// The lowest number's opposite is itself.
+// -x; the lowest integer is its own negation.
 template <class T>
 T opposite(T x) {
   return static_cast<T>(std::uint64_t{0} - static_cast<std::uint64_t>(x));

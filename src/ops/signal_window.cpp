@@ -50,7 +50,7 @@ Result<void> run_window(Frame& frame) {
   return {};
 }
 
-// In which bins of the spectrum the corners of the triangles lie.
+// Spectrum bins of the corners of the triangles.
 Result<std::vector<std::int64_t>> corners(std::int64_t bands, std::int64_t length, std::int64_t rate,
                                           double low, double high, std::int64_t bins) {
   const auto mel = [](double hertz) { return 2595 * math::log10(1 + hertz / 700); };
@@ -79,7 +79,8 @@ Result<void> run_mel(Frame& frame) {
   const double high = TRY(scalar_from(frame.in(4), "upper_edge_hertz"));
   constexpr std::int64_t kMost = std::int64_t{1} << 32;
   if (bands < 0 || bands > kMost || length < 0 || length > kMost || rate < 1) {
-    return wrong(fmt::format("{} bands of a transform of {} at {} samples per second", bands, length, rate));
+    return wrong(fmt::format("num_mel_bins {}, dft_length {} and sample_rate {} are out of range", bands,
+                             length, rate));
   }
   const std::int64_t bins = length / 2 + 1;
   Array* out = TRY(frame.out(0, type, {bins, bands}));

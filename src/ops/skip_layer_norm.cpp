@@ -1,5 +1,5 @@
 // ONNX Runtime's SkipLayerNormalization and SkipSimplifiedLayerNormalization (com.microsoft): input + skip +
-// bias, normalized along the last axis; the sum itself is output 3.
+// bias, normalized along the last axis; output 3 is the sum itself.
 #include "ops/reals.hpp"
 #include "ops/rules.hpp"
 #include "ops/stats.hpp"
@@ -13,7 +13,7 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
-// A vector of n, or null if it is not there.
+// A vector of n elements, or null if the input is omitted.
 template <class C>
 Result<const C*> vector_of(Frame& frame, std::size_t input, std::int64_t n, std::string_view what) {
   if (!frame.has(input)) return nullptr;
@@ -21,7 +21,7 @@ Result<const C*> vector_of(Frame& frame, std::size_t input, std::int64_t n, std:
   return TRY(reals_in<C>(frame, frame.in(input))).data();
 }
 
-// Statistics of each row, as float32.
+// An output for the statistics of each row, as float32.
 Result<float*> statistics_of(Frame& frame, std::size_t output, const Dims& dims) {
   if (!frame.wants(output)) return nullptr;
   Dims kept = dims;
@@ -35,7 +35,7 @@ Result<void> run_in(Frame& frame) {
   const Dims& dims = x.dims();
   const std::int64_t n = dims.back(), rows = dims.product(0, dims.size() - 1);
   const Array& skip = frame.in(1);
-  // A skip without the batch is the same for every sample.
+  // A skip without a batch axis is the same for every sample.
   const Dims plain(std::span(dims.begin() + (skip.rank() < dims.size() ? 1 : 0), dims.end()));
   const bool one_batch = skip.rank() == dims.size() && skip.dim(0) == 1 &&
                          std::equal(plain.begin() + 1, plain.end(), skip.dims().begin() + 1);

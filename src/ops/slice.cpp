@@ -1,4 +1,4 @@
-// Slice: a range on some axes. ONNX: Slice-1 (attributes), -10 (inputs, steps), -11, -13.
+// Slice: a strided range on some axes. ONNX: Slice-1 (attributes), -10 (inputs, steps), -11, -13.
 #include <algorithm>
 
 #include "ops/elements.hpp"
@@ -20,7 +20,7 @@ std::optional<Range> range_of(const Dim& size, const Dim& start, const Dim& end,
   const std::int64_t n = *size.size;
   const bool forward = *step.size > 0;
   const std::int64_t highest = forward ? n : n - 1, lowest_end = forward ? 0 : -1;
-  // Without bound + n for a bound so low that it would overflow.
+  // Avoids bound + n if that would overflow.
   const auto clamp = [&](std::int64_t bound, std::int64_t lowest) {
     return bound < -n ? lowest : std::clamp(bound < 0 ? bound + n : bound, lowest, highest);
   };
@@ -60,12 +60,13 @@ Result<std::optional<Bounds>> bounds_of(const Call& call, std::size_t rank) {
   return std::optional(std::move(bounds));
 }
 
-// The whole axis, though its size is not known: exporters write the largest integer for "to the end".
+// Whether the slice is the entire axis, even if its size is unknown: exporters write a very large integer for
+// "to the end".
 bool takes_all(const Dim& start, const Dim& end, const Dim& step) {
   return start.is(0) && step.is(1) && end.known() && *end.size >= INT32_MAX;
 }
 
-// The contents, if every axis is known: `ranges` has one for each.
+// The sliced contents, if every axis is known: `ranges` has one entry per axis.
 std::optional<std::vector<Dim>> sliced(const Value& input, const std::vector<Range>& ranges) {
   const auto sizes = numbers(*input.shape);
   if (!input.elements || !sizes || ranges.size() != sizes->size()) return std::nullopt;
@@ -75,7 +76,7 @@ std::optional<std::vector<Dim>> sliced(const Value& input, const std::vector<Ran
     counts.push_back(ranges[i].count);
     if (ranges[i].count == 0) continue;
     first += ranges[i].start * steps[i];
-    // A step beyond the axis is never taken twice.
+    // With one element, the step is unused: it may be so large that the multiplication overflows.
     steps[i] = ranges[i].count > 1 ? steps[i] * ranges[i].step : 0;
   }
   return view_of(*input.elements, counts, first, steps);
@@ -103,7 +104,7 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-// Steps that leave the axis at once are all the same: cut, so that nothing below overflows.
+// Steps beyond the axis are equivalent: clamped, so that nothing below overflows.
 Range range_of(std::int64_t size, std::int64_t start, std::int64_t end, std::int64_t step) {
   return *range_of(Dim(size), Dim(start), Dim(end), Dim(std::clamp(step, -size - 1, size + 1)));
 }

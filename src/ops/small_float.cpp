@@ -76,8 +76,8 @@ const kernels::GroupKernel& encoder_of(ElementType type, const ConvertOptions& o
   return kernel_of(type, options.saturate || type == float4e2m1);
 }
 
-// The exponent field alone, and one more if something is rounded up. Zero is the smallest power; infinity is
-// not a number.
+// The exponent field, plus one if the fraction rounds up. Zero becomes the smallest power; NaN, and infinity
+// unless saturating, become NaN.
 std::uint8_t e8m0_code(float x, const ConvertOptions& options) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t exponent = bits >> 23 & 255u, fraction = bits & 0x7FFFFFu;

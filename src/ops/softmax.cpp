@@ -1,5 +1,5 @@
-// Softmax, LogSoftmax, Hardmax. ONNX: -1, -11 take the tensor as a matrix, split before `axis`; -13 goes
-// along one axis.
+// Softmax, LogSoftmax, Hardmax. ONNX: -1, -11 flatten the tensor to a matrix at `axis`; -13 works along one
+// axis.
 
 #include "kernels/softmax.hpp"
 #include "base/math.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 enum class Kind { plain, log, hard };
 
-// [outer, n, inner]: the middle one becomes probabilities.
+// [outer, n, inner]: normalized along n.
 struct Axes {
   std::int64_t outer, n, inner;
 };
@@ -98,7 +98,8 @@ Result<void> run(Frame& frame) {
   return {};
 }
 
-// A matrix, split before `axis`, whose rows become probabilities. Along the last axis both versions agree.
+// Before 13, the tensor is flattened to a matrix at `axis`, and softmax is taken of its rows. Along the last
+// axis both versions agree.
 Result<void> raise_to_13(Raising& raising) {
   const auto& shape = raising.in(0).shape;
   const auto given = raising.integer("axis");
@@ -114,7 +115,7 @@ Result<void> raise_to_13(Raising& raising) {
   raising.edited.inputs[0] =
       raising.add_before("Flatten", {input}, {axis ? *axis : graph::attribute("axis", std::int64_t{1})});
   raising.set("axis", std::int64_t{-1});
-  // allowzero, which opset 14 has: a 0 among the sizes is a size.
+  // allowzero (opset 14): a 0 in the shape is a size.
   std::vector<graph::Attribute> as_they_are;
   if (raising.target >= 14) as_they_are.push_back(graph::attribute("allowzero", std::int64_t{1}));
   raising.wrap_output(0, "Reshape", {sizes}, std::move(as_they_are));

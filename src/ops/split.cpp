@@ -34,7 +34,7 @@ Result<Values> infer(const Call& call) {
   return values;
 }
 
-// The sizes if they are given: there may be more of them than a tensor has axes.
+// The part sizes if given; there may be more of them than a tensor has axes.
 Result<std::optional<std::span<const std::int64_t>>> sizes_of(const Frame& frame) {
   if (!frame.has(1)) return frame.ints("split");
   const Array& sizes = frame.in(1);

@@ -1,4 +1,4 @@
-// SplitToSequence: a tensor cut along an axis into a sequence. ONNX: SplitToSequence-11, -24 (types).
+// SplitToSequence: a tensor split along an axis into a sequence. ONNX: SplitToSequence-11, -24 (types).
 #include "ops/check.hpp"
 #include "ops/frame.hpp"
 #include "ops/part.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 Result<Values> infer(const Call& call) { return outputs_of(call, sequence_of(call.in(0))); }
 
-// How long each part is: one number for all (the last may be shorter), a list, or 1 each.
+// Length of each part: one number for all (the last part may be shorter), a list, or 1 each.
 Result<std::vector<std::int64_t>> lengths_of(const Frame& frame, std::int64_t total) {
   std::vector<std::int64_t> lengths;
   if (frame.has(1) && frame.in(1).rank() > 0) {

@@ -1,4 +1,4 @@
-// Squeeze and Unsqueeze: axes of size 1 go and come. Axes moved from an attribute to an input in version 13.
+// Squeeze and Unsqueeze: remove and insert axes of size 1. In version 13 the axes became an input.
 #include <algorithm>
 
 #include "ops/move.hpp"
@@ -25,7 +25,7 @@ Result<Values> infer_squeeze(const Call& call) {
   const auto axes = list ? numbers(*list) : std::nullopt;
   if (!shape || (given && !axes)) return with_shape(call, std::nullopt);
   Shape result;
-  if (!given) {  // every axis of size 1 goes: all sizes must be known
+  if (!given) {  // all axes of size 1 are removed: all sizes must be known
     for (const Dim& dim : *shape) {
       if (!dim.known()) return with_shape(call, std::nullopt);
       if (!dim.is(1)) result.push_back(dim);

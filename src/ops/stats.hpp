@@ -1,4 +1,4 @@
-// Means, variances and lengths of rows of float or double; float has fast kernels.
+// Sums, means, variances and normalization of rows of float or double; float uses fast kernels.
 #pragma once
 
 #include <cmath>
@@ -36,7 +36,7 @@ double row_deviation(const C* x, std::int64_t n, double center) {
   }
 }
 
-// Of the population.
+// Mean and population variance.
 template <class C>
 kernels::Moments row_moments(const C* x, std::int64_t n) {
   const double mean = row_sum(kernels::Summand::value, x, n) / static_cast<double>(n);

@@ -1,4 +1,4 @@
-// StringNormalizer: leaves out stop words and changes upper and lower case. ONNX: StringNormalizer-10.
+// StringNormalizer: removes stop words and changes case. ONNX: StringNormalizer-10.
 #include <locale.h>
 #include <clocale>
 #include <cwctype>
@@ -20,7 +20,7 @@ Result<Values> infer(const Call& call) {
 
 enum class Case { kept, lower, upper };
 
-// A locale's way of changing case; that of plain UTF-8 if the system does not have the one that is asked for.
+// Case conversion of a locale; falls back to C.UTF-8 if the system lacks the locale.
 class Caser {
  public:
   explicit Caser(const std::string& name) {

@@ -1,4 +1,5 @@
-// StringSplit: strings cut at a delimiter; shorter rows are filled with empty strings. ONNX: StringSplit-20.
+// StringSplit: strings split at a delimiter; shorter rows are padded with empty strings. ONNX:
+// StringSplit-20.
 #include <limits>
 
 #include "base/checked.hpp"
@@ -19,8 +20,8 @@ Result<Values> infer(const Call& call) {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// Without a delimiter: runs of white space separate. What is left after the last cut keeps its end, as in
-// Python's split, which ONNX's reference is.
+// Without a delimiter: splits at runs of white space. The rest after the last split keeps its trailing space,
+// as in Python's str.split, which is ONNX's reference.
 std::vector<std::string_view> words_of(std::string_view text, std::int64_t most_cuts) {
   std::vector<std::string_view> words;
   std::size_t at = 0;

@@ -15,7 +15,7 @@ bool before(const Descriptor& a, const Descriptor& b) {
 
 const Descriptor* find(std::string_view domain, std::string_view name) {
   using Key = std::pair<std::string_view, std::string_view>;
-  // Names alone are all but unique: a few operators are in two domains.
+  // Hashing the name is enough: few operators exist in two domains.
   const auto hash = [](const Key& key) { return std::hash<std::string_view>()(key.second); };
   static const auto index = [&] {
     std::unordered_map<Key, const Descriptor*, decltype(hash)> all(2 * table().size(), hash);

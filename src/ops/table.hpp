@@ -1,5 +1,5 @@
-// The operators anybit knows. A row says everything about one operator; the table is made from the files
-// beside this.
+// The table of operators that anybit knows, with one row (Descriptor) per operator. The build collects the
+// rows from the operators' files.
 #pragma once
 
 #include <cstdint>
@@ -24,34 +24,33 @@ class Raising;
 struct Setup;
 struct Value;
 
-// Types and shapes of the outputs, from what is known of the inputs. One value for each output of the node.
+// Infers types and shapes of the outputs. Returns one value for each output of the node.
 using Infer = Result<std::vector<Value>> (*)(const Call& call);
-// Multiply-accumulates of one run; unknown if a shape is. One for each product that is added to a sum: bias,
-// scaling and activations are not counted. Nothing for operators that are no sums of products.
+// Multiply-accumulates of one run; unknown if a shape is unknown. Counts one per multiply-add of a linear
+// operator; bias, scaling and activations are not counted. Null for operators without multiply-accumulates.
 using Macs = Dim (*)(const Call& call, std::span<const Value> outputs);
 
-// Computes the outputs. The inputs are there, as many as the operator must have.
+// Computes the outputs. All required inputs are present.
 using Run = Result<void> (*)(Frame& frame);
-// What the node keeps for its runs, from its attributes and constant inputs: packed weights, tables. May be
-// null.
+// Precomputes per-node data from attributes and constant inputs: packed weights, tables. May be null.
 using Prepare = Result<std::shared_ptr<const Prepared>> (*)(const Setup& setup);
 
-// In which layouts an operator takes its inputs; it gets plain ones otherwise.
+// The layouts in which an operator takes its inputs.
 enum class Layouts : std::uint8_t {
-  plain,
-  each,  // the operator looks at each input's layout itself
+  plain,  // inputs are converted to the plain layout first
+  each,   // the operator handles the layout of each input itself
 };
 
-// Where a quantized operator keeps one quantized tensor: the inputs' numbers, -1 if there is none.
+// Input and output indices of one quantized tensor of a quantized operator; -1 if there is none.
 struct QuantizedTensor {
-  int input = -1, output = -1;  // which one it is
+  int input = -1, output = -1;  // the quantized tensor
   int scale = -1, zero_point = -1;
-  int scale_output = -1;  // a scale that the operator itself finds, when it runs
+  int scale_output = -1;  // a scale that the operator computes at run time
 };
 
 using QuantizedTensors = ShortList<QuantizedTensor, 4>;
 
-// How a node of the version before becomes one of version `to`, when that takes more than a new number.
+// Converts a node of the previous version to version `to`, if that takes more than a new version number.
 struct Raise {
   std::int16_t to = 0;
   Result<void> (*edit)(Raising& raising) = nullptr;
@@ -62,27 +61,26 @@ using Versions = ShortList<std::int16_t, 12>;
 struct Descriptor {
   std::string_view name;
   std::string_view domain;  // "" is ONNX's own
-  Versions since;           // the opset versions that changed it
+  Versions since;           // opset versions that changed the operator
   Infer infer = nullptr;
   Macs macs = nullptr;
   QuantizedTensors quantized = {};
-  Run run = nullptr;  // nothing: it can be told about, but not run
-  // Its work grows with the product of what goes in and what comes out, though it has no
-  // multiply-accumulates.
+  Run run = nullptr;  // null: known to inference, but cannot run
+  // Its cost grows with input size times output size, although it has no multiply-accumulates.
   bool pairwise = false;
   Prepare prepare = nullptr;
-  std::size_t required = 1;  // inputs that must be there
-  bool pure = true;          // the same inputs give the same outputs: constants are computed ahead
+  std::size_t required = 1;  // number of required inputs
+  bool pure = true;          // deterministic without side effects: constant folding may run it
   Layouts layouts = Layouts::plain;
-  ShortList<Raise, 4> raise = {};  // in the order of their versions
-  Traits traits = {};              // of quantization
+  ShortList<Raise, 4> raise = {};  // ordered by version
+  Traits traits = {};              // how quantization treats the operator
 };
 
 bool before(const Descriptor& a, const Descriptor& b);
 std::span<const Descriptor* const> table();
-// Nothing if anybit does not know the operator. "ai.onnx" is "".
+// Null if anybit does not know the operator. "ai.onnx" is the same domain as "".
 const Descriptor* find(std::string_view domain, std::string_view name);
-// The newest version that opset `opset` has; nothing if the operator is younger.
+// The operator version that is in force in opset `opset`; nullopt if the operator was introduced later.
 std::optional<std::int64_t> version_in(const Descriptor& descriptor, std::int64_t opset);
 
 using graph::kMicrosoft;

@@ -1,6 +1,6 @@
-// TableDecode of ai.anybit: packed codes whose values are in a table, with what each box of the tensor does
-// to them: what a Decode of constants is for code generators, which need not know our number formats.
-// docs/codegen.md has the definition.
+// TableDecode of ai.anybit: dequantization by lookup table, with factor and zero point per box of the tensor.
+// Code generation replaces Decode of constants by it, so that generators need not know anybit's number
+// formats. Definition: docs/codegen.md.
 #include "ops/table_decode.hpp"
 
 #include "base/checked.hpp"
@@ -16,17 +16,17 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 
-// More than any memory, so that numbers of bits and bytes can be computed.
+// Larger than any memory, yet counts of bits and bytes cannot overflow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56;
 
 struct CodeLayout {
   Integers dims, coded, box, grid;
-  std::size_t axis = 0;  // that rows of codes run along
+  std::size_t axis = 0;  // axis along which the packed rows run
   int bits = 0, low_bits = 0;
   std::int64_t count = 1;
 
   std::int64_t row() const { return coded.empty() ? 1 : coded[axis]; }
-  // Elements from one code of a row to the next.
+  // Stride in elements between neighbours of a packed row.
   std::int64_t step() const {
     std::int64_t step = 1;
     for (std::size_t d = axis + 1; d < coded.size(); ++d) step *= coded[d];
@@ -37,19 +37,19 @@ struct CodeLayout {
     for (const std::int64_t one : grid) groups *= one;
     return groups;
   }
-  // Bytes of a group that tell which pairs of it have half the factor.
+  // Bytes per group of the bitmap of pairs whose factor is halved (shared microexponents).
   std::int64_t pair_bytes() const {
     std::int64_t size = 1;
     for (std::size_t d = 0; count > 0 && d < coded.size(); ++d) size *= std::min(box[d], coded[d]);
     return (size + 15) / 16;
   }
-  // Numbers of one table.
+  // Number of entries of one table.
   std::int64_t table_size() const {
     return low_bits == 0 ? std::int64_t{1} << bits : std::int64_t{2} << (bits - low_bits);
   }
 
   struct Place {
-    std::int64_t group, within;  // the box that an element lies in, and its number there, row by row
+    std::int64_t group, within;  // box of an element, and its row-major index there
   };
   Place place_of(std::int64_t element) const {
     Place place{0, 0};
@@ -79,7 +79,7 @@ Result<CodeLayout> layout_of(const Attributes& node) {
   layout.low_bits = static_cast<int>(low_bits);
   if (layout.box.size() != layout.coded.size() || axis < 0 ||
       (!layout.coded.empty() && axis >= std::ssize(layout.coded)))
-    return wrong("box and pack_axis do not fit coded");
+    return wrong("box or pack_axis does not match coded");
   layout.axis = static_cast<std::size_t>(axis);
   std::int64_t count = 1;
   for (const std::int64_t dim : layout.dims) {
@@ -89,16 +89,16 @@ Result<CodeLayout> layout_of(const Attributes& node) {
   }
   for (std::size_t d = 0; d < layout.coded.size(); ++d) {
     const auto product = layout.coded[d] >= 0 ? checked_mul(layout.count, layout.coded[d]) : std::nullopt;
-    if (!product || layout.box[d] < 1) return wrong("coded and box have no such sizes");
+    if (!product || layout.box[d] < 1) return wrong("a size in coded or box is out of range");
     layout.count = *product;
     layout.grid.push_back(layout.coded[d] / layout.box[d] + (layout.coded[d] % layout.box[d] != 0));
   }
   if (count > kMostElements) return wrong(fmt::format("{} elements", count));
-  if (layout.count != count) return wrong("coded has another number of elements than dims");
+  if (layout.count != count) return wrong("coded and dims have different numbers of elements");
   return layout;
 }
 
-// Numbers of which there is one for each group, or one for all.
+// One number per group, or one for all.
 struct Shared {
   Floats numbers;
   float of(std::int64_t group) const {
@@ -119,7 +119,7 @@ struct Tables {
   CodeLayout layout;
   const std::uint8_t* codes;
   const float* table;
-  bool own_tables;  // one for each group
+  bool own_tables;  // one table per group
   Shared factors, zeros;
   const std::uint8_t* halved;
 
@@ -155,7 +155,7 @@ Result<Tables> tables_of(const Attributes& node, std::span<const Array* const> i
   const auto in = [&](std::size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
   Tables made{TRY(layout_of(node)), nullptr, nullptr, false, {}, {Floats{0}}, nullptr};
   const CodeLayout& layout = made.layout;
-  if (!in(0) || !in(1) || !in(2)) return wrong("codes, table and factors are needed");
+  if (!in(0) || !in(1) || !in(2)) return wrong("inputs 0 to 2 (codes, table, factors) are required");
   const auto bytes =
       static_cast<std::int64_t>(kernels::packed_size(static_cast<std::size_t>(layout.row()), layout.bits));
   const std::int64_t rows = layout.count == 0 ? 0 : layout.count / layout.row();
@@ -167,7 +167,7 @@ Result<Tables> tables_of(const Attributes& node, std::span<const Array* const> i
       (!made.own_tables || (numbers % one == 0 && numbers / one == layout.groups())) &&
       (!in(4) || (in(4)->type() == ElementType::uint8 && in(4)->count() % layout.pair_bytes() == 0 &&
                   in(4)->count() / layout.pair_bytes() == layout.groups()));
-  if (!fits) return wrong("the inputs do not fit the attributes");
+  if (!fits) return wrong("the inputs do not match the attributes");
   for (const Array* one : inputs) {
     if (one && !has_elements(*one)) return not_known();
   }

@@ -1,4 +1,4 @@
-// TableDecode by itself, for whoever makes such nodes and wants to know what they give.
+// TableDecode as a plain function, for code that creates such nodes and needs their results.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace anybit::ops {
 
-// `inputs` as the node has them; null, or too few: left out. `out` has as many elements as the node's `dims`.
+// `inputs`: as in the node; omitted ones are null or missing at the end. `out` has as many elements as the
+// attribute `dims`.
 Result<void> table_decode(const Attributes& node, std::span<const Array* const> inputs, float* out);
 
 }  // namespace anybit::ops

@@ -1,4 +1,4 @@
-// TensorScatter: a cache with new entries written at each sample's place. ONNX: TensorScatter-24.
+// TensorScatter: writes new entries into a cache, at an offset for each sample. ONNX: TensorScatter-24.
 #include "ops/check.hpp"
 #include "ops/reduction.hpp"
 #include "ops/rules.hpp"
@@ -13,9 +13,9 @@ Result<void> check_update(const Frame& frame, std::size_t axis) {
   for (std::size_t i = 0; fits && i < cache.rank(); ++i)
     fits = i == axis ? update.dim(i) <= cache.dim(i) : update.dim(i) == cache.dim(i);
   if (fits) return {};
-  return wrong(fmt::format("an update {} does not fit a cache {} on axis {}", to_string(frame.datum(1)),
+  return wrong(fmt::format("an update {} does not match a cache {} on axis {}", to_string(frame.datum(1)),
                            to_string(frame.datum(0)), axis),
-               "the same but for the axis, which is not the first");
+               "the same type and dimensions except on the axis, which must not be the first");
 }
 
 Result<void> run(Frame& frame) {
@@ -37,14 +37,15 @@ Result<void> run(Frame& frame) {
   for (std::int64_t b = 0; known && b < batch; ++b) {
     const std::int64_t start = starts.data<std::int64_t>()[b];
     if (start < 0 || (mode == "linear" && start > length - added))
-      return wrong(fmt::format("write index {} leaves no room for {} of {}", start, added, length));
+      return wrong(
+          fmt::format("write index {} leaves no room for {} entries in a cache of {}", start, added, length));
   }
   Array* out = TRY(scatter_target(frame));
   if (update.count() == 0) return {};
   for_moved(cache.type(), [&]<class T>(T) {
     for (std::int64_t i = 0; i < batch * outer; ++i) {
       const std::int64_t start = frame.has(2) ? starts.data<std::int64_t>()[i / outer] % length : 0;
-      const std::int64_t at_end = std::min(added, length - start);  // the rest goes on from the beginning
+      const std::int64_t at_end = std::min(added, length - start);  // the rest wraps around
       const T* from = update.data<T>() + i * added * inner;
       T* to = out->mutable_data<T>() + i * length * inner;
       std::copy_n(from, at_end * inner, to + start * inner);

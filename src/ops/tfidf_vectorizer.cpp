@@ -1,4 +1,4 @@
-// TfIdfVectorizer: counts of known n-grams in rows of numbers or strings. ONNX: TfIdfVectorizer-9.
+// TfIdfVectorizer: counts of known n-grams in rows of integers or strings. ONNX: TfIdfVectorizer-9.
 #include <limits>
 #include <unordered_map>
 
@@ -18,7 +18,7 @@ struct PairHash {
   }
 };
 
-// The n-grams as a tree of tokens: a step leads from a node (0 is the root) to the next.
+// The n-grams as a trie of tokens: a step leads from a node (0 is the root) to the next.
 struct Grams final : Prepared {
   bool of_strings = false;
   std::unordered_map<std::string, std::int64_t> tokens;
@@ -27,7 +27,7 @@ struct Grams final : Prepared {
   std::int64_t columns = 0;
   std::int64_t shortest = 1, longest = 1, skips = 0;
 
-  // -1: no n-gram goes on like this.
+  // -1: no n-gram continues with this token.
   std::int64_t step(std::int64_t node, std::int64_t token) const {
     const auto found = steps.find({node, token});
     return found == steps.end() ? -1 : found->second;
@@ -41,7 +41,7 @@ Result<Values> infer(const Call& call) {
   return outputs_of(call, std::move(value));
 }
 
-// The tokens of the pool as numbers; those of strings are given as they come.
+// The tokens of the pool as integers; strings are numbered in order of appearance.
 Result<std::vector<std::int64_t>> pool_of(const Attributes& node, Grams& grams) {
   std::vector<std::int64_t> pool;
   if (const auto texts = node.texts("pool_strings"); texts && !texts->empty()) {
@@ -75,8 +75,8 @@ Result<std::shared_ptr<const Grams>> grams_of(const Attributes& node) {
   grams->longest = node.integer("max_gram_length", 1);
   grams->skips = node.integer("max_skip_count", 0);
   if (grams->shortest < 1 || grams->longest < grams->shortest || grams->skips < 0) {
-    return wrong(fmt::format("n-grams of {} to {} tokens with up to {} skips", grams->shortest,
-                             grams->longest, grams->skips));
+    return wrong(fmt::format("min_gram_length {}, max_gram_length {} and max_skip_count {} are out of range",
+                             grams->shortest, grams->longest, grams->skips));
   }
   const auto starts = node.ints("ngram_counts");
   const auto indexes = node.ints("ngram_indexes");
@@ -89,13 +89,13 @@ Result<std::shared_ptr<const Grams>> grams_of(const Attributes& node) {
     const auto length = static_cast<std::int64_t>(i) + 1;
     if (begin < 0 || end < begin || end > total || (end - begin) % length != 0) {
       return wrong(fmt::format("the pool of {}-grams goes from {} to {}", length, begin, end),
-                   fmt::format("whole n-grams inside the {} tokens of the pool", total));
+                   fmt::format("complete n-grams within the {} tokens of the pool", total));
     }
     for (std::int64_t at = begin; at < end; at += length, ++gram) {
       if (gram >= indexes->size() || (*indexes)[gram] < 0 ||
           (*indexes)[gram] == std::numeric_limits<std::int64_t>::max()) {
-        return wrong(fmt::format("n-gram {} has no place in the output", gram),
-                     "ngram_indexes: one index, 0 or more, for each");
+        return wrong(fmt::format("n-gram {} has no valid output index", gram),
+                     "ngram_indexes: one index per n-gram, 0 or more");
       }
       if (length >= grams->shortest && length <= grams->longest) {
         add_gram(*grams, std::span(pool).subspan(static_cast<std::size_t>(at), i + 1), (*indexes)[gram]);
@@ -104,7 +104,7 @@ Result<std::shared_ptr<const Grams>> grams_of(const Attributes& node) {
   }
   for (const std::int64_t index : *indexes) {
     if (index < 0 || index == std::numeric_limits<std::int64_t>::max())
-      return wrong(fmt::format("ngram_indexes holds {}", index), "places of the output");
+      return wrong(fmt::format("ngram_indexes holds {}", index), "output indices, 0 or more");
     grams->columns = std::max(grams->columns, index + 1);
   }
   return std::shared_ptr<const Grams>(std::move(grams));
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   return std::shared_ptr<const Prepared>(TRY(grams_of(setup)));
 }
 
-// Tokens of an n-gram are 1, 2, … up to skips + 1 apart. Single tokens are counted once.
+// Tokens of an n-gram are 1, 2, … up to skips + 1 positions apart. Single tokens are counted once.
 void count(const Grams& grams, std::span<const std::int64_t> tokens, float* counts) {
   const auto total = static_cast<std::int64_t>(tokens.size());
   for (std::int64_t apart = 1; apart - 1 <= grams.skips && (apart == 1 || apart < total); ++apart) {

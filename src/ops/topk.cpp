@@ -1,5 +1,5 @@
-// TopK: the largest or smallest of each row, sorted. Of equal ones the first counts; a NaN is larger than
-// every number. ONNX: TopK-1 (k an attribute), -10, -11 (largest, sorted), -24.
+// TopK: the largest or smallest elements along an axis, sorted. Equal elements keep their order; NaN is
+// larger than every number. ONNX: TopK-1 (k an attribute), -10, -11 (largest, sorted), -24.
 #include <algorithm>
 
 #include "base/nan.hpp"
@@ -29,7 +29,7 @@ bool above(C a, C b) {
   return a > b || (is_nan(a) && !is_nan(b));
 }
 
-// Places of the k first in order, to the front of `order`.
+// Moves the indices of the first k elements to the front of `order`.
 template <class T>
 void pick(const T* row, std::int64_t step, std::span<std::int64_t> order, std::int64_t k, bool largest) {
   const auto value = [&](std::int64_t i) { return static_cast<Computed<T>>(row[i * step]); };

@@ -1,4 +1,4 @@
-// Adagrad, Adam, Momentum: one step of training for any number of tensors. ONNX: ai.onnx.preview.training,
+// Adagrad, Adam, Momentum: one optimizer step for any number of tensors. ONNX: ai.onnx.preview.training,
 // version 1 of each. Inputs: learning rate, step number, then all tensors, all gradients, all states.
 #include <cmath>
 
@@ -23,7 +23,7 @@ struct Step {
   std::size_t tensors = 0;
 };
 
-// `kinds`: tensors, gradients, and states, as many of each.
+// `kinds`: number of equally long lists in the inputs (tensors, gradients, states).
 Result<Step> step_of(const Frame& frame, std::size_t kinds) {
   Step step;
   step.rate = TRY(scalar_from(frame.in(0), "the learning rate"));
@@ -31,20 +31,20 @@ Result<Step> step_of(const Frame& frame, std::size_t kinds) {
   step.tensors = (frame.input_count() - 2) / kinds;
   if (step.tensors * kinds + 2 != frame.input_count() || frame.output_count() > step.tensors * (kinds - 1)) {
     return wrong(fmt::format("it has {} inputs and {} outputs", frame.input_count(), frame.output_count()),
-                 "as many tensors, gradients and states");
+                 "equal numbers of tensors, gradients and states");
   }
   for (std::size_t i = 2; i < frame.input_count(); ++i) {
     const Array& first = frame.in(2 + (i - 2) % step.tensors);
     if (!is_float(frame.in(i).type())) return wrong_type(frame, i);
     if (frame.in(i).type() != first.type() || !(frame.in(i).dims() == first.dims())) {
       return wrong(fmt::format("input {} is {}", i, to_string(frame.in(i))),
-                   fmt::format("as its tensor: {}", to_string(first)));
+                   fmt::format("like its tensor: {}", to_string(first)));
     }
   }
   return step;
 }
 
-// Calls update(x, g, states[]) for each element; it changes x and the states.
+// Calls update(x, g, states[]) for each element; update changes x and the states.
 template <std::size_t States, class Update>
 Result<void> each(Frame& frame, const Step& step, const Update& update) {
   const std::size_t n = step.tensors;

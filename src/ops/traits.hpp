@@ -1,5 +1,5 @@
-// What quantization asks of an operator: which inputs are data, weight and bias, and what becomes of the
-// values.
+// How quantization treats an operator: which inputs are data, weight and bias, and how the output relates to
+// them.
 #pragma once
 
 #include <algorithm>
@@ -13,65 +13,65 @@
 
 namespace anybit::ops {
 
-// Where the output channels lie in a weight of this rank; -1: it has none.
+// Axis of the output channels in a weight of this rank; -1: none.
 using ChannelAxis = std::int64_t (*)(const graph::Node& node, std::size_t rank);
 
-// Numbers of inputs.
+// Input indices.
 using Inputs = ShortList<int, 4>;
 
 struct Traits {
   enum class Role : std::uint8_t {
-    none,     // stays in float, with all that it takes and makes
-    compute,  // takes quantized values, and makes others: Conv, MatMul, Add, AveragePool
-    move,  // what goes in comes out, in other places: Reshape, MaxPool, Concat. In and out share parameters
-    element,  // a function of each element of input 0 alone: Sigmoid, Clip. Chains are quantized as one
+    none,     // stays in float, including its inputs and outputs
+    compute,  // computes new values from quantized ones: Conv, MatMul, Add, AveragePool
+    move,     // pass-through: Reshape, MaxPool, Concat. Inputs and output share quantization parameters
+    element,  // unary elementwise on input 0: Sigmoid, Clip. Chains are fused and quantized as one
   };
   struct Range {
     float low, high;
   };
   struct Weight {
     int input = -1;
-    ChannelAxis channel_axis = nullptr;  // nothing: it has no channels
-    ChannelAxis summed_axis = nullptr;   // nothing: beside the channels', before them unless they come first
+    ChannelAxis channel_axis = nullptr;  // null: no channels
+    ChannelAxis summed_axis = nullptr;   // reduction axis; null: next to the channel axis
   };
 
-  // Sums of products as layers have them: recipes have words for each kind (linear, matmul, conv2d).
+  // Kinds of linear operators; recipes have words for each kind (linear, matmul, conv2d).
   enum class Product : std::uint8_t { none, matrices, convolution, transposed_convolution };
-  // Whether results can be negative: as it comes, never, only where one of the inputs is.
+  // Sign of the results: any, never negative, or negative only if an input is.
   enum class Sign : std::uint8_t { any, positive, of_inputs };
-  // How an operator that moves values moves codes of 8 bits.
+  // How a pass-through operator handles 8-bit quantized tensors.
   struct Codes {
-    std::int16_t since = 0;  // ONNX's version that takes them; 0: none does, or it adds zeros of its own
-    bool ours = false;       // our kernel does in any version, and rounds what lies between two codes
-    // The node makes values between those that go in, which other runtimes cut off; nothing: none does.
+    std::int16_t since = 0;  // first ONNX version that accepts them; 0: none, or it inserts zeros of its own
+    bool ours = false;       // our kernel accepts them in any version and rounds interpolated values
+    // Whether the node interpolates between input values, which other runtimes truncate; null: never.
     bool (*between)(const graph::Node& node) = nullptr;
   };
 
   Role role = Role::none;
-  // Inputs whose values may be quantized while the model runs; {-1}: all of them. None at all: only the
-  // weights are quantized, and what the operator makes stays in float (LSTM). Otherwise its first output is
-  // quantized, and if it moves values, every output of its input's type.
+  // Inputs whose activations may be quantized; {-1}: all of them. If empty, only the weights are quantized
+  // and the output stays in float (LSTM). Otherwise the first output is quantized; for a pass-through
+  // operator, every output of the input's type is.
   Inputs data = {0};
-  ShortList<Weight, 4> weights = {};  // inputs that are weights if they are constant; data or not otherwise
-  int bias = -1;                      // added to the sums: an integer of the input's times the weight's scale
-  std::optional<Range> range = {};    // of the output, whatever goes in
-  bool clamps = false;                // only cuts values off: one with what makes its input (Relu, Clip)
-  // Element by element, though of several inputs, or with parameters beside the data: Add, Min, PRelu. Where
-  // the others are single numbers, it is a function of each element.
+  ShortList<Weight, 4> weights = {};  // weights if constant, otherwise data if in `data`
+  int bias = -1;                      // added to the accumulators; its scale is input scale × weight scale
+  std::optional<Range> range = {};    // fixed output range, independent of the input
+  bool clamps = false;                // only saturates values: fused with its producer (Relu, Clip)
+  // Elementwise, but with several inputs or with parameters beside the data: Add, Min, PRelu. If the other
+  // inputs are scalars, it is a unary elementwise function.
   bool by_element = false;
-  bool sensitive = false;   // small errors grow (Exp, norms): stays in float unless a recipe names it
-  bool normalizes = false;  // inputs 1 and 2 are the scale and the shift of what is normalized
+  bool sensitive = false;   // numerically sensitive (Exp, norms): float unless a recipe names it
+  bool normalizes = false;  // inputs 1 and 2 are the scale and shift of a normalization
   Product product = Product::none;
   Sign sign = Sign::any;
-  int mask = -1;                // the input that is a mask of scores, or scores that one was added to
-  Codes codes = {};             // of what moves values
-  std::string_view alias = {};  // its name in recipes, beside ONNX's: what PyTorch calls it
-  // Where it depends on the node's attributes; the role above is then the usual one.
+  int mask = -1;                // input with the attention mask, or with scores that include it
+  Codes codes = {};             // for pass-through operators
+  std::string_view alias = {};  // additional name in recipes: the name in PyTorch
+  // For operators whose role depends on attributes; `role` is then the usual one.
   Role (*role_of)(const graph::Node& node) = nullptr;
 
   Role role_in(const graph::Node& node) const { return role_of ? role_of(node) : role; }
   bool moves(const graph::Node& node) const { return role_in(node) == Role::move; }
-  // In a node of this version, as ONNX has it: the same codes come out, in other places.
+  // Whether ONNX, in this operator version, passes 8-bit quantized values through unchanged.
   bool moves_codes(const graph::Node& node, std::int64_t version) const {
     return moves(node) && codes.since > 0 && version >= codes.since &&
            !(codes.between && codes.between(node));
@@ -84,7 +84,7 @@ struct Traits {
     return found == weights.end() ? nullptr : &*found;
   }
 
-  // The same with one fact more.
+  // Copies with one field changed.
   constexpr Traits called(std::string_view other) const {
     Traits with = *this;
     with.alias = other;
@@ -116,7 +116,7 @@ constexpr Traits of_each_element(std::optional<Traits::Range> range = {}, bool s
   return {.role = Traits::Role::element, .range = range, .by_element = true, .sensitive = sensitive};
 }
 
-// Axes of channels that many weights have.
+// Common channel axes.
 inline std::int64_t first_axis(const graph::Node&, std::size_t) { return 0; }
 inline std::int64_t second_axis(const graph::Node&, std::size_t rank) { return rank < 2 ? -1 : 1; }
 inline std::int64_t last_but_one_axis(const graph::Node&, std::size_t rank) {

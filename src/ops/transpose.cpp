@@ -1,4 +1,4 @@
-// Transpose: axes in another order. ONNX: Transpose-1 … -25.
+// Transpose: permutes axes. ONNX: Transpose-1 … -25.
 #include "ops/elements.hpp"
 #include "ops/move.hpp"
 #include "ops/rules.hpp"
@@ -49,7 +49,7 @@ Result<void> run_transpose(Frame& frame) {
   const Dims strides = strides_of(input.dims());
   Dims dims;
   View view;
-  bool moves = false;  // whether axes of more than one element change their order
+  bool moves = false;  // whether the order of axes of size > 1 changes
   std::int64_t last = -1;
   for (const std::int64_t axis : order) {
     dims.push_back(input.dim(static_cast<std::size_t>(axis)));

@@ -34,7 +34,7 @@ Result<Values> infer_classes(const Call& call) {
 std::size_t label_count(const Attributes& node) {
   const auto texts = node.texts("classlabels_strings");
   const auto numbers = node.ints("classlabels_int64s");
-  // As Labels has it: numbers only where there are no texts.
+  // As in Labels: integers only if there are no strings.
   return texts && !texts->empty() ? texts->size() : numbers ? numbers->size() : 0;
 }
 
@@ -49,14 +49,14 @@ Result<std::shared_ptr<const Prepared>> prepare(const Setup& setup) {
   return std::shared_ptr<const Prepared>(TRY(trees_of(setup)));
 }
 
-// The trees that the node keeps, or makes now.
+// The prepared trees of the node, or newly built ones.
 Result<std::shared_ptr<const Trees>> trees_in(const Frame& frame, const Rows& rows) {
   const Trees* kept = frame.prepared<Trees>();
-  // Without an owner: the node outlives its runs.
+  // Non-owning: the node outlives its runs.
   auto trees =
       kept ? std::shared_ptr<const Trees>(std::shared_ptr<const Trees>(), kept) : TRY(trees_of(frame));
   if (trees->features > rows.width)
-    return wrong(fmt::format("the trees look at {} features, and rows have {}", trees->features, rows.width));
+    return wrong(fmt::format("the trees use {} features, but rows have {}", trees->features, rows.width));
   return trees;
 }
 
@@ -75,7 +75,7 @@ void aggregate(const Trees& trees, Aggregate how, const Array& in, std::int64_t 
     }
   }
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] == start) scores[i] = 0;  // no tree voted for it
+    if (scores[i] == start) scores[i] = 0;  // no votes
     if (how == Aggregate::average) scores[i] /= static_cast<double>(trees.roots.size());
     if (i < trees.base.size()) scores[i] += trees.base[i];
   }
@@ -130,8 +130,8 @@ Result<void> run_ensemble(Frame& frame) {
   return put_values(frame, static_cast<Aggregate>(how), static_cast<Transform>(after), frame.in(0).type());
 }
 
-// Two classes, and all votes for one of them: its score decides. Weights that are never negative are shares
-// of 1.
+// Binary classifier with all votes for one class: that score decides. Without negative weights the scores are
+// probabilities.
 struct Pair {
   bool single = false, share = true;
 };
@@ -163,7 +163,7 @@ Result<void> run_classifier(Frame& frame) {
     if (pair.single) {
       const std::size_t voted = trees->votes[0].target;
       labels.put(chosen, row, to[voted] > (pair.share ? 0.5f : 0.0f) ? 1 : 0);
-      // As ONNX Runtime has it: votes for the second class leave the first one's score at 0.
+      // As in ONNX Runtime: votes for the second class leave the score of the first one at 0.
       if (voted == 0) {
         transform_pair(after, pair.share, to[0], to);
       } else {

@@ -35,7 +35,7 @@ bool goes_yes(const Trees& trees, const Trees::Node& node, double value) {
   return false;
 }
 
-// Every way down must end: a node has one parent, or is a root.
+// Checks that the nodes form trees, so that every traversal ends: each node has one parent or is a root.
 Result<void> check(Trees& trees) {
   std::vector<bool> seen(trees.nodes.size());
   std::vector<std::int64_t> open;
@@ -54,7 +54,7 @@ Result<void> check(Trees& trees) {
     if (seen[i]) return wrong(fmt::format("two branches lead to node {}", at), "a tree");
     seen[i] = true;
     const Trees::Node& node = trees.nodes[i];
-    if (node.feature < 0) return wrong(fmt::format("node {} looks at feature {}", at, node.feature));
+    if (node.feature < 0) return wrong(fmt::format("node {} tests feature {}", at, node.feature));
     trees.features = std::max(trees.features, node.feature + 1);
     open.push_back(node.yes);
     open.push_back(node.no);
@@ -75,7 +75,7 @@ std::vector<double> numbers_in(const graph::Tensor& tensor) {
   return list;
 }
 
-// name_as_tensor (doubles), name as a tensor, or name as floats.
+// Attribute name_as_tensor (doubles), or name as a tensor or a list of floats.
 std::vector<double> reals(const Attributes& node, const std::string& name) {
   if (const graph::Tensor* held = node.tensor(name + "_as_tensor")) return numbers_in(*held);
   if (const graph::Tensor* held = node.tensor(name)) return numbers_in(*held);
@@ -112,7 +112,7 @@ Result<std::shared_ptr<const Trees>> trees_by_index(const Attributes& node) {
   const auto splits = reals(node, "nodes_splits"), modes = reals(node, "nodes_modes");
   const auto missing = node.integers("nodes_missing_value_tracks_true").value_or(std::vector<std::int64_t>());
   if (splits.size() != count || modes.size() != count || (!missing.empty() && missing.size() != count))
-    return wrong("the lists nodes_… are not of one length");
+    return wrong("the attributes nodes_… have different lengths");
   trees->members = reals(node, "membership_values");
   std::size_t member = 0;
   const auto child = [](std::int64_t id, std::int64_t leaf) {
@@ -120,7 +120,7 @@ Result<std::shared_ptr<const Trees>> trees_by_index(const Attributes& node) {
   };
   for (std::size_t i = 0; i < count; ++i) {
     if (yes[i] < 0 || no[i] < 0)
-      return wrong(fmt::format("node {} has a branch to {}", i, std::min(yes[i], no[i])));
+      return wrong(fmt::format("node {} has an invalid child {}", i, std::min(yes[i], no[i])));
     if (!(modes[i] >= 0 && modes[i] <= 6))
       return wrong(fmt::format("node {} has mode {}", i, modes[i]), "0 to 6");
     Trees::Node one{.feature = features[i],
@@ -130,7 +130,7 @@ Result<std::shared_ptr<const Trees>> trees_by_index(const Attributes& node) {
                     .yes = child(yes[i], yes_leaf[i]),
                     .no = child(no[i], no_leaf[i])};
     if (one.mode == Trees::Mode::member) {
-      // The sets of all such nodes stand one after the other, each ended by NaN.
+      // The sets of all member nodes are concatenated, each terminated by NaN.
       one.first = member;
       while (member < trees->members.size() && !std::isnan(trees->members[member])) ++member;
       one.last = member;
@@ -140,7 +140,8 @@ Result<std::shared_ptr<const Trees>> trees_by_index(const Attributes& node) {
   }
   const auto targets = node.integers("leaf_targetids").value_or(std::vector<std::int64_t>());
   const auto weights = reals(node, "leaf_weights");
-  if (targets.size() != weights.size()) return wrong("leaf_targetids and leaf_weights are not of one length");
+  if (targets.size() != weights.size())
+    return wrong("leaf_targetids and leaf_weights have different lengths");
   for (std::size_t i = 0; i < targets.size(); ++i) {
     trees->leaves.push_back({i, i + 1});
     trees->votes.push_back({static_cast<std::size_t>(targets[i]), weights[i]});
@@ -158,7 +159,7 @@ Result<std::shared_ptr<const Trees>> trees_by_index(const Attributes& node) {
 
 Result<std::shared_ptr<const Trees>> trees_by_id(const Attributes& node, std::string_view prefix,
                                                  std::size_t targets) {
-  using Id = std::pair<std::int64_t, std::int64_t>;  // of a tree, of a node in it
+  using Id = std::pair<std::int64_t, std::int64_t>;  // (tree id, node id)
   constexpr std::string_view kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                          "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
   auto trees = std::make_shared<Trees>();
@@ -173,8 +174,8 @@ Result<std::shared_ptr<const Trees>> trees_by_id(const Attributes& node, std::st
   const auto splits = reals(node, "nodes_values");
   const auto missing = node.integers("nodes_missing_value_tracks_true").value_or(std::vector<std::int64_t>());
   if (modes.size() != count || splits.size() != count || (!missing.empty() && missing.size() != count))
-    return wrong("the lists nodes_… are not of one length");
-  std::map<Id, std::int64_t> places;  // nodes, and ~leaves
+    return wrong("the attributes nodes_… have different lengths");
+  std::map<Id, std::int64_t> places;  // node index, or ~leaf
   for (std::size_t i = 0; i < count; ++i) {
     const bool leaf = modes[i] == "LEAF";
     const auto place = static_cast<std::int64_t>(leaf ? trees->leaves.size() : trees->nodes.size());
@@ -193,7 +194,7 @@ Result<std::shared_ptr<const Trees>> trees_by_id(const Attributes& node, std::st
                             .yes = yes[i],
                             .no = no[i]});
   }
-  // The first node of each tree is its root; ids of children become places.
+  // The first node of each tree is its root; child ids become indices.
   std::size_t inner = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (i == 0 || tree_ids[i] != tree_ids[i - 1]) trees->roots.push_back(places[{tree_ids[i], ids[i]}]);
@@ -211,7 +212,7 @@ Result<std::shared_ptr<const Trees>> trees_by_id(const Attributes& node, std::st
   const auto vote_nodes = TRY(integers(node, name + "_nodeids", targets_of.size()));
   const auto weights = reals(node, name + "_weights");
   if (weights.size() != targets_of.size())
-    return wrong(fmt::format("the lists {}_… are not of one length", prefix));
+    return wrong(fmt::format("the attributes {}_… have different lengths", prefix));
   std::vector<std::vector<Trees::Vote>> by_leaf(trees->leaves.size());
   for (std::size_t i = 0; i < targets_of.size(); ++i) {
     const auto found = places.find({vote_trees[i], vote_nodes[i]});

@@ -22,7 +22,7 @@ Result<void> run(Frame& frame) {
       for (std::int64_t row = first; row < last; ++row) {
         const T* from = input.data<T>() + row * columns;
         T* to = out->mutable_data<T>() + row * columns;
-        // What is kept of the row: from the diagonal on, or up to it.
+        // Kept part of the row: from the diagonal on, or up to it.
         const std::int64_t diagonal = row % rows + k;
         const std::int64_t begin = upper ? std::clamp<std::int64_t>(diagonal, 0, columns) : 0;
         const std::int64_t end = upper ? columns : std::clamp<std::int64_t>(diagonal + 1, 0, columns);

@@ -1,5 +1,5 @@
-// Unique: every value, or slice, once; where it was first, which it became, how often it was. NaNs are one
-// value, the largest. ONNX: Unique-11.
+// Unique: distinct values or slices, with first index, inverse indices and counts. NaNs are equal to each
+// other and the largest value. ONNX: Unique-11.
 #include <algorithm>
 #include <numeric>
 
@@ -22,7 +22,7 @@ Result<Values> infer_unique(const Call& call) {
   return values;
 }
 
-// The slices of one axis, to be compared element by element.
+// The slices along one axis, compared element by element.
 template <class T>
 struct Slices {
   const T* data;
@@ -74,7 +74,7 @@ Groups grouped(const Slices<T>& slices, bool sorted) {
     groups.group[static_cast<std::size_t>(order[i])] = std::ssize(groups.first) - 1;
   }
   if (sorted) return groups;
-  // In the order of their first slices.
+  // Ordered by first occurrence.
   std::vector<std::size_t> by_place(groups.first.size());
   std::iota(by_place.begin(), by_place.end(), std::size_t{0});
   std::ranges::sort(by_place, {}, [&](std::size_t g) { return groups.first[g]; });

@@ -1,5 +1,4 @@
-// Max, Min, Sum, Mean: any number of tensors that broadcast against each other. ONNX: versions 1, 6, 8, 12,
-// 13.
+// Max, Min, Sum, Mean of any number of tensors with broadcasting. ONNX: versions 1, 6, 8, 12, 13.
 #include <algorithm>
 
 #include "ops/pair_functions.hpp"
@@ -16,14 +15,14 @@ Dim larger(const Dim& a, const Dim& b) {
   return a.known() && b.known() ? Dim(std::max(*a.size, *b.size)) : Dim();
 }
 
-// Before version 8 the shapes had to be equal; those that broadcast are taken there too.
+// Before version 8 the shapes had to be equal; broadcasting is accepted there, too.
 template <Combine kFold>
 Result<Values> infer(const Call& call) {
   return infer_all(call, kFold);
 }
 Result<Values> infer_mean(const Call& call) { return infer_all(call, nullptr); }
 
-// The inputs one after the other into the output; the first two make it.
+// Accumulates the inputs in the output, which the first two initialize.
 Result<Array*> accumulate(Frame& frame, PairRow row) {
   const std::size_t count = frame.input_count();
   for (std::size_t i = 0; i < count; ++i) {

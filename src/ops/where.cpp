@@ -1,11 +1,11 @@
-// Where: takes each element from one of two tensors. ONNX: Where-9, -16.
+// Where: selects each element from one of two tensors. ONNX: Where-9, -16.
 #include "ops/broadcast.hpp"
 #include "ops/rules.hpp"
 
 namespace anybit::ops {
 namespace {
 
-// Contents of vectors and scalars; exporters compute Expand's target shape this way.
+// Contents of vectors and scalars: exporters compute Expand's target shape this way.
 std::optional<std::vector<Dim>> choose(const Value& condition, const Value& a, const Value& b,
                                        std::size_t count) {
   if (!condition.elements || !a.elements || !b.elements) return std::nullopt;

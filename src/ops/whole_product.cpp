@@ -23,7 +23,7 @@ void widen(const Array& from, std::int32_t* to) {
   });
 }
 
-// QGemm alone has attributes that transpose; the others do not, whatever their node says.
+// Only QGemm has transposing attributes; the others ignore them.
 bool turned(const Attributes& node, std::string_view name) {
   return node.node.op_type.str() == "QGemm" && node.flag(name);
 }
@@ -96,7 +96,8 @@ Result<WholeTerms> WholeTerms::of(Frame& frame, const WholeInputs& inputs) {
   terms.a_zero = TRY(zeros_of(frame, inputs.a_zero, terms.products.m, terms.products.count));
   terms.b_zero = TRY(zeros_of(frame, inputs.b_zero, terms.products.n, terms.products.count));
   if (terms.a_zero.stride != 0 && element_bytes(a.type()) != 1) {
-    return wrong(fmt::format("{} has zero points by row", to_string(a)), "one for all, or numbers of 8 bits");
+    return wrong(fmt::format("{} has one zero point per row", to_string(a)),
+                 "a single zero point, or an 8-bit type");
   }
   return terms;
 }

@@ -15,7 +15,7 @@ Result<std::vector<Dim>> filled(const Call& call, std::string_view name, std::si
   return std::vector<Dim>(given->begin(), given->end());
 }
 
-// How many window positions fit. With ceil_mode the last one must still begin inside the input or its left
+// Number of window positions. With ceil_mode the last one must still start inside the input or its left
 // padding.
 Dim positions(const Window& window, std::size_t i, const Dim& input) {
   const Dim extent = window.dilation[i] * (window.kernel[i] - 1) + 1;
@@ -28,7 +28,7 @@ Dim positions(const Window& window, std::size_t i, const Dim& input) {
   return beyond ? count - 1 : count;
 }
 
-// Larger ones are no windows, and their products could not be told.
+// Larger values are rejected: they are not meaningful, and products of them could overflow.
 constexpr std::int64_t kLargestStep = INT32_MAX;
 constexpr std::int64_t kLargestInput = std::int64_t{1} << 40;
 constexpr std::size_t kAxes = 3;
@@ -40,7 +40,7 @@ Result<std::int64_t> number_of(std::string_view name, std::int64_t value, std::i
   return value;
 }
 
-// One number for each axis; 1 (or 0 for pads) if the attribute is left out.
+// One number per axis; 1 (or 0 for pads) if the attribute is absent.
 Result<void> read(const Attributes& node, std::string_view name, std::size_t count, std::int64_t least,
                   std::span<std::int64_t> numbers) {
   std::ranges::fill(numbers, least);
@@ -55,7 +55,7 @@ Result<void> read(const Attributes& node, std::string_view name, std::size_t cou
 
 bool same_size(std::string_view padding) { return padding == "SAME_UPPER" || padding == "SAME_LOWER"; }
 
-// The padding that keeps the size (but for the stride); the odd one goes to the side that the name says.
+// SAME padding: output = ceil(input / stride); an odd element of padding goes to the side in the name.
 void pad_to_same(std::string_view padding, std::int64_t extent, kernels::WindowAxis& axis) {
   axis.output = kernels::ceil_quotient(axis.input, axis.stride);
   const std::int64_t all = std::max<std::int64_t>(0, (axis.output - 1) * axis.stride + extent - axis.input);
@@ -65,10 +65,10 @@ void pad_to_same(std::string_view padding, std::int64_t extent, kernels::WindowA
 
 Result<void> count_positions(std::int64_t extent, bool round_up, kernels::WindowAxis& axis) {
   const std::int64_t room = axis.input + axis.before + axis.after - extent;
-  // Rounding up, a window may reach behind the padding as long as it begins before.
+  // With ceil_mode a window may extend beyond the padding if it starts before its end.
   if (room < 0 && !(round_up && room > -axis.stride)) {
-    return wrong(fmt::format("the window reaches over {}, but the input has {} with its padding", extent,
-                             room + extent));
+    return wrong(
+        fmt::format("the window spans {} elements, but the padded input has {}", extent, room + extent));
   }
   axis.output =
       room < 0 ? 1 : (round_up ? kernels::ceil_quotient(room, axis.stride) : room / axis.stride) + 1;
@@ -104,7 +104,9 @@ Result<kernels::Window> window_over(const Attributes& node, std::span<const std:
   kernels::Window window;
   for (std::size_t i = 0; i < count; ++i) {
     kernels::WindowAxis& axis = window[kAxes - count + i];
-    if (input[i] > kLargestInput) return wrong(fmt::format("a spatial axis of size {}", input[i]), "less");
+    if (input[i] > kLargestInput)
+      return wrong(fmt::format("a spatial axis has size {}", input[i]),
+                   fmt::format("at most {}", kLargestInput));
     axis.input = input[i];
     axis.kernel = TRY(number_of("the kernel", kernel[i], 1));
     axis.stride = stride[i];

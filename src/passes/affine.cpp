@@ -10,14 +10,14 @@ namespace {
 using graph::Node;
 using graph::Tensor;
 
-// One number for each of `count` channels.
+// One number per channel.
 std::optional<std::vector<double>> by_channel(const Tensor* tensor, std::int64_t count) {
   const auto values = floats(tensor);
   if (!values || std::ssize(*values) != count) return std::nullopt;
   return std::vector<double>(values->begin(), values->end());
 }
 
-// A bias, if there is one, in any shape that stretches over [rows, count]; times `factor`.
+// The optional bias, in any shape that broadcasts to [rows, count]; times `factor`.
 std::optional<std::vector<double>> bias_of(const std::string& name, const graph::Constants& constants,
                                            std::int64_t count, double factor = 1.0) {
   std::vector<double> bias(static_cast<std::size_t>(count), 0.0);
@@ -31,7 +31,7 @@ std::optional<std::vector<double>> bias_of(const std::string& name, const graph:
   return bias;
 }
 
-// False if a product is not finite.
+// False if a result is NaN or infinity.
 bool multiply(std::span<float> weights, double factor) {
   bool finite = true;
   for (float& weight : weights) {
@@ -41,12 +41,12 @@ bool multiply(std::span<float> weights, double factor) {
   return finite;
 }
 
-// Calls `see` with each weight's number, output channel and input channel, in order.
+// Calls `see` with index, output channel and input channel of each weight, in order.
 template <class See>
 void each_weight(const Linear& linear, const See& see) {
   const auto size = [&](std::size_t axis) { return static_cast<std::size_t>(linear.dims[axis]); };
   const bool convolves = linear.kind == Linear::Kind::conv || linear.kind == Linear::Kind::conv_transpose;
-  // [outputs, inputs of a group, …] and, transposed, [inputs, outputs of a group, …].
+  // [outputs, inputs per group, …] or, transposed, [inputs, outputs per group, …].
   const bool outputs_first = linear.kind == Linear::Kind::conv || linear.transposed;
   std::size_t window = 1;
   for (std::size_t axis = 2; axis < linear.dims.size(); ++axis) window *= size(axis);
@@ -136,7 +136,7 @@ std::optional<Linear> linear_of(const Node& node, const graph::Constants& consta
 bool Linear::put_after(const Affine& affine) {
   if (std::ssize(affine.factor) != outputs) return false;
   bool finite = true;
-  if (kind == Kind::conv || transposed) {  // the weights of an output lie side by side
+  if (kind == Kind::conv || transposed) {  // the weights of one output are contiguous
     const std::size_t each = weights.size() / static_cast<std::size_t>(outputs);
     for (std::size_t c = 0; c < static_cast<std::size_t>(outputs); ++c)
       finite = multiply(std::span(weights).subspan(c * each, each), affine.factor[c]) && finite;

@@ -1,5 +1,5 @@
-// What an operator does to each channel, y = x · factor + offset, put into the weights of the linear operator
-// beside it. In double, rounded once.
+// Folds a per-channel affine operator, y = x · factor + offset, into the weights of an adjacent linear
+// operator. In double, rounded once.
 #pragma once
 
 #include <optional>
@@ -15,35 +15,35 @@
 namespace anybit::passes {
 
 struct Affine {
-  std::vector<double> factor, offset;  // by channel
+  std::vector<double> factor, offset;  // per channel
 };
 
-// BatchNormalization with constant parameters, outside of training.
+// The affine form of a BatchNormalization with constant parameters in inference mode.
 std::optional<Affine> normalization(const graph::Node& node, const graph::Constants& constants,
                                     const graph::Index& index, std::int64_t opset);
 
-// The weights of a Conv, ConvTranspose, Gemm or MatMul: float32, constant.
+// The constant float32 weights of a Conv, ConvTranspose, Gemm or MatMul.
 struct Linear {
   enum class Kind { conv, conv_transpose, gemm, matmul } kind;
   std::vector<std::int64_t> dims;
   std::vector<float> weights;
-  std::vector<double> bias;  // by output channel; zeros if there is none
+  std::vector<double> bias;  // per output channel; zeros if there is none
   std::int64_t outputs = 0, inputs = 0, groups = 1;
-  bool transposed = false;  // of a Gemm
+  bool transposed = false;  // transB of a Gemm
 
-  // y = affine(linear(x)), and y = linear(affine(x)); false if a number is not finite any more. The second is
-  // exact only where nothing is padded.
+  // y = affine(linear(x)), and y = linear(affine(x)); false if a result is NaN or infinity. The second one is
+  // exact only without padding.
   bool put_after(const Affine& affine);
   bool put_before(const Affine& affine);
 };
 
-// The node's constant weights are its own, or small enough to have them twice.
+// Whether the weights may change: only this node uses them, or they are small enough to duplicate.
 bool may_change(const graph::Node& node, const graph::Constants& constants, const graph::Index& index,
                 const PassOptions& options);
-// Nothing if the node is no such operator, or has no such weights.
+// nullopt if the node is not such an operator, or has no such weights.
 std::optional<Linear> linear_of(const graph::Node& node, const graph::Constants& constants);
-// Puts the weights and the bias into the node: new constants of the graph. A MatMul becomes a Gemm. False,
-// and nothing is changed, if memory is limited and there is not enough.
+// Stores weights and bias as new initializers of the node. A MatMul becomes a Gemm. Returns false and changes
+// nothing if the memory limit would be exceeded.
 bool set_weights(graph::Graph& graph, graph::Node& node, const Linear& linear, graph::Names& names,
                  const PassOptions& options);
 

@@ -49,7 +49,7 @@ std::int64_t run_in(graph::Graph& graph, const PassOptions& options) {
   std::int64_t changes = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const graph::Node& node = graph.nodes[i];
-    // What a graph gives out is made by a node.
+    // Outputs of a graph must be produced by a node.
     if (!is(node, "Constant") || node.outputs.size() != 1 || outputs.count(node.outputs[0]) ||
         options.keeps(node))
       continue;
@@ -73,12 +73,11 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 }  // namespace
 
 std::span<const Descriptor> constant_nodes_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "constant_nodes",
-       .order = 40,
-       .summary = "Constant nodes, scalars among them, become tensors of the graph",
-       .run = run,
-       .also = Also::running}};
+  static const Descriptor all[] = {{.name = "constant_nodes",
+                                    .order = 40,
+                                    .summary = "converts Constant nodes to initializers",
+                                    .run = run,
+                                    .also = Also::running}};
   return all;
 }
 

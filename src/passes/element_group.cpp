@@ -1,5 +1,5 @@
-// Functions of each element, found by what they compute: the nodes that follow a value are evaluated at some
-// points, and compared with the function that is looked for.
+// Recognises elementwise functions by their values: evaluates the consumers of a value at sample points and
+// compares the results with the function.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -18,7 +18,7 @@ using graph::Node;
 
 constexpr std::array kPoints = {-9.0, -4.5, -3.0, -2.4, -1.0, -0.6, -0.05, 0.0,
                                 0.03, 0.5,  1.0,  1.7,  2.9,  3.2,  6.5,   8.0};
-constexpr std::size_t kLargest = 16;  // nodes of a group
+constexpr std::size_t kLargest = 16;  // nodes per group
 using Points = std::array<double, kPoints.size()>;
 
 template <class F>
@@ -65,12 +65,12 @@ std::optional<Points> binary(const std::string& op, const Points& a, const Point
   return std::nullopt;
 }
 
-// What is known of values that are functions of one value.
+// Results at the sample points of values that depend on one value only.
 class Values {
  public:
   Values(const View& view, const std::string& from) : view_(view) { known_[from] = kPoints; }
 
-  // The outputs of the node at the points; nothing if it needs anything else.
+  // The output of the node at the sample points; nullopt if it depends on anything else.
   std::optional<Points> add(const Node& node) {
     if (!graph::canonical_domain(node.domain.str()).empty() || node.outputs.size() != 1) return std::nullopt;
     const std::string& op = node.op_type.str();
@@ -121,7 +121,7 @@ bool computes(const Points& y, Function function) {
   return true;
 }
 
-// Of the nodes that were seen, those that the last one is made from.
+// The predecessors of the last node, among those seen.
 std::optional<Group> needed_for(const View& view, std::string_view kind, std::span<const int> seen,
                                 int last) {
   std::vector<int> needed = {last};
@@ -135,7 +135,7 @@ std::optional<Group> needed_for(const View& view, std::string_view kind, std::sp
   return view.group(kind, needed, last);
 }
 
-// Nodes that are functions of a value alone, in order, with what they are at the points.
+// Nodes that depend on one value only, in order, with their results at the sample points.
 struct Chain {
   std::vector<int> nodes;
   std::vector<Points> points;
@@ -152,7 +152,7 @@ Chain chain_from(const View& view, const std::string& from) {
   };
   add_users(from);
   while (!todo.empty() && chain.nodes.size() < kLargest) {
-    // The earliest first: what it needs has been seen, if it can be.
+    // In graph order, so that its inputs have been evaluated if possible.
     const int i = *todo.begin();
     todo.erase(todo.begin());
     const auto points = values.add(view.node(i));
@@ -177,7 +177,7 @@ const ElementChains& chains_at(const View& view, int node) {
   if (view.chains && view.chains->node == node) return *view.chains;
   auto made = std::make_shared<ElementChains>(ElementChains{node, {}});
   for (const std::string& from : view.node(node).inputs) {
-    // Once for each value: at its first user.
+    // Once per value: at its first consumer.
     if (from.empty() || view.is_constant(from) || view.index().uses(from)[0].node != node) continue;
     made->chains.push_back(chain_from(view, from));
   }

@@ -8,7 +8,7 @@
 namespace anybit::passes {
 namespace {
 
-// A value that only this node makes; null if it makes none.
+// The first named output of a node; null if it has none.
 const std::string* made_by(const graph::Node& node) {
   const auto named = std::ranges::find_if(node.outputs, [](const std::string& one) { return !one.empty(); });
   return named == node.outputs.end() ? nullptr : &*named;
@@ -19,7 +19,7 @@ const std::string* made_by(const graph::Node& node) {
 Facts::Facts(const graph::Model& model, const Limits& limits) {
   const auto found = std::make_shared<Found>();
   found_ = found;
-  // What cannot be inferred is unknown.
+  // On errors everything stays unknown.
   auto inference = ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits});
   if (!inference.ok()) return;
   const auto learn = [&](const std::string& name, const ops::Value& value) {

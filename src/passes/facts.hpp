@@ -1,4 +1,4 @@
-// Types and shapes of a model's values by name, as far as they are known before it runs.
+// Inferred types and shapes of a model's values, by name.
 #pragma once
 
 #include <memory>
@@ -11,28 +11,29 @@
 
 namespace anybit::passes {
 
-// A picture of the model as it was: a pass that has changed a value does not ask about it.
+// A snapshot: it is stale for values that a pass has changed since.
 class Facts {
  public:
   explicit Facts(const graph::Model& model, const Limits& limits = {});
-  // Those that are learned already, if there are any.
+  // Reuses the facts in `options.learned`, if present.
   Facts(const graph::Model& model, const PassOptions& options);
 
-  // Nothing is known of a value that the model does not have.
+  // Unknown for a value that the model does not have.
   const ops::Value& of(std::string_view name) const;
-  // nothing: not known.
+  // nullopt: unknown.
   std::optional<std::size_t> rank(std::string_view name) const;
-  // Certainly of the same shape, whatever goes into the model.
+  // Whether the shapes are certainly equal, whatever the model gets as inputs.
   bool same_shape(std::string_view a, std::string_view b) const;
-  // The node cannot run. Passes leave such nodes where they are, so that whoever runs the model says why.
+  // Whether the node is invalid. Passes leave such nodes in place, so that running the model reports the
+  // error.
   bool fails(const graph::Node& node) const;
-  // A node of the graph cannot run, or one of a graph inside it.
+  // Whether a node of the graph, or of a subgraph in it, is invalid.
   bool any_fails(const graph::Graph& graph) const;
 
  private:
   struct Found {
     std::unordered_map<std::string, ops::Value> values;
-    std::unordered_set<std::string> failing;  // a value that each such node makes
+    std::unordered_set<std::string> failing;  // one output of each invalid node
   };
   std::shared_ptr<const Found> found_;
 };

@@ -1,6 +1,6 @@
-// BatchNormalization goes into the weights of the Conv, ConvTranspose, Gemm or MatMul before it: w' = w·γ/σ,
-// b' = (b − μ)·γ/σ + β; or into those of the one after it, where that is exact: nothing is padded. Left alone
-// when a rule names the normalization alone, when a number would overflow, and when large weights are shared.
+// Folds BatchNormalization into the weights of the preceding Conv, ConvTranspose, Gemm or MatMul: w' = w·γ/σ,
+// b' = (b − μ)·γ/σ + β; or into those of the following one, where that is exact (no padding). Not done if a
+// rule names only the normalization, if a number would overflow, or if large weights are shared.
 #include <algorithm>
 
 #include "graph/rewrite.hpp"
@@ -32,10 +32,9 @@ class BatchNormFolder {
         names_(model),
         opset_(model.opset().value_or(1)) {}
 
-  // graph::Constants that a change makes are not known to the next: a node that changed waits for another
-  // round.
+  // New initializers are not in constants_: a node that has changed waits for the next round.
   std::int64_t run(Graph& graph) {
-    const Graph before_edits = graph;  // the index looks at names, which change
+    const Graph before_edits = graph;  // the index refers to names, which change
     const graph::Index index(before_edits);
     std::vector<bool> removed(graph.nodes.size());
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -66,7 +65,7 @@ class BatchNormFolder {
     auto linear = linear_of(node, constants_);
     if (!linear) return false;
     const bool convolves = linear->kind == Linear::Kind::conv || linear->kind == Linear::Kind::conv_transpose;
-    // Channels are axis 1 of the normalization, and the last one of a product of matrices.
+    // Channels are axis 1 of the normalization, but the last axis of a matrix multiplication.
     if (!convolves && facts().rank(graph.nodes[norm].inputs[0]) != 2) return false;
     if (!norm_is_last && convolves && (linear->kind != Linear::Kind::conv || !pads_nothing(node)))
       return false;
@@ -80,7 +79,8 @@ class BatchNormFolder {
     return true;
   }
 
-  // Few need them. A change of this round that hides one makes the node wait for the next.
+  // Computed on demand: few models need it. If a change of this round hides a value, the node waits for the
+  // next round.
   const Facts& facts() {
     if (!facts_) facts_.emplace(model_, options_);
     return *facts_;
@@ -107,7 +107,7 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 std::span<const Descriptor> fold_batch_norm_descriptors() {
   static const Descriptor all[] = {{.name = "fold_batch_norm",
                                     .order = 80,
-                                    .summary = "BatchNormalization goes into the weights beside it",
+                                    .summary = "folds BatchNormalization into the adjacent weights",
                                     .run = run,
                                     .also = Also::fusing}};
   return all;

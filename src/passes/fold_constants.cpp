@@ -1,6 +1,6 @@
-// What is computed from constants alone is computed now. Bounded: a result may be little
-// larger than the constants that go away for it, so that a value stretched over a picture stays a node. Left
-// alone: random draws, whatever fails (the run can say more), and weights that are stored quantized.
+// Constant folding. Bounded: a result may be only little larger than the constants it replaces, so that a
+// value broadcast to the size of an image stays a node. Not folded: random draws, nodes that fail (running
+// them gives a better error), and weights that are stored quantized.
 #include <algorithm>
 #include <unordered_set>
 
@@ -20,10 +20,10 @@ using graph::Graph;
 using graph::Node;
 using graph::Tensor;
 
-constexpr std::int64_t kMemory = std::int64_t{1} << 30;  // for all values of one graph that are looked at
-constexpr std::int64_t kNarrow = 1024;  // bytes by which a Cast may make a constant larger that is to stay
-constexpr std::int64_t kLarger = 256;   // times what one value may grow: all of them together
-// Results beyond this are computed anew in each run rather than kept, unless their inputs are as large.
+constexpr std::int64_t kMemory = std::int64_t{1} << 30;  // for all values of one graph
+constexpr std::int64_t kNarrow = 1024;  // bytes by which a Cast may enlarge a narrow constant (keep_narrow)
+constexpr std::int64_t kLarger = 256;   // limit of the total growth, in multiples of `growth`
+// Larger results are recomputed in each run instead of stored, unless their inputs are as large.
 constexpr std::int64_t kLargestToRun = std::int64_t{64} << 20;
 constexpr std::int64_t kTimesToRun = 4;
 
@@ -57,7 +57,7 @@ class Folder {
     }
   }
 
-  // What goes away if the value does: nothing if others use it too.
+  // Bytes that are freed if the value is removed: 0 if it has other consumers.
   std::int64_t replaced_bytes(const std::string& name) const {
     const auto uses = uses_.find(name);
     if (uses == uses_.end() || uses->second != 1) return 0;
@@ -69,11 +69,11 @@ class Folder {
   std::int64_t replaced_by(const Node& node) const {
     std::int64_t sum = 0;
     for (const std::string& name : node.inputs) sum += name.empty() ? 0 : replaced_bytes(name);
-    // Weights that are kept in a smaller type: quantization wants to see them.
+    // A Cast may enlarge narrow weights, such as float16: quantization needs their float32 values.
     return is(node, "Cast") && !options_.keep_narrow ? 4 * sum : sum;
   }
 
-  // How large the results of a node may be.
+  // Largest allowed size of the results of a node.
   std::int64_t most(const Node& node, const Inputs& inputs) const {
     if (!options_.to_run) {
       const bool narrow = options_.keep_narrow && is(node, "Cast");
@@ -97,14 +97,14 @@ class Folder {
     const bool from_constants = std::ranges::all_of(node.inputs, [&](const std::string& name) {
       return name.empty() || known_.count(name) || constants_.find(name);
     });
-    // What a graph of a file gives out is made by a node.
+    // Outputs of a graph that is saved must be produced by a node.
     const bool leaves = !options_.to_run && std::ranges::any_of(node.outputs, [&](const std::string& name) {
       return given_out.count(name) != 0;
     });
     return from_constants && !leaves;
   }
 
-  // Adds the outputs of a node to what is known, if they can be computed and are not too large.
+  // Computes the outputs of a node, if possible and not too large, and adds them to known_.
   bool compute(const Node& node) {
     Inputs inputs;
     for (const std::string& name : node.inputs) {
@@ -134,7 +134,7 @@ class Folder {
     const std::int64_t more = std::max<std::int64_t>(0, bytes - replaced_by(node));
     if (bytes > most || (!options_.to_run && grown_ + more > kLarger * options_.growth)) return false;
     grown_ += more;
-    // Shared among several outputs it would be counted several times.
+    // With several outputs it would be counted several times.
     if (node.outputs.size() == 1) replaced_[node.outputs[0]] = replaced_by(node);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!node.outputs[i].empty()) known_[node.outputs[i]] = std::move(outputs[i]);
@@ -142,7 +142,7 @@ class Folder {
     return true;
   }
 
-  // Null if it is not known.
+  // Null if unknown.
   const ops::Datum* value_of(const std::string& name) {
     if (const auto found = known_.find(name); found != known_.end()) return &found->second;
     const Tensor* constant = constants_.find(name);
@@ -163,7 +163,7 @@ class Folder {
     return changes;
   }
 
-  // Results that somebody uses become initializers.
+  // Results that are still used become initializers.
   void put_in_place(Graph& graph, const std::vector<bool>& removed) const {
     std::unordered_set<std::string_view> wanted(options_.watched.begin(), options_.watched.end());
     for (const graph::ValueInfo& one : graph.outputs) wanted.insert(one.name.str());
@@ -199,8 +199,8 @@ class Folder {
   std::set<std::string> functions_;
   std::int64_t grown_ = 0;
   std::unordered_map<std::string, int> uses_;
-  std::unordered_map<std::string, std::int64_t> replaced_;  // by a value that is computed from constants
-  std::unordered_map<std::string, ops::Datum> known_;       // constants of the graph, as far as they are used
+  std::unordered_map<std::string, std::int64_t> replaced_;  // replaced bytes by folded value
+  std::unordered_map<std::string, ops::Datum> known_;       // folded values, and initializers that were used
 };
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
@@ -212,7 +212,7 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 std::span<const Descriptor> fold_constants_descriptors() {
   static const Descriptor all[] = {{.name = "fold_constants",
                                     .order = 50,
-                                    .summary = "what is computed from constants alone becomes a constant",
+                                    .summary = "computes nodes whose inputs are all constant",
                                     .run = run,
                                     .also = Also::running}};
   return all;

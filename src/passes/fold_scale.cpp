@@ -1,5 +1,5 @@
-// Add, Sub, Mul and Div of a constant for each channel after Conv, ConvTranspose or Gemm go into its weights
-// and bias: exporters write normalizations, and even biases, so.
+// Folds Add, Sub, Mul and Div with a per-channel constant into weights and bias of the preceding Conv,
+// ConvTranspose or Gemm: exporters write normalizations, and even biases, in this form.
 #include <algorithm>
 
 #include "graph/rewrite.hpp"
@@ -13,8 +13,8 @@ namespace {
 using graph::Graph;
 using graph::Node;
 
-// One number, or one for each channel: [C, 1, …] or [1, C, 1, …] for tensors of rank `rank`; [C] or [1, C]
-// for matrices.
+// One number, or one per channel: [C, 1, …] or [1, C, 1, …] for tensors of rank `rank`; [C] or [1, C] for
+// matrices.
 bool is_by_channel(const graph::Tensor& tensor, std::int64_t channels, std::size_t rank) {
   if (tensor.count() == 1) return tensor.dims.size() <= rank;
   const bool one_less = tensor.dims.size() + 1 == rank;
@@ -53,7 +53,7 @@ class ScaleFolder {
 
   std::int64_t run(Graph& graph) {
     if (!has_candidates(graph)) return 0;
-    const Graph before_edits = graph;  // the index looks at names, which change
+    const Graph before_edits = graph;  // the index refers to names, which change
     const graph::Index index(before_edits);
     std::vector<bool> removed(graph.nodes.size());
     std::int64_t changes = 0;
@@ -78,7 +78,7 @@ class ScaleFolder {
   }
 
  private:
-  // A linear operator, and arithmetic with a constant: most graphs have none that fit.
+  // Whether the graph has a linear operator and arithmetic with a constant; most graphs do not.
   bool has_candidates(const Graph& graph) const {
     const auto is_any = [](const Node& node, std::initializer_list<std::string_view> types) {
       return std::ranges::any_of(types, [&](std::string_view type) { return is(node, type); });
@@ -108,12 +108,11 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 }  // namespace
 
 std::span<const Descriptor> fold_scale_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "fold_scale",
-       .order = 85,
-       .summary = "constants added to or multiplied with channels go into the weights",
-       .run = run,
-       .also = Also::fusing}};
+  static const Descriptor all[] = {{.name = "fold_scale",
+                                    .order = 85,
+                                    .summary = "folds per-channel Add, Sub, Mul and Div into the weights",
+                                    .run = run,
+                                    .also = Also::fusing}};
   return all;
 }
 

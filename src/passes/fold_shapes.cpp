@@ -1,6 +1,6 @@
-// Shapes that a model computes (Shape, Gather, Concat, …) and that are known before it runs become constants.
-// A Reshape whose shape is known but for one number needs no chain either: that number is what is left (-1),
-// and one that its input has at the same place stays (0).
+// Folds computed shapes (Shape, Gather, Concat, …) that are known before the run. The target shape of a
+// Reshape may have one unknown size, which becomes -1; a size that equals the input's at the same index
+// becomes 0.
 #include <algorithm>
 
 #include "graph/constant.hpp"
@@ -43,13 +43,13 @@ std::optional<Tensor> known(const ops::Value& value) {
   return tensor;
 }
 
-// The numbers of a Reshape, with 0 and -1 for those that are not known; not both, since an empty tensor does
-// not tell what is left.
+// The target of a Reshape, with 0 and -1 for unknown sizes; not both, since -1 cannot be inferred from an
+// empty tensor.
 std::optional<std::vector<std::int64_t>> target_of(const Node& node, const Facts& facts) {
   const ops::Value &input = facts.of(node.inputs[0]), &shape = facts.of(node.inputs[1]);
   if (!shape.elements || integer(node, "allowzero", 0) != 0) return std::nullopt;
   std::vector<std::int64_t> target;
-  int left = 0, stay = 0;  // numbers that are told by the rest, and by the input
+  int left = 0, stay = 0;  // number of -1 (inferred from the rest) and of 0 (copied from the input)
   for (std::size_t i = 0; i < shape.elements->size(); ++i) {
     const ops::Dim& one = (*shape.elements)[i];
     const bool stays = input.shape && i < input.shape->size() && ops::same(one, (*input.shape)[i]);
@@ -89,7 +89,7 @@ class ShapeFolder {
   }
 
  private:
-  // Its outputs as initializers, if all of them are known.
+  // Replaces the outputs by initializers, if all of them are known.
   bool take_outputs(Graph& graph, const Node& node) const {
     if (is(node, "Constant") || node.outputs.empty()) return false;
     std::vector<Tensor> tensors;
@@ -133,7 +133,7 @@ std::span<const Descriptor> fold_shapes_descriptors() {
   static const Descriptor all[] = {
       {.name = "fold_shapes",
        .order = 60,
-       .summary = "shapes that are computed, and known before the run, become constants",
+       .summary = "replaces computed shapes that are known in advance by constants",
        .run = run,
        .also = Also::generating}};
   return all;

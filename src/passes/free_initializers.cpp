@@ -1,6 +1,6 @@
-// Before IR version 4 every initializer had to be listed among the graph's inputs, though nobody meant it to
-// be given. Such a model becomes one of IR version 4, where constants are constants. A list of inputs with
-// defaults of a newer model means what it says, and stays.
+// Before IR version 4, every initializer had to be listed among the graph's inputs. This pass removes these
+// inputs and raises the model to IR version 4, where initializers are constants. In newer models such inputs
+// are real defaults and stay.
 #include <algorithm>
 #include <set>
 
@@ -27,7 +27,7 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions&) {
 std::span<const Descriptor> free_initializers_descriptors() {
   static const Descriptor all[] = {{.name = "free_initializers",
                                     .order = 10,
-                                    .summary = "constants of old files are no longer inputs",
+                                    .summary = "removes initializers from the inputs of old files",
                                     .run = run,
                                     .always = true}};
   return all;

@@ -1,6 +1,6 @@
-// Calls of the model's functions become their nodes, so that quantization sees them. Left alone, unless the
-// model is about to run: functions of the domain ai.anybit, whose kernels are ours, and those written for
-// another opset whose operators differ.
+// Inlines the model's functions, so that quantization sees their nodes. Not inlined, unless the model is
+// about to run: functions of the domain ai.anybit, which have kernels, and functions for another opset whose
+// operators differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ std::optional<std::int64_t> version(const std::vector<graph::OpsetImport>& opset
   return std::nullopt;
 }
 
-// Not called bind: arguments from std would find std::bind.
+// Not named bind: argument-dependent lookup would find std::bind.
 void resolve_references(Node& node, const Bindings& bindings) {
   std::vector<Attribute> bound;
   for (Attribute& one : node.attributes) {
@@ -48,7 +48,8 @@ void resolve_references(Node& node, const Bindings& bindings) {
   });
 }
 
-// Uses of the function's values in a graph inside one of its nodes; what that graph makes itself hides them.
+// Renames uses of the function's values in a subgraph of one of its nodes, except where the subgraph shadows
+// them.
 void rename_inside(Graph& graph, Map map) {
   for (const graph::ValueInfo& one : graph.inputs) map.erase(one.name.str());
   for (const graph::Tensor& one : graph.initializers) map.erase(one.name.str());
@@ -95,7 +96,7 @@ class Inliner {
     return found == by_name_.end() || (ours && !options_.to_run) ? nullptr : found->second;
   }
 
-  // Functions that call functions can stand for more nodes than fit anywhere, under ever longer names.
+  // Checks the budget: nested calls can expand to exponentially many nodes with ever longer names.
   bool affords(const Function& function, const Node& call) {
     const std::int64_t nodes = node_count(function.nodes);
     const std::int64_t names = 2 * nodes * std::ssize(call.name.str());
@@ -111,14 +112,14 @@ class Inliner {
     return count;
   }
 
-  // Looked at once for each function: its calls may be many.
+  // Cached per function: it may have many calls.
   bool fits(const Function& function) {
     const auto [found, fresh] = fits_.try_emplace(&function, false);
     if (fresh) found->second = fits(function.nodes, function);
     return found->second;
   }
 
-  // Every operator means the same in the model's opset as in the function's.
+  // Whether every operator has the same version in the model's opset and in the function's.
   bool fits(const std::vector<Node>& nodes, const Function& function) const {
     return std::ranges::all_of(nodes, [&](const Node& node) {
       bool inner = true;
@@ -193,7 +194,7 @@ class Inliner {
     std::ranges::move(handed_on, std::back_inserter(out));
   }
 
-  // Where the function means another version of an operator than the model does.
+  // Marks the node if the function uses another opset than the model.
   void set_opset(Node& node, const Function& function) const {
     const auto theirs = version(function.opsets, node.domain.str());
     if (theirs && theirs != version(model_.opsets, node.domain.str())) node.opset = theirs;
@@ -245,10 +246,8 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 }  // namespace
 
 std::span<const Descriptor> inline_functions_descriptors() {
-  static const Descriptor all[] = {{.name = "inline_functions",
-                                    .order = 20,
-                                    .summary = "calls of the model's own functions become their nodes",
-                                    .run = run}};
+  static const Descriptor all[] = {
+      {.name = "inline_functions", .order = 20, .summary = "inlines the model's functions", .run = run}};
   return all;
 }
 

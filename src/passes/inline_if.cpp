@@ -1,4 +1,4 @@
-// An If whose condition is a constant becomes the nodes of the branch that runs.
+// Replaces an If with a constant condition by the branch that runs.
 #include <algorithm>
 
 #include "graph/constant.hpp"
@@ -14,7 +14,7 @@ namespace {
 using graph::Graph;
 using graph::Node;
 
-// The branch that runs; null if that is not known.
+// The branch that runs; null if unknown.
 Graph* branch_of(Node& node, const graph::Constants& constants) {
   if (!is(node, "If") || node.inputs.size() != 1) return nullptr;
   const graph::Tensor* condition = constants.find(node.inputs[0]);
@@ -27,8 +27,8 @@ Graph* branch_of(Node& node, const graph::Constants& constants) {
   return nullptr;
 }
 
-// The branch's nodes and constants go into the graph around it. Names are unique, so they stay; the results
-// are handed on by Identity nodes, which another pass takes out.
+// Moves nodes and constants of the branch into the enclosing graph. Names are unique, so they stay; Identity
+// nodes, which another pass removes, connect the results.
 void take_in(Graph& graph, Graph& branch, const Node& node, std::vector<Node>& out) {
   std::ranges::move(branch.initializers, std::back_inserter(graph.initializers));
   std::ranges::move(branch.sparse_initializers, std::back_inserter(graph.sparse_initializers));
@@ -69,11 +69,12 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 }  // namespace
 
 std::span<const Descriptor> inline_if_descriptors() {
-  static const Descriptor all[] = {{.name = "inline_if",
-                                    .order = 65,
-                                    .summary = "If with a constant condition becomes the branch that runs",
-                                    .run = run,
-                                    .also = Also::generating}};
+  static const Descriptor all[] = {
+      {.name = "inline_if",
+       .order = 65,
+       .summary = "replaces If with a constant condition by the branch that runs",
+       .run = run,
+       .also = Also::generating}};
   return all;
 }
 

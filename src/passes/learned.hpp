@@ -1,4 +1,4 @@
-// What passes learn of a model before they change it. As long as none does, the next need not learn it again.
+// Analyses of a model that passes share until one of them changes the model.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ struct Learned {
   std::optional<graph::Constants> constants;
 };
 
-// Those that are learned already, if there are any.
+// Reuses the constants in `options.learned`, if present.
 graph::Constants constants_of(const graph::Model& model, const PassOptions& options);
 
 }  // namespace anybit::passes

@@ -11,11 +11,11 @@ namespace {
 using graph::Node;
 using graph::Tensor;
 
-constexpr std::int64_t kMost =
-    1 << 24;  // elements of a constant that is looked through: a mask of 4096 positions
+// Largest constant that is searched, in elements: a mask of 4096 × 4096.
+constexpr std::int64_t kMost = 1 << 24;
 
-// A mask stays one in these, beside all that moves values: a sum with scores, a factor on zeros and ones, a
-// choice.
+// Operators that keep a mask, besides pass-through ones: added to scores, multiplied with zeros and ones,
+// selected.
 constexpr std::string_view kPassing[] = {"Add", "Sub", "Mul", "Div", "Where", "Cast"};
 
 bool passes_on(const Node& node) {
@@ -24,7 +24,7 @@ bool passes_on(const Node& node) {
          std::ranges::find(kPassing, node.op_type.str()) != std::end(kPassing);
 }
 
-// Which input of a node is, or takes in, a mask; -1: none.
+// Index of the input that is a mask or scores that include one; -1: none.
 int masked_input(const Node& node) {
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
   return descriptor ? descriptor->traits.mask : -1;
@@ -39,14 +39,14 @@ bool hides(const Tensor& tensor, float hidden) {
   return false;
 }
 
-// What a constant node makes: whatever it is shaped to, its value counts.
+// The fill value of a ConstantOfShape; its shape does not matter.
 const Tensor* filling(const Node& node) {
   if (node.op_type.str() != "ConstantOfShape") return nullptr;
   const graph::Attribute* value = node.attribute("value");
   return value ? std::get_if<Tensor>(&value->value) : nullptr;
 }
 
-// From the last node to the first: what a Softmax is made from.
+// Collects the values that reach a Softmax, from the last node to the first.
 std::set<std::string> before_softmax(const graph::Graph& graph) {
   std::set<std::string> reached;
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -68,7 +68,7 @@ std::set<std::string> masks_in(const graph::Graph& graph, float hidden) {
   std::set<std::string> masks;
   if (reached.empty()) return masks;
   const graph::Index index(graph);
-  std::unordered_map<const Tensor*, bool> hiding;  // many nodes may share one
+  std::unordered_map<const Tensor*, bool> hiding;  // many nodes may share a constant
   for (const Node& node : graph.nodes) {
     const bool used =
         std::ranges::any_of(node.outputs, [&](const auto& one) { return reached.count(one) != 0; });

@@ -1,6 +1,6 @@
-// Attention masks: -Inf, or a number that stands for it, on its way into a Softmax. Such values are known
-// from the graph alone. No range holds them beside other numbers, and clipped they would no longer hide
-// anything.
+// Finds attention masks in the graph: -Inf, or a large negative number in its place, that is added to scores
+// before a Softmax. Such values must not widen a quantization range, nor be clipped by it: they would no
+// longer mask anything.
 #pragma once
 
 #include <set>
@@ -10,13 +10,13 @@
 
 namespace anybit::passes {
 
-inline constexpr float kEndless = -1e30F;  // what stands for -Inf
-inline constexpr float kHiding =
-    -1e3F;  // what hides a score all the same: its exponential is zero beside any other
+inline constexpr float kEndless = -1e30F;  // finite stand-in for -Inf
+// Still masks a score: its exponential vanishes beside any other.
+inline constexpr float kHiding = -1e3F;
 
-// Values that a constant of `hidden` or less reaches by sums, factors, choices and moves, and that Softmax is
-// given, or the mask of an attention, in the same way: the mask itself and the scores behind it. Of this
-// graph alone, none inside it.
+// Values that lead from a constant of `hidden` or less to the input of a Softmax, or to the mask input of an
+// attention, through sums, factors, Where and pass-through operators: the mask itself and the scores that
+// include it. Only of this graph, not of subgraphs.
 std::set<std::string> masks_in(const graph::Graph& graph, float hidden = kEndless);
 
 }  // namespace anybit::passes

@@ -1,5 +1,5 @@
-// MatMul of matrices and the Add of a constant row after it become a Gemm: a bias that stays with its sums,
-// in integers too. With more dimensions they stay two nodes; recognise() tells that they are one.
+// Fuses MatMul of matrices and Add of a constant row into a Gemm, so that the bias is added to the integer
+// accumulators, too. With more dimensions they stay two nodes; recognise() reports them as one group.
 #include <algorithm>
 
 #include "graph/constant.hpp"
@@ -26,8 +26,8 @@ class MatMulAdd {
         opset_(model.opset().value_or(1)) {}
 
   std::int64_t run(Graph& graph) {
-    if (opset_ < 7) return 0;          // Gemm stretched its bias only where an attribute said so
-    const Graph before_edits = graph;  // the index looks at names, which change
+    if (opset_ < 7) return 0;          // Gemm broadcast its bias only with an attribute
+    const Graph before_edits = graph;  // the index refers to names, which change
     const graph::Index index(before_edits);
     std::vector<bool> removed(graph.nodes.size());
     std::int64_t changes = 0;
@@ -44,7 +44,7 @@ class MatMulAdd {
       Node gemm = graph::as_operator(product, "Gemm");
       gemm.inputs.push_back(bias);
       gemm.outputs = sum.outputs;
-      sum = std::move(gemm);  // where both inputs are there for certain
+      sum = std::move(gemm);  // at the later node, where both inputs exist
       removed[i] = true;
       ++changes;
     }
@@ -85,7 +85,7 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 std::span<const Descriptor> matmul_add_descriptors() {
   static const Descriptor all[] = {{.name = "matmul_add",
                                     .order = 90,
-                                    .summary = "MatMul of matrices and Add of a constant row become a Gemm",
+                                    .summary = "fuses MatMul and Add of a constant row into Gemm",
                                     .run = run}};
   return all;
 }

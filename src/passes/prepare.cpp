@@ -11,7 +11,7 @@
 namespace anybit::passes {
 namespace {
 
-// Passes make a model smaller or leave it as it is, so they end by themselves; this is for mistakes.
+// Every change simplifies the model, so the passes reach a fixed point; this limit guards against bugs.
 constexpr int kRounds = 32;
 
 Result<void> check_names(const std::vector<std::string>& wanted) {
@@ -22,8 +22,9 @@ Result<void> check_names(const std::vector<std::string>& wanted) {
   for (const std::string& name : wanted) {
     if (std::ranges::find(names, name) != names.end()) continue;
     const auto nearest = anybit::nearest(name, names);
-    return invalid_argument(fmt::format("there is no pass '{}'", shown(name)),
-                            nearest.empty() ? std::string() : fmt::format("is '{}' meant?", nearest.front()));
+    return invalid_argument(
+        fmt::format("pass '{}' is not known", shown(name)),
+        nearest.empty() ? std::string() : fmt::format("did you mean '{}'?", nearest.front()));
   }
   return {};
 }

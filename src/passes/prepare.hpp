@@ -1,4 +1,4 @@
-// Makes a model ready for quantization: runs the passes of the table, in their order, until none changes
+// Prepares a model for quantization: runs the passes of the table in order until none of them changes
 // anything.
 #pragma once
 
@@ -11,9 +11,9 @@
 namespace anybit::passes {
 
 struct PrepareOptions : PassOptions {
-  // By name; nothing: all of them. Passes that others rely on run anyway.
+  // Names of the passes to run; nullopt: all. Passes that others rely on always run.
   std::optional<std::vector<std::string>> only;
-  bool verify = true;  // the result; no need if it is used at once
+  bool verify = true;  // verify the result; unnecessary if it is used at once
 };
 
 struct PassResult {
@@ -21,8 +21,8 @@ struct PassResult {
   std::int64_t changes = 0;
 };
 
-// `model` is verified, and is again afterwards. One result for each pass that ran. `remark`: what was left as
-// it is because of the limits; empty if nothing was.
+// `model` must be verified, and is verified afterwards. Returns one result per pass that ran. `remark`: what
+// was skipped because of the limits, or empty.
 Result<std::vector<PassResult>> prepare(graph::Model& model, const PrepareOptions& options = {},
                                         std::string* remark = nullptr);
 

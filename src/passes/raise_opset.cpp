@@ -15,7 +15,7 @@ namespace {
 using graph::Graph;
 using graph::Node;
 
-constexpr std::int64_t kOldest = 7;  // the first whose operators the rules know
+constexpr std::int64_t kOldest = 7;  // the first opset with conversion rules
 
 class Raiser {
  public:
@@ -27,7 +27,7 @@ class Raiser {
   }
 
   Result<Raised> run(std::int64_t from) {
-    // What cannot be inferred is unknown: the rules take the longer way then.
+    // Without inference facts are unknown, and the rules take the general path.
     auto inference = ops::infer(model_, {.input_shapes = {}, .dims = {}, .limits = limits_});
     if (inference.ok()) learn(std::move(inference).value());
     collect_names();
@@ -96,13 +96,13 @@ class Raiser {
     return raised;
   }
 
-  // A node of the model, with the graphs inside it.
+  // Converts a node of the model and its subgraphs.
   Result<void> copy(const Node& original, std::int64_t from, bool known, std::vector<Node>& out) {
     Node node = original;
     for (std::size_t i = 0; i < node.attributes.size(); ++i) {
       auto* inner = std::get_if<graph::GraphBox>(&node.attributes[i].value);
       if (!inner) continue;
-      // The original's graph: what was inferred is known by its nodes.
+      // The original's subgraph: facts are keyed by its nodes.
       const auto& before = std::get<graph::GraphBox>(original.attributes[i].value);
       auto raised = graph(*before, from, known);
       if (!raised.ok()) return std::move(raised).error().within(node.attributes[i].name.str());
@@ -114,14 +114,14 @@ class Raiser {
 
   bool is_function(const Node& node) const { return functions_.contains(node.op_type.str()); }
 
-  // Rule after rule; what a rule adds goes the rest of the way too.
+  // Applies the rules in order; nodes that a rule adds are converted from there on, too.
   Result<void> raise(Node node, std::int64_t version, const ops::Values& facts, std::vector<Node>& out) {
     std::vector<std::pair<Node, std::int64_t>> after;
     while (graph::canonical_domain(node.domain.str()).empty() && !is_function(node)) {
       const ops::Descriptor* descriptor = ops::find("", node.op_type.str());
       if (!descriptor) {
         return error_at(Code::unsupported, {},
-                        fmt::format("operator '{}' is not known, nor what newer opsets changed of it",
+                        fmt::format("operator '{}' is not known, so it cannot be converted to a newer opset",
                                     shown(node.op_type.str())));
       }
       const auto rule = std::ranges::find_if(
@@ -140,7 +140,7 @@ class Raiser {
       TRY(rule->edit(raising));
       if (sizes() != before) ++changed_;
       for (Node& one : raising.before) TRY(raise(std::move(one), rule->to, {}, out));
-      // What a later rule puts after the node stands nearer to it.
+      // Nodes that a later rule adds are closer to the node.
       for (std::size_t i = 0; i < raising.after.size(); ++i) {
         after.insert(after.begin() + static_cast<std::ptrdiff_t>(i),
                      {std::move(raising.after[i]), std::int64_t{rule->to}});
@@ -155,10 +155,10 @@ class Raiser {
   const graph::Model& model_;
   std::int64_t target_;
   const Limits& limits_;
-  std::unordered_set<std::string_view> functions_;  // of ONNX's own domain
+  std::unordered_set<std::string_view> functions_;  // functions in ONNX's domain
   std::int64_t changed_ = 0;
   graph::Names names_;
-  ops::Inference inference_;  // has what the facts point to
+  ops::Inference inference_;  // owns the data that the facts refer to
   std::unordered_map<const Node*, ops::Values> facts_;
 };
 
@@ -181,7 +181,7 @@ Result<Raised> raise_opset(const graph::Model& model, std::optional<std::int64_t
                             fmt::format("{} is the newest", newest));
   if (from < kOldest) {
     return error_at(Code::unsupported, {}, fmt::format("the model has opset {}", from),
-                    fmt::format("opset {} or later can be raised", kOldest));
+                    fmt::format("opset {} or later can be converted", kOldest));
   }
   if (to < from) {
     return invalid_argument(fmt::format("the model has opset {}, which is newer than {}", from, to),

@@ -1,5 +1,5 @@
-// Subgraphs of primitive operators that stand for one operator, as exporters write them: quantization treats
-// each as one. The graph itself is not changed.
+// Recognises subgraphs of primitive operators that implement one operator, as exporters write them;
+// quantization treats each as one. The graph itself is not changed.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace anybit::passes {
 
 struct Group {
   std::string kind;                 // the name of the pattern: "layer_norm", "gelu", …
-  std::vector<int> nodes;           // of the graph, ascending
-  std::vector<std::string> inputs;  // what comes from outside and is not constant
-  std::string output;               // the only value that goes out
+  std::vector<int> nodes;           // indices in the graph, ascending
+  std::vector<std::string> inputs;  // non-constant inputs
+  std::string output;               // the only output
 };
 
-// In the order of their last nodes. A node is in one group at most; the larger one counts. A graph inside a
-// node sees the constants around it too, if they are given.
+// Sorted by last node. A node is in at most one group; the larger group wins. A subgraph also sees the
+// constants around it, if given.
 std::vector<Group> recognise(const graph::Graph& graph, const graph::Constants* around = nullptr);
 
 }  // namespace anybit::passes

@@ -1,4 +1,4 @@
-// Attention: softmax(q · kᵀ · scale + mask) · v, from the first product to the second.
+// Attention: softmax(q · kᵀ · scale + mask) · v, from the first MatMul to the second.
 #include <algorithm>
 
 #include "passes/view.hpp"
@@ -6,10 +6,10 @@
 namespace anybit::passes {
 namespace {
 
-constexpr int kLongest = 8;  // nodes between a product and the softmax
+constexpr int kLongest = 8;  // nodes between a MatMul and the softmax
 
-// From the softmax back to the product of which it is: the nodes on the way; empty if there is no product.
-// Scales and masks come in from the side.
+// The nodes from the input of the softmax back to its MatMul; empty if there is none. Scales and masks may be
+// other inputs of these nodes.
 std::vector<int> scores_before(const View& view, const std::string& name, int depth) {
   const int node = view.index().producer(name);
   if (node < 0 || depth > kLongest || view.index().only_user(name) < 0) return {};

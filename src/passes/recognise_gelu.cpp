@@ -1,4 +1,4 @@
-// Gelu: x·Φ(x), by the error function, or as it is approximated by tanh or by a sigmoid.
+// GELU: x·Φ(x), with the error function or its tanh or sigmoid approximation.
 #include <algorithm>
 #include <cmath>
 

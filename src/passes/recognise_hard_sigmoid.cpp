@@ -1,4 +1,4 @@
-// Hard sigmoid: clip(x + 3, 0, 6) / 6, and ONNX's own, clip(x / 5 + 1/2, 0, 1).
+// Hard sigmoid: clip(x + 3, 0, 6) / 6, and ONNX's default, clip(x / 5 + 1/2, 0, 1).
 #include <algorithm>
 #include <cmath>
 

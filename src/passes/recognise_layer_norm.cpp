@@ -1,5 +1,5 @@
-// Normalization by the root of the mean square, of the values themselves (rms_norm) or of their distance from
-// the mean (layer_norm): x / sqrt(mean(x²) + ε), times a constant, plus another.
+// RMSNorm and LayerNorm: division by the root mean square of the values (rms_norm) or of their deviation from
+// the mean (layer_norm), x / sqrt(mean(x²) + ε), with optional scale and shift.
 #include <algorithm>
 
 #include "graph/constant.hpp"
@@ -20,7 +20,7 @@ std::string squared(const View& view, int node) {
   return {};
 }
 
-// What is taken the root of: mean(x²) + ε, and the nodes of it.
+// The argument of the root, mean(x²) + ε, and its nodes.
 struct MeanSquare {
   std::string x;
   std::vector<int> nodes;
@@ -37,7 +37,8 @@ std::optional<MeanSquare> mean_square(const View& view, const std::string& name)
   return MeanSquare{std::move(x), {square, mean, add}};
 }
 
-// Whether `name` is x − mean(x) for the x that `like` is that of; adds its nodes.
+// Whether `name` is x − mean(x), for the given `x` or, if that is empty, for any x, which it then holds; adds
+// the nodes.
 bool is_distance(const View& view, const std::string& name, std::string& x, std::vector<int>& nodes) {
   const int sub = view.maker(name, "Sub");
   if (sub < 0 || view.node(sub).inputs.size() != 2) return false;
@@ -50,7 +51,7 @@ bool is_distance(const View& view, const std::string& name, std::string& x, std:
   return true;
 }
 
-// The last node of x / root or x · (1 / root), and what it divides; begins with the node that takes the root.
+// The last node of x / root or x · (1 / root), and the dividend; `root` is the node that takes the root.
 struct Quotient {
   int last = -1;
   std::string dividend;
@@ -78,7 +79,7 @@ Quotient quotient(const View& view, int root, std::vector<int>& nodes) {
   return {};
 }
 
-// Constants by which the result is multiplied, and that are added to it.
+// Appends the Mul and Add with constants (scale and shift) and returns the last node.
 int with_parameters(const View& view, int last, std::vector<int>& nodes) {
   for (const std::string_view op : {"Mul", "Add"}) {
     const int next = view.next(last);
@@ -100,7 +101,7 @@ std::optional<Group> match_any(const View& view, int node, bool centred) {
   if (is_distance(view, inner->x, x, nodes) != centred) return std::nullopt;
   const Quotient by = quotient(view, node, nodes);
   if (by.last < 0) return std::nullopt;
-  // Exporters may write the distance twice.
+  // Exporters may duplicate x − mean(x).
   const bool same = by.dividend == inner->x || (centred && is_distance(view, by.dividend, x, nodes));
   if (!same) return std::nullopt;
   const int last = with_parameters(view, by.last, nodes);

@@ -1,4 +1,4 @@
-// Softmax in parts: exp(x − max x) / sum.
+// Decomposed softmax: exp(x − max x) / sum.
 #include "passes/view.hpp"
 
 namespace anybit::passes {

@@ -1,5 +1,5 @@
-// Nodes that hand on what they get: Identity, Dropout outside of training, casts to the same type, moves to
-// the same place, multiplication by one. Bit for bit the same.
+// Removes nodes that return their input unchanged, bit for bit: Identity, Dropout in inference mode, casts to
+// the same type, reshapes and transposes without effect, multiplication by one.
 #include <algorithm>
 #include <cmath>
 
@@ -32,7 +32,7 @@ struct About {
 };
 
 bool drops_nothing(const Node& node, const About& about) {
-  if (about.opset < 7) return false;  // an attribute told whether it was a test
+  if (about.opset < 7) return false;  // an attribute is_test selected inference mode
   if (about.opset < 12) return true;
   const std::string& training = input(node, 2);
   const graph::Tensor* flag = about.constants.find(training);
@@ -54,13 +54,13 @@ bool pads_nothing(const Node& node, const About& about) {
   return pads && std::ranges::all_of(*pads, [](std::int64_t one) { return one == 0; });
 }
 
-// The whole of every axis, forwards.
+// All axes entirely, in forward order.
 bool slices_nothing(const Node& node, const About& about) {
   if (!about.same_shape(node)) return false;
   return about.opset < 10 || input(node, 4).empty() || about.all(input(node, 4), 1);
 }
 
-// Which input `node` hands on as it is; -1 if it does not.
+// Index of the input that `node` returns unchanged; -1: none.
 int handed_on(const Node& node, const About& about) {
   if (!graph::canonical_domain(node.domain.str()).empty() || node.inputs.empty() || node.outputs.empty())
     return -1;
@@ -115,7 +115,7 @@ class Remover {
     const About about{facts_, constants_, opset_};
     std::vector<bool> removed(graph.nodes.size());
     graph::Renames renames;
-    std::vector<std::pair<std::string, std::string>> produced;  // values that take the name of an output
+    std::vector<std::pair<std::string, std::string>> produced;  // values that take over the name of an output
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
@@ -130,7 +130,8 @@ class Remover {
       } else if (const int maker = index.producer(in); maker >= 0 &&
                                                        !removed[static_cast<std::size_t>(maker)] &&
                                                        !index.is_output(in) && !renames.has(in)) {
-        // What the graph gives out keeps its name: what makes the input makes the output, once.
+        // Graph outputs keep their name: the producer of the input produces the output instead. This works
+        // once per value.
         renames.add(in, out);
         produced.emplace_back(in, out);
       } else {
@@ -167,7 +168,7 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 std::span<const Descriptor> remove_no_ops_descriptors() {
   static const Descriptor all[] = {{.name = "remove_no_ops",
                                     .order = 70,
-                                    .summary = "nodes that hand on what they get go",
+                                    .summary = "removes nodes that return their input unchanged",
                                     .run = run,
                                     .also = Also::generating}};
   return all;

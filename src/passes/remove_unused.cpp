@@ -1,4 +1,4 @@
-// Nodes whose results nobody uses go, and so do constants, and notes about values that are no longer there.
+// Removes nodes whose results are unused, unused constants, and value_info of values that no longer exist.
 #include "passes/remove_unused.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using graph::Graph;
 using graph::Node;
 using Used = std::unordered_set<std::string_view>;
 
-// What a graph inside a node uses: all that it may take from around it.
+// Names that a subgraph uses, which may come from the enclosing graphs.
 void add_uses(const Graph& graph, Used& used) {
   for (const graph::ValueInfo& one : graph.outputs) used.insert(one.name.str());
   for (const Node& node : graph.nodes) {
@@ -23,7 +23,7 @@ void add_uses(const Graph& graph, Used& used) {
   }
 }
 
-// Whether somebody looks at a value of the graph, or of one inside it.
+// Whether a value of the graph, or of a subgraph, is watched.
 bool is_watched(const Graph& graph, const PassOptions& options) {
   if (options.watched.empty()) return false;
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
@@ -56,7 +56,7 @@ std::int64_t drop_nodes(Graph& graph, const PassOptions& options) {
 std::int64_t drop_constants(Graph& graph, const PassOptions& options) {
   Used used(options.watched.begin(), options.watched.end());
   add_uses(graph, used);
-  for (const graph::ValueInfo& one : graph.inputs) used.insert(one.name.str());  // defaults
+  for (const graph::ValueInfo& one : graph.inputs) used.insert(one.name.str());  // defaults of inputs
   for (const graph::QuantizationAnnotation& one : graph.annotations) {
     for (const graph::Property& parameter : one.parameters) used.insert(parameter.value.str());
   }
@@ -68,7 +68,7 @@ std::int64_t drop_constants(Graph& graph, const PassOptions& options) {
       }));
 }
 
-// No change in itself: only what other changes left behind.
+// Not counted as a change: it only cleans up after other changes.
 void drop_notes(Graph& graph) {
   std::unordered_set<std::string_view> there;
   for (const graph::ValueInfo& one : graph.inputs) there.insert(one.name.str());
@@ -84,8 +84,8 @@ void drop_notes(Graph& graph) {
 
 std::int64_t clean_model(graph::Model& model, const PassOptions& options) {
   std::int64_t changes = 0;
-  const bool trains = !model.training.empty();  // its graphs know values of the model's by name
-  // The outer graphs first: what goes there takes inner graphs, and their uses, along.
+  const bool trains = !model.training.empty();  // training graphs refer to the model's values by name
+  // Outer graphs first: nodes that are removed there take their subgraphs, and the uses in them, along.
   const auto clean = [&](auto& self, Graph& graph, bool outermost) -> void {
     if (!(outermost && trains)) changes += drop_nodes(graph, options);
     for (Node& node : graph.nodes) {
@@ -109,7 +109,7 @@ std::int64_t remove_unused(graph::Model& model) { return clean_model(model, {});
 std::span<const Descriptor> remove_unused_descriptors() {
   static const Descriptor all[] = {{.name = "remove_unused",
                                     .order = 100,
-                                    .summary = "nodes and constants that nobody uses go",
+                                    .summary = "removes unused nodes and constants",
                                     .run = run,
                                     .also = Also::running}};
   return all;

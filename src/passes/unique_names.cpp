@@ -1,5 +1,5 @@
-// Every value has a name of its own in the whole model, and so has every node: a rule, a range and a row of a
-// report can then name it. Values of the model's graph keep theirs; those of graphs inside nodes give way.
+// Makes the names of values, and of nodes, unique in the entire model, so that rules, ranges and rows of a
+// report can refer to them. Values of the main graph keep their names; those of subgraphs are renamed.
 #include <fmt/format.h>
 
 #include <optional>
@@ -30,8 +30,8 @@ class Namer {
   }
 
  private:
-  // What a graph changes in the map, to be taken back behind it: a copy for each graph would cost as much as
-  // all around it.
+  // Undo log of the changes that a graph makes to the map; a copy of the map per graph would be too
+  // expensive.
   using Before = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
   void define(const std::string& name, Before& before) {
@@ -39,7 +39,7 @@ class Namer {
     const bool is_new = values_.add(name);
     if (const auto found = map_.find(name); found != map_.end()) {
       before.emplace_back(name, std::move(found->second));
-      map_.erase(found);  // it hides one from around the graph
+      map_.erase(found);  // it shadows a value of an enclosing graph
     } else if (!is_new) {
       before.emplace_back(name, std::nullopt);
     }
@@ -114,7 +114,7 @@ class Namer {
     }
   }
 
-  // The first node of a name keeps it. One without a name gets that of its operator and its place.
+  // The first node with a name keeps it. A node without a name is named after its operator and index.
   void nodes(Graph& graph) {
     for (Node& node : graph.nodes) {
       const std::string wish =
@@ -128,11 +128,11 @@ class Namer {
     }
   }
 
-  Map map_;  // what names of the graph that is gone over, and of those around it, become
+  Map map_;  // renamed values of the current graph and its enclosing graphs
   std::int64_t changed_ = 0;
   std::size_t place_ = 0;
   graph::Names values_, nodes_;
-  std::unordered_set<std::string> first_;  // names whose first node was met
+  std::unordered_set<std::string> first_;  // node names seen so far
 };
 
 bool has_inner_graphs(const Graph& graph) {
@@ -142,7 +142,7 @@ bool has_inner_graphs(const Graph& graph) {
 }
 
 Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
-  // The values of one graph have names of their own once it is verified.
+  // Verified graphs have unique value names within one graph.
   if (!model.graph || (options.to_run && !has_inner_graphs(*model.graph))) return 0;
   return Namer().run(*model.graph, !options.to_run);
 }
@@ -152,7 +152,7 @@ Result<std::int64_t> run(graph::Model& model, const PassOptions& options) {
 std::span<const Descriptor> unique_names_descriptors() {
   static const Descriptor all[] = {{.name = "unique_names",
                                     .order = 30,
-                                    .summary = "every value and every node has a name of its own",
+                                    .summary = "gives every value and node a unique name",
                                     .run = run,
                                     .always = true}};
   return all;

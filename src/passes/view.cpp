@@ -90,7 +90,7 @@ std::vector<Group> recognise(const graph::Graph& graph, const graph::Constants* 
   }
   std::vector<Group> found;
   for (std::vector<Group>& groups : by_pattern) std::ranges::move(groups, std::back_inserter(found));
-  // The larger ones first; among equals, the pattern that comes first.
+  // Larger groups first; among equals in the order of the patterns.
   std::ranges::stable_sort(found,
                            [](const Group& a, const Group& b) { return a.nodes.size() > b.nodes.size(); });
   std::set<int> taken;

@@ -1,5 +1,5 @@
-// Affine integers: clamp(round(x / scale) + zero point), the scale from the range of the values. Divisions
-// that the format has in float32 are in float32 here.
+// Affine integers: clamp(round(x / scale) + zero point), with the scale from the range of the values.
+// Divisions that the format defines in float32 are in float32 here.
 #include "formats/affine.hpp"
 
 #include <cmath>
@@ -21,7 +21,7 @@ using formats::significant_bits;
 
 constexpr double kLargest = std::numeric_limits<float>::max();
 
-// The step between scales of that kind in the binade of a scale.
+// The spacing of scales of that kind around `scale`.
 Term step_at(const Term& scale, ScaleKind kind) {
   return power_below(scale, -126) * std::ldexp(1, 1 - significant_bits(kind));
 }
@@ -46,14 +46,14 @@ Term of_kind(const Term& scale, ScaleKind kind) {
   return scale;
 }
 
-// No scale at which so many steps are more than float32 holds.
+// Limits the scale so that scale × steps does not overflow float32.
 Term within_float32(const Term& scale, const Term& steps, ScaleKind kind) {
   const Term limit = scale.body().real(kLargest) / steps;
   const Term step = step_at(limit, kind);
   return where(greater(scale, limit), floor(limit / step) * step, scale);
 }
 
-// All of them float64, and as many axes as the layout.
+// Quantization parameters in float64, with the rank of the layout.
 struct Parameters {
   Term scale, zero_point;
 };

@@ -1,4 +1,4 @@
-// Binary: +1 or -1 by the sign, or 1 or 0; times the mean magnitude if it is scaled.
+// Binary: ±1 by sign, or 1 and 0; times the mean magnitude if scaled.
 #include "formats/binary.hpp"
 
 #include <limits>
@@ -16,7 +16,7 @@ using formats::BinaryCodec;
 Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const auto& codec = dynamic_cast<const BinaryCodec&>(setup.codec);
   const Term scale = codec.scaled() ? mean_as_scale(sum_magnitudes(groups, x), 0) : x.body().real(1);
-  // NaN is on neither side, and so is plus.
+  // Comparisons with NaN are false, so NaN counts as positive.
   if (codec.bipolar()) return where(less(x, 0), -scale, scale);
   return where(x.body().op("LessOrEqual", {x, x.body().real(0)}), 0, scale);
 }

@@ -1,4 +1,4 @@
-// Residual binary: the nearest sum of ±γ, found by halving among the thresholds between the sums.
+// Residual binary: the nearest sum of ±γ, by binary search in the thresholds between the sums.
 #include "formats/binary_residual.hpp"
 
 #include <cmath>
@@ -17,21 +17,22 @@ using formats::ResidualCodec;
 Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   const auto& codec = dynamic_cast<const ResidualCodec&>(setup.codec);
   if (formats::word(setup.values, "gammas") == "auto") {
-    return error_at(Code::unsupported, {},
-                    "binary_residual whose gammas are found in the values has no function",
-                    "gammas=0.5,0.25, say");
+    return error_at(
+        Code::unsupported, {},
+        "binary_residual with gammas computed from the values cannot be written in ONNX operators",
+        "fixed gammas, such as gammas=0.5,0.25");
   }
   const auto levels = static_cast<std::size_t>(codec.levels());
   std::vector<std::uint32_t> words(levels);
   codec.choose({}, words);
   const formats::ResidualSums sums = codec.sums(words);
-  // Sums may coincide: what is then left of the tables repeats their end.
+  // Sums may coincide: the tables are padded with their last value.
   std::vector<double> values(sums.values.begin(), sums.values.end());
   std::vector<double> thresholds(sums.thresholds.begin(), sums.thresholds.end());
   values.resize(std::size_t{1} << levels, values.back());
   thresholds.resize(values.size() - 1, formats::kInfinity);
   const Term numbers = codec.clip() ? clip(finite(x), -1, 1) : finite(x);
-  // How many thresholds are at most x.
+  // Number of thresholds that are at most x.
   Term index = x.body().real(0);
   for (std::size_t bit = levels; bit-- > 0;) {
     const double half = std::ldexp(1, static_cast<int>(bit));
@@ -41,7 +42,7 @@ Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   return look_up(values, to_index(index));
 }
 
-// Sums in the order of the gammas, as the format has it.
+// Adds in the order of the gammas, as the format defines.
 Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   const auto levels = static_cast<std::size_t>(dynamic_cast<const ResidualCodec&>(setup.codec).levels());
   Term sum = codes.body().real(0);

@@ -1,4 +1,4 @@
-// Block floating point: multiples of 2^(E - bits), E from the block's maximum.
+// Block floating point: multiples of 2^(E - bits), with E from the maximum of the block.
 #include "formats/block_fp.hpp"
 
 #include <cmath>

@@ -1,5 +1,4 @@
-// Block logarithmic: powers of two, as many as there are codes, down from the one nearest to the block's
-// maximum.
+// Block logarithmic: powers of two, one per code, downwards from the one nearest to the maximum of the block.
 #include "formats/block_log.hpp"
 
 #include <cmath>
@@ -17,7 +16,7 @@ Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const auto& codec = dynamic_cast<const BlockLogCodec&>(setup.codec);
   const int highest = codec.highest_code();
   const Term numbers = finite(x), a = abs(numbers);
-  // 2^(highest - bias), what the highest code stands for; float32 has no 2^128.
+  // 2^(highest - bias), the value of the highest code; float32 has no 2^128.
   const Term nearest = min(nearest_power(groups.largest(a), -149), std::ldexp(1, 127));
   const Term top = clip(nearest, std::ldexp(1, highest - codec.highest_bias()),
                         std::ldexp(1, highest - codec.lowest_bias()));

@@ -1,5 +1,5 @@
-// Block minifloats: x / 2^T to the nearest minifloat whose top binade starts at 1, then times 2^T; 2^T is the
-// power of two below the block's maximum.
+// Block minifloats: x / 2^T rounded to the nearest minifloat whose top binade starts at 1, times 2^T, the
+// largest power of two up to the maximum of the block.
 #include "formats/block_minifloat.hpp"
 
 #include <cmath>

@@ -10,7 +10,7 @@
 namespace anybit::portable {
 namespace {
 
-// `word` of codes that lie in one byte or more: bytes at these places of a period, the first lowest.
+// Combines the bytes that hold each code: `bytes` bytes from the offsets `first` of a period, little-endian.
 Term words_of(const Term& periods, const std::vector<std::int64_t>& first, int bytes, std::int64_t most) {
   FunctionBody& body = periods.body();
   const auto byte = [&](int i) {
@@ -26,7 +26,7 @@ Term words_of(const Term& periods, const std::vector<std::int64_t>& first, int b
   return word;
 }
 
-// Codes that never lie across two bytes: [rows, bytes, codes in a byte] of them.
+// Unpacks codes that do not cross byte boundaries: [rows, bytes, codes per byte].
 Term cut_bytes(const Term& bytes, int bits) {
   FunctionBody& body = bytes.body();
   std::vector<std::uint8_t> shifts;
@@ -37,9 +37,9 @@ Term cut_bytes(const Term& bytes, int bits) {
   return body.op("BitwiseAnd", {shifted, body.bytes({static_cast<std::uint8_t>((1 << bits) - 1)})});
 }
 
-// Others: [rows, periods, codes in a period]. A period is the fewest bytes that whole codes fill. Each code
-// is cut out of the bytes it lies in; what one that ends earlier drags along is above its bits, and masked
-// away.
+// Unpacks other codes: [rows, periods, codes per period]. A period is the smallest number of bytes that holds
+// complete codes. Each code is extracted from the bytes that it touches; bits of its neighbours are masked
+// out.
 Term cut_periods(const Term& bytes, int bits, const Term& rows, const Term& row_bytes) {
   FunctionBody& body = bytes.body();
   const int period = std::lcm(bits, 8) / 8;
@@ -62,8 +62,8 @@ Term cut_periods(const Term& bytes, int bits, const Term& rows, const Term& row_
   return body.op("BitwiseAnd", {shifted, body.unsigned_integers({(1u << bits) - 1})});
 }
 
-// Five digits of base 3 in a byte, the first one lowest: [rows, bytes, 5] codes. A byte above 242, which
-// packing never makes, stands for zeros.
+// Unpacks five base-3 digits per byte, lowest first: [rows, bytes, 5] codes. Bytes above 242, which packing
+// never writes, decode to zeros.
 Term cut_fives(const Term& bytes) {
   FunctionBody& body = bytes.body();
   const Term number = to_double(body.op("Unsqueeze", {bytes, body.integers({2})}));
@@ -73,15 +73,15 @@ Term cut_fives(const Term& bytes) {
   return gather(body.integers({0, 1, 3}), to_index(digit));
 }
 
-// Packed rows with their bytes in a row each.
+// Packed rows, as [rows, bytes per row].
 struct Rows {
   Rows(const Term& packed, const Term& bytes_in_row)
       : bytes_in_row(bytes_in_row),
-        // Without rows or bytes there is nothing to infer a dimension from.
+        // With no elements, a dimension cannot be inferred (-1).
         count(product(shape(packed)) / max(bytes_in_row, packed.body().integers({1}))),
         bytes(reshape(packed, concat({count, bytes_in_row}))) {}
 
-  // [rows, length] of [rows, …] codes.
+  // The first `length` codes of each row.
   Term first(const Term& codes, const Term& length) const {
     const Term per_row = product(slice(shape(codes), 1, FunctionBody::kEnd));
     const Term flat = reshape(codes, concat({count, per_row}));
@@ -179,7 +179,7 @@ Term minifloats(const Term& codes, const formats::MinifloatLayout& layout) {
     number = where(greater(magnitude, largest + 1), formats::kNan, number);
   if (layout.flavour == formats::Flavour::fn)
     number = where(greater(magnitude, largest), formats::kNan, number);
-  // The code of -0 is NaN.
+  // In fnuz formats the code of -0 is NaN.
   if (layout.flavour == formats::Flavour::fnuz)
     number = where(equal(codes, to_index(codes.body().integer(layout.sign_bit()))), formats::kNan, number);
   return number * sign;

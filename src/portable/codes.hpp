@@ -1,4 +1,4 @@
-// Codes of number formats: out of packed bytes, and into numbers.
+// Unpacks the codes of number formats and decodes them to numbers, in ONNX operators.
 #pragma once
 
 #include "formats/codec.hpp"
@@ -7,33 +7,33 @@
 
 namespace anybit::portable {
 
-// [rows, length] codes, as int32, of packed rows: `packed` has any dimensions, `length` is a list of one.
+// Unpacks rows of codes to int32 [rows, length]: `packed` has any dimensions, `length` is a list of one.
 Term unpack(const Term& packed, int bits, const Term& length);
-// As the codec packs them.
+// The same, with the packing of the codec.
 Term unpack(const Term& packed, const formats::Codec& codec, const Term& length);
 
-// What a table has for each code, or for each of other whole numbers.
+// Table lookup by code or by another integer index.
 Term look_up(const std::vector<float>& table, const Term& codes);
 Term look_up(const std::vector<double>& table, const Term& codes);
-// What the codec makes of each code under these words. For codes of few bits.
+// Decodes every code of the codec, with these words (shared parameters) of a group. For codes of few bits.
 constexpr int kMostTableBits = 9;
 std::vector<float> numbers_of(const formats::Codec& codec, formats::ConstWords words);
 
-// Whole numbers, two's complement where signed, as float32.
+// Decodes integers to float32: two's complement if signed, else unsigned.
 Term integers(const Term& codes, int bits, bool is_signed);
-// A code whose highest bit is the sign of the rest, as float32; -0 is one of them.
+// Decodes sign-magnitude codes to float32, including -0.
 Term signed_magnitudes(const Term& codes, int bits);
 
-// 1 or -1, and the rest of the code.
+// Sign (1 or -1) and remaining bits of a code.
 struct SignMagnitude {
   Term sign, magnitude;
 };
 SignMagnitude sign_magnitude(const Term& codes, int bits);
 
-// 2^-bias for each bias that a block may share.
+// 2^-bias for each bias that a block can share.
 std::vector<double> powers_of_biases(int lowest, int highest);
 
-// Minifloats as float64, with whatever bias: the layout may have values that float32 has not.
+// Decodes minifloats to float64, with any bias: the layout may have values outside float32.
 Term minifloats(const Term& codes, const formats::MinifloatLayout& layout);
 
 }  // namespace anybit::portable

@@ -20,9 +20,10 @@ Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   const auto& codec = dynamic_cast<const FixedCodec&>(setup.codec);
   const FixedLayout& layout = codec.layout();
   if (!has_own_frac(codec)) {
-    return error_at(Code::unsupported, {},
-                    "fixed point whose binary point is found in the values (frac=auto) has no function",
-                    "frac=half, or the number of places after the point");
+    return error_at(
+        Code::unsupported, {},
+        "fixed point with frac=auto, computed from the values, cannot be written in ONNX operators",
+        "frac=half, or a number of fractional bits");
   }
   const double unit = std::ldexp(1, codec.frac({}));
   const Term steps = rounded(finite(x) * unit, setup.rounding);

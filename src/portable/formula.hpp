@@ -1,4 +1,4 @@
-// The words that formulas of functions are written in.
+// Names from graph/function_body.hpp that the formulas use.
 #pragma once
 
 #include "graph/function_body.hpp"

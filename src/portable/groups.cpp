@@ -12,17 +12,17 @@ using formats::Granularity;
 
 Result<Layout> layout_of(const formats::Use& use, const formats::Descriptor& format) {
   if (!use.grouping.block.empty()) {
-    return error_at(
-        Code::unsupported, {},
-        fmt::format("{} on blocks of [{}] has no function", use.format, fmt::join(use.grouping.block, ", ")),
-        "block_size along an axis");
+    return error_at(Code::unsupported, {},
+                    fmt::format("{} with blocks of [{}] cannot be written in ONNX operators", use.format,
+                                fmt::join(use.grouping.block, ", ")),
+                    "block_size along an axis");
   }
   const std::int64_t axis = use.grouping.axis.value_or(-1);
   constexpr std::int64_t kMostDims = 32;
   const std::int64_t least = axis < 0 ? -std::max(axis, -kMostDims - 1) : std::min(axis, kMostDims) + 1;
   const std::int64_t rank = use.rank.value_or(least);
   if (rank < 0 || rank > kMostDims) {
-    return invalid_argument(fmt::format("rank {} is not possible", rank), fmt::format("0 to {}", kMostDims));
+    return invalid_argument(fmt::format("rank {} is out of range", rank), fmt::format("0 to {}", kMostDims));
   }
   const formats::Dims dims(static_cast<std::size_t>(rank), 1);
   const formats::Grouping grouping = TRY(formats::resolve(format, dims, use.grouping));
@@ -30,7 +30,7 @@ Result<Layout> layout_of(const formats::Use& use, const formats::Descriptor& for
                 use.grouping.block_size.value_or(format.block_size)};
 }
 
-// The dimensions get a 1 in front, so that a single value has an axis too.
+// Prepends a dimension of 1, so that scalars have an axis, too.
 Groups::Groups(const Layout& layout, const Term& dims)
     : layout_(layout), dims_(concat({dims.body().integers({1}), dims})), one_(dims.body().integers({1})) {
   if (layout_.granularity != Granularity::channel && layout_.granularity != Granularity::block) return;
@@ -88,10 +88,10 @@ Term Groups::smallest(const Term& laid_out) const {
 }
 Term Groups::sum(const Term& laid_out) const { return reduce("ReduceSum", laid_out, shared_axes()); }
 
-// Running sums add one value after the other in every runtime; what ReduceSum does is its own affair.
+// CumSum adds sequentially in every runtime; the order in ReduceSum is unspecified.
 Term Groups::sum_in_order(const Term& laid_out) const {
   FunctionBody& body = one_.body();
-  const auto add_up = [&](const Term& lines) {  // the last of the running sums along the last axis
+  const auto add_up = [&](const Term& lines) {  // the last partial sum along the last axis
     const Term running = body.op("CumSum", {lines, body.integer(-1)});
     return slice(running, -1, body.integers({-1}), body.integers({FunctionBody::kEnd}));
   };
@@ -104,7 +104,7 @@ Term Groups::sum_in_order(const Term& laid_out) const {
   return spread(add_up(reshape(parts, concat({slice(shape(lines), 0, -1), chunks}))));
 }
 
-// A tensor without values has no groups, and so no values in its fields.
+// An empty tensor has no groups, so its fields are empty, too.
 Term Groups::spread(const Term& field) const {
   const auto one_if_any = [&](const Term& count) { return min(count, one_); };
   switch (layout_.granularity) {

@@ -1,4 +1,4 @@
-// Knowing a function again: it is made anew from its doc, and compared.
+// Recognises a function: regenerates it from its doc string and compares.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.element == b.element && a.dims == b.dims && std::ranges::equal(a.data.span(), b.data.span());
 }
 
-// Bodies hold numbers, lists of numbers, texts and tensors alone.
+// Our bodies have only integer, list, string and tensor attributes.
 bool same(const Attribute& a, const Attribute& b) {
   if (a.name.str() != b.name.str() || a.reference.str() != b.reference.str() ||
       a.value.index() != b.value.index() || !a.others.empty())
@@ -42,7 +42,7 @@ bool same(const Node& a, const Node& b) {
                             [](const Attribute& one, const Attribute& other) { return same(one, other); });
 }
 
-// A function may have been raised to a newer opset, if that left it as it was.
+// The opset may have been raised, if the nodes are unchanged.
 bool same_opsets(const Function& given, const Function& made) {
   return given.opsets.size() == 1 && given.opsets[0].domain.str().empty() &&
          given.opsets[0].version.value_or(0) >= made.opsets[0].version.value_or(0);

@@ -1,4 +1,4 @@
-// Minifloats: to the nearest multiple of the step that a value's binade has.
+// Minifloats: rounds to the nearest multiple of the ulp in the binade of the value.
 #include "formats/minifloat.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Minifloats without a hidden one: to the nearest multiple of 2^(E - m), E the smallest with |x| < 2^E.
+// Minifloats without an implicit leading bit: rounds to the nearest multiple of 2^(E - m), with the smallest
+// E with |x| < 2^E.
 #include "formats/minifloat_denorm.hpp"
 
 #include <cmath>
@@ -16,7 +17,7 @@ using formats::DenormLayout;
 Result<Term> quantize(const Setup& setup, const Groups&, const Term& x) {
   const DenormLayout& layout = dynamic_cast<const DenormCodec&>(setup.codec).layout();
   const Term numbers = finite(x);
-  // The power below is that of E - 1.
+  // power_below gives 2^(E - 1).
   const Term below = power_below(abs(numbers), layout.lowest_exponent() - 1);
   const Term step = below * std::ldexp(1, 1 - layout.mantissa_bits);
   const Term result =

@@ -1,4 +1,5 @@
-// OCP Microscaling: x / 2^E to the nearest element, then times 2^E, which comes from the block's maximum.
+// OCP Microscaling: x / 2^E rounded to the nearest element, times 2^E, which comes from the maximum of the
+// block.
 #include "formats/mx.hpp"
 
 #include <algorithm>
@@ -17,9 +18,9 @@ using formats::Nonfinite;
 using formats::ScaleOverflow;
 using formats::ScaleRule;
 
-constexpr double kFraction = 64;  // an int8 element counts these parts of 1
+constexpr double kFraction = 64;  // int8 elements are multiples of 1/64
 
-// 2^E.
+// The block scale 2^E.
 Term scale_for(const MxCodec& codec, const Term& largest) {
   const MxOptions& options = codec.options();
   const int emax = codec.element().largest_exponent();
@@ -47,7 +48,7 @@ Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const bool by_element = codec.options().nonfinite == Nonfinite::element;
   const Term numbers = by_element ? only_finite(x) : finite(x);
   const Term scale = scale_for(codec, groups.largest(abs(numbers)));
-  // A scale of NaN comes in only at the end: there is no element for x / NaN.
+  // A NaN scale is applied only at the end: there is no element for x / NaN.
   const bool may_be_nan = codec.options().scale_overflow == ScaleOverflow::nan;
   const Term divisor = may_be_nan ? where(is_nan(scale), 1, scale) : scale;
   const Term elements = nearest_element(setup, codec, numbers / divisor);
@@ -59,7 +60,7 @@ Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
 
 Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields) {
   constexpr std::uint32_t kNoExponent = 0;
-  // What is not finite comes in last, as a factor: it would not survive the limits.
+  // NaN and infinity are applied last, as a factor: they would not survive the saturation.
   std::vector<float> elements = numbers_of(setup.codec, {&kNoExponent, 1}), factors;
   for (float& one : elements) {
     factors.push_back(formats::is_finite(one) ? 1 : std::fabs(one));

@@ -17,9 +17,9 @@ double power(int exponent) { return std::ldexp(1.0, exponent); }
 Term finite(const Term& x) { return clip(where(is_nan(x), 0, x), -kLargest, kLargest); }
 Term only_finite(const Term& x) { return where(either(is_nan(x), is_infinite(x)), 0, x); }
 
-// Siegfried Rump's: with q = a · (2^52 + 1), what rounding leaves of q - q · (1 - 2^-53) is just the leading
-// bit of a. The second factor is said as half of q times 2 - 2^-52: ONNX Runtime takes a product with a
-// constant as near to 1 as that for nothing, and leaves it out.
+// Leading bit by S. M. Rump's method: with q = a · (2^52 + 1), the rounding error of q - q · (1 - 2^-53)
+// leaves the leading bit of a. The second factor is written as half of q times 2 - 2^-52, because ONNX
+// Runtime removes multiplications by constants that are this close to 1.
 Term power_below(const Term& a, int lowest) {
   const Term q = a * (0x1p52 + 1), half_of_q = a * (0x1p51 + 0.5);
   return max(q - half_of_q * (2 - 0x1p-52), power(lowest));
@@ -43,13 +43,13 @@ Term rounded(const Term& t, Rounding rounding) {
     case Rounding::floor:
       return floor(t);
     case Rounding::half_even:
-    case Rounding::stochastic:  // refused before it comes here
+    case Rounding::stochastic:  // rejected by the caller
       break;
   }
   return round(t);
 }
 
-// The reciprocal tells the sign of zero, the number that of infinity.
+// 1/x has the sign of a zero, x that of infinity.
 Term sign_of(const Term& x) {
   FunctionBody& body = x.body();
   return where(less(x + body.real(1) / x, 0), -1, body.real(1));

@@ -1,5 +1,5 @@
-// nvfp4: e2m1 elements of x / (block scale · tensor scale). Scales are not powers of two: the order of the
-// float32 operations is the format's.
+// nvfp4: e2m1 elements of x / (block scale · tensor scale). The scales are not powers of two, so the order of
+// the float32 operations is that of the format.
 #include "formats/nvfp4.hpp"
 
 #include <cmath>

@@ -17,7 +17,7 @@
 namespace anybit::portable {
 namespace {
 
-// A format made ready, with the row of its family.
+// A format with resolved parameters, and the row of its family.
 struct Ready {
   const formats::Descriptor* format = nullptr;
   const Descriptor* family = nullptr;
@@ -25,14 +25,14 @@ struct Ready {
   std::shared_ptr<const formats::Codec> codec;
   formats::Rounding rounding = formats::Rounding::half_even;
   Layout layout;
-  // The codec that the family knows: where values share a scale besides, that of the values.
+  // For formats with an additional shared scale: the codec that holds the codec of the scaled values.
   const formats::ScaledCodec* scaled() const {
     return dynamic_cast<const formats::ScaledCodec*>(codec.get());
   }
   Setup setup() const { return {scaled() ? *scaled()->element() : *codec, values, rounding}; }
 };
 
-// The scale of each group, for values whose largest magnitudes are these.
+// The scale of each group, from the largest magnitude of the group.
 Term scales(const Term& magnitudes, double largest) {
   const Term wanted = max(to_double(to_single(magnitudes / largest)), formats::kSmallestScale);
   const float most = formats::within_float32(std::numeric_limits<float>::max(), largest);
@@ -51,7 +51,8 @@ Result<Ready> ready(const formats::Use& use) {
   for (const Descriptor* one : table()) {
     if (one->family == made.format->family) made.family = one;
   }
-  if (!made.family) return error_at(Code::unsupported, {}, fmt::format("{} has no function", use.format));
+  if (!made.family)
+    return error_at(Code::unsupported, {}, fmt::format("{} cannot be written in ONNX operators", use.format));
   made.values = TRY(formats::complete(*made.format, use.parameters));
   made.codec = TRY(formats::codec_of(*made.format, made.values, use.grouping));
   made.rounding = made.codec->rounding(use.rounding);
@@ -61,7 +62,7 @@ Result<Ready> ready(const formats::Use& use) {
 
 bool is_plain(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
-// Texts that differ in other signs than these may look alike: they get a few digits of their hash.
+// Other characters become "_": a short hash keeps such names distinct.
 std::string name_of(std::string_view op, const std::string& text) {
   std::string name = fmt::format("{}_{}", op, text);
   const bool ambiguous = std::any_of(text.begin(), text.end(),
@@ -93,12 +94,13 @@ Result<graph::Function> quantize_dequantize(const formats::Use& use) {
   if (made.rounding == formats::Rounding::stochastic) {
     return error_at(
         Code::unsupported, {},
-        fmt::format("{}: stochastic rounding has no function: ONNX has no generator that is the same "
-                    "everywhere",
-                    use.format),
+        fmt::format(
+            "{}: stochastic rounding cannot be written in ONNX operators: ONNX has no portable random "
+            "number generator",
+            use.format),
         "rounding half_even, half_away, half_up, toward_zero or floor");
   }
-  if (made.codec->words(1) == 0) made.layout = {};  // nothing is shared
+  if (made.codec->words(1) == 0) made.layout = {};  // no shared parameters
   FunctionBody body;
   const Term x = body.input("x");
   const Groups groups(made.layout, shape(x));

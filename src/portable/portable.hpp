@@ -1,5 +1,5 @@
-// The operators of ai.anybit as functions of ONNX's own operators. A model carries them, so that any runtime
-// runs it; anybit knows them again and uses its kernels. A function that was changed is run as it is written.
+// The operators of domain ai.anybit as functions of standard ONNX operators. A model carries them, so that
+// any runtime can run it; anybit recognises them and uses its kernels. A modified function is run as written.
 #pragma once
 
 #include <optional>
@@ -11,25 +11,26 @@
 
 namespace anybit::portable {
 
-// Functions of domain ai.anybit, named after what they do and to what; the doc is the text of the use, and
-// tells it all. Their opset is the lowest that has what they need: a model is raised to it, and the function
-// with it. An error if the use cannot be said in ONNX's operators, with the reason.
+// Functions of domain ai.anybit. Name: operation and format; doc string: the complete text of the use. Their
+// opset is the lowest one with the required operators: the model, and the function with it, is raised to it.
+// An error, with the reason, if the use cannot be expressed in ONNX operators.
 
-// Input: values, of any dimensions. Output: the nearest that the format has, after it has chosen what groups
-// share. A rank in the use is checked against its axis; the function itself needs none.
+// Fake quantization. Input: a tensor of any dimensions. Output: the nearest values of the format, after the
+// shared parameters of each group were chosen. The rank in the use, if given, is checked against the axis;
+// the function itself works for any rank.
 Result<graph::Function> quantize_dequantize(const formats::Use& use);
 
-// Inputs: packed codes (TensorFormat::packed_dims), then the fields that the format stores, in its order.
-// Attributes of the call: `coded`, the dimensions of the tensor that was coded, and `dims`, those that it
-// gets. Output: float32.
+// Dequantization. Inputs: packed codes (TensorFormat::packed_dims), then the stored fields of the format, in
+// order. Attributes of the call: `coded`, the dimensions of the quantized tensor, and `dims`, those of the
+// output. Output: float32.
 Result<graph::Function> decode(const formats::Use& use);
 
-// What a function does.
+// Operation and format of a function.
 struct Meaning {
   std::string_view op;  // "QuantizeDequantize" or "Decode"
   formats::Use use;
 };
-// Nothing unless the body is just what this version of anybit writes for the use in its doc.
+// nullopt unless the body is exactly what this version of anybit writes for the use in the doc string.
 std::optional<Meaning> meaning_of(const graph::Function& function);
 
 }  // namespace anybit::portable

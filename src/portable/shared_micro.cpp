@@ -1,4 +1,5 @@
-// Shared microexponents: multiples of 2^(E - d - bits), E from the block's maximum, d from that of each pair.
+// Shared microexponents: multiples of 2^(E - d - bits), with E from the maximum of the block and d from that
+// of each pair.
 #include "formats/shared_micro.hpp"
 
 #include <cmath>
@@ -15,8 +16,8 @@ using formats::SharedMicroCodec;
 
 constexpr std::int64_t kPlace = 3;  // axis of [a, groups, b, size]
 
-// [a, groups, b, size] as [2, a, groups, b, pairs], with one place more where the size is odd; and back. What
-// a pair shares then goes with whole tensors, and no last axis is short: runtimes are slow where one is.
+// Reshapes [a, groups, b, size] to [2, a, groups, b, pairs], padded if the size is odd, and back. The pair is
+// the first axis because runtimes are slow with short last axes.
 class Pairs {
  public:
   explicit Pairs(const Term& placed) : dims_(shape(placed)), size_(slice(dims_, kPlace, kPlace + 1)) {
@@ -24,7 +25,7 @@ class Pairs {
     missing_ = body.op("Mod", {size_, body.integers({2})});
     count_ = (size_ + *missing_) / body.integers({2});
   }
-  const Term& count() const { return *count_; }  // in a group
+  const Term& count() const { return *count_; }  // per group
   Term split(const Term& placed, const Term& padding) const {
     const Term even = pad(placed, kPlace, *missing_, padding);
     const Term pairs = reshape(even, concat({others(), *count_, even.body().integers({2})}));
@@ -50,7 +51,7 @@ Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   const Term magnitudes = abs(numbers);
   const auto half = [&](std::int64_t i) { return gather(magnitudes, x.body().integer(i)); };
   const Term largest_of_pair = max(half(0), half(1));
-  // A group without values has no maximum.
+  // ReduceMax of an empty group is not 0.
   const Term largest = max(reduce("ReduceMax", largest_of_pair, {kPlace}), 0);
   const Term power = clip(fitting_power(largest, bits, SharedMicroCodec::kLowestExponent - 2),
                           std::ldexp(1, SharedMicroCodec::kLowestExponent),
@@ -61,11 +62,11 @@ Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   return groups.from_places(pairs.join(with_sign_of(paired, result)));
 }
 
-// 1 or ½ for each pair, by bits that are packed into bytes on the last axis: [a, groups, b, pairs] of them.
+// 1 or ½ per pair, from bits packed into bytes along the last axis: [a, groups, b, pairs].
 Term factors_of(const Term& field, const Pairs& pairs) {
   FunctionBody& body = field.body();
   const Term bits = unpack(field, 1, slice(shape(field), -1, FunctionBody::kEnd) * body.integers({8}));
-  // Of each row only the first bits are pairs.
+  // Drops the padding bits of each row.
   const Term factors = look_up(std::vector<float>{1, 0.5f}, bits);
   const Term rows = slice(factors, 1, body.integers({0}), pairs.count());
   return reshape(rows, concat({pairs.others(), pairs.count()}));
@@ -78,7 +79,7 @@ Term decode(const Setup& setup, const Groups& groups, const Term& codes, std::sp
   std::vector<float> steps;
   for (int e = SharedMicroCodec::kLowestExponent; e <= SharedMicroCodec::kHighestExponent; ++e)
     steps.push_back(formats::power_of_two(e - bits));
-  // A tensor without values has no exponents either.
+  // An empty tensor has no exponents.
   const Term any = min(pairs.count(), codes.body().integers({1}));
   const Term exponents = reshape(fields[0], concat({pairs.others(), any}));
   const Term step = look_up(steps, to_index(exponents)) * factors_of(fields[1], pairs);

@@ -1,5 +1,5 @@
-// One row for each family of number formats: how its formulas are said in ONNX's operators. The table is made
-// from the files beside this.
+// One row per family of number formats: its formulas in ONNX operators. The build collects the rows from the
+// files of this folder.
 #pragma once
 
 #include <span>
@@ -14,18 +14,18 @@ namespace anybit::portable {
 
 struct Setup {
   const formats::Codec& codec;
-  const formats::Values& values;  // of the format's parameters, all of them
-  formats::Rounding rounding;     // in force; never stochastic
+  const formats::Values& values;  // all parameters of the format
+  formats::Rounding rounding;     // effective rounding; never stochastic
 };
 
 struct Descriptor {
   std::string_view family;
-  // float64 values in the layout of `groups`, NaN and infinity among them. The result is rounded to float32
-  // by the caller.
+  // Fake-quantizes float64 values in the layout of `groups`, including NaN and infinity. The caller rounds
+  // the result to float32.
   Result<Term> (*quantize)(const Setup& setup, const Groups& groups, const Term& x);
-  // Codes as whole numbers in the layout of `groups`, and the stored fields. The result is float32.
+  // Decodes integer codes in the layout of `groups`, with the stored fields, to float32.
   Term (*decode)(const Setup& setup, const Groups& groups, const Term& codes, std::span<const Term> fields);
-  double padding = 0;  // what short blocks are filled up with before quantize
+  double padding = 0;  // padding of incomplete blocks before quantize
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

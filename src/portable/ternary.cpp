@@ -1,4 +1,4 @@
-// Ternary: -1, 0 and +1 around a threshold; times the mean magnitude beyond it if it is scaled.
+// Ternary: -1, 0 and +1 by a threshold; times the mean magnitude above it if scaled.
 #include "formats/ternary.hpp"
 
 #include <limits>
@@ -23,11 +23,11 @@ Term threshold_of(const Setup& setup, const Groups& groups, const Term& x) {
 
 Result<Term> quantize(const Setup& setup, const Groups& groups, const Term& x) {
   if (formats::word(setup.values, "basis") == "median") {
-    return error_at(Code::unsupported, {}, "ternary with a threshold from the median has no function",
+    return error_at(Code::unsupported, {}, "ternary with basis=median cannot be written in ONNX operators",
                     "basis=mean or basis=max");
   }
   const auto& codec = dynamic_cast<const TernaryCodec&>(setup.codec);
-  // The format rounds it down to float32, which a float32 exceeds just where it exceeds the threshold itself.
+  // The format rounds the threshold down to float32; for float32 x the comparison gives the same result.
   const Term threshold = threshold_of(setup, groups, x);
   const Term scale =
       codec.scaled() ? mean_as_scale(sum_magnitudes_above(groups, x, threshold), 1) : x.body().real(1);

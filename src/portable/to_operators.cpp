@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kComputeHint = "anybit.compute";
 
-using Meanings = std::map<std::string, Meaning>;  // by the function's name
+using Meanings = std::map<std::string, Meaning>;  // by function name
 
 std::int64_t change_calls(std::vector<graph::Node>& nodes, const Meanings& meanings) {
   std::int64_t changed = 0;

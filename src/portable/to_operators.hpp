@@ -1,21 +1,21 @@
-// Calls of our functions as nodes of our operators, as a file for anybit alone has them.
+// Replaces calls of anybit's functions by its operators, for models that only anybit runs.
 #pragma once
 
 #include "portable/portable.hpp"
 
 namespace anybit::portable {
 
-// A call of a function with this meaning, as a node of the operator itself.
+// Turns a call of a function with this meaning into a node of the operator.
 void to_operator(graph::Node& node, const Meaning& meaning);
 
-// Metadata of a node that makes weights: what products with them round their data to ("int8"). Runtimes that
-// do not know it compute in float32.
+// Node metadata of a dequantized weight: the type to which linear operators round their activations ("int8").
+// Other runtimes ignore it and compute in float32.
 graph::Property compute_hint(const std::string& compute);
-// As the attribute `compute` of `to`, if `from` has it.
+// Copies the hint of `from`, if any, to the attribute `compute` of `to`.
 void take_compute_hint(const graph::Node& from, graph::Node& to);
 
-// Every call in the model and in its graphs; the functions go. One that was changed stays, with its calls.
-// Returns how many nodes it was.
+// Replaces all calls in the model and its subgraphs and removes the functions. Modified functions stay, with
+// their calls. Returns the number of replaced calls.
 std::int64_t to_operators(graph::Model& model);
 
 }  // namespace anybit::portable

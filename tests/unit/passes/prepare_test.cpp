@@ -51,12 +51,12 @@ std::vector<PassResult> prepared(graph::Model& model, const PrepareOptions& opti
   return results.ok() ? *results : std::vector<PassResult>();
 }
 
-TEST(PassTable, EveryRowIsAPassOrAPatternWithAPlaceOfItsOwn) {
+TEST(PassTable, EveryRowIsAPassOrAPatternWithAUniqueOrder) {
   std::set<int> orders;
   std::set<std::string_view> names;
   for (const Descriptor* one : table()) {
     EXPECT_NE(one->run == nullptr, one->match == nullptr) << one->name;
-    EXPECT_TRUE(orders.insert(one->order).second) << one->name << ": two rows have this order";
+    EXPECT_TRUE(orders.insert(one->order).second) << one->name << ": duplicate order";
     EXPECT_TRUE(names.insert(one->name).second) << one->name;
     EXPECT_FALSE(one->summary.empty()) << one->name;
   }
@@ -69,7 +69,7 @@ TEST(PassTable, IsDescribedInTheDocument) {
     EXPECT_NE(text.find("`" + std::string(one->name) + "`"), std::string::npos) << one->name;
 }
 
-TEST(Prepare, ANodeWithoutANameGetsThatOfItsOperatorAndPlace) {
+TEST(Prepare, ANodeWithoutANameIsNamedAfterOperatorAndIndex) {
   auto model =
       model_of({node("Relu", {"x"}, {"a"}), node("Sigmoid", {"a"}, {"b"}), node("Tanh", {"b"}, {"y"})});
   model.graph->nodes[0].name = graph::Text("Tanh_2");
@@ -80,7 +80,7 @@ TEST(Prepare, ANodeWithoutANameGetsThatOfItsOperatorAndPlace) {
   EXPECT_EQ(model.graph->nodes[2].name.str(), "Tanh_2_3");
 }
 
-TEST(Prepare, TheSecondTimeThereIsNothingToDo) {
+TEST(Prepare, ASecondRunChangesNothing) {
   auto model = model_of({node("Identity", {"x"}, {"a"}), node("MatMul", {"a", "w"}, {"b"}),
                          node("Add", {"b", "bias"}, {"c"}), node("Dropout", {"c"}, {"y"})},
                         {ops::testing::floats("w", {4, 4}), ops::testing::floats("bias", {4}),
@@ -94,7 +94,7 @@ TEST(Prepare, TheSecondTimeThereIsNothingToDo) {
   for (const PassResult& one : prepared(model)) EXPECT_EQ(one.changes, 0) << one.name;
 }
 
-TEST(Prepare, NodesThatARuleNamesStay) {
+TEST(Prepare, NodesNamedByARuleAreKept) {
   auto model = model_of({node("Identity", {"x"}, {"a"}), node("Relu", {"a"}, {"y"})});
   model.graph->nodes[0].name = graph::Text("/kept");
   PrepareOptions options;
@@ -103,18 +103,18 @@ TEST(Prepare, NodesThatARuleNamesStay) {
   EXPECT_THAT(operators(*model.graph), ElementsAre("Identity", "Relu"));
 }
 
-TEST(Prepare, OnlyThePassesThatAreAskedForRunAndThoseTheyRelyOn) {
+TEST(Prepare, OnlySelectedPassesAndTheirPrerequisitesRun) {
   auto model = model_of({node("Identity", {"x"}, {"a"}), node("Relu", {"a"}, {"y"})},
                         {ops::testing::floats("unused", {3})});
   PrepareOptions options;
   options.only = {"remove_no_ops"};
   const auto results = prepared(model, options);
   EXPECT_EQ(changes(results, "remove_unused"), -1);
-  EXPECT_EQ(changes(results, "unique_names"), 2);  // two nodes had none
+  EXPECT_EQ(changes(results, "unique_names"), 2);  // two nodes had no name
   EXPECT_EQ(model.graph->initializers.size(), 1u);
 }
 
-TEST(Prepare, MetadataPortsAndSourcesStay) {
+TEST(Prepare, MetadataDocAndPortsAreKept) {
   auto model = model_of({node("Identity", {"x"}, {"a"}), node("Relu", {"a"}, {"y"})});
   model.metadata.push_back({graph::Text("author"), graph::Text("somebody"), {}});
   model.graph->doc = graph::Text("about");
@@ -125,7 +125,7 @@ TEST(Prepare, MetadataPortsAndSourcesStay) {
   EXPECT_EQ(model.graph->outputs[0].name.str(), "y");
 }
 
-TEST(Prepare, NodesWithTooFewInputsOrOutputsDoNotBreakIt) {
+TEST(Prepare, NodesWithTooFewInputsOrOutputsDoNotCrash) {
   std::vector<graph::Node> nodes;
   for (const char* op :
        {"Identity", "Dropout",       "Cast",  "Reshape", "Transpose",  "Pad", "Slice",
@@ -141,10 +141,10 @@ TEST(Prepare, NodesWithTooFewInputsOrOutputsDoNotBreakIt) {
   nodes.push_back(node("Relu", {"x"}, {"y"}));
   auto model = model_of(std::move(nodes));
   (void)recognise(*model.graph);
-  (void)prepare(model, {});  // an error, or a model without them; never a crash
+  (void)prepare(model, {});  // an error, or a model without these nodes; never a crash
 }
 
-TEST(Recognise, AGroupHasOneOutputAndNobodyElseSeesInside) {
+TEST(Recognise, AGroupHasOneOutputAndNoOtherConsumers) {
   auto silu = [](bool leaks) {
     graph::Graph graph;
     graph.inputs = {value("x", {"4"})};
@@ -162,7 +162,7 @@ TEST(Recognise, AGroupHasOneOutputAndNobodyElseSeesInside) {
   EXPECT_TRUE(recognise(silu(true)).empty());
 }
 
-TEST(Recognise, AGraphInsideANodeSeesTheConstantsAroundIt) {
+TEST(Recognise, ASubgraphSeesConstantsOfTheEnclosingGraph) {
   graph::Graph inner;
   inner.outputs = {value("t", {"n", "4"})};
   inner.nodes = {node("MatMul", {"x", "w"}, {"m"}), node("Add", {"m", "b"}, {"t"})};
@@ -176,7 +176,7 @@ TEST(Recognise, AGraphInsideANodeSeesTheConstantsAroundIt) {
   EXPECT_THAT(groups[0].inputs, ElementsAre("x"));
 }
 
-TEST(Names, AFreshNameIsTheWishOrTheWishWithANumber) {
+TEST(Names, AFreshNameIsTheRequestedOneOrHasANumberAppended) {
   const auto model = model_of({node("Relu", {"x"}, {"y"})});
   graph::Names names(model);
   EXPECT_EQ(names.fresh("z"), "z");
@@ -184,7 +184,7 @@ TEST(Names, AFreshNameIsTheWishOrTheWishWithANumber) {
   EXPECT_EQ(names.fresh("x"), "x_2");
 }
 
-TEST(Renames, AreFollowedThroughChainsAndIntoInnerGraphs) {
+TEST(Renames, AreAppliedThroughChainsAndInSubgraphs) {
   graph::Graph inner;
   inner.outputs = {value("b", {"4"})};
   auto model = model_of({node("Relu", {"b"}, {"y"}, {attribute("body", graph::GraphBox(inner))})});

@@ -1,4 +1,4 @@
-// A function of ours is known again just as it was written, and no other way.
+// anybit recognises its functions if they are unmodified, and only then.
 #include <functional>
 
 #include "formats/table.hpp"
@@ -15,7 +15,7 @@ formats::Use use_of(std::string_view text) { return formats::read_use(text).valu
 Function quantizer() { return quantize_dequantize(use_of("mxfp8_e4m3 axis=0 block_size=16")).value(); }
 Function decoder() { return decode(use_of("int5 symmetric=false granularity=channel")).value(); }
 
-TEST(Meaning, EveryFormatsFunctionsAreKnownAgain) {
+TEST(Meaning, TheFunctionsOfEveryFormatAreRecognised) {
   for (const formats::Descriptor* format : formats::table()) {
     const formats::Use use = use_of(format->name);
     const auto quantize = quantize_dequantize(use);
@@ -32,7 +32,7 @@ TEST(Meaning, EveryFormatsFunctionsAreKnownAgain) {
   }
 }
 
-TEST(Meaning, AFunctionRaisedToANewerOpsetIsKnownAgain) {
+TEST(Meaning, AFunctionRaisedToANewerOpsetIsRecognised) {
   Function function = quantizer();
   *function.opsets[0].version += 3;
   EXPECT_TRUE(meaning_of(function));
@@ -45,7 +45,7 @@ graph::Node* find_node(Function& function, std::string_view op) {
   return nullptr;
 }
 
-TEST(Meaning, AFunctionThatWasChangedIsNotKnown) {
+TEST(Meaning, AModifiedFunctionIsNotRecognised) {
   struct Change {
     const char* what;
     std::function<void(Function&)> make;
@@ -91,7 +91,7 @@ TEST(Meaning, AFunctionThatWasChangedIsNotKnown) {
   }
 }
 
-TEST(Meaning, AConstantThatWasChangedIsNotKnown) {
+TEST(Meaning, AModifiedConstantIsNotRecognised) {
   const auto changed = [](const std::function<void(graph::Tensor&)>& change) {
     int tensors = 0;
     const Function original = quantizer();
@@ -113,7 +113,7 @@ TEST(Meaning, AConstantThatWasChangedIsNotKnown) {
   changed([](graph::Tensor& tensor) { tensor.dims.push_back(1); });
 }
 
-TEST(Meaning, AReferenceToAnotherAttributeIsNotKnown) {
+TEST(Meaning, AReferenceToAnotherAttributeIsNotRecognised) {
   Function function = decoder();
   for (graph::Node& node : function.nodes) {
     for (graph::Attribute& one : node.attributes) {
@@ -132,7 +132,7 @@ TEST(Functions, DifferentUsesHaveDifferentNames) {
   EXPECT_NE(name("binary_residual gammas=1.5,2"), name("binary_residual gammas=1,5.2"));
 }
 
-TEST(Functions, WhatONNXCannotSayIsRefusedWithWhatItCan) {
+TEST(Functions, UsesThatONNXCannotExpressAreRejectedWithAnAlternative) {
   const auto hint = [](std::string_view text) {
     const auto function = quantize_dequantize(use_of(text));
     return function.ok() ? std::string("no error") : function.error().text();
@@ -144,7 +144,7 @@ TEST(Functions, WhatONNXCannotSayIsRefusedWithWhatItCan) {
   EXPECT_THAT(hint("int8 granularity=channel axis=3 rank=2"), testing::HasSubstr("axis 3"));
   EXPECT_THAT(hint("fp8_e4m3 granularity=element block_size=16"), testing::HasSubstr("granularity block"));
   formats::Use empty = use_of("mxint8");
-  empty.grouping.block_size = 0;  // words are refused before
+  empty.grouping.block_size = 0;  // text with block_size=0 is rejected earlier
   EXPECT_FALSE(decode(empty).ok());
   EXPECT_FALSE(formats::read_use("mxint8 block_size=0").ok());
   formats::Use box = use_of("mxint8");
@@ -152,7 +152,7 @@ TEST(Functions, WhatONNXCannotSayIsRefusedWithWhatItCan) {
   EXPECT_FALSE(decode(box).ok());
 }
 
-// What they need decides to which opset a model is raised.
+// The opset of the functions decides to which opset a model is raised.
 TEST(Functions, NeedNoNewerOpsetThanTheirOperators) {
   const auto opset = [](const Function& function) { return *function.opsets[0].version; };
   EXPECT_EQ(opset(quantize_dequantize(use_of("fp8_e4m3")).value()), 13);
