@@ -64,7 +64,7 @@ inline Range finite_range(std::span<const float> values) {
 // A range from outside must be two finite numbers, the lower one first.
 inline Result<void> check_range(Range range) {
   if (is_finite(range.low) && is_finite(range.high) && range.low <= range.high) return {};
-  return invalid_argument(fmt::format("{:g} to {:g} is no range", range.low, range.high),
+  return invalid_argument(fmt::format("invalid range: {:g} to {:g}", range.low, range.high),
                           "two finite numbers, the lower one first");
 }
 

@@ -168,9 +168,8 @@ HWY_INLINE void WidenRow(const T* from, std::int64_t step, std::int64_t count, s
 // The epilogue for rows of 16 sums.
 class WholeFinish {
  public:
-  // If `column_sums` is given, the zero points of A (by row) have not been subtracted: they are, times the
-  // column sums of B, subtracted here. `shift` is an offset that was added to A beyond its zero points. Null:
-  // A had its zero points subtracted.
+  // `column_sums` of B: not null if A still has its zero points (by row). Their contribution, zero point ·
+  // column sum, is then subtracted here. `shift` is an offset that was added to A beyond its zero points.
   explicit WholeFinish(const WholeProduct& product, const std::int64_t* column_sums = nullptr,
                        std::int32_t shift = 0)
       : product_(product),
