@@ -61,10 +61,10 @@ TEST(Minifloat, SubnormalsAreValuesEnoughBesideInfAndNan) {
   EXPECT_TRUE(std::isnan(nearest(layout, kNan)));
 }
 
-TEST(Minifloat, WithoutAMantissaInfLeavesNoCodeToNan) {
+TEST(Minifloat, InfNeedsAMantissaBitToDistinguishNan) {
   const auto result = check(MinifloatLayout{3, 0, 3, Flavour::inf});
   ASSERT_FALSE(result.ok());
-  EXPECT_NE(result.error().text().find("Inf leaves no code to NaN"), std::string::npos)
+  EXPECT_NE(result.error().text().find("distinguish NaN from Inf"), std::string::npos)
       << result.error().text();
 }
 
