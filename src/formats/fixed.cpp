@@ -63,8 +63,9 @@ Result<std::shared_ptr<const Codec>> make_fixed(const Values& values) {
   if (text == "auto") return std::make_shared<const FixedCodec>(layout, std::nullopt);
   const int frac = text == "half" ? preset_frac(layout) : TRY(whole_or_auto(values, "frac", 0));
   if (frac < layout.fewest_places() || frac > layout.most_places()) {
-    return invalid_argument(fmt::format("frac = {} is not possible: float32 cannot represent the values", frac),
-                            fmt::format("from {} to {}", layout.fewest_places(), layout.most_places()));
+    return invalid_argument(
+        fmt::format("frac = {} is not possible: float32 cannot represent the values", frac),
+        fmt::format("from {} to {}", layout.fewest_places(), layout.most_places()));
   }
   return std::make_shared<const FixedCodec>(layout, frac);
 }
