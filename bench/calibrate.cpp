@@ -1,4 +1,4 @@
-// How fast statistics of values are gathered, on one thread: elements per second.
+// Throughput of the calibration collectors on one thread, in elements per second.
 #include <benchmark/benchmark.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
-// How fast formats are: float32 to quantized and back, to packed codes, and packed codes to float32, on 64
-// MB, beside memcpy of the same bytes. bench/bench_formats.py puts the numbers beside ml_dtypes' and prints
-// the table.
+// Throughput of formats: quantize, pack and unpack 64 MB of float32, compared with memcpy.
+// bench/bench_formats.py compares with ml_dtypes and prints the table.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@ using namespace anybit;
 constexpr std::int64_t kRows = 4096, kColumns = 4096;  // 64 MB of float32
 constexpr std::size_t kCount = kRows * kColumns;
 
-// Between -1 and 1, as weights are spread.
+// Values between -1 and 1, distributed like weights.
 std::vector<float>& values() {
   static std::vector<float> all = [] {
     constexpr std::size_t kDrawn = 1 << 20;
@@ -32,7 +31,7 @@ std::vector<float>& values() {
   return all;
 }
 
-// A format without a scale gets values that fill its range: what it does with zeros alone is not of interest.
+// A format without a scale gets values that fill its range: otherwise it would mostly produce zeros.
 void spread_values(const kernels::TensorCodec& codec) {
   static float spread = 1;
   const float wanted = codec.stride() == 0 ? static_cast<float>(codec.codec().range({}).high) : 1;
@@ -62,7 +61,8 @@ void copy(benchmark::State& state) {
 
 enum class Job { quantize, pack, unpack };
 
-// A format with its parameters, made once: choosing them for a whole tensor may take longer than all runs.
+// A format with its parameters, prepared once: choosing parameters for a whole tensor may take longer than
+// all runs.
 struct Prepared {
   kernels::TensorCodec codec;
   kernels::TensorCodec::Parameters parameters;
@@ -83,8 +83,8 @@ Result<Prepared*> prepared(const std::string& name) {
   return &all.emplace(name, std::move(one)).first->second;
 }
 
-// Formats that choose from a block alone choose inside the loop; others (a scale for the whole tensor) are
-// timed with their parameters known, as a runtime would.
+// Formats with parameters per block choose them inside the loop; others (one scale per tensor) are timed with
+// known parameters, as in a runtime.
 void run(benchmark::State& state, const std::string& name, Job job) {
   ThreadPool pool(static_cast<int>(state.range(0)));
   const auto made = prepared(name);

@@ -1,6 +1,6 @@
-// Times single matrix products on request, so that another runtime can be timed in turns with it: reads lines
-// "KIND M K N THREADS SECONDS" (KIND: float32 or int8) and answers each with the shortest time seen, in
-// seconds. bench/bench_gemm.py asks.
+// Times single GEMMs on request, so that another runtime can be timed alternately: reads lines "KIND M K N
+// THREADS SECONDS" (KIND: float32 or int8) and answers each with the shortest time, in seconds. Driven by
+// bench/bench_gemm.py.
 #include <time.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace anybit;
 
-// One thread is timed by its own clock, which stands still while other programs have their turn.
+// A single thread is timed by its CPU clock, which excludes other programs.
 double now(int threads) {
   timespec time = {};
   clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
@@ -71,7 +71,7 @@ struct FloatCase {
   kernels::PackedFloats b;
 };
 
-// Unsigned times signed, requantized to unsigned.
+// uint8 by int8, requantized to uint8.
 struct ByteCase {
   explicit ByteCase(Sizes s)
       : sizes(s),

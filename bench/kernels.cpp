@@ -1,7 +1,7 @@
-// Times every kernel of the list that this CPU runs, on one thread: GOPS (two for a multiplication with its
-// addition, one for an element), and how many times faster it is than a plain loop.
+// Times every kernel of the list that this CPU supports, on one thread: GOPS (two operations per
+// multiply-add, one per element), and the speedup over a naive loop.
 //
-//   bench_kernels [SECONDS for each case] [words that the operation has]
+//   bench_kernels [SECONDS per case] [words that the operation contains]
 #include <time.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using namespace anybit;
 using namespace anybit::kernels;
 
-// The thread's own clock, which stands still while other programs have their turn.
+// The thread's CPU clock, which excludes other programs.
 double now() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -38,7 +38,7 @@ double shortest(double budget, const Body& body) {
 void time_kernel(const Descriptor& one, double budget, ThreadPool& pool) {
   const bool codec = std::holds_alternative<GroupCodec>(one.kernel);
   const Trial trial(one);
-  if (codec) use_at_most(kAllInstructions);  // built for every target
+  if (codec) use_at_most(kAllInstructions);  // compiled for every target
   bool timed = false;
   for (const bool everywhere : {false, true}) {
     if (timed) return;

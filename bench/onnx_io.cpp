@@ -1,6 +1,6 @@
-// Times loading and saving for bench/bench_onnx_io.py, which asks for one measurement at a time so that both
-// runtimes take turns. Reads lines "load|save|both<TAB>LIST<TAB>FOLDER", LIST being a file with a model's
-// path on each line; answers each with seconds. Models are saved as FOLDER/0.onnx, FOLDER/1.onnx, …
+// Times loading and saving for bench/bench_onnx_io.py, which requests one measurement at a time to alternate
+// between runtimes. Reads lines "load|save|both<TAB>LIST<TAB>FOLDER", where LIST is a file with one model
+// path per line; answers each with seconds. Models are saved as FOLDER/0.onnx, FOLDER/1.onnx, …
 #include <fmt/format.h>
 
 #include <chrono>

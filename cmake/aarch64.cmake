@@ -1,5 +1,5 @@
-# Cross-compiling for 64-bit ARM with Debian's compiler; programs run under qemu. The libraries are Debian's arm64
-# packages: CMake finds them below /usr/lib/aarch64-linux-gnu, beside those of the machine itself.
+# Cross-compiling for 64-bit ARM with Debian's compiler; programs run under qemu. Libraries are Debian's arm64 packages,
+# which CMake finds in /usr/lib/aarch64-linux-gnu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,4 +1,4 @@
-# The list of the program's commands: one for each file cli/NAME_command.cpp. Adds it to cli_sources.
+# Generates the list of the program's commands, one per file cli/NAME_command.cpp, and adds it to cli_sources.
 set(commands ${cli_sources})
 list(FILTER commands INCLUDE REGEX "/[a-z_]+_command\\.cpp$")
 list(SORT commands)

@@ -1,5 +1,5 @@
-# anybit_image_libraries: what src/images decodes with. WebP's and OpenJPEG's packages are found by hand: Debian's bring no
-# CMake files for the first, and those of the second ask for programs that decoding does not need.
+# anybit_image_libraries: the decoders of src/images. WebP and OpenJPEG are searched by hand: Debian's package of the first
+# has no CMake files, and those of the second require programs that decoding does not need.
 find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(TIFF REQUIRED)

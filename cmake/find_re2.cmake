@@ -1,4 +1,4 @@
-# re2::re2; Debian's package brings no CMake files.
+# re2::re2; Debian's package has no CMake files.
 find_library(ANYBIT_RE2 re2 REQUIRED)
 find_path(ANYBIT_RE2_HEADERS re2/re2.h REQUIRED)
 add_library(re2::re2 UNKNOWN IMPORTED)

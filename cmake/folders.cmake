@@ -1,10 +1,9 @@
-# anybit_folder(NAME DEPENDS … LINKS … NAMESPACE …) turns src/NAME/*.cpp into the object library anybit_NAME. Its namespace is
-# anybit::NAME unless another is given. A file that defines a
-# function `NAME_descriptors()` called after itself joins the folder's generated, sorted table. A folder may have a second
-# one: that of `collector_table.hpp` has the rows CollectorDescriptor of `NAME_collector_descriptors()`.
+# anybit_folder(NAME DEPENDS … LINKS … NAMESPACE …) builds src/NAME/*.cpp as the object library anybit_NAME. Its namespace
+# is anybit::NAME by default. A file FILE.cpp that defines `FILE_descriptors()` joins the folder's generated, sorted table.
+# A folder may have a second table: collector_table.hpp has the rows CollectorDescriptor of `FILE_collector_descriptors()`.
 set(ANYBIT_FOLDERS "")
 
-# Adds a table of a folder to the list of its sources, if it has the header.
+# Adds a generated table to a folder's sources, if the folder has its header.
 function(anybit_table list folder header namespace row suffix function)
   get_filename_component(file ${header} NAME_WE)
   if(NOT EXISTS ${folder}/${file}.hpp)
@@ -45,13 +44,13 @@ function(anybit_folder name)
   if(name IN_LIST ANYBIT_HOT_FOLDERS)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3> ${ANYBIT_HOT_OPTIONS} ${ANYBIT_HOT_ALIGNMENT})
   elseif(name IN_LIST ANYBIT_COLD_FOLDERS)
-    # With -O1, g++ 12 sees variants freed that are on the stack.
+    # With -O1, g++ 12 wrongly warns that variants on the stack are freed.
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> -Wno-free-nonheap-object)
   endif()
   foreach(file IN LISTS ANYBIT_HOT_FILES)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${file} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
   endforeach()
-  # Headers that take long are compiled once: a folder's own, or those of ops or graph for what is above them.
+  # Precompiled headers: a folder's own, or those of ops or graph for the folders above them.
   if(EXISTS ${PROJECT_SOURCE_DIR}/src/${name}/precompiled.hpp)
     target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/${name}/precompiled.hpp)
   elseif(TARGET anybit_ops)
@@ -70,7 +69,7 @@ function(anybit_folder name)
   set_property(GLOBAL APPEND PROPERTY ANYBIT_LINKS ${ARG_LINKS})
 endfunction()
 
-# The objects of all folders declared so far, for linking into a library or a test.
+# The objects of all folders declared so far, to be linked into a library or a test.
 function(anybit_objects result)
   get_property(folders GLOBAL PROPERTY ANYBIT_FOLDERS)
   set(objects "")
@@ -80,7 +79,7 @@ function(anybit_objects result)
   set(${result} "${objects}" PARENT_SCOPE)
 endfunction()
 
-# What those objects need at link time.
+# The link dependencies of those objects.
 function(anybit_links result)
   get_property(links GLOBAL PROPERTY ANYBIT_LINKS)
   set(${result} fmt::fmt Threads::Threads ${links} PARENT_SCOPE)

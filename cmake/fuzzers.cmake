@@ -1,4 +1,4 @@
-# One program fuzz_NAME for each fuzz/FOLDER/NAME.cpp; it links src/FOLDER and what that depends on.
+# One program fuzz_NAME per fuzz/FOLDER/NAME.cpp; it links src/FOLDER and its dependencies.
 add_custom_target(fuzzers)
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*/*.cpp)
 foreach(source IN LISTS sources)
@@ -11,5 +11,5 @@ foreach(source IN LISTS sources)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${name})
 endforeach()
-# The generator is called in the fuzzer's own process, with what the fuzzer measures; models come from bytes.
+# The generator runs in the fuzzer's process, with the fuzzer's instrumentation; models are read from bytes.
 target_link_libraries(fuzz_generate PRIVATE c-gen_objects anybit_with_onnx)

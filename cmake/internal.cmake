@@ -1,5 +1,5 @@
-# What tests, benchmarks and fuzzers link, internals included: anybit_with_NAME is a folder and those it depends on (so that
-# a test of a low folder neither waits for the higher ones nor can use them), anybit_internal is all folders.
+# Libraries for tests, benchmarks and fuzzers, internals included. anybit_with_NAME is a folder and its dependencies, so
+# that a test of a low-level folder neither waits for higher-level ones nor can use them; anybit_internal is all folders.
 add_library(anybit_internal INTERFACE)
 get_property(folders GLOBAL PROPERTY ANYBIT_FOLDERS)
 foreach(folder IN LISTS folders)

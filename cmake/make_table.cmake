@@ -1,6 +1,6 @@
-# Writes a table of a folder: one row for every file that exports descriptors. Run at build time, with the FOLDER, the
-# table's HEADER, the NAMESPACE, the OUTPUT, and what rows are called: ROW (Descriptor), SUFFIX (descriptors) and the
-# FUNCTION that gives all of them (table).
+# Generates a folder's table: one row for every file that exports descriptors. Runs at build time, with the FOLDER, the
+# table's HEADER, the NAMESPACE, the OUTPUT, the row type ROW (Descriptor), the SUFFIX (descriptors) and the FUNCTION that
+# returns all rows (table).
 file(GLOB_RECURSE sources ${FOLDER}/*.cpp)
 list(SORT sources)
 set(declarations "")

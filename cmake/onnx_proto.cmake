@@ -1,4 +1,4 @@
-# C++ from src/onnx/onnx.proto. Lite runtime: smaller, and unknown fields stay bytes that are written back as read.
+# Generates C++ from src/onnx/onnx.proto. Lite runtime: smaller, and unknown fields are kept as bytes and written back.
 set(generated ${PROJECT_BINARY_DIR}/generated/onnx)
 file(MAKE_DIRECTORY ${generated})
 add_custom_command(

@@ -1,6 +1,6 @@
-# Code generators: the files of plugins/NAME-gen become libNAME-gen.so, in the folder where the library looks for them. They
-# see include/anybit and the files beside them alone. entry.cpp defines anybit_codegen_entry; the other files are objects of
-# their own (NAME-gen_objects), which another generator may link. A table.hpp gets its table, in namespace anybit::NAMEgen.
+# Code generators: plugins/NAME-gen becomes libNAME-gen.so, in the folder where the library searches for plugins. They only
+# see include/anybit and their own files. entry.cpp defines anybit_codegen_entry; the other files are an object library
+# (NAME-gen_objects), which another generator may link. A table.hpp gets its table, in namespace anybit::NAMEgen.
 set(names "")
 set(plugin_dir anybit/codegen)
 file(GLOB plugins CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/plugins/*-gen)
@@ -12,7 +12,7 @@ foreach(folder IN LISTS plugins)
   anybit_table(sources ${folder} table.hpp anybit::${namespace} Descriptor descriptors table)
   add_library(${name}_objects OBJECT ${sources})
   target_include_directories(${name}_objects PUBLIC ${PROJECT_SOURCE_DIR}/include ${folder})
-  # What they write is to be fast, not they; see cmake/folders.cmake.
+  # The generated code must be fast, not the generator; see cmake/folders.cmake.
   target_compile_options(${name}_objects PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-O1> -Wno-free-nonheap-object)
   target_link_libraries(${name}_objects PUBLIC fmt::fmt)
   list(APPEND names ${name})
@@ -24,7 +24,7 @@ foreach(folder IN LISTS plugins)
   install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/${plugin_dir})
 endforeach()
 set(ANYBIT_PLUGINS ${names})
-# so-gen compiles what c-gen writes.
+# so-gen compiles the output of c-gen.
 if(TARGET so-gen)
   target_link_libraries(so-gen PRIVATE c-gen_objects ${CMAKE_DL_LIBS})
 endif()

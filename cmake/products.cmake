@@ -1,4 +1,4 @@
-# What users get: libanybit.so, the program, and the files that let other builds find them.
+# The installed targets: libanybit.so, the program, and the files that let other builds find them.
 find_package(CLI11 REQUIRED)
 
 anybit_objects(objects)
@@ -8,7 +8,7 @@ target_include_directories(anybit INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_D
 target_compile_features(anybit INTERFACE cxx_std_20)
 anybit_links(links)
 target_link_libraries(anybit PRIVATE ${links} protobuf::libprotobuf-lite)
-# Never unloaded: the handler of SIGBUS (src/base/sigbus_guard.cpp) stays installed as long as the process lives.
+# Never unloaded: the handler of SIGBUS (src/base/sigbus_guard.cpp) stays installed for the life of the process.
 target_link_options(anybit PRIVATE -Wl,-z,nodelete -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/anybit.map)
 set_target_properties(anybit PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/anybit.map)
 set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
@@ -16,14 +16,14 @@ set_target_properties(anybit PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${P
 
 file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
 include(cli_commands)
-# Header libraries take most of the program's build time: each file gets those that it needs, compiled once.
+# Header-only libraries take most of the program's build time: each file uses those it needs, precompiled.
 set(cli_text ${cli_sources})
 list(FILTER cli_text EXCLUDE REGEX "/(main|[a-z_]*(_commands?|options|inputs))\\.cpp$")
 list(REMOVE_ITEM cli_sources ${cli_text})
 add_library(anybit_cli_text OBJECT ${cli_text})
 add_executable(anybit_cli ${cli_sources} $<TARGET_OBJECTS:anybit_cli_text>)
 foreach(target anybit_cli anybit_cli_text)
-  # As quick to compile as -O0, and the program starts in half the time; more makes no difference.
+  # Compiles as fast as -O0, and the program starts in half the time; higher levels make no difference.
   target_compile_options(${target} PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:-Og>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cli)
   target_link_libraries(${target} PRIVATE anybit fmt::fmt nlohmann_json::nlohmann_json)
@@ -34,8 +34,8 @@ target_link_libraries(anybit_cli PRIVATE CLI11::CLI11)
 set_target_properties(anybit_cli PROPERTIES OUTPUT_NAME anybit EXPORT_NAME program BUILD_RPATH "\$ORIGIN/../lib"
                                             INSTALL_RPATH "\$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 if(CMAKE_INSTALL_LIBDIR STREQUAL "lib")
-  # The build folder looks like the installed one. What CMake would write, with room for another path, makes the loader
-  # look for every library in the folder it is called from, too, and in a dozen folders there.
+  # The build folder is laid out like the installed one. CMake's default build RPATH is padded, and would make the loader
+  # search the current folder and a dozen others for every library.
   set_target_properties(anybit_cli PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
 endif()
 

@@ -1,5 +1,5 @@
-# The Python package: the module _anybit beside a copy of python/anybit, in build/…/python, where tests import it from.
-# The component `python` installs the package with the library, the program and the generators inside: what a wheel holds.
+# The Python package: the module _anybit beside a copy of python/anybit, in build/…/python, from where tests import it. The
+# component `python` installs the package with the library, the program and the generators inside: the content of a wheel.
 if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
   set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
 endif()
@@ -23,7 +23,7 @@ nanobind_add_stub(anybit_python_stub MODULE _anybit OUTPUT ${package}/_anybit.py
 add_custom_target(anybit_python ALL DEPENDS _anybit anybit_python_stub anybit_cli plugins
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/python/anybit ${package})
 
-# A wheel has no links: the library goes in once, under the name that others ask for.
+# A wheel has no symbolic links: the library is installed once, under its SONAME.
 install(TARGETS _anybit LIBRARY DESTINATION anybit COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES ${package}/_anybit.pyi DESTINATION anybit COMPONENT python EXCLUDE_FROM_ALL)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/anybit/ DESTINATION anybit COMPONENT python EXCLUDE_FROM_ALL

@@ -1,4 +1,4 @@
-# Compiler settings that hold for every target.
+# Compiler settings of every target.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -19,46 +19,46 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
-# Kernels and formats ask for more below, folders that only rewrite graphs for less: building takes two thirds of the time
-# it would, and none of this is where a user's time goes.
+# Kernels and formats use a higher level below, folders that only rewrite graphs a lower one: this saves a third of the
+# build time, and these folders hardly affect run time.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(ANYBIT_HOT_FOLDERS formats kernels)
 set(ANYBIT_COLD_FOLDERS portable passes lower quantize codegen session)
 # A hot loop that straddles lines of the CPU's decoded-instruction cache runs up to 1.5 times slower. With this, its speed does not
 # depend on what else the library holds.
 set(ANYBIT_HOT_ALIGNMENT $<$<CONFIG:Release>:-falign-functions=64> $<$<CONFIG:Release>:-falign-loops=32>)
-# Loops over whole weights, or values.
+# Loops over whole weights or tensors.
 set(ANYBIT_HOT_FILES calibrate/second_moment.cpp
   quantize/bias_correction.cpp quantize/sum_preserving_rounding.cpp quantize/quantize_constant.cpp)
 
-# No fused multiply-add unless a kernel asks for one: the same bits on every CPU and compiler.
+# No fused multiply-add unless a kernel uses one explicitly: the same bits on every CPU and compiler.
 add_compile_options(-ffp-contract=off)
 set(ANYBIT_WARNINGS -Wall -Wextra -Wconversion -Werror)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # Both compilers ask for the same: g++ has no signs in -Wconversion.
+  # Matches g++, whose -Wconversion does not include signs.
   list(APPEND ANYBIT_WARNINGS -Wno-sign-conversion)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # With -O3, g++ 12 sees overlaps in `"a" + std::string`, and reads of variants' unused members, that are not there.
+  # With -O3, g++ 12 wrongly reports overlaps in `"a" + std::string`, and reads of uninitialized members of variants.
   list(APPEND ANYBIT_WARNINGS -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # g++ collects its garbage less often: a twentieth less time for a tenth more memory.
+  # g++ collects garbage less often: 5 % less time for 10 % more memory.
   add_compile_options(--param=ggc-min-expand=1000 --param=ggc-min-heapsize=400000)
 endif()
 
-# 64-bit x86 means one with SSE4.2, as all made since 2009 have: nothing is compiled for less.
+# x86-64 requires SSE4.2, as in all CPUs since 2009.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   add_compile_options(-march=x86-64-v2)
-  add_compile_definitions(HWY_DISABLE_PCLMUL_AES)  # which x86-64-v2 does not include, and no kernel uses
+  add_compile_definitions(HWY_DISABLE_PCLMUL_AES)  # not part of x86-64-v2, and not used by kernels
 endif()
 
-# SIMD targets not built: vectors of unknown size (they cannot be members of a class), and AVX-512, which took a quarter of
-# the kernels' build time. What it is worth most for, products of bytes, src/kernels/dot4_avx512.cpp does without a target.
+# SIMD targets that are not built: vectors of unknown size (they cannot be class members), and AVX-512, which took a quarter
+# of the kernels' build time. Its main benefit, VNNI, is used by src/kernels/dot4_avx512.cpp without a target.
 add_compile_definitions(
   "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_AVX3|HWY_AVX3_DL)")
 
-# Hardening; tests/rules/test_hardening.py reads it out of what was built.
+# Hardening; tests/rules/test_hardening.py checks the binaries.
 include(CheckPIESupported)
 check_pie_supported()
 add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
@@ -69,14 +69,14 @@ if(ANYBIT_HAS_RELR)
   add_link_options(-Wl,-z,pack-relative-relocs)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  # Said here because Debian's crt1.o and crti.o have no notes, for which the linker would leave ours out. Shadow stacks ask
-  # nothing of them.
+  # Needed because Debian's crt1.o and crti.o have no such notes, so the linker would drop ours. Shadow stacks need no
+  # support in them.
   add_link_options(-Wl,-z,shstk)
 endif()
-if(NOT ANYBIT_SANITIZE)  # sanitizers bring checks of their own
+if(NOT ANYBIT_SANITIZE)  # sanitizers have their own checks
   add_compile_options(-fstack-protector-strong -D_GLIBCXX_ASSERTIONS
                       "$<$<CONFIG:Release>:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>")
-  # Indices in loops over whole tensors are checked once, before the loop.
+  # Indices of loops over whole tensors are checked once, before the loop.
   set(ANYBIT_HOT_OPTIONS $<$<CONFIG:Release>:-U_GLIBCXX_ASSERTIONS>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     add_compile_options(-fcf-protection=full)

@@ -1,7 +1,7 @@
-# One GoogleTest program for each folder below tests/unit, linked with that folder and what it depends on.
+# One GoogleTest program per folder in tests/unit, linked with that folder and its dependencies.
 find_package(GTest REQUIRED)
 include(GoogleTest)
-# It wants optimisation, which tests are compiled without.
+# _FORTIFY_SOURCE requires optimization, which tests are compiled without.
 add_compile_options(-U_FORTIFY_SOURCE)
 
 get_property(folders GLOBAL PROPERTY ANYBIT_FOLDERS)
@@ -9,7 +9,7 @@ foreach(folder IN LISTS folders)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/${folder}/*.cpp)
   if(sources)
     add_executable(unit_${folder} ${sources})
-    # What is tested is optimised; the tests themselves compile faster without, except where they loop over much data.
+    # The tested code is optimized; tests compile faster without optimization, except where they loop over much data.
     if(folder IN_LIST ANYBIT_HOT_FOLDERS)
       set(optimisation -O1)
     else()
@@ -18,7 +18,7 @@ foreach(folder IN LISTS folders)
     target_compile_options(unit_${folder} PRIVATE ${ANYBIT_WARNINGS} $<$<CONFIG:Release>:${optimisation}>)
     target_include_directories(unit_${folder} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_compile_definitions(unit_${folder} PRIVATE ANYBIT_SOURCE="${PROJECT_SOURCE_DIR}")
-    # Programs with the same options share the headers compiled once.
+    # Programs with the same options share precompiled headers.
     if(TARGET precompiled_by${optimisation})
       get_target_property(donor precompiled_by${optimisation} DONOR)
       target_precompile_headers(unit_${folder} REUSE_FROM ${donor})
@@ -32,40 +32,40 @@ foreach(folder IN LISTS folders)
   endif()
 endforeach()
 
-# The codecs for tests in Python.
+# The codecs, for tests in Python.
 add_library(codec_library SHARED ${PROJECT_SOURCE_DIR}/tests/formats/codec_library.cpp)
 target_compile_options(codec_library PRIVATE ${ANYBIT_WARNINGS})
 target_link_libraries(codec_library PRIVATE anybit_with_kernels)
 
-# The executor for tests in Python.
+# The executor, for tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(executor_library SHARED ${PROJECT_SOURCE_DIR}/tests/runtime/executor_library.cpp)
   target_compile_options(executor_library PRIVATE ${ANYBIT_WARNINGS})
   target_link_libraries(executor_library PRIVATE anybit_with_runtime anybit_with_io)
 endif()
 
-# The image decoders for tests in Python.
+# The image decoders, for tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(image_library SHARED ${PROJECT_SOURCE_DIR}/tests/images/image_library.cpp)
   target_compile_options(image_library PRIVATE ${ANYBIT_WARNINGS})
   target_link_libraries(image_library PRIVATE anybit_with_images)
 endif()
 
-# Code generation for tests in Python.
+# Code generation, for tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(codegen_library SHARED ${PROJECT_SOURCE_DIR}/tests/codegen/codegen_library.cpp)
   target_compile_options(codegen_library PRIVATE ${ANYBIT_WARNINGS})
   target_link_libraries(codegen_library PRIVATE anybit)
 endif()
 
-# The functions of ai.anybit, in models, for tests in Python.
+# The functions of ai.anybit as models, for tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   add_library(portable_library SHARED ${PROJECT_SOURCE_DIR}/tests/portable/portable_library.cpp)
   target_compile_options(portable_library PRIVATE ${ANYBIT_WARNINGS})
   target_link_libraries(portable_library PRIVATE anybit_with_portable anybit_with_onnx anybit_with_kernels)
 endif()
 
-# Code generators that show what a generator sees, for tests in Python.
+# Code generators that print their input, for tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   foreach(view IN ITEMS fused written)
     string(TOUPPER ${view} upper)
@@ -79,7 +79,7 @@ if(NOT ANYBIT_CODECS_ONLY)
   endforeach()
 endif()
 
-# Small programs that load and save models, driven by tests in Python.
+# Small programs that load and save models, run by tests in Python.
 if(NOT ANYBIT_CODECS_ONLY)
   file(GLOB tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.cpp)
   foreach(source IN LISTS tools)
@@ -89,14 +89,14 @@ if(NOT ANYBIT_CODECS_ONLY)
     target_link_libraries(${name} PRIVATE anybit_with_io)
   endforeach()
 endif()
-# Mutated models through everything; scripts/campaign runs it.
+# Sends mutated models through all stages; run by scripts/campaign.
 if(NOT ANYBIT_CODECS_ONLY)
   add_executable(campaign EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tests/campaign/campaign.cpp
                  ${PROJECT_SOURCE_DIR}/tests/campaign/mutate.cpp)
   target_compile_options(campaign PRIVATE ${ANYBIT_WARNINGS})
   target_link_libraries(campaign PRIVATE anybit_with_session)
 endif()
-# tests/fault: shims that make calls of the operating system fail, and memory end; and a program to try them on.
+# tests/fault: shims that make system calls and allocations fail, and a program to try them on.
 foreach(shim IN ITEMS failing_io failing_memory)
   add_library(${shim} MODULE ${PROJECT_SOURCE_DIR}/tests/fault/${shim}.c)
   target_compile_options(${shim} PRIVATE ${ANYBIT_WARNINGS} -fno-builtin)

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kLargestWrite = std::size_t{1} << 30;
 constexpr int kLinksFollowed = 40;  // as many as the kernel
 
-// Drawn once: a call of the system for each file would cost as much as writing a small model.
+// Drawn once: a system call per file would cost as much as writing a small model.
 std::uint64_t secret() {
   std::uint64_t random = 0;
   if (getrandom(&random, sizeof random, 0) == sizeof random) return random;
@@ -34,10 +34,10 @@ std::uint64_t secret() {
          static_cast<std::uint64_t>(getpid()) << 48;
 }
 
-// Nobody can guess it, so nobody can put a file there first; O_EXCL makes sure.
+// Unpredictable, so that nobody can create the file first; O_EXCL makes sure.
 std::string temporary_name() {
   static std::atomic<std::uint64_t> next{secret()};
-  std::uint64_t mixed = next.fetch_add(0x9e3779b97f4a7c15);  // splitmix64: no two alike
+  std::uint64_t mixed = next.fetch_add(0x9e3779b97f4a7c15);  // splitmix64: no duplicates
   mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
   mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
   return fmt::format(".anybit-{:016x}.tmp", mixed ^ mixed >> 31);
@@ -110,12 +110,12 @@ Result<void> AtomicFile::open_temporary(const struct stat& old) {
   if (!replaces_) return {};
   struct stat fresh {};
   if (fstat(descriptor_, &fresh) != 0) return failed("cannot write", errno);
-  // Renaming needs no right to write the old file, but whoever protected it meant it.
+  // Renaming needs no permission to write the old file, but its protection must hold.
   const bool ours = fresh.st_uid == old.st_uid && (old.st_mode & S_IWUSR) != 0;
   if (!ours && faccessat(folder_, name_.c_str(), W_OK, AT_EACCESS) != 0) return failed("cannot write", errno);
   if (fresh.st_uid == old.st_uid && fresh.st_gid == old.st_gid && (fresh.st_mode & 0777) == mode) return {};
   const bool owner_kept = fchown(descriptor_, old.st_uid, old.st_gid) == 0;
-  // The group's rights were meant for the old group.
+  // The group permissions were meant for the old group.
   const mode_t kept = owner_kept || old.st_gid == getegid() ? mode : mode & 0707;
   if (fchmod(descriptor_, kept) != 0) return failed("cannot write", errno);
   return {};
@@ -161,7 +161,7 @@ Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kLargestWrite));
     if (count < 0 && errno == EINTR) continue;
-    // The kernel meets a mapped page that is gone: for it that is no signal but a bad address.
+    // The kernel read a mapped page that is gone: that gives a bad address instead of a signal.
     if (count < 0 && errno == EFAULT) {
       discard();
       return error_at(
@@ -195,7 +195,8 @@ Result<void> AtomicFile::finish() {
     return error_at(Code::invalid_state, {}, fmt::format("'{}' is not open for writing", shown(path_)));
   }
   if (flush(descriptor_) != 0) return failed("cannot write", errno);
-  // The lock lasts until the file has its name; without a copy, a leftover of another process is what it is.
+  // The lock must last until the file has its final name; without a duplicate, another process could take the
+  // file for a leftover.
   claim_ = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
   if (claim_ < 0) return failed("cannot write", errno);
   // Linux closes the descriptor even when close() is interrupted.

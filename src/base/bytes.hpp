@@ -1,5 +1,4 @@
-// Bytes: a read-only run of memory together with whatever keeps it alive (a string, a mapped file). Copies
-// share.
+// Bytes: read-only memory together with its owner (a string, a mapped file). Copies share the owner.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +36,7 @@ class Bytes {
   std::string_view text() const { return {reinterpret_cast<const char*>(view_.data()), view_.size()}; }
   Bytes part(std::size_t offset, std::size_t length) const { return {owner_, view_.subspan(offset, length)}; }
 
-  // One value of T, wherever it lies: bytes of a mapped model have no alignment.
+  // Reads one T at any alignment: mapped models are not aligned.
   template <class T>
   T at(std::size_t index) const {
     T value;
@@ -45,7 +44,7 @@ class Bytes {
     return value;
   }
 
-  // The same bytes at an address that is a multiple of `alignment` (at most 64); copied only if they must be.
+  // The same bytes at a multiple of `alignment` (at most 64); copied only if necessary.
   Bytes aligned(std::size_t alignment) const;
 
  private:

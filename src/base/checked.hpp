@@ -1,4 +1,4 @@
-// Arithmetic on sizes that come from a model: overflow is an answer, not undefined behaviour.
+// Arithmetic on sizes that come from a model: overflow gives an empty result instead of undefined behaviour.
 #pragma once
 
 #include <concepts>
@@ -22,11 +22,11 @@ std::optional<T> checked_mul(T a, T b) {
   return product;
 }
 
-// The product of dimensions; nothing if one is negative or the product overflows. A zero dimension makes it
-// zero, whatever the others are.
+// The product of the dimensions; empty if one is negative or the product overflows. With a zero dimension it
+// is zero, for any other dimensions.
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> dims);
 
-// Bytes that `count` values of `bits` bits take when packed.
+// Bytes of `count` packed values of `bits` bits.
 std::optional<std::int64_t> packed_bytes(std::int64_t count, int bits);
 
 }  // namespace anybit

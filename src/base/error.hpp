@@ -1,4 +1,4 @@
-// Short ways to make an Error. Message first, then where, then what would be right.
+// Shorthands to make an Error: message first, then place, then hint.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@ Error error_at(Code code, std::string place, std::string message, std::string hi
 Error invalid_model(std::string place, std::string message, std::string hint = {});
 Error invalid_argument(std::string message, std::string hint = {});
 
-// A name from a model or a command line, fit for a message: control characters as \x1b, cut when it is very
-// long.
+// A name from a model or a command line, made safe for messages: control characters as \x1b, truncated if
+// very long.
 std::string shown(std::string_view name);
 
 // errno as an error: "cannot open 'x': No such file or directory". ENOENT becomes not_found, ENOMEM

@@ -20,9 +20,9 @@ NoFileSizeSignal::NoFileSizeSignal() {
   pthread_sigmask(SIG_BLOCK, &set, &before_);
 }
 
-// The signal goes to the thread that writes: if it came, it waits here and nowhere else.
+// The signal is sent to the writing thread: if it was raised, it is pending here and nowhere else.
 NoFileSizeSignal::~NoFileSizeSignal() {
-  if (sigismember(&before_, SIGXFSZ) != 0) return;  // whoever blocked it before deals with it
+  if (sigismember(&before_, SIGXFSZ) != 0) return;  // it was blocked before: the caller handles it
   const int kept_errno = errno;
   const sigset_t set = the_signal();
   sigset_t waiting;

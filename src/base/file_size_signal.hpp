@@ -1,6 +1,5 @@
-// SIGXFSZ: by default a write beyond the size that the system allows a process's files kills it. While this
-// lives, the calling thread's writes fail with EFBIG instead; what the process does about the signal
-// otherwise is left as it is.
+// Suppresses SIGXFSZ, which by default kills a process that writes past its file size limit. While an object
+// lives, writes of the calling thread fail with EFBIG instead; the signal's disposition is unchanged.
 #pragma once
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-// What lies in a folder. std::filesystem's iterators end the process when memory runs out: their advance() is
+// Lists a folder. std::filesystem's iterators terminate the process when memory runs out: their advance() is
 // noexcept.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace anybit {
 
-// Names, in no order; without "." and "..".
+// Unsorted names, without "." and "..".
 Result<std::vector<std::string>> names_in(const std::string& folder);
 
 }  // namespace anybit

@@ -1,5 +1,4 @@
-// A callable that is only called: seen for the time of one call, it is not copied, and nothing comes from the
-// heap.
+// A non-owning reference to a callable, for the duration of a call: no copy, no heap allocation.
 #pragma once
 
 #include <memory>

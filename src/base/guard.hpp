@@ -1,5 +1,5 @@
-// The edge of the library: exceptions end here. Only running out of memory can throw below; it becomes an
-// error, whose text is short enough to need none.
+// Stops exceptions at the library's boundary. Only out-of-memory exceptions can occur; they become an error,
+// whose text needs no allocation.
 #pragma once
 
 #include <new>
@@ -15,7 +15,7 @@ auto guarded(Body body) noexcept -> decltype(body()) {
     return body();
   } catch (const std::bad_alloc&) {
     return Error{Code::out_of_memory, "out of memory", {}, {}};
-  } catch (const std::length_error&) {  // a container asked for more than can exist
+  } catch (const std::length_error&) {  // a container larger than possible
     return Error{Code::out_of_memory, "out of memory", {}, {}};
   }
 }

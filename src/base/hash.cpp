@@ -1,4 +1,4 @@
-// SHA-256 as FIPS 180-4 sections 5 and 6.2 define it; the names are those of the standard where it has any.
+// SHA-256 as defined in FIPS 180-4, sections 5 and 6.2; names follow the standard.
 #include "base/hash.hpp"
 
 #include <algorithm>

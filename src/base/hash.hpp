@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) over bytes that come in parts: names a model by its content.
+// SHA-256 (FIPS 180-4) of data given in parts: identifies a model by its content.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class Sha256 {
   Sha256();
   void update(std::span<const std::byte> bytes);
   void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
-  // The hash of all bytes so far. The object stays as it was: more may follow.
+  // The hash of all bytes so far. More may follow.
   Digest digest() const;
   // The digest as 64 lower-case hexadecimal digits.
   std::string hex() const;

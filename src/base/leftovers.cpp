@@ -34,8 +34,8 @@ Kind kind_of(std::string_view name) {
 
 bool lock(int descriptor) { return flock(descriptor, LOCK_EX | LOCK_NB) == 0; }
 
-// The lock is held while it is removed, so that its maker, if it is about to lock it, sees that it is lost;
-// and so does another process that removes leftovers, for which the name might be a new file's by now.
+// The lock is held during removal. So a creator that is about to lock the file sees that it is lost, and so
+// does another process that removes leftovers, for which the name might already be a new file's.
 void remove_if_left(int folder, const std::string& path, const std::string& name, Kind kind) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (kind == Kind::folder ? O_DIRECTORY : 0);
   const int descriptor = openat(folder, name.c_str(), flags);
@@ -51,7 +51,7 @@ void remove_if_left(int folder, const std::string& path, const std::string& name
   ::close(descriptor);
 }
 
-// Whether this process has not looked into the folder yet. After a fork the mutex may be locked for ever.
+// Whether this process has not checked the folder yet. After a fork the mutex may be locked forever.
 bool is_new(int folder) {
   using Identity = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::uint32_t>;
   static std::mutex mutex;
@@ -59,7 +59,7 @@ bool is_new(int folder) {
   struct statx there {};
   const std::unique_lock locked(mutex, std::try_to_lock);
   if (!locked || statx(folder, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &there) != 0) return false;
-  // The number of a folder that is gone may come again; the time when it was made does not.
+  // The inode number of a deleted folder may be reused; its creation time is not.
   const std::uint64_t device = std::uint64_t{there.stx_dev_major} << 32 | there.stx_dev_minor;
   return seen.emplace(device, there.stx_ino, there.stx_btime.tv_sec, there.stx_btime.tv_nsec).second;
 }
@@ -91,7 +91,7 @@ void remove_leftovers(int folder) noexcept {
   try {
     if (is_new(folder)) look_through(folder);
   } catch (const std::exception&) {
-    // Out of memory: another save will find them.
+    // Out of memory: a later save will remove them.
   }
 }
 

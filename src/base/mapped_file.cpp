@@ -16,8 +16,8 @@
 namespace anybit {
 namespace {
 
-// A model can keep each tensor in a file of its own. Small ones are read, so that thousands of them take
-// neither descriptors nor mappings.
+// A model can store each tensor in its own file. Small files are read, so that thousands of them need neither
+// descriptors nor mappings.
 constexpr std::size_t kSmall = std::size_t{64} << 10;
 constexpr std::size_t kLargestRead = std::size_t{1} << 30;
 
@@ -34,7 +34,7 @@ bool same_time(const timespec& a, const timespec& b) {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   if (path.find('\0') != std::string::npos) return invalid_argument("a file's name cannot hold a zero byte");
-  // O_NONBLOCK: opening a FIFO would wait for a writer; it changes nothing for regular files.
+  // O_NONBLOCK: otherwise opening a FIFO waits for a writer; no effect on regular files.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return system_error("cannot open", path, errno);
   return from_descriptor(descriptor, path);
@@ -65,7 +65,7 @@ Result<void> MappedFile::map() {
   const auto size = static_cast<std::size_t>(status_.st_size);
   void* memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor_, 0);
   if (memory == MAP_FAILED) {
-    if (errno == ENODEV) return copy();  // a file system that cannot map
+    if (errno == ENODEV) return copy();  // this file system cannot map
     return system_error("cannot map", path_, errno);
   }
   slot_ = guard_against_sigbus({static_cast<std::byte*>(memory), size});
@@ -78,7 +78,7 @@ Result<void> MappedFile::map() {
   return {};
 }
 
-// Once copied, the bytes are safe from whatever happens to the file.
+// A copy is safe from changes of the file.
 Result<void> MappedFile::copy() {
   const auto size = static_cast<std::size_t>(status_.st_size);
   if (size > 0) {

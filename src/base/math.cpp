@@ -1,5 +1,5 @@
-// Each argument is brought near zero, where a Taylor series with as many terms as double can hold is summed
-// from its smallest. What is used of libm here is exact on every CPU: sqrt, fmod, ldexp, frexp, rounding.
+// Range reduction to near zero, then a Taylor series with all terms that matter in double, summed from the
+// smallest. Only functions of libm that are exact on every CPU are used: sqrt, fmod, ldexp, frexp, rounding.
 #include "base/math.hpp"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-// ln 2 and π/2 in parts: so few bits that a multiple of the first is exact.
+// ln 2 and π/2 in parts: the first has so few bits that small multiples are exact.
 constexpr double kLn2High = 6.93147180369123816490e-01, kLn2Low = 1.90821492927058770002e-10;
 constexpr double kHalfPi[] = {1.57079632673412561417e+00, 6.07710050630396597660e-11,
                               2.02226624871116645580e-21};
@@ -27,7 +27,7 @@ double sum(double x, const Series<kCount>& coefficients) {
   return total;
 }
 
-// 1/first!, 1/(first + step)!, …, with the sign changing from one to the next if step is 2.
+// 1/first!, 1/(first + step)!, …; with alternating signs if step is 2.
 template <std::size_t kCount>
 constexpr Series<kCount> factorials(int first, int step) {
   Series<kCount> all{};
@@ -50,7 +50,7 @@ constexpr Series<kCount> odd_parts(double scale, bool alternating) {
   return all;
 }
 
-// x = quarters · π/2 + rest with |rest| ≤ π/4. Beyond a million turns π is as good as double holds it.
+// x = quarters · π/2 + rest with |rest| ≤ π/4. Beyond a million turns, π is used in double precision.
 struct Angle {
   double rest;
   std::int64_t quarters;
@@ -66,7 +66,7 @@ Angle reduced(double x) {
 }
 
 double near_sin(double x) {
-  if (x == 0) return x;  // the sign of zero
+  if (x == 0) return x;  // keeps the sign of zero
   static constexpr auto kSeries = factorials<8>(3, 2);
   const double z = x * x;
   return x - x * z * sum(z, kSeries);
@@ -83,7 +83,7 @@ double turned_sin(Angle angle) {
   return angle.quarters & 2 ? -value : value;
 }
 
-// By the series whose terms are all positive.
+// By the series with positive terms only.
 double near_erf(double x) {
   const double z = x * x;
   double term = x, total = x;
@@ -154,7 +154,7 @@ double log1p(double x) {
 
 double pow(double x, double y) {
   if (std::nearbyint(y) == y && std::fabs(y) <= 64) return whole_power(x, static_cast<int>(y));
-  // Zero, infinity and what is no number have results that are exact.
+  // Zero, infinity and NaN have exact results.
   if (!(std::fabs(x) > 0 && std::fabs(x) < kInfinity && std::fabs(y) < kInfinity) || x == 1)
     return std::pow(x, y);
   if (y == 0.5 && x > 0) return std::sqrt(x);
@@ -185,7 +185,7 @@ double atan(double x) {
   if (a > 1) return std::copysign(std::numbers::pi / 2 - atan(1 / a), x);
   const bool far = a > 0.41421356;
   double t = far ? (a - 1) / (a + 1) : a;
-  t = t / (1 + std::sqrt(1 + t * t));  // half the angle
+  t = t / (1 + std::sqrt(1 + t * t));  // half-angle reduction
   const double z = t * t;
   const double angle = 2 * (t - t * z * sum(z, kSeries));
   return std::copysign(far ? std::numbers::pi / 4 + angle : angle, x);

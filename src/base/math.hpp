@@ -1,6 +1,6 @@
-// Elementary functions. As a rule they are libm's, whose bits depend on the CPU: glibc has variants with and
-// without fused multiply-adds. Where results have to be reproducible they are ours, in double without fusing:
-// a few units in the last place of double, so nearly always the nearest float.
+// Elementary functions. By default libm's, whose bits depend on the CPU: glibc has variants with and without
+// fused multiply-adds. In reproducible mode our own, in double without fusing: accurate to a few ulp of
+// double, so nearly always correctly rounded to float.
 #pragma once
 
 #include <cmath>

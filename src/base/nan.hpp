@@ -1,4 +1,4 @@
-// NaN, for types that may have none.
+// is_nan for any type, including types without NaN.
 #pragma once
 
 namespace anybit {

@@ -7,14 +7,14 @@ namespace {
 
 constexpr std::size_t kMost = 3;
 
-// Capitals and small letters are the same: whoever has the case wrong means the name.
+// Case is ignored.
 std::string folded(std::string_view text) {
   std::string small(text);
   for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return small;
 }
 
-// Edits (insert, delete, replace) that turn a into b.
+// Edit distance (insertions, deletions, replacements).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -30,8 +30,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Names that begin like the word, if none is near as a whole: "mxfp66" for mxfp6_e2m3. Longest beginning
-// first.
+// Names that share a prefix with the word, if no name is near in edit distance: "mxfp66" for mxfp6_e2m3.
+// Longest prefix first.
 std::vector<std::string> with_same_beginning(std::string_view word, std::span<const std::string_view> names) {
   constexpr std::size_t kShortest = 3;
   std::size_t longest = kShortest;
@@ -51,7 +51,7 @@ std::vector<std::string> with_same_beginning(std::string_view word, std::span<co
 }  // namespace
 
 std::vector<std::string> nearest(std::string_view given, std::span<const std::string_view> names) {
-  // Names of a file can be long and many: beyond this a misspelling is not what happened.
+  // Names in a file can be long and many: a longer word is not a misspelling.
   constexpr std::size_t kLongest = 100;
   if (given.size() > kLongest) return {};
   const std::string word = folded(given);
@@ -59,7 +59,7 @@ std::vector<std::string> nearest(std::string_view given, std::span<const std::st
   std::vector<std::pair<std::size_t, std::string_view>> found;
   const std::size_t most = std::max<std::size_t>(1, (word.size() + 2) / 3);
   for (std::string_view name : names) {
-    // A part of a name is near, however long the rest is: "mxfp4" for mxfp4_e2m1, "e4m3" for fp8_e4m3.
+    // A substring of a name is near, for any name length: "mxfp4" for mxfp4_e2m1, "e4m3" for fp8_e4m3.
     const std::string small = folded(name);
     const std::size_t at = word.size() >= kWhole ? small.find(word) : std::string::npos;
     if (at != std::string::npos) {

@@ -81,7 +81,7 @@ void swap_bytes(std::span<std::byte> data, std::size_t size) {
   }
 }
 
-// From column-major to row-major.
+// Converts column-major to row-major.
 std::vector<std::byte> reordered(std::span<const std::byte> data, const std::vector<std::int64_t>& dims,
                                  std::size_t size) {
   std::vector<std::byte> out(data.size());
@@ -103,11 +103,11 @@ std::vector<std::byte> reordered(std::span<const std::byte> data, const std::vec
 
 Result<Array> parse_text(const NpyHeader& header, const Bytes& data) {
   if (!header.shape.empty() || header.size > kLongestText) {
-    return error_at(Code::unsupported, {}, "an array of texts is not read, only a single text",
+    return error_at(Code::unsupported, {}, "an array of strings is not supported, only a single string",
                     "a .pb file of ONNX (onnx.numpy_helper.from_array) can hold one");
   }
   const auto length = static_cast<std::size_t>(header.size);
-  if (data.size() != 4 * length) return malformed("the .npy file is shorter or longer than its text");
+  if (data.size() != 4 * length) return malformed("the size of the .npy file does not match its string");
   std::u32string text;
   for (std::size_t i = 0; i < length; ++i) {
     const auto c = data.at<std::uint32_t>(i);
@@ -119,7 +119,7 @@ Result<Array> parse_text(const NpyHeader& header, const Bytes& data) {
   return Array::from_text(*utf8);
 }
 
-// Half precision, exactly.
+// Exact conversion from half precision.
 float float_of_half(std::uint16_t half) {
   const int exponent = half >> 10 & 31, mantissa = half & 1023;
   const float sign = (half & 0x8000) != 0 ? -1.0f : 1.0f;

@@ -8,13 +8,14 @@
 
 namespace anybit {
 
-// Bytes of a whole .npy file. Shares them where their order is ours, else copies. `file` goes into the array.
+// Parses a complete .npy file. Shares its bytes if their order is ours, otherwise copies. `file` is stored in
+// the array.
 Result<Array> parse_npy(const Bytes& bytes, std::shared_ptr<const MappedFile> file = nullptr);
 
-// What comes before the data, padded so that the data start at a multiple of 64. Errors: an unknown type, or
-// a number of bytes that type and dims do not have.
+// The header, padded so that the data start at a multiple of 64. Errors: an unknown type, or a size that does
+// not match type and dims.
 Result<std::string> npy_header(const Array& array);
-// The data as they lie in the file: text becomes UTF-32, all else is what it was.
+// The data as stored in the file: text becomes UTF-32, all else is unchanged.
 Result<Bytes> npy_data(const Array& array);
 
 }  // namespace anybit

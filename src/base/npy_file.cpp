@@ -35,7 +35,7 @@ Result<std::map<std::string, Array>> parse_npz(const std::shared_ptr<const Mappe
   return arrays;
 }
 
-// Header and data of an array, as they lie in a file.
+// Header and data of an array, as stored in a file.
 Result<std::array<Bytes, 2>> parts_of(const Array& array) {
   std::string header = TRY(npy_header(array));
   Bytes data = TRY(npy_data(array));

@@ -1,4 +1,4 @@
-// Reads the literal by itself: only what a header can hold is understood, anything else is an error.
+// Parses the literal directly: only valid headers are accepted, everything else is an error.
 #include "base/npy_header.hpp"
 
 #include <charconv>
@@ -51,7 +51,7 @@ class Reader {
     const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), number);
     if (problem != std::errc() || number < 0) return std::nullopt;
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    take('L');  // as Python 2 wrote it
+    take('L');  // written by Python 2
     return number;
   }
   bool at_end() { return peek() == '\0'; }
@@ -93,19 +93,20 @@ Result<void> read_shape(Reader& reader, NpyHeader& header) {
   if (!reader.take('(')) return bad_header("has no shape");
   while (!reader.take(')')) {
     const auto size = reader.take_size();
-    if (!size) return bad_header("has a shape that is no list of sizes");
+    if (!size) return bad_header("has a shape that is not a list of sizes");
     header.shape.push_back(*size);
     if (header.shape.size() > kMostDims) {
       return error_at(Code::limit_exceeded, {}, fmt::format("more than {} dimensions", kMostDims));
     }
-    if (!reader.take(',') && reader.peek() != ')') return bad_header("has a shape that is no list of sizes");
+    if (!reader.take(',') && reader.peek() != ')')
+      return bad_header("has a shape that is not a list of sizes");
   }
   return {};
 }
 
 Result<void> read_order(Reader& reader, NpyHeader& header) {
   header.fortran_order = reader.take("True");
-  if (!header.fortran_order && !reader.take("False")) return bad_header("does not tell fortran_order");
+  if (!header.fortran_order && !reader.take("False")) return bad_header("lacks fortran_order");
   return {};
 }
 
@@ -115,10 +116,10 @@ Result<NpyHeader> parse_npy_header(std::string_view text) {
   NpyHeader header;
   Reader reader(text);
   bool descr = false, order = false, shape = false;
-  if (!reader.take('{')) return bad_header("is no dictionary");
+  if (!reader.take('{')) return bad_header("is not a dictionary");
   while (!reader.take('}')) {
     const auto key = reader.take_text();
-    if (!key || !reader.take(':')) return bad_header("is no dictionary");
+    if (!key || !reader.take(':')) return bad_header("is not a dictionary");
     bool& seen = *key == "descr" ? descr : *key == "fortran_order" ? order : shape;
     if (seen) return bad_header(fmt::format("says '{}' twice", shown(*key)));
     seen = true;
@@ -131,7 +132,7 @@ Result<NpyHeader> parse_npy_header(std::string_view text) {
     } else {
       return bad_header(fmt::format("has the unknown key '{}'", shown(*key)));
     }
-    if (!reader.take(',') && reader.peek() != '}') return bad_header("is no dictionary");
+    if (!reader.take(',') && reader.peek() != '}') return bad_header("is not a dictionary");
   }
   if (!descr || !order || !shape) return bad_header("lacks descr, fortran_order or shape");
   if (!reader.at_end()) return bad_header("goes on after its end");

@@ -1,4 +1,4 @@
-// The text that opens a .npy file: a Python dictionary with descr, fortran_order and shape.
+// The header of a .npy file: a Python dictionary with descr, fortran_order and shape.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace anybit {
 struct NpyHeader {
   char order = '<';       // < little-endian, > big-endian, | not applicable
   char kind = 'f';        // f, i, u, b, U
-  std::int64_t size = 4;  // bytes of a value; of U: characters
+  std::int64_t size = 4;  // bytes per value; for U: characters
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
 };

@@ -1,4 +1,4 @@
-// Memory that nobody may touch for now, told to AddressSanitizer. Without it these do nothing.
+// Marks memory as inaccessible for AddressSanitizer. No effect without it.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,16 @@
-// Whether what this thread computes in float has to be the same bits on every CPU. Kernels then sum in a
-// fixed order and without fused multiply-adds, and nothing of libm is called whose bits depend on the CPU
-// (base/math.hpp). ThreadPool passes it on to the threads that help.
+// Whether this thread's float results must be bit-identical on every CPU. Kernels then sum in a fixed order
+// without fused multiply-adds, and functions of libm whose bits depend on the CPU are avoided
+// (base/math.hpp). ThreadPool propagates the flag to its helper threads.
 #pragma once
 
 namespace anybit {
 
-// Read by kernels once a call: it must be cheap in a shared library, too.
+// Read once per kernel call: it must be cheap in a shared library, too.
 extern constinit thread_local bool is_reproducible __attribute__((tls_model("initial-exec")));
 
 inline bool reproducible() noexcept { return is_reproducible; }
 
-// While it lives.
+// Sets the flag for its lifetime.
 class ReproducibleScope {
  public:
   explicit ReproducibleScope(bool wanted) noexcept : before_(is_reproducible) { is_reproducible = wanted; }

@@ -19,7 +19,7 @@ namespace anybit {
 namespace {
 
 constexpr int kRead = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-// Finds a file without opening it: no device notices.
+// Finds a file without opening it, which could trigger a device.
 constexpr int kLook = O_PATH | O_CLOEXEC;
 
 constexpr int kAttempts = 100;
@@ -51,7 +51,7 @@ Error refused_link(const std::string& name, std::string_view rule) {
   return refused(name, rule, "if you trust the model's folder, allow links with --allow-linked-data");
 }
 
-// The parts between slashes, without the empty ones and ".".
+// Path components, without empty ones and ".".
 std::vector<std::string> parts_of(const std::string& name) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= name.size();) {
@@ -73,8 +73,8 @@ bool is_link(int folder, const std::string& part) {
   return fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
-// What openat2 does with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, for kernels before 5.6 and for sandboxes that
-// forbid it: one part after the other, none of them a link. A link sets errno to ELOOP.
+// openat2 with RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, emulated for kernels before 5.6 and for sandboxes that
+// forbid it: opens one component after another, none of which may be a link. A link sets errno to ELOOP.
 int open_by_parts(int folder, const std::string& name, int flags) {
   const std::vector<std::string> parts = parts_of(name);
   Descriptor at(-1);
@@ -98,7 +98,8 @@ Result<Descriptor> open_once(const Folder& folder, const std::string& name, int 
   const std::uint64_t resolve =
       RESOLVE_NO_MAGICLINKS | (refuse ? RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS : std::uint64_t{0});
   int found = -1;
-  // EAGAIN: something was renamed meanwhile, or another process holds a lease on the file, perhaps for long.
+  // EAGAIN: something was renamed concurrently, or another process holds a lease on the file, perhaps for
+  // long.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     found = openat2(folder.descriptor(), name, flags, resolve);
     if (found >= 0 || (errno != EAGAIN && errno != EINTR)) break;
@@ -170,8 +171,8 @@ Result<void> check_relative(const std::string& name) {
   return {};
 }
 
-// Looks before it opens, so that no device or FIFO is opened even for a moment; then everything is checked
-// again on the open file, which nobody can swap.
+// Checks before opening, so that no device or FIFO is ever opened; then checks again on the open file, which
+// cannot be swapped.
 Result<int> open_beneath(const Folder& folder, const std::string& name, Links links) {
   TRY(check_relative(name));
   const int stay = links == Links::refuse ? O_NOFOLLOW : 0;

@@ -1,5 +1,5 @@
-// Opens files that a model names. Such a name is hostile until proven otherwise: it may only lead to a
-// regular file beneath the model's folder, without passing through any link.
+// Opens files that a model names. Such names are untrusted: they may only lead to a regular file beneath the
+// model's folder, without passing through a link.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace anybit {
 
-// An open folder. The files beneath it are found through it, so that renaming the folder changes nothing.
+// An open folder. Files are opened relative to it, so that renaming the folder has no effect.
 class Folder {
  public:
-  // An empty path is the current folder, as in the folder of "model.onnx".
+  // An empty path is the current folder, as for "model.onnx".
   static Result<Folder> open(const std::string& path);
   Folder(Folder&& other) noexcept;
   Folder& operator=(Folder&& other) noexcept;
@@ -28,14 +28,14 @@ class Folder {
 
 enum class Links { refuse, allow };
 
-// Is `name` a relative path that stays beneath its folder by its text alone? (Not absolute, no "..", not
-// empty.)
+// Whether the text of `name` is a relative path that stays beneath its folder: not absolute, no "..", not
+// empty.
 Result<void> check_relative(const std::string& name);
 
 // A read-only descriptor of a regular file beneath `folder`. Links::refuse: openat2 with RESOLVE_BENEATH and
 // RESOLVE_NO_SYMLINKS, then fstat on the open file, so that nothing can be swapped between check and use;
-// also one name only (no hard links). Links::allow: package caches hold links; only the text is checked, and
-// that the file is regular. Never blocks on a FIFO or device.
+// hard links are rejected, too. Links::allow, for package caches that use links: only the text is checked,
+// and that the file is regular. Never blocks on a FIFO or device.
 Result<int> open_beneath(const Folder& folder, const std::string& name, Links links);
 
 }  // namespace anybit

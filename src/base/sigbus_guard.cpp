@@ -1,6 +1,6 @@
 // The handler may run in any thread at any instruction, so it takes no lock and allocates nothing: it reads a
-// table of atomics. A slot's version is odd while its bounds change; readers then pass it over, which is safe
-// since a stretch that somebody reads from is not changing.
+// table of atomics. The version of a slot is odd while its bounds change; readers skip such slots, which is
+// safe because memory that is being read is not changing.
 #include "base/sigbus_guard.hpp"
 
 #include <signal.h>
@@ -28,8 +28,8 @@ constinit Slot slots[kGuardSlots];
 constinit struct sigaction previous_action {};
 constinit std::uintptr_t page_size = 0;
 
-// mmap itself without its wrappers: those of the sanitizers are not made for signal handlers, and take the
-// new pages for a write that races with the readers.
+// mmap as a raw system call: the sanitizers' wrappers are not async-signal-safe, and report the new pages as
+// a data race with the readers.
 #ifdef SYS_mmap2
 constexpr long kMapCall = SYS_mmap2;
 #else
@@ -43,7 +43,7 @@ void set_bounds(Slot& slot, std::uintptr_t begin, std::uintptr_t end) {
   ++slot.version;
 }
 
-// The slot around `address`, and where its stretch ends.
+// The slot that contains `address`, and the end of its range.
 Slot* slot_around(std::uintptr_t address, std::uintptr_t& end) {
   for (Slot& slot : slots) {
     const std::uint32_t version = slot.version;
@@ -54,21 +54,21 @@ Slot* slot_around(std::uintptr_t address, std::uintptr_t& end) {
   return nullptr;
 }
 
-// All that follows the bad page is replaced with it: when a file shrank, that is gone too, and one stretch of
-// zeros costs one signal and one mapping where page by page could cost a million.
+// Everything from the bad page on is replaced: if a file shrank, the rest is gone, too. One range of zeros
+// costs one signal and one mapping, where single pages could cost a million.
 bool replace_by_zeros(std::uintptr_t address) {
   std::uintptr_t end = 0;
   Slot* slot = slot_around(address, end);
   if (slot == nullptr) return false;
   slot->lost = true;
   const std::uintptr_t page = address - address % page_size;
-  constexpr long kProtection = PROT_READ;  // all arguments are as wide as a register
+  constexpr long kProtection = PROT_READ;  // the raw call takes register-wide arguments
   constexpr long kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
   return syscall(kMapCall, page, end - page, kProtection, kFlags, -1L, 0L) != -1;
 }
 
-// As if this handler were not there. A fault (si_code > 0) happens again on return and then meets the default
-// action; a signal that was sent has to be sent again. The kernel lets nobody ignore a fault.
+// Restores the previous behaviour. A fault (si_code > 0) occurs again on return and then meets the default
+// action; a signal that was sent must be sent again. The kernel does not allow a fault to be ignored.
 void pass_on(int number, siginfo_t* info, void* context) {
   const bool sent = info->si_code <= 0;
   if ((previous_action.sa_flags & SA_SIGINFO) != 0) {
@@ -89,7 +89,7 @@ void handle(int number, siginfo_t* info, void* context) {
   errno = kept_errno;
 }
 
-// The previous action is read before ours is set: a signal in between finds it.
+// The previous action is read before ours is set, for signals in between.
 void install() {
   page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   sigaction(SIGBUS, nullptr, &previous_action);

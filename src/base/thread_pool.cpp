@@ -1,6 +1,6 @@
-// Jobs lie on their callers' stacks; the crew holds a list of those that still have chunks to give away. The
-// caller never waits for a chunk that nobody has begun, so a job ends even if no worker is free. There are no
-// more threads than cores, unless one share asks for more.
+// Jobs are on the stacks of their callers; the crew (the set of worker threads) holds a list of jobs with
+// chunks left. A caller never waits for a chunk that no thread has started, so a job finishes even if no
+// worker is free. There are no more threads than cores, unless one ThreadPool asks for more.
 #include "base/thread_pool.hpp"
 
 #include <pthread.h>
@@ -25,7 +25,7 @@ struct Job {
   std::int64_t count, chunk, chunks;
   int most_helpers;
   const ChunkBody& body;
-  bool reproducible;  // what its caller is
+  bool reproducible;  // mode of the caller
   std::atomic<std::int64_t> next = 0;
   // Changed under the pool's mutex.
   std::atomic<int> helpers = 0;
@@ -33,8 +33,8 @@ struct Job {
   std::condition_variable helpers_left = {};
 };
 
-// Work often comes again within microseconds, sooner than a sleeping thread wakes up: whoever waits looks
-// around for so long before it sleeps.
+// New work often comes within microseconds, sooner than a sleeping thread wakes up: waiting threads spin this
+// long before they sleep.
 constexpr std::chrono::microseconds kLookAround{100};
 
 void relax() {
@@ -45,7 +45,7 @@ void relax() {
 #endif
 }
 
-// Until it is true, but not for long.
+// Spins until the condition is true, for a short time.
 template <class Condition>
 void look_around(const Condition& condition) {
   const auto end = std::chrono::steady_clock::now() + kLookAround;
@@ -66,10 +66,10 @@ void on_this_thread(std::int64_t count, std::int64_t chunk, std::int64_t chunks,
   for (std::int64_t i = 0; i < chunks; ++i) do_chunk(i, count, chunk, body);
 }
 
-// Counts forks, in the process that came of them: it has none of the threads that its parent had.
+// Counts forks, in the child process, which has none of its parent's threads.
 std::atomic<std::uint64_t> forks = 0;
 
-// The threads of the pool, and what they share.
+// The worker threads and their shared state.
 struct Crew {
   Crew() = default;
   ~Crew();
@@ -80,15 +80,15 @@ struct Crew {
   std::vector<Job*> jobs;
   bool stopping = false;
   int sleeping = 0;                     // workers that have to be woken up
-  std::atomic<std::uint64_t> came = 0;  // how many jobs there have been
+  std::atomic<std::uint64_t> came = 0;  // number of jobs so far
   std::vector<std::thread> workers;     // changed under `gate`
-  std::atomic<int> size = 0;            // how many workers
-  Crew* lost = nullptr;                 // another one whose threads are in another process
+  std::atomic<int> size = 0;            // number of workers
+  Crew* lost = nullptr;                 // a crew whose threads are in the parent process
 
   void grow(int count);
 
-  // A job that takes another helper. Helpers leave when all its chunks are given away: one that takes none
-  // now never will.
+  // A job that accepts another helper. Helpers leave when all chunks are taken: a job without chunks left
+  // never accepts one again.
   Job* open_job() const {
     for (Job* job : jobs) {
       if (job->helpers < job->most_helpers) return job;
@@ -96,7 +96,7 @@ struct Crew {
     return nullptr;
   }
 
-  // Takes chunks until none is left. An exception leaves the rest undone.
+  // Processes chunks until none is left. An exception leaves the rest undone.
   void work_on(Job& job) {
     const ReproducibleScope as_caller(job.reproducible);
     inside_body = true;
@@ -131,8 +131,8 @@ struct Crew {
       lock.unlock();
       work_on(job);
       lock.lock();
-      std::erase(jobs, &job);  // its chunks are all given away
-      // The caller takes the lock before it goes: the job is there until this is done.
+      std::erase(jobs, &job);  // all chunks are taken
+      // The caller takes the lock before it returns: the job exists until this is done.
       if (--job.helpers == 0) job.helpers_left.notify_one();
     }
   }
@@ -146,7 +146,7 @@ void Crew::grow(int count) {
       ++size;
     }
   } catch (const std::system_error&) {
-    // The system gives no more threads: those that exist do the work.
+    // The system has no more threads: the existing ones do the work.
   } catch (const std::bad_alloc&) {
   }
 }
@@ -160,8 +160,8 @@ Crew::~Crew() {
   for (std::thread& worker : workers) worker.join();
 }
 
-// A crew of the parent process cannot be taken apart: its threads are not there to be joined, and one of them
-// may have held the mutex. It stays in memory, where a leak checker finds it.
+// A crew inherited by fork cannot be destroyed: its threads cannot be joined, and one of them may have held
+// the mutex. It stays in memory, reachable for leak checkers.
 void lose(Crew* crew) {
   static std::atomic<Crew*> all_lost = nullptr;
   crew->lost = all_lost;
@@ -169,12 +169,13 @@ void lose(Crew* crew) {
   }
 }
 
-// Who may have which threads. `gate` is held while the process forks, so that a child finds it open.
+// The global state of all ThreadPools. `gate` is held while the process forks, so that it is free in the
+// child.
 std::mutex gate;
-std::atomic<Crew*> crew = nullptr;  // there while there are shares
-int shares = 0;                     // those that want helpers
-std::int64_t wanted = 0;            // helpers, by all shares together
-int most_wanted = 0;                // by one of them
+std::atomic<Crew*> crew = nullptr;  // exists while there are ThreadPools
+int shares = 0;                     // ThreadPools that want helpers
+std::int64_t wanted = 0;            // helpers, in total
+int most_wanted = 0;                // maximum of one ThreadPool
 
 void notice_forks() {
   static const int registered = pthread_atfork([] { gate.lock(); }, [] { gate.unlock(); },
@@ -187,7 +188,7 @@ void notice_forks() {
 
 int cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
-// One of this process, not of its parent. Under `gate`.
+// The crew of this process, not of its parent. Requires `gate`.
 Crew& own_crew() {
   Crew* old = crew;
   if (old != nullptr && old->born == forks) return *old;
@@ -196,12 +197,12 @@ Crew& own_crew() {
   return *crew;
 }
 
-// As many threads as there is use for. Under `gate`.
+// Starts as many threads as are useful. Requires `gate`.
 void fill(Crew& own) {
   own.grow(static_cast<int>(std::min<std::int64_t>(wanted, std::max(cores() - 1, most_wanted))));
 }
 
-// For the holder of a share. After a fork the first caller starts the threads again.
+// For owners of a ThreadPool. After a fork, the first caller restarts the threads.
 Crew& crew_here() {
   Crew* now = crew;
   if (now->born == forks) return *now;
@@ -213,7 +214,7 @@ Crew& crew_here() {
 
 }  // namespace
 
-// A share of the pool.
+// One ThreadPool's share of the crew.
 struct ThreadPool::State {
   explicit State(int count) : threads(count) {
     if (threads == 1) return;

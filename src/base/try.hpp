@@ -1,4 +1,4 @@
-// TRY(expression): the value of a Result, or leave the function with its error.
+// TRY(expression): the value of a Result, or returns its error from the enclosing function.
 #pragma once
 
 #include "anybit/result.hpp"

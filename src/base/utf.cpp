@@ -5,13 +5,13 @@
 namespace anybit {
 namespace {
 
-// Surrogates are no characters.
+// Surrogates are not characters.
 bool is_character(char32_t c) { return c < 0xD800 || (c > 0xDFFF && c <= 0x10FFFF); }
 
 }  // namespace
 
 std::optional<std::u32string> from_utf8(std::string_view text) {
-  constexpr char32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};  // shorter spellings exist below
+  constexpr char32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};  // smaller values are overlong encodings
   std::u32string result;
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<std::uint8_t>(text[at++]);

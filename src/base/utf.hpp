@@ -7,7 +7,7 @@
 
 namespace anybit {
 
-// Nothing if the text is not well-formed.
+// Empty if the text is not well-formed.
 std::optional<std::u32string> from_utf8(std::string_view text);
 std::optional<std::string> to_utf8(std::u32string_view text);
 

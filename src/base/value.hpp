@@ -1,5 +1,5 @@
-// What a model is made of is copied, moved and dropped in every folder: the functions that do it are compiled
-// once for each type, in that type's file, since having them in every file took a quarter of a build.
+// Declares the special member functions of the model's types and defines them once per type, in the type's
+// .cpp: inline they took a quarter of the build time.
 #pragma once
 
 // In the type's definition, whose name cannot stand in parentheses: NOLINTBEGIN(bugprone-macro-parentheses)
@@ -11,7 +11,7 @@
   Name& operator=(Name&&) noexcept; \
   ~Name()
 
-// In its file.
+// In the .cpp.
 #define ANYBIT_DEFINE_VALUE(Name)                   \
   Name::Name() = default;                           \
   Name::Name(const Name&) = default;                \

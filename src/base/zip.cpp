@@ -19,7 +19,7 @@ constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kLocato
 constexpr std::uint32_t kFull32 = 0xFFFFFFFF;
 constexpr std::uint16_t kFull16 = 0xFFFF, kZip64 = 45, kFirstDate = 1 << 5 | 1;  // 1 January 1980
 constexpr std::uint16_t kEncrypted = 1, kStored = 0, kDeflated = 8;
-// No deflate stream is shorter: 258 bytes from two codes of one bit each (RFC 1951). Real data come to less.
+// The bound of deflate: 258 bytes from two codes of one bit each (RFC 1951). Real data inflate by less.
 constexpr std::uint64_t kMostInflation = 1032, kCommonInflation = 64, kFreeInflation = std::uint64_t{1} << 30;
 
 Error malformed(const std::string& why) { return error_at(Code::malformed, {}, "not a .npz file: " + why); }
@@ -43,7 +43,7 @@ class Writer {
   std::string text_;
 };
 
-// Little-endian numbers from a run that is known to be long enough.
+// Reads a little-endian number; the bounds are already checked.
 template <class Number>
 Number number_at(std::span<const std::byte> bytes, std::size_t at) {
   Number number;
@@ -89,7 +89,7 @@ struct Central {
   std::uint64_t stored, size, offset;
 };
 
-// Sizes that do not fit 32 bits are in an extra field, in this order, each only if it is needed.
+// Sizes that do not fit 32 bits are in an extra field, in this order, each only if needed.
 Result<void> widen(std::span<const std::byte> extra, Central& entry) {
   for (std::size_t at = 0; extra.size() - at >= 4;) {
     const auto id = number_at<std::uint16_t>(extra, at), length = number_at<std::uint16_t>(extra, at + 2);
@@ -109,13 +109,13 @@ Result<void> widen(std::span<const std::byte> extra, Central& entry) {
   return {};
 }
 
-// `to` is as large as the entry claims to be; false if it is not.
+// `to` has the size that the entry declares; false if the data differ.
 bool inflate_all(std::span<const std::byte> from, std::span<std::byte> to) {
   constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
   z_stream stream = {};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();  // without zlib's own header
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();  // no zlib header
   int state = Z_OK;
-  std::byte nothing{};  // zlib wants an address even for no bytes
+  std::byte nothing{};  // zlib needs an address even for zero bytes
   std::size_t read = 0, written = 0;
   while (state == Z_OK) {
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data() + read));
@@ -134,9 +134,10 @@ bool inflate_all(std::span<const std::byte> from, std::span<std::byte> to) {
 Result<Bytes> data_of(const Bytes& archive, const std::string& name, const Central& entry) {
   const auto all = archive.span();
   if ((entry.flags & kEncrypted) != 0 || (entry.method != kStored && entry.method != kDeflated)) {
-    return error_at(Code::unsupported, fmt::format("entry '{}'", shown(name)),
-                    (entry.flags & kEncrypted) != 0 ? "it is encrypted" : "its compression is not known",
-                    "save it with numpy.savez or numpy.savez_compressed");
+    return error_at(
+        Code::unsupported, fmt::format("entry '{}'", shown(name)),
+        (entry.flags & kEncrypted) != 0 ? "it is encrypted" : "its compression method is not supported",
+        "save it with numpy.savez or numpy.savez_compressed");
   }
   const bool deflated = entry.method == kDeflated;
   if ((!deflated && entry.stored != entry.size) || entry.offset > all.size() ||
@@ -173,7 +174,7 @@ std::uint32_t narrow(std::uint64_t number) {
 }  // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
-  if (bytes.empty()) return before;  // zlib takes no bytes for a new beginning
+  if (bytes.empty()) return before;  // zlib treats a null pointer as a reset
   return static_cast<std::uint32_t>(
       crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
@@ -200,7 +201,7 @@ Result<std::vector<ZipEntry>> read_zip(const Bytes& archive) {
                   .offset = number_at<std::uint32_t>(rest, 42)};
     const std::string label(reinterpret_cast<const char*>(rest.data() + kCentralSize), name);
     TRY(widen(rest.subspan(kCentralSize + name, extra), entry));
-    // Entries that overlap would let a small file cost time without bound; so would those that inflate.
+    // Overlapping entries would let a small file cost unbounded time; so would inflated ones.
     if (entry.stored > archive.size() - stored) return malformed("its entries overlap");
     if (entry.method == kDeflated && entry.size > most - inflated) {
       return error_at(Code::limit_exceeded, {},
@@ -223,7 +224,7 @@ Result<void> ZipWriter::add(const std::string& name, std::span<const Bytes> part
     entry.size += part.size();
     entry.checksum = crc32(part.span(), entry.checksum);
   }
-  // Sizes always wide, as NumPy writes them: one way for all.
+  // Always ZIP64 sizes, as NumPy writes them.
   Writer local;
   local << kLocal << kZip64 << std::uint16_t{0} << std::uint16_t{0} << std::uint16_t{0} << kFirstDate
         << entry.checksum << kFull32 << kFull32 << static_cast<std::uint16_t>(name.size())

@@ -1,5 +1,5 @@
-// ZIP archives as .npz files are: entries stored as they are or by Deflate, with ZIP64 sizes where they need
-// them (PKWARE's APPNOTE 6.3). They are written as they are.
+// ZIP archives in the form of .npz files: entries stored or deflated, with ZIP64 sizes where needed (PKWARE's
+// APPNOTE 6.3). Written entries are always stored.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 struct ZipEntry {
   std::string name;
-  Bytes data;  // within the archive, unless it is compressed there
+  Bytes data;  // a part of the archive, unless it is compressed there
 };
-// All entries, their checksums verified. What compressed ones become is bounded by the size of the archive.
+// All entries, with verified checksums. The inflated size is bounded by the size of the archive.
 Result<std::vector<ZipEntry>> read_zip(const Bytes& archive);
 
-// Writes entries one after the other, each given as parts whose bytes follow each other.
+// Writes entries one after another, each given as consecutive parts.
 class ZipWriter {
  public:
   explicit ZipWriter(AtomicFile& file) : file_(file) {}
   Result<void> add(const std::string& name, std::span<const Bytes> parts);
-  // The directory at the end.
+  // Writes the central directory.
   Result<void> finish();
 
  private:

@@ -1,5 +1,5 @@
-// Affine integers, int2…int16 and uint2…uint16; docs/formats.md#affine.
-// The scale comes from a range in double and is then a float32; codes come from a float32 division.
+// Affine integers, int2…int16 and uint2…uint16; docs/formats.md#affine. The scale is computed from a range in
+// double, then rounded to float32; quantized values come from a float32 division.
 #include "formats/affine.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr float kLargest = std::numeric_limits<float>::max();
 
 float truncated(float scale, int bits) { return float_of(bits_of(scale) & ~((1u << (24 - bits)) - 1)); }
 
-// To nearest even; what would overflow is cut off instead.
+// Rounds the significand half to even; saturates instead of overflowing.
 float rounded(float scale, int bits) {
   const std::uint32_t unit = 1u << (24 - bits);
   const bool odd = (bits_of(scale) & unit) != 0;
@@ -30,7 +30,7 @@ float rounded(float scale, int bits) {
   return is_finite(up) ? up : truncated(scale, bits);
 }
 
-// A scale of that kind within float32.
+// A scale of that kind within the range of float32.
 float limited(float scale, int steps, ScaleKind kind) {
   return truncated(within_float32(scale, static_cast<double>(steps)), significant_bits(kind));
 }
@@ -45,7 +45,7 @@ Result<std::shared_ptr<const Codec>> make_codec(AffineLayout layout, const Value
   return std::make_shared<const AffineCodec>(layout, kind, static_cast<float>(real(values, "eps")));
 }
 
-// Names and summaries of the descriptors, which only refer to them.
+// Storage for the names and summaries that descriptors refer to.
 struct Texts {
   std::string name, summary;
 };
@@ -62,29 +62,29 @@ std::vector<std::string_view> other_names(int bits, bool is_signed) {
 }
 
 Descriptor integer(const Texts& texts, int bits, bool is_signed) {
-  return {
-      .name = texts.name,
-      .family = "affine",
-      .summary = texts.summary,
-      .parameters = {{"symmetric", is_signed, "the zero point is fixed, and the range as wide on both sides"},
-                     {"narrow",
-                      std::string("auto"),
-                      "leave the lowest code out; auto: where symmetric and signed",
-                      0,
-                      0,
-                      {"auto", "true", "false"}},
-                     {"scale_kind",
-                      std::string("float32"),
-                      "what a scale may be; power_of_two is the nearest by logarithm",
-                      0,
-                      0,
-                      {std::begin(kScaleKinds), std::end(kScaleKinds)}},
-                     {"eps", 0.0, "no scale is smaller, before it is rounded to its kind", 0, 1}},
-      .granularity = Granularity::tensor,
-      .other_names = other_names(bits, is_signed),
-      .make = [bits, is_signed](const Values& values) {
-        return make_codec({.bits = bits, .is_signed = is_signed}, values);
-      }};
+  return {.name = texts.name,
+          .family = "affine",
+          .summary = texts.summary,
+          .parameters =
+              {{"symmetric", is_signed, "fixed zero point, range symmetric around it"},
+               {"narrow",
+                std::string("auto"),
+                "leave out the lowest code, so that -q exists for each q; auto: if symmetric and signed",
+                0,
+                0,
+                {"auto", "true", "false"}},
+               {"scale_kind",
+                std::string("float32"),
+                "type of the scale; power_of_two is the nearest by logarithm",
+                0,
+                0,
+                {std::begin(kScaleKinds), std::end(kScaleKinds)}},
+               {"eps", 0.0, "minimum of the scale, before it is rounded to its kind", 0, 1}},
+          .granularity = Granularity::tensor,
+          .other_names = other_names(bits, is_signed),
+          .make = [bits, is_signed](const Values& values) {
+            return make_codec({.bits = bits, .is_signed = is_signed}, values);
+          }};
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ void AffineCodec::write(AffineParameters parameters, Words words) const {
 }
 
 Properties AffineCodec::properties() const {
-  // Of all zero points that there may be, the one nearest to none.
+  // Any zero point is possible; the one nearest to zero is used.
   const int zero_point = layout_.symmetric ? layout_.fixed_zero_point() : std::max(layout_.lowest(), 0);
   return {.bits = layout_.bits,
           .largest = static_cast<double>(layout_.highest() - zero_point),
@@ -207,7 +207,7 @@ Result<void> AffineCodec::check(ConstWords words) const {
   TRY(check_scale(scale));
   const int lowest = layout_.lowest(), highest = layout_.highest();
   if (zero_point < lowest || zero_point > highest) {
-    return invalid_argument(fmt::format("zero point {} is no code of {} bits", zero_point, layout_.bits),
+    return invalid_argument(fmt::format("zero point {} is not a code of {} bits", zero_point, layout_.bits),
                             fmt::format("from {} to {}", lowest, highest));
   }
   return {};

@@ -1,5 +1,5 @@
-// Affine integers: q = clamp(round(x / scale) + zero_point), the codec, its scales, and the arithmetic that
-// goes from an integer accumulator to the next tensor's codes; docs/formats.md#affine.
+// Affine integers: q = clamp(round(x / scale) + zero_point). The codec, its scales, and requantization of an
+// integer accumulator to the next tensor; docs/formats.md#affine.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace anybit::formats {
 struct AffineLayout {
   int bits = 8;
   bool is_signed = true;
-  bool symmetric = true;  // the zero point is fixed: 0, or the middle of an unsigned range
-  bool narrow = true;     // the lowest code is left out, so that the range is as wide below zero as above
+  bool symmetric = true;  // fixed zero point: 0, or the middle of an unsigned range
+  bool narrow = true;     // without the lowest code, so that the range is symmetric
 
   int lowest() const { return (is_signed ? -(1 << (bits - 1)) : 0) + (narrow ? 1 : 0); }
   int highest() const { return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1; }
@@ -24,14 +24,14 @@ struct AffineLayout {
   }
 };
 
-// The scale, or the largest at which `steps` steps are no more than a float32 holds.
+// The scale, or the largest scale for which `steps` steps fit float32.
 float within_float32(float scale, double steps);
 
-// Words of groups, the scale first: where it is 0, as of zeros alone, it becomes the largest of the others,
-// or 1.
+// For words of groups that start with the scale: a scale of 0 (a group of zeros) becomes the largest scale of
+// the other groups, or 1.
 void settle_scales(Words all, std::int64_t stride);
 
-// What a scale may be. Each kind rounds the float32 scale that the range asks for.
+// The type of a scale. Each kind rounds the float32 scale of the range.
 enum class ScaleKind {
   float32,
   float16,            // to nearest even; at least 2^-24
@@ -42,7 +42,7 @@ enum class ScaleKind {
   multiplier15,       // 15 significant bits, to nearest even
 };
 
-// How many bits the significand of such a scale has, the leading one included.
+// Significant bits of such a scale, the implicit leading bit included.
 int significant_bits(ScaleKind kind);
 // The nearest scale of that kind: finite, positive, at least the smallest normal float32.
 float scale_of_kind(float scale, ScaleKind kind);
@@ -58,14 +58,14 @@ class AffineCodec final : public Codec {
   const AffineLayout& layout() const { return layout_; }
   ScaleKind kind() const { return kind_; }
   AffineParameters parameters(ConstWords words) const;
-  // For values between two ends; of zero width the scale is 0.
+  // From a range; for a range of zero width the scale is 0.
   AffineParameters for_range(Range range) const;
 
   Properties properties() const override;
   int bits() const override { return layout_.bits; }
   std::vector<Field> fields(std::int64_t size) const override;
-  // A group of zeros alone gets scale 0, which encodes and decodes zeros as they are; settle() replaces it by
-  // the largest scale of the other groups, or 1.
+  // A group of zeros gets scale 0, which encodes and decodes zeros correctly; settle() replaces it by the
+  // largest scale of the other groups, or 1.
   void choose(std::span<const float> values, Words words) const override;
   Result<void> choose_from_range(Range range, Words words) const override;
   void settle(Words all, std::int64_t stride) const override;
@@ -86,20 +86,21 @@ class AffineCodec final : public Codec {
 
 // Requantization: m = float32(double(s_in) · s_w / s_out).
 float requantization_multiplier(float input_scale, float weight_scale, float output_scale);
-// clamp(round(float32(acc + bias) · m) + zero_point, low, high): one conversion, one product, one rounding.
+// clamp(round(float32(acc + bias) · m) + zero_point, low, high): one conversion, one multiplication, one
+// rounding.
 std::int32_t requantize(std::int64_t acc, std::int64_t bias, float m, std::int32_t zero_point,
                         std::int32_t low, std::int32_t high);
 
-// A positive factor as integer-only targets have it: mantissa · 2^-shift.
+// A positive multiplier for integer-only targets: mantissa · 2^-shift.
 struct FixedMultiplier {
   std::int32_t mantissa = 0;
   int shift = 0;  // 0 … 62
 };
-// `mantissa_bits` is 31 or 15: the mantissa has exactly that many bits, rounded half to even (fewer where the
+// `mantissa_bits` is 31 or 15: the mantissa has exactly that many bits, rounded half to even (fewer if the
 // shift would exceed 62). An error if m is not positive and finite, or too large for a shift of 0.
 Result<FixedMultiplier> fixed_multiplier(double m, int mantissa_bits);
-// round_half_up(acc · mantissa / 2^shift). The product must fit: |acc| below 2^32 with 31 bits of mantissa,
-// below 2^48 with 15.
+// round_half_up(acc · mantissa / 2^shift). The product must fit int64: |acc| below 2^32 for a 31-bit
+// mantissa, below 2^48 for 15 bits.
 std::int64_t scale_by(std::int64_t acc, FixedMultiplier multiplier);
 
 }  // namespace anybit::formats

@@ -1,4 +1,4 @@
-// Binary: x >= 0 is +1, else -1; or x > 0 is 1, else 0; docs/formats.md#binary.
+// Binary: +1 for x >= 0, otherwise -1; or 1 for x > 0, otherwise 0; docs/formats.md#binary.
 #include "formats/binary.hpp"
 
 #include "base/error.hpp"
@@ -8,7 +8,7 @@
 namespace anybit::formats {
 namespace {
 
-// True with probability clip((x + 1) / 2, 0, 1): (x + 1) / 2 · 2^32 > noise, arranged so that nothing rounds.
+// True with probability clip((x + 1) / 2, 0, 1): (x + 1) / 2 · 2^32 > noise, written so that nothing rounds.
 bool drawn(float x, std::uint32_t noise) {
   return x * wide_power_of_two(31) > static_cast<double>(noise) - wide_power_of_two(31);
 }
@@ -31,7 +31,7 @@ std::vector<Field> BinaryCodec::fields(std::int64_t) const {
 
 void BinaryCodec::choose(std::span<const float> values, Words words) const {
   if (!scaled_) return;
-  // Nothing but zeros: the smallest scale is the nearest that ±scale comes to them.
+  // A group of zeros gets the smallest scale, so that ±scale is as near to zero as possible.
   const auto mean = static_cast<float>(sum_magnitudes(values).mean());
   words[0] = bits_of(std::max(mean, kSmallestScale));
 }
@@ -64,7 +64,7 @@ std::span<const Descriptor> binary_descriptors() {
   static const Descriptor all[] = {
       {.name = "binary",
        .family = "binary",
-       .summary = "one bit a value: its sign",
+       .summary = "one bit per value: the sign",
        .parameters = {{"bipolar", true, "+1 (x >= 0) and -1; false: 1 (x > 0) and 0"},
                       {"scale",
                        std::string("none"),

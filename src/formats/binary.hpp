@@ -1,4 +1,4 @@
-// Binary: one bit a value, ±1 or 0 and 1, with or without a scale; docs/formats.md#binary.
+// Binary: one bit per value, ±1 or 0 and 1, with or without a scale; docs/formats.md#binary.
 #pragma once
 
 #include "formats/codec.hpp"
@@ -11,8 +11,8 @@ class BinaryCodec final : public Codec {
   BinaryCodec(bool bipolar, bool scaled) : bipolar_(bipolar), scaled_(scaled) {}
   bool bipolar() const { return bipolar_; }
   bool scaled() const { return scaled_; }
-  float high(ConstWords words) const { return scaled_ ? float_of(words[0]) : 1.0f; }  // of code 1
-  float low(ConstWords words) const { return bipolar_ ? -high(words) : 0.0f; }        // of code 0
+  float high(ConstWords words) const { return scaled_ ? float_of(words[0]) : 1.0f; }  // value of code 1
+  float low(ConstWords words) const { return bipolar_ ? -high(words) : 0.0f; }        // value of code 0
 
   Properties properties() const override;
   int bits() const override { return 1; }
@@ -25,7 +25,7 @@ class BinaryCodec final : public Codec {
   Range range(ConstWords words) const override { return {low(words), high(words)}; }
   std::optional<Scaled> scaled(ConstWords words) const override;
   void set_neutral(Words words) const override;
-  // A threshold of its own; `stochastic` draws.
+  // The threshold is fixed; only `stochastic` changes it.
   Rounding rounding(Rounding asked) const override {
     return asked == Rounding::stochastic ? asked : Rounding::half_even;
   }

@@ -1,6 +1,5 @@
-// Residual binary: the nearest of the 2^L sums of ±γ; docs/formats.md#binary_residual.
-// The γ are given, or found: greedily (each the mean of what the ones before left over), then by least
-// squares.
+// Residual binary: the nearest of the 2^L sums of ±γ; docs/formats.md#binary_residual. The γ are given, or
+// fitted: first greedily (each is the mean magnitude of the residual), then by least squares.
 #include "formats/binary_residual.hpp"
 
 #include <algorithm>
@@ -20,14 +19,14 @@ namespace anybit::formats {
 namespace {
 
 constexpr int kMostLevels = 8;
-constexpr std::int64_t kLevels = 2;  // unless a number is given
+constexpr std::int64_t kLevels = 2;  // default
 constexpr int kRounds = 16;          // of least squares; most groups stop improving after a few
 using Gammas = std::array<double, kMostLevels>;
 
-// The smallest float32 that is nearer to `high` than to `low`, or as near where a tie goes up.
+// The smallest float32 that is nearer to `high` than to `low`; on a tie that rounds up, the midpoint.
 float threshold_between(float low, float high) {
   const bool tie_goes_up = std::fabs(high) >= std::fabs(low);
-  // low + high as sum + rest, without error; twice a float32 equals it only if the rest is 0.
+  // low + high as sum + rest, exact; twice a float32 can only equal it if the rest is 0.
   const double sum = static_cast<double>(low) + high;
   const double part = sum - low;
   const double rest = (low - (sum - part)) + (high - part);
@@ -42,7 +41,7 @@ float threshold_between(float low, float high) {
   return x;
 }
 
-// What the γ are found from: the finite values, clipped if the format clips.
+// The values that γ are fitted to: the finite ones, clipped if the format clips.
 std::vector<float> material(std::span<const float> values, bool clip) {
   std::vector<float> result;
   for (const float x : values) {
@@ -58,7 +57,7 @@ void write(Gammas gammas, int levels, Words words) {
     const bool usable = magnitude > kSmallestScale;  // false for NaN too
     words[static_cast<std::size_t>(l)] = bits_of(usable ? nearest_finite_float(magnitude) : kSmallestScale);
   }
-  // Bits of positive floats order like the floats.
+  // Bits of positive floats sort like the floats.
   std::sort(words.begin(), words.begin() + levels, std::greater<>());
 }
 
@@ -75,14 +74,14 @@ Gammas greedy(std::span<const float> x, int levels) {
   return gammas;
 }
 
-// Solves matrix · solution = right in place; false if it has no single solution.
+// Solves matrix · solution = right in place; false if there is no unique solution.
 bool solve(std::array<Gammas, kMostLevels>& matrix, Gammas& right, std::size_t n) {
   for (std::size_t column = 0; column < n; ++column) {
     std::size_t pivot = column;
     for (std::size_t row = column + 1; row < n; ++row) {
       if (std::fabs(matrix[row][column]) > std::fabs(matrix[pivot][column])) pivot = row;
     }
-    if (std::fabs(matrix[pivot][column]) < 1e-9) return false;  // the entries are whole numbers
+    if (std::fabs(matrix[pivot][column]) < 1e-9) return false;  // the entries are integers
     std::swap(matrix[pivot], matrix[column]);
     std::swap(right[pivot], right[column]);
     for (std::size_t row = 0; row < n; ++row) {
@@ -96,9 +95,9 @@ bool solve(std::array<Gammas, kMostLevels>& matrix, Gammas& right, std::size_t n
   return true;
 }
 
-// What a choice of γ makes of the data: how many values, and which sum of values, each code gets.
+// The result of assigning codes for a choice of γ: the count and the sum of the values of each code.
 struct Assignment {
-  double error = 0;  // squared, of all values
+  double error = 0;  // squared, over all values
   std::array<double, std::size_t{1} << kMostLevels> count{}, sum{};
 
   void add(const Assignment& other) {
@@ -128,7 +127,7 @@ Assignment assign(std::span<const float> x, const ResidualSums& all) {
   return total;
 }
 
-// The γ with the least squared error for the codes as they were assigned.
+// The γ with the least squared error for the assigned codes.
 bool least_squares(const Assignment& assigned, int levels, Gammas& gammas) {
   const auto n = static_cast<std::size_t>(levels);
   const auto sign = [&](std::size_t code, std::size_t l) {
@@ -147,12 +146,12 @@ bool least_squares(const Assignment& assigned, int levels, Gammas& gammas) {
   return solve(matrix, gammas, n);
 }
 
-// "0.5,0.25": positive, finite, as many as there are levels.
+// "0.5,0.25": positive, finite, one per level.
 Result<std::vector<float>> parse_gammas(std::string_view text, int levels) {
   std::vector<float> gammas;
   const auto fail = [&] {
     return invalid_argument(fmt::format("gammas = {} is not possible", shown(text)),
-                            fmt::format("auto, or {} positive numbers with commas between", levels));
+                            fmt::format("auto, or {} positive numbers, comma-separated", levels));
   };
   for (const char *at = text.data(), *end = text.data() + text.size(); at <= end; ++at) {
     float gamma = 0;
@@ -167,7 +166,7 @@ Result<std::vector<float>> parse_gammas(std::string_view text, int levels) {
   return gammas;
 }
 
-// Activations lie in -1 … 1; steps that halve are the ones that spread evenly over it.
+// Activations are in -1 … 1; steps that halve cover it uniformly.
 void settle(Values& given) {
   if (given.count("gammas") != 0) return;
   const auto levels = given.find("levels");
@@ -203,7 +202,7 @@ ResidualSums ResidualCodec::sums(ConstWords words) const {
   std::iota(order.begin(), order.end(), Code16{0});
   std::vector<float> by_code(order.size());
   for (const Code16 code : order) by_code[code] = value(code, words);
-  // Of codes with the same value the highest is the canonical one: it comes first here, and the rest go.
+  // Of codes with the same value the highest is canonical: it is sorted first, and the others are dropped.
   std::sort(order.begin(), order.end(),
             [&](Code16 a, Code16 b) { return by_code[a] != by_code[b] ? by_code[a] < by_code[b] : a > b; });
   ResidualSums result;
@@ -219,7 +218,7 @@ ResidualSums ResidualCodec::sums(ConstWords words) const {
 }
 
 Properties ResidualCodec::properties() const {
-  // Without given γ: as if each were half the one before, starting from 1.
+  // Without given γ: as if they were 1, ½, ¼, …
   std::vector<std::uint32_t> words;
   for (int l = 0; l < levels_; ++l) {
     words.push_back(bits_of(given_.empty() ? power_of_two(-l) : given_[static_cast<std::size_t>(l)]));
@@ -265,7 +264,7 @@ Result<void> ResidualCodec::check(ConstWords words) const {
   for (std::size_t l = 0; l < static_cast<std::size_t>(levels_); ++l) {
     TRY(check_scale(float_of(words[l])));
     if (l > 0 && float_of(words[l]) > float_of(words[l - 1])) {
-      return invalid_argument("the gammas are not in order", "the largest first");
+      return invalid_argument("the gammas are not in descending order", "the largest first");
     }
   }
   return {};
@@ -296,10 +295,10 @@ std::span<const Descriptor> binary_residual_descriptors() {
   static const Descriptor all[] = {
       {.name = "binary_residual",
        .family = "binary_residual",
-       .summary = "sums of a few signed steps, one bit for each step",
-       .parameters = {{"levels", kLevels, "steps, and bits of a value", 1, kMostLevels},
+       .summary = "residual binary: a sum of ±steps, one bit per step",
+       .parameters = {{"levels", kLevels, "number of steps, and bits per value", 1, kMostLevels},
                       {"gammas", std::string("auto"),
-                       "the steps, \"0.5,0.25\"; auto: found in the data by least squares"},
+                       "the steps, \"0.5,0.25\"; auto: fitted to the data by least squares"},
                       {"clip", false, "clip to -1 … 1 first, as for activations"}},
        .granularity = Granularity::tensor,
        .vanishing = true,

@@ -7,22 +7,23 @@
 
 namespace anybit::formats {
 
-// The sums of one group, ready for encoding: code[i] stands for value[i], ascending; a number x belongs to
-// the i-th where i is how many thresholds are at most x.
+// The sums of one group, prepared for encoding: value[i] has code[i], ascending. x is encoded as the i-th,
+// where i is the number of thresholds that are at most x.
 struct ResidualSums {
   std::vector<float> values;
   std::vector<Code16> codes;
-  std::vector<float> thresholds;  // one less than values
+  std::vector<float> thresholds;  // one fewer than values
 };
 
 class ResidualCodec final : public Codec {
  public:
-  // `given`: the γ, descending; empty: found in the data.
+  // `given`: the γ, descending; empty: fitted to the data.
   ResidualCodec(int levels, std::vector<float> given, bool clip)
       : levels_(levels), given_(std::move(given)), clip_(clip) {}
   int levels() const { return levels_; }
-  bool clip() const { return clip_; }  // to ±1, before anything else
-  // γ_1 is the code's highest bit; a set bit is plus. Summed in double, γ_1 first, then float32.
+  bool clip() const { return clip_; }  // to ±1, first
+  // γ_1 is the highest bit of the code; a set bit means plus. Summed in double, γ_1 first, then rounded to
+  // float32.
   float value(Code16 code, ConstWords words) const;
   ResidualSums sums(ConstWords words) const;
 
@@ -36,7 +37,7 @@ class ResidualCodec final : public Codec {
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   Range range(ConstWords words) const override;
   bool local() const override { return true; }
-  Rounding rounding(Rounding) const override { return Rounding::half_even; }  // ties of its own
+  Rounding rounding(Rounding) const override { return Rounding::half_even; }  // its own rule for ties
 
  private:
   int levels_;

@@ -1,4 +1,4 @@
-// Block floating point, of any widths and as bfp16; docs/formats.md#block_fp.
+// Block floating point: custom widths, and bfp16; docs/formats.md#block_fp.
 #include "formats/block_fp.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 Parameter exponent_rule() {
   return {"exponent_rule",
           std::string("fit"),
-          "fit: the smallest exponent at which the rounded maximum fits; clip: the maximum's, rounded up",
+          "fit: the smallest exponent for which the rounded maximum fits; clip: ceil(log2(maximum))",
           0,
           0,
           {"fit", "clip"}};
@@ -30,7 +30,7 @@ BlockFpLayout::Rule rule_in(const Values& values) {
 Result<void> check_layout(const BlockFpLayout& layout) {
   const int smallest = layout.lowest_exponent() - layout.magnitude_bits();
   if (smallest >= -149 && layout.highest_exponent() <= 128) return {};
-  return invalid_argument(fmt::format("exponents {} to {} of a block of {}-bit values reach beyond float32",
+  return invalid_argument(fmt::format("exponents {} to {} of a block of {}-bit values do not fit float32",
                                       layout.lowest_exponent(), layout.highest_exponent(), layout.width),
                           fmt::format("exponent_bias from {} to {}, or a smaller exponent_width",
                                       (1 << layout.exponent_width) - 129, 149 - layout.magnitude_bits()));
@@ -40,7 +40,7 @@ Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
   const int exponent_width = whole(values, "exponent_width");
   const int bias = TRY(whole_or_auto(values, "exponent_bias", (1 << (exponent_width - 1)) - 1));
   if (bias < -1000 || bias > 1000) {
-    return invalid_argument(fmt::format("exponent_bias = {} is out of all range", bias), "-1000 to 1000");
+    return invalid_argument(fmt::format("exponent_bias = {} is out of range", bias), "-1000 to 1000");
   }
   const BlockFpLayout layout{whole(values, "width"), exponent_width, bias, rule_in(values)};
   TRY(check_layout(layout));
@@ -121,18 +121,18 @@ std::span<const Descriptor> block_fp_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_fp",
        .family = "block_fp",
-       .summary = "block floating point: a shared exponent over signed fractions, widths of one's own",
-       .parameters = {{"width", std::int64_t{8}, "bits of an element, its sign included", 2, 16},
+       .summary = "block floating point: sign and fraction, shared exponent, custom widths",
+       .parameters = {{"width", std::int64_t{8}, "bits per element, including the sign", 2, 16},
                       {"exponent_width", std::int64_t{8}, "bits of the shared exponent", 1, 8},
                       {"exponent_bias", std::string("auto"),
-                       "what the exponent's code exceeds it by; auto: 2^(exponent_width-1) - 1"},
+                       "bias of the exponent; auto: 2^(exponent_width-1) - 1"},
                       exponent_rule()},
        .granularity = Granularity::block,
        .block_size = 16,
        .make = make_custom},
       {.name = "bfp16",
        .family = "block_fp",
-       .summary = "block floating point: eight values of a sign and 7 bits, an 8-bit exponent",
+       .summary = "block floating point: sign and 7-bit fraction, an 8-bit exponent per 8 values",
        .parameters = {exponent_rule()},
        .granularity = Granularity::block,
        .block_size = 8,

@@ -1,8 +1,8 @@
-// Block floating point: a block shares an exponent E, its elements are a sign and M, without a hidden one:
-// ±2^E * M / 2^(width-1).
+// Block floating point: a block shares an exponent E; an element is a sign and M, without implicit leading
+// bit: ±2^E * M / 2^(width-1).
 //
-// Words of a block: one, E as a signed integer, layout().lowest_exponent() … highest_exponent(); its byte in
-// a file is E + exponent_bias. Codes are the sign bit above the bits of M.
+// Words of a block: one, E as a signed integer, layout().lowest_exponent() … highest_exponent(). Its stored
+// byte is E + exponent_bias. A code is the sign bit above the bits of M.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace anybit::formats {
 
 struct BlockFpLayout {
   enum class Rule {
-    fit,   // the smallest E at which the rounded maximum of the block fits
-    clip,  // ceil(log2 maximum); what is then too large becomes the largest M
+    fit,   // the smallest E for which the rounded maximum of the block fits
+    clip,  // ceil(log2 maximum); rounding that exceeds the largest M saturates
   };
   int width = 8, exponent_width = 8, exponent_bias = 127;
   Rule rule = Rule::fit;
@@ -30,7 +30,7 @@ class BlockFpCodec final : public Codec {
  public:
   explicit BlockFpCodec(BlockFpLayout layout) : layout_(layout) {}
   const BlockFpLayout& layout() const { return layout_; }
-  // E for a block whose largest magnitude is this one.
+  // E for a block with this largest magnitude.
   int exponent_for(float largest) const;
 
   Properties properties() const override;
@@ -51,7 +51,7 @@ class BlockFpCodec final : public Codec {
   BlockFpLayout layout_;
 };
 
-// Asked for with every block, hence inline.
+// Called for every block, hence inline.
 inline int BlockFpCodec::exponent_for(float largest) const {
   if (largest == 0) return layout_.lowest_exponent();
   const int wanted = layout_.rule == BlockFpLayout::Rule::clip

@@ -1,4 +1,4 @@
-// Block logarithmic: powers of two whose range follows the block's maximum; docs/formats.md#block_log.
+// Block logarithmic: powers of two whose range follows the block maximum; docs/formats.md#block_log.
 #include "formats/block_log.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace anybit::formats {
 namespace {
 
-// round(log2 |x|): up from the square root of two on. The float nearest to it, 0xB504F3, still lies below it.
+// round(log2 |x|): rounds up from √2 on. The float32 nearest to √2, 0xB504F3, is still below it.
 int rounded_log2(float x) { return exponent_of(x) + (significand_of(x) >= 0x00B504F4u ? 1 : 0); }
 
 Result<std::shared_ptr<const Codec>> make_custom(const Values& values) {
@@ -67,7 +67,7 @@ void BlockLogCodec::encode(std::span<const float> values, ConstWords words, Draw
   const int bias = exponent_in(words[0]);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float x = values[i];
-    // Zero is +2^-bias where there is no zero; NaN has no sign to keep.
+    // Without zero, ±0 becomes +2^-bias; NaN has no sign to keep.
     const bool negative = is_negative(x) && !is_nan(x) && (with_zero_ || x != 0);
     codes[i] = static_cast<Code16>(code_of(x, bias) | (negative ? 1 << (width_ - 1) : 0));
   }
@@ -104,12 +104,12 @@ std::span<const Descriptor> block_log_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_log",
        .family = "block_log",
-       .summary = "powers of two whose exponents' bias a block shares, so that its maximum has the top code",
-       // Wider codes would reach beyond float32 whatever the bias.
-       .parameters = {{"width", std::int64_t{8}, "bits of an element, its sign included", 2, 8},
-                      {"exponent_bias_width", std::int64_t{8}, "bits of the shared bias, a signed number", 1,
+       .summary = "powers of two, shared exponent bias that gives the block maximum the top code",
+       // Wider codes would exceed float32 for every bias.
+       .parameters = {{"width", std::int64_t{8}, "bits per element, including the sign", 2, 8},
+                      {"exponent_bias_width", std::int64_t{8}, "bits of the shared bias, a signed integer", 1,
                        8},
-                      {"with_zero", false, "the smallest code is zero"}},
+                      {"with_zero", false, "the lowest code is zero"}},
        .granularity = Granularity::block,
        .block_size = 16,
        .make = make_custom},

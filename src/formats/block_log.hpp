@@ -1,8 +1,8 @@
-// Block logarithmic: elements are a sign and an exponent code c, ±2^(c - bias), the block shares the bias.
+// Block logarithmic: an element is a sign and an exponent code c, ±2^(c - bias); the block shares the bias.
 //
-// Words of a block: one, the bias as a signed integer of bias_width bits; its byte in a file is the bias +
-// 2^(bias_width-1). A value that float32 lacks (a bias below what any data asks for) decodes to the nearest
-// finite one.
+// Words of a block: one, the bias as a signed integer of bias_width bits. Its stored byte is the bias +
+// 2^(bias_width-1). A value outside float32 (a bias lower than any data needs) decodes to the nearest finite
+// one.
 #pragma once
 
 #include "formats/codec.hpp"
@@ -18,7 +18,7 @@ class BlockLogCodec final : public Codec {
   int highest_code() const { return (1 << (width_ - 1)) - 1; }  // without the sign
   int lowest_bias() const { return -(1 << (bias_width_ - 1)); }
   int highest_bias() const { return (1 << (bias_width_ - 1)) - 1; }
-  // The bias that gives this magnitude the highest code, as far as there is one; for 0 the highest.
+  // The bias that gives this magnitude the highest code, clamped to the valid biases; for 0 the highest bias.
   int bias_for(float largest) const;
 
   Properties properties() const override;
@@ -27,7 +27,7 @@ class BlockLogCodec final : public Codec {
   void choose(std::span<const float> values, Words words) const override;
   Result<void> choose_from_range(Range range, Words words) const override;
   Result<void> check(ConstWords words) const override;
-  // The thresholds are the format's own: the rounding asked for has no say.
+  // The thresholds are part of the format: the requested rounding is ignored.
   void encode(std::span<const float> values, ConstWords words, Draw draw, Code16* codes) const override;
   void decode(std::span<const Code16> codes, ConstWords words, float* values) const override;
   Range range(ConstWords words) const override;

@@ -1,4 +1,4 @@
-// Block minifloats: small floats whose bias follows the block's maximum; docs/formats.md#block_minifloat.
+// Block minifloats: minifloats whose bias follows the block maximum; docs/formats.md#block_minifloat.
 #include "formats/block_minifloat.hpp"
 
 #include <algorithm>
@@ -90,10 +90,10 @@ std::span<const Descriptor> block_minifloat_descriptors() {
   static const Descriptor all[] = {
       {.name = "block_minifloat",
        .family = "block_minifloat",
-       .summary = "minifloats whose bias a block shares, so that its maximum is in the top binade",
-       .parameters = {{"width", std::int64_t{8}, "bits of an element", 2, 16},
+       .summary = "minifloats, shared exponent bias that puts the block maximum into the top binade",
+       .parameters = {{"width", std::int64_t{8}, "bits per element", 2, 16},
                       {"exponent_width", std::int64_t{4}, "bits of an element's exponent", 1, 8},
-                      {"exponent_bias_width", std::int64_t{8}, "bits of the shared bias, a signed number", 1,
+                      {"exponent_bias_width", std::int64_t{8}, "bits of the shared bias, a signed integer", 1,
                        8}},
        .granularity = Granularity::block,
        .block_size = 16,

@@ -1,8 +1,8 @@
 // Block minifloats: the block shares the bias of its elements, which are minifloats without Inf and NaN.
 //
-// Words of a block: one, the bias as a signed integer of bias_width bits; its byte in a file is the bias +
-// 2^(bias_width-1). A value that float32 lacks (a bias below what any data asks for) decodes to the nearest
-// finite one.
+// Words of a block: one, the bias as a signed integer of bias_width bits. Its stored byte is the bias +
+// 2^(bias_width-1). A value outside float32 (a bias lower than any data needs) decodes to the nearest finite
+// one.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ class BlockMinifloatCodec final : public Codec {
   int lowest_bias() const { return -(1 << (bias_width_ - 1)); }
   int highest_bias() const { return (1 << (bias_width_ - 1)) - 1; }
   MinifloatLayout layout(int bias) const { return {exponent_bits_, mantissa_bits_, bias, Flavour::finite}; }
-  // The bias that puts this magnitude into the top binade, as far as there is one; for 0 the highest.
+  // The bias that puts this magnitude into the top binade, clamped to the valid biases; for 0 the highest
+  // bias.
   int bias_for(float largest) const;
 
   Properties properties() const override;
@@ -38,7 +39,7 @@ class BlockMinifloatCodec final : public Codec {
   bool local() const override { return true; }
 
  private:
-  // The lowest one from 0 on at which float32 has all values.
+  // The lowest bias from 0 on for which float32 holds all values.
   int neutral_bias() const { return std::max(0, (1 << exponent_bits_) - 128); }
 
   int exponent_bits_, mantissa_bits_, bias_width_;

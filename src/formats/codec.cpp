@@ -1,4 +1,4 @@
-// What most formats have in common: no shared parameters, quantizing by encoding and decoding.
+// Defaults of most formats: no shared parameters, quantization by encoding and decoding.
 #include "formats/codec.hpp"
 
 #include <array>
@@ -21,7 +21,7 @@ void Codec::choose(std::span<const float>, Words) const {}
 
 Result<void> Codec::choose_from_range(Range, Words words) const {
   if (words.empty()) return {};
-  return invalid_argument("this format takes its parameters from the data, not from a range alone");
+  return invalid_argument("this format needs data to choose its parameters, a range is not enough");
 }
 
 void Codec::settle(Words, std::int64_t) const {}
@@ -40,7 +40,7 @@ Result<void> check_scale(float scale) {
 }
 
 void Codec::quantize(std::span<const float> values, ConstWords words, Draw draw, float* out) const {
-  if (!words.empty()) {  // the group may be coupled (pairs, residuals): one piece
+  if (!words.empty()) {  // the group may be coupled (pairs, residuals), so it is not divided
     std::vector<Code16> codes(values.size());
     encode(values, words, draw, codes.data());
     decode(codes, words, out);

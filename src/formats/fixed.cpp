@@ -1,5 +1,5 @@
-// Fixed point: q = clip(round(x · 2^frac)); docs/formats.md#fixed. Powers of two alone, so nothing rounds
-// twice.
+// Fixed point: q = clip(round(x · 2^frac)); docs/formats.md#fixed. Scales are powers of two, so there is no
+// double rounding.
 #include "formats/fixed.hpp"
 
 #include <algorithm>
@@ -16,12 +16,12 @@ namespace {
 
 int preset_frac(const FixedLayout& layout) { return layout.bits / 2; }
 
-// Whether every value becomes zero, whatever the places.
+// Whether every value becomes zero, for any number of fraction bits.
 bool only_zero(const FixedLayout& layout, Range range) {
   return range.high <= 0 && (range.low >= 0 || !layout.is_signed);
 }
 
-// The most places at which nothing is clipped.
+// The most fraction bits for which nothing is clipped.
 int widest_fit(const FixedLayout& layout, Range range) {
   int frac = layout.most_places();
   const auto fits = [&] {
@@ -35,7 +35,7 @@ int widest_fit(const FixedLayout& layout, Range range) {
 
 struct Errors {
   double all = 0;      // squared error of all values
-  double clipped = 0;  // of those beyond the ends alone; it only grows with the places
+  double clipped = 0;  // of clipped values only; it grows with the fraction bits
 };
 
 Errors errors_at(const FixedLayout& layout, int frac, std::span<const float> values) {
@@ -43,7 +43,7 @@ Errors errors_at(const FixedLayout& layout, int frac, std::span<const float> val
   Errors errors;
 
   const auto error = [&](std::size_t i, bool only_clipped) {
-    // Below zero an unsigned number errs by the same at any number of places: it must not drown the rest.
+    // Negative values have a constant error in an unsigned format: it must not swamp the rest.
     if (!is_finite(values[i]) || (!layout.is_signed && values[i] < 0)) return 0.0;
     const double t = values[i] * unit;
     const double q = std::clamp(std::nearbyint(t), static_cast<double>(layout.lowest()),
@@ -63,29 +63,29 @@ Result<std::shared_ptr<const Codec>> make_fixed(const Values& values) {
   if (text == "auto") return std::make_shared<const FixedCodec>(layout, std::nullopt);
   const int frac = text == "half" ? preset_frac(layout) : TRY(whole_or_auto(values, "frac", 0));
   if (frac < layout.fewest_places() || frac > layout.most_places()) {
-    return invalid_argument(fmt::format("frac = {} is not possible: float32 has not those values", frac),
-                            fmt::format("from {} to {}", layout.fewest_places(), layout.most_places()));
+    return invalid_argument(
+        fmt::format("frac = {} is not possible: float32 cannot represent the values", frac),
+        fmt::format("from {} to {}", layout.fewest_places(), layout.most_places()));
   }
   return std::make_shared<const FixedCodec>(layout, frac);
 }
 
 Descriptor fixed_point(std::string_view name, std::string_view summary) {
-  return {
-      .name = name,
-      .family = "fixed",
-      .summary = summary,
-      .parameters = {{"width", std::int64_t{8}, "bits in all", 1, 16},
-                     {"frac", std::string("half"),
-                      "bits after the point: a whole number; half: width / 2; auto: the least squared error"},
-                     {"signed", true, "two's complement"}},
-      .granularity = Granularity::tensor,
-      .make = make_fixed};
+  return {.name = name,
+          .family = "fixed",
+          .summary = summary,
+          .parameters = {{"width", std::int64_t{8}, "total bits", 1, 16},
+                         {"frac", std::string("half"),
+                          "fraction bits: an integer; half: width / 2; auto: the least squared error"},
+                         {"signed", true, "two's complement"}},
+          .granularity = Granularity::tensor,
+          .make = make_fixed};
 }
 
 }  // namespace
 
 Properties FixedCodec::properties() const {
-  const double step = wide_power_of_two(-frac_.value_or(0));  // auto: as if the unit were 1
+  const double step = wide_power_of_two(-frac_.value_or(0));  // auto: for a unit of 1
   return {.bits = layout_.bits,
           .largest = layout_.highest() * step,
           .lowest = layout_.lowest() * step,
@@ -101,8 +101,8 @@ std::vector<Field> FixedCodec::fields(std::int64_t) const {
   return {{.name = "frac", .store = Field::Store::int32, .stored_bits = 16}};
 }
 
-// Fewer places than fit without clipping only coarsen the steps; more are tried while what they clip costs
-// less than the best found. Equal errors: the finer steps. Nothing but zeros: the default.
+// Fewer fraction bits than fit without clipping only coarsen the steps; more are tried while their clipping
+// error is below the best total error. On ties, the finer steps win. A group of zeros gets the default.
 void FixedCodec::choose(std::span<const float> values, Words words) const {
   if (frac_) return;
   const Range range = finite_range(values);
@@ -133,7 +133,7 @@ Result<void> FixedCodec::check(ConstWords words) const {
   if (frac_) return {};
   const int places = frac(words);
   if (places >= layout_.fewest_places() && places <= layout_.most_places()) return {};
-  return invalid_argument(fmt::format("{} bits after the point are not possible", places),
+  return invalid_argument(fmt::format("{} fraction bits are not possible", places),
                           fmt::format("from {} to {}", layout_.fewest_places(), layout_.most_places()));
 }
 
@@ -154,7 +154,7 @@ void FixedCodec::decode(std::span<const Code16> codes, ConstWords words, float* 
 }
 
 std::optional<Scaled> FixedCodec::scaled(ConstWords words) const {
-  if (frac_) return Scaled{};  // all groups have it, and so the values
+  if (frac_) return Scaled{};  // the same values in all groups
   return Scaled{static_cast<float>(wide_power_of_two(-frac(words)))};
 }
 
@@ -173,8 +173,8 @@ std::optional<Ungrouped> FixedCodec::ungrouped(ConstWords words) const {
 
 std::span<const Descriptor> fixed_descriptors() {
   static const Descriptor all[] = {
-      fixed_point("fixed", "integers with a binary point"),
-      fixed_point("integer", "another name of fixed"),
+      fixed_point("fixed", "fixed point: an integer times 2^-frac"),
+      fixed_point("integer", "alias of fixed"),
   };
   return all;
 }

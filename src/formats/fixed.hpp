@@ -1,4 +1,4 @@
-// Fixed point: integers that stand for q / 2^frac; docs/formats.md#fixed.
+// Fixed point: integers q that represent q / 2^frac; docs/formats.md#fixed.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ struct FixedLayout {
 
   int lowest() const { return is_signed ? -(1 << (bits - 1)) : 0; }
   int highest() const { return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1; }
-  // Places after the point with which every value is a float32.
+  // The range of fraction bits for which every value is a float32.
   int fewest_places() const { return bits - 127; }
   int most_places() const { return 149; }
   Code16 code_of(int q) const { return static_cast<Code16>(q & ((1 << bits) - 1)); }
@@ -25,7 +25,7 @@ struct FixedLayout {
 
 class FixedCodec final : public Codec {
  public:
-  // Without `frac` each group has its own, found in the data.
+  // Without `frac` each group has its own, chosen from the data.
   FixedCodec(FixedLayout layout, std::optional<int> frac) : layout_(layout), frac_(frac) {}
   const FixedLayout& layout() const { return layout_; }
   int frac(ConstWords words) const { return frac_ ? *frac_ : static_cast<int>(words[0]); }

@@ -1,4 +1,4 @@
-// The bits of a float32. Exponents are read here, never from log2f, so powers of two are exact everywhere.
+// The bits of a float32. Exponents are read from the bits, never computed by log2f: powers of two are exact.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ inline int exponent_of(float x) {
   return 31 - std::countl_zero(bits) - 149;
 }
 
-// 2^e, exact for every e a float32 has (-149 … 127).
+// 2^e, exact for every e that float32 has (-149 … 127).
 inline float power_of_two(int e) {
   assert(e >= -149 && e <= 127);
   return e >= -126 ? float_of(static_cast<std::uint32_t>(e + 127) << 23) : float_of(1u << (e + 149));

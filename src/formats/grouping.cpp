@@ -26,7 +26,7 @@ Result<std::int64_t> resolve_axis(std::int64_t axis, std::int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// An axis of length 0 still has boxes of extent 1, none of them.
+// An axis of length 0 still has blocks of extent 1; there are none of them.
 std::int64_t clamp_extent(std::int64_t extent, std::int64_t dim) {
   return std::clamp<std::int64_t>(extent, 1, std::max<std::int64_t>(dim, 1));
 }
@@ -35,20 +35,19 @@ Result<void> place_block(const Descriptor& format, const GroupingOptions& option
   const auto rank = static_cast<std::int64_t>(grouping.dims.size());
   if (!options.block.empty()) {
     if (options.axis || options.block_size) {
-      return invalid_argument("a block shape and a block size along an axis cannot both be given",
-                              "one of them");
+      return invalid_argument("a block shape and a block size cannot both be given", "one of them");
     }
     if (options.block.size() > grouping.dims.size()) {
       return invalid_argument(
           fmt::format("a block of rank {} does not fit a tensor of rank {}", options.block.size(), rank),
-          "one number for each of the last dimensions, and no more of them than the tensor has");
+          "one number for each of the last dimensions, at most the tensor's rank");
     }
     const std::size_t first = grouping.dims.size() - options.block.size();
     for (std::size_t i = 0; i < options.block.size(); ++i) {
       const std::int64_t extent = options.block[i], dim = grouping.dims[first + i];
       if (extent != -1 && extent < 1) {
         return invalid_argument(fmt::format("block size {} is not possible", extent),
-                                "1 or more, or -1 for the whole");
+                                "1 or more, or -1 for the whole dimension");
       }
       grouping.box[first + i] = clamp_extent(extent == -1 ? dim : extent, dim);
     }
@@ -56,9 +55,8 @@ Result<void> place_block(const Descriptor& format, const GroupingOptions& option
   }
   const std::int64_t size = options.block_size.value_or(format.block_size);
   if (!options.block_size && size == 0) {
-    return invalid_argument(
-        fmt::format("format {} is asked for in blocks, and no block size is given", format.name),
-        "block_size: how many values along the axis share parameters; 32, for example");
+    return invalid_argument(fmt::format("format {} in blocks needs a block size", format.name),
+                            "block_size: values along the axis that share parameters; for example, 32");
   }
   if (size < 1) return invalid_argument(fmt::format("block size {} is not possible", size), "1 or more");
   const std::int64_t axis = TRY(resolve_axis(options.axis.value_or(-1), rank));
@@ -76,17 +74,17 @@ Result<Granularity> granularity_of(const Descriptor& format, const GroupingOptio
   const Granularity preset = block_given && may_have_blocks ? Granularity::block : format.granularity;
   const Granularity asked = options.granularity.value_or(preset);
   if (asked == Granularity::element && format.granularity != Granularity::element) {
-    return invalid_argument(fmt::format("format {} needs values that share parameters", format.name),
+    return invalid_argument(fmt::format("format {} needs groups that share parameters", format.name),
                             "granularity tensor, channel or block");
   }
   if (block_given && asked != Granularity::block) {
-    return invalid_argument(fmt::format("a block is given, and the granularity is {}", name_of(asked)),
+    return invalid_argument(fmt::format("a block is given, but the granularity is {}", name_of(asked)),
                             "granularity block, or no block");
   }
   if (options.axis && asked == Granularity::tensor && !options.granularity) {
     return invalid_argument(
-        fmt::format("axis {} would do nothing: {} shares parameters over the tensor unless told otherwise",
-                    *options.axis, format.name),
+        fmt::format("axis {} has no effect: the default granularity of {} is the whole tensor", *options.axis,
+                    format.name),
         "granularity channel, or a block size");
   }
   return asked;

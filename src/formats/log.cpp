@@ -1,4 +1,4 @@
-// Logarithmic numbers, ±2^k; docs/formats.md#log. The logarithm is rounded from the significand's bits.
+// Logarithmic numbers, ±2^k; docs/formats.md#log. The logarithm is rounded by the bits of the significand.
 #include "formats/log.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Result<void> check(const LogLayout& layout) {
   const int lowest = -149, highest = 127;  // exponents of float32
   if (layout.bias > -lowest || layout.bias < (1 << (layout.bits - 1)) - 1 - highest) {
     return invalid_argument(
-        fmt::format("no log format of {} bits with bias {}: it has values that float32 has not", layout.bits,
+        fmt::format("no log format of {} bits with bias {}: its values do not fit float32", layout.bits,
                     layout.bias),
         fmt::format("exponent_bias from {} to {}", (1 << (layout.bits - 1)) - 1 - highest, -lowest));
   }
@@ -75,11 +75,10 @@ std::span<const Descriptor> log_descriptors() {
   static const Descriptor all[] = {
       {.name = "log",
        .family = "log",
-       .summary = "a sign and an exponent: powers of two",
-       .parameters = {{"width", std::int64_t{8}, "bits in all", 2, 9},
-                      {"exponent_bias", std::string("auto"),
-                       "what the exponent's code exceeds it by; auto: 2^(width-2) - 1"},
-                      {"with_zero", false, "the code of the smallest magnitude is zero"}},
+       .summary = "powers of two: a sign and an exponent",
+       .parameters = {{"width", std::int64_t{8}, "total bits", 2, 9},
+                      {"exponent_bias", std::string("auto"), "bias of the exponent; auto: 2^(width-2) - 1"},
+                      {"with_zero", false, "the lowest code is zero"}},
        .make = make_log},
   };
   return all;

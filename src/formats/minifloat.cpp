@@ -1,5 +1,5 @@
-// Minifloats: sign, exponent, mantissa; docs/formats.md#minifloat.
-// Everything is done on the bits of the float32: no log2, no pow, so powers of two are exact everywhere.
+// Minifloats: sign, exponent, mantissa; docs/formats.md#minifloat. Works on the bits of float32, without log2
+// and pow, so that powers of two are exact.
 #include "formats/minifloat.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kFlavours[] = {"inf", "fn", "fnuz", "finite"};
 
 const Parameter kSaturate{"saturate", true,
-                          "too large becomes the largest value; false: Inf, or NaN without Inf"};
+                          "overflow becomes the largest value; false: Inf, or NaN if there is no Inf"};
 
 Descriptor named(std::string_view name, MinifloatLayout layout, std::string_view summary,
                  std::string_view float_type, std::vector<std::string_view> other_names) {
@@ -45,10 +45,10 @@ Result<std::shared_ptr<const Codec>> make_custom(const Values& values, Flavour f
   return std::make_shared<const MinifloatCodec>(layout, saturate);
 }
 
-const Parameter kWidth{"width", std::int64_t{8}, "bits in all", 2, 16};
+const Parameter kWidth{"width", std::int64_t{8}, "total bits", 2, 16};
 const Parameter kExponentWidth{"exponent_width", std::int64_t{4}, "bits of the exponent", 1, 8};
 const Parameter kExponentBias{"exponent_bias", std::string("auto"),
-                              "what the exponent's code exceeds it by; auto: 2^(exponent_width-1) - 1"};
+                              "bias of the exponent; auto: 2^(exponent_width-1) - 1"};
 
 }  // namespace
 
@@ -101,7 +101,7 @@ Code16 MinifloatLayout::encode(float x, bool saturate, Rounding rounding, std::u
   const Code16 sign = is_negative(x) ? sign_bit() : Code16{0};
   Code16 code = overflow_code(saturate);
   if (is_finite(x)) {
-    // In units of the last place of x's binade; a carry moves the code into the next binade by itself.
+    // In units of the last place of x's binade; a carry moves the code into the next binade.
     const int exponent = x == 0 ? lowest_exponent() : std::max(exponent_of(x), lowest_exponent());
     const double units =
         std::fabs(round_to_integer(x * wide_power_of_two(mantissa_bits - exponent), rounding, noise));
@@ -126,10 +126,10 @@ float MinifloatLayout::decode(Code16 code) const {
 
 std::optional<BeyondFloat32> beyond_float32(double largest, double smallest) {
   if (largest > std::numeric_limits<float>::max())
-    return BeyondFloat32{"it has larger values than float32",
+    return BeyondFloat32{"its largest values exceed float32",
                          "a larger exponent_bias, or fewer exponent bits"};
   if (smallest < wide_power_of_two(-149)) {
-    return BeyondFloat32{"it has smaller values than float32",
+    return BeyondFloat32{"its smallest values underflow float32",
                          "a smaller exponent_bias, or fewer bits of exponent or mantissa"};
   }
   return std::nullopt;
@@ -141,13 +141,13 @@ Result<void> check(const MinifloatLayout& layout) {
                                         layout.bits(), layout.exponent_bits, layout.bias, why),
                             std::move(hint));
   };
-  if (layout.bias < -500 || layout.bias > 500) return fail("the bias is out of all range", "-500 to 500");
+  if (layout.bias < -500 || layout.bias > 500) return fail("the bias is out of range", "-500 to 500");
   if (layout.mantissa_bits < 0) {
     return fail("the exponent does not fit", "exponent_width at most width - 1 (one bit is the sign)");
   }
-  // Inf and NaN have the same exponent, and the mantissa tells them apart.
+  // Inf and NaN share an exponent and are distinguished by the mantissa.
   if (layout.flavour == Flavour::inf && layout.mantissa_bits == 0) {
-    return fail("flavour inf needs a mantissa bit, since without one Inf leaves no code to NaN",
+    return fail("flavour inf needs a mantissa bit to distinguish NaN from Inf",
                 "another flavour, or exponent_width at most width - 2");
   }
   if (layout.flavour == Flavour::fn && layout.exponent_bits + layout.mantissa_bits < 2) {
@@ -240,13 +240,13 @@ std::span<const Descriptor> minifloat_descriptors() {
       named("bfloat16", kBfloat16, "the upper half of a float32", "bfloat16", {"bf16", "brainfloat16"}),
       {.name = "minifloat",
        .family = "minifloat",
-       .summary = "any small float: width, exponent width, bias and flavour of one's own",
+       .summary = "minifloat with custom width, exponent width, bias and flavour",
        .parameters = {kWidth,
                       kExponentWidth,
                       kExponentBias,
                       {"flavour",
                        std::string("finite"),
-                       "which codes are Inf or NaN; fnuz makes the automatic bias one higher",
+                       "which codes are Inf or NaN; fnuz raises the automatic bias by one",
                        0,
                        0,
                        {std::begin(kFlavours), std::end(kFlavours)}},
@@ -257,7 +257,7 @@ std::span<const Descriptor> minifloat_descriptors() {
            }},
       {.name = "minifloat_ieee",
        .family = "minifloat",
-       .summary = "a small float with subnormals whose every code is a finite number",
+       .summary = "minifloat with subnormals, without Inf and NaN",
        .parameters = {kWidth, kExponentWidth, kExponentBias},
        .make = [](const Values& values) { return make_custom(values, Flavour::finite, true); }},
       {.name = "fp8_e8m0",

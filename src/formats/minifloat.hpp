@@ -1,4 +1,4 @@
-// The layout of a small float and its scalar codec, for the formats that are one or are made of them.
+// The layout of a minifloat and its scalar codec, for minifloat formats and formats made of minifloats.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,26 @@ struct MinifloatLayout {
 
   int bits() const { return 1 + exponent_bits + mantissa_bits; }
   Code16 sign_bit() const { return static_cast<Code16>(1u << (exponent_bits + mantissa_bits)); }
-  int lowest_exponent() const { return 1 - bias; }  // of normal numbers, and of the subnormals' step
+  int lowest_exponent() const { return 1 - bias; }  // of normal numbers, and of the step of subnormals
   Code16 largest_code() const;                      // of the largest finite magnitude
   double largest() const { return magnitude(largest_code()); }
   double smallest() const { return magnitude(1); }
   int largest_exponent() const;               // emax: floor(log2(largest))
   Code16 nan_code() const;                    // flavour finite: zero
-  Code16 overflow_code(bool saturate) const;  // what too large a magnitude becomes
-  double magnitude(Code16 code) const;        // of a code without sign that is a finite number
+  Code16 overflow_code(bool saturate) const;  // the code of overflow
+  double magnitude(Code16 code) const;        // of a finite code without sign
 
   Code16 encode(float x, bool saturate, Rounding rounding, std::uint32_t noise) const;
   float decode(Code16 code) const;
 };
 
-// What is wrong with a small float whose magnitudes are these, and what would mend it; nothing if float32 has
-// all of them.
+// Why a minifloat with these magnitudes does not fit float32, and a hint; empty if it fits.
 struct BeyondFloat32 {
   std::string why, hint;
 };
 std::optional<BeyondFloat32> beyond_float32(double largest, double smallest);
 
-// An error if the layout has no values, or values that float32 has not.
+// An error if the layout has no values, or values outside float32.
 Result<void> check(const MinifloatLayout& layout);
 
 class MinifloatCodec final : public Codec {
@@ -62,12 +61,12 @@ class MinifloatCodec final : public Codec {
   bool saturate_;
 };
 
-// Powers of two alone, 2^(code - 127) with 255 for NaN: no sign, no zero. A scale's format.
-// Nearest value, and a tie goes up: the significand 1.5 is rounded to the even number, 2.
+// E8M0: powers of two, 2^(code - 127), 255 is NaN; no sign, no zero. A format for scales. Rounds to nearest,
+// ties up: a significand of 1.5 rounds to the even number, 2.
 struct E8m0 {
   static constexpr int kBias = 127;
   static constexpr Code16 kNanCode = 255, kLargestCode = 254;
-  // Zero and negative numbers have no code: the smallest value if `saturate`, else NaN.
+  // Zero and negative numbers have no code: they become the smallest value if `saturate`, otherwise NaN.
   static Code16 encode(float x, bool saturate, Rounding rounding, std::uint32_t noise);
   static float decode(Code16 code) {
     return (code & 255) == kNanCode ? kNan : power_of_two((code & 255) - kBias);
@@ -89,7 +88,7 @@ class E8m0Codec final : public Codec {
   bool saturate_;
 };
 
-// The layouts that have names of their own.
+// The layouts of named formats.
 inline constexpr MinifloatLayout kE5m2{5, 2, 15, Flavour::inf};
 inline constexpr MinifloatLayout kE4m3{4, 3, 7, Flavour::fn};
 inline constexpr MinifloatLayout kE3m2{3, 2, 3, Flavour::finite};

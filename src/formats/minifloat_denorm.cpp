@@ -1,5 +1,5 @@
-// Minifloats without a hidden one: ±2^E · M / 2^m; docs/formats.md#minifloat_denorm.
-// A value may have several codes; encoding takes the one with the smallest exponent, whose steps are finest.
+// Minifloats without implicit leading bit: ±2^E · M / 2^m; docs/formats.md#minifloat_denorm. A value may have
+// several codes; encoding uses the one with the smallest exponent, whose steps are finest.
 #include "formats/minifloat_denorm.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Code16 DenormLayout::encode(float x, Rounding rounding, std::uint32_t noise) con
   if (x == 0) return sign;
   const auto saturated = static_cast<Code16>(sign | (sign_bit() - 1));
   if (!is_finite(x)) return saturated;
-  // The smallest exponent with |x| < 2^E; rounding up to 2^E itself is a carry into the next one.
+  // The smallest exponent with |x| < 2^E; rounding up to 2^E carries into the next exponent.
   int exponent = std::max(exponent_of(x) + 1, lowest_exponent());
   int mantissa = static_cast<int>(
       std::fabs(round_to_integer(x * wide_power_of_two(mantissa_bits - exponent), rounding, noise)));
@@ -59,7 +59,7 @@ Result<void> check(const DenormLayout& layout) {
                     layout.exponent_bits, layout.bias, why),
         std::move(hint));
   };
-  if (layout.bias < -500 || layout.bias > 500) return fail("the bias is out of all range", "-500 to 500");
+  if (layout.bias < -500 || layout.bias > 500) return fail("the bias is out of range", "-500 to 500");
   if (layout.mantissa_bits < 1) {
     return fail("no bit is left for the mantissa", "exponent_width at most width - 2 (one bit is the sign)");
   }
@@ -97,11 +97,11 @@ std::span<const Descriptor> minifloat_denorm_descriptors() {
   static const Descriptor all[] = {
       {.name = "minifloat_denorm",
        .family = "minifloat_denorm",
-       .summary = "a small float without a hidden one",
-       .parameters = {{"width", std::int64_t{8}, "bits in all", 3, 16},
+       .summary = "minifloat without implicit leading bit",
+       .parameters = {{"width", std::int64_t{8}, "total bits", 3, 16},
                       {"exponent_width", std::int64_t{4}, "bits of the exponent", 1, 8},
                       {"exponent_bias", std::string("auto"),
-                       "what the exponent's code exceeds it by; auto: 2^(exponent_width-1) - 1"}},
+                       "bias of the exponent; auto: 2^(exponent_width-1) - 1"}},
        .make = make_denorm},
   };
   return all;

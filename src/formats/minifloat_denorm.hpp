@@ -1,4 +1,4 @@
-// Minifloats without a hidden one: ±2^E · M / 2^m; docs/formats.md#minifloat_denorm.
+// Minifloats without implicit leading bit: ±2^E · M / 2^m; docs/formats.md#minifloat_denorm.
 #pragma once
 
 #include "formats/codec.hpp"
@@ -16,12 +16,12 @@ struct DenormLayout {
   double largest() const { return magnitude(static_cast<Code16>(sign_bit() - 1)); }
   double smallest() const { return magnitude(1); }
 
-  // The canonical code: of a value's codes the one with the smallest exponent.
+  // The canonical code of the value: the one with the smallest exponent.
   Code16 encode(float x, Rounding rounding, std::uint32_t noise) const;
   float decode(Code16 code) const;
 };
 
-// An error if the layout has no values but zero, or values that float32 has not.
+// An error if the layout has only zero, or values outside float32.
 Result<void> check(const DenormLayout& layout);
 
 class DenormCodec final : public Codec {

@@ -1,5 +1,5 @@
-// OCP Microscaling formats (OCP MX specification 1.0), and the ways in which implementations of it differ, as
-// parameters; docs/formats.md#mx.
+// OCP Microscaling formats (OCP MX specification 1.0). Parameters cover the differences between
+// implementations; docs/formats.md#mx.
 #include "formats/mx.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::string_view kNonfinites[] = {"block", "element"};
 constexpr std::string_view kProfiles[] = {"ocp", "quark", "microxcaling"};
 constexpr Rounding kRoundingModes[] = {Rounding::half_away, Rounding::half_up, Rounding::half_even};
 
-// What a profile fills in where the caller says "auto".
+// The values of parameters that are "auto", by profile.
 struct Profile {
   std::string_view scale_overflow, nonfinite, symmetric, rounding_applies_to_all;
   int rounding_mode;
@@ -65,7 +65,7 @@ Result<MxOptions> options_from(const Values& values, bool integer) {
           given_or(values, "rounding_applies_to_all", profile.rounding_applies_to_all) == "true")};
 }
 
-// A parameter that the profile fills in unless it is given.
+// A parameter whose default comes from the profile.
 Parameter automatic(std::string_view name, std::string_view doc, std::vector<std::string_view> choices) {
   choices.insert(choices.begin(), "auto");
   return {name, std::string("auto"), doc, 0, 0, std::move(choices)};
@@ -75,29 +75,28 @@ std::vector<Parameter> parameters() {
   return {
       {"profile",
        std::string("ocp"),
-       "whose behaviour the parameters that are auto follow",
+       "implementation that sets the parameters that are auto",
        0,
        0,
        {std::begin(kProfiles), std::end(kProfiles)}},
       {"scale_rule",
        std::string("floor"),
-       "the power of two of the block's maximum: at or below it, at or above it, or below it once it is "
-       "rounded "
-       "to the element's mantissa",
+       "power of two for the block maximum: floor, ceil, or even: floor after the maximum is rounded to "
+       "the element's mantissa",
        0,
        0,
        {std::begin(kScaleRules), std::end(kScaleRules)}},
       automatic("rounding_mode", "0: half away, 1: half up, 2: half even (int8 elements), -1: as asked",
                 {"-1", "0", "1", "2"}),
-      automatic("rounding_applies_to_all", "rounding_mode is for float elements too", {"true", "false"}),
+      automatic("rounding_applies_to_all", "rounding_mode also applies to float elements", {"true", "false"}),
       automatic("nonfinite",
-                "Inf or NaN makes the whole block NaN, or passes through alone (not when packing)",
+                "block: Inf or NaN makes the whole block NaN; element: it stays as it is (not packable)",
                 {std::begin(kNonfinites), std::end(kNonfinites)}),
       automatic("scale_overflow",
-                "an exponent that E8M0 lacks: the nearest it has; NaN if above; or kept if below (not when "
-                "packing)",
+                "exponents outside E8M0: clamp to the nearest; nan if above; unclamped: kept if below (not "
+                "packable)",
                 {std::begin(kScaleOverflows), std::end(kScaleOverflows)}),
-      automatic("symmetric", "int8 elements are -127 to 127, without -128", {"true", "false"}),
+      automatic("symmetric", "int8 elements are -127 to 127", {"true", "false"}),
   };
 }
 
@@ -153,7 +152,7 @@ Result<void> MxCodec::check(ConstWords words) const {
   return check_exponent(exponent_in(words[0]), lowest, kNanExponent);
 }
 
-// A float element times 2^E is a float of the same layout with another bias: no scaling, no rounding twice.
+// A float element times 2^E is a float of the same layout with another bias: no scaling, no double rounding.
 Code16 MxCodec::encode_one(float x, int exponent, Rounding rounding, std::uint32_t noise) const {
   if (!element_.integer) {
     MinifloatLayout scaled = element_.layout;
@@ -232,11 +231,11 @@ Range MxCodec::range(ConstWords words) const {
 
 Result<void> MxCodec::packable() const {
   if (options_.nonfinite == Nonfinite::element) {
-    return invalid_argument("Inf and NaN that pass through a block have no codes to be packed",
+    return invalid_argument("Inf and NaN kept as elements of a block have no codes and cannot be packed",
                             "nonfinite: block (profile ocp or microxcaling)");
   }
   if (options_.scale_overflow == ScaleOverflow::unclamped) {
-    return invalid_argument("a scale that is not clamped may have no E8M0 code to be packed",
+    return invalid_argument("a scale that is not clamped may have no E8M0 code and cannot be packed",
                             "scale_overflow: clamp (profile ocp) or nan");
   }
   return {};

@@ -1,10 +1,10 @@
-// OCP Microscaling formats: a block shares a power of two (E8M0), its elements are small floats or 8-bit
-// integers of 1/64. A value is 2^E * element.
+// OCP Microscaling formats: a block shares a power of two (E8M0); its elements are minifloats or 8-bit
+// integers in units of 1/64. A value is 2^E * element.
 //
-// Words of a block: one, E as a signed integer, -127 … 127; kNanExponent is the NaN scale, whose block
-// decodes to NaN everywhere. Its byte in a file is E + 127, so NaN is 255 as E8M0 has it. Under
-// ScaleOverflow::unclamped E may lie below -127, and cannot be stored. A finite element whose value float32
-// lacks (int8's -2 * 2^127) decodes to the nearest finite float32.
+// Words of a block: one, E as a signed integer, -127 … 127. kNanExponent is the NaN scale, whose block
+// decodes to NaN. The stored byte is E + 127, so that NaN is 255 as in E8M0. With ScaleOverflow::unclamped, E
+// may be below -127 and cannot be stored. A finite element whose value exceeds float32 (int8's -2 * 2^127)
+// decodes to the nearest finite float32.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@
 namespace anybit::formats {
 
 struct MxElement {
-  bool integer = false;          // int8 in units of 1/64; else `layout`
+  bool integer = false;          // int8 in units of 1/64; otherwise `layout`
   MinifloatLayout layout;        // of a float element
-  std::string_view format = {};  // that a float element is of
+  std::string_view format = {};  // the format of a float element
   int bits() const { return integer ? 8 : layout.bits(); }
   int largest_exponent() const { return integer ? 0 : layout.largest_exponent(); }  // emax
   int mantissa_bits() const { return integer ? 6 : layout.mantissa_bits; }
@@ -34,7 +34,7 @@ struct MxOptions {
   ScaleOverflow scale_overflow = ScaleOverflow::clamp;
   Nonfinite nonfinite = Nonfinite::block;
   bool symmetric = false;            // int8: -127 … 127
-  std::optional<Rounding> rounding;  // none: as asked
+  std::optional<Rounding> rounding;  // none: as requested
 };
 
 class MxCodec final : public Codec {
@@ -45,7 +45,7 @@ class MxCodec final : public Codec {
       : element_(element), options_(options), largest_exponent_(element.largest_exponent()) {}
   const MxElement& element() const { return element_; }
   const MxOptions& options() const { return options_; }
-  // E for a block whose largest finite magnitude is this one.
+  // E for a block with this largest finite magnitude.
   int exponent_for(float largest) const;
 
   Properties properties() const override;
@@ -72,10 +72,10 @@ class MxCodec final : public Codec {
 
   MxElement element_;
   MxOptions options_;
-  int largest_exponent_;  // of the element: asked for with every block
+  int largest_exponent_;  // of the element; cached, because it is needed for every block
 };
 
-// Asked for with every block, hence inline.
+// Called for every block, hence inline.
 inline int MxCodec::exponent_for(float largest) const {
   if (largest == 0) return kLowestExponent;
   int exponent = exponent_of(largest);

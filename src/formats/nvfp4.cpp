@@ -1,5 +1,5 @@
-// nvfp4: two levels of scales over 4-bit floats; docs/formats.md#nvfp4.
-// Scales are not powers of two here, so the order of the float32 operations is part of the format.
+// nvfp4: two levels of scales over 4-bit floats; docs/formats.md#nvfp4. Scales are not powers of two, so the
+// order of the float32 operations is part of the format.
 #include "formats/nvfp4.hpp"
 
 #include <algorithm>
@@ -62,12 +62,12 @@ Result<void> Nvfp4Codec::choose_from_range(Range range, Words words) const {
 Result<void> Nvfp4Codec::check(ConstWords words) const {
   const float tensor_scale = float_of(words[0]);
   if (!(tensor_scale > 0) || !is_finite(tensor_scale)) {
-    return invalid_argument(fmt::format("the tensor's scale is {:g}", tensor_scale),
+    return invalid_argument(fmt::format("the tensor scale is {:g}", tensor_scale),
                             "a positive, finite number");
   }
   if (words[1] > kScale.largest_code()) {
-    return invalid_argument(fmt::format("a block's scale has the code {:#x}", words[1]),
-                            "an e4m3 code without sign that is a number: 0 to 0x7e");
+    return invalid_argument(fmt::format("the code of a block scale is {:#x}", words[1]),
+                            "a non-negative finite e4m3 code: 0 to 0x7e");
   }
   return {};
 }

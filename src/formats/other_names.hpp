@@ -1,4 +1,4 @@
-// Names that other tools have for formats, and what to say to whoever writes them.
+// Other tools' names for formats, and hints for callers who use them.
 #pragma once
 
 #include <string>
@@ -6,8 +6,7 @@
 
 namespace anybit::formats {
 
-// "did you mean 'float16'?" for fp16 and half; empty for a word that nobody calls a format by. Capitals do
-// not matter.
+// "did you mean 'float16'?" for fp16 and half; empty for an unknown name. Case-insensitive.
 std::string hint_for_other_name(std::string_view word);
 
 }  // namespace anybit::formats

@@ -11,11 +11,11 @@ namespace anybit::formats {
 namespace {
 
 std::string_view type_name(const Value& value) {
-  constexpr std::string_view kNames[] = {"true or false", "a whole number", "a number", "a word"};
+  constexpr std::string_view kNames[] = {"true or false", "an integer", "a number", "a string"};
   return kNames[value.index()];
 }
 
-// A whole number may be written where a real one is wanted; a number, true or false where a word is ("auto").
+// An integer is accepted for a real parameter; a number, true or false for a string parameter ("auto").
 Value convert(const Value& given, const Value& like) {
   if (std::holds_alternative<std::string>(like)) return to_string(given);
   if (std::holds_alternative<double>(like) && std::holds_alternative<std::int64_t>(given)) {
@@ -90,14 +90,14 @@ Result<Value> parse(std::string_view owner, std::span<const Parameter> parameter
   for (const Parameter& one : parameters) {
     if (one.name != name) continue;
     if (std::holds_alternative<std::int64_t>(one.preset))
-      return parse_number<std::int64_t>(name, text, "a whole number");
+      return parse_number<std::int64_t>(name, text, "an integer");
     if (std::holds_alternative<double>(one.preset)) return parse_number<double>(name, text, "a number");
     if (std::holds_alternative<std::string>(one.preset)) return Value(std::string(text));
     if (text == "true" || text == "false") return Value(text == "true");
     return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
                             fmt::format("{} is true or false", name));
   }
-  // No such parameter: completing says so, with the nearest name.
+  // No such parameter: complete() reports it, with the nearest name.
   TRY(complete(owner, parameters, {{std::string(name), std::string(text)}}));
   return Value(std::string(text));
 }

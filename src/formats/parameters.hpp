@@ -1,4 +1,4 @@
-// Typed parameters, by name and with bounds: those of formats, and of what else is a row of a table.
+// Typed parameters with names and bounds, for formats and other registries (refinements, for example).
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace anybit::formats {
 
-// Defaults filled in; unknown names, wrong types and values out of bounds are errors. `owner` is whose they
-// are, for messages: "format int8", "refinement bias-correction".
+// Fills in defaults; rejects unknown names, wrong types and values out of bounds. `owner` names the object in
+// messages: "format int8", "refinement bias-correction".
 Result<Values> complete(std::string_view owner, std::span<const Parameter> parameters, const Values& given);
-// A parameter from text, read as the type that it has.
+// Parses the text of a parameter as the parameter's type.
 Result<Value> parse(std::string_view owner, std::span<const Parameter> parameters, std::string_view name,
                     std::string_view text);
 

@@ -1,4 +1,4 @@
-// What nearly every file here includes, compiled once.
+// Precompiled header: the includes of nearly every file here.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// From an integer accumulator to the codes of the next tensor; docs/formats.md#requantization.
-// The scalar truth of kernels and generated code, which have to agree with it bit for bit.
+// Requantization of an integer accumulator to the next tensor; docs/formats.md#requantization. The scalar
+// reference that kernels and generated code must match bit for bit.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,8 @@ std::int32_t requantize(std::int64_t acc, std::int64_t bias, float m, std::int32
 Result<FixedMultiplier> fixed_multiplier(double m, int mantissa_bits) {
   constexpr int kMostShift = 62;
   if (!(m > 0) || !std::isfinite(m)) {
-    return invalid_argument(fmt::format("a factor of {:g} is not possible", m), "a finite number above 0");
+    return invalid_argument(fmt::format("a multiplier of {:g} is not possible", m),
+                            "a finite number above 0");
   }
   const int exponent = std::ilogb(m);
   const int shift = std::min(mantissa_bits - 1 - exponent, kMostShift);
@@ -32,14 +33,14 @@ Result<FixedMultiplier> fixed_multiplier(double m, int mantissa_bits) {
                                carried ? shift - 1 : shift};
   if (shift >= 0 && result.shift >= 0) return result;
   return invalid_argument(
-      fmt::format("a factor of {:g} is too large for {} bits of mantissa", m, mantissa_bits),
+      fmt::format("a multiplier of {:g} is too large for {} bits of mantissa", m, mantissa_bits),
       fmt::format("less than 2^{}", mantissa_bits));
 }
 
 std::int64_t scale_by(std::int64_t acc, FixedMultiplier multiplier) {
   const std::int64_t product = acc * multiplier.mantissa;
   if (multiplier.shift == 0) return product;
-  // The half is added after the first shift, so that it cannot overflow.
+  // Adding the half after the first shift avoids overflow.
   return ((product >> (multiplier.shift - 1)) + 1) >> 1;
 }
 

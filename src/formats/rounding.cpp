@@ -1,4 +1,4 @@
-// Names of the enumerations that callers choose from.
+// Names of the public enumerations.
 #include "formats/rounding.hpp"
 
 #include <array>

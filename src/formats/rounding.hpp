@@ -1,5 +1,5 @@
-// Rounding to an integer, by name. The argument is exact (a float scaled by a power of two, or a float32
-// quotient), held in a double, so that adding a half cannot round by itself.
+// Rounding to an integer, by mode. The argument is exact (a float scaled by a power of two, or a float32
+// quotient) and in double, so that adding a half does not round.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ using anybit::name_of;
 using anybit::Rounding;
 using anybit::rounding_named;
 
-// How one value is rounded. `noise` is a uniform 32-bit number, used by `stochastic` alone.
+// Rounds one value. `noise` is a uniform 32-bit number, used by `stochastic` only.
 inline double round_to_integer(double t, Rounding rounding, std::uint32_t noise = 0) {
   switch (rounding) {
     case Rounding::half_even:
@@ -30,7 +30,7 @@ inline double round_to_integer(double t, Rounding rounding, std::uint32_t noise 
       return std::floor(t);
     case Rounding::stochastic: {
       const double below = std::floor(t), range = 4294967296.0;
-      // t - below is exact, except just below zero: there 2^32 is taken from the noise instead.
+      // t - below is exact, except just below zero: there 2^32 is subtracted from the noise instead.
       const bool up = below == -1 ? t * range > noise - range : (t - below) * range > noise;
       return std::copysign(below + (up ? 1.0 : 0.0), t);
     }
@@ -38,8 +38,8 @@ inline double round_to_integer(double t, Rounding rounding, std::uint32_t noise 
   return t;
 }
 
-// Counter-based noise: the same number for the same seed and element, whoever computes it (splitmix64's
-// finaliser).
+// Counter-based noise: the same number for the same seed and element, independent of the caller (splitmix64's
+// finalizer).
 inline std::uint32_t noise_at(std::uint64_t seed, std::uint64_t element) {
   std::uint64_t z = seed + (element + 1) * 0x9E3779B97F4A7C15ull;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -47,7 +47,7 @@ inline std::uint32_t noise_at(std::uint64_t seed, std::uint64_t element) {
   return static_cast<std::uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-// How a run of values is rounded; noise[i] belongs to the i-th value, null unless stochastic.
+// Rounds an array of values; noise[i] belongs to the i-th value, null unless stochastic.
 struct Draw {
   Rounding rounding = Rounding::half_even;
   const std::uint32_t* noise = nullptr;

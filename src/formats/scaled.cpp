@@ -12,7 +12,7 @@ namespace anybit::formats {
 
 std::vector<Field> ScaledCodec::fields(std::int64_t) const { return {{.name = "scale"}}; }
 
-// A group of zeros gives scale 0: there is nothing to choose from.
+// A group of zeros gives scale 0; settle() replaces it.
 std::uint32_t ScaledCodec::chosen(float magnitude) const {
   if (magnitude == 0) return 0;
   const auto scale = std::max(static_cast<float>(magnitude / largest_), kSmallestScale);

@@ -1,4 +1,4 @@
-// Formats whose values share nothing, in groups that share a scale: docs/formats.md#scaled.
+// Adds a scale per group to formats without shared parameters: docs/formats.md#scaled.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace anybit::formats {
 
-// x = scale · value: the scale puts the largest magnitude of a group on the largest value of the format.
+// x = scale · value: the scale maps the largest magnitude of a group to the largest value of the format.
 class ScaledCodec final : public Codec {
  public:
   explicit ScaledCodec(std::shared_ptr<const Codec> element)
@@ -20,7 +20,7 @@ class ScaledCodec final : public Codec {
   int bits() const override { return element_->bits(); }
   std::vector<Field> fields(std::int64_t size) const override;
   void choose(std::span<const float> values, Words words) const override;
-  // From the largest magnitude of a group.
+  // The word of the scale for the largest magnitude of a group.
   std::uint32_t chosen(float magnitude) const;
   Result<void> choose_from_range(Range range, Words words) const override;
   void settle(Words all, std::int64_t stride) const override;
@@ -37,7 +37,7 @@ class ScaledCodec final : public Codec {
   double largest_;
 };
 
-// The codec of a format in these groups. `values` has every parameter.
+// The codec of a format for these groups. `values` has every parameter.
 Result<std::shared_ptr<const Codec>> codec_of(const Descriptor& format, const Values& values,
                                               const GroupingOptions& grouping);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kExponentBias = 127;
 
-// The exponent that the i-th value of a block has in the end.
+// The effective exponent of the i-th value of a block.
 int exponent_at(ConstWords words, std::size_t i) {
   const std::size_t pair = i / 2;
   return exponent_in(words[0]) - static_cast<int>((words[1 + pair / 32] >> (pair % 32)) & 1);
@@ -121,9 +121,9 @@ std::optional<Ungrouped> SharedMicroCodec::ungrouped(ConstWords words) const {
 
 std::span<const Descriptor> shared_micro_descriptors() {
   static const Descriptor all[] = {
-      named("mx9", 7, "shared microexponents: sign and 7 bits, 9 bits a value in all"),
-      named("mx6", 4, "shared microexponents: sign and 4 bits, 6 bits a value in all"),
-      named("mx4", 2, "shared microexponents: sign and 2 bits, 4 bits a value in all"),
+      named("mx9", 7, "shared microexponents: sign and 7 bits, 9 bits per value in total"),
+      named("mx6", 4, "shared microexponents: sign and 4 bits, 6 bits per value in total"),
+      named("mx4", 2, "shared microexponents: sign and 2 bits, 4 bits per value in total"),
   };
   return all;
 }

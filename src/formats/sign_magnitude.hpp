@@ -1,5 +1,5 @@
-// Elements that are a sign above `bits` bits of a whole number M and mean ±2^E * M / 2^bits, for the block
-// formats made of them. Zero keeps its sign; NaN, which has no code, becomes zero.
+// Sign-magnitude elements of block formats: a sign above `bits` bits of an integer M, ±2^E * M / 2^bits. Zero
+// keeps its sign; NaN, which has no code, becomes zero.
 #pragma once
 
 #include "formats/block.hpp"

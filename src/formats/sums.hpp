@@ -1,5 +1,5 @@
-// Statistics of a group's values, for formats that choose their parameters from them. Sums are in double, in
-// chunks of 4096 values whose sums are added in index order, so that they depend on the values alone.
+// Statistics of a group's values, for formats that choose their parameters from data. Sums are in double, in
+// chunks of 4096 values whose sums are added in index order, so that they depend on the values only.
 #pragma once
 
 #include <algorithm>
@@ -29,12 +29,12 @@ double chunked_sum(std::size_t count, Term term) {
   return total;
 }
 
-// The sum of |x| over the finite values with |x| > above, and how many they are.
+// The sum and count of |x| over the finite values with |x| > above.
 struct MagnitudeSum {
   double sum = 0;
   std::int64_t count = 0;
-  // `factor` times the mean, 0 of nothing. The division comes last, so that a mean that a double holds is
-  // exact.
+  // `factor` times the mean, 0 if there are no values. The division comes last, so that a mean that double
+  // represents is exact.
   double mean(double factor = 1) const {
     return count == 0 ? 0.0 : factor * sum / static_cast<double>(count);
   }
@@ -50,7 +50,7 @@ inline MagnitudeSum sum_magnitudes(std::span<const float> values, float above = 
   return result;
 }
 
-// The smallest and the largest of the finite values; 0 and 0 if there are none.
+// The minimum and maximum of the finite values; 0 and 0 if there are none.
 inline Range finite_range(std::span<const float> values) {
   Range range{kInfinity, -kInfinity};
   for (const float x : values) {
@@ -61,17 +61,16 @@ inline Range finite_range(std::span<const float> values) {
   return range.low <= range.high ? range : Range{};
 }
 
-// A range from outside must be two finite numbers, the lower one first.
+// A range from a caller must be two finite numbers in order.
 inline Result<void> check_range(Range range) {
   if (is_finite(range.low) && is_finite(range.high) && range.low <= range.high) return {};
-  return invalid_argument(fmt::format("{:g} to {:g} is no range", range.low, range.high),
+  return invalid_argument(fmt::format("invalid range: {:g} to {:g}", range.low, range.high),
                           "two finite numbers, the lower one first");
 }
 
 inline float largest_magnitude(Range range) { return std::max(std::fabs(range.low), std::fabs(range.high)); }
 
-// Scales never fall below the smallest normal float32: a quotient by a subnormal is not the same on every
-// CPU.
+// Scales are at least the smallest normal float32: division by a subnormal differs between CPUs.
 inline constexpr float kSmallestScale = 0x1p-126f;
 
 }  // namespace anybit::formats

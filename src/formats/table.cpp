@@ -1,4 +1,4 @@
-// Finding a format by name and making its codec: the same for every format.
+// Finds a format by name and makes its codec: common to all formats.
 #include "formats/table.hpp"
 
 #include <charconv>
@@ -23,8 +23,7 @@ Result<int> whole_or_auto(const Values& values, std::string_view name, int autom
   int number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem == std::errc() && end == text.data() + text.size()) return number;
-  return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
-                          "a whole number, or auto");
+  return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)), "an integer, or auto");
 }
 
 bool before(const Descriptor& a, const Descriptor& b) { return a.name < b.name; }

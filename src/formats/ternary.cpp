@@ -1,4 +1,4 @@
-// Ternary: x > δ is +1, x < -δ is -1, else 0; docs/formats.md#ternary.
+// Ternary: +1 for x > δ, -1 for x < -δ, otherwise 0; docs/formats.md#ternary.
 #include "formats/ternary.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kPackings[] = {"bits", "fives"};
 constexpr std::string_view kBases[] = {"mean", "median", "max"};
 
-// Of the finite magnitudes; of an even number the mean of the two in the middle.
+// The median of the finite magnitudes; for an even count the mean of the two in the middle.
 double median_magnitude(std::span<const float> values) {
   std::vector<float> magnitudes;
   for (const float x : values) {
@@ -39,7 +39,7 @@ double threshold_of(double factor, TernaryCodec::Basis basis, std::span<const fl
   return sum_magnitudes(values).mean(factor);
 }
 
-// The largest float32 that is not above δ: a float32 exceeds the one exactly where it exceeds the other.
+// The largest float32 that is at most δ: a float32 exceeds one exactly if it exceeds the other.
 float rounded_down(double delta) {
   const double largest = std::numeric_limits<float>::max();
   const auto nearest = static_cast<float>(std::min(delta, largest));
@@ -62,7 +62,7 @@ void TernaryCodec::choose(std::span<const float> values, Words words) const {
   const float delta = rounded_down(threshold_of(factor_, basis_, values));
   words[0] = bits_of(delta);
   if (!scaled_) return;
-  // Where nothing exceeds the threshold all codes are zero, and any scale will do.
+  // If no value exceeds the threshold, all codes are zero and any scale will do.
   const MagnitudeSum beyond = sum_magnitudes(values, delta);
   const auto mean = static_cast<float>(beyond.count > 0 ? beyond.mean() : 1.0);
   words[1] = bits_of(std::max(mean, kSmallestScale));
@@ -103,19 +103,19 @@ std::span<const Descriptor> ternary_descriptors() {
        .parameters = {{"threshold", 0.75, "the threshold in units of its basis", 0, 1e6},
                       {"basis",
                        std::string("mean"),
-                       "what of |x| the threshold is measured in",
+                       "statistic of |x| that the threshold is a multiple of",
                        0,
                        0,
                        {std::begin(kBases), std::end(kBases)}},
                       {"scale",
                        std::string("none"),
-                       "mean: times the mean of |x| beyond the threshold",
+                       "mean: the mean of |x| beyond the threshold",
                        0,
                        0,
                        {"none", "mean"}},
                       {"packing",
                        std::string("bits"),
-                       "2 bits a code, or five codes in a byte",
+                       "bits: 2 bits per code; fives: five codes per byte",
                        0,
                        0,
                        {std::begin(kPackings), std::end(kPackings)}}},

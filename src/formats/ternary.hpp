@@ -13,7 +13,7 @@ class TernaryCodec final : public Codec {
   TernaryCodec(double factor, Basis basis, bool scaled, Packing packing = Packing::bits)
       : factor_(factor), basis_(basis), scaled_(scaled), packing_(packing) {}
   bool scaled() const { return scaled_; }
-  // x becomes +1 above it, -1 below its negative.
+  // Values above it become +1, values below its negative -1.
   float threshold(ConstWords words) const { return float_of(words[0]); }
   float scale(ConstWords words) const { return scaled_ ? float_of(words[1]) : 1.0f; }
 
@@ -32,7 +32,7 @@ class TernaryCodec final : public Codec {
   Range range(ConstWords words) const override { return {-scale(words), scale(words)}; }
   std::optional<Scaled> scaled(ConstWords words) const override;
   void set_neutral(Words words) const override;
-  Rounding rounding(Rounding) const override { return Rounding::half_even; }  // a threshold of its own
+  Rounding rounding(Rounding) const override { return Rounding::half_even; }  // its own threshold
 
  private:
   double factor_;

@@ -14,7 +14,7 @@ Result<std::int64_t> whole_number(std::string_view name, std::string_view text) 
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem == std::errc() && end == text.data() + text.size()) return number;
   return invalid_argument(fmt::format("{} = {} is not possible", name, shown(text)),
-                          fmt::format("{} is a whole number", name));
+                          fmt::format("{} is an integer", name));
 }
 
 Result<void> read_word(const Descriptor& format, std::string_view name, std::string_view text, Use& use) {
@@ -72,7 +72,7 @@ Result<Use> read_use(std::string_view text) {
   for (std::string word; words >> word;) {
     const std::size_t sign = word.find('=');
     if (sign == std::string::npos)
-      return invalid_argument(fmt::format("'{}' says nothing", shown(word)), "name=value");
+      return invalid_argument(fmt::format("'{}' is not an option", shown(word)), "name=value");
     TRY(read_word(*format, std::string_view(word).substr(0, sign), std::string_view(word).substr(sign + 1),
                   use));
   }

@@ -1,4 +1,4 @@
-// Values of a format's parameters, as they come from a recipe, a command line or Python.
+// Values of a format's parameters, from a recipe, a command line or Python.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace anybit::formats {
 using Value = ParameterValue;
 using Values = ParameterValues;
 
-// A parameter that complete() has checked: it is there, and of that type.
+// Access to a parameter that complete() has checked: it exists and has that type.
 inline bool flag(const Values& values, std::string_view name) {
   return std::get<bool>(values.find(name)->second);
 }
@@ -25,7 +25,7 @@ inline double real(const Values& values, std::string_view name) {
 inline const std::string& word(const Values& values, std::string_view name) {
   return std::get<std::string>(values.find(name)->second);
 }
-// A parameter that is a whole number or "auto": the number, or `automatic`. An error if it is neither.
+// A parameter that is an integer or "auto": the integer, or `automatic`. Otherwise an error.
 Result<int> whole_or_auto(const Values& values, std::string_view name, int automatic);
 
 // "true", "8", "0.75", "floor".

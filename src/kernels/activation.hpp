@@ -1,4 +1,4 @@
-// What is done to each result of a convolution before it is stored.
+// Activations that a convolution applies to each result before it is stored.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Activation {
     hard_swish,
     silu
   } kind = Kind::none;
-  float a = 0, b = 0;  // leaky_relu: slope; clip: least, most; hard_sigmoid: alpha, beta
+  float a = 0, b = 0;  // leaky_relu: slope; clip: minimum, maximum; hard_sigmoid: alpha, beta
 
   friend bool operator==(const Activation&, const Activation&) = default;
 };

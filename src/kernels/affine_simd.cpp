@@ -1,4 +1,4 @@
-// SIMD twin of formats/affine.cpp and formats/fixed.cpp: whole numbers times a scale.
+// SIMD twin of formats/affine.cpp and formats/fixed.cpp: integers times a scale.
 #include "formats/affine.hpp"
 #include "formats/fixed.hpp"
 
@@ -62,7 +62,7 @@ void DecodeAffine(const AffineGroup& group, CodesIn codes, std::size_t n, float*
   const VI zero_point = hn::Set(di, group.zero_point);
   const VF scale = hn::Set(d, group.scale);
   const auto decode = [&](VI code) HWY_ATTR {
-    // Up to the top and down again: the code's own sign spreads, and stray bits above it go.
+    // Shifts the code to the top and back, which extends its sign and drops stray bits above it.
     const VI top = hn::ShiftLeftSame(code, unused);
     const VI whole = group.is_signed ? hn::ShiftRightSame(top, unused)
                                      : hn::BitCast(di, hn::ShiftRightSame(hn::BitCast(DU(), top), unused));
@@ -71,7 +71,7 @@ void DecodeAffine(const AffineGroup& group, CodesIn codes, std::size_t n, float*
   DecodeRun(decode, codes, n, out);
 }
 
-// The finite values' lowest and highest, zero included.
+// The minimum and maximum of the finite values and zero.
 void RangeAffine(const float* x, std::size_t n, float* range) {
   const DF d;
   VF low = hn::Zero(d), high = hn::Zero(d);
@@ -108,7 +108,7 @@ HWY_EXPORT(CodeAffine);
 HWY_EXPORT(DecodeAffine);
 HWY_EXPORT(RangeAffine);
 
-// Both families: a group's words tell its AffineGroup.
+// Both families; a group's words give its AffineGroup.
 class WholeNumberKernel : public GroupKernel {
  public:
   void quantize(const Groups& shape, const float* x, const std::uint32_t* words, const std::uint32_t*,
@@ -150,7 +150,7 @@ class AffineKernel final : public WholeNumberKernel {
     for (std::size_t g = 0; g < shape.groups; ++g) {
       float range[2];
       HWY_DYNAMIC_DISPATCH(RangeAffine)(x + g * shape.size, shape.size, range);
-      affine_.choose(range, {words + g * shape.stride, shape.stride});  // the ends alone decide
+      affine_.choose(range, {words + g * shape.stride, shape.stride});  // depends on the range only
     }
   }
 
@@ -171,7 +171,7 @@ class AffineKernel final : public WholeNumberKernel {
   const formats::AffineCodec& affine_;
 };
 
-// Fixed point with its places given: dividing by a power of two is exact.
+// Fixed point with given fraction bits: dividing by a power of two is exact.
 class FixedKernel final : public WholeNumberKernel {
  public:
   explicit FixedKernel(const AffineGroup& group) : group_(group) {}

@@ -1,6 +1,6 @@
-// Four signs of A choose a table, four signs of B an entry in it: how many of them agree. One shuffle of
-// bytes asks for a vector of columns. The sums are bytes for as long as they fit, then 16 bits, then 32.
-// Where the CPU counts bits in vectors, it does (binary_product_avx512.hpp).
+// Binary GEMM by lookup tables: four values of A select a table, four values of B an entry in it, the number
+// of values that agree. One byte shuffle looks up a vector of columns. Counts are kept in bytes while they
+// fit, then in 16 bits, then in 32. CPUs with a vector popcount use that instead (binary_product_avx512.hpp).
 #include "kernels/binary_product.hpp"
 
 #include <algorithm>
@@ -21,15 +21,15 @@
 #define ANYBIT_BINARY_PRODUCT
 namespace anybit::kernels {
 
-inline constexpr std::int64_t kTable = 16;              // entries: one for each four signs of B
-inline constexpr std::int64_t kStep = 2 * kTable;       // tables for eight signs of A
+inline constexpr std::int64_t kTable = 16;              // entries: one for each four values of B
+inline constexpr std::int64_t kStep = 2 * kTable;       // tables for eight values of A
 inline constexpr std::int64_t kByteSteps = 31;          // 31 · 8 agreements fit a byte
-inline constexpr std::int64_t kChunk = 5 * kByteSteps;  // steps whose tables the nearest cache holds
+inline constexpr std::int64_t kChunk = 5 * kByteSteps;  // steps whose tables fit the L1 cache
 inline constexpr std::int64_t kMostRows = 4;
 
 using AgreementTables = std::array<std::array<std::array<std::uint8_t, kTable>, 16>, 16>;
 
-// [which of the four signs count][signs of A][signs of B]
+// [mask of the values that count][bits of A][bits of B]
 inline constexpr AgreementTables kAgreements = [] {
   AgreementTables all{};
   for (unsigned there = 0; there < 16; ++there) {
@@ -41,20 +41,21 @@ inline constexpr AgreementTables kAgreements = [] {
   return all;
 }();
 
-// Of eight signs: those that are -1, and those that count.
+// The tables for eight values: `signs` has a bit for -1, `there` for a value that counts.
 inline void write_tables(unsigned signs, unsigned there, std::uint8_t* to) {
   std::memcpy(to, kAgreements[there & 15][signs & 15].data(), kTable);
   std::memcpy(to + kTable, kAgreements[there >> 4][signs >> 4].data(), kTable);
 }
 
-// Bit `bit` of each of eight bytes, the first in the lowest bit.
+// Gathers bit `bit` of each of eight bytes, the first in the lowest bit.
 inline unsigned gather_bits(const std::uint8_t* from, int bit) {
   std::uint64_t all = 0;
   std::memcpy(&all, from, sizeof(all));
   return static_cast<unsigned>((all >> bit & 0x0101010101010101u) * 0x0102040810204080u >> 56);
 }
 
-// write(signs, which of them count, step) for `steps` times eight bytes of Sign; how many of all count.
+// Calls write(signs, mask of those that count, step) for `steps` times eight bytes of Sign; returns how many
+// count.
 template <class Write>
 std::int32_t for_signs(const std::uint8_t* from, std::int64_t steps, const Write& write) {
   std::int32_t count = 0;
@@ -81,7 +82,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kWide = PackedSigns::kColumns;
 
-// Eight signs, the first in the lowest bit.
+// The sign bits of eight values, the first in the lowest bit.
 HWY_INLINE unsigned Signs(const float* HWY_RESTRICT from) {
   const hn::CappedTag<float, 8> d;
   constexpr unsigned kLanes = static_cast<unsigned>(hn::MaxLanes(hn::CappedTag<float, 8>()));
@@ -94,7 +95,7 @@ HWY_INLINE unsigned Signs(const float* HWY_RESTRICT from) {
   return all;
 }
 
-// The tables of `count` elements of a row, those of a step `stride` bytes after those before.
+// Writes the tables of `count` elements of a row; tables of consecutive steps are `stride` bytes apart.
 HWY_INLINE void WriteTables(const float* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to,
                             std::int64_t stride) {
   std::int64_t i = 0;
@@ -105,7 +106,8 @@ HWY_INLINE void WriteTables(const float* HWY_RESTRICT from, std::int64_t count, 
   write_tables(Signs(last), (1u << (count - i)) - 1, to);
 }
 
-// Adds the agreements of kRows rows with the columns of a panel to `sums`, whose rows are `stride` apart.
+// Counts how often kRows rows agree with the columns of a panel and adds to `sums`, whose rows are `stride`
+// apart.
 #if HWY_TARGET == HWY_SCALAR
 constexpr std::int64_t kRowsAtOnce = 1;
 template <std::int64_t kRows>
@@ -124,7 +126,7 @@ constexpr std::int64_t kLanes = static_cast<std::int64_t>(hn::MaxLanes(DB()));
 constexpr std::int64_t kVectors = kWide / kLanes;
 constexpr std::int64_t kRowsAtOnce = kLanes == 32 ? kMostRows : 2;
 
-// Terms that are added to each other before they are added to a sum would drive sums out of the registers.
+// Keeps the compiler from reassociating additions, which would spill the sums from registers.
 HWY_INLINE hn::Vec<DB> InOrder(hn::Vec<DB> sum) {
 #if defined(__GNUC__) && HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
   auto raw = sum.raw;
@@ -134,7 +136,7 @@ HWY_INLINE hn::Vec<DB> InOrder(hn::Vec<DB> sum) {
   return sum;
 }
 
-// kByteSteps steps at most.
+// At most kByteSteps steps.
 template <std::int64_t kRows>
 HWY_INLINE void CountBytes(const std::uint8_t* HWY_RESTRICT tables, const std::uint8_t* HWY_RESTRICT panel,
                            std::int64_t steps, hn::Vec<DB> (&sums)[kRows][kVectors]) {
@@ -161,7 +163,7 @@ HWY_INLINE void CountBytes(const std::uint8_t* HWY_RESTRICT tables, const std::u
   }
 }
 
-// Of a vector of columns: the sums of even ones and of odd ones, 16 bits each.
+// Adds the sums of a vector of columns, those of even and of odd columns, 16 bits each.
 HWY_INLINE void AddTo(std::int32_t* HWY_RESTRICT sums, hn::Vec<DH> even, hn::Vec<DH> odd) {
   const DH d;
   const DW dw;
@@ -201,9 +203,9 @@ HWY_INLINE void CountPanel(const std::uint8_t* HWY_RESTRICT tables, const std::u
 }
 #endif
 
-// A's signs as tables, and as words; those of a step lie side by side, row by row.
+// The values of A as tables or as words; those of a step are adjacent, row by row.
 struct InTables {
-  static constexpr std::int64_t kBytes = kStep;  // of eight signs
+  static constexpr std::int64_t kBytes = kStep;  // for eight values
 
   static void Floats(const float* HWY_RESTRICT from, std::int64_t count, std::uint8_t* HWY_RESTRICT to,
                      std::int64_t rows) {
@@ -248,7 +250,7 @@ HWY_INLINE void FinishRow(const BinaryProduct& product, std::int64_t row, std::i
   }
 }
 
-// `count` elements of kRows rows from k on; `there` grows by how many of them count.
+// `count` elements of kRows rows from k on; adds the number of elements that count to `there`.
 template <class As, std::int64_t kRows>
 HWY_INLINE void ReadRows(const BinaryProduct& product, std::int64_t row, std::int64_t k, std::int64_t count,
                          std::uint8_t* HWY_RESTRICT to, std::int32_t* HWY_RESTRICT there) {
@@ -318,9 +320,9 @@ namespace anybit::kernels {
 
 std::span<const Descriptor> binary_product_descriptors() {
   using enum Instructions;
-  constexpr std::string_view kTypes = "float32 by signs";
+  constexpr std::string_view kTypes = "float32 by binary";
   static const Descriptor all[] = {
-      {"bit counts", kTypes, "", avx512_bitalg, false, 0, BinaryGemm{HWY_CHOOSE_AVX2(MultiplyByCounts)}},
+      {"popcount", kTypes, "", avx512_bitalg, false, 0, BinaryGemm{HWY_CHOOSE_AVX2(MultiplyByCounts)}},
       {"tables", kTypes, "", avx2, false, 0, BinaryGemm{HWY_CHOOSE_AVX2(MultiplyByTables)}},
       {"tables", kTypes, "", baseline, true, 0, BinaryGemm{HWY_STATIC_DISPATCH(MultiplyByTables)}},
   };
@@ -345,7 +347,8 @@ void take_signs(const float* from, std::int64_t count, std::uint8_t* to) {
 }
 
 void multiply(const BinaryProduct& product, ThreadPool& pool) {
-  // Many rows: all columns at once, so that A's tables are made once. Few rows: the columns are shared out.
+  // Many rows: all columns at once, so that A's tables are built once. Few rows: the columns are split among
+  // threads.
   constexpr std::int64_t kManyRows = 32, kPanelsOfFew = 4;
   const std::int64_t all = product.b->panels();
   const std::int64_t rows = product.m >= kManyRows ? 2 * kMostRows : kMostRows;
@@ -354,7 +357,7 @@ void multiply(const BinaryProduct& product, ThreadPool& pool) {
   const BinaryGemm& kernel = choose<BinaryGemm>(product);
   pool.run(across * down, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      // From the last row on: who has just gone through A, for its mean, has those in the caches.
+      // From the last row on: those were read last, for the mean of A, and are still in the cache.
       const std::int64_t row = (down - 1 - i / across) * rows, panel = i % across * panels;
       const BinaryPart part{row, std::min(rows, product.m - row), panel, std::min(panels, all - panel)};
       kernel.run(product, part);

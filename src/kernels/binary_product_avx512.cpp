@@ -25,9 +25,9 @@ namespace {
 constexpr std::int64_t kColumns = 64;
 constexpr std::int64_t kByteSteps = 31;  // 31 · 8 agreements fit a byte
 
-// Of the columns of a panel, 16 bits each: the even ones and the odd ones, added to 64 sums in order.
+// Adds the counts of a panel's even and odd columns, 16 bits each, to 64 sums in order.
 ANYBIT_WIDE_INLINE void add_to(std::int32_t* sums, __m512i even, __m512i odd) {
-  // Of every 16 columns, the first 8 and the others.
+  // Of every 16 columns, the first 8 and the last 8.
   const __m512i low = _mm512_unpacklo_epi16(even, odd), high = _mm512_unpackhi_epi16(even, odd);
   alignas(64) std::uint16_t ordered[kColumns];
   _mm512_store_si512(ordered,
@@ -46,26 +46,27 @@ ANYBIT_WIDE_INLINE __m512i four_times(std::uint32_t word) {
   return _mm512_set1_epi32(static_cast<int>(word));
 }
 
-// The counts of a row: as bytes, and as 16 bits of even and of odd columns. One after the other, by their
-// number: g++ 12 keeps an array that a loop goes through in memory.
+// The counts of a row: in bytes, and in 16 bits for even and for odd columns. A recursive struct, because g++
+// 12 keeps an array that is indexed in a loop in memory.
 template <int Rows>
 struct Counts {
   __m512i bytes, even, odd;
-  __m512i left;  // of pairs: bits that have no other to make two
+  __m512i left;  // carry-save sum of pairs of steps: weight 1
   Counts<Rows - 1> others;
 
   ANYBIT_WIDE_INLINE void clear() {
     bytes = even = odd = left = _mm512_setzero_si512();
     others.clear();
   }
-  // One step, of signs that are there.
+  // One step, with a mask of the values that count.
   ANYBIT_WIDE_INLINE void add(__m512i signs, const SignWords* words) {
     const __m512i agree = _mm512_xor_si512(signs, four_times(words->plus));
     bytes = _mm512_add_epi8(bytes, _mm512_popcnt_epi8(_mm512_and_si512(agree, four_times(words->there))));
     others.add(signs, words + 1);
   }
-  // Two steps. A full adder: of three bits, `left` and two that agree or not, one is left and half the others
-  // are counted. Where the sum has changed, the carry is what was left; else it is either of the two.
+  // Two steps by a full adder (carry-save): of three bits, `left` and the agreements of the two steps, the
+  // sum becomes `left` and the carries are counted. Where the sum differs from `left`, the carry is the old
+  // `left`; elsewhere it is either agreement.
   template <int Step>
   ANYBIT_WIDE_INLINE void add_two(__m512i first, __m512i differ, const SignWords* words) {
     constexpr int kSum = 0x96, kCarry = 0xB2;  // (a ^ b ^ c), (a ^ b ? a : c)
@@ -76,14 +77,14 @@ struct Counts {
         _mm512_add_epi8(bytes, _mm512_popcnt_epi8(_mm512_ternarylogic_epi32(before, left, agree, kCarry)));
     others.template add_two<Step>(first, differ, words + 1);
   }
-  // The bytes count as `1 << shift` each.
+  // Adds the bytes, each times `1 << shift`, to the 16-bit counts.
   ANYBIT_WIDE_INLINE void widen(unsigned shift) {
     even = _mm512_add_epi16(even, _mm512_slli_epi16(_mm512_and_si512(bytes, _mm512_set1_epi16(255)), shift));
     odd = _mm512_add_epi16(odd, _mm512_slli_epi16(_mm512_srli_epi16(bytes, 8), shift));
     bytes = _mm512_setzero_si512();
     others.widen(shift);
   }
-  // What pairs have left, and a last step that has no other.
+  // The remaining carry-save bits, and a last step without a pair.
   ANYBIT_WIDE_INLINE void add_left(bool last, __m512i signs, const SignWords* words) {
     bytes = _mm512_popcnt_epi8(left);
     if (last)

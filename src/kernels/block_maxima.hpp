@@ -1,4 +1,4 @@
-// The largest magnitudes of blocks, from which their parameters are chosen.
+// The largest magnitude of each block, from which block parameters are chosen.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,12 @@
 
 namespace anybit::kernels {
 
-// Of each block, as the bits of a float; infinities and NaNs come out as such. Block g's goes to
-// maxima[g · shape.stride].
+// Results are float32 bit patterns, so that infinities and NaNs stay visible. Block g goes to maxima[g ·
+// shape.stride].
 void block_maxima(const Groups& shape, const float* x, std::uint32_t* maxima);
 
-// Calls choose(block, its largest magnitude's bits) for every block, a few at a time.
+// Calls choose(block, bits of its largest magnitude) for every block; maxima are computed for many blocks at
+// once.
 template <class Choose>
 void with_block_maxima(const Groups& shape, const float* x, const Choose& choose) {
   constexpr std::size_t kAtOnce = 256;

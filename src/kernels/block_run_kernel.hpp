@@ -1,5 +1,5 @@
-// The kernel of blocks: fast loops that run until they meet a block they cannot do (a scale at the end of
-// float32's range, say), the plain kernel for that one, and on.
+// A kernel for block formats. Fast loops run until they meet a block that they cannot handle (for example, a
+// scale at the end of float32's range); the plain kernel does that block, and the fast loop continues.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace anybit::kernels {
 
-// A family derives from this and supplies the loops: each starts at block g, and returns the first block that
-// it left out, or the number of blocks.
+// A format family derives from this and supplies the loops. Each starts at block g and returns the first
+// block that it skipped, or the number of blocks.
 class BlockRunKernel : public GroupKernel {
  public:
   explicit BlockRunKernel(const std::shared_ptr<const formats::Codec>& codec)
@@ -66,7 +66,7 @@ class BlockRunKernel : public GroupKernel {
                                   const std::uint32_t* words, CodesOut codes) const = 0;
   virtual std::size_t decode_blocks(const Groups& shape, std::size_t g, CodesIn codes,
                                     const std::uint32_t* words, float* out) const = 0;
-  // Can blocks of this size be chosen for and coded in one go, a few at a time?
+  // Whether blocks of this size can be chosen for and encoded in one pass, a few at a time.
   virtual bool tiles(std::size_t) const { return false; }
   virtual std::size_t choose_and_round_tiles(const Groups&, std::size_t g, const float*, std::uint32_t*,
                                              float*) const {

@@ -1,7 +1,7 @@
-// Blocks of finite values, four at a time: the largest magnitudes of all four in one vector, so that choosing
-// four exponents costs as much as one, and elements that need not look for Inf and NaN. Twin of choosing and
-// coding block by block; whatever is not plain (subnormal maxima, factors out of float32's normal range) is
-// left to that.
+// Tiles of four blocks of finite values. The largest magnitudes of the four are in one vector, so that
+// choosing four exponents costs as much as choosing one, and elements need no checks for Inf and NaN. Same
+// results as block by block; tiles with subnormal maxima or factors outside float32's normal range are left
+// to that path.
 #if defined(ANYBIT_KERNELS_BLOCK_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_BLOCK_TILES_INL_H_
 #undef ANYBIT_KERNELS_BLOCK_TILES_INL_H_
@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 
 inline constexpr std::size_t kTileBlocks = 4;
 
-// The values' exponents are those of a sum with 2^23 times their step, which rounds them, half to even.
+// Adding 2^23 times the step of a value's binade rounds it half to even.
 class FiniteMinifloat {
  public:
   explicit FiniteMinifloat(const MinifloatConstants& c)
@@ -36,7 +36,7 @@ class FiniteMinifloat {
     const VF magic = hn::BitCast(DF(), hn::Add(Binade(magnitude), up_));
     return hn::CopySignToAbs(hn::Sub(hn::Add(magnitude, magic), magic), x);
   }
-  // Steps above the binade's start, and the codes below it.
+  // Steps above the start of the binade, plus the codes below it.
   HWY_INLINE VU Code(VF x) const {
     const DI di;
     const VF magnitude = hn::Min(hn::Abs(x), largest_);
@@ -60,7 +60,7 @@ class FiniteMinifloat {
   VI lowest_normal_, up_;
 };
 
-// Whole numbers; the units are part of the factor before.
+// Integers; the step is part of the factor that values are multiplied by beforehand.
 class FiniteSignMagnitude {
  public:
   explicit FiniteSignMagnitude(const WholeConstants& c)
@@ -99,7 +99,7 @@ HWY_INLINE VI Magnitudes(const float* x) {
   return hn::And(hn::BitCast(di, hn::LoadU(DF(), x)), hn::Set(di, 0x7FFFFFFF));
 }
 
-// The largest magnitudes of four blocks that lie behind each other, as bits, in every four lanes.
+// The largest magnitudes of four consecutive blocks, as bits, repeated in every four lanes.
 template <std::size_t kVectors>
 HWY_INLINE VI LargestOfTile(const float* x) {
   const DI di;
@@ -139,10 +139,10 @@ HWY_INLINE VF AnyPowersOfTwo(VI e) {
                         PowersOfTwo(e));
 }
 
-// A tile's exponents: as chosen, and those to scale with, which differ for blocks of zeros.
+// The exponents of a tile: those chosen, and those to scale with, which differ for blocks of zeros.
 struct TileExponents {
   VI chosen, used;
-  bool done;  // false: a block must be done on its own
+  bool done;  // false: do these blocks one by one
 };
 HWY_INLINE TileExponents ChooseExponents(const TileRule& r, VI largest) {
   const DI di;
@@ -158,7 +158,7 @@ HWY_INLINE TileExponents ChooseExponents(const TileRule& r, VI largest) {
           hn::AllTrue(di, r.zeros ? hn::Or(zero, easy) : easy)};
 }
 
-// The first four lanes.
+// Stores the first four lanes.
 template <class D>
 HWY_INLINE void StoreFour(D d, hn::Vec<D> v, std::int32_t* out) {
   if constexpr (hn::MaxLanes(D()) == 8) {
@@ -169,7 +169,7 @@ HWY_INLINE void StoreFour(D d, hn::Vec<D> v, std::int32_t* out) {
   }
 }
 
-// Calls body(block's number as a constant) four times.
+// Calls body(index of the block, as a constant) four times.
 template <class Body>
 HWY_INLINE void ForTile(const Body& body) {
   body(std::integral_constant<int, 0>());
@@ -178,7 +178,7 @@ HWY_INLINE void ForTile(const Body& body) {
   body(std::integral_constant<int, 3>());
 }
 
-// code(block, vector in it) for all vectors of a tile, stored in groups of four.
+// Stores code(block, vector in the block) for all vectors of a tile, four at a time.
 template <std::size_t kVectors, class Make>
 HWY_INLINE void StoreTile(const Make& code, std::uint8_t* out) {
   const std::size_t lanes = hn::Lanes(DF());
@@ -188,7 +188,7 @@ HWY_INLINE void StoreTile(const Make& code, std::uint8_t* out) {
   }
 }
 
-// body(number of vectors in a block, as a constant)
+// Calls body(number of vectors per block, as a constant).
 template <class Body>
 HWY_INLINE std::size_t WithVectors(std::size_t size, const Body& body) {
   switch (size / hn::Lanes(DF())) {
@@ -205,7 +205,7 @@ HWY_INLINE std::size_t WithVectors(std::size_t size, const Body& body) {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-// Are blocks of this size whole vectors, of a number that WithVectors knows?
+// Whether a block of this size is a whole number of vectors that WithVectors supports.
 HWY_INLINE bool FitsTiles([[maybe_unused]] std::size_t size) {
 #if HWY_TARGET == HWY_SCALAR
   return false;

@@ -25,26 +25,26 @@ std::string_view operation_of(const Descriptor& one) {
                                         "GEMM, dynamic int8",
                                         "binary GEMM",
                                         "integer Conv",
-                                        "integer Conv of bytes",
+                                        "integer Conv, VNNI",
                                         "integer Conv, Winograd",
                                         "integer depthwise Conv",
                                         "QuantizeLinear",
                                         "DequantizeLinear",
                                         "quantized Add",
                                         "quantized Mul",
-                                        "table of bytes",
+                                        "byte LUT",
                                         "unary",
                                         "binary",
-                                        "Softmax of rows",
-                                        "Softmax of columns",
-                                        "16-bit floats",
+                                        "row Softmax",
+                                        "column Softmax",
+                                        "float16 conversion",
                                         "codec"};
   static_assert(std::size(names) == std::variant_size_v<decltype(Descriptor::kernel)>);
   return names[one.kernel.index()];
 }
 
 bool before(const Descriptor& a, const Descriptor& b) {
-  // Of kernels that do the same, those that need most of the CPU are first.
+  // Of kernels for the same work, those that need the most recent instructions come first.
   const auto key = [](const Descriptor& one) {
     return std::tuple(one.kernel.index(), -static_cast<int>(one.needs), one.order, one.name);
   };

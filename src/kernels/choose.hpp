@@ -1,4 +1,4 @@
-// Dispatch: which kernel of the list does a work.
+// Dispatch: picks a kernel from the list for a piece of work.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace anybit::kernels {
 
-// For tests and benchmarks: while it lives, this kernel does all work that it fits, and no kernel uses
-// instructions that it does not need. One at a time.
+// For tests and benchmarks: while an object lives, its kernel does all work that it fits, and no other kernel
+// may use instructions that it does not need. One object at a time.
 class Trial {
  public:
   explicit Trial(const Descriptor& one);
@@ -21,7 +21,7 @@ class Trial {
   Trial& operator=(const Trial&) = delete;
 
   const Descriptor& of;
-  mutable std::atomic<int> chosen = 0;  // how often
+  mutable std::atomic<int> chosen = 0;  // number of times
 };
 extern std::atomic<const Trial*> trial;
 
@@ -33,8 +33,8 @@ struct Candidate {
   bool same_bits = false;
 };
 
-// Those that the CPU may run, in the list's order. Nothing to destroy: other threads may run when the process
-// ends.
+// The kernels that this CPU can run, in the list's order. Trivially destructible: other threads may still run
+// when the process ends.
 template <class K>
 struct Candidates {
   static constexpr std::size_t kMost = 16;

@@ -4,7 +4,7 @@
 
 namespace anybit::kernels {
 
-// Compilers make vectors of it.
+// Compilers vectorize it.
 template <class T>
 void clamp(const T* x, T* out, std::int64_t n, T low, T high) {
   for (std::int64_t i = 0; i < n; ++i) out[i] = std::min(std::max(x[i], low), high);

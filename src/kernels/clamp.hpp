@@ -1,4 +1,4 @@
-// Whole numbers kept inside of a range.
+// Clamps integers to a range.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Convolution straight from its definition, for any type: what the fast ones are held against, and what runs
-// where there is no fast one. Plain layouts.
+// Direct convolution for any type: the reference for the fast kernels, and the fallback where there is none.
+// NCHW.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ struct ConvSizes {
 
   std::int64_t in_per_group() const { return in_channels / groups; }
   std::int64_t out_per_group() const { return out_channels / groups; }
-  // Products in one sum.
+  // Terms per sum (reduction length).
   std::int64_t depth() const { return in_per_group() * kernel_size(window); }
   std::int64_t rows() const { return batch * out_channels * window[0].output * window[1].output; }
 };
 
-// Adds one channel's products to outputs [from, from + count) of a row.
+// Adds one input channel's terms to outputs [from, from + count) of a row.
 template <class Acc, class X, class W, class ValueX, class ValueW>
 void add_channel(const Window& window, std::int64_t od, std::int64_t oh, std::int64_t from,
                  std::int64_t count, const X* x, const W* w, const ValueX& value_x, const ValueW& value_w,
@@ -43,8 +43,8 @@ void add_channel(const Window& window, std::int64_t od, std::int64_t oh, std::in
   }
 }
 
-// Rows [first, last) of ConvSizes::rows(). value_x(x), value_w(w, output channel) give what is multiplied;
-// finish(sum, output channel, index) takes each sum.
+// Rows [first, last) of ConvSizes::rows(). value_x(x) and value_w(w, output channel) give the two factors;
+// finish(sum, output channel, index) stores each sum.
 template <class Acc, class X, class W, class ValueX, class ValueW, class Finish>
 void conv_direct(const ConvSizes& sizes, const X* x, const W* w, std::int64_t first, std::int64_t last,
                  const ValueX& value_x, const ValueW& value_w, const Finish& finish) {

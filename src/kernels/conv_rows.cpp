@@ -30,7 +30,7 @@ void ConvRows::pad(std::byte* to, std::int64_t count) const {
     std::memcpy(to + i * bytes_, padding_, static_cast<std::size_t>(bytes_));
 }
 
-// Columns are read tap by tap; taps beside each other in the input are read at once.
+// Columns are read tap by tap; taps that are adjacent in the input are read at once.
 void ConvRows::read_row(std::int64_t row, std::int64_t k, std::int64_t count, std::byte* to) const {
   const auto& [d, h, w] = sizes_.window;
   const std::int64_t ow = row % w.output, oh = row / w.output % h.output;

@@ -1,5 +1,5 @@
-// The windows of a convolution as rows of a matrix, so that a matrix product does the work. Tensors have
-// their channels last: [batch, space…, channels].
+// im2col on the fly: the windows of a convolution as rows of a matrix, for a GEMM. Tensors are channels-last:
+// [batch, space…, channels].
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace anybit::kernels {
 
-// Row = output place, counted over batch and space; column = (tap, channel of the group).
+// Row = output position, over batch and space; column = (tap, channel of the group).
 class ConvRows final : public RowSource {
  public:
-  // `padding`: one element, where a window lies outside the input. Elements are of `bytes` bytes.
+  // `padding`: the element that windows read outside the input. Elements have `bytes` bytes.
   ConvRows(const ConvSizes& sizes, std::int64_t group, const void* x, std::int64_t bytes,
            const void* padding);
   void read(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count, void* to,
             std::int64_t stride) const override;
 
-  // Each row is a place's channels as they lie: no windows are needed.
+  // Whether each row is just the channels of one position (1 x 1, stride 1): then no windows are needed.
   static bool is_plain(const ConvSizes& sizes);
 
  private:
@@ -32,7 +32,7 @@ class ConvRows final : public RowSource {
   bool padding_is_zero_;
 };
 
-// Weights [O, I / groups, taps] of one group as columns: columns[o][tap][i], o of the group.
+// Transposes the weights [O, I / groups, taps] of one group to columns[o][tap][i], o within the group.
 template <class T>
 void conv_columns(const ConvSizes& sizes, std::int64_t group, const T* weights, T* columns) {
   const std::int64_t taps = kernel_size(sizes.window), channels = sizes.in_per_group();

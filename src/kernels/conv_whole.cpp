@@ -10,13 +10,13 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Where windows begin, and the runs of each.
+// Where windows start, and the runs of each.
 struct WindowRows {
   const std::int16_t* at[kBlockRows + kTileRows];
   std::int64_t runs, run_pairs, run_stride;
 };
 
-// The first kUsed vectors of a panel's columns, for kRows windows.
+// Micro-kernel for kRows windows and the first kUsed vectors of a panel's columns.
 #if HWY_TARGET == HWY_SCALAR
 template <int kRows, int kUsed>
 HWY_NOINLINE void WindowTile(const WindowRows& rows, std::int64_t row, const std::int8_t* HWY_RESTRICT b,
@@ -34,7 +34,7 @@ HWY_NOINLINE void WindowTile(const WindowRows& rows, std::int64_t row, const std
                              std::int32_t* HWY_RESTRICT sums) {
   const DI d;
   const std::int16_t* at[kRows];
-  VI sum[kRows][kUsed], more[kRows][kUsed];  // x86 leaves the second at zero, and it goes away
+  VI sum[kRows][kUsed], more[kRows][kUsed];  // the second stays zero on x86 and is optimized away
   HWY_UNROLL(16)
   for (int r = 0; r < kRows; ++r) {
     at[r] = rows.at[row + r];
@@ -120,7 +120,7 @@ void ConvWhole(const ImageWindows& windows, ThreadPool& pool) {
            });
 }
 
-// One line of the image: `width` places of `channels`, from as many numbers that become less by `less`.
+// One line of the image: `width` positions of `channels` values, minus `less`.
 template <class T, class To>
 HWY_INLINE void LayLine(const ConvRuns& runs, const T* x, bool channels_last, To less, To padding,
                         std::int64_t n, std::int64_t h, To* HWY_RESTRICT to) {
@@ -170,7 +170,7 @@ void LayWide(const ConvRuns& runs, Whole type, const void* x, bool channels_last
              std::int64_t first, std::int64_t last, std::int16_t* to) {
   const auto lay = [&]<class T>(T) HWY_ATTR {
     const bool bytes = sizeof(T) == 1;
-    // 2¹⁵ less makes uint16 signed; as int16, it is the same number modulo 2¹⁶.
+    // Subtracting 2¹⁵ makes uint16 signed; in int16 arithmetic, it is the same number modulo 2¹⁶.
     const auto less = static_cast<std::int16_t>(bytes ? zero : std::is_signed_v<T> ? 0 : 32768);
     const auto padding = static_cast<std::int16_t>(bytes ? 0 : zero - less);
     LayLinesOf(runs, static_cast<const T*>(x), channels_last, less, padding, first, last, to);
@@ -189,7 +189,7 @@ void LayWide(const ConvRuns& runs, Whole type, const void* x, bool channels_last
 
 void LayBytes(const ConvRuns& runs, Whole type, const void* x, bool channels_last, std::int32_t zero,
               std::int64_t first, std::int64_t last, std::uint8_t* to) {
-  const std::uint8_t less = type == Whole::int8 ? 128 : 0;  // as well as 128 more
+  const std::uint8_t less = type == Whole::int8 ? 128 : 0;  // equal to adding 128
   const auto padding = static_cast<std::uint8_t>(zero - less);
   const auto* bytes = static_cast<const std::uint8_t*>(x);
   LayLinesOf(runs, bytes, channels_last, less, padding, first, last, to);
@@ -222,10 +222,10 @@ bool ConvRuns::fit(const ConvSizes& sizes) {
 }
 
 namespace {
-// lines(first, last), in parts worth handing to another thread.
+// Calls lines(first, last) in parts large enough for a thread.
 template <class Lines>
 void lay_image(const ConvRuns& runs, ThreadPool& pool, const Lines& lines) {
-  constexpr std::int64_t kPart = 64 << 10;  // numbers
+  constexpr std::int64_t kPart = 64 << 10;  // elements
   pool.run(runs.sizes.batch * runs.height(),
            std::max<std::int64_t>(1, kPart / std::max<std::int64_t>(1, runs.line())),
            [&lines](std::int64_t first, std::int64_t last) { lines(first, last); });

@@ -15,11 +15,11 @@ using VW = hn::Vec<DW>;
 
 inline constexpr std::int64_t kPlaces = 16;  // of a tile of 4 x 4 inputs
 
-// A block of tiles: its transformed inputs and one panel of sums stay in the second-level cache.
+// A block of tiles: its transformed inputs and the sums of one panel fit the L2 cache.
 inline std::int64_t BlockTiles(std::int64_t channels) {
   return std::clamp<std::int64_t>(4096 / channels, 2 * kTileRows, 60) / kTileRows * kTileRows;
 }
-// Not a multiple of 4096 bytes, which the cache would put into one place.
+// Not a multiple of 4096 bytes, which would map all positions to one cache set.
 inline std::int64_t PlaceStride(std::int64_t tiles, std::int64_t channels) { return tiles * channels + 32; }
 
 template <class V>
@@ -31,14 +31,14 @@ HWY_INLINE void ForwardFour(V& a, V& b, V& c, V& d) {
   d = fourth;
 }
 
-// Inputs [4][4][channels] from `from` on, lines `line` apart, to 16 numbers for each channel. Four inputs at
-// most are added up: the magnitude is below 1024.
+// Input transform: [4][4][channels] from `from` on, lines `line` apart, to 16 values per channel. Each is a
+// sum of four inputs at most, so its magnitude is below 1024.
 HWY_INLINE void Forward(const std::int16_t* HWY_RESTRICT from, std::int64_t line, std::int64_t channels,
                         std::int16_t* HWY_RESTRICT to, std::int64_t place_stride) {
   const DW d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t at = 0; at < channels; at += lanes) {
-    const std::int64_t c = std::min(at, channels - lanes);  // the last vector begins earlier
+    const std::int64_t c = std::min(at, channels - lanes);  // the last vector overlaps
     VW v[4][4];
     HWY_UNROLL(4)
     for (int y = 0; y < 4; ++y) {
@@ -55,8 +55,8 @@ HWY_INLINE void Forward(const std::int16_t* HWY_RESTRICT from, std::int64_t line
   }
 }
 
-// Sums of 16 places to those of 2 x 2 outputs: `upper` and `lower` are two rows of 16 columns each. Sums
-// wrap.
+// Output transform: the sums of 16 positions to those of 2 x 2 outputs. `upper` and `lower` are two rows of
+// 16 columns each. Sums wrap.
 HWY_INLINE void Backward(const std::int32_t* HWY_RESTRICT sums, std::int64_t place_stride,
                          std::int32_t* HWY_RESTRICT upper, std::int32_t* HWY_RESTRICT lower) {
   const DI d;
@@ -136,7 +136,7 @@ class WinogradBlock {
     return {tile / Columns() / Rows(), tile / Columns() % Rows(), tile % Columns()};
   }
 
-  // Tiles beside each other make pieces of two rows of outputs.
+  // Adjacent tiles make two rows of outputs.
   HWY_INLINE void Finish(std::int64_t first, std::int64_t count, const std::int32_t* upper,
                          const std::int32_t* lower, std::int64_t panel) const {
     for (std::int64_t i = 0; i < count;) {
@@ -179,7 +179,7 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
-// Twice Winograd's matrix, by three numbers.
+// Twice Winograd's matrix, applied to three values.
 void widen_three(const std::int32_t (&g)[3], std::int32_t (&to)[4]) {
   to[0] = 2 * g[0];
   to[1] = g[0] + g[1] + g[2];
@@ -215,7 +215,7 @@ WinogradWeights::WinogradWeights(const ConvSizes& sizes, const std::int16_t* wei
   for (std::int64_t o = 0; o < sizes.out_channels; ++o) {
     for (std::int64_t c = 0; c < channels_; ++c) {
       const std::int16_t* g = weights + (o * channels_ + c) * 9;
-      std::int32_t rows[3][4];  // 3 lines of the kernel, each widened to 4
+      std::int32_t rows[3][4];  // the 3 kernel rows, each transformed to 4
       for (int y = 0; y < 3; ++y) widen_three({g[3 * y], g[3 * y + 1], g[3 * y + 2]}, rows[y]);
       for (int x = 0; x < 4; ++x) {
         std::int32_t column[4];

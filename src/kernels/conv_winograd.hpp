@@ -1,6 +1,6 @@
-// Convolution of 8-bit integers by a kernel of 3 x 3 with 4/9 of the products, exact: Winograd's F(2 x 2, 3 x
-// 3) (S. Winograd, Arithmetic Complexity of Computations, 1980) with twice his matrix of the weights, so that
-// all numbers are whole; the sums are four times the result.
+// Exact 3 x 3 convolution of 8-bit integers by Winograd's F(2 x 2, 3 x 3) (S. Winograd, Arithmetic Complexity
+// of Computations, 1980), with 4/9 of the multiplications. The weight transform uses twice his matrix, so
+// that all values are integers; sums are four times the result.
 #pragma once
 
 #include "kernels/conv_whole.hpp"
@@ -9,18 +9,19 @@ namespace anybit::kernels {
 
 class WinogradWeights {
  public:
-  // What the weights tell: one group, 3 x 3, channels enough to pay, not so many that they take much memory.
+  // Depends on the weights only: one group, 3 x 3, enough channels to pay off, and not so many that the
+  // memory is too large.
   static bool fit(const ConvSizes& sizes);
-  // `weights`: [outputs][channels][3][3], each of a magnitude of 255 at most.
+  // `weights`: [outputs][channels][3][3], each of magnitude 255 at most.
   WinogradWeights(const ConvSizes& sizes, const std::int16_t* weights);
 
-  // For each of the 16 places of a tile a matrix of channels by outputs, in panels as WholeRight has them.
+  // For each of the 16 positions of a tile, a matrix of channels by outputs, in panels as in WholeRight.
   const std::int16_t* panel(std::int64_t place, std::int64_t index) const {
     return reinterpret_cast<const std::int16_t*>(memory_.get()) +
            (place * panels_ + index) * channels_ * kPanel;
   }
   std::int64_t bytes() const { return 16 * panels_ * channels_ * kPanel * 2; }
-  // The largest sum of the convolution that is exact.
+  // The largest sum of a convolution that is still exact.
   static constexpr std::int64_t kLargestSum = (std::int64_t{1} << 29) - 1;
 
  private:
@@ -28,9 +29,9 @@ class WinogradWeights {
   AlignedBytes memory_;
 };
 
-// Strides and dilations of 1, and enough outputs to pay.
+// Whether it pays off: strides and dilations of 1, and enough outputs.
 bool winograd_pays(const ConvSizes& sizes);
-// The same with even outputs: so the input must be widened.
+// The same sizes with the output rounded up to even; the input is padded for that.
 ConvSizes winograd_sizes(ConvSizes sizes);
 
 struct WinogradTiles {
@@ -40,7 +41,7 @@ struct WinogradTiles {
   const WholeProduct& product;
 };
 
-// product: .m, .n, .c, .c_stride and .epilogue count. `runs` is of winograd_sizes.
+// product: only .m, .n, .c, .c_stride and .epilogue are used. `runs` is of winograd_sizes.
 void conv_winograd(const ConvRuns& runs, const std::int16_t* image, const WinogradWeights& weights,
                    const WholeProduct& product, ThreadPool& pool);
 

@@ -7,10 +7,10 @@
 namespace anybit::kernels {
 namespace {
 
-constexpr std::int64_t kRun = 1 << 14;                       // elements of a part that go one after the other
-constexpr std::int64_t kTileRows = 256, kTileColumns = 256;  // of a part of a transposition
+constexpr std::int64_t kRun = 1 << 14;                       // consecutive elements of a part
+constexpr std::int64_t kTileRows = 256, kTileColumns = 256;  // of a part of a transpose
 
-// What lies apart by a fixed stride; the compiler unrolls the common short rows.
+// A strided copy; the compiler unrolls the common short rows.
 template <class T>
 void strided_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t count) {
   if (from_stride == 0 && to_stride == 1) {
@@ -27,7 +27,7 @@ void short_runs(const T* from, std::int64_t from_step, T* to, std::int64_t to_st
   for (std::int64_t r = 0; r < rows; ++r) std::copy_n(from + r * from_step, Count, to + r * to_step);
 }
 
-// Runs of a few elements: a call of memcpy for each would cost more than the copy.
+// Contiguous runs of a few elements: calling memcpy for each would cost more than the copy.
 template <class T>
 bool copy_short_runs(const T* from, std::int64_t from_step, T* to, std::int64_t to_step, std::int64_t rows,
                      std::int64_t count) {
@@ -67,7 +67,7 @@ StridedCopy::StridedCopy(std::span<const CopyAxis> axes) {
   cut();
 }
 
-// Axes of one element go; neighbours that are one run on both sides become one axis.
+// Drops axes of size one; merges neighbouring axes that are contiguous on both sides.
 void StridedCopy::merge(std::span<const CopyAxis> axes) {
   for (const CopyAxis& axis : axes) {
     if (axis.size == 1) continue;
@@ -86,7 +86,7 @@ void StridedCopy::choose_inner() {
   const CopyAxis last = columns();
   inner_ = last.from == 1 && last.to == 1 ? Inner::runs : Inner::strided;
   if (inner_ == Inner::runs || last.to != 1 || last.from <= 1) return;
-  // The axis that is a run in the source becomes the other side of a transposition.
+  // The axis that is contiguous in the source becomes the other side of a transpose.
   for (std::size_t i = 0; i + 1 < rank_; ++i) {
     if (axes_[i].from != 1 || axes_[i].to < 0) continue;
     std::rotate(axes_.begin() + i, axes_.begin() + i + 1, axes_.begin() + (rank_ - 1));

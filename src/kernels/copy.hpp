@@ -1,5 +1,5 @@
-// Copies between strided views of the same sizes: what Transpose, Slice, Concat, Expand and their kin come
-// down to. Elements are moved, never looked at; a stride may be zero or negative.
+// Copies between strided views of the same shape: the core of Transpose, Slice, Concat, Expand and related
+// operators. Elements are opaque; a stride may be zero or negative.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@ struct CopyAxis {
   std::int64_t size, from, to;  // strides in elements
 };
 
-// A copy, with its axes merged and ordered so that memory is gone through in long runs.
+// A copy whose axes are merged and ordered for long contiguous runs.
 class StridedCopy {
  public:
   static constexpr std::size_t kAxes = 40;
 
-  // Outermost first, at most kAxes - 2; no two places of the target may be the same.
+  // Outermost first, at most kAxes - 2; no two elements of the target may overlap.
   explicit StridedCopy(std::span<const CopyAxis> axes);
 
-  // The work in parts that can be done alone, in any order. No parts: nothing to copy.
+  // The work in independent parts, in any order. Zero parts: nothing to copy.
   std::int64_t parts() const { return outer_ * row_parts_ * column_parts_; }
   std::int64_t part_elements() const { return row_grain_ * column_grain_; }
   // Parts [first, last). T: an unsigned integer of 1, 2, 4 or 8 bytes, complex<double>, or string.

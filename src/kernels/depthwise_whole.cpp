@@ -1,6 +1,6 @@
-// Two taps at a time: their channels are widened to 16 bits if they have 8, laid side by side, multiplied by
-// pairs of weights and added in 32 bits. Places outside the input count as the zero point, which the bias
-// makes up for.
+// Two taps at a time: 8-bit values are widened to 16 bits, the two taps' channels interleaved, multiplied by
+// pairs of weights and added in 32 bits. Positions outside the input count as the zero point; the bias
+// corrects for it.
 #include "kernels/depthwise_whole.hpp"
 
 #include <cstring>
@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 inline constexpr std::int64_t kDepthwiseBlock = DepthwiseBlocks::kBlock;
 
-// Weights and biases, of all taps or of some lines of them.
+// Weights and biases, of all taps or of some kernel rows.
 struct DepthwiseTerms {
   const std::int16_t* weights[2];  // by part
   const std::int32_t* bias;
@@ -25,7 +25,7 @@ struct DepthwiseTerms {
   std::int64_t pairs;
 };
 
-// 16 channels of a block, of one output or of two or four beside each other.
+// A block of 16 channels, for one output or for two or four adjacent ones.
 template <class X, class Y, int kParts>
 class DepthwiseLanes {
  public:
@@ -74,7 +74,7 @@ class DepthwiseLanes {
   template <int kOutputs>
   HWY_INLINE void Block(const DepthwiseTerms& terms, const X* const* taps, std::int64_t step, std::int64_t c,
                         std::int64_t block, Y* to, std::int64_t to_step) const {
-    constexpr auto kWide = static_cast<std::int64_t>(hn::MaxLanes(DH()));  // channels of a vector
+    constexpr auto kWide = static_cast<std::int64_t>(hn::MaxLanes(DH()));  // channels per vector
     HWY_UNROLL(2)
     for (std::int64_t v = 0; v < kDepthwiseBlock / kWide; ++v) {
       const std::int64_t weights = block * terms.pairs * 2 * kDepthwiseBlock + v * kWide;
@@ -86,8 +86,8 @@ class DepthwiseLanes {
  private:
   using VF = hn::Vec<DF>;
 
-  // The weights from `first` and the slot are those of the channels that interleaving puts first; the others'
-  // are 8 slots on.
+  // The weights at `first` and the slot are those of the channels that interleaving puts first; the others
+  // are 8 slots further.
   template <int kOutputs>
   HWY_NOINLINE void Vector(const DepthwiseTerms& terms, const X* const* taps, std::int64_t step,
                            std::int64_t c, std::int64_t first, std::int64_t slot, Y* to,
@@ -151,12 +151,12 @@ class DepthwiseLanes {
     }
   }
 
-  // Sums of all products and the bias.
+  // The sum of all terms and the bias.
   static HWY_INLINE VI Total(const DepthwiseTerms& terms, const VI* sum, std::int64_t slot) {
     return hn::Add(sum[0], hn::LoadU(DI(), terms.bias + slot));
   }
 
-  // The same as floats, rounded once: doubles hold them exactly.
+  // The same as floats, rounded once: doubles are exact here.
   HWY_INLINE VF Scaled(const DepthwiseTerms& terms, const VI* sum, std::int64_t slot) const {
     const DF df;
     const VF multiplier = hn::LoadU(df, work_.multiplier + slot);
@@ -202,8 +202,8 @@ class DepthwiseLanes {
     }
   }
 
-  // Interleaving works in parts of 128 bits: where there are two of them, `one` has the first four channels
-  // of each eight.
+  // Interleaving works within 128-bit lanes: with two of them, `one` has the first four channels of each
+  // eight.
   template <class D, class V>
   static HWY_INLINE void StoreInOrder(D d, V one, V two, Y* to) {
     if constexpr (hn::MaxLanes(D()) > 4) {
@@ -215,8 +215,8 @@ class DepthwiseLanes {
     }
   }
 
-  // The bounds are whole numbers: clamping before rounding gives the same. Adding 1.5·2²³ rounds half to
-  // even, and leaves the whole number in the low bits.
+  // The bounds are integers, so clamping before rounding is equal to clamping after it. Adding 1.5·2²³ rounds
+  // half to even and leaves the integer in the low bits.
   HWY_INLINE VI Code(VF scaled) const {
     const DI d;
     const DF df;
@@ -224,7 +224,7 @@ class DepthwiseLanes {
     const VI less = hn::Set(d, 0x4B400000 - work_.y_zero + kLess);
     return hn::Sub(hn::BitCast(d, hn::Add(clamped, hn::Set(df, 12582912.0f))), less);
   }
-  // Codes of uint16 are signed on their way into 16 bits.
+  // uint16 results are made signed while they are narrowed to 16 bits.
   static constexpr std::int32_t kLess = std::is_same_v<Y, std::uint16_t> ? 32768 : 0;
 
 #endif
@@ -236,14 +236,14 @@ class DepthwiseLanes {
   const float low_, high_;
 };
 
-// The lines of the kernel that lie inside the input for one row of outputs, and where they begin there.
+// The kernel rows that are inside the input for one row of outputs, and where they start in the input.
 template <class X>
 struct DepthwiseLines {
   std::int64_t count = 0;
   std::int64_t line[DepthwiseWhole::kMostTaps];
   const X* at[DepthwiseWhole::kMostTaps];
 
-  // Whether they are other lines than before.
+  // Whether they differ from the last call's.
   bool Find(const DepthwiseWhole& work, std::int64_t row) {
     const auto& [d, h, w] = work.sizes.window;
     const std::int64_t oh = row % h.output, od = row / h.output % d.output, n = row / (h.output * d.output);
@@ -265,14 +265,14 @@ struct DepthwiseLines {
   }
 };
 
-// Room for what some lines take part in.
+// Buffers for the terms of some kernel rows.
 struct DepthwiseRoom {
   std::int16_t* weights[2];
   std::int32_t* bias;
   double* wide_bias;
 };
 
-// Only what these lines take part in: those outside would add nothing.
+// The terms of these kernel rows only; the others would add nothing.
 inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* lines, std::int64_t count,
                               const DepthwiseRoom& room) {
   const std::int64_t width = work.sizes.window[2].kernel, taps = kernel_size(work.sizes.window);
@@ -285,7 +285,7 @@ inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* li
   } else {
     std::copy_n(work.bias, blocks.slots(), room.bias);
   }
-  // The bias makes up for taps that are not there.
+  // The bias is corrected for taps that are left out.
   const auto leave_out = [&](std::int64_t slot, int part, std::int32_t weight) {
     if (work.upper) {
       room.wide_bias[slot] += static_cast<double>(work.left_zero()) * weight * (part == 1 ? 256 : 1);
@@ -319,7 +319,7 @@ inline DepthwiseTerms TermsOf(const DepthwiseWhole& work, const std::int64_t* li
   return {{room.weights[0], room.weights[1]}, room.bias, room.wide_bias, pairs};
 }
 
-// Where the taps of one output after another begin.
+// Where the taps of consecutive outputs start.
 template <class X>
 class DepthwiseTaps {
  public:
@@ -332,13 +332,13 @@ class DepthwiseTaps {
 
   void NextRow() { last_ = -1; }
   std::int64_t Step() const { return axis_.stride * sizes_.in_channels; }  // from output to output
-  // No tap of this output is beside the input.
+  // Whether all taps of an output are inside the input.
   HWY_INLINE bool Whole(std::int64_t ow) const {
     const std::int64_t first = start_of(axis_, ow);
     return first >= 0 && first + (axis_.kernel - 1) * axis_.dilation < axis_.input;
   }
 
-  // `whole`: all that is read from the taps lies inside.
+  // `whole`: all taps are inside.
   HWY_INLINE const X* const* At(std::int64_t ow, bool whole) {
     const std::int64_t taps = lines_.count * axis_.kernel;
     if (whole && last_ >= 0) {
@@ -351,13 +351,13 @@ class DepthwiseTaps {
         taps_[t] = iw >= 0 && iw < axis_.input ? Readable(line + iw * sizes_.in_channels, t) : outside_;
       }
     }
-    taps_[taps] = taps_[0];  // goes with a weight of zero
+    taps_[taps] = taps_[0];  // multiplied by a zero weight
     last_ = whole ? ow : -1;
     return taps_;
   }
 
  private:
-  // 16 elements are read, even if there are fewer channels: the last ones are read from a copy.
+  // Kernels read 16 elements even if there are fewer channels: the last ones are read from a copy.
   HWY_INLINE const X* Readable(const X* at, std::int64_t t) {
     if (sizes_.in_channels >= kDepthwiseBlock || end_ - at >= kDepthwiseBlock) return at;
     std::copy(at, end_, copies_ + t * kDepthwiseBlock);
@@ -368,7 +368,7 @@ class DepthwiseTaps {
   const WindowAxis& axis_;
   const DepthwiseLines<X>& lines_;
   const X *outside_, *end_;
-  std::int64_t last_ = -1;  // the output that the taps are those of, if they are all inside
+  std::int64_t last_ = -1;  // the output that the taps belong to, if all of them are inside
   const X* taps_[DepthwiseWhole::kMostTaps + 1];
   X copies_[DepthwiseWhole::kMostTaps * kDepthwiseBlock] = {};
 };

@@ -30,14 +30,14 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece&) { return nullpt
 #include "base/cpu.hpp"
 #include "base/reproducible.hpp"
 
-// Of the OpenMP library that oneDNN is linked with; the compiler's own header comes with one compiler only.
+// From the OpenMP library that oneDNN is linked with; not every compiler comes with an OpenMP header.
 extern "C" void omp_set_num_threads(int count);
 extern "C" int omp_get_max_threads(void);
 
 namespace anybit::kernels {
 namespace {
 
-// oneDNN asks OpenMP how many threads it may use. One, while this lives: the threads are ours.
+// oneDNN asks OpenMP for the number of threads. This limits it to one: the threads are ours.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) {
@@ -53,8 +53,8 @@ class OneThread {
   int before_;
 };
 
-// oneDNN does not survive an allocation that fails while it makes something: it calls constructors on null.
-// So none is to fail: more than it needs is asked for first, and given back at once.
+// oneDNN crashes if an allocation fails while it creates an object: it runs constructors on null. So more
+// memory than it needs is allocated and released first, which fails cleanly.
 void expect_memory(std::size_t bytes) {
   void* volatile piece = std::malloc(bytes);
   if (!piece) throw std::bad_alloc();
@@ -62,9 +62,9 @@ void expect_memory(std::size_t bytes) {
 }
 constexpr std::size_t kForPrimitive = std::size_t{2} << 20, kForLane = std::size_t{64} << 10;
 
-// Whether this thread has done an operation without a result since this was made: x86 counts minima, maxima
-// and comparisons with NaN among them, and all of oneDNN's activations begin with one. Other processors'
-// minima and maxima keep NaN.
+// Detects NaN in activations by the floating-point exception "invalid", raised on this thread since
+// construction: x86 raises it for minima, maxima and comparisons with NaN, and each of oneDNN's activations
+// starts with one. On other CPUs minima and maxima keep NaN.
 class InvalidSeen {
  public:
 #ifdef __SSE2__
@@ -77,7 +77,8 @@ class InvalidSeen {
 #endif
 };
 
-// It takes a cap before its first use alone. If another part of the process came first, it is not used.
+// oneDNN accepts a cap only before its first use. If other code in the process used it first, it is not used
+// here.
 bool obeys_cap() {
   static const bool done = [] {
     switch (cpu_cap()) {
@@ -157,7 +158,7 @@ void add_activation(const Activation& activation, dnnl::post_ops& post) {
   }
 }
 
-// Three spatial axes, not two.
+// Three spatial axes instead of two.
 bool is_deep(const ConvSizes& sizes) {
   const WindowAxis& axis = sizes.window[0];
   return axis.input != 1 || axis.kernel != 1 || axis.output != 1;
@@ -194,7 +195,7 @@ dnnl::convolution_forward::primitive_desc describe(const DnnlPiece& piece) {
   return {desc, attributes, engine(), true};
 }
 
-// The objects that one call needs; kept for the next.
+// The objects of one call, kept for the next.
 struct Lane {
   explicit Lane(const dnnl::convolution_forward::primitive_desc& desc)
       : stream(engine()),
@@ -240,7 +241,7 @@ class CompiledConv final : public DnnlConv {
     if (scratch_bytes_ > 0) add(DNNL_ARG_SCRATCHPAD, lane->scratch);
     const InvalidSeen invalid;
     if (dnnl_primitive_execute(primitive_.get(), lane->stream.get(), count, arguments) != dnnl_success) {
-      throw std::bad_alloc();  // everything else was found out when it was made
+      throw std::bad_alloc();  // all other errors were found at construction
     }
     lane->stream.wait();
     const bool kept = !activated_ || !invalid.now();
@@ -271,7 +272,7 @@ class CompiledConv final : public DnnlConv {
   mutable std::vector<std::unique_ptr<Lane> > idle_;
 };
 
-// oneDNN's kernels count in ints.
+// oneDNN's kernels use int sizes.
 bool countable(const ConvSizes& sizes) {
   constexpr std::int64_t kMost = 1 << 30;
   const auto fits = [&](std::initializer_list<std::int64_t> factors) {
@@ -302,16 +303,16 @@ bool same(const DnnlPiece& a, const DnnlPiece& b) {
          bits(a.activation.b) == bits(b.activation.b);
 }
 
-// The kernels of the process by their sizes, the last used first. A kernel does not know the weights: those
-// that change are ordered anew, and layers that are alike have one. oneDNN keeps kernels, too, but is slow to
-// find one.
+// A cache of the process's kernels, most recently used first. A kernel is independent of the weights:
+// changing weights are only reordered, and identical layers share one kernel. oneDNN has its own cache, which
+// is slow.
 class Known {
  public:
   static Known& of_process() {
-    static Known& all = *new Known;  // never destroyed: oneDNN may end before
+    static Known& all = *new Known;  // never destroyed: oneDNN may be gone first
     return all;
   }
-  // Nothing if it is not known; null if oneDNN is known to have none.
+  // Empty if it is not in the cache; null if oneDNN is known to have no kernel.
   std::optional<std::shared_ptr<const DnnlConv> > find(const DnnlPiece& piece) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find_if(all_, [&](const Entry& one) { return same(one.piece, piece); });
@@ -351,7 +352,7 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
   try {
     const auto desc = describe(piece);
     if (!desc) return Known::of_process().keep(piece, nullptr);
-    const char* name = nullptr;  // its plain loops are slower than ours
+    const char* name = nullptr;  // its fallback loops are slower than ours
     if (dnnl_primitive_desc_query(desc.get(), dnnl_query_impl_info_str, 0, &name) != dnnl_success ||
         !std::string_view(name).starts_with("jit")) {
       return Known::of_process().keep(piece, nullptr);
@@ -360,7 +361,7 @@ std::shared_ptr<const DnnlConv> DnnlConv::make(const DnnlPiece& piece) {
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     return nullptr;
-  } catch (const std::future_error&) {  // its cache keeps a kernel whose making memory ran out for
+  } catch (const std::future_error&) {  // its cache holds a kernel that failed for lack of memory
     return nullptr;
   }
 }

@@ -1,4 +1,4 @@
-// Weights in the orders that oneDNN's kernels read.
+// Reorders weights for oneDNN's kernels.
 #include <algorithm>
 
 #include "kernels/dnnl_conv.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 std::int64_t padded(std::int64_t channels) { return (channels + 7) / 8 * 8; }
 
-// Where the weight for output channel o and input channel i of a group, at tap k, goes.
+// The index of the weight for output channel o and input channel i of a group, at tap k.
 std::int64_t place(ConvKind kind, std::int64_t channels, std::int64_t taps, std::int64_t o, std::int64_t i,
                    std::int64_t k) {
   switch (kind) {

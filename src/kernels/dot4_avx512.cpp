@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-// Highway 1.0 has no name for the instruction, and its target for such CPUs leaves it out.
+// Highway 1.0 has no function for vpdpbusd, and its target for such CPUs does not use it.
 #if HWY_ARCH_X86
 #include <immintrin.h>
 
@@ -13,9 +13,9 @@ namespace {
 
 #define ANYBIT_DOT4 __attribute__((target("avx512f,avx512bw,avx512vnni")))
 
-constexpr std::int64_t kAhead = 1024;  // bytes of a panel
+constexpr std::int64_t kAhead = 1024;  // prefetch distance, in bytes of a panel
 
-// Two pairs of rows, [2][16][2], become [16][4].
+// Interleaves two pairs of rows, [2][16][2], to [16][4].
 alignas(64) constexpr std::uint16_t kInterleaved[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                                         21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                                         11, 27, 12, 28, 13, 29, 14, 30, 15, 31};

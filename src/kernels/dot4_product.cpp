@@ -13,11 +13,11 @@ namespace HWY_NAMESPACE {
 
 static_assert(kTileRows <= kDot4Rows);
 
-// Rows of a matrix, or windows of an image: where they lie, for a block of them.
+// A block of rows of a matrix or windows of an image, and their addresses.
 struct Dot4Block {
   const std::uint8_t* at[kBlockRows + kTileRows];
   std::int64_t runs, pairs, stride;
-  std::uint32_t sums[kBlockRows + kTileRows];  // of rows, if B has zero points
+  std::uint32_t sums[kBlockRows + kTileRows];  // row sums, if B has zero points
 };
 
 // Copies rows [row, row + rows) of A to `to`, as unsigned bytes.
@@ -42,7 +42,7 @@ HWY_INLINE void CopyRows(const WholeProduct& product, std::int64_t row, std::int
   }
 }
 
-// B's zero points times the sums of A's rows, off the sums.
+// Subtracts B's zero points times the row sums of A.
 HWY_INLINE void TakeOffZeros(const std::int32_t* zeros, const std::uint32_t* row_sums, int rows,
                              std::int32_t* sums) {
   for (int r = 0; r < rows; ++r) {
@@ -75,7 +75,7 @@ HWY_INLINE void MultiplyBlock(const WholeProduct& product, const WholeFinish& fi
   }
 }
 
-// find(row0, rows, block) says where the rows of a block lie.
+// find(row0, rows, block) sets the addresses of a block's rows.
 template <class Find>
 HWY_INLINE void RunDot4(const WholeProduct& product, const Cut& cut, std::int64_t first, std::int64_t last,
                         const Find& find) {
@@ -98,7 +98,7 @@ void Dot4Product(const WholeProduct& product, ThreadPool& pool) {
   const Cut cut = CutOf(product);
   pool.run(cut.row_blocks * cut.panel_blocks, cut.chunk(product.k),
            [&](std::int64_t first, std::int64_t last) HWY_ATTR {
-             // Rows are put apart, so that the cache does not put them all into one place.
+             // Padded strides, to avoid cache set conflicts.
              const std::int64_t stride = Ratio(product.k, 4) * 4 + 64;
              RunDot4(product, cut, first, last,
                      [&](std::int64_t row, std::int64_t rows, Dot4Block& block) HWY_ATTR {
@@ -137,7 +137,7 @@ namespace anybit::kernels {
 
 namespace {
 
-// A single row is as fast as memory anyhow.
+// A single row is bound by memory anyway.
 bool fits_dot4(const WholeProduct& product) {
   return product.m > 1 && bytes_of(product.a.type) == 1 && product.b->narrow(0) && product.b->column_sums();
 }
@@ -147,7 +147,7 @@ bool fits_dot4(const WholeProduct& product) {
 std::span<const Descriptor> dot4_product_descriptors() {
   using enum Instructions;
   constexpr std::string_view kTypes = "8 bits", kTakes = "2 rows or more, packed with column sums";
-  // Sums are exact; what becomes of them is the baseline's where results are reproducible.
+  // Sums are exact; in reproducible mode the epilogue is the baseline's.
   static const Descriptor all[] = {
       {"dot4", kTypes, kTakes, avx512_vnni, false, 0, IntegerGemm{HWY_CHOOSE_AVX2(Dot4Product), fits_dot4}},
       {"dot4, reproducible", kTypes, kTakes, avx512_vnni, true, 1,

@@ -1,20 +1,20 @@
-// Products of matrices and convolutions of bytes on CPUs that multiply them four at a time (dot4_avx512.hpp):
-// A as it is, but unsigned; what its zero point adds to the sums is taken off at the end.
+// int8 GEMM and convolution on CPUs with VNNI (dot4_avx512.hpp). A is used as unsigned bytes; the
+// contribution of its zero point is subtracted from the sums at the end.
 #pragma once
 
 #include "kernels/conv_whole.hpp"
 
 namespace anybit::kernels {
 
-// A convolution. `image`: the input as ConvRuns::lay_out writes it, product.a_zero and .a.type its zero point
-// and type.
+// A convolution. `image`: the input as written by ConvRuns::lay_out; product.a_zero and .a.type are its zero
+// point and type.
 struct ByteWindows {
   const ConvRuns& runs;
   const std::uint8_t* image;
   const WholeProduct& product;
 };
 
-// Where the CPU has Instructions::avx512_vnni. B has no zero points; the sums fit 32 bits, or are int32.
+// Needs Instructions::avx512_vnni. B has no zero points; the sums fit 32 bits, or the result is int32.
 void dot4_conv(const ConvRuns& runs, const std::uint8_t* image, const WholeProduct& product,
                ThreadPool& pool);
 

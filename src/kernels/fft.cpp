@@ -13,7 +13,7 @@ Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
 Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
 Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 
-// exp(-2πi·k/n). The angle is brought into an eighth of the circle, so that symmetric roots are equal.
+// exp(-2πi·k/n). The angle is reduced to an eighth of the circle, so that symmetric roots are equal.
 Complex root(std::int64_t k, std::int64_t n) {
   const std::int64_t eighth = 8 * k / n, rest = 8 * k % n;
   const bool odd = eighth % 2 != 0;
@@ -29,8 +29,8 @@ Complex root(std::int64_t k, std::int64_t n) {
   return {static_cast<double>(c), static_cast<double>(-s)};
 }
 
-// Empty where there is a larger prime among them. Those go to Bluestein: a butterfly takes the square of its
-// radix.
+// Empty if a prime factor is larger than the radices, because a butterfly costs the square of its radix;
+// Bluestein's algorithm is used then.
 std::vector<std::int64_t> factors_of(std::int64_t n) {
   std::vector<std::int64_t> factors;
   for (const std::int64_t radix : {4, 2, 3, 5, 7, 11, 13}) {
@@ -40,8 +40,8 @@ std::vector<std::int64_t> factors_of(std::int64_t n) {
   return factors;
 }
 
-// One step of Stockham's scheme: `count` interleaved transforms of `length` become `radix` times as many of
-// length / radix. Nothing has to be sorted afterwards.
+// One pass of Stockham's algorithm: `count` interleaved transforms of `length` become `radix` times as many
+// of length / radix. No final reordering is needed.
 void pass2(const Complex* x, Complex* y, std::int64_t length, std::int64_t count, const Complex* roots) {
   const std::int64_t m = length / 2;
   for (std::int64_t q = 0; q < m; ++q) {
@@ -158,7 +158,7 @@ void Fft::forward(Complex* data, Complex* scratch) const {
 }
 
 void Fft::inverse(Complex* data, Complex* scratch) const {
-  // With real and imaginary parts swapped, the forward transform is the inverse one.
+  // With real and imaginary parts swapped, the forward transform is the inverse.
   const double scale = 1.0 / static_cast<double>(length_);
   for (std::int64_t k = 0; k < length_; ++k) data[k] = {data[k].im, data[k].re};
   forward(data, scratch);

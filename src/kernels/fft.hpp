@@ -1,5 +1,5 @@
-// Discrete Fourier transforms of any length in O(n log n): mixed radices where the factors of the length are
-// small, Bluestein's convolution otherwise.
+// Discrete Fourier transform of any length in O(n log n): mixed radix where the factors of the length are
+// small, otherwise Bluestein's algorithm.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ struct Complex {
   double re = 0, im = 0;
 };
 
-// For one length; many threads may use it at once.
+// For one length. Thread-safe.
 class Fft {
  public:
   explicit Fft(std::int64_t length);
 
   std::int64_t length() const { return length_; }
-  // How many numbers of scratch a transform needs.
+  // Scratch for one transform, in complex numbers.
   std::int64_t scratch() const;
   // X[k] = Σ x[n]·exp(-2πi·kn/length), in place.
   void forward(Complex* data, Complex* scratch) const;
@@ -34,7 +34,7 @@ class Fft {
   std::vector<Complex> roots_;         // exp(-2πi·k/length)
   std::vector<Complex> chirp_;         // exp(-πi·k²/length)
   std::vector<Complex> filter_;        // the transform of the conjugate chirp
-  std::unique_ptr<const Fft> inner_;   // a power of two, for the convolution
+  std::unique_ptr<const Fft> inner_;   // of a power of two, for the convolution
 };
 
 }  // namespace anybit::kernels

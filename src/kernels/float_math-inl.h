@@ -1,6 +1,6 @@
-// exp, log, tanh, erf and their kin on vectors of floats. The polynomials were fitted to the functions by
-// reweighted least squares; tests/unit/kernels/map_test.cpp holds the errors against double. Included once
-// for each SIMD target.
+// Vectorized exp, log, tanh, erf and related functions for float32. The polynomials were fitted by reweighted
+// least squares; tests/unit/kernels/map_test.cpp checks the errors against double. Included once for each
+// SIMD target.
 #if defined(ANYBIT_KERNELS_FLOAT_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_FLOAT_MATH_INL_H_
 #undef ANYBIT_KERNELS_FLOAT_MATH_INL_H_
@@ -27,7 +27,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 HWY_INLINE VF Value(float x) { return hn::Set(DF(), x); }
 
-// c0 + c1·x + …; from the highest power down.
+// c0 + c1·x + …, by Horner's rule.
 template <std::size_t kCount>
 HWY_INLINE VF Polynomial(VF x, const float (&coefficients)[kCount]) {
   VF sum = Value(coefficients[kCount - 1]);
@@ -39,8 +39,8 @@ HWY_INLINE VF PowerOfTwo(VI exponent) {
   return hn::BitCast(DF(), hn::ShiftLeft<23>(hn::Add(exponent, hn::Set(DI(), 127))));
 }
 
-// x = n·ln 2 + r with |r| ≤ ln 2 / 2; 2^n in two factors, for n beyond what one float holds: results reach
-// down into the subnormals and up to infinity.
+// x = n·ln 2 + r with |r| ≤ ln 2 / 2. 2^n is applied as two factors, so that results reach the subnormals and
+// infinity.
 HWY_INLINE VF Exp(VF x) {
   constexpr float kFit[] = {0.499999934f, 0.166665206f, 0.0416683881f, 0.00836871709f, 0.00138145964f};
   const VF clamped = hn::Min(hn::Max(x, Value(-104.0f)), Value(89.0f));
@@ -76,7 +76,7 @@ HWY_INLINE VF Log(VF x) {
   const VF m = hn::BitCast(DF(), hn::Sub(bits, hn::ShiftLeft<23>(e)));
   const VF exponent = hn::Sub(hn::ConvertTo(DF(), e), hn::IfThenElseZero(tiny, Value(23.0f)));
   const VF s = hn::Div(hn::Sub(m, Value(1.0f)), hn::Add(m, Value(1.0f)));
-  // The small part of e·ln 2 goes with the small logarithm.
+  // The small part of e·ln 2 is added to the small logarithm first.
   VF result = hn::MulAdd(exponent, Value(-2.12194440e-4f), LogOfRatio(s));
   result = hn::MulAdd(exponent, Value(0.693359375f), result);
   result = hn::IfThenElse(hn::Eq(x, Value(kInfinity)), x, result);
@@ -85,7 +85,7 @@ HWY_INLINE VF Log(VF x) {
   return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
-// On either side the exponential is at most 1, so that nothing is lost below zero.
+// The exponential is at most 1 for either sign of x, so small results keep their precision.
 HWY_INLINE VF Sigmoid(VF x) {
   const VF e = Exp(hn::Neg(hn::Abs(x)));
   const VF top = hn::IfThenElse(hn::Lt(x, hn::Zero(DF())), e, Value(1.0f));
@@ -110,8 +110,8 @@ HWY_INLINE VF ErfNear(VF x) {
   return hn::Mul(x, Polynomial(hn::Mul(x, x), kFit));
 }
 
-// 1 - erf(t) for t ≥ kErfSplit, by a polynomial of its logarithm. Beyond 4, where it is below float's reach
-// next to 1, it falls on as e^(-t²) does.
+// 1 - erf(t) for t ≥ kErfSplit, by a polynomial for its logarithm. Beyond 4, where 1 - erf(t) vanishes next
+// to 1 in float32, it decays like e^(-t²).
 HWY_INLINE VF ErfcFar(VF t) {
   constexpr float kFit[] = {0.000294276103f, -1.1301315f,     -0.631995321f,    -0.10992519f,   0.0263355435f,
                             -0.0047302833f,  0.000590715543f, -4.53546201e-05f, 1.60249202e-06f};
@@ -127,19 +127,19 @@ HWY_INLINE VF Erf(VF x) {
   return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
-// x · (1 + erf(x / √2)) / 2; on the negative side the far part is used as it is, not taken from 1.
+// x · (1 + erf(x / √2)) / 2. For negative x the erfc part is used directly, to avoid cancellation.
 HWY_INLINE VF Gelu(VF x) {
   const VF scaled = hn::Mul(x, Value(0.707106781f));
   const VF t = hn::Abs(scaled);
   const VF c = ErfcFar(t);
   const VF far = hn::IfThenElse(hn::Lt(x, hn::Zero(DF())), c, hn::Sub(Value(2.0f), c));
   const VF sum = hn::IfThenElse(hn::Lt(t, Value(kErfSplit)), hn::Add(Value(1.0f), ErfNear(scaled)), far);
-  // -∞ times zero is no number; the limit is zero.
+  // -∞ · 0 would be NaN; the limit is zero.
   const VF result = hn::Mul(hn::Mul(hn::Max(x, Value(-1e30f)), Value(0.5f)), sum);
   return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
-// x / (1 + e^(-a·x)), for a > 0 without -∞ · 0.
+// x / (1 + e^(-a·x)), for a > 0, without -∞ · 0.
 HWY_INLINE VF Swish(VF x, VF a) {
   const VF result = hn::Mul(hn::Max(x, Value(-1e30f)), Sigmoid(hn::Mul(x, a)));
   return hn::IfThenElse(hn::IsNaN(x), x, result);
@@ -159,7 +159,7 @@ HWY_INLINE VF Softplus(VF x) {
   return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
-// x · tanh(softplus(x)) = x · (e² + 2e) / (e² + 2e + 2) with e = e^x; from 20 on it is x.
+// x · tanh(softplus(x)) = x · (e² + 2e) / (e² + 2e + 2) with e = e^x; equal to x from 20 on.
 HWY_INLINE VF Mish(VF x) {
   const VF e = Exp(hn::Min(x, Value(20.0f)));
   const VF top = hn::Mul(e, hn::Add(e, Value(2.0f)));
@@ -167,7 +167,7 @@ HWY_INLINE VF Mish(VF x) {
   return hn::IfThenElse(hn::Or(hn::Gt(x, Value(20.0f)), hn::IsNaN(x)), x, result);
 }
 
-// e^x - 1 for x ≤ 0: near zero by tanh, (e^x - 1) = t · (e^x + 1) with t = tanh(x / 2).
+// e^x - 1 for x ≤ 0. Near zero by tanh: e^x - 1 = t · (e^x + 1) with t = tanh(x / 2).
 HWY_INLINE VF ExpM1(VF x) {
   const VF e = Exp(x);
   const VF near = hn::Mul(Tanh(hn::Mul(x, Value(0.5f))), hn::Add(e, Value(1.0f)));

@@ -1,8 +1,8 @@
-// Matrix products C = A·B, in float32 and in exact integers, with what follows a product (bias, scaling,
-// clamping, requantization) done while the result is at hand. Plain views, no graph.
+// GEMM C = A·B in float32 and in exact integers, with a fused epilogue (bias, scale, clamp, requantization).
+// On plain matrix views.
 //
-// Every element of C is one sum over k in order, whatever the sizes of blocks, the number of rows or of
-// threads: a row's result does not depend on the rows beside it. B is used in panels of 16 columns.
+// Every element of C is one sum over k in order, for any block size, number of rows and number of threads:
+// the result of a row does not depend on the rows beside it. B is used in panels of 16 columns.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 
 namespace anybit::kernels {
 
-inline constexpr std::int64_t kPanel = 16;  // columns of B that lie together
+inline constexpr std::int64_t kPanel = 16;  // columns of a panel of B
 
-// A matrix in memory; strides in elements. A transposed one has its strides swapped.
+// A matrix in memory; strides in elements. Swapping the strides transposes it.
 template <class T>
 struct MatrixView {
   const T* data = nullptr;
@@ -25,7 +25,7 @@ struct MatrixView {
   std::int64_t column_stride = 1;
 };
 
-// Numbers for the elements of C: of each (row, column), or one for all where the stride is 0. The column
+// Per-element, per-row, per-column or scalar operands of an epilogue: a stride of 0 broadcasts. The column
 // stride is 0 or 1.
 template <class T>
 struct Spread {
@@ -34,39 +34,39 @@ struct Spread {
   std::int64_t column_stride = 0;
 };
 
-// Rows of A that lie nowhere as such: a convolution reads its windows this way.
+// Rows of A that are not in memory as such: for example, a convolution's windows (im2col).
 class RowSource {
  public:
   virtual ~RowSource() = default;
-  // Writes elements [k, k + count) of rows [row, row + rows); each row begins `stride` elements after the one
-  // before. The elements are of A's type. Many threads call it at once.
+  // Writes elements [k, k + count) of rows [row, row + rows); consecutive rows are `stride` elements apart.
+  // Elements have A's type. Called by many threads at once.
   virtual void read(std::int64_t row, std::int64_t rows, std::int64_t k, std::int64_t count, void* to,
                     std::int64_t stride) const = 0;
 };
 
-// Memory for vector instructions.
+// Memory aligned for vector instructions.
 using AlignedBytes = std::unique_ptr<std::byte[], void (*)(std::byte*)>;
 AlignedBytes aligned_bytes(std::int64_t bytes);  // throws std::bad_alloc
 
 // ---- float32
 
-// B, a panel at a time.
+// B, read in panels.
 struct FloatProduct;
 class FloatRight {
  public:
   virtual ~FloatRight() = default;
-  // Rows [k, k + count) of columns [16·index, 16·index + 16), as [count][16], zero beyond the last column;
-  // written to `scratch`, which has room for it, or where they lie.
+  // Rows [k, k + count) of columns [16·index, 16·index + 16), as [count][16], zero past the last column. The
+  // result is in `scratch` or elsewhere in memory.
   virtual const float* panel(std::int64_t index, std::int64_t k, std::int64_t count,
                              float* scratch) const = 0;
-  // All panels one after another, k·16 floats each; null if they do not lie so.
+  // All panels one after another, k·16 floats each; null if they are not stored so.
   virtual const float* packed() const { return nullptr; }
-  // Does the whole product if it has a way of its own for that; the same sums. False: it has not.
+  // Computes the whole GEMM, with the same sums, if this class has its own kernel; false: it has none.
   virtual bool multiply(const FloatProduct&, ThreadPool&) const { return false; }
-  virtual std::int64_t bytes() const { return 0; }  // of memory that it keeps
+  virtual std::int64_t bytes() const { return 0; }  // memory that it holds
 };
 
-// Weights, put into panels once.
+// Constant weights, packed into panels once.
 class PackedFloats final : public FloatRight {
  public:
   PackedFloats(MatrixView<float> b, std::int64_t k, std::int64_t n);
@@ -81,7 +81,7 @@ class PackedFloats final : public FloatRight {
   AlignedBytes memory_;
 };
 
-// A matrix that changes from run to run: panels are copied as they are needed.
+// A matrix that changes from run to run: panels are packed when needed.
 class PlainFloats final : public FloatRight {
  public:
   PlainFloats(MatrixView<float> b, std::int64_t n) : b_(b), n_(n) {}
@@ -105,7 +105,7 @@ struct FloatProduct {
   const RowSource* rows = nullptr;  // instead of a
   const FloatRight* b = nullptr;
   float* c = nullptr;
-  std::int64_t c_stride = 0;  // of its rows
+  std::int64_t c_stride = 0;  // row stride
   FloatEpilogue epilogue = {};
 };
 
@@ -123,34 +123,34 @@ struct WholeView {
   std::int64_t column_stride = 1;
 };
 
-// B, a panel at a time.
+// B, read in panels.
 class WholeRight {
  public:
   virtual ~WholeRight() = default;
-  // Numbers of 16 bits are given in two parts, number = part 0 + 256 · part 1.
+  // 16-bit values are split into two parts, value = part 0 + 256 · part 1.
   virtual int parts() const = 0;
-  // Rows [k, k + count) of 16 columns less their zero points, as [ceil(count / 2)][16][2]: neighbours on k
-  // side by side. k is even; zero beyond the last row and column.
+  // Rows [k, k + count) of 16 columns, zero points subtracted, as [ceil(count / 2)][16][2]: pairs along k are
+  // adjacent. k is even; zero past the last row and column.
   virtual void panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
                      std::int16_t* to) const = 0;
-  // The same from row 0 on, for a matrix that is kept as bytes: without the zero points, which zeros() has by
-  // column, padded to whole panels (null if all are zero). Null if it is kept otherwise.
+  // The panel from row 0 on, for a matrix that is kept as bytes. Zero points are not subtracted: zeros() has
+  // them by column, padded to full panels (null if all are zero). Null if the matrix is not kept as bytes.
   virtual const std::int8_t* narrow(std::int64_t) const { return nullptr; }
   virtual const std::int32_t* zeros() const { return nullptr; }
-  // The largest magnitude that an element less its zero point may have, and the most that those of a column
-  // may add up to.
+  // Bounds for elements with zero points subtracted: the largest magnitude of one, and the largest sum of
+  // magnitudes of a column.
   virtual std::int64_t largest() const = 0;
   virtual std::int64_t largest_sum() const = 0;
-  // Sums over k of the columns less their zero points, padded to whole panels: what a zero point of 16-bit
-  // numbers in A is multiplied by. Null if they are not kept; then they are added up for each product.
+  // Column sums of the elements with zero points subtracted, padded to full panels; the zero point of 16-bit
+  // A is multiplied by them. Null if they are not kept; each GEMM then computes them.
   virtual const std::int64_t* column_sums() const { return nullptr; }
 };
 std::vector<std::int64_t> column_sums(const WholeRight& b, std::int64_t k, std::int64_t n);
 
-// Weights, put into panels once.
+// Constant weights, packed into panels once.
 class PackedWholes final : public WholeRight {
  public:
-  // `zero_points`: by column, or one for all. They are in the range of the type.
+  // `zero_points`: by column, or one for all, within the range of the type.
   PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<std::int32_t> zero_points);
   int parts() const override { return wide_ ? 2 : 1; }
   void panel(std::int64_t index, std::int64_t k, std::int64_t count, int part,
@@ -192,7 +192,7 @@ class PlainWholes final : public WholeRight {
   Spread<std::int32_t> zero_points_;
 };
 
-// What becomes of the sum s = Σ (a − za)·(b − zb) + bias:
+// The epilogue of a sum s = Σ (a − za)·(b − zb) + bias:
 //   int32     s modulo 2³²
 //   float32   float(s) · scale + addend
 //   others    clamp(round_half_even(float(s) · scale) + zero_point, low, high)
@@ -201,7 +201,7 @@ enum class WholeResult : std::uint8_t { int32, float32, int8, uint8, int16, uint
 struct WholeEpilogue {
   WholeResult type = WholeResult::int32;
   Spread<std::int32_t> bias = {};
-  Spread<float> scale = {};   // must be there unless the type is int32
+  Spread<float> scale = {};   // required unless the type is int32
   Spread<float> addend = {};  // float32 only
   std::int32_t zero_point = 0, low = 0, high = 0;
 };
@@ -209,8 +209,8 @@ struct WholeEpilogue {
 struct WholeProduct {
   std::int64_t m = 0, n = 0, k = 0;
   WholeView a = {};
-  const RowSource* rows = nullptr;  // instead of a.data; their type is a.type
-  // By row, or one for all (of 16-bit numbers: one for all); in the range of the type.
+  const RowSource* rows = nullptr;  // instead of a.data; elements have type a.type
+  // By row, or one for all (always one for 16-bit A); within the range of the type.
   Spread<std::int32_t> a_zero = {};
   const WholeRight* b = nullptr;
   void* c = nullptr;
@@ -220,12 +220,12 @@ struct WholeProduct {
 
 void gemm(const WholeProduct& product, ThreadPool& pool);
 
-// Numbers of 16 bits in A are made signed, and their zero point is taken off the sums: what is left of it
-// then.
+// 16-bit A is made signed, and its zero point is applied to the sums. This is the zero point that then
+// remains.
 inline std::int32_t left_zero(Whole type, std::int32_t zero) {
   return bytes_of(type) == 1 ? 0 : type == Whole::uint16 ? zero - 32768 : zero;
 }
-// How far a number of this type may be from its zero point; bytes may have several.
+// The largest distance of a value from its zero point; 8-bit matrices may have several zero points.
 inline std::int64_t farthest(Whole type, std::int32_t zero) {
   if (bytes_of(type) == 1) return 255;
   const std::int64_t left = left_zero(type, zero);

@@ -1,5 +1,5 @@
-// The loops around every matrix product, included once for each SIMD target. A block of rows of A stays in
-// the second-level cache, a panel of B in the first, a tile of C in registers.
+// The blocked loops of every GEMM, included once for each SIMD target. A block of A stays in the L2 cache, a
+// panel of B in L1, a tile of C in registers.
 #if defined(ANYBIT_KERNELS_GEMM_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_GEMM_BLOCKS_INL_H_
 #undef ANYBIT_KERNELS_GEMM_BLOCKS_INL_H_
@@ -14,7 +14,7 @@
 #include "kernels/gemm.hpp"
 #include "kernels/gemm_scratch.hpp"
 
-// g++ 12 moves accumulators to memory and back unless each is pinned to a register once a turn.
+// g++ 12 spills accumulators to memory unless each is pinned to a register once per iteration.
 #undef ANYBIT_PIN
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR && defined(__GNUC__) && \
     !defined(__clang__)
@@ -31,8 +31,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DF = hn::CappedTag<float, kPanel>;
 using DI = hn::RebindToSigned<DF>;
 inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(DF()));
-inline constexpr int kVectors = static_cast<int>(kPanel) / kLanes;  // of a row of a tile
-// Rows of a tile: as many as the registers hold beside a row of B and a number of A.
+inline constexpr int kVectors = static_cast<int>(kPanel) / kLanes;  // of one row of a tile
+// Rows of a tile: as many as fit the registers beside a row of B and an element of A.
 #if HWY_TARGET <= HWY_AVX3
 inline constexpr int kTileRows = 12;
 #elif HWY_TARGET == HWY_AVX2
@@ -43,14 +43,14 @@ inline constexpr int kTileRows = 3;
 
 inline constexpr std::int64_t kBlockRows = 96;
 inline constexpr std::int64_t kBlockPanels = 16;
-// A part of the work for a thread takes some ten microseconds at least.
+// A thread's part of the work takes at least some ten microseconds.
 inline constexpr std::int64_t kPartMacs = 1 << 20;
 
 inline std::int64_t Ratio(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// How a product is cut; the sizes alone decide.
+// Blocking of a GEMM; depends on the sizes only.
 struct Cut {
-  std::int64_t rows, panels, depth;  // of a block
+  std::int64_t rows, panels, depth;  // of one block
   std::int64_t row_blocks, panel_blocks, depth_blocks;
 
   Cut(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t max_depth,
@@ -75,16 +75,16 @@ struct Cut {
   }
 };
 
-// One block of C. Math has
-//   Left, Right, Sum            types of elements of A and B as the kernel takes them, and of sums
-//   Stride(depth)               elements between rows of A in scratch
-//   Left(cut, row, rows, k, count, scratch, stride)    rows of A; tells where they lie
-//   Right(panel, k, count, scratch)                    a panel of B
-//   Ahead(panel, k), kRowBytes                         where it will be read from, if that is worth knowing
-//   Direct(row, panel, stride)                         where sums go if they are C's elements; null otherwise
-//   Multiply(rows, a, stride, b, count, sums, sum_stride, first)   a tile: sums = or += a·b
-//   kTogether                   panels that are multiplied at once; if two, then MultiplyTwo(…) does it
-//   Finish(sums, row, rows, panel)                     a tile of C from its sums
+// One block of C. Math provides
+//   A, B, Sum                   element types of A and B as the micro-kernel takes them, and of sums
+//   LeftBytes, RightBytes       scratch for a block of A and for a panel of B
+//   Left(row, rows, k, count, scratch, stride)   packs rows of A; returns their address and stride
+//   Right(panel, k, count, scratch)              returns a panel of B
+//   Ahead(panel, k), kRowBytes  address to prefetch it from, or null
+//   Direct(row, panel, stride)  where to write sums if they are elements of C already; otherwise null
+//   Multiply(rows, a, stride, b, count, sums, sum_stride, first)   micro-kernel of a tile: sums = or += a·b
+//   kTogether                   panels multiplied at once; if two, by MultiplyTwo(…)
+//   Finish(sums, row, rows, panel)               epilogue of a tile of C
 template <class Math>
 HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_t n, std::int64_t k,
                          std::int64_t block) {
@@ -115,7 +115,7 @@ HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_
       const B* b[kTogether];
       for (int i = 0; i < beside; ++i)
         b[i] = math.Right(panel0 + p + i, k0, count, b_scratch + i * cut.depth * kPanel);
-      // The next panels come nearer while these are used, a share with each tile.
+      // The next panels are prefetched while these are used, a share with each tile.
       const std::byte* ahead[kTogether] = {};
       for (int i = 0; i < kTogether && p + kTogether + i < panels; ++i)
         ahead[i] = math.Ahead(panel0 + p + kTogether + i, k0);
@@ -123,7 +123,7 @@ HWY_INLINE void RunBlock(Math& math, const Cut& cut, std::int64_t m, std::int64_
       for (std::int64_t r = 0; r < rows; r += kTileRows) {
         const int tile_rows = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - r));
         std::int64_t at_stride = kPanel, at_step = kPanel;
-        // If the last of the panels may be written to, so may those before it.
+        // If the last panel may be written directly, so may those before it.
         Sum* at = math.Direct(row0 + r, panel0 + p + beside - 1, at_stride);
         const bool direct = at != nullptr;
         if (direct) at -= (beside - 1) * kPanel;
@@ -169,7 +169,7 @@ HWY_INLINE void RunBlocks(const Product& product, std::int64_t max_depth, Thread
            });
 }
 
-// The 16 numbers of a row of a tile; those beyond `columns` are zero.
+// One row of 16 operands for a tile; those past `columns` are zero.
 template <class T>
 HWY_INLINE const T* SpreadRow(const Spread<T>& spread, std::int64_t row, std::int64_t column,
                               std::int64_t columns, T* buffer) {
@@ -181,7 +181,7 @@ HWY_INLINE const T* SpreadRow(const Spread<T>& spread, std::int64_t row, std::in
   return buffer;
 }
 
-// What the rows of a tile are combined with; found anew only where rows differ.
+// The epilogue operand of a tile's rows; fetched again only if rows differ.
 template <class T>
 struct Terms {
   HWY_ALIGN T buffer[kPanel];

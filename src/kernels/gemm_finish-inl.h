@@ -1,4 +1,4 @@
-// What becomes of the sums of a float32 product, included once for each SIMD target.
+// The epilogue of float32 GEMM, included once for each SIMD target.
 #if defined(ANYBIT_KERNELS_GEMM_FINISH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_GEMM_FINISH_INL_H_
 #undef ANYBIT_KERNELS_GEMM_FINISH_INL_H_
@@ -14,10 +14,10 @@ namespace HWY_NAMESPACE {
 
 using VF = hn::Vec<DF>;
 
-// Tiles have as many rows as registers allow; kernels for a few rows have theirs.
+// Tiles have as many rows as the registers allow; kernels for few rows have up to four.
 inline constexpr int kMostRows = kTileRows > 4 ? kTileRows : 4;
 
-// At most kMostRows of C from their sums, which lie in rows of 16: scaled, added to, clamped.
+// The epilogue for up to kMostRows rows of C: scale, add, clamp. Sums are in rows of 16.
 HWY_INLINE void FinishTile(const FloatProduct& product, const float* sums, std::int64_t row, int rows,
                            std::int64_t panel) {
   const DF d;
@@ -35,7 +35,7 @@ HWY_INLINE void FinishTile(const FloatProduct& product, const float* sums, std::
       VF x = hn::Mul(hn::Load(d, sums + r * kPanel + v * kLanes), alpha);
       addend.Find(e.addend, r == 0, row + r, column, columns);
       if (addend.at) x = hn::Add(x, hn::Mul(hn::LoadU(d, addend.at + v * kLanes), beta));
-      x = hn::IfThenElse(hn::Lt(x, low), low, x);  // NaN is neither, and stays
+      x = hn::IfThenElse(hn::Lt(x, low), low, x);  // NaN fails both comparisons and stays
       x = hn::IfThenElse(hn::Lt(high, x), high, x);
       hn::StoreU(x, d, at + r * stride + v * kLanes);
     }

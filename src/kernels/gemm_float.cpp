@@ -1,5 +1,5 @@
-// Products of float32 matrices. Sums are fused multiply-adds in the order of k where the CPU has them; plain
-// ones, in the same order, where results have to be reproducible.
+// float32 GEMM. Sums are fused multiply-adds in the order of k where the CPU has them; in reproducible mode
+// they are unfused, in the same order.
 #include "base/reproducible.hpp"
 #include "kernels/choose.hpp"
 #undef HWY_TARGET_INCLUDE
@@ -12,14 +12,14 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-constexpr std::int64_t kAhead = 128;  // rows of B
+constexpr std::int64_t kAhead = 128;  // prefetch distance, in rows of B
 
 template <bool Fused>
 HWY_INLINE VF Sum(VF x, VF y, VF sum) {
   return Fused ? hn::MulAdd(x, y, sum) : hn::Add(hn::Mul(x, y), sum);
 }
 
-// A tile of `Rows` rows. `b` has rows of 16.
+// Micro-kernel for a tile of `Rows` rows. `b` has rows of 16.
 template <bool Fused, int Rows>
 HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
                             std::int64_t count, float* HWY_RESTRICT sums, std::int64_t sum_stride,
@@ -53,7 +53,7 @@ HWY_NOINLINE void FloatTile(const float* HWY_RESTRICT a, std::int64_t stride, co
   }
 }
 
-// The same for a few rows and several panels at once: one panel's sums alone would wait for each other.
+// The same for a few rows and several panels at once: a single panel is bound by the latency of its sums.
 template <bool Fused, int Rows, int Panels>
 HWY_NOINLINE void FloatStrip(const float* HWY_RESTRICT a, std::int64_t stride, const float* HWY_RESTRICT b,
                              std::int64_t count, float* HWY_RESTRICT sums) {
@@ -170,7 +170,7 @@ class FloatMath {
   const bool plain_;  // sums are C's elements
 };
 
-// Two panels at a time, in wider vectors.
+// Two panels at a time, with vectors of 16 lanes.
 class Avx512Math : public FloatMath<true> {
  public:
   static constexpr int kTogether = 2;
@@ -183,7 +183,7 @@ class Avx512Math : public FloatMath<true> {
   }
 };
 
-// A few rows by a packed matrix, which is read once, in order: memory is what takes time.
+// A few rows by a packed matrix, which is read once, in order: bound by memory.
 template <bool Fused, int Rows, int Panels>
 void FewRows(const FloatProduct& product, ThreadPool& pool) {
   static_assert(Rows <= kMostRows);
@@ -221,20 +221,20 @@ void FewRowsGemm(const FloatProduct& product, ThreadPool& pool) {
   if (product.m == 4) FewRows<Fused, 4, 1>(product, pool);
 }
 
-// Unfused, the same bits on every target.
+// Unfused: the same bits on every target.
 template <bool Fused>
 void BlockGemm(const FloatProduct& product, ThreadPool& pool) {
   RunBlocks<FloatMath<Fused>>(product, 256, pool);
 }
 
 #if HWY_TARGET == HWY_AVX2
-// CPUs with wider vectors have a larger second-level cache: blocks of more rows read B fewer times.
+// CPUs with AVX-512 have a larger L2 cache: with blocks of more rows, B is read fewer times.
 void Avx512Gemm(const FloatProduct& product, ThreadPool& pool) {
   RunBlocks<Avx512Math>(product, 384, pool, 192);
 }
 #endif
 
-// Columns that lie side by side, or transposed.
+// Packs a panel of columns, for B or its transpose.
 void FloatPanel(const MatrixView<float>& b, std::int64_t columns, std::int64_t count, float* to) {
   if (b.column_stride == 1 && columns == kPanel) {
     for (std::int64_t k = 0; k < count; ++k) std::memcpy(to + k * kPanel, b.data + k * b.row_stride, 64);
@@ -274,7 +274,7 @@ std::span<const Descriptor> gemm_float_descriptors() {
   static const Descriptor all[] = {
       {"16 lanes", kType, "more than 4 rows", avx512, false, 0,
        FloatGemm{HWY_CHOOSE_AVX2(Avx512Gemm), has_many_rows}},
-      // Where results are reproducible, products are rounded before they are added.
+      // In reproducible mode, products are rounded before they are added.
       {"unfused, few rows", kType, "1 to 4 rows, packed weights", avx2, true, 0,
        FloatGemm{HWY_CHOOSE_AVX2(FewRowsGemm<false>), is_reproducible_with_few_rows}},
       {"unfused", kType, "", avx2, true, 1, FloatGemm{HWY_CHOOSE_AVX2(BlockGemm<false>), is_reproducible}},

@@ -2,7 +2,7 @@
 
 #include <hwy/detect_targets.h>
 
-// Highway's target for such CPUs would build every kernel once more, and only this one gains.
+// Highway's AVX-512 target would compile every kernel once more, and only this one profits.
 #if HWY_ARCH_X86
 #include <immintrin.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 #define ANYBIT_WIDE __attribute__((target("avx512f")))
 
-// g++ 12 moves accumulators to memory and back unless each is pinned to a register once a turn.
+// g++ 12 spills accumulators to memory unless each is pinned to a register once per iteration.
 #define ANYBIT_PIN_WIDE(vector) asm("" : "+v"(vector))
 
 template <int Rows>

@@ -1,16 +1,16 @@
-// Products of float32 in vectors of sixteen, on CPUs that have them (AVX-512): the same fused multiply-adds
-// in the same order as narrower vectors do, so the same bits.
+// float32 GEMM micro-kernels of 16 lanes (AVX-512): the same fused multiply-adds in the same order as with
+// narrower vectors, so bit-identical results.
 #pragma once
 
 #include <cstdint>
 
 namespace anybit::kernels {
 
-inline constexpr int kFloatTileRows = 6;  // of a tile, at most
+inline constexpr int kFloatTileRows = 6;  // maximal rows of a tile
 
-// Two tiles of C side by side: `rows` rows of A, `stride` floats apart, by two panels of 16 columns and
-// `count` rows. Sums lie in rows `sum_stride` apart, those of the second panel `sum_step` behind those of the
-// first; they begin at zero, or at what is there.
+// Two adjacent tiles of C: `rows` rows of A, `stride` floats apart, by two panels of 16 columns and `count`
+// rows. Rows of sums are `sum_stride` apart, the second panel's sums `sum_step` after the first's. Sums start
+// at zero, or at their current values.
 struct TwoTiles {
   const float* a;
   std::int64_t stride;

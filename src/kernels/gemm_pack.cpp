@@ -1,4 +1,4 @@
-// Integer matrices in panels of 16 columns, neighbours on k side by side.
+// Packs integer matrices into panels of 16 columns, with pairs along k adjacent.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_pack.cpp"
 #include "hwy/foreach_target.h"
@@ -8,7 +8,7 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Pairs of bytes to pairs of 16 bits, less the zero points (of 16 columns; null: none).
+// Widens pairs of bytes to 16 bits and subtracts zero points (of 16 columns; null: none).
 void WidenPanel(const std::int8_t* HWY_RESTRICT from, std::int64_t pairs, const std::int32_t* zeros,
                 std::int16_t* HWY_RESTRICT to) {
   constexpr std::int64_t kPair = 2 * kPanel;
@@ -24,7 +24,7 @@ void WidenPanel(const std::int8_t* HWY_RESTRICT from, std::int64_t pairs, const 
   }
 }
 
-// `part` of numbers of 16 bits; the numbers themselves of 8 bits.
+// Extracts `part` of 16-bit values; 8-bit values have one part.
 template <class T>
 HWY_INLINE std::int16_t PartOf(T number, std::int32_t zero, int part) {
   const std::int32_t all = std::int32_t{number} - zero;
@@ -133,7 +133,7 @@ void PlainWholes::panel(std::int64_t index, std::int64_t k, std::int64_t count, 
 PackedWholes::PackedWholes(WholeView b, std::int64_t k, std::int64_t n, Spread<std::int32_t> zero_points)
     : k_(k), n_(n), wide_(bytes_of(b.type) == 2), memory_(aligned_bytes(bytes())) {
   const Range range = range_of(b.type);
-  // Unsigned bytes are kept as signed ones: both they and their zero points are less by 128.
+  // Unsigned bytes are stored as signed ones: values and zero points are reduced by 128.
   const std::int32_t shift = b.type == Whole::uint8 ? 128 : 0;
   bool any = false;
   const std::int64_t padded = panels_of(n) * kPanel;

@@ -10,8 +10,8 @@ namespace anybit::kernels {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
-// Weights of this size and more lie on large pages where the system has them: a product reads them from end
-// to end, and would wait for the address of every 4 KB otherwise.
+// Weights of this size or more use huge pages where the system has them: GEMM streams through them and would
+// otherwise stall on TLB misses every 4 KB.
 constexpr std::int64_t kLargePage = std::int64_t{1} << 21;
 constexpr std::align_val_t kLargeAlignment{static_cast<std::size_t>(kLargePage)};
 
@@ -24,7 +24,7 @@ AlignedBytes aligned_bytes(std::int64_t bytes) {
   if (bytes >= kLargePage) {
     auto* memory = new (kLargeAlignment) std::byte[static_cast<std::size_t>(bytes)];
     madvise(memory, static_cast<std::size_t>(bytes),
-            MADV_HUGEPAGE);  // a wish: what it answers does not matter
+            MADV_HUGEPAGE);  // a hint; errors are ignored
     return {memory, release_large};
   }
   return {new (kAlignment) std::byte[static_cast<std::size_t>(bytes)], release};

@@ -1,4 +1,4 @@
-// Memory that a thread keeps for matrix products: blocks of A and B and sums that are not yet done.
+// Per-thread scratch memory of GEMM: blocks of A and B, and partial sums.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 
 namespace anybit::kernels {
 
-// At least `bytes` bytes, aligned for every vector instruction; the same memory at every call of a thread.
+// At least `bytes` bytes, aligned for every vector instruction. Each call of a thread returns the same
+// memory.
 std::byte* gemm_scratch(std::int64_t bytes);
 
 }  // namespace anybit::kernels

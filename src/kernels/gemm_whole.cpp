@@ -1,5 +1,5 @@
-// Products of integer matrices, exact. Sums are 32 bits wide while they fit, 64 beyond: those of 16-bit
-// numbers by 8-bit ones fit for 500 products at least, those by 16-bit ones are always wide.
+// Exact integer GEMM. Sums have 32 bits while they fit, otherwise 64: 16-bit by 8-bit products fit 32 bits
+// for a k of 500 at least, 16-bit by 16-bit products always use 64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gemm_whole.cpp"
 #include "hwy/foreach_target.h"
@@ -8,13 +8,13 @@
 #ifndef ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
 #define ANYBIT_KERNELS_GEMM_WHOLE_ONCE_
 namespace anybit::kernels {
-// A product whose sums may need 64 bits.
+// A GEMM whose sums may need 64 bits.
 struct WideProduct : WholeProduct {
-  // What is added to the sums, by column, padded to whole panels; and beside it the bias if that is by row,
-  // which the epilogue has not.
+  // Added to the sums: offsets by column, padded to full panels, and a bias by row, which is removed from the
+  // epilogue.
   const std::int64_t* offsets = nullptr;
   Spread<std::int32_t> row_bias = {};
-  bool in_doubles = false;  // they hold every sum
+  bool in_doubles = false;  // doubles hold every sum exactly
 };
 }  // namespace anybit::kernels
 #endif
@@ -23,14 +23,14 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// How A gets into its scratch.
+// How A is packed into scratch memory.
 class WholeLeft {
  public:
   static constexpr int kTogether = 1;
   using A = std::int16_t;
   explicit WholeLeft(const WholeProduct& product) : product_(product) {}
 
-  // Longer rows are put apart, so that the cache does not put them all into one place.
+  // Longer rows get padded strides, to avoid cache set conflicts.
   static constexpr std::int64_t kShort = 128;
   static std::int64_t Stride(std::int64_t depth) { return Ratio(depth, 2) * 2 + 2 * kPanel; }
   std::int64_t LeftBytes(std::int64_t rows, std::int64_t depth) const {
@@ -53,7 +53,7 @@ class WholeLeft {
       from.data =
           static_cast<const std::byte*>(from.data) + (row * from.row_stride + k * from.column_stride) * width;
     }
-    // Short rows that lie one after another are one long row.
+    // Short contiguous rows are one long row.
     if (count <= kShort && count % 2 == 0 && from.row_stride == count && from.column_stride == 1 &&
         product_.a_zero.row_stride == 0) {
       stride = count;
@@ -78,7 +78,7 @@ class WholeLeft {
         return WidenRow(static_cast<const std::int8_t*>(from), step, count, zero, to);
       case Whole::uint8:
         return WidenRow(static_cast<const std::uint8_t*>(from), step, count, zero, to);
-      case Whole::int16:  // the zero point may not fit: what is left of it is taken off the sums
+      case Whole::int16:  // subtracting the zero point could overflow: the rest of it is applied to the sums
         return WidenRow(static_cast<const std::int16_t*>(from), step, count, 0, to);
       case Whole::uint16:
         return WidenRow(static_cast<const std::uint16_t*>(from), step, count, 32768, to);
@@ -87,7 +87,7 @@ class WholeLeft {
   const WholeProduct& product_;
 };
 
-// B as it comes, widened and less its zero points in a panel at a time.
+// B in any layout: panels are widened, and their zero points subtracted, when needed.
 class WholeMath : public WholeLeft {
  public:
   using B = std::int16_t;
@@ -114,8 +114,8 @@ class WholeMath : public WholeLeft {
   WholeFinish finish_;
 };
 
-// B packed as bytes: they are widened on the way to the registers, which costs next to nothing, and their
-// zero points are taken off the sums.
+// B packed as bytes: they are widened on the way to the registers, at almost no cost, and their zero points
+// are applied to the sums.
 class NarrowMath : public WholeLeft {
  public:
   using B = std::int8_t;
@@ -176,7 +176,7 @@ class NarrowMath : public WholeLeft {
  private:
   WholeFinish finish_;
   const bool plain_;   // sums are C's elements
-  bool half_ = false;  // of the panel, half its columns are used
+  bool half_ = false;  // only half of the panel's columns are used
   std::int64_t first_row_ = 0;
   std::uint32_t row_sums_[kBlockRows + kTileRows];
 };
@@ -259,8 +259,8 @@ class WideMath : public WholeLeft {
       hn::Store(first ? all : hn::Add(all, hn::Load(d, sums + i)), d, sums + i);
     }
   }
-  // Magnitudes below 2⁵¹: added to 1.5·2⁵² as the bits of a double, they are that many more, exactly. So the
-  // only rounding is that to float.
+  // Exact conversion of magnitudes below 2⁵¹: added to the bits of the double 1.5·2⁵², they are its mantissa.
+  // The only rounding is the one to float.
   static HWY_INLINE void ToFloats(const Sum* sums, std::int64_t count, float* to) {
     const DL d;
     const hn::Rebind<double, DL> dd;
@@ -302,14 +302,14 @@ void OneRow(const WholeProduct& product, ThreadPool& pool) {
 }
 
 void NarrowGemm(const WholeProduct& product, ThreadPool& pool) {
-  // A panel's rows that are read once stay in order: memory is fastest so.
+  // If panels are read only once, they are read in order, which is fastest.
   const bool once = product.m <= kTileRows;
   RunBlocks<NarrowMath>(product, once ? std::max<std::int64_t>(product.k, 1) : 1024, pool);
 }
 
 void WholeGemm(const WholeProduct& product, ThreadPool& pool) { RunBlocks<WholeMath>(product, 512, pool); }
 
-// 252 products of 16 bits and a part of B, at most 256, fit 32 bits.
+// 252 products of int16 by a part of B of magnitude 256 at most fit 32 bits.
 void WideGemm(const WideProduct& product, ThreadPool& pool) { RunBlocks<WideMath>(product, 252, pool); }
 
 }  // namespace HWY_NAMESPACE
@@ -344,19 +344,19 @@ std::int64_t largest_bias(const WholeProduct& product) {
 
 std::int32_t zero_of(const WholeProduct& product) { return product.a_zero.data ? *product.a_zero.data : 0; }
 
-// The largest magnitude that a sum with its bias may have.
+// A bound for the magnitude of a sum with its bias.
 std::int64_t largest_total(const WholeProduct& product) {
   return farthest(product.a.type, zero_of(product)) * product.b->largest_sum() + largest_bias(product);
 }
 
-// Whether sums of 32 bits, which may wrap on the way, end up right.
+// Whether 32-bit sums, which may wrap on the way, end up correct.
 bool fits_32_bits(const WholeProduct& product) {
   if (product.b->parts() == 2) return false;
   return product.epilogue.type == WholeResult::int32 || largest_total(product) <= INT32_MAX;
 }
 
-// What is added to the sums by column: the bias, if it is not by row, less what is left of A's zero point;
-// padded to whole panels. The epilogue has no such bias then.
+// The offsets of the sums by column, padded to full panels: the bias, unless it is by row, minus the
+// contribution of A's remaining zero point. Removes such a bias from the epilogue.
 std::vector<std::int64_t> take_offsets(WholeProduct& product) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>((product.n + kPanel - 1) / kPanel * kPanel));
   if (const std::int64_t left = left_zero(product.a.type, zero_of(product)); left != 0) {

@@ -1,6 +1,5 @@
-// Tiles of integer products and what becomes of their sums, included once for each SIMD target. Numbers are
-// widened to 16 bits and multiplied in pairs into 32-bit sums: exact, unlike the 8-bit instructions that
-// saturate.
+// Micro-kernels and epilogue of integer GEMM, included once for each SIMD target. Values are widened to 16
+// bits and multiplied in pairs into 32-bit sums: exact, unlike the 8-bit instructions that saturate.
 #if defined(ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
 #undef ANYBIT_KERNELS_GEMM_WHOLE_TILES_INL_H_
@@ -22,7 +21,7 @@ using VI = hn::Vec<DI>;
 
 inline constexpr int kHalfVectors = kVectors > 1 ? kVectors / 2 : 1;
 
-// A tile of `Rows` rows and the first `Used` vectors of its columns. `b` has pairs of rows: [count][16][2].
+// A tile of `Rows` rows and the first `Used` vectors of its columns. `b` holds pairs of rows: [count][16][2].
 // Sums wrap.
 #if HWY_TARGET == HWY_SCALAR
 template <int Rows, class B, int Used = kVectors>
@@ -55,9 +54,9 @@ HWY_INLINE VH LoadPairs(const std::int8_t* from) {
   return hn::PromoteTo(DH(), hn::LoadU(hn::Rebind<std::int8_t, DH>(), from));
 }
 
-constexpr std::int64_t kAhead = 256;  // pairs of rows of B
+constexpr std::int64_t kAhead = 256;  // prefetch distance, in pairs of rows of B
 
-// g++ 12 adds into another register and moves the sum back, which makes a third of the loop's instructions.
+// g++ 12 adds into another register and moves the sum back, which is a third of the loop's instructions.
 HWY_INLINE void AddPairs(VH a, VH b, VI& sum, VI& more) {
 #if HWY_TARGET == HWY_AVX2 && defined(__GNUC__)
   static_cast<void>(more);
@@ -72,14 +71,14 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
                             std::int64_t pairs, std::int32_t* HWY_RESTRICT sums, std::int64_t sum_stride,
                             bool first) {
   const DI d;
-  VI sum[Rows][Used], more[Rows][Used];  // x86 leaves the second at zero, and it goes away
+  VI sum[Rows][Used], more[Rows][Used];  // the second stays zero on x86 and is optimized away
   HWY_UNROLL(16)
   for (int r = 0; r < Rows; ++r) {
     HWY_UNROLL(4)
     for (int v = 0; v < Used; ++v) sum[r][v] = more[r][v] = hn::Zero(d);
   }
   for (std::int64_t k = 0; k < pairs; ++k) {
-    if (Rows <= 4) __builtin_prefetch(b + (k + kAhead) * 2 * kPanel);  // memory is what takes time
+    if (Rows <= 4) __builtin_prefetch(b + (k + kAhead) * 2 * kPanel);  // bound by memory
     VH row[Used];
     HWY_UNROLL(4)
     for (int v = 0; v < Used; ++v) row[v] = LoadPairs(b + k * 2 * kPanel + v * 2 * kLanes);
@@ -105,8 +104,7 @@ HWY_NOINLINE void WholeTile(const std::int16_t* HWY_RESTRICT a, std::int64_t str
   }
 }
 
-// One row by several panels of `pairs` pairs each: memory is what takes time, and answers several requests at
-// once.
+// One row by several panels of `pairs` pairs each: bound by memory, which serves several streams at once.
 template <int Panels>
 HWY_NOINLINE void WholeStrip(const std::int16_t* HWY_RESTRICT a, const std::int8_t* HWY_RESTRICT b,
                              std::int64_t pairs, std::int32_t* HWY_RESTRICT sums) {
@@ -154,7 +152,7 @@ HWY_INLINE void MultiplyWholes(int rows, const std::int16_t* a, std::int64_t str
   tile(a, stride, b, (count + 1) / 2, sums, sum_stride, first);
 }
 
-// Rows of A less their zero points as 16-bit numbers; an odd count is padded with a zero.
+// Widens a row of A to 16 bits, zero point subtracted; an odd count is padded with a zero.
 template <class T>
 HWY_INLINE void WidenRow(const T* from, std::int64_t step, std::int64_t count, std::int32_t zero,
                          std::int16_t* HWY_RESTRICT to) {
@@ -167,11 +165,11 @@ HWY_INLINE void WidenRow(const T* from, std::int64_t step, std::int64_t count, s
   if (count % 2 != 0) to[count] = 0;
 }
 
-// Rows of 16 sums become what the epilogue says.
+// The epilogue for rows of 16 sums.
 class WholeFinish {
  public:
-  // Sums of A as it is have its zero points, by row, times the sums of B's columns too much; `shift` is what
-  // was added to A and is not in its zero points. Null: A came less its zero points.
+  // `column_sums` of B: not null if A still has its zero points (by row). Their contribution, zero point ·
+  // column sum, is then subtracted here. `shift` is an offset that was added to A beyond its zero points.
   explicit WholeFinish(const WholeProduct& product, const std::int64_t* column_sums = nullptr,
                        std::int32_t shift = 0)
       : product_(product),
@@ -188,7 +186,7 @@ class WholeFinish {
     Pad(e_.addend, addends_);
   }
 
-  // A sum is an int32, or beyond 32 bits a float that has its bias and needs none.
+  // A sum is an int32; or a float with its bias included, for sums beyond 32 bits.
   template <class Sum>
   HWY_INLINE void Tile(const Sum* sums, std::int64_t row, int rows, std::int64_t column) const {
     switch (e_.type) {
@@ -222,7 +220,7 @@ class WholeFinish {
         Rows(sums + r * kPanel, row + r, 1, column, columns, at + r * stride, stride);
     }
     if (at == to) return;
-    if (columns == kPanel / 2) {  // as many nets have it: a size that is known is copied without a call
+    if (columns == kPanel / 2) {  // a common case: memcpy of a known size is inlined
       for (int r = 0; r < rows; ++r)
         std::memcpy(to + r * product_.c_stride, tail + r * kPanel, kPanel / 2 * sizeof(T));
     } else {
@@ -233,7 +231,7 @@ class WholeFinish {
     }
   }
 
-  // Rows that have the same bias and scales.
+  // Rows with the same bias and scales.
   template <class T, class Sum>
   HWY_NOINLINE void Rows(const Sum* HWY_RESTRICT sums, std::int64_t row, int rows, std::int64_t column,
                          std::int64_t columns, T* HWY_RESTRICT to, std::int64_t stride) const {
@@ -290,8 +288,8 @@ class WholeFinish {
   }
   static HWY_INLINE hn::Vec<DF> Real(const float* sums, VI) { return hn::Load(DF(), sums); }
 
-  // The bounds are whole numbers: clamping before rounding is clamping after it. Adding 1.5·2²³ rounds half
-  // to even, and leaves the whole number in the low bits.
+  // The bounds are integers, so clamping before rounding is equal to clamping after it. Adding 1.5·2²³ rounds
+  // half to even and leaves the integer in the low bits.
   HWY_INLINE VI Code(hn::Vec<DF> x) const {
     const DI d;
     const DF df;
@@ -300,8 +298,7 @@ class WholeFinish {
     return hn::Sub(hn::BitCast(d, rounded), hn::Set(d, 0x4B400000 - e_.zero_point));
   }
 
-  // What stands for numbers that are the same for all columns, or those of the last panel, if it is not
-  // whole.
+  // Pads operands that are the same for all columns, or those of the last panel if it is partial.
   template <class T>
   void Pad(const Spread<T>& spread, T* to) const {
     const std::int64_t column = (product_.n - 1) / kPanel * kPanel;
@@ -334,7 +331,7 @@ class WholeFinish {
   const std::int64_t* column_sums_;
   const std::int32_t shift_;
   const float low_, high_;
-  const bool by_row_;  // bias or scales differ from row to row
+  const bool by_row_;  // bias or scales differ by row
   HWY_ALIGN std::int32_t biases_[kPanel] = {};
   HWY_ALIGN float scales_[kPanel] = {}, addends_[kPanel] = {};
 };

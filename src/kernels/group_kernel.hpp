@@ -1,5 +1,5 @@
-// A codec that works on many groups in one call. The plain one calls the scalar codec; the fast ones are its
-// SIMD twins, bit for bit the same, and are used where they exist for the rounding asked for.
+// A codec that works on many groups per call. The plain kernel calls the scalar codec; the fast kernels are
+// its SIMD twins, bit-identical, and are used where they exist for the requested rounding.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace anybit::kernels {
 
-// `groups` groups of `size` values each, one behind the other in memory; group g's words start at words +
+// `groups` groups of `size` values each, consecutive in memory; the words of group g start at words +
 // g·stride.
 struct Groups {
   std::size_t size = 0;
@@ -20,7 +20,7 @@ struct Groups {
   std::size_t count() const { return size * groups; }
 };
 
-// Where codes are: in bytes where they have up to 8 bits, or in 16-bit words.
+// A pointer to codes: bytes for up to 8 bits, otherwise 16-bit words.
 template <class Byte, class Word>
 struct CodePointer {
   Byte* bytes = nullptr;
@@ -30,7 +30,7 @@ struct CodePointer {
   CodePointer operator+(std::size_t n) const {
     return words ? CodePointer(words + n) : CodePointer(bytes + n);
   }
-  // body(pointer), of whichever type it is
+  // Calls body(pointer) with the pointer that is set.
   template <class Body>
   decltype(auto) visit(const Body& body) const {
     return words ? body(words) : body(bytes);
@@ -42,21 +42,21 @@ using CodesIn = CodePointer<const std::uint8_t, const std::uint16_t>;
 class GroupKernel {
  public:
   virtual ~GroupKernel() = default;
-  // What groups share over the whole tensor, into a group's words; false: that is left to the codec.
+  // Chooses the parameters shared by the whole tensor, into one group's words. False: the codec has to do it.
   virtual bool choose_for_tensor(std::span<const float>, std::uint32_t*) const { return false; }
   virtual void choose(const Groups& shape, const float* values, std::uint32_t* words) const = 0;
-  // `noise` has a number for each value, or is null: only stochastic rounding needs it.
+  // `noise`: one number per value for stochastic rounding, otherwise null.
   virtual void quantize(const Groups& shape, const float* values, const std::uint32_t* words,
                         const std::uint32_t* noise, float* out) const = 0;
   virtual void encode(const Groups& shape, const float* values, const std::uint32_t* words,
                       const std::uint32_t* noise, CodesOut codes) const = 0;
   virtual void decode(const Groups& shape, CodesIn codes, const std::uint32_t* words, float* out) const = 0;
 
-  // A size that groups of this one are faster in, filled up with zeros behind their values: that changes
-  // neither what they share nor what becomes of the values.
+  // A group size that runs faster, reached by padding with zeros after the values. The padding changes
+  // neither the parameters nor the results.
   virtual std::size_t filled_up(std::size_t size) const { return size; }
 
-  // choose() and then the other: in one go where a kernel can do better.
+  // choose() and quantize() or encode(), in one pass where a kernel can.
   virtual void choose_and_quantize(const Groups& shape, const float* values, std::uint32_t* words,
                                    const std::uint32_t* noise, float* out) const {
     choose(shape, values, words);
@@ -71,7 +71,7 @@ class GroupKernel {
 
 std::unique_ptr<const GroupKernel> plain_kernel(std::shared_ptr<const formats::Codec> codec,
                                                 formats::Rounding rounding);
-// The fast twin, or the plain one where there is none.
+// The fast kernel, or the plain one where there is none.
 std::unique_ptr<const GroupKernel> kernel_for(std::shared_ptr<const formats::Codec> codec,
                                               formats::Rounding rounding);
 

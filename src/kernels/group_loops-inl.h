@@ -1,8 +1,8 @@
-// Loops over runs of floats, included once for each SIMD target. An element is a struct with
+// Loops over arrays of floats, included once for each SIMD target. An element is a struct with
 //   VF Round(VF x)   the nearest value, and
 //   VU Code(VF x)    its code in 32-bit lanes,
-// both for values that are already divided by their group's scale.
-// The usual include guard would keep the second target out; this is Highway's way.
+// both for values already divided by the scale of their group. The unusual include guard is Highway's, for
+// files that are included once per target.
 #if defined(ANYBIT_KERNELS_GROUP_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_GROUP_LOOPS_INL_H_
 #undef ANYBIT_KERNELS_GROUP_LOOPS_INL_H_
@@ -23,7 +23,7 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Never more than eight lanes: blocks have as few values as that, and memory is the limit anyway.
+// At most eight lanes: blocks are often that short, and memory bandwidth is the limit anyway.
 using DF = hn::CappedTag<float, 8>;
 using DU = hn::RebindToUnsigned<DF>;
 using DI = hn::RebindToSigned<DF>;
@@ -31,8 +31,8 @@ using VF = hn::Vec<DF>;
 using VU = hn::Vec<DU>;
 using VI = hn::Vec<DI>;
 
-// How a group's values become an element's: one exact multiplication, or a division where the scale is no
-// power of 2.
+// How a value is scaled for its element: by one exact multiplication, or by a division where the scale is no
+// power of two.
 struct Multiply {
   HWY_INLINE VF operator()(VF x, VF scale) const { return hn::Mul(x, scale); }
 };
@@ -40,7 +40,7 @@ struct Divide {
   HWY_INLINE VF operator()(VF x, VF scale) const { return hn::Div(x, scale); }
 };
 
-// Calls vector(i) for whole vectors, then tail(i, rest) once if something is left.
+// Calls vector(i) for full vectors, then tail(i, rest) once if any values remain.
 template <class Vector, class Tail>
 HWY_INLINE void Strides(std::size_t n, const Vector& vector, const Tail& tail) {
   const std::size_t lanes = hn::Lanes(DF());
@@ -88,7 +88,8 @@ HWY_INLINE void StoreCodes(VU a, VU b, VU c, VU d, std::uint16_t* out) { StoreAp
 #if HWY_TARGET == HWY_SCALAR
 HWY_INLINE void StoreCodes(VU a, VU b, VU c, VU d, std::uint8_t* out) { StoreApart(a, b, c, d, out); }
 #else
-// They are merged as the bytes of one vector, and those are sorted: within 128 bits, then across.
+// The four vectors are merged into the bytes of one, which are then sorted: first within 128 bits, then
+// across.
 HWY_INLINE void StoreCodes(VU a, VU b, VU c, VU d, std::uint8_t* out) {
   alignas(16) static constexpr std::uint8_t kBytes[16] = {0, 4, 8,  12, 1, 5, 9,  13,
                                                           2, 6, 10, 14, 3, 7, 11, 15};
@@ -154,7 +155,7 @@ HWY_INLINE void DecodeRun(const Decode& decode, CodesIn codes, std::size_t n, fl
   });
 }
 
-// The largest magnitude, as the bits of a float: infinities and NaNs come out as such.
+// The largest magnitude as float32 bits, so that infinities and NaNs stay visible.
 HWY_INLINE std::uint32_t LargestBits(const float* x, std::size_t n) {
   const DF d;
   const DI di;

@@ -1,5 +1,5 @@
-// Runs of float32 to float16 and bfloat16, and back, as bits. Rounding is half to even; what is beyond
-// float16 becomes infinite, and no number keeps the upper bits that tell why. The same bits on every CPU.
+// Converts arrays between float32 and float16 or bfloat16 (as bits). Rounds half to even; overflow becomes
+// infinity, and NaN keeps the upper bits of its payload. The same bits on every CPU.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Done on the bits: the instructions that some CPUs have for it differ in what they make of no number, and
-// are not everywhere.
+// Works on the bits: conversion instructions differ in their NaN results, and some CPUs have none.
 #include "kernels/halves.hpp"
 
 #include <cstring>
@@ -33,7 +32,7 @@ using DH = hn::Rebind<std::uint16_t, DF>;
 using VF = hn::Vec<DF>;
 using VI = hn::Vec<DI>;
 
-// body(from, to) for whole vectors; what is left goes through a buffer.
+// Calls body(from, to) for full vectors; the tail goes through a buffer.
 template <class From, class To, class Body>
 HWY_INLINE void Runs(const From* from, To* to, std::size_t n, const Body& body) {
   const std::size_t lanes = hn::Lanes(DF());
@@ -49,7 +48,7 @@ HWY_INLINE void Runs(const From* from, To* to, std::size_t n, const Body& body) 
 
 HWY_INLINE VI Constant(int bits) { return hn::Set(DI(), bits); }
 
-// The sign and the rest of a float's bits; halves are made of both.
+// The sign bit and the other bits of a float.
 struct Parts {
   VI sign, rest;
 };
@@ -63,7 +62,7 @@ HWY_INLINE void StoreHalves(VI bits, std::uint16_t* to) {
 }
 HWY_INLINE VI LoadHalves(const std::uint16_t* from) { return hn::PromoteTo(DI(), hn::LoadU(DH(), from)); }
 
-// Adds half a step, less a little where the bit below is even: what is cut off afterwards is rounded then.
+// Adds half a step, minus one unit if the bit above is even, so that truncation rounds half to even.
 template <int kCut>
 HWY_INLINE VI RoundUp(VI rest) {
   const VI odd = hn::And(hn::ShiftRight<kCut>(rest), Constant(1));
@@ -74,7 +73,7 @@ void ToFloat16(const float* from, std::uint16_t* to, std::size_t n) {
   Runs(from, to, n, [](const float* x, std::uint16_t* out) HWY_ATTR {
     const auto [sign, rest] = Split(x);
     const VI normal = hn::ShiftRight<13>(hn::Sub(RoundUp<13>(rest), Constant(112 << 23)));
-    // One unit of 0.5 in float32 is the step of small halves: adding rounds.
+    // The last place of 0.5 in float32 is the step of subnormal float16: adding rounds.
     const VF units = hn::Add(hn::BitCast(DF(), rest), hn::Set(DF(), 0.5f));
     const VI small = hn::Sub(hn::BitCast(DI(), units), Constant(0x3F000000));
     const VI finite = hn::IfThenElse(hn::Lt(rest, Constant(0x38800000)), small, normal);

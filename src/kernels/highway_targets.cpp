@@ -1,6 +1,5 @@
-// Which SIMD targets the CPU has: what Highway's own library would tell. All else that we use of Highway is
-// in its headers, and loading the library costs every start of the program milliseconds, in which it measures
-// a timer.
+// The CPU's SIMD targets, in place of Highway's own library. The rest of Highway is header-only here, and
+// loading the library would cost milliseconds at each start, in which it calibrates a timer.
 #include <hwy/targets.h>
 
 #include "base/cpu.hpp"
@@ -10,9 +9,9 @@
 namespace hwy {
 namespace {
 
-std::atomic<std::int64_t> disabled{0}, only{0};  // `only`: what a test wants; 0: all that the CPU has
+std::atomic<std::int64_t> disabled{0}, only{0};  // `only`: set by tests; 0: all that the CPU has
 
-// Beyond what everything is compiled for. Of x86's targets AVX2 alone is built (cmake/settings.cmake).
+// Targets beyond the baseline. For x86, only AVX2 is compiled (cmake/settings.cmake).
 std::int64_t beyond_baseline() {
 #if HWY_ARCH_X86
   return anybit::cpu_features().avx2 ? HWY_AVX2 : 0;
@@ -33,7 +32,7 @@ std::int64_t of_cpu() {
 }  // namespace
 
 std::int64_t SupportedTargets() {
-  // What all CPUs have, and so the same bits: four lanes, and on x86 no fused multiply-adds.
+  // The baseline of every CPU, hence the same bits: four lanes, and on x86 no fused multiply-adds.
   return anybit::reproducible() ? HWY_STATIC_TARGET : of_cpu();
 }
 

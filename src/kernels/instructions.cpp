@@ -9,7 +9,7 @@
 namespace anybit::kernels {
 namespace {
 
-constexpr bool kHasAvx2 = (HWY_TARGETS & HWY_AVX2) != 0;  // kernels for AVX-512 call those for AVX2
+constexpr bool kHasAvx2 = (HWY_TARGETS & HWY_AVX2) != 0;  // AVX-512 kernels call AVX2 ones
 
 bool on_cpu(Instructions set) noexcept {
   const CpuFeatures& cpu = cpu_features();

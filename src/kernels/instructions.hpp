@@ -1,4 +1,4 @@
-// Sets of instructions that kernels are written for beyond what everything is compiled for.
+// Instruction sets that kernels are written for beyond the baseline of the build.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace anybit::kernels {
 
-// In order: a CPU that has one has those before it, as far as there are kernels for them.
+// In order: a CPU that has one has those before it, as far as kernels use them.
 enum class Instructions : std::uint8_t { baseline, avx2, avx512, avx512_vnni, avx512_bitalg };
 inline constexpr Instructions kInstructions[] = {Instructions::baseline, Instructions::avx2,
                                                  Instructions::avx512, Instructions::avx512_vnni,
@@ -15,10 +15,10 @@ inline constexpr Instructions kInstructions[] = {Instructions::baseline, Instruc
 
 std::string_view name_of(Instructions set) noexcept;  // "baseline", "avx2", …
 
-// Whether the CPU has them and ANYBIT_CPU allows them.
+// Whether the CPU has it and ANYBIT_CPU allows it.
 bool has(Instructions set) noexcept;
 
-// For tests: what kernels may use at most, Highway's included.
+// For tests: the most that kernels may use, Highway's included.
 inline constexpr Instructions kAllInstructions = Instructions::avx512_bitalg;
 extern std::atomic<Instructions> most_instructions;
 void use_at_most(Instructions set) noexcept;

@@ -1,4 +1,4 @@
-// Picks the kernel for a codec: the first fast one that serves it, else the plain one.
+// Picks the kernel for a codec: the first fast one that supports it, otherwise the plain one.
 #include "kernels/table.hpp"
 
 namespace anybit::kernels {

@@ -1,5 +1,5 @@
-// SIMD twin of formats/binary.cpp, ternary.cpp and binary_residual.cpp: few values with thresholds between
-// them.
+// Threshold codec: few values with thresholds between them. SIMD twin of formats/binary.cpp, ternary.cpp and
+// binary_residual.cpp.
 #include "formats/binary.hpp"
 #include "formats/binary_residual.hpp"
 #include "formats/ternary.hpp"
@@ -12,7 +12,8 @@
 #ifndef ANYBIT_KERNELS_LADDER_SIMD_ONCE_
 #define ANYBIT_KERNELS_LADDER_SIMD_ONCE_
 namespace anybit::kernels {
-// A number has the step that is the number of thresholds at or below it; NaN has a code of its own.
+// The code of a value is that of step n, the number of thresholds at or below the value; NaN has its own
+// code.
 struct Ladder {
   static constexpr int kMostSteps = 16;
   int steps = 1;
@@ -111,7 +112,7 @@ Ladder ladder_of(const formats::ResidualCodec& codec, formats::ConstWords words)
   }
   for (std::size_t i = 0; i < sums.thresholds.size(); ++i) {
     const float threshold = sums.thresholds[i];
-    // Clipped to ±1, no number reaches a threshold above, and every one is above those up to -1.
+    // With clipping to ±1, a threshold above 1 is never reached, and one at or below -1 always is.
     ladder.thresholds[i] = !codec.clip() || (threshold > -1 && threshold <= 1) ? threshold
                            : threshold > 1                                     ? formats::kNan
                                                                                : -formats::kInfinity;

@@ -1,4 +1,4 @@
-// What the public header tells about formats, from their descriptors.
+// The public list of formats, from their descriptors.
 #include "anybit/formats.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"

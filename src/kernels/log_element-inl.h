@@ -33,7 +33,7 @@ class LogElement {
   }
 
  private:
-  // The exponent's code. Adding carries into the exponent where the significand is above √2.
+  // The code of the exponent. The addition carries into the exponent where the significand is above √2.
   HWY_INLINE VI Magnitude(VF x) const {
     const DI di;
     const VI bits = hn::And(hn::BitCast(di, x), hn::Set(di, 0x7FFFFFFF));
@@ -48,7 +48,7 @@ class LogElement {
     return hn::IfThenZeroElse(hn::Gt(bits, hn::Set(di, 0x7F800000)), code);  // NaN
   }
 
-  // No sign for NaN, nor for a zero that has no code.
+  // The sign bit; none for NaN, nor for a zero that has no code.
   HWY_INLINE VI Signs(VF x) const {
     const DI di;
     const VI bits = hn::BitCast(di, x), magnitude = hn::And(bits, hn::Set(di, 0x7FFFFFFF));
@@ -59,7 +59,7 @@ class LogElement {
   formats::LogLayout layout_;
 };
 
-// Codes to powers of two.
+// Decodes powers of two.
 class LogDecoder {
  public:
   explicit LogDecoder(const formats::LogLayout& layout) : layout_(layout) {}

@@ -1,4 +1,4 @@
-// Bytes through a table.
+// 8-bit lookup table (LUT).
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace anybit::kernels {
 
-// to[i] = table[from[i]] of 256 entries. `to` may be `from`.
+// to[i] = table[from[i]], with a table of 256 entries. `to` may be `from`.
 void look_up(const std::uint8_t* from, const std::uint8_t* table, std::uint8_t* to, std::size_t n);
 
 }  // namespace anybit::kernels

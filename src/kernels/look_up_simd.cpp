@@ -1,5 +1,5 @@
-// The table is 16 vectors of 16 entries: each is asked by a code's low four bits, and the high ones choose
-// among the answers.
+// The table is 16 vectors of 16 entries: each is indexed by the low four bits of a code, and the high four
+// select among the results.
 #include "kernels/look_up.hpp"
 
 #include "kernels/choose.hpp"
@@ -32,17 +32,17 @@ inline std::size_t LookUpVectors(const std::uint8_t*, const std::uint8_t*, std::
 using DB = hn::ScalableTag<std::uint8_t>;
 using VB = hn::Vec<DB>;
 
-// Where bit kBit of a code is set, `yes`.
+// Selects `yes` where bit kBit of a code is set.
 template <int kBit>
 HWY_INLINE VB Choose(VB codes, VB yes, VB no) {
   const hn::RebindToSigned<DB> ds;
   const hn::Repartition<std::uint16_t, DB> dh;
-  // Shifting pairs of bytes is fine: only the highest bit of each byte counts.
+  // Shifting 16-bit lanes is fine: only the highest bit of each byte is used.
   const auto top = hn::BitCast(ds, hn::ShiftLeft<7 - kBit>(hn::BitCast(dh, codes)));
   return hn::BitCast(DB(), hn::IfNegativeThenElse(top, hn::BitCast(ds, yes), hn::BitCast(ds, no)));
 }
 
-// Entries [first, first + 2^kBit) for codes whose higher bits are those of `first`.
+// Entries [first, first + 2^kBit), for codes whose higher bits are those of `first`.
 template <int kBit>
 HWY_INLINE VB Answers(VB codes, VB low, const std::uint8_t* table) {
   if constexpr (kBit == 4) {

@@ -23,7 +23,7 @@ struct Sums {
       largest_at = at;
     }
   }
-  // `later` comes after this one in index order: among equal errors the first counts.
+  // `later` follows this one in index order: of equal errors, the first is kept.
   void add(const Sums& later) {
     signal += later.signal;
     noise += later.noise;

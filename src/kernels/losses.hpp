@@ -1,4 +1,4 @@
-// What quantization did to a tensor, in numbers that do not depend on the number of threads.
+// Quantization error of a tensor. The numbers do not depend on the number of threads.
 #pragma once
 
 #include "anybit/formats.hpp"

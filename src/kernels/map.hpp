@@ -1,4 +1,4 @@
-// Functions of one float32, element by element.
+// Unary elementwise functions of float32.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@ enum class Map : std::uint8_t {
   ceil,
   celu,  // max(0, x) + min(0, a·(e^(x/a) - 1))
   clip,  // to [a, b]; if a > b, b
-  elu,   // x, or below zero a·(e^x - 1)
+  elu,   // x; below zero a·(e^x - 1)
   erf,
   exp,
   floor,
   gelu,
-  hard_sigmoid,  // a·x + b, to [0, 1]
+  hard_sigmoid,  // clamp(a·x + b, 0, 1)
   hard_swish,    // x · hard_sigmoid(x) with a, b
-  leaky_relu,    // x, or below zero a·x
+  leaky_relu,    // x; below zero a·x
   log,
   mish,
   negative,
   reciprocal,
   relu,
   round,   // half to even
-  selu,    // b · (x, or below zero a·(e^x - 1))
-  shrink,  // x + b below -a, x - b above a, else 0
+  selu,    // b · (x; below zero a·(e^x - 1))
+  shrink,  // x + b below -a, x - b above a, otherwise 0
   sigmoid,
   sign,
   softplus,
@@ -36,7 +36,7 @@ enum class Map : std::uint8_t {
   swish,  // x · sigmoid(a·x)
   tanh,
   tanh_gelu,
-  thresholded_relu,  // x above a, else 0
+  thresholded_relu,  // x above a, otherwise 0
 };
 
 // out[i] = f(x[i]). `out` may be x. NaN stays NaN.

@@ -27,13 +27,13 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 using namespace float_math;
 
-// The tail goes through a buffer: nothing is read or written beyond n.
+// The tail goes through a buffer: nothing is read or written past n.
 template <class F>
 HWY_INLINE void Each(const float* x, float* out, std::size_t n, const F& f) {
   const DF d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
-  // Two at a time: the latencies of one hide behind the other.
+  // Two at a time, to hide latency.
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
     const VF one = f(hn::LoadU(d, x + i)), two = f(hn::LoadU(d, x + i + lanes));
     hn::StoreU(one, d, out + i);

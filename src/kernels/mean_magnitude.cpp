@@ -16,7 +16,7 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sixteen sums, of every sixteenth value each, whatever the vectors' length; infinite or NaN if a value is.
+// Sixteen interleaved partial sums, for any vector length; infinite or NaN if a value is.
 double SumMagnitudes(const float* HWY_RESTRICT from, std::size_t count) {
   constexpr std::size_t kSums = 16;
   const hn::CappedTag<double, 8> d;

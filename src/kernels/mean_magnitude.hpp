@@ -1,4 +1,4 @@
-// The mean of |x|, as scales of binary formats are chosen, for tensors that change from run to run.
+// The mean of |x|, the scale of binary formats, for tensors that change from run to run.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace anybit::kernels {
 
-// Over the finite values; 0 if there are none. The same for any number of threads and on every CPU; sums are
-// in double, though not in the order of formats::sum_magnitudes.
+// Over the finite values; 0 if there are none. The same for any number of threads and on every CPU. Sums are
+// in double, in another order than formats::sum_magnitudes.
 double mean_magnitude(std::span<const float> values, ThreadPool& pool);
 
 }  // namespace anybit::kernels

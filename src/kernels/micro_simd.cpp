@@ -1,4 +1,4 @@
-// SIMD twin of formats/shared_micro.cpp: blocks that share an exponent, and pairs that share one more bit.
+// SIMD twin of formats/shared_micro.cpp: blocks with a shared exponent, and pairs with one more shared bit.
 #include "formats/shared_micro.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,7 +9,7 @@
 #ifndef ANYBIT_KERNELS_MICRO_SIMD_ONCE_
 #define ANYBIT_KERNELS_MICRO_SIMD_ONCE_
 namespace anybit::kernels {
-// Shared microexponents: sign and magnitude, in steps of 2^(E - bits), or half of that where a pair's bit is
+// Shared microexponents: sign-magnitude, in steps of 2^(E - bits), or half of that where the bit of a pair is
 // set.
 struct MicroConstants {
   WholeConstants element;
@@ -24,13 +24,13 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Which lane belongs to which of a vector's pairs, as a bit.
+// A bit for each lane's pair within the vector.
 HWY_INLINE VU PairBits() {
   static constexpr std::uint32_t kBits[] = {1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 128};
   return hn::LoadU(DU(), kBits);
 }
 
-// Calls vector(values, is the pair's step finer?, i) along a block, the last time with zeros behind the end.
+// Calls vector(values, mask of finer pairs, i) along a block; the last vector is padded with zeros.
 template <class Vector>
 HWY_INLINE void AlongPairs(const float* x, std::size_t n, const std::uint32_t* shifts, VU pair_bits,
                            const Vector& vector) {
@@ -106,7 +106,7 @@ std::size_t CodeMicro(const MicroConstants& c, const Groups& shape, std::size_t 
   return g;
 }
 
-// Codes to values, in steps.
+// Decodes codes to values, in steps.
 std::size_t DecodeMicro(const MicroConstants& c, const Groups& shape, std::size_t g, CodesIn codes,
                         const std::uint32_t* words, float* out) {
   const DF d;
@@ -145,7 +145,7 @@ std::size_t DecodeMicro(const MicroConstants& c, const Groups& shape, std::size_
   return g;
 }
 
-// Blocks of an even number of vectors, whose shift bits fit one word.
+// Blocks of an even number of vectors whose shift bits fit one word.
 bool MicroTilesFit(std::size_t size) { return FitsTiles(size) && size > hn::Lanes(DF()) && size <= 64; }
 
 #if HWY_TARGET == HWY_SCALAR
@@ -162,8 +162,8 @@ std::size_t DecodeMicroTiles(const MicroConstants&, const Groups&, std::size_t g
   return g;
 }
 #else
-// Which pairs of a block take the finer step: those whose larger magnitude, in that step, rounds to a number
-// that has a code: below half a step under 2^bits. (The tie there goes up, to the even number.)
+// The pairs of a block that use the finer step: those whose larger magnitude rounds to a number that has a
+// code in that step, below 2^bits - ½ steps. (The tie rounds up, to the even number.)
 template <std::size_t kVectors>
 HWY_INLINE std::uint32_t Shifts(const float* x, VI limit) {
   const DI di;
@@ -179,14 +179,14 @@ HWY_INLINE std::uint32_t Shifts(const float* x, VI limit) {
   return shifts;
 }
 
-// Are the pairs of these values finer?
+// Which pairs of these values are finer.
 HWY_INLINE hn::Mask<DF> Finer(const float* x, VI limit) {
   const VI magnitudes = Magnitudes(x);
   return hn::RebindMask(DF(), hn::Lt(hn::Max(magnitudes, hn::Shuffle2301(magnitudes)), limit));
 }
 
-// Calls body(x, first block, factors before, factors after, limits of the finer step) for one tile after the
-// other; the factors are the coarser step's.
+// Calls body(x, first block, factors before, factors after, limits of the finer step) for each tile; the
+// factors are those of the coarser step.
 template <std::size_t kVectors, class Body>
 HWY_INLINE std::size_t ForMicroTiles(const MicroConstants& c, const Groups& shape, std::size_t g,
                                      const float* x, std::uint32_t* words, const Body& body) {
@@ -276,7 +276,8 @@ std::size_t ChooseAndCodeMicro(const MicroConstants& c, const Groups& shape, std
   });
 }
 
-// For steps that are normal float32 numbers: the finer one's bits are the coarser one's, less one exponent.
+// For steps that are normal float32 numbers: the finer step has the bits of the coarser one, minus one
+// exponent.
 std::size_t DecodeMicroTiles(const MicroConstants& c, const Groups& shape, std::size_t g,
                              const std::uint8_t* codes, const std::uint32_t* words, float* out) {
   const WholeDecoder decoder(c.element);
@@ -397,9 +398,8 @@ class MicroKernel final : public BlockRunKernel {
     }
     words[0] = formats::word_of(e);
     std::fill(words.begin() + 1, words.end(), 0u);
-    // A pair shifts where its larger magnitude, in the finer step, rounds to a number that has a code: below
-    // half a step under 2^bits. (The tie there goes up, to the even number.) Bits of magnitudes order like
-    // magnitudes.
+    // A pair uses the finer step if its larger magnitude rounds to a number that has a code in that step,
+    // below 2^bits - ½ steps. (The tie rounds up, to the even number.) Magnitudes compare like their bits.
     const int bits = constants_.bits;
     const float limit = static_cast<float>((1 << (bits + 1)) - 1) * formats::power_of_two(e - bits - 2);
     const std::uint32_t limit_bits = formats::bits_of(limit);

@@ -1,5 +1,5 @@
-// Rounding to a small float on vectors of float32; twin of MinifloatLayout::encode with half_even. Normal
-// numbers are rounded in their bits; subnormals by adding a number whose last place is their step.
+// Rounds vectors of float32 to a minifloat; twin of MinifloatLayout::encode with half_even. Normal numbers
+// are rounded on their bits; subnormals by adding a number whose last place is their step.
 #if defined(ANYBIT_KERNELS_MINIFLOAT_ELEMENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_MINIFLOAT_ELEMENT_INL_H_
 #undef ANYBIT_KERNELS_MINIFLOAT_ELEMENT_INL_H_
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// The constants are spread over vectors once, not once for each block.
+// The constants are broadcast to vectors once, not once per block.
 class MinifloatElement {
  public:
   explicit MinifloatElement(const MinifloatConstants& c)
@@ -65,7 +65,8 @@ class MinifloatElement {
   HWY_INLINE VI Sign() const { return hn::Set(DI(), static_cast<std::int32_t>(0x80000000u)); }
   HWY_INLINE VI Infinity() const { return hn::Set(DI(), 0x7F800000); }
 
-  // The bits, rounded half to even at `shift`; those below are garbage. A carry into the exponent is right.
+  // The bits rounded half to even at `shift`; the bits below are garbage. A carry into the exponent is
+  // correct.
   HWY_INLINE VI Nearest(VI magnitude) const {
     const VI odd = hn::And(hn::ShiftRightSame(magnitude, shift_), hn::Set(DI(), 1));
     return hn::Add(magnitude, hn::Add(odd, round_up_));
@@ -86,8 +87,9 @@ class MinifloatElement {
   VI largest_bits_, overflow_bits_, nan_bits_, code_offset_, largest_code_, overflow_code_, nan_code_;
 };
 
-// Codes to values. A normal number's bits move into float32's places and its exponent gets float32's bias; a
-// subnormal is a whole number of steps. No intermediate is subnormal, since some CPUs are slow on those.
+// Decodes minifloats. The bits of a normal number are shifted to float32's position and the exponent is
+// rebiased; a subnormal is an integer times the step. No intermediate is subnormal, because some CPUs are
+// slow on those.
 class MinifloatDecoder {
  public:
   explicit MinifloatDecoder(const MinifloatConstants& c)
@@ -130,7 +132,7 @@ class MinifloatDecoder {
   VI largest_code_, infinity_code_, nan_code_;
 };
 
-// The same for codes of 4 bits, where a vector holds the eight magnitudes.
+// The same for 4-bit codes, whose eight magnitudes fit one vector.
 class MinifloatTable {
  public:
   explicit MinifloatTable(const MinifloatConstants& c)
@@ -147,7 +149,7 @@ class MinifloatTable {
   VF magnitudes_;
 };
 
-// body(decoder), with the quickest one there is.
+// Calls body(decoder) with the fastest decoder for the format.
 template <class Body>
 HWY_INLINE std::size_t WithMinifloatDecoder(const MinifloatConstants& c, const Body& body) {
   const bool table = hn::Lanes(DF()) == 8 && c.sign_code == 8 && c.signed_zero;

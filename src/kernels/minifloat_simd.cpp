@@ -19,8 +19,9 @@ void CodeMinifloat(const MinifloatConstants& c, const float* x, std::size_t n, C
   CodeRun(MinifloatElement(c), Multiply(), x, n, 1, codes);
 }
 
-// A format without a hidden one has the values of one with it and a mantissa bit less. `c` is of the latter;
-// its codes are spelled out: the exponent goes down by one, and the one that was hidden is written.
+// A format without implicit leading bit has the values of one with it and one mantissa bit less. `c` belongs
+// to the latter; its codes are rewritten: the exponent is reduced by one, and the leading bit becomes
+// explicit.
 class DenormElement {
  public:
   explicit DenormElement(const MinifloatConstants& c)
@@ -31,7 +32,7 @@ class DenormElement {
              sign_bit = hn::Set(du, static_cast<std::uint32_t>(sign_));
     const VU code = values_.Code(x), sign = hn::And(code, sign_bit), magnitude = hn::Xor(code, sign);
     const VU mantissa = hn::And(magnitude, hn::Sub(one, hn::Set(du, 1)));
-    const VU exponent = hn::Sub(hn::Sub(magnitude, mantissa), one);  // less one, in units of `one`
+    const VU exponent = hn::Sub(hn::Sub(magnitude, mantissa), one);  // minus one, in units of `one`
     const VU spelled = hn::Add(hn::Add(exponent, exponent), hn::Or(one, mantissa));
     const auto subnormal = hn::RebindMask(du, hn::Lt(hn::BitCast(DI(), magnitude), hn::Set(DI(), one_)));
     return hn::Or(hn::IfThenElse(subnormal, magnitude, spelled), sign);
@@ -46,11 +47,11 @@ void CodeDenorm(const MinifloatConstants& c, const float* x, std::size_t n, Code
   CodeRun(DenormElement(c), Multiply(), x, n, 1, codes);
 }
 
-// Exponents alone: numbers at or above one and a half times a power of two go to the next one. What is not
-// positive is the smallest, or NaN.
+// Exponent only: from 1.5 times a power of two, values round up to the next power. Values that are not
+// positive become the smallest one, or NaN.
 struct E8m0Element {
   bool saturate;
-  // 2^-127 is subnormal, and the highest code NaN: both lack a hidden one, as it were.
+  // 2^-127 is subnormal and the highest code is NaN: both need an explicit mantissa bit.
   HWY_INLINE VF Value(VI code) const {
     const DI di;
     const auto special = hn::Or(hn::Eq(code, hn::Zero(di)), hn::Eq(code, hn::Set(di, 255)));
@@ -61,7 +62,7 @@ struct E8m0Element {
   HWY_INLINE VU Code(VF x) const {
     const DI di;
     const VI bits = hn::BitCast(di, x);
-    // A subnormal above 2^-127 · 1.5 is nearer to 2^-126, whose code is 1.
+    // A subnormal above 1.5 · 2^-127 is nearer to 2^-126, whose code is 1.
     const VI normal = hn::ShiftRight<23>(hn::Add(bits, hn::Set(di, 0x00400000)));
     const VI subnormal = hn::IfThenElseZero(hn::Gt(bits, hn::Set(di, 0x005FFFFF)), hn::Set(di, 1));
     VI code = hn::IfThenElse(hn::Lt(bits, hn::Set(di, 0x00800000)), subnormal, normal);
@@ -134,7 +135,7 @@ class MinifloatKernel final : public GroupKernel {
   MinifloatConstants constants_;
 };
 
-// Up to 8 bits; wider codes take the plain way.
+// Up to 8 bits; wider codes use the plain kernel.
 class DenormKernel final : public GroupKernel {
  public:
   DenormKernel(const formats::DenormCodec& codec, const MinifloatConstants& constants)
@@ -199,7 +200,7 @@ std::unique_ptr<const GroupKernel> make_denorm(const std::shared_ptr<const forma
   auto constants = constants_of(
       {layout.exponent_bits + 1, layout.mantissa_bits - 1, layout.bias + 2, formats::Flavour::finite}, true);
   if (!constants) return nullptr;
-  // The exponent has one bit more here than there, and only half of its range.
+  // The exponent has one bit more here than in the other format, and uses half of its range.
   constants->largest_bits = constants->overflow_bits =
       static_cast<std::int32_t>(formats::bits_of(static_cast<float>(layout.largest())));
   constants->largest_code = constants->overflow_code =

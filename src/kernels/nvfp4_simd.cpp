@@ -1,4 +1,4 @@
-// SIMD twin of formats/nvfp4.cpp: blocks of small floats whose step is any number.
+// SIMD twin of formats/nvfp4.cpp: blocks of minifloats with an arbitrary step.
 #include "formats/nvfp4.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,11 +10,11 @@
 #define ANYBIT_KERNELS_NVFP4_SIMD_ONCE_
 #include "formats/float_bits.hpp"
 namespace anybit::kernels {
-// The element, and the values of the e4m3 codes that scale blocks.
+// The element, and the values of the e4m3 codes of block scales.
 struct Nvfp4Constants {
   MinifloatConstants element, scale;
   float scales[256];
-  // Nothing if the step is zero, or so large that the largest element leaves float32.
+  // Empty if the step is zero, or so large that the largest element overflows float32.
   float step(const std::uint32_t* words) const {
     const float step = scales[words[1] & 0xFF] * formats::float_of(words[0]);
     return step > 0 && step < 0x1p125f ? step : 0;
@@ -27,8 +27,8 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// The e4m3 codes of blocks' scales, from the largest magnitudes' bits, which are finite: twin of
-// block_scale_for. Both arrays have room for whole vectors.
+// The e4m3 codes of the block scales, from the bits of the largest magnitudes, which are finite: twin of
+// block_scale_for. Both arrays are padded to full vectors.
 void ScaleCodes(const Nvfp4Constants& c, const std::uint32_t* maxima, std::size_t n, float tensor_scale,
                 std::uint32_t* codes) {
   const DU du;
@@ -110,7 +110,7 @@ class Nvfp4Kernel final : public BlockRunKernel {
     }
   }
 
-  // Whole vectors.
+  // Full vectors.
   std::size_t filled_up(std::size_t size) const override { return (size + 7) / 8 * 8; }
 
   bool choose_for_tensor(std::span<const float> values, std::uint32_t* words) const override {
@@ -127,7 +127,7 @@ class Nvfp4Kernel final : public BlockRunKernel {
     for (std::size_t first = 0; first < shape.groups; first += kAtOnce) {
       const std::size_t n = std::min(kAtOnce, shape.groups - first);
       block_maxima({shape.size, n, 1}, x + first * shape.size, maxima.data());
-      const float tensor_scale = formats::float_of(words[first * shape.stride]);  // all blocks' own
+      const float tensor_scale = formats::float_of(words[first * shape.stride]);  // the same for all blocks
       HWY_DYNAMIC_DISPATCH(ScaleCodes)(constants_, maxima.data(), n, tensor_scale, codes.data());
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t g = first + i;

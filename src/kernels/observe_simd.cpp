@@ -20,15 +20,15 @@ using DI = hn::RebindToSigned<DF>;
 constexpr std::uint32_t kMagnitude = 0x7FFFFFFF, kInfinity = 0x7F800000;
 constexpr std::uint32_t kSmall = 0x00010000;  // the first magnitude whose leading bits are not zero
 
-// Of a part of the floats. Magnitudes are compared as integers.
+// Statistics of some of the floats. Magnitudes are compared as integers.
 struct Part {
   float min, max;
   std::uint32_t largest;   // magnitude
-  std::uint32_t smallest;  // magnitude - kSmall; those of zeros wrap around
+  std::uint32_t smallest;  // magnitude - kSmall; wraps around for zeros
   std::int64_t zeros;
 };
 
-// At most as many that a 32-bit lane can count them.
+// At most as many as a 32-bit lane can count.
 HWY_INLINE Part Look(const float* x, std::size_t n) {
   const DF d;
   const DU du;
@@ -68,7 +68,7 @@ HWY_INLINE Part Look(const float* x, std::size_t n) {
 }
 
 void AddFinite(const Part& part, std::int64_t count, Extremes& result) {
-  // Zeros are all the same: which of the two is met first must not show.
+  // +0 and -0 are made equal, so that their order does not matter.
   const float min = part.min + 0.0f, max = part.max + 0.0f;
   result.min = result.finite == 0 ? min : HWY_MIN(result.min, min);
   result.max = result.finite == 0 ? max : HWY_MAX(result.max, max);

@@ -18,7 +18,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 bool is_power_of_two(float x) { return (std::bit_cast<std::uint32_t>(x) & 0x7FFFFF) == 0 && x > 0; }
 
-// Whole multiples of the smallest value.
+// Integer multiples of the smallest value.
 std::optional<CodeStorage> as_integers(std::span<const float> table) {
   CodeStorage storage{CodeKind::int8, {}, std::numeric_limits<float>::infinity()};
   for (const float x : table) {
@@ -39,7 +39,7 @@ std::optional<CodeStorage> as_integers(std::span<const float> table) {
 
 std::optional<CodeStorage> as_minifloats(std::span<const float> table, CodeKind kind) {
   const formats::MinifloatLayout& layout = kind == CodeKind::e4m3 ? formats::kE4m3 : formats::kE5m2;
-  // e4m3 becomes a float16 whose exponent has another bias.
+  // e4m3 becomes a float16 with another exponent bias.
   CodeStorage storage{kind, {}, kind == CodeKind::e4m3 ? 256.0f : 1.0f};
   for (const float x : table) {
     const formats::Code16 code = layout.encode(x, true, formats::Rounding::half_even, 0);
@@ -49,7 +49,7 @@ std::optional<CodeStorage> as_minifloats(std::span<const float> table, CodeKind 
   return storage;
 }
 
-// Sixteen codes at most, each of which stands for a whole number.
+// Whether there are at most sixteen codes, each an integer.
 bool are_nibbles(std::span<const float> table, const CodeStorage& storage) {
   return table.size() <= 16 && storage.kind == CodeKind::int8;
 }
@@ -63,7 +63,7 @@ std::optional<CodeStorage> storage_for(std::span<const float> table) {
   return as_minifloats(table, CodeKind::e5m2);
 }
 
-// Codes that are not numbers stand for zero as long as no weight has them.
+// NaN and Inf codes may decode as zero if no weight uses them.
 std::vector<float> without_nans(std::span<const float> table) {
   std::vector<float> finite(table.begin(), table.end());
   for (float& x : finite) x = std::isfinite(x) ? x : 0.0f;
@@ -81,7 +81,7 @@ bool uses_nan(const CodeMatrix& from) {
   return false;
 }
 
-// Is every weight finite, and the unit no reason for rounding?
+// Whether every weight is finite, and scaling by the unit never rounds.
 bool fits(const CodeMatrix& from, std::span<const float> table, const CodeStorage& storage) {
   const float unit = storage.unit;
   float largest = 0;
@@ -94,7 +94,7 @@ bool fits(const CodeMatrix& from, std::span<const float> table, const CodeStorag
   return true;
 }
 
-// Where the code of row `row` (0 … 7) and column `column` (0 … 15) of a group lies.
+// Where the code of row `row` (0 … 7) and column `column` (0 … 15) of a group is stored.
 struct Place {
   std::int64_t byte;
   int shift;
@@ -197,8 +197,8 @@ PackedCodes::PackedCodes(const CodeMatrix& from, CodeKind kind, std::span<const 
   find_units();
 }
 
-// Powers of two, and those of a column near enough to each other: a change of units neither overflows nor
-// loses bits.
+// Whether all factors are powers of two, and those of a column close enough that a change of units neither
+// overflows nor loses bits.
 bool PackedCodes::has_units() const {
   for (std::int64_t column = 0; column < view_.n; ++column) {
     const float* factors = view_.factors + column / kPanel * view_.blocks * kPanel + column % kPanel;
@@ -225,7 +225,7 @@ void PackedCodes::find_units() {
       return view_.factors[(panel * blocks + block) * kPanel + c];
     };
     to[i] = b == 0 ? 1.0f : b == blocks ? factor(b - 1) : factor(b - 1) / factor(b);
-    if (panel * kPanel + c >= view_.n) to[i] = 1;  // columns that are not there
+    if (panel * kPanel + c >= view_.n) to[i] = 1;  // columns past the last
   }
   view_.units = to;
 }

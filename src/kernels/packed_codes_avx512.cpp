@@ -13,12 +13,12 @@ namespace {
 #define ANYBIT_WIDE __attribute__((target("avx512f")))
 
 constexpr std::int64_t kGroupBytes = 64;
-constexpr std::int64_t kAhead = 16;  // groups that are fetched ahead
+constexpr std::int64_t kAhead = 16;  // prefetch distance, in groups
 
 using Words = std::uint32_t __attribute__((vector_size(64)));
 
-// The look-up takes the lowest four bits of each word. (The forms of both instructions that have no mask read
-// what is not initialized, says g++ 12.)
+// The lookup uses the lowest four bits of each word. (g++ 12 warns that the unmasked forms of both
+// instructions read uninitialized values.)
 ANYBIT_WIDE inline __m512 looked_up(__m512i codes, int row, __m512 values) {
   const auto places = reinterpret_cast<__m512i>(reinterpret_cast<Words>(codes) >> (4 * row));
   return _mm512_maskz_permutexvar_ps(0xFFFF, places, values);
@@ -70,7 +70,7 @@ class Strip {
 #pragma GCC unroll 4
             for (int r = 0; r < Rows; ++r) {
               sums[p][r] = _mm512_fmadd_ps(_mm512_set1_ps(x[r * strip.stride + row]), weights, sums[p][r]);
-              asm("" : "+v"(sums[p][r]));  // or g++ 12 moves it to memory and back
+              asm("" : "+v"(sums[p][r]));  // otherwise g++ 12 spills it
             }
           }
         }

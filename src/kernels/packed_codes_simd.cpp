@@ -1,4 +1,4 @@
-// Products with matrices of packed codes: groups of eight rows and sixteen columns are decoded at a time.
+// GEMM by packed codes: decodes groups of eight rows and sixteen columns at a time.
 #include "kernels/packed_codes.hpp"
 
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "hwy/foreach_target.h"
 #include "kernels/gemm_finish-inl.h"
 
-// The compiler forgets what lies behind a pointer, and reads it from memory.
+// Makes the compiler forget the target of a pointer and reload it from memory.
 #undef ANYBIT_FORGET
 #if defined(__GNUC__)
 #define ANYBIT_FORGET(pointer) asm volatile("" : "+r"(pointer))
@@ -25,9 +25,9 @@
 namespace anybit::kernels {
 struct CodeProduct {
   const CodeView& view;
-  bool units;  // sums are in units of a block's factor
+  bool units;  // sums are in units of the block's factor
   const FloatProduct& product;
-  const float* a;  // its rows, blocks filled up to whole groups
+  const float* a;  // its rows, with blocks padded to full groups
   std::int64_t stride;
 };
 }  // namespace anybit::kernels
@@ -37,15 +37,15 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Each kind of codes tells how a group, [8 rows][16 columns], becomes floats: Decode() does what is better
-// done for all of it, and Rows() makes two rows of what that gave, which may be the codes themselves. A
-// conversion that reads memory takes half the time of one that reads a register, whose upper half it has to
-// move first.
+// Each storage of codes decodes a group, [8 rows][16 columns], to floats in two steps: Decode() does the part
+// that is best done for the whole group, and Rows() makes two rows of floats from its result, which may be
+// the codes themselves. Widening conversions from memory take half the time of those from registers, which
+// need a shuffle of the upper half first.
 template <class T>
 class Integers {
  public:
   using Element = T;
-  static constexpr std::int64_t kBytes = 128;  // of a group
+  static constexpr std::int64_t kBytes = 128;  // per group
   explicit Integers(const CodeView&) {}
   HWY_INLINE const T* Decode(const std::uint8_t* group, T*) const {
     return reinterpret_cast<const T*>(group);
@@ -60,9 +60,9 @@ class Integers {
   }
 };
 
-// Whole numbers of 8 bits are the upper halves of floats, whose two bytes are looked up: nothing is
-// converted. 32 bytes have two pairs of rows, in the lower nibbles and in the upper ones; how a pair lies in
-// them is such that interleaving the bytes that were looked up puts columns in order (place_in_group).
+// 8-bit integers are exact in the upper 16 bits of a float, whose two bytes are looked up: no conversion is
+// needed. 32 bytes hold two pairs of rows, one in the lower and one in the upper nibbles, ordered such that
+// interleaving the looked-up bytes gives columns in order (place_in_group).
 class Nibbles {
  public:
   using Element = std::uint8_t;
@@ -98,7 +98,7 @@ class Nibbles {
 #endif
 
  private:
-  // The floats whose upper halves are the lower and the upper halves of these.
+  // Two vectors of floats whose upper 16 bits are the lower and the upper halves of these lanes.
   template <class V>
   static HWY_INLINE void Spread(V halves, VF& first, VF& second) {
     const hn::RebindToUnsigned<DF> d;
@@ -109,8 +109,8 @@ class Nibbles {
   const std::uint8_t *lower_, *upper_;
 };
 
-// A float8 is a float16 whose lower bits are zero; e4m3 has one bit of the exponent less, and 256 times the
-// value then. The bytes of two rows lie side by side.
+// float8 is float16 with zero low bits; e4m3 has one exponent bit less, so its values come out divided by
+// 256. The bytes of two rows are interleaved.
 template <bool E4m3>
 class Minifloats {
  public:
@@ -149,9 +149,9 @@ class Minifloats {
   }
 };
 
-constexpr std::int64_t kAhead = 16;  // groups that are fetched ahead
+constexpr std::int64_t kAhead = 16;  // prefetch distance, in groups
 
-// A few rows of A by some panels. `a` has rows of whole groups; sums come out as [panel][row][16].
+// A few rows of A by some panels. `a` has rows of full groups; sums are [panel][row][16].
 template <class Codes, CodeScale kScale, int Rows, int Panels>
 HWY_NOINLINE void CodeStrip(const CodeView& view, std::int64_t panel, const float* HWY_RESTRICT a,
                             std::int64_t stride, float* HWY_RESTRICT sums) {
@@ -282,14 +282,14 @@ void FewRows(const CodeView& view, const FloatProduct& product, const float* a, 
 template <class Codes, CodeScale kScale>
 void ByRows(const CodeView& view, const FloatProduct& product, const float* a, std::int64_t stride,
             ThreadPool& pool) {
-  // As many panels as registers have room for, since the sums of one row wait for each other.
+  // As many panels as registers allow, because the sums of one row depend on each other.
   constexpr int kPanels = kScale != CodeScale::unit ? 2 : std::is_same_v<Codes, Nibbles> ? 3 : 4;
   if (product.m == 1) return FewRows<Codes, kScale, 1, kPanels>(view, product, a, stride, pool);
   if (product.m == 2) return FewRows<Codes, kScale, 2, 1>(view, product, a, stride, pool);
   return FewRows<Codes, kScale, 3, 1>(view, product, a, stride, pool);
 }
 
-// The 8 rows of a group, 16 columns each.
+// Decodes the 8 rows of a group, 16 columns each.
 template <class Codes, CodeScale kScale>
 void DecodeGroup(const CodeView& view, std::int64_t panel, std::int64_t group, std::int64_t block,
                  float* HWY_RESTRICT to) {
@@ -380,9 +380,9 @@ HWY_EXPORT(CodePanel);
 
 bool is_wide(const CodeProduct& work) { return work.view.wide; }
 
-constexpr std::int64_t kFewRows = 3;  // more are faster by decoded panels
+constexpr std::int64_t kFewRows = 3;  // above that, decoded panels are faster
 
-// Rows of A with zeros where blocks are filled up to whole groups.
+// Copies rows of A, with blocks padded to full groups by zeros.
 void pad_rows(const FloatProduct& product, const CodeView& view, float* to) {
   const std::int64_t stride = view.groups * kGroupRows;
   std::fill_n(to, product.m * stride, 0.0f);
@@ -395,8 +395,8 @@ void pad_rows(const FloatProduct& product, const CodeView& view, float* to) {
   }
 }
 
-// Whether sums in units of any factor stay well inside the range of float32; the factors of a column are
-// within 2^24 of each other. Zeros are no trouble.
+// Whether sums in units of any factor stay well within float32's range; the factors of a column are within
+// 2^24 of each other. Zeros are fine.
 bool fits_units(const FloatProduct& product) {
   constexpr float kMost = 0x1p60f, kLeast = 0x1p-60f;
   for (std::int64_t r = 0; r < product.m; ++r) {

@@ -12,7 +12,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 std::size_t depth_axis(bool transposed) { return transposed ? 1 : 0; }
 
-// The values of all codes, with a factor of 1.
+// The values of all codes, for a factor of 1.
 std::vector<float> table_of(const TensorCodec& codec) {
   const std::size_t count = std::size_t{1} << codec.bits();
   std::vector<formats::Code16> codes(count);

@@ -1,4 +1,4 @@
-// Weights of a number format, as a file has them, made ready to be multiplied by without decoding them first.
+// Packs the stored weights of a number format for GEMM without decoding them.
 #pragma once
 
 #include "kernels/packed_codes.hpp"
@@ -6,8 +6,8 @@
 
 namespace anybit::kernels {
 
-// A matrix of codes and what its groups share, checked; `transposed`: it has a row for each column of the
-// product's right side; `rounded`: products may round their rows to int8.
+// A checked matrix of codes and group parameters. `transposed`: it has one row for each column of B.
+// `rounded`: the GEMM may quantize A's rows to int8 (dynamic int8 GEMM).
 struct PackedMatrix {
   const TensorCodec& codec;
   const std::uint8_t* codes;
@@ -15,7 +15,7 @@ struct PackedMatrix {
   bool transposed = false, rounded = false;
 };
 
-// Whether such a format can be multiplied by as it is, as far as it and the dimensions tell.
+// Whether a format can be used by GEMM without decoding, judged by the format and the dimensions only.
 bool packs(const TensorCodec& codec, bool transposed);
 // Null if it cannot.
 std::unique_ptr<const FloatRight> packed_weights(const PackedMatrix& matrix, ThreadPool& pool);

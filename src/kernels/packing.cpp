@@ -1,6 +1,6 @@
-// Packing works on eight codes at a time in one 64-bit word, and on several words at once: neighbours are
-// joined in up to three steps (8 → 2·b → 4·b → 8·b bits), then the bytes move together; and back the same
-// way.
+// Packing handles eight codes at a time in a 64-bit word, and several words at once: neighbours are joined in
+// up to three steps (8 → 2·b → 4·b → 8·b bits), then the bytes are moved together. Unpacking does the
+// reverse.
 #include "kernels/packing.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -40,8 +40,8 @@ using D64 = hn::Repartition<std::uint64_t, D8>;
 using V8 = hn::Vec<D8>;
 using V64 = hn::Vec<D64>;
 
-// Neighbours are joined until they fill whole bytes: after one step for 4 bits, two for other even widths,
-// three for odd ones.
+// Neighbours are joined until they fill complete bytes: one step for 4 bits, two for other even widths, three
+// for odd ones.
 template <int kSteps>
 class VectorSteps {
  public:
@@ -78,7 +78,8 @@ HWY_INLINE std::size_t WithSteps(int bits, const Body& body) {
   return body(std::integral_constant<int, 3>());
 }
 
-// For 128 bits at a time, since bytes move within those: of each 2^steps bytes, the first few count.
+// Shuffles for 128 bits at a time, because bytes move within 128-bit lanes: of each 2^steps bytes, the first
+// few are used.
 struct Shuffles {
   Shuffles(int steps, int bits) {
     const int lane = 1 << steps, used = lane * bits / 8;
@@ -91,7 +92,7 @@ struct Shuffles {
   alignas(16) std::uint8_t together[16], apart[16];
 };
 
-// A vector's parts of 128 bits lie `step` bytes from each other.
+// Loads 128-bit lanes that are `step` bytes apart.
 template <class D>
 HWY_INLINE void StoreParts(D d, hn::Vec<D> v, std::size_t step, std::uint8_t* out) {
   if constexpr (hn::MaxLanes(D()) == 32) {
@@ -112,8 +113,8 @@ HWY_INLINE hn::Vec<D> LoadParts(D d, std::size_t step, const std::uint8_t* in) {
   }
 }
 
-// Calls body(first code, its byte) for whole vectors, as long as no byte beyond the packed ones is touched.
-// Returns how many codes that were.
+// Calls body(first code, its byte) for full vectors while no byte past the packed ones is touched. Returns
+// the number of codes processed.
 template <class Body>
 HWY_INLINE std::size_t ForVectors(std::size_t n, int bits, const Body& body) {
   const std::size_t lanes = hn::Lanes(D8()), bytes = packed_size(n, bits), parts = lanes / 16;
@@ -125,7 +126,7 @@ HWY_INLINE std::size_t ForVectors(std::size_t n, int bits, const Body& body) {
   return i;
 }
 
-// Sixteen bytes are stored though only a part of them counts; what follows overwrites the rest.
+// Sixteen bytes are stored though only some are used; the next store overwrites the rest.
 std::size_t PackVectors(const std::uint8_t* codes, std::size_t n, int bits, std::uint8_t* out) {
   return WithSteps(bits, [&](auto count) HWY_ATTR {
     const D8 d;
@@ -185,7 +186,7 @@ struct WideSteps {
   std::uint64_t one, two;
 };
 
-// The slow way, for the end of a row and for wide codes.
+// The scalar fallback, for the end of a row and for wide codes.
 template <class Code>
 void pack_tail(const Code* codes, std::size_t n, int bits, std::uint8_t* out) {
   std::uint64_t held = 0;

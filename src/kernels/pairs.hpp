@@ -1,4 +1,4 @@
-// Arithmetic on pairs of float32, as fast as memory gives them.
+// Binary elementwise functions of float32, bound by memory bandwidth.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ void multiply(const float* a, std::size_t a_step, const float* b, std::size_t b_
               std::size_t n);
 void divide(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out,
             std::size_t n);
-// NaN if one of the two is.
+// NaN if either operand is NaN.
 void larger(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out,
             std::size_t n);
 void smaller(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out,
              std::size_t n);
-// a where it is not negative, else a·b.
+// PRelu: a if not negative, otherwise a·b.
 void leak(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out, std::size_t n);
 
 }  // namespace anybit::kernels

@@ -33,7 +33,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DF = hn::ScalableTag<float>;
 using VF = hn::Vec<DF>;
 
-// The tail goes through buffers: nothing is read or written beyond n.
+// The tail goes through buffers: nothing is read or written past n.
 template <class F>
 HWY_INLINE void Pairs(const float* a, std::size_t a_step, const float* b, std::size_t b_step, float* out,
                       std::size_t n, const F& f) {
@@ -67,7 +67,7 @@ HWY_INLINE void Pairs(const float* a, std::size_t a_step, const float* b, std::s
   std::memcpy(out + i, x, (n - i) * sizeof(float));
 }
 
-// The instructions for the larger and the smaller do not agree on NaN.
+// The min and max instructions of CPUs differ for NaN.
 template <class F>
 HWY_INLINE VF Numbers(VF a, VF b, const F& f) {
   return hn::IfThenElse(hn::IsNaN(a), a, hn::IfThenElse(hn::IsNaN(b), b, f(a, b)));

@@ -1,4 +1,4 @@
-// The scalar codec behind the interface of the fast ones: every format, every rounding.
+// The scalar codec behind the interface of the fast kernels: every format, every rounding.
 #include <algorithm>
 #include <type_traits>
 #include <vector>

@@ -11,14 +11,13 @@ namespace {
 
 constexpr std::int64_t kTile = 64;  // sums in flight
 
-// The kernel's places that lie inside the input with its padding: what goes beyond, by ceil_mode, never
-// counts.
+// The taps that are inside the padded input: taps past it, from ceil_mode, never count.
 std::int64_t taps_padded(const WindowAxis& axis, std::int64_t o) {
   const std::int64_t room = axis.input + axis.after - start_of(axis, o);
   return std::clamp<std::int64_t>(ceil_quotient(room, axis.dilation), 0, axis.kernel);
 }
 
-// One row of outputs of a tensor with one lane: each tap goes over the whole row.
+// One row of outputs of a tensor with one lane: each tap is applied to the whole row.
 template <class Acc, class T, class Add>
 void add_row(const Window& window, std::int64_t od, std::int64_t oh, std::int64_t from, std::int64_t count,
              const T* map, Acc* sums, const Add& add) {
@@ -38,7 +37,7 @@ void add_row(const Window& window, std::int64_t od, std::int64_t oh, std::int64_
   }
 }
 
-// One output of `count` lanes: each tap goes over the lanes.
+// One output of `count` lanes: each tap is applied to all lanes.
 template <class Acc, class T, class Add>
 void add_lanes(const PoolSizes& sizes, std::int64_t od, std::int64_t oh, std::int64_t ow, std::int64_t lane,
                std::int64_t count, const T* map, Acc* sums, const Add& add) {
@@ -56,7 +55,7 @@ void add_lanes(const PoolSizes& sizes, std::int64_t od, std::int64_t oh, std::in
   }
 }
 
-// begin: what a sum begins with; done(sum, od, oh, ow) gives the output.
+// begin: the initial value; done(sum, od, oh, ow) gives the output.
 template <class Acc, class T, class Y, class Add, class Done>
 void pool(const PoolSizes& sizes, const T* x, std::int64_t first, std::int64_t last, Y* y, Acc begin,
           const Add& add, const Done& done) {
@@ -162,7 +161,7 @@ void sum_pool(const PoolSizes& sizes, std::int32_t zero_point, const T* x, std::
 
 template <class T>
 void mean_over(const T* x, std::int64_t space, std::int64_t lanes, T* y) {
-  if (lanes == 1) {  // eight sums, so that they can be taken side by side
+  if (lanes == 1) {  // eight independent sums, for vectorization
     double sums[8] = {};
     const std::int64_t whole = space / 8 * 8;
     for (std::int64_t s = 0; s < whole; s += 8) {

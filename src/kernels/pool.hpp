@@ -1,5 +1,5 @@
-// Pools over windows and over all of space. A tensor is maps of [space][lanes]: lanes are the channels that
-// lie beside each other (1 if plain, 8 if blocked, all of them if channels are last).
+// Pooling over windows and global pooling. A tensor is maps of [space][lanes]; lanes are adjacent channels (1
+// for NCHW, 8 if blocked, all of them for channels-last).
 #pragma once
 
 #include "kernels/window.hpp"
@@ -12,8 +12,8 @@ struct PoolSizes {
   std::int64_t rows() const { return maps * window[0].output * window[1].output; }
 };
 
-// Rows [first, last) of PoolSizes::rows(). T: float, double, std::int8_t, std::uint8_t. NaN stays. A window
-// that lies in the padding altogether gives the lowest number.
+// Rows [first, last) of PoolSizes::rows(). T: float, double, std::int8_t, std::uint8_t. NaN propagates. A
+// window entirely in the padding gives the lowest value of the type.
 template <class T>
 void max_pool(const PoolSizes& sizes, const T* x, std::int64_t first, std::int64_t last, T* y);
 // T: float, double. `include_padding`: the padding counts as zeros.
@@ -28,13 +28,13 @@ template <class T>
 void sum_pool(const PoolSizes& sizes, std::int32_t zero_point, const T* x, std::int64_t first,
               std::int64_t last, std::int64_t* sums);
 
-// Over all places of one map, for each lane. Sums are taken in double: there may be many. T: float, double.
+// Reduces all positions of one map, per lane, with sums in double. T: float, double.
 template <class T>
 void mean_over(const T* x, std::int64_t space, std::int64_t lanes, T* y);
 template <class T>
 void most_over(const T* x, std::int64_t space, std::int64_t lanes, T* y);
 
-// What an average divides by, at an output.
+// The divisor of an average at an output.
 std::int64_t pool_count(const Window& window, bool include_padding, std::int64_t od, std::int64_t oh,
                         std::int64_t ow);
 

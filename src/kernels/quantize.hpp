@@ -1,4 +1,4 @@
-// Between float32 and integers of 8 and 16 bits: q = clamp(round(x / scale) + zero_point), x = (q -
+// Conversion between float32 and 8-bit or 16-bit integers: q = clamp(round(x / scale) + zero_point), x = (q -
 // zero_point) · scale. float32 division, half to even; NaN becomes the zero point. docs/formats.md#affine.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace anybit::kernels {
 
-// The parameters of element i are at i · step; step is 0 (all have the same) or 1.
+// Element i uses the parameters at i · step; step is 0 (shared by all) or 1.
 struct Scales {
   const float* scales;
   const std::int32_t* zero_points;
@@ -23,10 +23,10 @@ void dequantize(const Q* q, const Scales& scales, float* out, std::size_t n);
 struct Ends {
   float low = 0, high = 0;
 };
-// The smallest and the largest of the numbers and zero; NaN is passed over.
+// The minimum and maximum of the values and zero; NaN is ignored.
 Ends ends(const float* x, std::size_t n);
 
-// Sums and products of quantized tensors: round(f) + zero_point, clamped, with
+// Quantized Add and Mul: round(f) + zero_point, clamped, with
 //   sum: f = (a - a_zero) · a_factor + (b - b_zero) · b_factor
 //   product: f = (a - a_zero) · (b - b_zero) · a_factor
 struct QuantizedPair {

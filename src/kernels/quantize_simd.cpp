@@ -14,7 +14,7 @@
 #ifndef ANYBIT_KERNELS_QUANTIZE_SIMD_ONCE_
 #define ANYBIT_KERNELS_QUANTIZE_SIMD_ONCE_
 namespace anybit::kernels {
-// The types of codes, for functions that there is one of for each target.
+// The integer types, for functions that exist once per target.
 enum class Codes { uint8, int8, uint16, int16 };
 
 template <class Q>
@@ -35,7 +35,7 @@ struct DequantizeWork {
   float* out;
   std::size_t n;
 };
-// Two tensors and their sum or product.
+// Two tensors and their quantized sum or product.
 struct PairOfCodes {
   Codes type;
   const QuantizedPair& by;
@@ -61,9 +61,9 @@ using DI = hn::RebindToSigned<DF>;
 using VF = hn::Vec<DF>;
 using VI = hn::Vec<DI>;
 template <class Q>
-using DQ = hn::Rebind<Q, DF>;  // as many bytes as a vector has floats
+using DQ = hn::Rebind<Q, DF>;  // as many integers as a vector has floats
 
-// Calls body(i, n) for whole vectors and then once for what is left.
+// Calls body(i, n) for full vectors and then once for the rest.
 template <class Body>
 HWY_INLINE void Runs(std::size_t n, const Body& body) {
   const std::size_t lanes = hn::Lanes(DF());
@@ -72,7 +72,7 @@ HWY_INLINE void Runs(std::size_t n, const Body& body) {
   if (i < n) body(i, n - i);
 }
 
-// Loads and stores that may be short; a short load is filled up with zeros.
+// Loads and stores that may be partial; a partial load is padded with zeros.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> LoadSome(D d, const T* from, std::size_t n) {
   if (n >= hn::Lanes(d)) return hn::LoadU(d, from);
@@ -88,7 +88,7 @@ HWY_INLINE void StoreSome(hn::Vec<D> v, D d, T* to, std::size_t n) {
   std::memcpy(to, buffer, n * sizeof(T));
 }
 
-// Numbers to whole ones within the type's range around the zero point; NaN becomes zero.
+// Clamps to the type's range around the zero point and rounds to integers; NaN becomes zero.
 template <class Q>
 class Rounding {
  public:
@@ -99,8 +99,8 @@ class Rounding {
 
   HWY_INLINE VF Clamp(VF x) const { return ClampNumber(hn::IfThenElseZero(hn::Eq(x, x), x)); }
   HWY_INLINE VF ClampNumber(VF x) const { return hn::Min(hn::Max(x, low_), high_); }
-  // The bounds are whole numbers: clamping before rounding gives the same. Adding 1.5·2²³ rounds half to
-  // even, and leaves the whole number in the low bits.
+  // The bounds are integers, so clamping before rounding is equal to clamping after it. Adding 1.5·2²³ rounds
+  // half to even and leaves the integer in the low bits.
   static HWY_INLINE VF Whole(VF clamped) { return hn::Add(clamped, hn::Set(DF(), kMagic)); }
   HWY_INLINE void Store(VF whole, Q* out, std::size_t n) const {
     StoreSome(hn::DemoteTo(DQ<Q>(), Code(whole)), DQ<Q>(), out, n);
@@ -124,7 +124,7 @@ class Rounding {
   VI less_;
 };
 
-// Calls body(i, n, scale, zero point): with one scale everything that hangs on it is outside of the loop.
+// Calls body(i, n, scale, zero point); with one scale, everything derived from it is loop-invariant.
 template <class Body>
 HWY_INLINE void ScaledRuns(const Scales& by, std::size_t n, const Body& body) {
   const DF d;
@@ -138,9 +138,9 @@ HWY_INLINE void ScaledRuns(const Scales& by, std::size_t n, const Body& body) {
               HWY_ATTR { body(i, m, LoadSome(d, by.scales + i, m), LoadSome(di, by.zero_points + i, m)); });
 }
 
-// Four vectors at a time by the scale's reciprocal; how many numbers were done. The product is within 3·2⁻²⁴
-// of the quotient, relatively: below 256 it rounds to the same whole number unless it is within 10⁻⁴ of the
-// middle of two. Then it is divided.
+// Four vectors at a time by the reciprocal of the scale; returns how many values were done. The product is
+// within a relative error of 3·2⁻²⁴ of the quotient: below 256 it rounds to the same integer unless it is
+// within 10⁻⁴ of a midpoint. Those values are divided.
 template <class Q>
 HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t zero_point, Q* out,
                                      std::size_t n) {
@@ -175,9 +175,9 @@ HWY_INLINE std::size_t QuantizeFours(const float* x, float scale, std::int32_t z
 template <class Q>
 HWY_INLINE void QuantizeRun(const float* x, const Scales& by, Q* out, std::size_t n) {
   std::size_t done = 0;
-  // Among 65,536 codes, a number in a hundred lies as near to a middle as the product may be wrong.
+  // With 65,536 codes, one value in a hundred would be that close to a midpoint.
   if (by.step == 0 && sizeof(Q) == 1) done = QuantizeFours(x, *by.scales, *by.zero_points, out, n);
-  // Only one scale is ever done in part.
+  // Only work with a single scale may be partly done at this point.
   ScaledRuns(by, n - done, [&](std::size_t i, std::size_t m, VF scale, VI zero_point) HWY_ATTR {
     const Rounding<Q> rounding(zero_point);
     rounding(hn::Div(LoadSome(DF(), x + done + i, m), scale), out + done + i, m);
@@ -213,7 +213,7 @@ HWY_INLINE void PairRun(const Q* a, std::size_t a_step, const Q* b, std::size_t 
     return f(hn::ConvertTo(d, hn::Sub(x, a_zero)), hn::ConvertTo(d, hn::Sub(y, b_zero)));
   };
   std::size_t done = 0;
-  // Products with factors like these are numbers, and so are their sums.
+  // With factors like these, no product is infinite and no sum is NaN.
   const bool numbers = std::fabs(by.a_factor) < 1e30f && std::fabs(by.b_factor) < 1e30f;
   for (; numbers && done + 4 * lanes <= n; done += 4 * lanes) {
     VF whole[4];
@@ -238,7 +238,7 @@ template <class Q>
 HWY_INLINE void ProductRun(const Q* a, std::size_t a_step, const Q* b, std::size_t b_step, Q* out,
                            std::size_t n, const QuantizedPair& by) {
   const VF factor = hn::Set(DF(), by.a_factor);
-  // Of 8 bits, the first product is below 2^17: exact. Of 16 bits it is rounded to 24.
+  // For 8 bits, the first product is below 2^17, hence exact. For 16 bits it is rounded to 24 bits.
   PairRun(a, a_step, b, b_step, out, n, by,
           [&](VF x, VF y) HWY_ATTR { return hn::Mul(hn::Mul(x, y), factor); });
 }

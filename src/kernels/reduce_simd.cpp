@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DF = hn::ScalableTag<float>;
 using VF = hn::Vec<DF>;
 
-constexpr std::size_t kBlock = 2048;  // floats of a row that are added up in float
+constexpr std::size_t kBlock = 2048;  // values of a row that are summed in float
 constexpr std::size_t kRows = 128;    // the same for a column
 
 struct Element {
@@ -40,7 +40,7 @@ struct Deviation {
   float operator()(float x) const { return (x - center) * (x - center); }
 };
 
-// Four vectors of sums: additions that need not wait for each other.
+// Four accumulators, to hide latency.
 template <class Add>
 HWY_INLINE float BlockSum(const Add& add, const float* x, std::size_t n) {
   const DF d;
@@ -82,7 +82,7 @@ double RowSum(Summand what, const float* x, std::size_t n) {
 
 double RowDeviation(const float* x, std::size_t n, float center) { return Sum(Deviation{center}, x, n); }
 
-// max(low, x), or min; NaN once there was one.
+// max(low, x), or min; NaN is sticky.
 template <bool Largest>
 struct Extreme {
   static constexpr float kNone =
@@ -118,7 +118,7 @@ HWY_INLINE float RowExtreme(const float* x, std::size_t n) {
 float RowMax(const float* x, std::size_t n) { return RowExtreme<true>(x, n); }
 float RowMin(const float* x, std::size_t n) { return RowExtreme<false>(x, n); }
 
-// Loads fewer than a vector's lanes; zeros follow.
+// Loads fewer values than a vector has lanes, padded with zeros.
 HWY_INLINE VF LoadSome(const float* x, std::size_t n) {
   const DF d;
   HWY_ALIGN float buffer[hn::MaxLanes(d)] = {};

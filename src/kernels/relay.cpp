@@ -1,5 +1,5 @@
-// Tiles of 4 x 4 words and 16 x 16 bytes in registers. Vectors of 128 bits, which every CPU has and
-// both compilers know: the work is bound by memory.
+// Transposes tiles of 4 x 4 words and 16 x 16 bytes in registers. With 128-bit vectors, which every CPU has
+// and both compilers support: the work is bound by memory.
 #include "kernels/relay.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace anybit::kernels {
 namespace {
 
-// Tiles are visited in blocks of so many rows and columns, so that lines of the cache are used up.
+// Tiles are visited in blocks of this many rows and columns, so that cache lines are used completely.
 constexpr std::int64_t kBlock = 64;
 
 template <class T>
@@ -68,8 +68,8 @@ struct Octets {
   static V high(V a, V b) {
     return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   }
-  // Rows i and i + 8 element by element: the number of an element's place (row, column) of 8 bits turns by
-  // one bit. Four such turns exchange row and column.
+  // Interleaves rows i and i + 8, which rotates the 8-bit index (row, column) of each element by one bit.
+  // Four such rotations exchange row and column.
   static void shuffle(const V (&from)[kSide], V (&to)[kSide]) {
     for (std::size_t i = 0; i < kSide / 2; ++i) {
       to[2 * i] = low(from[i], from[i + kSide / 2]);

@@ -1,4 +1,4 @@
-// Matrices of elements of 1, 2, 4 or 8 bytes, turned over.
+// Matrix transpose for elements of 1, 2, 4 or 8 bytes.
 #pragma once
 
 #include <cstddef>

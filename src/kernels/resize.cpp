@@ -26,7 +26,7 @@ void line(const Taps<T>& axis, const T* from, T* to) {
   }
 }
 
-// to = the weighted sum of lines that lie `step` apart.
+// to = the weighted sum of lines that are `step` apart.
 template <class T>
 void blend(const T* weights, std::int64_t taps, const T* from, std::int64_t step, T* to, std::int64_t count) {
   if (taps == 2) {
@@ -66,7 +66,7 @@ template void resize_slices(const Taps<double>&, std::int64_t, const double*, do
 void resize_rows(const Taps<float>& rows, const Taps<float>& columns, const float* image, float* out,
                  std::int64_t begin, std::int64_t end, float* scratch) {
   const std::int64_t width = columns.out, taps = rows.taps;
-  std::int64_t have_first = 0, have_last = 0;  // the input's rows that lie in `scratch`, row r at r % taps
+  std::int64_t have_first = 0, have_last = 0;  // the input rows that are in `scratch`, row r at r % taps
   float turned[16] = {};
   for (std::int64_t y = begin; y < end; ++y) {
     const std::int64_t first = rows.first[static_cast<std::size_t>(y)];
@@ -75,7 +75,7 @@ void resize_rows(const Taps<float>& rows, const Taps<float>& columns, const floa
     }
     have_first = first;
     have_last = first + taps;
-    // The weights in the order in which the rows lie.
+    // The weights in the order of the rows in memory.
     for (std::int64_t t = 0; t < taps; ++t)
       turned[(first + t) % taps] = rows.weights[static_cast<std::size_t>(y * taps + t)];
     blend(turned, taps, scratch, width, out + y * width, width);

@@ -12,7 +12,7 @@ int number_of(const CodeStorage& storage, std::uint8_t stored) {
   return storage.kind == CodeKind::uint8 ? stored : static_cast<std::int8_t>(stored);
 }
 
-// Where the number of a row (0 … 15) and column (0 … 15) of a group lies.
+// Where the number of a row (0 … 15) and column (0 … 15) of a group is stored.
 struct Place {
   std::int64_t byte;
   int shift;
@@ -23,7 +23,7 @@ Place place_in_group(NumberKind kind, std::int64_t row, std::int64_t column) {
   return {quad / 2 * 4 * kPanel + in, quad % 2 == 0 ? 0 : 4};
 }
 
-// Pairs of products with magnitudes up to 127 are added four at a time in 16 bits.
+// With magnitudes up to 32, four products with magnitudes up to 127 fit a sum of 16 bits.
 constexpr int kLargestInTable = 32;
 
 }  // namespace
@@ -34,7 +34,7 @@ std::unique_ptr<const RoundedCodes> RoundedCodes::make(const CodeMatrix& from) {
   return std::unique_ptr<const RoundedCodes>(storage ? new RoundedCodes(from, *storage) : nullptr);
 }
 
-// Numbers are moved so that nibbles begin at zero, and bytes are signed.
+// Numbers are offset so that nibbles start at zero and bytes are signed.
 void RoundedCodes::find_kind(const CodeStorage& storage) {
   std::vector<int> numbers;
   for (const std::uint8_t one : storage.stored) numbers.push_back(number_of(storage, one));
@@ -102,7 +102,7 @@ RoundedCodes::RoundedCodes(const CodeMatrix& from, const CodeStorage& storage)
   view_.zeros = zeros;
 }
 
-// The weights themselves, for products whose rows do not lie in memory one by one.
+// The dequantized weights, for a GEMM whose rows of A are not in memory one by one.
 const float* RoundedCodes::panel(std::int64_t index, std::int64_t k, std::int64_t count,
                                  float* scratch) const {
   const std::int64_t block_groups = (view_.block + kQuadGroup - 1) / kQuadGroup;

@@ -1,6 +1,6 @@
-// A right matrix of whole numbers in blocks, for products that round the rows of the left side to int8 on the
-// fly: in runs of up to 32 elements of one block, each by scale = largest magnitude / 127, half to even. Sums
-// of products are exact within a run; runs are added in float32, in order.
+// Dynamic int8 GEMM: B holds integers with a scale per block; rows of A are quantized to int8 on the fly, in
+// runs of up to 32 elements of one block, each with scale = largest magnitude / 127, half to even. Sums are
+// exact integers within a run; runs are added in float32, in order.
 #pragma once
 
 #include <vector>
@@ -9,25 +9,25 @@
 
 namespace anybit::kernels {
 
-// Codes of 4 bits that are the numbers themselves, or places of a table; or numbers of 8 bits.
+// 4-bit codes that are the integers themselves, 4-bit indices of a table, or 8-bit integers.
 enum class NumberKind : std::uint8_t { nibbles, table, bytes };
 
 inline constexpr std::int64_t kRunRows = 32, kQuadGroup = 16;
 
 struct Run {
   std::int64_t first, count;   // rows
-  std::int64_t groups, block;  // how many groups of 16 rows it takes, and the block that it is of
+  std::int64_t groups, block;  // its groups of 16 rows, and its block
 };
 
-// What the vector code sees. A weight is (number − offset − zero) · factor.
+// The matrix as the vector code sees it. A weight is (number − offset − zero) · factor.
 struct NumberView {
   NumberKind kind = NumberKind::bytes;
   std::int64_t k = 0, n = 0, block = 0, blocks = 0;
-  std::int64_t groups = 0;  // of a column
+  std::int64_t groups = 0;  // per column
   std::int32_t offset = 0;
   std::uint8_t table[16] = {};
-  // [panel][group][row / 4][column][row % 4]; of nibbles, the second four rows are the upper halves of the
-  // bytes of the first.
+  // [panel][group][row / 4][column][row % 4]. For nibbles, the second four rows are the upper nibbles of the
+  // bytes of the first four.
   const std::uint8_t* codes = nullptr;
   const float *factors = nullptr, *zeros = nullptr;  // [panel][block][16]; zeros may be null
   std::span<const Run> runs = {};
@@ -37,7 +37,8 @@ struct NumberView {
 
 class RoundedCodes final : public FloatRight {
  public:
-  // Null if the codes are not whole numbers, a weight is not finite, or blocks are too small to be worth it.
+  // Null if the values are not integers, if a weight is NaN or infinite, or if blocks are too small to pay
+  // off.
   static std::unique_ptr<const RoundedCodes> make(const CodeMatrix& from);
 
   const float* panel(std::int64_t index, std::int64_t k, std::int64_t count, float* scratch) const override;
@@ -53,7 +54,8 @@ class RoundedCodes final : public FloatRight {
   AlignedBytes codes_, factors_, zeros_;
 };
 
-// With `rounded`, for products that round where the codes allow it. Null if the codes cannot be kept.
+// With `rounded`, a matrix for dynamic int8 GEMM if the values allow it. Null if the codes have no supported
+// storage.
 std::unique_ptr<const FloatRight> pack_codes(const CodeMatrix& from, bool rounded);
 
 }  // namespace anybit::kernels

@@ -1,5 +1,5 @@
-// Products of rows that are rounded to int8 with matrices of whole numbers. Four neighbours on k of a column
-// lie in one 32-bit lane, so that sums of products stay with their columns.
+// Dynamic int8 GEMM. Four elements of a column that are consecutive in k are in one 32-bit lane, so that dot4
+// sums stay in their column's lane.
 #include "kernels/rounded_codes.hpp"
 
 #include <cmath>
@@ -14,8 +14,8 @@
 #define ANYBIT_KERNELS_ROUNDED_ROWS_
 namespace anybit::kernels {
 
-// Rows of A, rounded: `stride` numbers in a row, whole groups for each run; scales and sums of numbers by
-// run.
+// Rows of A quantized to int8: `stride` numbers per row, full groups for each run; scales and sums of numbers
+// by run.
 struct RoundedRows {
   std::int64_t stride = 0, runs = 0;
   std::int8_t* numbers = nullptr;
@@ -38,13 +38,13 @@ namespace HWY_NAMESPACE {
 
 using VI = hn::Vec<DI>;
 
-// `x` has whole groups. A run with a number that is not finite has no finite scale, and so no finite product.
+// `x` is padded to full groups. A run with NaN or infinity gets a scale of NaN, and so do its results.
 HWY_INLINE void RoundRun(const float* HWY_RESTRICT x, std::int64_t count, std::int8_t* HWY_RESTRICT to,
                          float& scale, std::int32_t& sum) {
   const DF d;
   const DI di;
   const hn::Rebind<std::int8_t, DF> bytes;
-  VI largest = hn::Zero(di);  // bits of magnitudes are in their order, infinity and NaN last
+  VI largest = hn::Zero(di);  // bits of magnitudes sort like magnitudes, infinity and NaN last
   for (std::int64_t i = 0; i < count; i += kLanes)
     largest = hn::Max(largest, hn::BitCast(di, hn::Abs(hn::LoadU(d, x + i))));
   const float most = hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(di, largest)));
@@ -53,7 +53,7 @@ HWY_INLINE void RoundRun(const float* HWY_RESTRICT x, std::int64_t count, std::i
   const VF by = hn::Set(d, any ? scale : 1.0f), limit = hn::Set(d, 127.0f);
   VI total = hn::Zero(di);
   for (std::int64_t i = 0; i < count; i += kLanes) {
-    // Scales below the normal range are rounded themselves; hence the limits.
+    // Scales below the normal range are rounded themselves, so the quotient has to be clamped.
     const VF steps = hn::Max(hn::Min(hn::Div(hn::LoadU(d, x + i), by), limit), hn::Neg(limit));
     const VI whole = any ? hn::NearestInt(steps) : hn::Zero(di);
     total = hn::Add(total, whole);
@@ -130,8 +130,8 @@ using VU8 = hn::Vec<DU8>;
 using VI8 = hn::Vec<DI8>;
 using VI16 = hn::Vec<DI16>;
 
-// Sums of two neighbouring products. They never leave 16 bits: numbers are up to 32 or, signed, from -128 on,
-// and rows are from -127 to 127.
+// Sums of two adjacent products. They fit 16 bits: numbers of B are up to 32 or, signed, from -128 on, and
+// rows of A are from -127 to 127.
 #if HWY_TARGET == HWY_AVX2
 HWY_INLINE VI16 Pairs(VU8 number, VI8 x) { return VI16{_mm256_maddubs_epi16(number.raw, x.raw)}; }
 HWY_INLINE VI16 Pairs(VI8 number, VI8 x) {
@@ -158,7 +158,7 @@ HWY_INLINE VI Pairs(VI16 sums) {
 }
 #endif
 
-// Four numbers of a row, in every lane.
+// Broadcasts four consecutive numbers of a row to all lanes.
 HWY_INLINE VI8 Quad(const std::int8_t* x) {
   std::int32_t four;
   std::memcpy(&four, x, sizeof(four));
@@ -203,7 +203,7 @@ struct Numbers<NumberKind::bytes> {
   }
 };
 
-constexpr std::int64_t kAheadBytes = 1024;  // of each panel; memory is what takes time
+constexpr std::int64_t kAheadBytes = 1024;  // prefetch distance per panel; bound by memory
 
 template <NumberKind kKind, int Rows, int Panels>
 HWY_INLINE void RunSums(const NumberView& view, const std::uint8_t* HWY_RESTRICT codes,
@@ -239,7 +239,7 @@ HWY_INLINE void RunSums(const NumberView& view, const std::uint8_t* HWY_RESTRICT
 }
 #endif
 
-// A few rows by some panels; sums come out as [panel][row][16].
+// A few rows by some panels; sums are [panel][row][16].
 template <NumberKind kKind, bool Zeros, int Rows, int Panels>
 HWY_NOINLINE void NumberStrip(const NumberView& view, const RoundedRows& rounded, std::int64_t panel,
                               std::int64_t row, float* HWY_RESTRICT sums) {
@@ -345,7 +345,7 @@ HWY_AFTER_NAMESPACE();
 namespace anybit::kernels {
 namespace {
 
-constexpr std::int64_t kRowsAtOnce = 96;  // rounded, they stay in the second-level cache
+constexpr std::int64_t kRowsAtOnce = 96;  // quantized, they fit the L2 cache
 
 }  // namespace
 

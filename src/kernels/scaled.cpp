@@ -1,4 +1,4 @@
-// Groups of a scale and the values of another format: the other's kernel on what is divided by the scale.
+// Groups of a scale and values of another format: that format's kernel on values divided by the scale.
 #include "formats/scaled.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class ScaledKernel final : public GroupKernel {
     for (std::size_t i = 0; i < n; ++i) quotients[i] = values[i] / scale;
   }
 
-  // visit(first value, how many, their scale)
+  // visit(first value, count, their scale)
   template <class Visit>
   static void in_tiles(const Groups& shape, const std::uint32_t* words, const Visit& visit) {
     for (std::size_t g = 0; g < shape.groups; ++g) {

@@ -1,5 +1,5 @@
-// Loops over blocks that share a power of two, for any element. Each returns the first block that it could
-// not do (its exponent is out of reach), or the number of blocks.
+// Loops over blocks that share a power-of-two scale, for any element. Each returns the first block that it
+// skipped (its exponent is out of reach), or the number of blocks.
 #if defined(ANYBIT_KERNELS_SHARED_EXPONENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_SHARED_EXPONENT_INL_H_
 #undef ANYBIT_KERNELS_SHARED_EXPONENT_INL_H_
@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
-// Whole numbers in two's complement, or as sign and magnitude. NaN becomes zero.
+// Integers in two's complement or sign-magnitude. NaN becomes zero.
 class WholeElement {
  public:
   explicit WholeElement(const WholeConstants& c)
@@ -53,7 +53,7 @@ class WholeElement {
   VU mask_, sign_code_;
 };
 
-// Codes of whole numbers to values, in units.
+// Decodes integers, in units.
 class WholeDecoder {
  public:
   explicit WholeDecoder(const WholeConstants& c)
@@ -62,7 +62,7 @@ class WholeDecoder {
         sign_code_(hn::Set(DI(), static_cast<std::int32_t>(c.sign_code))) {}
   HWY_INLINE VF operator()(VI code) const {
     const DF d;
-    const VI up = hn::ShiftLeftSame(code, shift_);  // the sign in its place
+    const VI up = hn::ShiftLeftSame(code, shift_);  // the sign bit on top
     if (!signed_magnitude_) return hn::ConvertTo(d, hn::ShiftRightSame(up, shift_));
     return hn::CopySignToAbs(hn::ConvertTo(d, hn::AndNot(sign_code_, code)), hn::BitCast(d, up));
   }

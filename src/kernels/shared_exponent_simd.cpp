@@ -1,5 +1,5 @@
-// SIMD twin of the block formats that share a power of two: formats/mx.cpp, block_fp.cpp, block_minifloat.cpp
-// and block_log.cpp. They differ in their elements and in how a block's word comes from its largest
+// SIMD twin of the block formats with a power-of-two scale: formats/mx.cpp, block_fp.cpp, block_minifloat.cpp
+// and block_log.cpp. They differ in their elements and in how a block's word follows from its largest
 // magnitude.
 #include "formats/block_fp.hpp"
 #include "formats/block_log.hpp"
@@ -104,8 +104,8 @@ HWY_INLINE std::size_t WithFinite(const BlockElements& e, const Body& body) {
   return body(LogElement(e.log));
 }
 
-// Calls body(x, factors before, factors after, first block) for one tile after the other, until a block must
-// be done on its own.
+// Calls body(x, factors before, factors after, first block) for each tile, until a tile has a block that must
+// be done individually.
 template <std::size_t kVectors, class Body>
 HWY_INLINE std::size_t ForTiles(const BlockElements& e, const Groups& shape, std::size_t g, const float* x,
                                 std::uint32_t* words, const Body& body) {
@@ -224,7 +224,7 @@ HWY_EXPORT(ChooseAndRoundTiles);
 HWY_EXPORT(ChooseAndCodeTiles);
 HWY_EXPORT(DecodeTiles);
 
-// The word of a block whose largest magnitude is this finite one.
+// The word of a block with this finite largest magnitude.
 int word_for(const formats::MxCodec& codec, float largest) { return codec.exponent_for(largest); }
 int word_for(const formats::BlockFpCodec& codec, float largest) { return codec.exponent_for(largest); }
 int word_for(const formats::BlockMinifloatCodec& codec, float largest) { return codec.bias_for(largest); }
@@ -237,7 +237,7 @@ class BlockKernel final : public BlockRunKernel {
               const BlockElements& elements)
       : BlockRunKernel(codec), codec_(codec), known_(known), elements_(elements) {}
 
-  // To a tile's, if there is one as large: they have powers of two, of 64 values at most.
+  // Padded to the next tile size, if there is one as large: tiles are powers of two, up to 64 values.
   std::size_t filled_up(std::size_t size) const override {
     for (std::size_t whole = std::bit_ceil(size); whole <= 64; whole *= 2) {
       if (tiles(whole)) return whole;
@@ -251,7 +251,7 @@ class BlockKernel final : public BlockRunKernel {
       std::uint32_t& word = words[g * shape.stride];
       if (word < 0x7F800000u) {
         word = static_cast<std::uint32_t>(word_for(known_, formats::float_of(word)));
-      } else {  // what Inf and NaN mean for a block is the codec's business
+      } else {  // the codec decides about Inf and NaN
         known_.choose({x + g * shape.size, shape.size}, {&word, shape.stride});
       }
     }
@@ -289,11 +289,12 @@ class BlockKernel final : public BlockRunKernel {
   BlockElements elements_;
 };
 
-// What a family's elements are, or nothing if they are beyond the fast way. Blocks whose values may leave
-// float32, and those where scaling would lose bits, are left to the plain kernel by the bounds low and high.
+// The elements of a format family; empty if the fast kernel does not support them. Blocks whose values may
+// overflow float32, or that would lose bits by scaling, are excluded by the bounds low and high; the plain
+// kernel does them.
 
-// The loops over tiles: what the rule chooses, and what else elements_of() has found. Whole numbers are
-// scaled to units at once.
+// The rule for the loops over tiles, from the exponent rule and the elements. Integers are scaled to units
+// directly.
 TileRule tiles_of(const ExponentRule& rule, const BlockElements& e, int zero_word) {
   const bool whole = e.kind == BlockElements::Kind::whole;
   TileRule tiles = {.rule = rule,
@@ -393,7 +394,7 @@ std::optional<BlockElements> elements_of(const formats::BlockLogCodec& codec) {
   BlockElements e;
   e.kind = BlockElements::Kind::log;
   e.log = {.bits = codec.bits(), .bias = bias, .with_zero = codec.with_zero()};
-  // Values are only scaled up: a small negative one must not become a zero, which has no sign here.
+  // Values are only scaled up: a small negative value must not become a zero, which has no sign here.
   e.scale = {.low = -126 - bias,
              .high = std::min(127 - codec.highest_code(), -bias),
              .before = -bias,

@@ -1,4 +1,4 @@
-// Which of the instruction sets that the kernels are built for this CPU runs.
+// The instruction sets, of those that kernels are built for, that this CPU runs.
 #pragma once
 
 #include <string_view>

@@ -37,7 +37,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using DF = hn::ScalableTag<float>;
 using VF = hn::Vec<DF>;
 
-// Up to a vector of floats; what is not there is zero.
+// Loads up to a vector of floats, padded with zeros.
 HWY_INLINE VF LoadColumns(const float* x, std::size_t width) {
   const DF d;
   if (width == hn::Lanes(d)) return hn::LoadU(d, x);
@@ -53,8 +53,7 @@ HWY_INLINE void StoreColumns(VF v, std::size_t width, float* y) {
   std::memcpy(y, buffer, width * sizeof(float));
 }
 
-// e^x for x ≤ 0, the only ones there are once the largest is subtracted; zero below the normal numbers. NaN
-// stays.
+// e^x for x ≤ 0, the only case once the maximum is subtracted; zero below the normal numbers. NaN stays.
 HWY_INLINE VF ExpOfNegative(VF x) {
   constexpr float kFit[] = {0.499999934f, 0.166665206f, 0.0416683881f, 0.00836871709f, 0.00138145964f};
   const DF d;
@@ -66,7 +65,7 @@ HWY_INLINE VF ExpOfNegative(VF x) {
   return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), result);
 }
 
-// NaNs need not be found: they make the sum one.
+// NaN may be ignored here: it makes the sum NaN.
 HWY_INLINE float Largest(const float* x, std::size_t n) {
   const DF d;
   const std::size_t lanes = hn::Lanes(d);
@@ -81,7 +80,7 @@ HWY_INLINE float Largest(const float* x, std::size_t n) {
   return largest;
 }
 
-// Σ e^(x - top). The terms go to y unless it is null.
+// Σ e^(x - top). The terms are written to y unless it is null.
 HWY_INLINE float SumOfExp(const float* x, std::size_t n, VF top, float* y) {
   const DF d;
   const std::size_t lanes = hn::Lanes(d);
@@ -126,8 +125,8 @@ void SoftmaxRows(const SoftmaxWork& work) {
     SoftmaxRow(work.x + row * work.n, work.n, work.log, work.y + row * work.n);
 }
 
-// kVectors vectors of columns side by side, so that whole cache lines are used; only a single one may be
-// narrower than a vector.
+// kVectors adjacent vectors of columns, so that full cache lines are used; only a single one may be narrower
+// than a vector.
 template <std::size_t kVectors>
 HWY_INLINE void SoftmaxColumn(const float* x, std::size_t n, std::size_t stride, std::size_t width, bool log,
                               float* y) {

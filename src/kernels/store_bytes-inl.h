@@ -1,4 +1,4 @@
-// Two vectors of whole numbers as bytes, in their order, included once for each SIMD target.
+// Stores two vectors of integers as bytes, in order; included once for each SIMD target.
 #if defined(ANYBIT_KERNELS_STORE_BYTES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ANYBIT_KERNELS_STORE_BYTES_INL_H_
 #undef ANYBIT_KERNELS_STORE_BYTES_INL_H_
@@ -15,12 +15,12 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX2
-// Real numbers, rounded half to even, and a zero point of bytes added, in 16 bits: what is beyond bytes stays
-// beyond them, and saturates when it is stored. The order is that of ReorderDemote2To.
+// Rounds half to even and adds a byte's zero point, in saturating 16-bit arithmetic: values outside the byte
+// range stay outside and saturate when stored. Lanes are in the order of ReorderDemote2To.
 HWY_INLINE hwy::HWY_NAMESPACE::Vec256<std::int16_t> RoundForBytes(hwy::HWY_NAMESPACE::Vec256<float> one,
                                                                   hwy::HWY_NAMESPACE::Vec256<float> two,
                                                                   std::int32_t zero_point) {
-  // Without a lower bound: numbers that int32 does not hold become its lowest one.
+  // No lower clamp: conversion of values below int32 gives the lowest int32.
   const __m256 most = _mm256_set1_ps(32767.0f);
   const __m256i wide = _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_min_ps(one.raw, most)),
                                           _mm256_cvtps_epi32(_mm256_min_ps(two.raw, most)));
@@ -30,18 +30,18 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec256<std::int16_t> RoundForBytes(hwy::HWY_NAMES
 #endif
 
 #if HWY_TARGET == HWY_AVX2
-// Numbers of 16 bits in the order of ReorderDemote2To as bytes in theirs.
+// Stores 16-bit values in ReorderDemote2To order as bytes in natural order.
 template <class T>
 HWY_INLINE void StoreReordered(hwy::HWY_NAMESPACE::Vec256<std::int16_t> wide, T* to) {
   namespace hn = hwy::HWY_NAMESPACE;
-  // They become one vector of 16 bytes, whose second and third four are exchanged.
+  // Demoted to one vector of 16 bytes, whose second and third group of four are swapped.
   const hn::Full128<T> narrow;
   HWY_ALIGN static constexpr T kOrder[16] = {0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12, 13, 14, 15};
   hn::StoreU(hn::TableLookupBytes(hn::DemoteTo(narrow, wide), hn::Load(narrow, kOrder)), narrow, to);
 }
 #endif
 
-// T: int8 or uint8. Numbers beyond it saturate.
+// T: int8 or uint8, with saturation.
 template <class T, class D>
 HWY_INLINE void StoreBytes(D d, hwy::HWY_NAMESPACE::Vec<D> one, hwy::HWY_NAMESPACE::Vec<D> two, T* to) {
   namespace hn = hwy::HWY_NAMESPACE;

@@ -16,7 +16,7 @@ using Store = Field::Store;
 
 std::size_t to_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// Bytes that one group's share of a field takes.
+// Bytes of a field per group.
 std::size_t group_bytes(const Field& field) {
   const auto count = to_size(field.count);
   if (field.store == Store::bits) return (count + 7) / 8;
@@ -79,7 +79,7 @@ std::uint32_t get_word(const Field& field, const std::byte* in) {
   return 0;
 }
 
-// A group's share of a field. Bits lie in bytes as packed codes do: the first is the lowest.
+// Writes a group's part of a field. Bits are packed like codes: the first is the lowest.
 void put_group(const Field& field, const std::uint32_t* words, std::byte* out) {
   if (field.store == Store::bits) {
     for (std::size_t i = 0; i < group_bytes(field); ++i) {
@@ -127,7 +127,7 @@ Result<const StoredField*> find(const TensorCodec& codec, const Field& field,
                                          fmt::join(dims, ", "));
   if (found == fields.end()) {
     return invalid_argument(
-        fmt::format("format {}: no field '{}' is given", codec.descriptor().name, field.name),
+        fmt::format("format {}: field '{}' is missing", codec.descriptor().name, field.name),
         "it needs " + wanted);
   }
   const std::size_t bytes = stored_groups(codec, field) * group_bytes(field);
@@ -180,7 +180,7 @@ std::vector<StoredField> store(const TensorCodec& codec, const TensorCodec::Para
 }
 
 Result<TensorCodec::Parameters> restore(const TensorCodec& codec, std::span<const StoredField> fields) {
-  // All are found before memory is taken: dimensions may be made up.
+  // All fields are checked before memory is allocated: dimensions are not trusted.
   const std::vector<Field> wanted = codec.codec().fields(codec.grouping().size());
   std::vector<const StoredField*> given;
   std::size_t stored = 0;

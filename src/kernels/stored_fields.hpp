@@ -1,4 +1,5 @@
-// How fields of a group's words lie in a file: which type, and how a word becomes one and comes back.
+// How the fields of a group's words are stored in a file: their type, and the conversion between words and
+// elements.
 #pragma once
 
 #include <span>
@@ -10,13 +11,13 @@
 
 namespace anybit::kernels {
 
-// "float32", …; whole numbers take the smallest signed type that holds stored_bits with either sign.
+// "float32", …; integers use the smallest signed type that holds stored_bits of either sign.
 std::string_view stored_type(const formats::Field& field);
 
-// Every field that is stored, for words that TensorCodec::check() has passed.
+// Every stored field, for words that passed TensorCodec::check().
 std::vector<StoredField> store(const TensorCodec& codec, const TensorCodec::Parameters& parameters);
-// Words of fields that are not stored are 0. Errors: a field is missing or unknown, has another type or other
-// dimensions. The words' meaning is for TensorCodec::check().
+// Words of fields that are not stored are 0. Errors: a field is missing or unknown, or has the wrong type or
+// dimensions. Values are checked by TensorCodec::check().
 Result<TensorCodec::Parameters> restore(const TensorCodec& codec, std::span<const StoredField> fields);
 
 }  // namespace anybit::kernels

@@ -1,5 +1,5 @@
-// The one list of kernels. Dispatch (choose.hpp), tests and benchmarks walk it: every .cpp of this folder
-// that exports descriptors is in it.
+// The list of all kernels. Dispatch (choose.hpp), tests and benchmarks iterate over it: every .cpp of this
+// folder that exports descriptors is in it.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@
 
 namespace anybit::kernels {
 
-// A kernel for some work; `More` is what it gets beside that. Kernels of one type are alternatives: the first
-// that fits, and whose instructions may be used, is taken.
+// A kernel for one kind of work; `More` are further arguments of `run`. Kernels of one type are alternatives:
+// dispatch takes the first that fits and whose instructions are available.
 template <class Of, class... More>
 struct Kernel {
   using Work = Of;
   void (*run)(const Work&, More...) = nullptr;  // null: not built for this architecture
-  bool (*fits)(const Work&) = nullptr;          // null: every work
+  bool (*fits)(const Work&) = nullptr;          // null: any
 };
 
 struct FloatProduct;
@@ -29,9 +29,9 @@ using IntegerGemm = Kernel<WholeProduct, ThreadPool&>;
 struct WideProduct;
 using WideGemm = Kernel<WideProduct, ThreadPool&>;  // sums of 64 bits
 struct CodeProduct;
-using CodedGemm = Kernel<CodeProduct, ThreadPool&>;  // a few rows by weights that are decoded on the way
+using CodedGemm = Kernel<CodeProduct, ThreadPool&>;  // a few rows by weights decoded in registers
 struct RoundedProduct;
-using DynamicGemm = Kernel<RoundedProduct, ThreadPool&>;  // rows rounded to int8 on the way
+using DynamicGemm = Kernel<RoundedProduct, ThreadPool&>;  // rows of A quantized to int8 on the fly
 struct BinaryProduct;
 struct BinaryPart;
 using BinaryGemm = Kernel<BinaryProduct, const BinaryPart&>;
@@ -64,19 +64,19 @@ using ColumnSoftmax = Kernel<ColumnSoftmaxWork>;
 struct HalfWork;
 using HalfConversion = Kernel<HalfWork>;
 
-// The codecs of a family of number formats. Each is built for every SIMD target.
+// The codecs of a family of number formats. Each is compiled for every SIMD target.
 struct GroupCodec {
-  // The fast twin of the codec, or null if this file has none for it. Rounding is half_even.
+  // The fast kernel of a codec, or null if this file has none. Rounding is half_even.
   std::unique_ptr<const GroupKernel> (*make)(const std::shared_ptr<const formats::Codec>& codec) = nullptr;
 };
 
 struct Descriptor {
-  std::string_view name;        // of a codec: the family it serves
-  std::string_view types = {};  // that it works on
-  std::string_view takes = {};  // what work it fits; empty: any
+  std::string_view name;        // for a codec: its format family
+  std::string_view types = {};  // element types
+  std::string_view takes = {};  // the work that it fits; empty: any
   Instructions needs = Instructions::baseline;
-  // Whether it gives the same bits on every CPU: it may run where results are to be reproducible. Those for
-  // the baseline do.
+  // Whether it gives the same bits on every CPU, so that it may run in reproducible mode. Baseline kernels
+  // do.
   bool same_bits = false;
   int order = 0;  // among kernels for the same instructions, the lowest that fits is taken
   std::variant<FloatGemm, IntegerGemm, WideGemm, CodedGemm, DynamicGemm, BinaryGemm, ImageConv, ByteConv,

@@ -1,6 +1,6 @@
-// Decoding by look-up: a format of up to 8 bits whose values are a fixed table times a factor of the group.
-// The table comes from the scalar codec, so it is right by construction; a load and a multiplication outrun
-// memory.
+// Decoding by lookup table, for formats of up to 8 bits whose values are a fixed table times a factor per
+// group. The table comes from the scalar codec, so it is right by construction; a load and a multiplication
+// are faster than memory.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace anybit::kernels {
 
 class DecodeTable {
  public:
-  // `neutral`: words with which the group's factor is 1.
+  // `neutral`: words for which the factor is 1.
   DecodeTable(const formats::Codec& codec, formats::ConstWords neutral) {
     std::array<formats::Code16, 256> codes;
     for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<formats::Code16>(i);

@@ -18,13 +18,13 @@ namespace {
 
 using formats::Code16;
 
-// Values handed to a kernel in one call: few enough to stay in the first-level cache between choosing and
-// coding. A multiple of 8, so that pieces of a row start on a byte whatever the width.
+// Values per kernel call: few enough to stay in the L1 cache between choosing and encoding. A multiple of 8,
+// so that pieces of a row start on a byte for every width.
 constexpr std::int64_t kTile = 4096;
 
 constexpr std::size_t to_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// Room for n codes of that width, on the stack if they are a tile.
+// A buffer for n codes of that width, on the stack if they fit a tile.
 template <class Body>
 void with_codes(int bits, std::size_t n, const Body& body) {
   const auto in_array = [&]<class Code>(Code) {
@@ -61,8 +61,8 @@ Result<TensorCodec> TensorCodec::make(std::string_view format, const formats::Di
   return result;
 }
 
-// Groups lie in one piece each, in order, if one axis is cut at most, every axis before it into single
-// indices, and those behind it not at all.
+// Groups are contiguous and in order if at most one axis is divided into blocks, every axis before it into
+// single indices, and the axes after it not at all.
 void TensorCodec::find_flat_layout() {
   const formats::Dims &dims = grouping_.dims, &box = grouping_.box;
   std::size_t cut = 0;
@@ -92,7 +92,7 @@ std::int64_t TensorCodec::size_of(std::int64_t group) const {
   return size;
 }
 
-// The pieces of a group that lie together, in index order: run(offset in the tensor, length).
+// The contiguous pieces of a group, in index order: run(offset in the tensor, length).
 template <class Run>
 void TensorCodec::for_runs(std::int64_t group, const Run& run) const {
   const std::size_t rank = grouping_.dims.size();
@@ -106,7 +106,7 @@ void TensorCodec::for_runs(std::int64_t group, const Run& run) const {
     offset += first * step;
     step *= grouping_.dims[d];
   }
-  std::size_t inner = rank;  // axes from here on lie together
+  std::size_t inner = rank;  // axes from here on are contiguous
   std::int64_t length = 1;
   while (inner > 0 && (inner == rank || extent[inner] == grouping_.dims[inner])) length *= extent[--inner];
   while (true) {
@@ -156,7 +156,7 @@ void TensorCodec::apply_flat(bool may_cut, const In* in, Out* out, ThreadPool& p
   });
 }
 
-// transpose() of values or codes by their size.
+// transpose() of values or codes, by element size.
 template <class T>
 void turn(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t rows,
           std::int64_t columns) {
@@ -165,8 +165,8 @@ void turn(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride
             columns);
 }
 
-// Blocks along an axis that is not the last: those of neighbouring columns are turned, many at a time, so
-// that each lies in one piece.
+// Blocks along an axis that is not the last: many adjacent columns are transposed at once, so that each block
+// is contiguous.
 template <class In, class Out, class Op>
 void TensorCodec::apply_turned(const In* in, Out* out, ThreadPool& pool, const Op& op) const {
   constexpr std::int64_t kColumns = 64;
@@ -361,7 +361,7 @@ bool TensorCodec::packs_in_place() const {
   return rows_join && groups_join && row_ == std::max<std::int64_t>(count_, 1);
 }
 
-// visit(first element, step between elements, packed row): every row of the packed tensor.
+// visit(first element, step between elements, packed row) for every row of the packed tensor.
 template <class Visit>
 void TensorCodec::for_rows(ThreadPool& pool, const Visit& visit) const {
   if (count_ == 0) return;
@@ -448,7 +448,7 @@ void TensorCodec::decode_packed(const std::uint8_t* packed, const Parameters& pa
     decode(codes, parameters, out, pool);
     return;
   }
-  // The output stands in for the input: only its position matters.
+  // The output stands in for the input: only its position is used.
   apply(true, out, out, pool,
         [&](const Groups& shape, std::int64_t group, const float*, const std::uint32_t*, float* made) {
           const std::uint8_t* in = packed + (made - out) * bits() / 8;

@@ -1,5 +1,5 @@
-// A format on a tensor of known dimensions: cuts it into groups, spreads them over threads, packs the codes.
-// Results do not depend on the number of threads.
+// A format applied to a tensor of known dimensions: divides it into groups, distributes them over threads,
+// packs the codes. Results do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct TensorOptions {
   formats::GroupingOptions grouping;
   formats::Rounding rounding = formats::Rounding::half_even;
   std::uint64_t seed = 0;  // of stochastic rounding
-  bool plain = false;      // never a fast kernel: for tests and comparisons
+  bool plain = false;      // no fast kernels: for tests and comparisons
 };
 
 struct Counts {
-  std::int64_t saturated = 0;  // beyond the range of their group
-  std::int64_t flushed = 0;    // not zero, but became zero
+  std::int64_t saturated = 0;  // outside the range of their group
+  std::int64_t flushed = 0;    // nonzero values that became zero
   std::int64_t not_a_number = 0;
 };
 
@@ -36,37 +36,37 @@ class TensorCodec {
 
   const formats::Descriptor& descriptor() const { return *descriptor_; }
   const formats::Codec& codec() const { return *codec_; }
-  const formats::Values& values() const { return values_; }  // of the format's parameters, all of them
+  const formats::Values& values() const { return values_; }  // all parameters of the format
   const formats::Grouping& grouping() const { return grouping_; }
-  formats::Rounding rounding() const { return rounding_; }  // as asked, or as the format fixes it
+  formats::Rounding rounding() const { return rounding_; }  // as requested, or as fixed by the format
   std::int64_t count() const { return count_; }
   int bits() const { return codec_->bits(); }
-  std::size_t stride() const { return stride_; }  // words of a group
+  std::size_t stride() const { return stride_; }  // words per group
 
   using Parameters = std::vector<std::uint32_t>;  // groups() × stride() words
 
   Parameters choose(std::span<const float> values, ThreadPool& pool) const;
-  // The same parameters for every group, from a range.
+  // The same parameters for every group, chosen from a range.
   Result<Parameters> choose_from_range(formats::Range range) const;
-  // Refuses parameters of the wrong number or meaning, naming the group.
+  // Rejects parameters of the wrong number or with invalid values, naming the group.
   Result<void> check(const Parameters& parameters) const;
 
   void quantize(std::span<const float> values, const Parameters& parameters, float* out,
                 ThreadPool& pool) const;
-  // choose() and quantize() in one pass over memory where the format allows it. The parameters come out too.
+  // choose() and quantize() in one pass over memory where the format allows it. Returns the parameters.
   Parameters choose_and_quantize(std::span<const float> values, float* out, ThreadPool& pool) const;
   void encode(std::span<const float> values, const Parameters& parameters, formats::Code16* codes,
               ThreadPool& pool) const;
   void decode(std::span<const formats::Code16> codes, const Parameters& parameters, float* out,
               ThreadPool& pool) const;
 
-  // Codes packed in rows along grouping().pack_axis, that axis last, the others in their order.
+  // Codes are packed in rows along grouping().pack_axis, with that axis last and the others in order.
   formats::Packing packing() const { return packing_; }
-  // The same, but each code in bits of its own.
+  // The same codec with Packing::bits.
   TensorCodec in_bits() const;
   std::int64_t packed_bytes() const;
   std::int64_t row_bytes() const;
-  // One row, or the first codes of one.
+  // One row, or the first codes of a row.
   template <class Code>
   void unpack_row(const std::uint8_t* packed, std::size_t n, Code* codes) const;
   void pack(const formats::Code16* codes, std::uint8_t* packed, ThreadPool& pool) const;
@@ -84,8 +84,8 @@ class TensorCodec {
 
  private:
   TensorCodec() = default;
-  // Calls op(shape, first group, in, noise, out) for all groups, gathering and scattering those that do not
-  // lie in one piece. `may_cut`: a group may be handed out in pieces.
+  // Calls op(shape, first group, in, noise, out) for all groups; groups that are not contiguous are gathered
+  // and scattered. `may_cut`: a group may be processed in pieces.
   template <class In, class Out, class Op>
   void apply(bool may_cut, const In* in, Out* out, ThreadPool& pool, const Op& op) const;
   template <class In, class Out, class Op>
@@ -98,9 +98,9 @@ class TensorCodec {
   void for_runs(std::int64_t group, const Run& run) const;
   std::int64_t size_of(std::int64_t group) const;
   void find_flat_layout();
-  // Can codes be packed while they are made? Then every group starts on a byte of the packed tensor.
+  // Whether codes can be packed as they are produced: every group starts on a byte of the packed tensor.
   bool packs_in_place() const;
-  // encode(where the codes go), then packs them.
+  // Calls encode(destination of the codes), then packs them.
   template <class Encode>
   void encode_piece(const Groups& shape, std::uint8_t* out, const Encode& encode) const;
   void decode_piece(const Groups& shape, const std::uint8_t* in, const std::uint32_t* words,
@@ -120,9 +120,9 @@ class TensorCodec {
   std::uint64_t seed_ = 0;
   std::int64_t count_ = 0;
   std::size_t stride_ = 0;
-  bool flat_ = false;  // groups lie one behind the other in memory, in pieces of block_ in rows of row_
+  bool flat_ = false;  // groups are consecutive in memory, in pieces of block_ within rows of row_
   std::int64_t row_ = 0, block_ = 0;
-  int turned_axis_ = -1;  // blocks run along this axis, and others lie behind it; -1: it is not so
+  int turned_axis_ = -1;  // blocks run along this axis, with further axes after it; -1: not the case
 };
 
 }  // namespace anybit::kernels

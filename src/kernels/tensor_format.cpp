@@ -1,4 +1,4 @@
-// TensorFormat of the public header: checks everything that comes from outside, then calls TensorCodec.
+// TensorFormat of the public header: validates all input, then calls TensorCodec.
 #include <atomic>
 #include <cmath>
 
@@ -85,7 +85,7 @@ struct TensorFormat::State {
     for (std::size_t i = 0; i < codes.size(); ++i) {
       if (codes[i] >> codec.bits() == 0) continue;
       return error_at(Code::invalid_data, place_of(static_cast<std::int64_t>(i), codec.grouping().dims),
-                      fmt::format("{} is no code of {} bits", codes[i], codec.bits()));
+                      fmt::format("{} is not a code of {} bits", codes[i], codec.bits()));
     }
     return {};
   }
@@ -99,7 +99,7 @@ Result<TensorFormat> TensorFormat::make(std::string_view format, std::vector<std
                                         const TensorFormatOptions& options) noexcept {
   return guarded([&]() -> Result<TensorFormat> {
     if (options.threads < 0 || options.threads > kMostThreads) {
-      return invalid_argument(fmt::format("{} threads are not possible", options.threads),
+      return invalid_argument(fmt::format("invalid number of threads: {}", options.threads),
                               fmt::format("0 (one for each core) to {}", kMostThreads));
     }
     return TensorFormat(std::make_shared<const State>(TRY(make_codec(format, dims, options)), options));
@@ -147,7 +147,8 @@ Result<GroupParameters> TensorFormat::choose(std::span<const float> values) cons
 Result<GroupParameters> TensorFormat::choose_from_range(float low, float high) const noexcept {
   return guarded([&]() -> Result<GroupParameters> {
     if (!(low <= high)) {
-      return invalid_argument(fmt::format("{:g} to {:g} is no range", low, high), "the lower end first");
+      return invalid_argument(fmt::format("invalid range: {:g} to {:g}", low, high),
+                              "the lower end comes first");
     }
     return state_->codec.choose_from_range({low, high});
   });

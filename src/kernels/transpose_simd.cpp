@@ -1,5 +1,5 @@
-// Transposition of a matrix in blocks of a vector's lanes squared; images of 2 to 4 channels are taken apart
-// and put together by the instructions made for it.
+// Matrix transpose in square blocks of a vector's lanes; images of 2 to 4 channels use interleaving loads and
+// stores.
 #include "kernels/copy.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ HWY_INLINE void Plain(const T* from, std::ptrdiff_t from_stride, T* to, std::ptr
   }
 }
 
-#if HWY_TARGET == HWY_SCALAR  // has no vectors of several lanes
+#if HWY_TARGET == HWY_SCALAR  // vectors have one lane
 
 template <class T>
 HWY_INLINE void Any(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t rows,
@@ -34,8 +34,7 @@ HWY_INLINE void Any(const T* from, std::int64_t from_stride, T* to, std::int64_t
 
 #else
 
-// One block. Interleaving the first half of the rows with the second, as often as a lane's number has bits,
-// is a transposition.
+// One block. Interleaving the first half of the rows with the second, log2(lanes) times, is a transpose.
 template <class T>
 HWY_INLINE void Block(const T* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride) {
   constexpr std::size_t kLanes = 16 / sizeof(T);
@@ -54,8 +53,8 @@ HWY_INLINE void Block(const T* from, std::ptrdiff_t from_stride, T* to, std::ptr
     hn::StoreU(v[i], d, to + static_cast<std::ptrdiff_t>(i) * to_stride);
 }
 
-// Panels of a cache line's columns: the source is read in that many streams, each line of the target is
-// written at once.
+// Panels of one cache line of columns: the source is read in that many streams, and each line of the target
+// is written at once.
 template <class T>
 HWY_INLINE void Blocks(const T* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride,
                        std::ptrdiff_t rows, std::ptrdiff_t columns) {
@@ -75,7 +74,7 @@ HWY_INLINE void Blocks(const T* from, std::ptrdiff_t from_stride, T* to, std::pt
         whole_columns);
 }
 
-// Channels come together: `columns` planes become one run of small groups.
+// Interleaves channels: `columns` planes become one run of small groups.
 template <class T>
 HWY_INLINE bool Join(const T* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride,
                      std::ptrdiff_t rows, std::ptrdiff_t columns) {
@@ -95,7 +94,7 @@ HWY_INLINE bool Join(const T* from, std::ptrdiff_t from_stride, T* to, std::ptrd
   return true;
 }
 
-// The other way: one run of small groups becomes `rows` planes.
+// Deinterleaves channels: one run of small groups becomes `rows` planes.
 template <class T>
 HWY_INLINE bool Part(const T* from, std::ptrdiff_t from_stride, T* to, std::ptrdiff_t to_stride,
                      std::ptrdiff_t rows, std::ptrdiff_t columns) {

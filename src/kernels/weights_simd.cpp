@@ -13,8 +13,7 @@ namespace anybit::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Sixteen numbers at a time, in as many vectors as that takes: sums come out the same for every size of
-// vector.
+// Sixteen values at a time, in as many vectors as needed: sums are the same for every vector length.
 constexpr std::size_t kAtOnce = 16;
 using DF = hn::CappedTag<float, kAtOnce>;
 using DI = hn::RebindToSigned<DF>;
@@ -84,7 +83,7 @@ std::uint32_t WidenEach(const float* x, std::size_t n, float* low, float* high) 
   return static_cast<std::uint32_t>(hn::GetLane(hn::MaxOfLanes(DI(), largest)));
 }
 
-// What hangs on the zero point alone.
+// Constants that depend on the zero point only.
 struct Bounds {
   VF low, high;
   VI zero;
@@ -104,7 +103,7 @@ class Coder {
 
   HWY_INLINE void Code(std::size_t k, VF x, VF scale, const Bounds& bounds, Q* out) {
     const VF steps = hn::Min(hn::Max(hn::Div(x, scale), bounds.low), bounds.high);
-    // Half to even for all that fits 22 bits; the bounds are whole numbers, so clamping first gives the same.
+    // Rounds half to even for values of up to 22 bits; the bounds are integers, so clamping first is equal.
     const VF magic = hn::Set(DF(), 12582912.0f), whole = hn::Sub(hn::Add(steps, magic), magic);
     const VF lost = hn::Sub(x, hn::Mul(whole, scale));
     signal_[k] = hn::Add(signal_[k], hn::Mul(x, x));

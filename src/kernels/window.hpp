@@ -1,5 +1,4 @@
-// A window that slides over up to three spatial axes, in numbers. Axes that a tensor does not have are of
-// size 1, in front.
+// Sizes of a window that slides over up to three spatial axes. Missing axes have size 1 and come first.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +21,13 @@ struct Range {
   std::int64_t first, last;  // [first, last)
 };
 
-// Both round towards the side that the name says; the divisor is positive.
+// Rounds up; the divisor is positive.
 inline std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) { return a > 0 ? (a + b - 1) / b : a / b; }
 
-// Where output `o` looks first; may lie in the padding.
+// Where the window of output `o` starts; may be in the padding.
 inline std::int64_t start_of(const WindowAxis& axis, std::int64_t o) { return o * axis.stride - axis.before; }
 
-// The kernel's places that lie inside the input, for output `o`.
+// The taps that are inside the input for output `o`.
 inline Range taps_inside(const WindowAxis& axis, std::int64_t o) {
   const std::int64_t start = start_of(axis, o);
   const std::int64_t first = std::clamp<std::int64_t>(ceil_quotient(-start, axis.dilation), 0, axis.kernel);
@@ -37,7 +36,7 @@ inline Range taps_inside(const WindowAxis& axis, std::int64_t o) {
   return {first, last};
 }
 
-// The outputs for which the kernel's place `k` lies inside the input.
+// The outputs for which tap `k` is inside the input.
 inline Range outputs_inside(const WindowAxis& axis, std::int64_t k) {
   const std::int64_t shift = k * axis.dilation - axis.before;
   const std::int64_t first = std::clamp<std::int64_t>(ceil_quotient(-shift, axis.stride), 0, axis.output);

@@ -38,7 +38,7 @@ def test_codes_and_packed_bytes_are_the_values_of_quantize(name):
 
 def test_what_is_no_code_is_refused_and_not_cut_off():
     encoded = anybit.formats["int8"].encode(np.ones(3, np.float32))
-    for codes, said in (([1, 65539, 0], r"value \[1\]: 65539 is none"), ([-1, 0, 0], "-1 is none"), ([1, 300, 0], "300 is no code of 8 bits")):
+    for codes, said in (([1, 65539, 0], r"value \[1\]: 65539 is none"), ([-1, 0, 0], "-1 is none"), ([1, 300, 0], "300 is not a code of 8 bits")):
         with pytest.raises(anybit.InvalidData, match=said):
             encoded.format.decode(np.array(codes), encoded.shared)
     with pytest.raises(anybit.InvalidArgument, match="codes of dtype float64"):

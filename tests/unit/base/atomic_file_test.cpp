@@ -108,7 +108,7 @@ TEST(AtomicFile, KeepsThePermissionsOfTheFileItReplaces) {
   EXPECT_EQ(mode_of(scratch.file("private")), 0600u);
 }
 
-TEST(AtomicFile, ReplacesWhatALinkLeadsTo) {
+TEST(AtomicFile, ReplacesTheTargetOfALink) {
   const Scratch scratch;
   fs::create_directory(scratch.file("far"));
   scratch.put("far/f", "old");
@@ -123,7 +123,7 @@ TEST(AtomicFile, ReplacesWhatALinkLeadsTo) {
     EXPECT_TRUE(fs::is_symlink(scratch.file(link))) << link;
 }
 
-TEST(AtomicFile, RefusesWhatIsNoFile) {
+TEST(AtomicFile, RejectsWhatIsNotAFile) {
   const Scratch scratch;
   fs::create_directory(scratch.file("folder"));
   mkfifo(scratch.file("fifo").c_str(), 0600);
@@ -173,7 +173,7 @@ TEST(AtomicFile, AnswersCallsOutOfOrder) {
   EXPECT_EQ(file.commit().error().code, Code::invalid_state);
 }
 
-// The limit on a file's size stands for a full disk; it cuts the write in two, the second part fails.
+// The file size limit stands for a full disk; it splits the write in two, and the second part fails.
 TEST(AtomicFile, CannotBeCommittedAfterAnError) {
   const Scratch scratch;
   scratch.put("f", "old");
@@ -186,7 +186,7 @@ TEST(AtomicFile, CannotBeCommittedAfterAnError) {
   setrlimit(RLIMIT_FSIZE, &old);
   sigset_t waiting;
   ASSERT_EQ(sigpending(&waiting), 0);
-  EXPECT_EQ(sigismember(&waiting, SIGXFSZ), 0) << "a signal is left behind";
+  EXPECT_EQ(sigismember(&waiting, SIGXFSZ), 0) << "a signal is pending";
   EXPECT_EQ(written.error().code, Code::io);
   EXPECT_THAT(written.error().text(), HasSubstr("File too large"));
   EXPECT_THAT(scratch.names(), ElementsAre("f"));
@@ -195,7 +195,7 @@ TEST(AtomicFile, CannotBeCommittedAfterAnError) {
   EXPECT_EQ(scratch.content("f"), "old");
 }
 
-TEST(AtomicFile, SaysThatItsSourceIsGone) {
+TEST(AtomicFile, ReportsThatItsSourceIsGone) {
   const Scratch scratch;
   scratch.put("f", "old");
   const auto source = std::move(MappedFile::open(scratch.put("source", std::string(1 << 20, 'x')))).value();
@@ -207,7 +207,7 @@ TEST(AtomicFile, SaysThatItsSourceIsGone) {
   EXPECT_EQ(scratch.content("f"), "old");
 }
 
-// A process that keeps temporary files open, and what it told when it began.
+// A process that holds temporary files open, and its report at start.
 class Writer {
  public:
   explicit Writer(const std::string& path, bool finished) {
@@ -237,7 +237,7 @@ class Writer {
   pid_t child_ = -1;
 };
 
-// Folders are looked through once in a process, so the save is another one's.
+// A process checks each folder only once, so another process saves.
 void save_elsewhere(const std::string& path) {
   const pid_t child = fork();
   if (child == 0) _exit(save(path, "whole").ok() ? 0 : 1);
@@ -246,7 +246,7 @@ void save_elsewhere(const std::string& path) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(AtomicFile, RemovesWhatAKilledProcessLeftAndNothingElse) {
+TEST(AtomicFile, RemovesLeftoversOfAKilledProcessAndNothingElse) {
   for (const bool finished : {false, true}) {
     const Scratch scratch;
     scratch.put(".anybit-notes.tmp", "a user's own");

@@ -1,4 +1,4 @@
-// Running out of memory is an error like any other. (Sanitizers do not let a test really run out of it.)
+// Out of memory is an ordinary error. (Sanitizers do not let a test really run out of it.)
 #include "base/guard.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace anybit {
 namespace {
 
-TEST(Guard, MemoryThatIsNotThereIsAnError) {
+TEST(Guard, AFailedAllocationIsAnError) {
   const auto no_memory = guarded([]() -> Result<int> { throw std::bad_alloc(); });
   EXPECT_EQ(no_memory.error().code, Code::out_of_memory);
 }

@@ -1,5 +1,4 @@
-// The vectors of FIPS 180-2 appendix B and NIST's additional examples for SHA-2.
-// SHA256LongMsg).
+// The test vectors of FIPS 180-2 appendix B, and NIST's additional ones for SHA-2 (SHA256LongMsg).
 #include "base/hash.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +42,7 @@ TEST(Sha256, MatchesTheVectorsAroundTheEndOfABlock) {
             "541b3e9daa09b20bf85fa273e5cbd3e80185aa4ec298e765db87742b70138a53");
 }
 
-TEST(Sha256, DoesNotDependOnHowTheBytesAreCut) {
+TEST(Sha256, DoesNotDependOnHowTheBytesAreSplit) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
@@ -60,7 +59,7 @@ TEST(Sha256, DoesNotDependOnHowTheBytesAreCut) {
   }
 }
 
-TEST(Sha256, GoesOnAfterADigest) {
+TEST(Sha256, AcceptsMoreBytesAfterADigest) {
   Sha256 hash;
   hash.update("ab");
   EXPECT_EQ(hash.hex(), hash_of("ab"));

@@ -1,4 +1,4 @@
-// Files that shrink, change or fail while they are mapped: no crash, zeros, and an error in the end.
+// Files that shrink, change or fail while they are mapped: no crash, zeros, and finally an error.
 #include "base/mapped_file.hpp"
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ std::size_t count_of(const Bytes& bytes, char value) {
   return static_cast<std::size_t>(std::count(bytes.text().begin(), bytes.text().end(), value));
 }
 
-TEST(MappedFile, HoldsWhatTheFileHolds) {
+TEST(MappedFile, HasTheContentOfTheFile) {
   const Scratch scratch;
   for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{65536}, std::size_t{65537}, kSize}) {
     std::string text(size, '\0');
@@ -86,7 +86,7 @@ TEST(MappedFile, IsNotIntactWhenSomebodyWroteToIt) {
   const Scratch scratch;
   const auto file = opened(scratch.put("f", std::string(kSize, 'x')));
   std::this_thread::sleep_for(
-      std::chrono::milliseconds(20));  // file times may have the grain of a clock tick
+      std::chrono::milliseconds(20));  // file times may have the resolution of a clock tick
   scratch.put("f", std::string(kSize, 'y'));
   EXPECT_EQ(file->intact().error().code, Code::data_lost);
 }
@@ -166,7 +166,7 @@ TEST(MappedFile, IsReadIntoMemoryWhenNoSlotIsLeft) {
   EXPECT_LE(slots.size(), static_cast<std::size_t>(kGuardSlots));
 }
 
-// A mapping of a cut file that the guard knows nothing of.
+// A mapping of a truncated file that the guard does not know.
 const volatile char* foreign_mapping(const Scratch& scratch) {
   const std::string path = scratch.put("foreign", std::string(kSize, 'x'));
   const int descriptor = ::open(path.c_str(), O_RDONLY);
@@ -183,14 +183,14 @@ void use_guard(const Scratch& scratch) {
   if (truncate(file->path().c_str(), 0) != 0 || count_of(file->bytes(), '\0') != kSize) _exit(3);
 }
 
-// The children are new processes: the handler is installed once in each, after what the test installs.
+// The children are new processes: each installs the handler once, after the test's own.
 class ForeignSigbusDeathTest : public testing::Test {
  protected:
   ForeignSigbusDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
   const Scratch scratch_;
 };
 
-TEST_F(ForeignSigbusDeathTest, ReachesTheHandlerThatWasThereBefore) {
+TEST_F(ForeignSigbusDeathTest, ReachesThePreviousHandler) {
   EXPECT_EXIT(
       {
         struct sigaction action {};

@@ -1,4 +1,4 @@
-// Elementary functions of our own, against libm's in long double.
+// Our elementary functions against libm's in long double.
 #include "base/math.hpp"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(FixedMath, IsWithinAFewUnitsInTheLastPlaceOfDouble) {
         at = x;
       }
     }
-    // erfc's e^(-x²) takes the rounding of x² along.
+    // erfc's e^(-x²) amplifies the rounding of x².
     EXPECT_LT(worst, one.right == Long(std::erfc) ? 1e-13 : 3e-15)
         << one.name << "(" << at << "), seed " << kSeed;
   }
@@ -92,7 +92,7 @@ TEST(FixedMath, KeepsSignsZerosAndInfinities) {
     EXPECT_EQ(one(kInfinity), kInfinity);
   EXPECT_EQ(fixed::exp(-kInfinity), 0);
   EXPECT_EQ(fixed::exp(0), 1);
-  EXPECT_EQ(fixed::exp(-744), std::exp(-744.0));  // below what is normal
+  EXPECT_EQ(fixed::exp(-744), std::exp(-744.0));  // subnormal
   EXPECT_EQ(fixed::expm1(-kInfinity), -1);
   EXPECT_EQ(fixed::log(0), -kInfinity);
   EXPECT_EQ(fixed::log(1), 0);
@@ -140,7 +140,7 @@ TEST(FixedMath, PowersOfSpecialNumbersAreLibms) {
   }
 }
 
-TEST(Math, IsLibmsUnlessItHasToBeReproducible) {
+TEST(Math, IsLibmsExceptInReproducibleMode) {
   int differ = 0;
   for (int i = 1; i < 1000; ++i) {
     const double x = i * 0.0137;

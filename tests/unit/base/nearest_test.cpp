@@ -1,4 +1,4 @@
-// "Did you mean": close names first, then those that begin alike.
+// "Did you mean": close names first, then names with a common prefix.
 #include "base/nearest.hpp"
 
 #include <gmock/gmock.h>
@@ -15,20 +15,20 @@ TEST(Nearest, AMisspeltNameIsFound) {
   EXPECT_EQ(did_you_mean("nvfp44", kNames), "did you mean 'nvfp4'?");
 }
 
-TEST(Nearest, ANameCutShortGetsThoseThatBeginAlike) {
+TEST(Nearest, ATruncatedNameGetsThoseWithTheSamePrefix) {
   EXPECT_THAT(nearest("mxfp66", kNames), testing::ElementsAre("mxfp6_e2m3", "mxfp6_e3m2"));
 }
 
-TEST(Nearest, TheNameItselfComesBeforeThoseThatBeginLikeIt) {
+TEST(Nearest, TheNameItselfComesBeforeThoseWithTheSamePrefix) {
   constexpr std::string_view kIntegers[] = {"int2", "int3", "int4", "int8", "int80"};
   EXPECT_EQ(nearest("INT8", kIntegers).front(), "int8");
 }
 
-TEST(Nearest, APartOfANameGetsThoseThatHaveIt) {
+TEST(Nearest, ASubstringGetsTheNamesThatContainIt) {
   EXPECT_EQ(nearest("e4m3", kNames), std::vector<std::string>{"fp8_e4m3"});
 }
 
-TEST(Nearest, NothingIsOfferedForAWordLikeNone) {
+TEST(Nearest, NothingIsSuggestedForAnUnrelatedWord) {
   EXPECT_EQ(did_you_mean("zebra", kNames), "");
   EXPECT_EQ(did_you_mean("", kNames), "");
 }

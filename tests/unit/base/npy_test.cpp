@@ -1,5 +1,4 @@
-// .npy and .npz files: what numpy writes is read, what is damaged is refused. tests/e2e holds them against
-// numpy itself.
+// .npy and .npz files: reads NumPy's files, rejects damaged ones. tests/e2e compares with NumPy itself.
 #include "base/npy.hpp"
 
 #include <gmock/gmock.h>
@@ -50,7 +49,7 @@ TEST(Npy, ReadsEveryVersionAndBothByteOrders) {
   EXPECT_EQ(floats(npy(header(">f4", "(2,)"), big)), (std::vector<float>{1, -2}));
 }
 
-TEST(Npy, TurnsColumnMajorIntoRowMajor) {
+TEST(Npy, ConvertsColumnMajorToRowMajor) {
   const auto array = parse(npy(header("|u1", "(2, 3)", true), std::string("\1\4\2\5\3\6", 6)));
   ASSERT_TRUE(array.ok());
   EXPECT_EQ(array->dims, (Dims{2, 3}));
@@ -72,7 +71,7 @@ TEST(Npy, ReadsScalarsAndEmptyArrays) {
   EXPECT_TRUE(floats(npy(header("<i8", "(0, 5)"), "")).empty());
 }
 
-TEST(Npy, RefusesWhatItDoesNotUnderstand) {
+TEST(Npy, RejectsWhatItDoesNotSupport) {
   const std::string four(4, '\0');
   const auto refuses = [](std::string text, Code code) {
     const auto array = parse(std::move(text));
@@ -107,7 +106,7 @@ TEST(Npy, EveryTruncationIsAnError) {
   EXPECT_TRUE(parse(whole).ok());
 }
 
-TEST(Npy, DamagedBytesAreReadOrRefusedButNeverHarm) {
+TEST(Npy, DamagedBytesAreReadOrRejectedSafely) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
@@ -133,7 +132,7 @@ TEST(Npy, WhatIsWrittenIsReadBack) {
   EXPECT_EQ(*back->to_floats(), *array->to_floats());
 }
 
-TEST(Npy, ArraysThatContradictThemselvesAreRefused) {
+TEST(Npy, InconsistentArraysAreRejected) {
   EXPECT_FALSE(Array::from_floats({1, 2, 3}, {2}).ok());
   EXPECT_FALSE(Array::from_bytes("float24", {}, {0}).ok());
   EXPECT_FALSE(Array::from_bytes("int16", std::vector<std::byte>(3), {1}).ok());
@@ -193,7 +192,7 @@ std::string little(T number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
 }
 
-// An archive with the entry 'x' given `times` times by its directory; its data are there once.
+// An archive whose directory lists the entry 'x' `times` times; its data are stored once.
 std::string archive_of(const std::string& data, std::uint32_t size, std::uint32_t checksum, int times = 1,
                        std::uint16_t method = 8) {
   const auto stored = static_cast<std::uint32_t>(data.size());
@@ -221,7 +220,7 @@ TEST(Npz, CompressedEntriesAreRead) {
   }
 }
 
-TEST(Npz, CompressedEntriesThatAreNotWhatTheyClaimAreRefused) {
+TEST(Npz, CompressedEntriesOfTheWrongSizeOrContentAreRejected) {
   const std::string text(5000, 'z'), packed = deflated(text);
   const auto refused = [](const std::string& archive, Code code = Code::malformed) {
     const auto entries = read_zip(Bytes::own(archive));
@@ -237,18 +236,19 @@ TEST(Npz, CompressedEntriesThatAreNotWhatTheyClaimAreRefused) {
   EXPECT_THAT(refused(archive_of(packed.substr(0, packed.size() - 1), 5000, checksum)), HasSubstr("damaged"));
   EXPECT_THAT(refused(archive_of("", 0, 0)), HasSubstr("damaged"));
   EXPECT_THAT(refused(archive_of(packed, 1'000'000, checksum)), HasSubstr("can hold"));
-  EXPECT_THAT(refused(archive_of(packed, 5000, checksum, 1, 9), Code::unsupported), HasSubstr("not known"));
+  EXPECT_THAT(refused(archive_of(packed, 5000, checksum, 1, 9), Code::unsupported),
+              HasSubstr("not supported"));
 }
 
-TEST(Npz, EntriesThatWouldInflateWithoutBoundAreRefused) {
-  // Nothing is inflated: what is claimed is looked at first.
+TEST(Npz, ZipBombsAreRejected) {
+  // Nothing is inflated: the declared sizes are checked first.
   const auto refused = [](std::uint32_t size, int times) {
     const auto entries = read_zip(Bytes::own(archive_of(std::string(2'000'000, 'z'), size, 0, times)));
     return entries.ok() ? "" : entries.error().text();
   };
   EXPECT_THAT(refused(2'000'000'000, 1), HasSubstr("1024 MiB"));
   EXPECT_THAT(refused(1'000'000, 1), HasSubstr("damaged"));
-  std::string text;  // that does not shrink
+  std::string text;  // incompressible
   for (std::uint32_t i = 0, x = 1; i < 1000; ++i)
     text += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
   const auto entries = read_zip(Bytes::own(archive_of(deflated(text), 1000, checksum_of(text), 1000)));

@@ -1,5 +1,5 @@
-// What a hostile model may write as the name of its data, and what becomes of it. Every case runs twice: with
-// openat2, and in a process where a filter forbids it, as old kernels and some sandboxes do.
+// Names that a hostile model may give its data, and the results. Every case runs twice: with openat2, and in
+// a process where a filter forbids it, as old kernels and some sandboxes do.
 #include "base/safe_open.hpp"
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// A model's folder with honest data, and a secret outside of it.
+// A model's folder with valid data, and a secret file outside it.
 class OpenBeneath : public testing::Test {
  protected:
   OpenBeneath() {
@@ -121,14 +121,14 @@ TEST_F(OpenBeneath, LeadsToRegularFilesBelowTheFolderOnly) { expect_rules_hold()
 
 TEST_F(OpenBeneath, FollowsLinksWhenTheUserAllowsThem) { expect_linked_rules_hold(); }
 
-TEST_F(OpenBeneath, RefusesDevices) {
+TEST_F(OpenBeneath, RejectsDevices) {
   const auto folder = Folder::open("/dev");
   for (const Links links : {Links::refuse, Links::allow}) {
     EXPECT_THAT(open_beneath(*folder, "null", links).error().text(), HasSubstr("not a regular file"));
   }
 }
 
-TEST_F(OpenBeneath, ShowsHostileNamesHarmlessly) {
+TEST_F(OpenBeneath, EscapesHostileNames) {
   EXPECT_THAT(read("\x1b[2J"), HasSubstr("'\\x1b[2J'"));
   EXPECT_LT(read(std::string(100'000, 'a')).size(), 600u);
 }
@@ -140,7 +140,7 @@ TEST_F(OpenBeneath, SaysWhyAFolderCannotBeOpened) {
   EXPECT_EQ(Folder::open("")->path(), ".");
 }
 
-// One thread swaps an honest file for a link to the secret and a folder for a link to the outside, as fast as
+// One thread swaps a valid file for a link to the secret and a folder for a link to the outside, as fast as
 // it can; the other opens both. It may see the data or an error, never the secret.
 int times_deceived(const Scratch& scratch) {
   fs::create_directories(scratch.file("race/folder"));

@@ -1,5 +1,5 @@
-// A folder of its own for each test, gone afterwards. Death tests run the test anew in a process that dies
-// before it can tidy up, so a process that was started by a test makes its folders inside that test's.
+// A temporary folder for each test, removed afterwards. Death tests run the test again in a process that dies
+// before it can clean up, so a process started by a test makes its folders inside that test's.
 #pragma once
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ namespace anybit {
 class Scratch {
  public:
   Scratch() {
-    // mkdtemp wants six letters X at the end, and puts others in their place.
+    // mkdtemp needs six letters X at the end, which it replaces.
     std::string name = (outer_ / "anybit-test-").string() + std::string(6, 'X');
     path_ = mkdtemp(name.data());
     std::filesystem::create_directory(path_ / ".children");

@@ -54,7 +54,7 @@ TEST(ThreadPool, TakesEveryCountAndChunk) {
   EXPECT_EQ(chunks_of(pool, kMost, kMost - 1), (Chunks{{0, kMost - 1}, {kMost - 1, kMost}}));
 }
 
-TEST(ThreadPool, ThreadsThatHelpAreReproducibleAsTheCallerIs) {
+TEST(ThreadPool, HelpersInheritTheReproducibleModeOfTheCaller) {
   ThreadPool pool(4);
   for (const bool wanted : {true, false, true}) {
     const ReproducibleScope scope(wanted);
@@ -69,7 +69,7 @@ TEST(ThreadPool, ThreadsThatHelpAreReproducibleAsTheCallerIs) {
   EXPECT_FALSE(reproducible());
 }
 
-TEST(ThreadPool, MeansOneThreadForEachCoreByZero) {
+TEST(ThreadPool, ZeroMeansOneThreadPerCore) {
   EXPECT_EQ(ThreadPool(0).threads(), std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
   EXPECT_EQ(ThreadPool(-5).threads(), 1);
 }
@@ -88,7 +88,7 @@ TEST(ThreadPool, DoesEachChunkOnceOverManyRuns) {
 TEST(ThreadPool, WorksInSeveralThreadsAtOnce) {
   ThreadPool pool(2);
   std::atomic<int> arrived = 0;
-  // Neither chunk ends before the other has begun, so one thread alone would wait for ever.
+  // Neither chunk ends before the other has started, so a single thread would wait forever.
   pool.run(2, 1, [&](std::int64_t, std::int64_t) {
     ++arrived;
     while (arrived < 2) std::this_thread::yield();
@@ -153,7 +153,7 @@ TEST(ThreadPool, RethrowsTheFirstExceptionAfterStartedChunksHaveEnded) {
     }
     EXPECT_EQ(inside, 0);
     EXPECT_LT(begun, 10'000);
-    EXPECT_EQ(chunks_of(pool, 4, 2), (Chunks{{0, 2}, {2, 4}})) << "the pool goes on afterwards";
+    EXPECT_EQ(chunks_of(pool, 4, 2), (Chunks{{0, 2}, {2, 4}})) << "the pool still works afterwards";
   }
 }
 
@@ -162,7 +162,7 @@ std::int64_t threads_of_process() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-TEST(ThreadPool, AllWorkWithTheSameThreads) {
+TEST(ThreadPool, AllPoolsShareTheSameThreads) {
   const std::int64_t before = threads_of_process(), cores = std::thread::hardware_concurrency();
   {
     const std::vector<std::unique_ptr<ThreadPool>> shares = [] {
@@ -173,14 +173,14 @@ TEST(ThreadPool, AllWorkWithTheSameThreads) {
     for (const auto& share : shares) EXPECT_EQ(chunks_of(*share, 100, 1).size(), 100u);
     EXPECT_EQ(threads_of_process(), before + std::max<std::int64_t>(3, cores - 1));
   }
-  // The system may list a thread that was joined for a moment longer.
+  // The system may list a joined thread for a moment longer.
   for (int i = 0; i < 1000 && threads_of_process() != before; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(threads_of_process(), before) << "the last one ends them";
 }
 
-TEST(ThreadPool, LendsNoMoreThreadsThanAShareAsksFor) {
+TEST(ThreadPool, UsesNoMoreThreadsThanAPoolRequests) {
   ThreadPool all(6), share(2), alone(1);
   EXPECT_EQ(share.threads(), 2);
   for (const auto& [pool, most] : {std::pair{&share, 2}, std::pair{&alone, 1}}) {
@@ -198,7 +198,7 @@ TEST(ThreadPool, LendsNoMoreThreadsThanAShareAsksFor) {
   }
 }
 
-// A child process has the pool, but none of its threads.
+// A child process inherits the pool, but none of its threads.
 int status_of_child(const std::function<bool()>& use) {
   const pid_t child = fork();
   if (child == 0) {
@@ -224,7 +224,7 @@ TEST(ThreadPool, CanBeDroppedInAChildProcess) {
 TEST(ThreadPool, StartsItsThreadsAgainInAChildProcess) {
   ThreadPool pool(3);
   const auto all_threads_work = [&] {
-    // Each chunk waits for the others: that needs as many threads.
+    // Each chunk waits for the others, which needs as many threads.
     std::atomic<int> waiting = 0;
     pool.run(3, 1, [&](std::int64_t, std::int64_t) {
       ++waiting;
@@ -250,8 +250,8 @@ TEST(ThreadPool, SurvivesForksWhileItsThreadsWork) {
   busy.join();
 }
 
-// ThreadSanitizer takes no fork while threads start or end, and AddressSanitizer none while another thread is
-// in its allocator: there the threads stay, and little is allocated.
+// ThreadSanitizer does not support a fork while threads start or end, nor AddressSanitizer while another
+// thread is in its allocator: there the threads stay, and little is allocated.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr int kThreadsThatStay = 3;
 #else

@@ -1,4 +1,4 @@
-// Affine integers: what is refused, groups of zeros, and the arithmetic of requantization.
+// Affine integers: rejected parameters, groups of zeros, and the arithmetic of requantization.
 #include "formats/affine.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Affine, ATensorOfZerosGetsScaleOne) {
   EXPECT_EQ(words[1], 0u);
 }
 
-TEST(Affine, ScalesAndZeroPointsThatCannotBeMeantAreRefused) {
+TEST(Affine, InvalidScalesAndZeroPointsAreRejected) {
   const auto uint8 = codec("uint8");
   for (const float scale : {0.0f, -1.0f, kNan, kInfinity}) {
     EXPECT_FALSE(uint8->check(std::vector<std::uint32_t>{bits_of(scale), 0})) << scale;
@@ -66,7 +66,7 @@ TEST(Affine, OnlyAsymmetricFormatsStoreAZeroPoint) {
   EXPECT_EQ(codec("int8", {{"scale_kind", std::string("float16")}})->fields(8)[0].stored_bits, 16);
 }
 
-TEST(Affine, UnknownScaleKindsAreRefusedWithTheKnownOnes) {
+TEST(Affine, UnknownScaleKindsAreRejectedWithTheKnownOnes) {
   const auto result = make("int8", {{"scale_kind", std::string("float64")}});
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().hint.find("multiplier31"), std::string::npos);
@@ -82,7 +82,7 @@ TEST(Requantize, RoundsHalfToEvenOnceAndClamps) {
   EXPECT_EQ(requantization_multiplier(0.5f, 0.25f, 2), 0.0625f);
 }
 
-TEST(FixedMultiplier, HasTheAskedBitsAndTheNearestValue) {
+TEST(FixedMultiplier, HasTheRequestedBitsAndTheNearestValue) {
   for (const double m : {0.75, 1.0, 0.1, 1e-5, 123.456, 1.9999999999}) {
     for (const int bits : {15, 31}) {
       const auto result = fixed_multiplier(m, bits);

@@ -1,5 +1,5 @@
-// What holds for every block format: words that pass their own check and fit their field, and sane
-// properties.
+// Properties of every block format: words that pass their own check and fit their field, and plausible
+// ranges.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ TEST_P(EveryBlockFormat, ChoosesWordsThatPassItsCheckAndFitTheirFields) {
   }
 }
 
-TEST_P(EveryBlockFormat, TellsItsPropertiesAndABlockSize) {
+TEST_P(EveryBlockFormat, HasPropertiesAndABlockSize) {
   const Properties properties = make(GetParam()->name).value()->properties();
   EXPECT_GT(GetParam()->block_size, 0);
   EXPECT_GT(properties.bits, 1);
@@ -77,7 +77,7 @@ Values widths(std::int64_t width, std::int64_t exponent_width) {
   return {{"width", width}, {"exponent_width", exponent_width}};
 }
 
-TEST(BlockFp, RefusesExponentsBeyondFloat32) {
+TEST(BlockFp, RejectsExponentsOutsideFloat32) {
   Values values = widths(8, 8);
   values["exponent_bias"] = std::int64_t{100};
   const auto result = make("block_fp", values);
@@ -89,13 +89,13 @@ TEST(BlockFp, RefusesExponentsBeyondFloat32) {
   EXPECT_FALSE(make("block_fp", values).ok());
 }
 
-TEST(BlockFp, RefusesWidthsThatHoldNothing) {
+TEST(BlockFp, RejectsWidthsThatHoldNothing) {
   EXPECT_FALSE(make("block_fp", widths(1, 8)).ok());
   EXPECT_FALSE(make("block_fp", widths(8, 0)).ok());
   EXPECT_FALSE(make("block_fp", widths(17, 8)).ok());
 }
 
-TEST(BlockFp, RefusesAnExponentOutOfItsField) {
+TEST(BlockFp, RejectsAnExponentOutOfItsField) {
   const auto codec = make("block_fp", widths(8, 4)).value();  // -7 … 8
   EXPECT_TRUE(codec->check(std::vector{8u}).ok());
   EXPECT_FALSE(codec->check(std::vector{9u}).ok());
@@ -111,7 +111,7 @@ TEST(BlockFp, TheExponentGrowsWhenTheMaximumRoundsUp) {
   EXPECT_EQ(static_cast<int>(words[0]), 1);
 }
 
-TEST(BlockMinifloat, RefusesAnExponentThatLeavesNoSign) {
+TEST(BlockMinifloat, RejectsAnExponentThatLeavesNoSign) {
   EXPECT_FALSE(make("block_minifloat", widths(4, 4)).ok());
   EXPECT_TRUE(make("block_minifloat", widths(4, 3)).ok());
 }
@@ -138,7 +138,7 @@ TEST(SharedMicro, APairOfSmallValuesHasTheFinerStep) {
   EXPECT_EQ(out, (std::vector<float>{3, 0, 1.5f, 0.5f}));
 }
 
-TEST(Nvfp4, ScalesThatCannotBeMeantAreRefused) {
+TEST(Nvfp4, InvalidScalesAreRejected) {
   const auto codec = make("nvfp4").value();
   EXPECT_TRUE(codec->check(std::vector{bits_of(0.5f), 0x7Eu}).ok());
   for (const float bad : {0.0f, -1.0f, kNan, kInfinity}) {

@@ -1,4 +1,4 @@
-// Minifloats: values that the OCP and IEEE texts state, and the edges around them.
+// Minifloats: values given in the OCP and IEEE specifications, and edge cases.
 #include "formats/minifloat.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(Minifloat, TiesGoToTheEvenCode) {
   EXPECT_EQ(nearest(kE2m1, 5), 4);
 }
 
-TEST(Minifloat, OverflowSaturatesOrBecomesWhatTheFlavourHas) {
+TEST(Minifloat, OverflowSaturatesOrBecomesInfOrNan) {
   EXPECT_EQ(nearest(kE4m3, 1e9f), 448);
   EXPECT_TRUE(std::isnan(nearest(kE4m3, 1e9f, false)));
   EXPECT_EQ(nearest(kE4m3, 464, false), 448);
@@ -44,14 +44,14 @@ TEST(Minifloat, NegativeZeroKeepsItsSignWhereACodeExists) {
   EXPECT_FALSE(std::signbit(nearest(kE4m3fnuz, -0.0f)));
 }
 
-TEST(Minifloat, ImpossibleLayoutsAreRefusedWithAHint) {
+TEST(Minifloat, ImpossibleLayoutsAreRejectedWithAHint) {
   const auto result = make("minifloat", {{"width", std::int64_t{4}}, {"exponent_width", std::int64_t{4}}});
   ASSERT_FALSE(result.ok());
   EXPECT_FALSE(result.error().hint.empty());
 }
 
-// One exponent bit: what is not Inf or NaN is subnormal, and there is as much of it as of them.
-TEST(Minifloat, SubnormalsAreValuesEnoughBesideInfAndNan) {
+// One exponent bit: every code that is not Inf or NaN is subnormal, and there are equally many of both.
+TEST(Minifloat, OneExponentBitHasSubnormalsInfAndNan) {
   const MinifloatLayout layout{1, 2, 0, Flavour::inf};
   ASSERT_TRUE(check(layout).ok());
   EXPECT_EQ(layout.largest(), 1.5);
@@ -61,10 +61,10 @@ TEST(Minifloat, SubnormalsAreValuesEnoughBesideInfAndNan) {
   EXPECT_TRUE(std::isnan(nearest(layout, kNan)));
 }
 
-TEST(Minifloat, WithoutAMantissaInfLeavesNoCodeToNan) {
+TEST(Minifloat, InfNeedsAMantissaBitToDistinguishNan) {
   const auto result = check(MinifloatLayout{3, 0, 3, Flavour::inf});
   ASSERT_FALSE(result.ok());
-  EXPECT_NE(result.error().text().find("Inf leaves no code to NaN"), std::string::npos)
+  EXPECT_NE(result.error().text().find("distinguish NaN from Inf"), std::string::npos)
       << result.error().text();
 }
 

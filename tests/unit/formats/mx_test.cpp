@@ -1,4 +1,4 @@
-// OCP MX: worked blocks, profiles, and what is refused.
+// OCP MX: worked examples of blocks, profiles, and rejected parameters.
 #include "formats/mx.hpp"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ TEST(Mx, AFiniteBlockNeverDecodesToInfinity) {
   EXPECT_THAT(quantized("mxint8", {-largest}).values, ElementsAre(-largest));
 }
 
-TEST(Mx, OneNanMakesTheBlockNanOrPassesThroughAlone) {
+TEST(Mx, OneNanMakesTheBlockNanOrOnlyItsElement) {
   const Block ocp = quantized("mxfp8_e4m3", {1, kNan, 2});
   EXPECT_EQ(ocp.exponent, MxCodec::kNanExponent);
   for (const float x : ocp.values) EXPECT_TRUE(is_nan(x));
@@ -78,7 +78,7 @@ TEST(Mx, ABlockOfSubnormalsGetsTheLowestScale) {
   EXPECT_EQ(quantized("mxfp8_e5m2", {1e-45f}, {{"profile", std::string("quark")}}).exponent, -149 - 15);
 }
 
-TEST(Mx, AProfileFillsInWhatIsNotGiven) {
+TEST(Mx, AProfileSetsTheParametersThatAreNotGiven) {
   const MxOptions plain = options_of({{"profile", std::string("microxcaling")}});
   EXPECT_TRUE(plain.symmetric);
   EXPECT_EQ(plain.scale_overflow, ScaleOverflow::nan);
@@ -97,7 +97,7 @@ TEST(Mx, FloatElementsKeepTheirRoundingUnlessTheModeIsForAll) {
   EXPECT_EQ(make("mxfp4_e2m1").value()->rounding(Rounding::floor), Rounding::floor);
 }
 
-TEST(Mx, PackingRefusesPoliciesWithoutCodes) {
+TEST(Mx, PackingRejectsPoliciesWithoutCodes) {
   EXPECT_TRUE(make("mxfp6_e2m3").value()->packable().ok());
   const auto element = make("mxfp6_e2m3", {{"nonfinite", std::string("element")}}).value()->packable();
   ASSERT_FALSE(element.ok());
@@ -105,14 +105,14 @@ TEST(Mx, PackingRefusesPoliciesWithoutCodes) {
   EXPECT_FALSE(make("mxfp6_e2m3", {{"scale_overflow", std::string("unclamped")}}).value()->packable().ok());
 }
 
-TEST(Mx, ImpossibleParametersAreRefused) {
+TEST(Mx, ImpossibleParametersAreRejected) {
   EXPECT_FALSE(make("mxint8", {{"rounding_mode", std::int64_t{3}}}).ok());
   EXPECT_FALSE(make("mxint8", {{"scale_rule", std::string("auto")}}).ok());
   EXPECT_FALSE(make("mxint8", {{"profile", std::string("ocp2")}}).ok());
   EXPECT_FALSE(make("mxint8", {{"symmetric", std::int64_t{1}}}).ok());
 }
 
-TEST(Mx, AnExponentThatE8m0LacksIsRefused) {
+TEST(Mx, AnExponentOutsideE8m0IsRejected) {
   const auto codec = make("mxint8").value();
   for (const int good : {-127, 0, 127, 128}) {
     EXPECT_TRUE(codec->check(std::vector{static_cast<std::uint32_t>(good)}).ok()) << good;

@@ -1,4 +1,4 @@
-// Formats without blocks: parameters that cannot be, and words that cannot be meant.
+// Formats without blocks: invalid parameters and invalid words.
 #include <gtest/gtest.h>
 
 #include "formats/float_bits.hpp"
@@ -13,7 +13,7 @@ struct Refused {
   Values values;
 };
 
-TEST(ScalarFormats, ImpossibleParametersAreRefusedWithAHint) {
+TEST(ScalarFormats, ImpossibleParametersAreRejectedWithAHint) {
   const std::int64_t one = 1, big = 17, far = 1000;
   const Refused all[] = {
       {"minifloat", {{"width", one}}},
@@ -42,7 +42,7 @@ TEST(ScalarFormats, ImpossibleParametersAreRefusedWithAHint) {
   }
 }
 
-TEST(ScalarFormats, WordsThatCannotBeMeantAreRefused) {
+TEST(ScalarFormats, InvalidWordsAreRejected) {
   const std::uint32_t one = bits_of(1), half = bits_of(0.5f), zero = 0, minus = bits_of(-1);
   using Bits = std::vector<std::uint32_t>;
   const auto check = [](std::string_view name, const Values& values, const Bits& words) {
@@ -61,7 +61,7 @@ TEST(ScalarFormats, WordsThatCannotBeMeantAreRefused) {
   EXPECT_FALSE(check("fixed", automatic, {1000}));
 }
 
-// ±α has no zero, and a scale of 0 is an error everywhere: the smallest scale is the nearest to it.
+// ±α has no zero, and a scale of 0 is an error everywhere: the smallest scale is nearest to zero.
 TEST(ScalarFormats, ZerosHaveTheSmallestScaleWhereNoCodeIsZero) {
   const auto codec = *make("binary", {{"scale", std::string("mean")}});
   const float zeros[] = {0.0f, -0.0f};
@@ -72,7 +72,7 @@ TEST(ScalarFormats, ZerosHaveTheSmallestScaleWhereNoCodeIsZero) {
 }
 
 TEST(Sums, AreTakenInChunksOfIndexOrder) {
-  // In one run the ones would vanish beside 2^53; in chunks of 4096 they add up among themselves first.
+  // In one pass the ones would vanish beside 2^53; in chunks of 4096 they are first added to each other.
   const auto term = [](std::size_t i) { return i == 0 ? 0x1p53 : i < kSumChunk ? 0.0 : 1.0; };
   EXPECT_EQ(chunked_sum(2 * kSumChunk, term), 0x1p53 + 4096);
   EXPECT_EQ(chunked_sum(0, term), 0);

@@ -1,4 +1,4 @@
-// What the formats' rows say about themselves.
+// Consistency of the format table.
 #include "formats/table.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace anybit::formats {
 namespace {
 
-TEST(FormatTable, AnotherNameBelongsToOneFormatAndIsInSmallLetters) {
+TEST(FormatTable, AnAliasBelongsToOneFormatAndIsInLowerCase) {
   std::map<std::string_view, std::string_view> named;
   for (const Descriptor* one : table()) {
     for (const std::string_view other : one->other_names) {
@@ -20,7 +20,7 @@ TEST(FormatTable, AnotherNameBelongsToOneFormatAndIsInSmallLetters) {
   EXPECT_NE(find("HALF").error().hint.find("float16"), std::string::npos);
 }
 
-TEST(FormatTable, AFormatWhoseGroupsCanBeLeftOutHasTheSameRangeWithoutThem) {
+TEST(FormatTable, AFormatWithAnUngroupedEquivalentHasTheSameRangeWithoutGroups) {
   for (const Descriptor* one : table()) {
     const auto codec = *make(one->name);
     std::vector<std::uint32_t> words(static_cast<std::size_t>(codec->words(16)));
@@ -39,7 +39,7 @@ TEST(FormatTable, AFormatWhoseGroupsCanBeLeftOutHasTheSameRangeWithoutThem) {
   }
 }
 
-TEST(FormatTable, GammasOfValuesThatAreNotKnownAheadHalve) {
+TEST(FormatTable, GammasOfValuesNotKnownInAdvanceHalve) {
   Values given = {{"levels", std::int64_t{3}}};
   (*find("binary_residual"))->settle(given);
   EXPECT_EQ(std::get<std::string>(given["gammas"]), "0.5,0.25,0.125");

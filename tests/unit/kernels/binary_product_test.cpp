@@ -1,4 +1,4 @@
-// Binary (±1) products against plain loops, with every instruction set that this CPU has.
+// Binary (±1) GEMM against naive loops, with every instruction set that this CPU has.
 #include "kernels/binary_product.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 struct Case {
   std::int64_t m, k, n;
   std::vector<float> a;
-  std::vector<bool> negative;  // of B, by row
+  std::vector<bool> negative;  // elements of B, by row
   std::vector<float> factors;
 
   Case(std::int64_t rows, std::int64_t depth, std::int64_t columns)
@@ -45,7 +45,7 @@ struct Case {
   }
 };
 
-TEST_P(BinaryProductOnEveryTarget, SumsAreThoseOfPlainLoops) {
+TEST_P(BinaryProductOnEveryTarget, SumsEqualThoseOfNaiveLoops) {
   std::mt19937 random(kSeed);
   const std::int64_t sizes[][3] = {{1, 1, 1},    {1, 7, 64},    {2, 300, 33},  {5, 0, 3},     {6, 16, 65},
                                    {7, 5, 17},   {13, 64, 5},   {97, 31, 40},  {4, 248, 130}, {3, 1241, 50},
@@ -68,7 +68,8 @@ TEST_P(BinaryProductOnEveryTarget, SumsAreThoseOfPlainLoops) {
         ASSERT_EQ(c[at(row * (n + 3) + j)], static_cast<float>(test.sum(row, j)))
             << m << "x" << k << "x" << n << " at " << row << ", " << j << ", seed " << kSeed;
       }
-      for (std::int64_t j = n; j < n + 3; ++j) ASSERT_EQ(c[at(row * (n + 3) + j)], -7.5f) << "beyond a row";
+      for (std::int64_t j = n; j < n + 3; ++j)
+        ASSERT_EQ(c[at(row * (n + 3) + j)], -7.5f) << "wrote past a row";
     }
   }
 }
@@ -110,7 +111,7 @@ TEST_P(BinaryProductOnEveryTarget, BothZerosAndNanArePositive) {
   EXPECT_EQ(c, 5);
 }
 
-TEST_P(BinaryProductOnEveryTarget, SumsAreScaledAndAddedTo) {
+TEST_P(BinaryProductOnEveryTarget, AppliesScaleAndAddend) {
   std::mt19937 random(kSeed);
   Case test(6, 40, 70);
   test.fill(random);
@@ -153,7 +154,7 @@ class Bytes final : public RowSource {
   std::int64_t k_;
 };
 
-TEST_P(BinaryProductOnEveryTarget, WhereThereIsNoSignNothingIsAdded) {
+TEST_P(BinaryProductOnEveryTarget, PaddingAddsNothing) {
   std::mt19937 random(kSeed);
   const std::int64_t sizes[][3] = {{1, 1, 1}, {6, 27, 65}, {7, 1250, 17}, {40, 72, 8}};
   for (const auto& [m, k, n] : sizes) {

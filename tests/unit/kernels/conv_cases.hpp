@@ -1,4 +1,4 @@
-// Convolutions of integers for the kernels of the list.
+// Integer convolutions, as cases for the kernels of the list.
 #pragma once
 
 #include "kernels/conv_winograd.hpp"
@@ -49,7 +49,7 @@ struct ConvState {
            ", kernel " + std::to_string(sizes.window[1].kernel);
   }
   void reference() {
-    std::vector<std::uint8_t> plain(x.size());  // channels before places
+    std::vector<std::uint8_t> plain(x.size());  // NCHW
     const std::int64_t space = input_size(sizes.window), channels = sizes.in_channels;
     for (std::int64_t i = 0; i < std::ssize(x); ++i)
       plain[at((i / (space * channels) * channels + i % channels) * space + i / channels % space)] = x[at(i)];

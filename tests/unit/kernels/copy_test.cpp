@@ -12,7 +12,7 @@
 namespace anybit::kernels {
 namespace {
 
-// Every element at its own place: counting up and wrapping around, or its number as text.
+// Distinct elements: counting up with wraparound, or the number as text.
 template <class T>
 T numbered(std::size_t i) {
   if constexpr (std::is_same_v<T, std::string>) {
@@ -39,7 +39,7 @@ std::vector<T> by_definition(std::span<const CopyAxis> axes, const std::vector<T
   return to;
 }
 
-// Axes of random sizes; the source has them in another order, some stretched.
+// Axes of random sizes; the source has them in another order, some with gaps.
 std::vector<CopyAxis> random_axes(std::mt19937& random) {
   const std::size_t rank = 1 + random() % 4;
   std::vector<CopyAxis> axes(rank);
@@ -77,7 +77,7 @@ TYPED_TEST(EveryMovedType, StridedCopiesAreAsDefined) {
   }
 }
 
-TEST(StridedCopy, GoesBackwards) {
+TEST(StridedCopy, SupportsNegativeStrides) {
   const std::vector<std::uint32_t> from{1, 2, 3, 4, 5, 6};
   std::vector<std::uint32_t> to(3);
   const CopyAxis axis{3, -2, 1};
@@ -86,7 +86,7 @@ TEST(StridedCopy, GoesBackwards) {
   EXPECT_EQ(to, (std::vector<std::uint32_t>{6, 4, 2}));
 }
 
-TEST(StridedCopy, OfNothingHasNoParts) {
+TEST(StridedCopy, AnEmptyCopyHasNoParts) {
   const CopyAxis axes[] = {{3, 0, 0}, {0, 1, 1}};
   EXPECT_EQ(StridedCopy(axes).parts(), 0);
 }

@@ -1,4 +1,4 @@
-// ANYBIT_CPU in processes of their own: it is read once.
+// ANYBIT_CPU in separate processes: it is read only once.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace anybit::kernels {
 namespace {
 
-// What every kind of kernel has chosen.
+// The choices of every kind of kernel.
 struct Choices {
   std::int64_t highway;
   bool vnni, avx512, bitalg;
@@ -25,7 +25,7 @@ struct Choices {
 
 Choices choices() {
   float x = 1;
-  map(Map::exp, &x, &x, 1, 0, 0);  // Highway chooses when the first of its kernels is called
+  map(Map::exp, &x, &x, 1, 0, 0);  // Highway chooses a target when its first kernel is called
   const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
   return {targets & -targets, usable(Instructions::avx512_vnni), usable(Instructions::avx512),
           usable(Instructions::avx512_bitalg), DnnlConv::instruction_set()};
@@ -37,7 +37,7 @@ void tell(const Choices& all) {
                std::string(simd_target()).c_str());
 }
 
-// Sets it for the process that EXPECT_EXIT starts.
+// Sets the variable for the process that EXPECT_EXIT starts.
 class CpuCap : public ::testing::Test {
  protected:
   static void set(const char* cap) {
@@ -57,7 +57,7 @@ class CpuCap : public ::testing::Test {
 
 constexpr int kSse41 = 1, kAvx2 = 7;  // dnnl_cpu_isa_t
 
-TEST_F(CpuCap, Sse4LeavesNothingBeyondTheBaseline) {
+TEST_F(CpuCap, Sse4LeavesOnlyTheBaseline) {
   set("sse4");
   EXPECT_EXIT(
       {
@@ -71,7 +71,7 @@ TEST_F(CpuCap, Sse4LeavesNothingBeyondTheBaseline) {
       ::testing::ExitedWithCode(0), "ANYBIT_CPU=sse4");
 }
 
-TEST_F(CpuCap, Avx2LeavesOutWhatIsBeyondIt) {
+TEST_F(CpuCap, Avx2DisablesNewerInstructions) {
   set("avx2");
   EXPECT_EXIT(
       {
@@ -83,7 +83,7 @@ TEST_F(CpuCap, Avx2LeavesOutWhatIsBeyondIt) {
       cpu_features().avx2 ? "highway AVX2.*ANYBIT_CPU=avx2" : "ANYBIT_CPU=avx2");
 }
 
-TEST_F(CpuCap, Avx512AndNoneLeaveAllThatTheCpuHas) {
+TEST_F(CpuCap, Avx512AndNoneDisableNothing) {
   if (cpu_cap() == anybit::CpuCap::sse4 || cpu_cap() == anybit::CpuCap::avx2)
     return;  // the test itself is capped
   const Choices here = choices();
@@ -102,7 +102,7 @@ TEST_F(CpuCap, Avx512AndNoneLeaveAllThatTheCpuHas) {
   }
 }
 
-TEST_F(CpuCap, AnotherWordIsAnErrorThatNamesTheChoices) {
+TEST_F(CpuCap, AnUnknownValueIsAnErrorThatListsTheValidOnes) {
   setenv("ANYBIT_CPU", "avx", 1);
   const auto checked = check_cpu_cap();
   ASSERT_FALSE(checked.ok());
@@ -114,7 +114,7 @@ TEST_F(CpuCap, AnotherWordIsAnErrorThatNamesTheChoices) {
   }
 }
 
-TEST(Reproducible, KernelsTakeWhatAllCpusHave) {
+TEST(Reproducible, KernelsUseTheBaselineOnly) {
   float x = 1;
   map(Map::exp, &x, &x, 1, 0, 0);
   const std::int64_t all = hwy::SupportedTargets();

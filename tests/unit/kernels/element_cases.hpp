@@ -1,4 +1,4 @@
-// Works element by element for the kernels of the list, and those of codecs.
+// Elementwise work for the kernels of the list, and codecs.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace anybit::kernels::cases {
 
-// ---- element by element
+// ---- elementwise
 
 template <class Y>
 struct ElementState {
@@ -30,7 +30,7 @@ inline std::vector<std::int64_t> lengths(bool large) {
   return large ? std::vector<std::int64_t>{65536} : std::vector<std::int64_t>{1, 7, 16, 33, 64, 259, 1000};
 }
 
-// make(state, n) fills the two functions in. Q: the type of the codes.
+// make(state, n) sets the two functions. Q: the integer type.
 template <class Q, class Y, class Make>
 KernelCases elements(bool large, const Make& make) {
   KernelCases all;
@@ -128,14 +128,14 @@ inline KernelCases of(const LookUp&, bool large, std::mt19937& random) {
   });
 }
 
-// ---- float32, a function of one or two
+// ---- float32, unary and binary
 
 template <class Fast, class Plain>
 KernelCases float_cases(bool large, double tolerance, std::mt19937& random, const Fast& fast,
                         const Plain& plain) {
   KernelCases all = elements<float, float>(large, [&](ElementState<float>& state, std::int64_t n) {
     std::vector<float> x = numbers<float>(n, -500, 500, random);
-    for (float& one : x) one = one == 0 ? 1 : one / 64;  // it may be divided by
+    for (float& one : x) one = one == 0 ? 1 : one / 64;  // nonzero, for division
     state.fast = [x, fast](std::vector<float>& y) { fast(x, y); };
     state.plain = [x, plain](std::vector<float>& y) { plain(x, y); };
   });
@@ -181,7 +181,7 @@ inline KernelCases of(const FloatBinary&, bool large, std::mt19937& random) {
            float_pair_cases(leak, large, random, [](float a, float b) { return a < 0 ? a * b : a; })));
 }
 
-// Softmax of `count` rows or columns; element i of one lies `step` behind element i - 1.
+// Softmax of `count` rows or columns; consecutive elements are `step` apart.
 inline void plain_softmax(const float* x, std::size_t n, std::size_t step, float* y) {
   double largest = x[0], sum = 0;
   for (std::size_t i = 0; i < n; ++i) largest = std::max<double>(largest, x[i * step]);
@@ -199,7 +199,7 @@ inline KernelCases of(const RowSoftmax&, bool large, std::mt19937& random) {
       });
 }
 inline KernelCases of(const ColumnSoftmax&, bool large, std::mt19937& random) {
-  // As many columns as divide the length: 7 rows of 37, 8 of 125, …
+  // A number of columns that divides the length: 7 rows of 37, 8 of 125, …
   const auto rows_of = [](std::size_t n) -> std::size_t { return n % 8 == 0 ? 8 : n % 7 == 0 ? 7 : 1; };
   return float_cases(
       large, 1e-6, random,
@@ -213,7 +213,7 @@ inline KernelCases of(const ColumnSoftmax&, bool large, std::mt19937& random) {
       });
 }
 
-// There and back: whole numbers of few bits stay what they are.
+// A round trip: integers of few bits are exact.
 inline KernelCases of(const HalfConversion&, bool large, std::mt19937& random) {
   const auto cases = [&](int most, auto to, auto from) {
     return elements<std::uint16_t, float>(large, [&](ElementState<float>& state, std::int64_t n) {
@@ -229,7 +229,7 @@ inline KernelCases of(const HalfConversion&, bool large, std::mt19937& random) {
   return both(cases(2048, to_float16, from_float16), cases(256, to_bfloat16, from_bfloat16));
 }
 
-// ---- codecs: rounding to every format of the family, against the scalar codec
+// ---- codecs: quantization to every format of the family, against the scalar codec
 
 inline KernelCases of(const GroupCodec& family, bool large, std::mt19937& random) {
   KernelCases all;

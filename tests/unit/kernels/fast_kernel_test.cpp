@@ -14,7 +14,7 @@ namespace {
 
 using formats::Code16;
 
-// Values around every decision: codes of the format, midpoints, their neighbours, powers of two, specials,
+// Values around every decision: values of the format, midpoints, their neighbours, powers of two, specials,
 // noise.
 std::vector<float> hard_values(const formats::Codec& codec, unsigned seed) {
   std::vector<float> x;
@@ -48,8 +48,8 @@ std::vector<float> hard_values(const formats::Codec& codec, unsigned seed) {
   return x;
 }
 
-// Stretches of a scale of their own, mostly near 1, full of numbers halfway between codes, of zeros, and now
-// and then a value that is not finite.
+// Runs with their own scale, mostly near 1, full of midpoints between codes and zeros, with an occasional NaN
+// or infinity.
 std::vector<float> ties(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t n) { return static_cast<int>(random() % n); };
@@ -65,7 +65,7 @@ std::vector<float> ties(unsigned seed) {
   return x;
 }
 
-// NaNs are equal: their payload is nobody's promise.
+// NaNs are equal: their payload is unspecified.
 ::testing::AssertionResult same_bits(std::span<const float> a, std::span<const float> b,
                                      std::span<const float> x) {
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -128,7 +128,7 @@ void compare(const Case& test, std::size_t size, std::span<const float> x) {
     plain->decode(shape, plain_codes.data(), words.data(), a.data());
     fast->decode(shape, narrow.data(), words.data(), b.data());
     ASSERT_TRUE(same_bits(a, b, {}));
-    // Every code, also those that encoding never makes.
+    // Every code, including those that encoding never produces.
     std::mt19937 random(7);
     for (std::size_t i = 0; i < n; ++i) {
       plain_codes[i] = static_cast<Code16>(random() & ((1u << (*codec)->bits()) - 1));
@@ -166,7 +166,7 @@ TEST_P(EveryTarget, GivesTheScalarCodecsBits) {
   unsigned seed = 20261115;
   for (const Case& test : cases()) {
     const auto codec = formats::make(test.name, test.values);
-    if (!codec.ok()) continue;  // a choice that needs another one beside it
+    if (!codec.ok()) continue;  // a choice that requires another one
     SCOPED_TRACE(test.name +
                  (test.values.empty() ? ""
                                       : " " + test.values.begin()->first + "=" +
@@ -178,7 +178,7 @@ TEST_P(EveryTarget, GivesTheScalarCodecsBits) {
       compare(test, size, x);
       if (HasFatalFailure()) break;
     }
-    // Without the specials, blocks keep sane scales.
+    // Without specials, blocks keep normal scales.
     std::erase_if(
         x, [](float v) { return !formats::is_finite(v) || std::fabs(v) > 1e4f || std::fabs(v) < 1e-4f; });
     for (std::size_t size : {std::size_t{32}, std::size_t{13}, x.size()}) compare(test, size, x);

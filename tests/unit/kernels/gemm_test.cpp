@@ -1,4 +1,4 @@
-// Matrix products against plain loops, for every SIMD target this CPU has.
+// GEMM against naive loops, for every SIMD target of this CPU.
 #include "kernels/gemm.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // ---- float32
 
-// Small whole numbers: their sums are exact in any order.
+// Small integers: their sums are exact in any order.
 std::vector<float> small_numbers(std::int64_t count, std::mt19937& random) {
   std::vector<float> all(at(count));
   for (float& x : all) x = static_cast<float>(static_cast<int>(random() % 17) - 8);
@@ -70,11 +70,11 @@ void check_floats(const FloatCase& test, bool ta, bool tb, bool packed, ThreadPo
     for (std::int64_t j = 0; j < n; ++j) {
       ASSERT_EQ(c[at(r * (n + 3) + j)], test.expected(r, j, ta, tb)) << test.s << " at " << r << ", " << j;
     }
-    for (std::int64_t j = n; j < n + 3; ++j) ASSERT_EQ(c[at(r * (n + 3) + j)], -7.0f) << "wrote beyond a row";
+    for (std::int64_t j = n; j < n + 3; ++j) ASSERT_EQ(c[at(r * (n + 3) + j)], -7.0f) << "wrote past a row";
   }
 }
 
-TEST_P(GemmOnEveryTarget, FloatProductsAreThoseOfPlainLoops) {
+TEST_P(GemmOnEveryTarget, FloatGemmEqualsNaiveLoops) {
   std::mt19937 random(kSeed);
   for (const Sizes& s : kSizes) {
     const FloatCase test{s, small_numbers(s.m * s.k, random), small_numbers(s.k * s.n, random),
@@ -86,7 +86,7 @@ TEST_P(GemmOnEveryTarget, FloatProductsAreThoseOfPlainLoops) {
   }
 }
 
-TEST_P(GemmOnEveryTarget, ReproducibleFloatProductsAreRoundedBeforeTheyAreAddedInOrder) {
+TEST_P(GemmOnEveryTarget, ReproducibleFloatGemmIsUnfusedAndInOrder) {
   const ReproducibleScope scope(true);
   std::mt19937 random(kSeed);
   std::normal_distribution<float> normal;
@@ -125,7 +125,7 @@ TEST_P(GemmOnEveryTarget, FloatRowsDoNotDependOnOtherRowsOrThreads) {
   }
 }
 
-TEST_P(GemmOnEveryTarget, NanComesThroughAClamp) {
+TEST_P(GemmOnEveryTarget, ClampKeepsNan) {
   const float a[] = {std::nanf(""), 1}, b[] = {1, 1};
   float c[2];
   const PlainFloats right({b, 1, 1}, 1);
@@ -197,7 +197,7 @@ struct WholeCase {
   WholeView right() const { return {b.type, b.memory.data(), s.n, 1}; }
 };
 
-// The same rows through a source.
+// The same rows through a RowSource.
 class Copier final : public RowSource {
  public:
   explicit Copier(const WholeCase& test) : test_(test) {}
@@ -233,7 +233,7 @@ std::vector<T> product_of(const WholeCase& test, bool packed, bool source, const
   return c;
 }
 
-TEST_P(GemmOnEveryTarget, IntegerProductsAreExactForEveryTypeAndZeroPoint) {
+TEST_P(GemmOnEveryTarget, IntegerGemmIsExactForEveryTypeAndZeroPoint) {
   std::mt19937 random(kSeed);
   for (const Sizes& s : kSizes) {
     for (int way = 0; way < 16; ++way) {
@@ -283,7 +283,7 @@ TEST_P(GemmOnEveryTarget, RequantizationIsOneConversionOneMultiplicationOneRound
   }
 }
 
-// The largest products there are, as many as fit 32 bits and more.
+// The largest possible products, as many as fit 32 bits and more.
 TEST_P(GemmOnEveryTarget, ExtremeValuesNeitherSaturateNorOverflow) {
   const struct {
     Whole a, b;

@@ -10,12 +10,10 @@
 
 namespace {
 
-TEST(HighwayTargets, ThereIsAlwaysWhatEverythingIsCompiledFor) {
-  EXPECT_NE(hwy::SupportedTargets() & HWY_STATIC_TARGET, 0);
-}
+TEST(HighwayTargets, TheBaselineIsAlwaysThere) { EXPECT_NE(hwy::SupportedTargets() & HWY_STATIC_TARGET, 0); }
 
 #if HWY_ARCH_X86
-// What Linux says of the CPU; nothing on other systems.
+// The CPU flags that Linux reports; empty on other systems.
 std::set<std::string> flags() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -26,7 +24,7 @@ std::set<std::string> flags() {
   return {};
 }
 
-TEST(HighwayTargets, Avx2IsThereIfTheCpuHasAllThatItStandsFor) {
+TEST(HighwayTargets, Avx2IsThereIfTheCpuHasAllItsExtensions) {
   const std::set<std::string> has = flags();
   if (has.empty()) return;
   bool all = anybit::cpu_cap() != anybit::CpuCap::sse4;
@@ -35,14 +33,14 @@ TEST(HighwayTargets, Avx2IsThereIfTheCpuHasAllThatItStandsFor) {
 }
 #endif
 
-TEST(HighwayTargets, ATestMayChooseOneAndTheOthersMayBeTurnedOff) {
+TEST(HighwayTargets, ATestMaySelectATargetAndOthersMayBeDisabled) {
   const std::int64_t all = hwy::SupportedTargets();
   hwy::SetSupportedTargetsForTest(HWY_STATIC_TARGET);
   EXPECT_EQ(hwy::SupportedTargets(), HWY_STATIC_TARGET);
   hwy::SetSupportedTargetsForTest(0);
   EXPECT_EQ(hwy::SupportedTargets(), all);
   hwy::DisableTargets(all);
-  EXPECT_EQ(hwy::SupportedTargets(), HWY_STATIC_TARGET);  // there must be one
+  EXPECT_EQ(hwy::SupportedTargets(), HWY_STATIC_TARGET);  // at least one must remain
   hwy::DisableTargets(0);
   EXPECT_EQ(hwy::SupportedTargets(), all);
 }

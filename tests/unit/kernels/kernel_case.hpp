@@ -1,4 +1,4 @@
-// A work for a kernel of the list, with what a plain loop makes of it.
+// A piece of work for a kernel of the list, with the result of a naive loop.
 #pragma once
 
 #include <cmath>
@@ -16,11 +16,11 @@ namespace anybit::kernels {
 struct KernelCase {
   std::string sizes;
   double operations = 0;                   // additions and multiplications, or elements
-  std::function<void(ThreadPool&)> run;    // by what dispatch chooses
-  std::function<void()> reference;         // by a plain loop
-  std::function<double(std::size_t)> off;  // by how much element i differs
-  std::size_t count = 0;                   // of elements
-  double tolerance = 0;                    // the most that one may differ
+  std::function<void(ThreadPool&)> run;    // by the dispatched kernel
+  std::function<void()> reference;         // by a naive loop
+  std::function<double(std::size_t)> off;  // error of element i
+  std::size_t count = 0;                   // elements
+  double tolerance = 0;                    // maximal error
 };
 using KernelCases = std::vector<KernelCase>;
 
@@ -36,7 +36,7 @@ std::vector<T> numbers(std::int64_t count, int low, int high, std::mt19937& rand
   return all;
 }
 
-// y against `expected`, both kept by `state`.
+// Compares y with `expected`, both held by `state`.
 template <class State>
 KernelCase made(std::shared_ptr<State> state, std::string sizes, double operations) {
   return {.sizes = std::move(sizes),

@@ -1,5 +1,5 @@
-// Works for the kernels of the list, each with what a plain loop makes of it. Tests run small ones at odd
-// sizes, the benchmark large ones.
+// Work for the kernels of the list, each with the result of a naive loop. Tests run small cases of odd sizes,
+// the benchmark large ones.
 #pragma once
 
 #include "unit/kernels/conv_cases.hpp"
@@ -8,7 +8,7 @@
 
 namespace anybit::kernels {
 
-// Made while the kernel is on trial: weights are packed for what it needs.
+// Made during the kernel's Trial: weights are packed for its instructions.
 inline KernelCases cases_of(const Descriptor& one, bool large, std::mt19937& random) {
   return std::visit([&](const auto& kernel) { return cases::of(kernel, large, random); }, one.kernel);
 }

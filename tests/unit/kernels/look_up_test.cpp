@@ -1,4 +1,4 @@
-// Tables and turned matrices of bytes against plain loops.
+// Lookup tables and transposes against naive loops.
 #include "kernels/look_up.hpp"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ void check_turned(std::int64_t rows, std::int64_t columns) {
   EXPECT_EQ(to, expected) << rows << " x " << columns << ", seed " << kSeed;
 }
 
-TEST(TurnOver, PutsRowsWhereColumnsWereAndNothingBesideThem) {
+TEST(TurnOver, TransposesWithoutTouchingNeighbours) {
   for (const std::int64_t rows : {1, 3, 8, 15, 16, 24, 35, 80}) {
     for (const std::int64_t columns : {1, 5, 8, 16, 33, 72}) {
       check_turned<std::uint8_t>(rows, columns);

@@ -1,4 +1,4 @@
-// Functions of one float32 against double: how far off they may be, at every length and at the edges.
+// Unary functions of float32 against double: errors at every length and at the edges.
 #include "kernels/map.hpp"
 
 #include <gtest/gtest.h>
@@ -18,15 +18,15 @@ struct Case {
   const char* name;
   Map map;
   double (*exact)(double);
-  float low, high;  // where it is measured
-  double ulps;      // the error that is allowed, in units in the last place of the result …
+  float low, high;  // the measured interval
+  double ulps;      // the allowed error, in units in the last place of the result …
   double absolute;  // … or at most this
 };
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
-// What was measured on AVX2 and the allowance; the errors are printed by the test.
+// Errors measured on AVX2, with some allowance; the test prints the errors.
 const Case kCases[] = {
     {"exp", Map::exp, std::exp, -103, 88.7f, 2, 0},
     {"log", Map::log, std::log, 1e-40f, 1e38f, 2, 0},
@@ -53,7 +53,7 @@ double ulp(double value) {
   return static_cast<double>(std::nextafter(magnitude, kInfinity)) - static_cast<double>(magnitude);
 }
 
-// Evenly, and thickly around zero.
+// Evenly spaced, and dense around zero.
 std::vector<float> points(const Case& one) {
   std::vector<float> x;
   constexpr int kSteps = 100'000;
@@ -67,7 +67,7 @@ std::vector<float> points(const Case& one) {
   return x;
 }
 
-TEST(Map, FunctionsAreWithinTheirErrorOfDouble) {
+TEST(Map, FunctionsAreWithinTheirErrorBound) {
   for (const Case& one : kCases) {
     const std::vector<float> x = points(one);
     std::vector<float> y(x.size());
@@ -86,7 +86,7 @@ TEST(Map, FunctionsAreWithinTheirErrorOfDouble) {
   }
 }
 
-TEST(Map, EveryLengthIsDoneAndNothingBeyondIt) {
+TEST(Map, EveryLengthIsDoneAndNothingPastIt) {
   for (std::size_t n = 0; n < 70; ++n) {
     std::vector<float> x(n), y(n + 1, 7.0f);
     for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(i) - 20;
@@ -96,7 +96,7 @@ TEST(Map, EveryLengthIsDoneAndNothingBeyondIt) {
   }
 }
 
-// Shrink and ThresholdedRelu are 0 for all that is not beyond their bounds.
+// Shrink and ThresholdedRelu are 0 within their bounds.
 TEST(Map, NanStaysNan) {
   for (int i = 0; i <= static_cast<int>(Map::thresholded_relu); ++i) {
     const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -107,7 +107,7 @@ TEST(Map, NanStaysNan) {
   }
 }
 
-TEST(Map, TheEndsAreTheLimits) {
+TEST(Map, InfinitiesAndZeroGiveTheLimits) {
   const auto at = [](Map function, float x) {
     float y = 0;
     map(function, &x, &y, 1, 1, 0);

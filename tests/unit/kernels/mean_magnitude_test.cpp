@@ -1,4 +1,4 @@
-// Means of magnitudes against those that formats choose their scales by, for every SIMD target this CPU has.
+// Mean magnitudes against those that formats choose scales by, for every SIMD target of this CPU.
 #include "kernels/mean_magnitude.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ std::vector<float> normal_values(std::size_t count) {
   return values;
 }
 
-TEST_P(MeanOnEveryTarget, IsThatOfTheFormats) {
+TEST_P(MeanOnEveryTarget, EqualsThatOfTheFormats) {
   ThreadPool pool(2);
   for (const std::size_t count : {0u, 1u, 15u, 16u, 33u, 16385u, 1100000u}) {
     const auto values = normal_values(count);
@@ -38,7 +38,7 @@ TEST_P(MeanOnEveryTarget, IsThatOfTheFormats) {
   }
 }
 
-TEST_P(MeanOnEveryTarget, LeavesOutWhatIsNotFinite) {
+TEST_P(MeanOnEveryTarget, IgnoresNanAndInfinity) {
   ThreadPool pool(2);
   auto values = normal_values(50000);
   values[7] = INFINITY;

@@ -1,5 +1,5 @@
-// What TensorCodec promises, done the slow and obvious way on top of the scalar codec: every group's elements
-// are found by looking at the index of each element.
+// A naive reference of TensorCodec on top of the scalar codec: the group of each element is computed from its
+// index.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Products by packed codes against products by the floats that they stand for, on every path.
+// GEMM by packed codes against GEMM by the decoded floats, with every instruction set.
 #include "kernels/packed_codes.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ class PackedCodesOnEveryPath : public OnEveryPath {
   ThreadPool pool_{2};
 };
 
-// A matrix of random codes; every finite one is there if it is large enough.
+// A matrix of random codes; every finite code occurs if it is large enough.
 struct Case {
   Case(const Table& of, const Sizes& sizes, bool with_zeros, bool powers, std::mt19937& random)
       : table(of), s(sizes), codes(at(s.k * s.n)) {
@@ -123,7 +123,7 @@ void check(const Case& test, const FloatRight& packed, ThreadPool& pool, std::mt
   }
 }
 
-TEST_P(PackedCodesOnEveryPath, ProductsAreThoseOfTheDecodedWeights) {
+TEST_P(PackedCodesOnEveryPath, GemmEqualsThatOfTheDecodedWeights) {
   std::mt19937 random(kSeed);
   for (const Table& table : tables()) {
     for (const Sizes& s : kSizes) {
@@ -139,8 +139,8 @@ TEST_P(PackedCodesOnEveryPath, ProductsAreThoseOfTheDecodedWeights) {
   }
 }
 
-// Sums in units of a power of two would leave the range of float32 here.
-TEST_P(PackedCodesOnEveryPath, HugeTinyAndNonFiniteNumbersGiveWhatFloatsGive) {
+// Sums in units of a power of two would overflow or underflow float32 here.
+TEST_P(PackedCodesOnEveryPath, HugeTinyAndNonFiniteValuesEqualFloatGemm) {
   std::mt19937 random(kSeed);
   const Table table = tables()[0];
   const Case test(table, {64, 16, 32}, false, true, random);
@@ -160,7 +160,7 @@ TEST_P(PackedCodesOnEveryPath, HugeTinyAndNonFiniteNumbersGiveWhatFloatsGive) {
   }
 }
 
-TEST_P(PackedCodesOnEveryPath, PanelsMayBeginAnywhere) {
+TEST_P(PackedCodesOnEveryPath, PanelsMayStartAnywhere) {
   std::mt19937 random(kSeed);
   for (const Table& table : tables()) {
     const Case test(table, {75, 20, 12}, false, false, random);
@@ -182,7 +182,7 @@ TEST_P(PackedCodesOnEveryPath, PanelsMayBeginAnywhere) {
   }
 }
 
-TEST(PackedCodes, WeightsThatAreNotFiniteAreNotTaken) {
+TEST(PackedCodes, NonFiniteWeightsAreNotPacked) {
   const float nan = std::nanf("");
   const std::vector<float> table{0, 1, nan, 3};
   const float factors[] = {1}, infinite[] = {3e38f};
@@ -198,7 +198,7 @@ TEST(PackedCodes, WeightsThatAreNotFiniteAreNotTaken) {
 
 constexpr std::int64_t kRows = 100, kColumns = 40;
 
-// Of a weight that is coded along the axis that is summed over.
+// The codec of a weight quantized along the reduction axis.
 Result<TensorCodec> codec_of(std::string_view format, formats::Values parameters, bool transposed) {
   TensorOptions options;
   options.parameters = std::move(parameters);
@@ -208,7 +208,7 @@ Result<TensorCodec> codec_of(std::string_view format, formats::Values parameters
       format, transposed ? formats::Dims{kColumns, kRows} : formats::Dims{kRows, kColumns}, options);
 }
 
-// The product by packed weights is that by the decoded ones.
+// Checks that GEMM by packed weights equals GEMM by decoded ones.
 void check_format(const TensorCodec& codec, bool transposed) {
   ThreadPool pool(2);
   std::mt19937 random(kSeed);
@@ -242,7 +242,7 @@ struct Format {
   bool packs;
 };
 
-TEST(PackedWeights, EveryFormatThatPacksGivesTheProductsOfItsDecodedWeights) {
+TEST(PackedWeights, EveryPackableFormatEqualsGemmOfItsDecodedWeights) {
   for (const Format& format : {Format{"mxfp4_e2m1", true},
                                {"mxint8", true},
                                {"mxfp8_e4m3", true},
@@ -271,7 +271,7 @@ TEST(PackedWeights, EveryFormatThatPacksGivesTheProductsOfItsDecodedWeights) {
   }
 }
 
-TEST(PackedWeights, SoDoTernaryWeightsFiveToAByte) {
+TEST(PackedWeights, TernaryWeightsFiveToAByteEqualTheDecodedOnes) {
   for (const bool transposed : {false, true}) {
     const auto codec = codec_of("ternary", {{"packing", std::string("fives")}}, transposed);
     ASSERT_TRUE(codec.ok() && packs(*codec, transposed));
@@ -279,7 +279,7 @@ TEST(PackedWeights, SoDoTernaryWeightsFiveToAByte) {
   }
 }
 
-TEST(PackedWeights, SoDoFormatsOfEveryWidth) {
+TEST(PackedWeights, FormatsOfEveryWidthEqualTheDecodedOnes) {
   int checked = 0;
   for (const std::string_view name :
        {"block_minifloat", "block_log", "block_fp", "log", "fixed", "minifloat_ieee", "minifloat_denorm"}) {

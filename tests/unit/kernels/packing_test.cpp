@@ -27,13 +27,13 @@ std::vector<std::uint16_t> random_codes(std::size_t n, int bits) {
   return codes;
 }
 
-TEST(Packing, EveryWidthAndLengthLiesBitByBitAndComesBack) {
+TEST(Packing, EveryWidthAndLengthRoundTrips) {
   for (int bits = 1; bits <= 16; ++bits) {
     for (std::size_t n = 0; n <= 133; ++n) {
       const auto codes = random_codes(n, bits);
       const auto expected = pack_bit_by_bit(codes, bits);
       std::vector<std::uint8_t> packed(expected.size(),
-                                       0xAA);  // exact size: the sanitizer sees a byte too far
+                                       0xAA);  // exact size: the sanitizer detects an overrun by one byte
       pack(codes.data(), n, bits, packed.data());
       ASSERT_EQ(packed, expected) << bits << " bits, " << n << " codes";
       std::vector<std::uint16_t> back(n);

@@ -1,4 +1,4 @@
-// Tests that run once with every set of instructions that the CPU has.
+// Runs tests once with every instruction set that the CPU has.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Matrix products for the kernels of the list.
+// GEMM cases for the kernels of the list.
 #pragma once
 
 #include "kernels/binary_product.hpp"
@@ -24,7 +24,7 @@ inline std::vector<Sizes> products(bool large) {
           {4, 65, 31}, {7, 5, 17},    {97, 31, 40}, {100, 520, 3}};
 }
 
-// ---- float GEMM: whole numbers, whose sums are exact in any order
+// ---- float GEMM: integers, whose sums are exact in any order
 
 struct FloatState {
   FloatState(Sizes of, bool is_packed, std::mt19937& random)
@@ -151,7 +151,7 @@ inline KernelCases of(const WideGemm&, bool large, std::mt19937& random) {
   return all;
 }
 
-// ---- GEMM by weights of 4 bits in blocks of 32
+// ---- GEMM by 4-bit weights in blocks of 32
 
 template <class Right>
 struct CodedState {
@@ -164,7 +164,7 @@ struct CodedState {
         y(at(s.m * s.n)),
         expected(y.size()) {
     for (int i = 0; i < 16; ++i) table[at(i)] = static_cast<float>(i - 8);
-    // The largest of each run of 32 is 127: rounding to int8 keeps all of its numbers.
+    // The largest of each run of 32 is 127: quantization to int8 is exact.
     for (std::int64_t i = 0; i < s.m * s.k; ++i) {
       if (i % s.k % kBlock == 0) a[at(i)] = 127;
     }
@@ -219,7 +219,7 @@ KernelCases coded(bool large, double tolerance, std::mt19937& random) {
 inline KernelCases of(const CodedGemm&, bool large, std::mt19937& random) {
   return coded<PackedCodes>(large, 0, random);
 }
-// Scales of 127 / 127 are exact; sums of whole numbers are, too.
+// Scales of 127 / 127 are exact; so are sums of integers.
 inline KernelCases of(const DynamicGemm&, bool large, std::mt19937& random) {
   return coded<RoundedCodes>(large, 0, random);
 }

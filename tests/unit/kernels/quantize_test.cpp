@@ -1,4 +1,4 @@
-// QuantizeLinear's kernel against its definition, for every SIMD target this CPU has.
+// QuantizeLinear's kernel against its definition, for every SIMD target of this CPU.
 #include "kernels/quantize.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Q expected(float x, float scale, std::int32_t zero_point) {
       std::clamp<double>(code, std::numeric_limits<Q>::min(), std::numeric_limits<Q>::max()));
 }
 
-// Numbers in and around the middle of two codes, where the last bit of the quotient decides; and odd ones.
+// Values at and around midpoints, where the last bit of the quotient decides; and special values.
 std::vector<float> numbers(float scale, std::mt19937& random) {
   std::vector<float> all = {0.0f,
                             -0.0f,

@@ -1,4 +1,4 @@
-// Random formats' parameters, tensors, and ways to cut them, all from one seed.
+// Random format parameters, tensors and groupings from one seed.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class RandomTensors {
   }
   bool one_in(int n) { return between(1, n) == 1; }
 
-  // Rank 0 … 8; sometimes empty, sometimes with dimensions of 1, sometimes one long row that is cut for
+  // Rank 0 … 8; sometimes empty, sometimes with dimensions of 1, sometimes one long row that is split among
   // threads.
   formats::Dims dims() {
     if (one_in(12)) return {between(4000, 9500)};
@@ -35,7 +35,7 @@ class RandomTensors {
 
   formats::GroupingOptions grouping(const formats::Descriptor& format, const formats::Dims& dims) {
     formats::GroupingOptions options;
-    if (format.granularity == formats::Granularity::element && one_in(2)) {  // else with a scale
+    if (format.granularity == formats::Granularity::element && one_in(2)) {  // otherwise with a scale
       if (one_in(2)) options.axis = axis(dims);
       return options;
     }
@@ -53,7 +53,7 @@ class RandomTensors {
     return options;
   }
 
-  // Now and then another value for each of the format's parameters, as far as they go together.
+  // Occasionally another value for a parameter of the format, as far as the values are compatible.
   formats::Values parameters(const formats::Descriptor& format) {
     formats::Values values;
     for (const formats::Parameter& p : format.parameters) {
@@ -76,7 +76,8 @@ class RandomTensors {
     return values;
   }
 
-  // Mostly numbers of one size; zeros of both signs; sometimes all magnitudes, zero blocks, or Inf and NaN.
+  // Mostly values of one magnitude; zeros of both signs; sometimes all magnitudes, zero blocks, or Inf and
+  // NaN.
   std::vector<float> values(std::int64_t count, bool nonfinite) {
     std::normal_distribution<float> normal(0, std::ldexp(1.0f, static_cast<int>(between(-20, 20))));
     const bool wild = one_in(4), sparse = one_in(4);

@@ -1,4 +1,4 @@
-// Products that round their rows to int8 against the same arithmetic done plainly, for every SIMD target.
+// Dynamic int8 GEMM against the same arithmetic in naive loops, for every SIMD target.
 #include "kernels/rounded_codes.hpp"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ struct Case {
   CodeMatrix matrix;
 };
 
-// A row after rounding: numbers in runs of 32 or to the end of the block, times a scale each.
+// A quantized row: numbers in runs of 32 or to the end of the block, each run with a scale.
 struct Rounded {
   std::vector<double> numbers, scales;
   Rounded(const float* x, const Sizes& s) : numbers(at(s.k)), scales(at(s.k)) {
@@ -147,14 +147,14 @@ class RoundedCodesOnEveryTarget : public ::testing::TestWithParam<std::int64_t> 
   ThreadPool pool_{2};
 };
 
-TEST_P(RoundedCodesOnEveryTarget, ProductsAreThoseOfTheRoundedRows) {
+TEST_P(RoundedCodesOnEveryTarget, GemmEqualsThatOfTheQuantizedRows) {
   std::mt19937 random(kSeed);
   std::normal_distribution<float> normal;
   for (const std::vector<float>& table : tables()) {
     const float unit = std::fabs(table[1] - table[0]);
     for (const Sizes& s : kSizes) {
       for (const bool with_zeros : {false, true}) {
-        if (with_zeros && unit < 1) continue;  // zeros are in the units of the codes, and then not taken
+        if (with_zeros && unit < 1) continue;  // zeros are in units of the codes, and unsupported then
         const Case test(table, s, Codes::random, with_zeros, random);
         for (const std::int64_t m : {1, 2, 3, 4, 8}) {
           std::vector<float> a(at(m * s.k));
@@ -168,7 +168,7 @@ TEST_P(RoundedCodesOnEveryTarget, ProductsAreThoseOfTheRoundedRows) {
   }
 }
 
-// Every product is as large as it can be, all of one sign: no sum on the way may saturate.
+// Every product is as large as possible, all with one sign: no partial sum may saturate.
 TEST_P(RoundedCodesOnEveryTarget, ExtremeCodesByExtremeRowsDoNotSaturate) {
   std::mt19937 random(kSeed);
   for (const std::vector<float>& table : tables()) {
@@ -182,7 +182,7 @@ TEST_P(RoundedCodesOnEveryTarget, ExtremeCodesByExtremeRowsDoNotSaturate) {
   }
 }
 
-TEST_P(RoundedCodesOnEveryTarget, ARowIsTheSameAmongOthersAndOnMoreThreads) {
+TEST_P(RoundedCodesOnEveryTarget, ARowDoesNotDependOnOtherRowsOrThreads) {
   std::mt19937 random(kSeed);
   const Sizes s{1024, 100, 32};
   const Case test(tables()[3], s, Codes::random, false, random);
@@ -199,7 +199,7 @@ TEST_P(RoundedCodesOnEveryTarget, ARowIsTheSameAmongOthersAndOnMoreThreads) {
   }
 }
 
-TEST_P(RoundedCodesOnEveryTarget, TinyRowsAreSmallAndRowsThatAreNotFiniteGiveNaN) {
+TEST_P(RoundedCodesOnEveryTarget, TinyRowsAreSmallAndNonFiniteRowsGiveNaN) {
   std::mt19937 random(kSeed);
   const Sizes s{64, 20, 32};
   const Case test(tables()[0], s, Codes::random, false, random);
@@ -217,7 +217,7 @@ TEST_P(RoundedCodesOnEveryTarget, TinyRowsAreSmallAndRowsThatAreNotFiniteGiveNaN
   }
 }
 
-// What takes a product whose rows lie otherwise.
+// Used by GEMM whose rows of A are not in memory one by one.
 TEST(RoundedCodes, PanelsAreTheWeights) {
   std::mt19937 random(kSeed);
   for (const std::vector<float>& table : tables()) {

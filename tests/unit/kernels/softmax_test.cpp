@@ -1,4 +1,5 @@
-// Softmax, sums and normalization of rows and columns against double, at every length, on every SIMD target.
+// Softmax, reductions and normalization of rows and columns against double, at every length, on every SIMD
+// target.
 #include "kernels/softmax.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ std::vector<float> noise(std::size_t n, float spread, unsigned seed) {
   return x;
 }
 
-// Runs a test with each target that this machine has.
+// Runs a test with each target of this machine.
 template <class Body>
 void on_every_target(const Body& body) {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
@@ -65,7 +66,7 @@ TEST(Softmax, RowsOfEveryLengthAddUpToOne) {
   });
 }
 
-TEST(Softmax, ColumnsAreAsRowsAndMayBeDoneInPlace) {
+TEST(Softmax, ColumnsEqualRowsAndMayBeDoneInPlace) {
   on_every_target([] {
     for (std::size_t columns = 1; columns < 40; ++columns) {
       const std::size_t n = 5, stride = columns + 3;
@@ -76,7 +77,7 @@ TEST(Softmax, ColumnsAreAsRowsAndMayBeDoneInPlace) {
         const auto wanted = exact_softmax(before, column, n, stride, false);
         for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(x[i * stride + column], wanted[i], 1e-6);
       }
-      for (std::size_t i = columns; i < stride; ++i) ASSERT_EQ(x[i], before[i]) << "beyond the columns";
+      for (std::size_t i = columns; i < stride; ++i) ASSERT_EQ(x[i], before[i]) << "wrote past the columns";
     }
   });
 }
@@ -101,7 +102,7 @@ TEST(Reduce, SumsAndExtremesOfEveryLength) {
   });
 }
 
-TEST(Reduce, ColumnsAreFoldedWithoutTouchingTheirNeighbours) {
+TEST(Reduce, ColumnsAreReducedWithoutTouchingTheirNeighbours) {
   on_every_target([] {
     for (std::size_t columns = 1; columns < 40; ++columns) {
       const std::size_t rows = 131, stride = columns;

@@ -1,5 +1,5 @@
-// TensorCodec against the scalar codec, for every format: random tensors, axes, blocks, parameters,
-// roundings. ANYBIT_SEED replays a failure.
+// TensorCodec against the scalar codec, for every format: random tensors, axes, blocks, parameters and
+// rounding modes. ANYBIT_SEED replays a failure.
 #include "kernels/tensor_codec.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ ThreadPool& pool_of(int threads) {
   return threads == 1 ? one : threads == 2 ? two : threads == 3 ? three : five;
 }
 
-// NaNs are equal: their payload is nobody's promise.
+// NaNs are equal: their payload is unspecified.
 ::testing::AssertionResult same(const std::vector<float>& a, const std::vector<float>& b) {
   if (a.size() != b.size())
     return ::testing::AssertionFailure() << a.size() << " and " << b.size() << " values";
@@ -55,7 +55,7 @@ class EveryFormat : public ::testing::TestWithParam<const Descriptor*> {
   std::shared_ptr<const formats::Codec> codec() const { return *formats::make(format().name); }
 };
 
-// Everything that TensorCodec computes for one tensor, compared with the slow way.
+// Compares every result of TensorCodec for one tensor with the naive one.
 void compare(const TensorCodec& codec, const NaiveTensor& naive, const std::vector<float>& x,
              ThreadPool& pool) {
   const auto p = naive.choose(x);
@@ -92,7 +92,7 @@ void compare(const TensorCodec& codec, const NaiveTensor& naive, const std::vect
   ASSERT_TRUE(same(out, decoded)) << "decode packed";
 }
 
-TEST_P(EveryFormat, DoesToATensorWhatItsScalarCodecDoesToEachGroup) {
+TEST_P(EveryFormat, EqualsTheScalarCodecOnEachGroup) {
   const unsigned first = chosen_seed();
   for (unsigned trial = 0; trial < 40; ++trial) {
     const unsigned seed = first + trial;
@@ -109,7 +109,7 @@ TEST_P(EveryFormat, DoesToATensorWhatItsScalarCodecDoesToEachGroup) {
     for (const int threads : {1, 2, 3, 5}) {
       SCOPED_TRACE(fmt::format("{} threads", threads));
       ASSERT_NO_FATAL_FAILURE(compare(*codec, naive, x, pool_of(threads)));
-      if (threads > 1 && codec->count() < 4000) break;  // one chunk: more threads would do nothing
+      if (threads > 1 && codec->count() < 4000) break;  // one chunk: more threads have no effect
     }
     if (codec->count() > 0) {
       EXPECT_TRUE(codec->check(naive.choose(x)).ok()) << codec->check(naive.choose(x)).error().text();
@@ -159,8 +159,8 @@ TEST(TensorCodec, PacksFivesOfEveryLengthAlongEveryAxis) {
   }
 }
 
-// The formats that encode to the nearest value. Log, binary and ternary have thresholds of their own; the
-// other block formats may share more than a scale.
+// The formats that encode to the nearest value. Log, binary and ternary have their own thresholds; the other
+// block formats may share more than a scale.
 bool encodes_to_nearest(const Descriptor& format) {
   for (const std::string_view family : {"affine", "fixed", "minifloat", "minifloat_denorm", "mx"}) {
     if (format.family == family) return format.name != "fp8_e8m0";
@@ -168,7 +168,7 @@ bool encodes_to_nearest(const Descriptor& format) {
   return false;
 }
 
-TEST_P(EveryFormat, QuantizesTwiceToTheSameAndKeepsOrderWhileTheScaleIsKept) {
+TEST_P(EveryFormat, IsIdempotentAndMonotoneForAFixedScale) {
   if (!encodes_to_nearest(format())) return;
   const unsigned first = chosen_seed();
   for (unsigned trial = 0; trial < 20; ++trial) {
@@ -191,7 +191,7 @@ TEST_P(EveryFormat, QuantizesTwiceToTheSameAndKeepsOrderWhileTheScaleIsKept) {
   }
 }
 
-TEST_P(EveryFormat, ReencodesEveryCodeToTheOneCodeOfItsValue) {
+TEST_P(EveryFormat, ReencodesEveryCodeToItsCanonicalCode) {
   if (!encodes_to_nearest(format())) return;
   const std::vector<float> data = RandomTensors(1).values(32, false);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(codec()->words(32)));
@@ -214,10 +214,10 @@ TEST_P(EveryFormat, ReencodesEveryCodeToTheOneCodeOfItsValue) {
   }
 }
 
-TEST_P(EveryFormat, KeepsTheSignOfZeroWhereACodeForItExists) {
+TEST_P(EveryFormat, KeepsTheSignOfZeroIfThereIsACodeForIt) {
   const formats::Properties p = codec()->properties();
   if (!p.zero) return;
-  // By its definition nvfp4 gives a block whose scale rounds to zero zero codes.
+  // By definition, nvfp4 encodes a block whose scale rounds to zero as zeros.
   const bool plain_zeros = format().name == "nvfp4";
   for (const std::vector<float>& x :
        {std::vector<float>{-0.0f, 0.0f, 1.0f, -1.0f}, {-0.0f, 0.0f, 0.0f, 0.0f}}) {

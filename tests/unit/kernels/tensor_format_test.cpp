@@ -1,4 +1,4 @@
-// The public header of number formats: what it refuses, and that it hands on what it accepts unchanged.
+// The public header of number formats: rejected input, and accepted input passed on unchanged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,13 +29,13 @@ Error refused(std::string_view name, Dims dims, const TensorFormatOptions& optio
   return made.ok() ? Error{} : made.error();
 }
 
-TEST(TensorFormat, OffersTheNearestNamesForAnUnknownOne) {
+TEST(TensorFormat, SuggestsTheNearestNamesForAnUnknownOne) {
   const Error error = refused("mxfp4_e2m2", {4});
   EXPECT_EQ(error.code, Code::not_found);
   EXPECT_THAT(error.hint, HasSubstr("mxfp4_e2m1"));
 }
 
-TEST(TensorFormat, RefusesImpossibleParameters) {
+TEST(TensorFormat, RejectsInvalidParameters) {
   EXPECT_EQ(refused("minifloat", {4}, {.parameters = {{"width", std::int64_t{1}}}}).code,
             Code::invalid_argument);
   EXPECT_THAT(refused("minifloat", {4}, {.parameters = {{"widht", std::int64_t{8}}}}).hint,
@@ -44,7 +44,7 @@ TEST(TensorFormat, RefusesImpossibleParameters) {
             Code::invalid_argument);
 }
 
-TEST(TensorFormat, RefusesAxesBlocksAndThreadsThatCannotBe) {
+TEST(TensorFormat, RejectsInvalidAxesBlocksAndThreads) {
   EXPECT_THAT(refused("mxint8", {4, 8}, {.axis = 2}).text(), HasSubstr("axis 2"));
   EXPECT_THAT(refused("mxint8", {4, 8}, {.axis = -3}).text(), HasSubstr("axis -3"));
   EXPECT_THAT(refused("mxint8", {4, 8}, {.block_size = 0}).text(), HasSubstr("block size 0"));
@@ -56,7 +56,7 @@ TEST(TensorFormat, RefusesAxesBlocksAndThreadsThatCannotBe) {
   EXPECT_FALSE(refused("fp4_e2m1", {4}, {.threads = -1}).message.empty());
 }
 
-TEST(TensorFormat, RefusesTensorsThatNoMemoryCouldHold) {
+TEST(TensorFormat, RejectsTensorsBeyondTheAddressSpace) {
   EXPECT_EQ(refused("int8", {std::int64_t{1} << 62}).code, Code::limit_exceeded);
   EXPECT_FALSE(TensorFormat::make("int8", {std::int64_t{1} << 40, std::int64_t{1} << 40}).ok());
 }
@@ -83,7 +83,7 @@ TEST(TensorFormat, NamesTheFirstValueThatIsNotFiniteForAnyNumberOfThreads) {
   }
 }
 
-TEST(TensorFormat, RefusesSpansOfTheWrongSize) {
+TEST(TensorFormat, RejectsSpansOfTheWrongSize) {
   const TensorFormat format = make("mxfp6_e2m3", {4, 8});
   std::vector<float> x(32, 1.0f), short_out(31), out(32);
   std::vector<std::uint16_t> codes(32), short_codes(33);
@@ -103,7 +103,7 @@ TEST(TensorFormat, RefusesSpansOfTheWrongSize) {
   EXPECT_THAT(format.decode(codes, {0, 0, 0}, out).error().text(), HasSubstr("3 words"));
 }
 
-TEST(TensorFormat, RefusesCodesThatDoNotFitTheirBits) {
+TEST(TensorFormat, RejectsCodesThatDoNotFitTheirBits) {
   const TensorFormat format = make("fp4_e2m1", {3});
   std::vector<float> out(3);
   std::vector<std::uint8_t> packed(2);
@@ -112,7 +112,7 @@ TEST(TensorFormat, RefusesCodesThatDoNotFitTheirBits) {
   EXPECT_EQ(format.pack(codes, packed).error().place, "value [1]");
 }
 
-TEST(TensorFormat, RefusesAScaleOfZeroOrNanFromOutside) {
+TEST(TensorFormat, RejectsAScaleOfZeroOrNan) {
   const TensorFormat format = make("int8", {4}, {.granularity = Granularity::tensor});
   std::vector<float> x = {1, 2, 3, 4}, out(4);
   auto fields = *format.store(*format.choose(x));
@@ -126,7 +126,7 @@ TEST(TensorFormat, RefusesAScaleOfZeroOrNanFromOutside) {
   }
 }
 
-TEST(TensorFormat, RefusesARangeThatIsNone) {
+TEST(TensorFormat, RejectsAnInvalidRange) {
   const TensorFormat format = make("int8", {4});
   EXPECT_FALSE(format.choose_from_range(1, -1).ok());
   EXPECT_FALSE(format.choose_from_range(kNan, 1).ok());
@@ -134,7 +134,7 @@ TEST(TensorFormat, RefusesARangeThatIsNone) {
   EXPECT_TRUE(format.choose_from_range(-1, 1).ok());
 }
 
-TEST(TensorFormat, RefusesToPackWhatAPolicyLeavesWithoutCodes) {
+TEST(TensorFormat, DoesNotPackValuesThatHaveNoCodes) {
   const TensorFormat format = make("mxint8", {4}, {.parameters = {{"profile", std::string("quark")}}});
   std::vector<float> x = {1, 2, 3, 4}, out(4);
   std::vector<std::uint8_t> packed(4);
@@ -142,7 +142,7 @@ TEST(TensorFormat, RefusesToPackWhatAPolicyLeavesWithoutCodes) {
   EXPECT_FALSE(format.choose_and_pack(x, packed).ok());
 }
 
-TEST(TensorFormat, RefusesFieldsThatAreMissingUnknownOrOfAnotherShape) {
+TEST(TensorFormat, RejectsFieldsThatAreMissingUnknownOrOfAnotherShape) {
   const TensorFormat format = make("mxfp4_e2m1", {2, 64});
   const std::vector<float> x(128, 1.0f);
   const auto fields = *format.store(*format.choose(x));
@@ -162,7 +162,7 @@ TEST(TensorFormat, RefusesFieldsThatAreMissingUnknownOrOfAnotherShape) {
   EXPECT_FALSE(format.restore(wrong).ok());
 }
 
-TEST(TensorFormat, CountsWhatWasLost) {
+TEST(TensorFormat, CountsSaturatedAndFlushedValues) {
   const TensorFormat format = make("fp4_e2m1", {5});
   const std::vector<float> x = {0.1f, 7.0f, -1.0f, 0.0f, 3.25f};
   std::vector<float> out(5);
@@ -184,7 +184,7 @@ TEST(TensorFormat, CountsWhatWasLost) {
   EXPECT_NEAR(losses->mean_squared_error, noise / 5, 1e-15);
 }
 
-TEST(TensorFormat, LosesNothingWhereNothingIsToBeLost) {
+TEST(TensorFormat, AnEmptyTensorHasNoLosses) {
   const TensorFormat format = make("fp4_e2m1", {0});
   const auto losses = format.losses({}, {}, {});
   ASSERT_TRUE(losses.ok());
@@ -192,7 +192,7 @@ TEST(TensorFormat, LosesNothingWhereNothingIsToBeLost) {
   EXPECT_EQ(losses->largest_error_at, -1);
 }
 
-TEST(ListFormats, EveryFormatHasFactsThatCanBeTrue) {
+TEST(ListFormats, EveryFormatHasPlausibleProperties) {
   const auto formats = list_formats();
   ASSERT_TRUE(formats.ok()) << formats.error().text();
   EXPECT_GE(formats->size(), 60u);
@@ -212,7 +212,7 @@ TEST(ListFormats, EveryFormatHasFactsThatCanBeTrue) {
   }
 }
 
-TEST(ListFormats, ScalesCountInTheBitsOfAValue) {
+TEST(ListFormats, BitsPerValueIncludeScales) {
   EXPECT_EQ(describe_format("mxfp4_e2m1")->bits_per_value, 4.25);
   EXPECT_EQ(describe_format("mxint8")->bits_per_value, 8.25);
   EXPECT_EQ(describe_format("nvfp4")->bits_per_value, 4.5);
@@ -220,7 +220,7 @@ TEST(ListFormats, ScalesCountInTheBitsOfAValue) {
   EXPECT_EQ(describe_format("minifloat", {{"width", std::int64_t{6}}})->bits, 6);
 }
 
-TEST(ParseParameter, ReadsTheTypeThatTheParameterHas) {
+TEST(ParseParameter, ParsesTheTypeOfTheParameter) {
   EXPECT_EQ(*parse_parameter("minifloat", "width", "6"), ParameterValue(std::int64_t{6}));
   EXPECT_EQ(*parse_parameter("fp8_e4m3", "saturate", "false"), ParameterValue(false));
   EXPECT_EQ(*parse_parameter("ternary", "threshold", "0.5"), ParameterValue(0.5));
@@ -231,7 +231,7 @@ TEST(ParseParameter, ReadsTheTypeThatTheParameterHas) {
   EXPECT_EQ(parse_parameter("fp9", "saturate", "true").error().code, Code::not_found);
 }
 
-// What store() writes, restore() reads: for every format, decoding gives the same.
+// restore() inverts store(): for every format, decoding gives the same.
 TEST(TensorFormat, DecodesTheSameFromStoredFields) {
   const auto formats = list_formats();
   ASSERT_TRUE(formats.ok());

@@ -1,4 +1,4 @@
-// Codes of weights against their definition, for every SIMD target this CPU has.
+// Quantized weights against their definition, for every SIMD target of this CPU.
 #include "kernels/weights.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ std::int32_t expected(float x, float scale, std::int32_t zero_point, const CodeR
   return static_cast<std::int32_t>(std::clamp<double>(code, range.low, range.high));
 }
 
-// Scales a little too small, so that some codes are cut off; some values in the middle of two codes.
+// Scales slightly too small, so that some values saturate; some values at midpoints.
 template <class Q>
 void check(const CodeRange& range, std::size_t step, std::vector<float> x, std::mt19937& random) {
   const std::size_t n = x.size(), count = step == 0 ? 1 : n;
@@ -65,7 +65,7 @@ void check(const CodeRange& range, std::size_t step, std::vector<float> x, std::
   EXPECT_NEAR(loss.noise, noise, 1e-4 * noise + 1e-12 * signal);
 }
 
-TEST_P(WeightsOnEveryTarget, CodesAreRoundedQuotientsWithinTheirRange) {
+TEST_P(WeightsOnEveryTarget, QuantizedValuesAreRoundedQuotientsWithinTheirRange) {
   for (std::size_t n = 0; n < 70; ++n) {
     for (const std::size_t step : {0U, 1U}) {
       if (n == 0 && step == 1) continue;
@@ -80,7 +80,7 @@ TEST_P(WeightsOnEveryTarget, CodesAreRoundedQuotientsWithinTheirRange) {
   }
 }
 
-TEST_P(WeightsOnEveryTarget, SumsAreTheSameBits) {
+TEST_P(WeightsOnEveryTarget, SumsAreBitIdentical) {
   const std::vector<float> x = numbers(1003);
   const float scale = 0.031f;
   const std::int32_t zero = 3;
@@ -92,7 +92,7 @@ TEST_P(WeightsOnEveryTarget, SumsAreTheSameBits) {
   EXPECT_EQ(here.noise, best.noise);
 }
 
-TEST_P(WeightsOnEveryTarget, EndsHoldEveryNumberAndWhatTheyHeldBefore) {
+TEST_P(WeightsOnEveryTarget, RangesAreWidenedToContainEveryValue) {
   for (std::size_t n = 0; n < 70; ++n) {
     const std::vector<float> x = numbers(n);
     float low = 0, high = 0.5f, lowest = 0, highest = 0.5f, largest = 0;
@@ -108,13 +108,13 @@ TEST_P(WeightsOnEveryTarget, EndsHoldEveryNumberAndWhatTheyHeldBefore) {
     }
     EXPECT_EQ(low, lowest);
     EXPECT_EQ(high, highest);
-    EXPECT_EQ(bits, std::bit_cast<std::uint32_t>(largest)) << n << " numbers, seed " << kSeed;
+    EXPECT_EQ(bits, std::bit_cast<std::uint32_t>(largest)) << n << " values, seed " << kSeed;
     EXPECT_EQ(lows[n], 0.0f);
     EXPECT_EQ(highs[n], 0.25f);
   }
 }
 
-TEST_P(WeightsOnEveryTarget, AValueThatIsNotFiniteShowsInTheLargestMagnitude) {
+TEST_P(WeightsOnEveryTarget, NanAndInfinityShowInTheLargestMagnitude) {
   for (std::size_t at = 0; at < 40; ++at) {
     for (const std::size_t step : {0U, 1U}) {
       std::vector<float> x = numbers(40), low(40), high(40);

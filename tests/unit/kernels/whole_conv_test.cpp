@@ -1,5 +1,4 @@
-// Convolutions of integers against plain loops, for every SIMD target this CPU has; extreme values
-// among them.
+// Integer convolutions against naive loops, for every SIMD target of this CPU, with extreme values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,13 +52,13 @@ ConvSizes sizes_of(const Shape& s) {
           .window = {WindowAxis{}, axis(s.height, s), axis(s.width, s)}};
 }
 
-// A convolution's numbers; extreme ones make sums as large as they can be.
+// The data of a convolution; extreme values make sums as large as possible.
 struct Case {
   ConvSizes sizes;
   Whole x_type;
   bool x_signed;
   std::int32_t x_zero;
-  std::vector<std::uint8_t> x;  // channels last; the bytes of its numbers
+  std::vector<std::uint8_t> x;  // channels-last; the bytes of its values
   std::vector<std::int16_t> w;  // [out][in per group][tap]
   std::vector<std::int32_t> bias;
   std::vector<float> multiplier;
@@ -74,7 +73,7 @@ struct Case {
     x.resize(at(sizes.batch * sizes.in_channels * input_size(sizes.window) * bytes));
     w.resize(at(sizes.out_channels * sizes.depth()));
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const bool top = at(bytes) == i % at(bytes) + 1;  // the byte with the sign
+      const bool top = at(bytes) == i % at(bytes) + 1;  // the byte with the sign bit
       const int farthest = !x_signed ? 0 : top ? 127 : 255;
       x[i] = static_cast<std::uint8_t>(extreme ? farthest : static_cast<int>(random() % 256));
     }
@@ -113,7 +112,7 @@ struct Case {
     }
     return total;
   }
-  // Of channel o: codes, or float32 with the channel's number added.
+  // The result of channel o: an integer, or float32 with the channel's addend.
   template <class Y>
   Y result(std::int64_t total, std::int64_t o, std::int32_t zero) const {
     const float scaled = static_cast<float>(total) * multiplier[at(o)];
@@ -132,7 +131,7 @@ struct Case {
       for (std::int64_t place = 0; place < h.output * w.output; ++place) {
         for (std::int64_t o = 0; o < sizes.out_channels; ++o, ++i) {
           const std::int64_t total = sum(n, place / w.output, place % w.output, o);
-          ASSERT_EQ(y[i], result<Y>(total, o, zero)) << "place " << place << ", channel " << o;
+          ASSERT_EQ(y[i], result<Y>(total, o, zero)) << "position " << place << ", channel " << o;
         }
       }
     }
@@ -195,7 +194,7 @@ void check_depthwise(const Case& test, int parts = 1) {
   test.check(y, 3);
 }
 
-// Shapes of depthwise convolutions with so many channels.
+// Shapes of depthwise convolutions with this many channels.
 std::vector<Shape> depthwise_shapes(std::int64_t c) {
   return {{1, c, c, c, 5, 7, 3, 1, 1, 1, 1},    {2, c, c, c, 9, 6, 5, 2, 1, 2, 2},
           {1, c, c, c, 8, 12, 3, 1, 3, 2, 3},   {1, c, c, c, 3, 3, 2, 1, 1, 0, 1},
@@ -203,7 +202,7 @@ std::vector<Shape> depthwise_shapes(std::int64_t c) {
 }
 constexpr std::int64_t kDepthwiseChannels[] = {1, 2, 4, 8, 15, 16, 17, 32, 40};
 
-TEST_P(WholeConvOnEveryTarget, DepthwiseOnesOfSixteenBitsAreThoseOfPlainLoops) {
+TEST_P(WholeConvOnEveryTarget, SixteenBitDepthwiseEqualsNaiveLoops) {
   for (const std::int64_t c : kDepthwiseChannels) {
     for (const Shape& s : depthwise_shapes(c)) {
       SCOPED_TRACE(::testing::Message() << s);
@@ -220,7 +219,7 @@ TEST_P(WholeConvOnEveryTarget, DepthwiseOnesOfSixteenBitsAreThoseOfPlainLoops) {
   }
 }
 
-TEST_P(WholeConvOnEveryTarget, DepthwiseOnesAreThoseOfPlainLoops) {
+TEST_P(WholeConvOnEveryTarget, EightBitDepthwiseEqualsNaiveLoops) {
   for (const std::int64_t c : kDepthwiseChannels) {
     std::vector<Shape> shapes = depthwise_shapes(c);
     shapes.push_back({1, c, c, c, 16, 17, 16, 1, 1, 0, 0});
@@ -237,7 +236,7 @@ TEST_P(WholeConvOnEveryTarget, DepthwiseOnesAreThoseOfPlainLoops) {
   }
 }
 
-// Where the results go, and how.
+// Destination and type of the results.
 template <class Y>
 WholeProduct product_of(const Case& test, std::vector<Y>& y) {
   const ConvSizes& sizes = test.sizes;
@@ -267,7 +266,7 @@ void check_winograd(const Case& test, ThreadPool& pool) {
   test.check(y, 7);
 }
 
-TEST_P(WholeConvOnEveryTarget, WinogradsAreThoseOfPlainLoops) {
+TEST_P(WholeConvOnEveryTarget, WinogradEqualsNaiveLoops) {
   for (const Shape& s :
        {Shape{1, 16, 16, 1, 12, 11, 3, 1, 1, 1, 1}, Shape{2, 22, 24, 1, 7, 9, 3, 1, 1, 0, 1},
         Shape{1, 40, 17, 1, 15, 31, 3, 1, 1, 2, 2}, Shape{1, 1826, 16, 1, 3, 4, 3, 1, 1, 0, 0}}) {
@@ -322,7 +321,7 @@ void check_conv(const Case& test, bool channels_last, ThreadPool& pool) {
   test.check(y, 7);
 }
 
-TEST_P(WholeConvOnEveryTarget, ThoseOnAWholeImageAreThoseOfPlainLoops) {
+TEST_P(WholeConvOnEveryTarget, ImageConvEqualsNaiveLoops) {
   for (const Shape& s : {Shape{1, 3, 8, 1, 9, 11, 3, 2, 1, 1, 1}, Shape{2, 3, 20, 1, 13, 9, 7, 2, 1, 3, 3},
                          Shape{1, 5, 33, 1, 6, 7, 3, 1, 1, 0, 2}, Shape{1, 16, 24, 1, 5, 40, 3, 1, 1, 1, 1},
                          Shape{1, 1, 1, 1, 4, 4, 4, 1, 1, 0, 0}, Shape{1, 8, 17, 1, 7, 5, 1, 2, 1, 0, 0}}) {
