@@ -163,7 +163,7 @@ TEST(VerifyGraph, GraphsInGraphsAreLimited) {
   const auto result = verify(nested(65));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::limit_exceeded);
-  EXPECT_THAT(result.error().message, ::testing::HasSubstr("more than 64 graphs in graphs"));
+  EXPECT_THAT(result.error().message, ::testing::HasSubstr("more than 64 levels of nested graphs"));
 }
 
 TEST(VerifyGraph, StatementsAboutOneValueAgree) {

@@ -242,7 +242,7 @@ TEST(VerifyType, TypesInTypesAreLimited) {
     return type;
   };
   expect_sound(with(nested(64)));
-  expect_error(with(nested(65)), Code::limit_exceeded, kType, "more than 64 types in types");
+  expect_error(with(nested(65)), Code::limit_exceeded, kType, "more than 64 levels of nested types");
 }
 
 TEST(VerifyType, TypesOfAttributesAreChecked) {
