@@ -338,7 +338,7 @@ def test_nan_is_reported_with_node_and_sample_unless_it_is_allowed(anybit, two_i
     (["--data", "wrong_names.npz"], "there is no input", 2),
     (["--data", "broken.npy"], "broken.npy", 1),
     (["--data", "broken.png"], "PNG: the file is cut off", 1),
-    (["--data", "text.png"], "this is no image", 1),
+    (["--data", "text.png"], "not in a known image format", 1),
     (["--data", "short.bin"], "not a multiple of one sample", 2),
     (["--data", "empty_folder"], "is empty", 2),
     (["--data", "text.txt"], "the file type is not supported for samples", 2),

@@ -230,7 +230,7 @@ def test_types_in_types_without_end(loader):
 
 
 def test_groups_in_groups_without_end(loader):
-    loader.refuse(tag(50, 3) * 1_000_000, "limit_exceeded: byte 0 (unknown field 50)", "groups in groups")
+    loader.refuse(tag(50, 3) * 1_000_000, "limit_exceeded: byte 0 (unknown field 50)", "nested groups")
     deep = around(block(1, tag(50, 3) * 1_000_000))
     loader.refuse(deep, "limit_exceeded: byte ", "graph > node 0 > unknown field 50")
 

@@ -20,7 +20,7 @@ TEST(ModelFile, FilesThatNobodyClaimsAreRefusedWithTheListOfWhatIsKnown) {
       {"<!DOCTYPE html>", "HTML"},   {"PK\x03\x04\x00\x00"s, "zip"},
       {"\x80\x02}q\x00"s, "pickle"}, {"\x1c\0\0\0TFL3\x14\0\x20\0"s, "TensorFlow Lite"},
       {"GGUF\x03\0\0\0"s, "GGUF"},   {"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
-      {"2 lines\nof text", "text"},  {"\xff\xff\xff"s, "no model file that anybit knows"},
+      {"2 lines\nof text", "text"},  {"\xff\xff\xff"s, "not in a known model format"},
   };
   for (const auto& [bytes, name] : files) {
     const auto result = parse(Bytes::own(bytes));

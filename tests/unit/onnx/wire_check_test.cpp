@@ -99,7 +99,7 @@ TEST(WireCheck, GroupsMustMatch) {
 TEST(WireCheck, GroupsInGroupsAreLimited) {
   std::string bomb;
   for (int i = 0; i < 100'000; ++i) bomb += tag(50, 3);
-  expect_error(bomb, Code::limit_exceeded, "byte 0 (unknown field 50)", "64 groups in groups");
+  expect_error(bomb, Code::limit_exceeded, "byte 0 (unknown field 50)", "64 levels of nested groups");
 }
 
 TEST(WireCheck, GraphsInGraphsAreLimited) {
