@@ -1,8 +1,8 @@
-// LD_PRELOAD shim: counts allocations, and makes memory end.
+// LD_PRELOAD shim: counts allocations, and makes them fail.
 //   FAILING_MEMORY_AT=N      the N-th allocation fails, counted from 1 (without it none does)
-//   FAILING_MEMORY_LASTS=1   and so do all after it
-//   FAILING_MEMORY_LIMIT=B   allocations fail while they would make more than B bytes live
-//   FAILING_MEMORY_LOG=F     writes "allocations peak-bytes" to this file when the process ends
+//   FAILING_MEMORY_LASTS=1   and so do all later ones
+//   FAILING_MEMORY_LIMIT=B   allocations fail if more than B bytes would be live
+//   FAILING_MEMORY_LOG=F     writes "allocations peak-bytes" to this file at exit
 //   FAILING_MEMORY_STACKS=F  writes the number of the first allocation of every call stack to this file
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ static long number(const char* name) {
   return text == NULL ? -1 : atol(text);
 }
 
-// Frames that tell stacks apart, two of our own among them.
+// Frames that identify a stack, including two of this file.
 enum { kFrames = 8, kSeen = 1 << 18 };
 
 static int is_new(unsigned long hash) {
@@ -77,13 +77,13 @@ static int fails(size_t size) {
   const long count = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
   tell_stack(count);
   if (at > 0 && (lasts ? count >= at : count == at)) return 1;
-  return limit >= 0 && (size > (size_t)limit || __atomic_load_n(&live, __ATOMIC_RELAXED) > limit - (long)size);
+  return limit >= 0 &&
+         (size > (size_t)limit || __atomic_load_n(&live, __ATOMIC_RELAXED) > limit - (long)size);
 }
 
 static void* taken(void* memory) {
   if (memory == NULL) return NULL;
-  const long now =
-      __atomic_add_fetch(&live, (long)malloc_usable_size(memory), __ATOMIC_RELAXED);
+  const long now = __atomic_add_fetch(&live, (long)malloc_usable_size(memory), __ATOMIC_RELAXED);
   if (now > peak) peak = now;
   return memory;
 }

@@ -14,7 +14,7 @@ namespace {
 using namespace std::string_literals;
 using ::testing::HasSubstr;
 
-TEST(ModelFile, FilesThatNobodyClaimsAreRefusedWithTheListOfWhatIsKnown) {
+TEST(ModelFile, UnknownFilesAreRejectedWithTheListOfKnownFormats) {
   const std::pair<std::string, std::string> files[] = {
       {"{\"graph\": {}}", "JSON"},   {"ir_version: 8\nproducer_name: \"x\"\n", "text"},
       {"<!DOCTYPE html>", "HTML"},   {"PK\x03\x04\x00\x00"s, "zip"},
@@ -31,11 +31,11 @@ TEST(ModelFile, FilesThatNobodyClaimsAreRefusedWithTheListOfWhatIsKnown) {
   }
 }
 
-TEST(ModelFile, AnEmptyFileIsCalledSo) {
+TEST(ModelFile, AnEmptyFileIsReportedAsSuch) {
   EXPECT_THAT(parse(Bytes::own(std::string())).error().message, HasSubstr("empty"));
 }
 
-TEST(ModelFile, TheNameTellsWhatIsWritten) {
+TEST(ModelFile, TheExtensionChoosesTheFormat) {
   graph::Graph graph;
   graph.name = graph::Text("g");
   graph.inputs = {ops::testing::value("x", {"3"})};
@@ -64,7 +64,7 @@ TEST(ModelFile, AMissingFileIsNamed) {
   EXPECT_THAT(model.error().text(), HasSubstr("no/such/model.onnx"));
 }
 
-TEST(ModelFile, EveryKindHasANameAnExtensionAndAReader) {
+TEST(ModelFile, EveryFormatHasANameAnExtensionAndAReader) {
   for (const Descriptor* one : table()) {
     EXPECT_FALSE(one->name.empty());
     EXPECT_TRUE(one->extension.starts_with(".")) << one->name;
