@@ -40,8 +40,7 @@ anybit_value Store::value(std::string_view name, const ops::Array& constant) {
   if (is_small(constant.type())) {
     const auto [found, fresh] = packed_.try_emplace(constant.bytes());
     if (fresh) {
-      kept_.push_back(std::make_shared<const ops::Array>(
-          constant));  // keeps the bytes alive, so that the address stays unique
+      kept_.push_back(std::make_shared<const ops::Array>(constant));  // so the address stays unique
       found->second = constant.to_constant();
     }
     return with_data(name, found->second);

@@ -40,8 +40,7 @@ class Store {
 
   std::vector<std::shared_ptr<const void>> kept_;
   std::unordered_set<std::string> texts_;
-  std::unordered_map<const std::byte*, graph::Tensor>
-      packed_;  // constants below 8 bits, by address of the elements
+  std::unordered_map<const std::byte*, graph::Tensor> packed_;  // constants below 8 bits, by their elements
 };
 
 }  // namespace anybit::codegen

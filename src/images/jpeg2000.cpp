@@ -92,8 +92,7 @@ Result<void> check_styles(File stream, const Stream& told) {
     const std::uint32_t marker = big(bytes + at, 2), length = big(bytes + at + 2, 2);
     if (marker == kEnd) break;
     if (marker == kSod) {
-      if (next_tile <= at || next_tile > stream.size())
-        break;  // the last, or truncated: the decoder reports it
+      if (next_tile <= at || next_tile > stream.size()) break;  // last, or truncated: the decoder reports it
       at = next_tile;
       continue;
     }

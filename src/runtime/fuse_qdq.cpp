@@ -99,7 +99,7 @@ std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
   return conv_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
-// The longest sum of uint8 × int8 products that an int32 accumulator holds exactly.
+// The most products up to 255 · 127 that an int32 accumulator holds exactly.
 constexpr std::int64_t kLongestSum = 66311;
 
 // Whether each output of a ConvTranspose depends on one input position, and no output is cut off.
@@ -128,8 +128,7 @@ std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
   if (weight.rank() < 3 || weight.count() == 0 || groups < 1 || weight.dim(0) % groups != 0 ||
       weight.count() / weight.dim(1) > kLongestSum || (groups > 1 && !w->per_tensor))
     return std::nullopt;
-  const std::int64_t channels =
-      groups * weight.dim(1);  // before a bias is added, since that may reallocate the constants
+  const std::int64_t channels = groups * weight.dim(1);  // first: adding a bias may reallocate constants
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w, *y) : -1;
   if (biased && (bias < 0 || qdq.edit.constant(bias)->count() != channels)) return std::nullopt;

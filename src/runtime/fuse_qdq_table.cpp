@@ -182,8 +182,7 @@ Result<void> make_tables(Program& program, const Resources& resources, Codes cod
     for (const auto& [step, origin] : found) {
       auto entries = table_of(context, program, origin, program.steps[step].outputs[0], resources);
       if (entries.ok())
-        tables.push_back(
-            {step, origin, std::move(entries).value()});  // else the error shows again at run time
+        tables.push_back({step, origin, std::move(entries).value()});  // else the error shows at run time
     }
   }
   for (Table& table : tables) {

@@ -64,8 +64,7 @@ Floats values_of(const kernels::TensorCodec& codec, formats::ConstWords words) {
   Floats values(std::size_t{1} << codec.bits());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto code = static_cast<formats::Code16>(i);
-    codec.codec().decode(std::span(&code, 1), words,
-                         &values[i]);  // there may be more codes than a group has values
+    codec.codec().decode(std::span(&code, 1), words, &values[i]);  // a group may be smaller than all codes
   }
   return values;
 }
@@ -94,7 +93,7 @@ struct Tables {
   std::vector<std::uint8_t> halved = {};
 };
 
-constexpr int kTableBits = 8;  // of codes that index a table directly; wider ones only as two equal lines
+constexpr int kTableBits = 8;  // up to this width, codes index a table unless two lines do
 
 // Integers, signed or unsigned, lie on two lines; wide floats on one line per exponent.
 void shorten(Tables& tables, const ops::CodedWeight& weight, ThreadPool& pool) {

@@ -32,8 +32,7 @@ class Variables {
   struct Made {
     std::uint64_t version = 0;
     std::shared_ptr<const ops::Prepared> prepared;
-    std::vector<ops::Datum>
-        values;  // outputs of a whole step; else the inputs that `prepared` may point into
+    std::vector<ops::Datum> values;  // outputs of a whole step; else inputs that `prepared` may point into
   };
 
   struct Write {

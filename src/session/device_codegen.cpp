@@ -196,7 +196,7 @@ bool DeviceSession::may_run(std::string_view backend) const {
 bool DeviceSession::runs_generated() const {
   if (!generated_ || !generated_->runs()) return false;
   if (!may_run(GeneratedModel::backend_name(generated_->generator()))) return false;
-  // Other shapes than those of the code are left to anybit itself, if it may.
+  // Generated code is for fixed shapes; anybit itself runs others, if it is a permitted backend.
   for (std::size_t i = 0; may_run(kOwnBackend) && i < inputs_.size(); ++i) {
     const auto dims = input_dims(i);
     if (inputs_[i].required && dims.ok() && !generated_->takes(inputs_[i].name, *dims)) return false;

@@ -185,8 +185,7 @@ Result<Inspection> inspect(const Model& inspected, const InspectOptions& options
   return guarded([&]() -> Result<Inspection> {
     const Model::Content& content = ModelAccess::content(inspected);
     graph::Model model = content.model;  // shares its tensors' data
-    portable::to_operators(
-        model);  // anybit's own functions are shown as their operator, not as the nodes of their body
+    portable::to_operators(model);       // anybit's own functions are shown as operators
     ops::Inference inference = TRY(ops::infer(model, {options.input_shapes, options.dims, content.limits}));
     Inspection result;
     describe_file(inspected, result);

@@ -96,8 +96,7 @@ class Drawing {
     for (const std::string& input : node.inputs) {
       Origin from = origin(input);
       row.inputs.push_back(from.value);
-      if (!from.format.empty() &&
-          from.format != "int32")  // the bias's type is less informative than the weight's
+      if (!from.format.empty() && from.format != "int32")  // the weight's type says more than the bias's
         (from.constant ? weight : data) = from.format;
     }
     row.outputs = node.outputs;
@@ -136,10 +135,9 @@ class Drawing {
   }
 
   std::unordered_map<std::string, Origin> origins_;
-  std::unordered_set<std::string> outputs_;  // of the model
-  std::unordered_map<std::string, std::string>
-      renamed_;  // from the value before QuantizeDequantize to the output that replaces it
-  std::unordered_set<std::string> coded_;  // inputs of QuantizeLinear
+  std::unordered_set<std::string> outputs_;               // of the model
+  std::unordered_map<std::string, std::string> renamed_;  // from before a Q/DQ pair to the output after it
+  std::unordered_set<std::string> coded_;                 // inputs of QuantizeLinear
   DrawnGraph drawn_;
 };
 

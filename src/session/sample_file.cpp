@@ -94,8 +94,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
         const auto port = ports.find(name);
         if (port != ports.end()) {
           TRY(file.add(*port->second, Value(std::move(array))));
-        } else if (arrays.size() ==
-                   1) {  // a single array with numpy's default name: there is only one input it can be for
+        } else if (arrays.size() == 1) {  // numpy's default name: only one input is possible
           TRY(file.add(*TRY(only(inputs)), Value(std::move(array))));
         } else {
           std::vector<std::string_view> names;
@@ -162,8 +161,7 @@ Result<std::vector<std::string>> sample_files(const std::string& path) {
       struct stat there {};
       if (::stat(one.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) {
         files.push_back(std::move(one));
-      } else if (::lstat(one.c_str(), &there) == 0 &&
-                 S_ISDIR(there.st_mode)) {  // symbolic links may form cycles
+      } else if (::lstat(one.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {  // links may form cycles
         folders.push_back(std::move(one));
       }
     }

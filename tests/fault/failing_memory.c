@@ -77,13 +77,13 @@ static int fails(size_t size) {
   const long count = __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED);
   tell_stack(count);
   if (at > 0 && (lasts ? count >= at : count == at)) return 1;
-  return limit >= 0 &&
-         (size > (size_t)limit || __atomic_load_n(&live, __ATOMIC_RELAXED) > limit - (long)size);
+  return limit >= 0 && (size > (size_t)limit || __atomic_load_n(&live, __ATOMIC_RELAXED) > limit - (long)size);
 }
 
 static void* taken(void* memory) {
   if (memory == NULL) return NULL;
-  const long now = __atomic_add_fetch(&live, (long)malloc_usable_size(memory), __ATOMIC_RELAXED);
+  const long now =
+      __atomic_add_fetch(&live, (long)malloc_usable_size(memory), __ATOMIC_RELAXED);
   if (now > peak) peak = now;
   return memory;
 }
