@@ -1,4 +1,5 @@
-// What must hold of any input: otherwise the fuzzer stops and keeps it.
+// Checks a property that must hold for every input: if it does not, the process aborts and the fuzzer keeps
+// the input.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A folder for what a fuzzer writes, gone with its process.
+// A temporary folder for the fuzzer's files, removed at exit.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// One model through all that anybit does with it: load, inspect, prepare, quantize, run, generate. What must
-// hold of any model is checked on the way; whoever calls says what becomes of a violation.
+// Takes one model through all of anybit: load, inspect, prepare, quantize, run, generate. Checks properties
+// that hold for every model; the caller handles violations.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@
 
 namespace anybit::through {
 
-// What is done with one model; the seed chooses among recipes and makes up inputs.
+// The seed chooses the recipe and the random inputs.
 struct Options {
   std::uint64_t seed = 0;
-  std::string code;                        // where generated code goes; empty: none is generated
+  std::string code;                        // path of the generated code; empty: none
   std::vector<std::string> plugins;        // folders of generators
-  std::int64_t largest_work = 20'000'000;  // multiply-accumulates of a model that is run
+  std::int64_t largest_work = 20'000'000;  // multiply-accumulates; larger models are not run
   std::function<void(const char* stage)> entered = [](const char*) {};
   std::function<void(const std::string& what)> violated;
 };
@@ -48,7 +48,7 @@ inline LoadOptions small_limits() {
   return options;
 }
 
-// Whether results may differ from run to run: two runs that agree tell little of a few draws.
+// Whether results may differ between runs because the model draws random numbers.
 inline bool draws(const Inspection& inspection) {
   constexpr std::string_view kRandom[] = {"Bernoulli",        "Dropout",       "Multinomial",
                                           "RandomNormal",     "RandomUniform", "RandomNormalLike",
@@ -58,8 +58,8 @@ inline bool draws(const Inspection& inspection) {
   });
 }
 
-// The share of elements that differ by more than a thousandth of the largest; NaN equals NaN. Results that
-// are not of moderate size throughout say nothing: rounding may decide what overflows.
+// The share of elements that differ by more than a thousandth of the largest; NaN equals NaN. 0 if any value
+// is very large: there, rounding decides about overflow.
 inline double share_of_differences(const std::vector<float>& a, const std::vector<float>& b) {
   float largest = 0;
   for (const auto* list : {&a, &b}) {
@@ -96,12 +96,12 @@ class Journey {
  public:
   Journey(std::string_view bytes, const Options& options) : bytes_(bytes), options_(options) {}
 
-  // False if the model was refused when it was loaded.
+  // False if loading failed.
   bool go() {
     options_.entered("load");
     const auto model = Model::from_bytes(bytes_, small_limits());
     if (!model.ok()) {
-      check(!model.error().text().empty(), "an error without words");
+      check(!model.error().text().empty(), "an error without a message");
       return false;
     }
     options_.entered("inspect");
@@ -151,9 +151,10 @@ class Journey {
     ran_ = true;
     runs_ = fused.ok();
     why_not_ = runs_ ? "" : fused.error().text();
-    // Memory is planned otherwise without fusions.
+    // Fusions change the memory plan.
     const bool memory = is_limit(fused) || is_limit(plain);
-    if (!memory) check(fused.ok() == plain.ok(), "fused or not, one runs: " + text(fused) + text(plain));
+    if (!memory)
+      check(fused.ok() == plain.ok(), "with or without fusions, only one runs: " + text(fused) + text(plain));
     const bool same = plain.ok() && !draws_;
     if (fused.ok() && same) agree(*plain, *fused, "fused and unfused");
     if (!prepared || !runs_ || !same) return;
@@ -216,12 +217,13 @@ class Journey {
       if (port.has_rank && port.required) options.shapes[port.name] = dims;
     }
     const auto code = generate_code(model, "c-gen", options_.code, options);
-    // A run may be refused for its values, or for memory; what it says of shapes and types code must, too.
+    // A run may fail because of values or memory. Errors about shapes and types must come from code
+    // generation, too.
     if (ran_ && !runs_ && code.ok() && !runs_with_other_values(model))
-      check(false, "run refuses what codegen takes: " + why_not_);
+      check(false, "code is generated for a model that cannot run: " + why_not_);
   }
 
-  // With each byte of its inputs 0, and with each element of 8 bytes 1.
+  // Also runs with all input bytes 0, and with each 8-byte element 1.
   bool runs_with_other_values(const Model& model) const {
     const auto executor = Executor::make(model, {.threads = 1, .max_memory = std::int64_t{256} << 20});
     if (!executor.ok()) return false;
@@ -246,7 +248,7 @@ class Journey {
   std::string_view bytes_;
   const Options& options_;
   bool ran_ = false, runs_ = false;
-  bool draws_ = false;  // results are random
+  bool draws_ = false;  // the model draws random numbers
   std::string why_not_;
 };
 

@@ -1,4 +1,5 @@
-// Bytes → array → bytes → array: whatever is read as .npy must be written, and read again as the same array.
+// Bytes → array → bytes → array: every .npy that can be read can be written, and reads back as the same
+// array.
 #include <algorithm>
 #include <string>
 

@@ -1,4 +1,4 @@
-"""Seeds for fuzz_npy: arrays of every kind. Run: npy_seeds.py FOLDER."""
+"""Seeds for fuzz_npy: arrays of every type. Run: npy_seeds.py FOLDER."""
 
 import sys
 from pathlib import Path

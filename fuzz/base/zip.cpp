@@ -1,5 +1,5 @@
-// Bytes → entries → arrays: an archive that is read gives entries that fit into what it may become, and the
-// arrays of a .npz are as the .npy format has them.
+// Bytes → entries → arrays: entries of a readable archive do not exceed deflate's maximum ratio, and arrays
+// of an .npz are valid .npy arrays.
 #include <string>
 
 #include "../require.hpp"

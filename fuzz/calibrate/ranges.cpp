@@ -1,5 +1,5 @@
-// Text → ranges → text → ranges: what is read is sound, is written, and read again as the same; every
-// observer finds a range in it, and merging it with itself doubles its samples.
+// Text → ranges → text → ranges: ranges that can be read are valid and round-trip; every observer finds a
+// range in them, and merging them with themselves doubles the samples.
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -23,12 +23,12 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
       if (!statistics.has(observer->needs)) continue;
       const calibrate::Range range = observer->choose(statistics, {}, {});
       require(std::isfinite(range.low) && std::isfinite(range.high) && range.low <= range.high,
-              "a range that is none", std::string(observer->name) + " of " + name);
+              "an invalid range", std::string(observer->name) + " of " + name);
     }
   }
   const std::int64_t samples = first->samples;
   if (calibrate::merge(*first, *second).ok()) {
-    require(first->samples == 2 * samples, "samples got lost");
+    require(first->samples == 2 * samples, "samples are missing");
     require(calibrate::to_text(*first), "merged ranges must be written");
   }
   return 0;

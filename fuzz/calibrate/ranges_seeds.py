@@ -1,4 +1,4 @@
-"""Seeds for fuzz_ranges: files of ranges as docs/calibration.md tells them. Run: ranges_seeds.py FOLDER."""
+"""Seeds for fuzz_ranges: ranges files in the format of docs/calibration.md. Run: ranges_seeds.py FOLDER."""
 
 import json
 import sys

@@ -1,5 +1,5 @@
-// Bytes → model → what generators see → C: every model that loads is generated, or refused with a reason.
-// Models are also mutated as such: sizes of inputs, numbers in attributes.
+// Bytes → model → view → C: for every model that loads, code is generated, or there is an error with a
+// reason. Models are also mutated structurally: input sizes, numbers in attributes.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -91,6 +91,6 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   const anybit_codegen_options options{ANYBIT_PREFER_DEFAULT, 0, nullptr, nullptr};
   const std::string path = scratch_folder() + "/net.c";
   if (cgen::generate(&(*view)->view(), &options, path.c_str(), &text) != 0)
-    require(!said.empty(), "a refusal without a reason");
+    require(!said.empty(), "an error without a reason");
   return 0;
 }

@@ -1,5 +1,5 @@
-// Bytes → pixels: what is decoded has every pixel written, and does not depend on what its memory held
-// before; what is not is an error. Costs stay within what the size says.
+// Bytes → pixels: a successful decode writes every pixel and does not depend on the buffer's contents;
+// otherwise there is an error. The cost is bounded by the image's size.
 #include <cstring>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr anybit::Limits kLimits{.pixels = 1 << 20};  // larger ones cost time, and show nothing new
+constexpr anybit::Limits kLimits{.pixels = 1 << 20};  // larger ones cost time, and find nothing new
 
 }  // namespace
 
@@ -22,12 +22,12 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   std::vector<std::uint8_t> first(3 * count, 0x55), second(3 * count, 0xAA), gray(count);
   const auto once = images::decode(file, 3, first, kLimits);
   const auto again = images::decode(file, 3, second, kLimits);
-  require(once.ok() == again.ok(), "decoding twice gives two answers");
+  require(once.ok() == again.ok(), "decoding twice gives different results");
   if (!once.ok()) {
     require(!once.error().message.empty(), "an error without a message");
     return 0;
   }
   require(first == second, "a pixel was not written");
-  require(images::decode(file, 1, gray, kLimits), "colours are decoded, brightness is not");
+  require(images::decode(file, 1, gray, kLimits), "RGB is decoded, luma is not");
   return 0;
 }

@@ -1,4 +1,4 @@
-"""Seeds for fuzz_image: small images of every kind that is read. Run: image_seeds.py FOLDER."""
+"""Seeds for fuzz_image: small images of every format. Run: image_seeds.py FOLDER."""
 
 import sys
 from pathlib import Path

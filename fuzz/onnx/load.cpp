@@ -1,5 +1,5 @@
-// Bytes → model → bytes → model: whatever loads must save, load again, and save to the same bytes. What does
-// not load must be an error that says where.
+// Bytes → model → bytes → model: a model that loads can be saved, loads again, and saves to the same bytes.
+// Otherwise the error gives a place.
 #include <string>
 
 #include "../require.hpp"

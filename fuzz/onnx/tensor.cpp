@@ -1,5 +1,5 @@
-// Bytes → a tensor by itself (.pb), or a model whose weights may lie in the file 'w' beside it. The input
-// begins with a byte that says which.
+// Bytes → a single tensor (.pb), or a model whose external data may lie in the file 'w'. The first byte
+// chooses.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using namespace anybit;
 
-// A folder of our own with one file of known content in it.
+// A temporary folder that contains one file with known content.
 class Folder {
  public:
   Folder() {
@@ -47,9 +47,9 @@ void check_tensor(const std::string& bytes) {
     require(!tensor.error().message.empty(), "an error without a message");
     return;
   }
-  std::size_t sum = 0;  // every byte can be read
+  std::size_t sum = 0;  // reads every byte
   for (const std::byte one : tensor->data.span()) sum += std::to_integer<std::size_t>(one);
-  require(sum <= 255 * tensor->data.size(), "bytes that are none");
+  require(sum <= 255 * tensor->data.size(), "invalid bytes");
 }
 
 void check_model(const std::string& bytes) {
@@ -60,8 +60,8 @@ void check_model(const std::string& bytes) {
     return;
   }
   const auto saved = onnx::serialize(*model);
-  require(saved, "a model with data outside must save");
-  require(onnx::parse(Bytes::own(*saved)), "a model that holds its data must load");
+  require(saved, "a model with external data must save");
+  require(onnx::parse(Bytes::own(*saved)), "a model with its data inside must load");
 }
 
 }  // namespace

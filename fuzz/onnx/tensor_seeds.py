@@ -1,4 +1,4 @@
-"""Seeds for fuzz_tensor: tensors of the onnx package, and models with their weights outside. Run: tensor_seeds.py FOLDER."""
+"""Seeds for fuzz_tensor: tensors of the onnx package, and models with external data. Run: tensor_seeds.py FOLDER."""
 
 import sys
 from pathlib import Path

@@ -1,5 +1,5 @@
-// Text → recipe: YAML with anchors and aliases, JSON, dictionaries of other tools. What is read has rules
-// that name their place; what is not is an error that says something.
+// Text → recipe: YAML with anchors and aliases, JSON, dictionaries of other tools. Every rule has a place;
+// otherwise there is an error with a message.
 #include <string>
 
 #include "../require.hpp"

@@ -1,5 +1,5 @@
-// What must hold when a model runs: an executor that keeps its plan gives the bits of one that is new, and
-// with fusions come the results without them, NaN and infinities included.
+// Properties of every model run: an executor with a recorded plan gives the same bits as a new one, and
+// fusions do not change results beyond rounding, NaN and infinities included.
 #pragma once
 
 #include "graph/verify.hpp"
@@ -7,7 +7,7 @@
 
 namespace anybit::runtime::testing {
 
-// Reads every element that it is shown.
+// Reads every element of every watched value.
 struct Reader final : Watcher {
   std::uint64_t sum = 0;
   Result<void> see(std::size_t, const Datum& value) override {
@@ -24,7 +24,7 @@ inline bool same_bits(const Array& a, const Array& b) {
          std::memcmp(a.bytes(), b.bytes(), a.byte_count()) == 0;
 }
 
-// What is wrong with results, beside those without fusions; empty if nothing is.
+// The first difference between results with and without fusions; empty if there is none.
 inline std::string difference(const Array& fused, const Array& plain, bool quantized) {
   if (fused.type() != plain.type() || !(fused.dims() == plain.dims()))
     return to_string(fused) + " instead of " + to_string(plain);
@@ -43,7 +43,7 @@ inline std::string difference(const Array& fused, const Array& plain, bool quant
   return {};
 }
 
-// What does not hold of a case; empty if all does.
+// The first property that a case violates; empty if all hold.
 inline std::string disagreement(const Case& one) {
   const auto verified = graph::verify(*one.model);
   if (!verified.ok()) return "the model is wrong: " + verified.error().text();
@@ -59,7 +59,7 @@ inline std::string disagreement(const Case& one) {
     const auto plain = executor(false), fresh = executor(true);
     const Outputs expected = (*plain)->run(one.runs[run]);
     const Outputs again = (*fresh)->run(one.runs[run], nullptr, run % 2 == 0 ? &reader_of_fresh : nullptr);
-    if (outputs.ok() != again.ok()) return "a plan decides whether it runs" + where;
+    if (outputs.ok() != again.ok()) return "whether it runs depends on the plan" + where;
     if (!expected.ok()) continue;
     if (!outputs.ok()) return "only fused it fails: " + outputs.error().text() + where;
     if (reader.sum != reader_of_fresh.sum) return "a plan changes what is watched" + where;

@@ -1,4 +1,4 @@
-// What a fuzzer's bytes choose.
+// Choices made from a fuzzer's bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace anybit::runtime::testing {
 
-// Choices, one byte each; all are 0 when the bytes have ended.
+// One byte per choice; 0 when the bytes are used up.
 class Choices {
  public:
   explicit Choices(std::span<const unsigned char> bytes) : bytes_(bytes) {}
@@ -22,7 +22,7 @@ class Choices {
   T of(const T (&list)[N]) {
     return list[below(static_cast<std::int64_t>(N))];
   }
-  // A number in [-1, 1] that does not need bytes: they are for what matters.
+  // A pseudo-random number in [-1, 1] that uses no bytes: they are for choices that matter.
   float number() {
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;
     return static_cast<float>(static_cast<std::int32_t>(state_ >> 32)) * 0x1p-31f;

@@ -1,4 +1,4 @@
-// Bytes → model → runs: with and without fusions, with a plan and without, come the same results.
+// Bytes → model → runs: the results are the same with and without fusions, with and without a plan.
 #include "../require.hpp"
 #include "agreement.hpp"
 

@@ -1,4 +1,4 @@
-// Models made from random bytes, with inputs for some runs. Shared by the fuzzer beside it and
+// Makes models and inputs for several runs from random bytes. Shared by this fuzzer and
 // tests/unit/runtime/random_graph_test.cpp.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Case {
   std::shared_ptr<graph::Model> model;
   std::vector<std::string> watch;
   std::vector<std::map<std::string, Datum>> runs;
-  // Integers in place of real numbers may be one step off.
+  // Contains integer operators, whose results may be off by one quantization step.
   bool quantized = false;
 };
 
@@ -53,7 +53,7 @@ class CaseMaker {
   struct Value {
     std::string name;
     std::vector<std::int64_t> dims;  // -1: depends on the run
-    int shape;                       // equal numbers: equal dims
+    int shape;                       // values with the same number have the same dims
   };
 
   static Attribute attribute(std::string name, Attribute::Value value) {
@@ -128,7 +128,7 @@ class CaseMaker {
     values_.push_back({std::move(name), std::move(dims), shape ? *shape : ++shapes_});
   }
 
-  // The last value most of the time: chains are what is fused.
+  // Mostly the last value: chains of nodes are what fusions look for.
   Value pick() {
     if (in_layer_ || choices_.below(4) != 0) return values_.back();
     return values_[static_cast<std::size_t>(choices_.below(static_cast<std::int64_t>(values_.size())))];
@@ -170,7 +170,7 @@ class CaseMaker {
     }
   }
 
-  // An operator between roundings: what becomes an operator on integers.
+  // An operator between Q/DQ pairs, which fusions turn into an integer operator.
   void add_layer() {
     in_layer_ = true;
     add_rounding();
@@ -190,7 +190,7 @@ class CaseMaker {
     in_layer_ = false;
   }
 
-  // Of two values that are rounded each.
+  // Add or Mul of two values that are both quantized.
   void add_sum() {
     const Value x = values_.back();
     const char* const functions[] = {"Relu", "Neg", "Identity"};
@@ -256,7 +256,7 @@ class CaseMaker {
     put(turned ? step(op, {other, x.name}) : step(op, {x.name, other}), x.dims, x.shape);
   }
 
-  // As weights are stored: real, or integers with a DequantizeLinear, by tensor or by the channel of `axis`.
+  // Weights as stored: float, or integers with a DequantizeLinear, per tensor or per channel of `axis`.
   std::string weights(std::vector<std::int64_t> dims, std::size_t axis, float scale) {
     if (choices_.below(in_layer_ ? 8 : 2) == 0) return reals(std::move(dims), scale);
     quantized_ = true;
@@ -301,7 +301,7 @@ class CaseMaker {
     put(step("Mul", {x.name, sigmoid}), x.dims, x.shape);
   }
 
-  // QuantizeLinear and back.
+  // A Q/DQ pair.
   void add_rounding() {
     quantized_ = true;
     const Value x = pick();
@@ -314,7 +314,7 @@ class CaseMaker {
     put(step("DequantizeLinear", {codes, scale, zero}), x.dims, x.shape);
   }
 
-  // As dynamic quantization writes a product.
+  // A MatMul as dynamic quantization writes it.
   std::string dynamic_product(const Value& x, std::int64_t columns, float scale) {
     quantized_ = true;
     const std::string codes = fresh(), x_scale = fresh(), zero = fresh();
@@ -400,7 +400,7 @@ class CaseMaker {
     }
   }
 
-  // By an input: a shape that the inputs' shapes do not tell.
+  // A shape that depends on the value of an input, not only on input shapes.
   void add_slice() {
     const Value x = pick();
     if (x.dims.size() != 4) return add_function();
@@ -448,7 +448,7 @@ class CaseMaker {
   void finish(Case& made) {
     graph_.name = graph::Text("random");
     graph_.inputs = {info("x", values_[0].dims, ElementType::float32), info("n", {1}, ElementType::int64)};
-    // The last value, and some on the way.
+    // The last value, and some intermediate ones.
     for (std::size_t i = 1; i < values_.size(); ++i) {
       const bool last = i + 1 == values_.size();
       if (last || choices_.below(6) == 1) {
@@ -468,7 +468,7 @@ class CaseMaker {
 
   void add_run(Case& made, int index) {
     static const std::shared_ptr<ops::Memory> memory = ops::Memory::make();
-    // Runs of the same shapes follow the plan of the first.
+    // Runs with the same shapes reuse the plan of the first.
     const std::int64_t batch = index == 3 ? 2 : 1, height = index == 3 ? 7 : 5;
     Array x = Array::make(*memory, ElementType::float32, {batch, channels_, height, width_}).value();
     for (float& one : x.elements<float>()) one = 2 * choices_.number();

@@ -1,7 +1,7 @@
-// Calls of the C API in any order, with odd arguments, on three sessions. The input is the number of calls,
-// three bytes for each, and the bytes of a model. No call may crash or answer what is no status; one that
-// fails says why; buffers are touched within their length (which AddressSanitizer sees); what ran twice
-// without a call in between gives the same bytes.
+// Calls of the C API in any order, with odd arguments, on three sessions. The input: the number of calls,
+// three bytes per call, and the bytes of a model. No call may crash or return an unknown status; a call that
+// fails gives a message; buffers are accessed within their length (checked by AddressSanitizer); two runs in
+// a row give the same bytes.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -40,7 +40,7 @@ const char* recipe(std::uint8_t choice) {
 
 struct One {
   anybit_session* session = nullptr;
-  // Of exactly the length that was told.
+  // Each of exactly the length that was passed to the session.
   std::array<std::unique_ptr<std::byte[]>, 4> inputs, outputs;
   std::array<std::size_t, 4> lengths{};
 
@@ -65,10 +65,10 @@ struct One {
     std::array<std::vector<std::byte>, 4> before;
     for (std::size_t i = 0; i < 4; ++i)
       before[i].assign(outputs[i].get(), outputs[i].get() + (outputs[i] ? lengths[i] : 0));
-    require(anybit_run(session) == ANYBIT_OK, "what ran runs again", anybit_last_error(session));
+    require(anybit_run(session) == ANYBIT_OK, "a second run must succeed", anybit_last_error(session));
     for (std::size_t i = 0; i < 4; ++i)
       require(before[i].empty() || std::memcmp(before[i].data(), outputs[i].get(), before[i].size()) == 0,
-              "the same inputs give the same outputs");
+              "the same inputs must give the same outputs");
     return ANYBIT_OK;
   }
 };
@@ -181,9 +181,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   for (std::size_t i = 0; i < calls; ++i) {
     const std::uint8_t* const words = data + 1 + 3 * i;
     const anybit_status status = call(all, words, model);
-    require(status >= ANYBIT_OK && status <= ANYBIT_INVALID_DATA, "a status that nobody knows");
+    require(status >= ANYBIT_OK && status <= ANYBIT_INVALID_DATA, "an unknown status");
     const char* const said = anybit_last_error(all[words[0] % kSessions].session);
-    require(status == ANYBIT_OK || (said && *said), "an error without words");
+    require(status == ANYBIT_OK || (said && *said), "an error without a message");
   }
   for (const auto& entry : std::filesystem::directory_iterator(scratch_folder()))
     std::filesystem::remove_all(entry.path());

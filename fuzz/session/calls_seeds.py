@@ -1,4 +1,4 @@
-"""Seeds for fuzz_calls: the flow of docs/device.md on small models, whole and with calls left out. Run: calls_seeds.py FOLDER."""
+"""Seeds for fuzz_calls: the flow of docs/device.md on small models, complete and with calls left out. Run: calls_seeds.py FOLDER."""
 
 import random
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-# The numbers of the calls, as fuzz/session/calls.cpp has them.
+# The numbers of the calls in fuzz/session/calls.cpp.
 CREATE, LOAD, SHARE, PREPARE, SHAPE, INPUT, OUTPUT, RUN = 0, 1, 3, 6, 11, 12, 14, 16
 GATHER, RESET, TYPE, RECIPE, PATH, QUANTIZE, AUTO = 19, 20, 25, 26, 27, 28, 36
 FLOAT = 4 * TensorProto.FLOAT

@@ -1,5 +1,5 @@
 // Bytes → model → inspect → prepare → quantize → run. The first eight bytes choose the recipe and the inputs.
-// No crash; what is made loads again; prepared models give what the originals give.
+// Nothing crashes; results load again; prepared models compute the same as the originals.
 #include <cstring>
 #include <string>
 

@@ -7,7 +7,9 @@ namespace anybit::codegen {
 Result<std::unique_ptr<Backend>> Backend::load(std::shared_ptr<const Plugin> plugin,
                                                const std::string& path) {
   const anybit_codegen_plugin& table = plugin->table();
-  if (!table.load) return error_at(Code::unsupported, table.name, "it generates files, and cannot run them");
+  if (!table.load)
+    return error_at(Code::unsupported, table.name,
+                    "it has no backend: it generates files but cannot run them");
   std::unique_ptr<Backend> backend(new Backend(std::move(plugin)));
   Said said;
   const bool returned = called(said, [&] { backend->loaded_ = table.load(path.c_str(), said.target()); });

@@ -1,4 +1,4 @@
-// Runs what a generator made, by the functions that its plugin offers.
+// Runs a generated file with the backend functions of its plugin.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace anybit::codegen {
 // A loaded file. One run at a time.
 class Backend {
  public:
-  // An error if the plugin has no backend, or cannot load the file.
+  // An error if the plugin has no backend or cannot load the file.
   static Result<std::unique_ptr<Backend>> load(std::shared_ptr<const Plugin> plugin, const std::string& path);
   ~Backend();
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  // Inputs and outputs in the model's order; the memory of both is the caller's.
+  // Inputs and outputs in the model's order; the caller owns the memory of both.
   Result<void> run(std::span<const anybit_tensor> inputs, std::span<anybit_tensor> outputs);
   const Plugin& plugin() const { return *plugin_; }
 

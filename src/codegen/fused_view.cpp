@@ -1,5 +1,5 @@
-// A model as anybit runs it, for generators that want to know as little as possible: functions are in place,
-// constants computed, quantized operators are integer ones, every shape is a number.
+// The fused view of a model, for generators that want little work: functions are inlined, constants folded,
+// quantized operators are integer operators, and every shape is static.
 #include <algorithm>
 
 #include "base/thread_pool.hpp"
@@ -24,7 +24,7 @@ std::string place_of_input(const graph::ValueInfo& input) {
   return fmt::format("input '{}'", shown(input.name.str()));
 }
 
-// Inputs with a default are constants: code has no use for a choice.
+// Inputs with a default become constants: generated code has no optional inputs.
 void take_defaults(graph::Graph& graph) {
   std::unordered_set<std::string_view> held;
   for (const graph::Tensor& one : graph.initializers) held.insert(one.name.str());
@@ -53,12 +53,11 @@ Result<void> check_fixed(const graph::ValueInfo& input, const ops::Value& value)
   return {};
 }
 
-// Which of Inference::graphs are entered in every run: the model's own, and branches beside one that is ruled
-// out.
+// Which of Inference::graphs run in every run: the main graph, and branches whose alternative is ruled out.
 std::vector<bool> entered_always(const ops::Inference& inference) {
   std::unordered_map<const graph::Graph*, std::size_t> numbers;
   for (std::size_t i = 0; i < inference.graphs.size(); ++i) numbers.emplace(inference.graphs[i].graph, i);
-  std::vector<std::pair<std::size_t, std::size_t>> taken;  // a branch, and the graph around it
+  std::vector<std::pair<std::size_t, std::size_t>> taken;  // a branch, and the enclosing graph
   for (const ops::NodeFacts& facts : inference.nodes) {
     if (!graph::is(*facts.node, "If")) continue;
     std::vector<std::size_t> left;
@@ -70,15 +69,15 @@ std::vector<bool> entered_always(const ops::Inference& inference) {
     });
     if (branches == 2 && left.size() == 1) taken.emplace_back(left[0], facts.graph);
   }
-  std::ranges::sort(taken);  // graphs around others come first
+  std::ranges::sort(taken);  // enclosing graphs come first
   std::vector<bool> always(inference.graphs.size());
   if (!always.empty()) always[0] = true;
   for (const auto& [branch, around] : taken) always[branch] = always[around];
   return always;
 }
 
-// Nodes that cannot run are refused before passes can leave them out: malformed ones anywhere, and those that
-// do not work with these shapes outside of branches that may never be taken.
+// Rejects nodes that cannot run before passes may remove them: malformed nodes anywhere, and nodes that fail
+// with these shapes outside of branches that may never be taken.
 Result<void> check_all_run(const ops::Inference& inference) {
   TRY(ops::check_nodes(inference));
   const std::vector<bool> always = entered_always(inference);
@@ -91,7 +90,7 @@ Result<void> check_all_run(const ops::Inference& inference) {
   return {};
 }
 
-// Every input gets numbers for its dimensions, in the model itself.
+// Makes every dimension of every input static, in the model itself.
 Result<void> fix_shapes(graph::Model& model, const InputShapes& shapes, const Limits& limits) {
   const ops::Inference inference =
       TRY(ops::infer(model, {.input_shapes = shapes, .dims = {}, .limits = limits}));
@@ -110,7 +109,8 @@ Result<void> fix_shapes(graph::Model& model, const InputShapes& shapes, const Li
   return {};
 }
 
-// A branch that is never taken may have no shapes for these inputs: its condition must be a constant.
+// A branch that is never taken may have no valid shapes for these inputs. The advice is to make its condition
+// a constant.
 Error with_advice(Error error, const graph::Graph& graph) {
   if (!error.hint.empty()) return error;
   const bool branches =
@@ -146,8 +146,8 @@ class FusedView final : public View {
   }
 
  private:
-  // `around`: numbers of the slots of the program around it. `declared`: the model's own graph, whose outputs
-  // have names that callers know.
+  // `around`: numbers of the slots of the enclosing program. `declared`: the main graph, whose outputs have
+  // names that callers know.
   Result<const anybit_graph*> graph(const Program& program, const std::vector<int>& around,
                                     const graph::Graph* declared);
   Result<const anybit_graph*> graph_inside(const Step& step, const Step::Inner& inner,
@@ -161,11 +161,11 @@ class FusedView final : public View {
   std::shared_ptr<ops::Memory> memory_;
   std::unique_ptr<Program> program_;
   std::optional<Shapes> shapes_;
-  std::int64_t most_elements_ = 0;  // of one value
+  std::int64_t most_elements_ = 0;  // per value
   Store store_;
 };
 
-// The slots that something uses, or makes, become values in their order.
+// Slots that are used or produced become values, in their order.
 std::vector<int> numbers_of(const Program& program) {
   std::vector<bool> used(program.slots.size());
   const auto use = [&](const std::vector<int>& slots) {
@@ -195,7 +195,7 @@ std::vector<std::int32_t> numbered(const std::vector<int>& slots, const std::vec
   return list;
 }
 
-// Names of slots; those of outputs are the graph's, though a function may have called them otherwise.
+// Names of slots. Outputs have the graph's names, even if a function named them otherwise.
 std::vector<std::string> names_of(const Program& program, const graph::Graph* declared,
                                   const std::vector<int>& numbers) {
   std::vector<std::string> names(program.slots.size());
@@ -223,7 +223,7 @@ Result<void> FusedView::check(const Program& program, int slot, const std::strin
         "code can be generated for tensors alone");
   const auto known = value.shape ? ops::numbers(*value.shape) : std::nullopt;
   if (known) {
-    // Zeros count as 1: generators multiply what is left of an empty value, for strides.
+    // Zeros count as 1: generators multiply the other dimensions of an empty value, for strides.
     if (ops::has_at_most(*value.shape, most_elements_)) return {};
     return error_at(Code::limit_exceeded, place,
                     fmt::format("'{}' is [{}]: more than {} elements", shown(name),
@@ -244,8 +244,8 @@ Result<const anybit_graph*> FusedView::graph_inside(const Step& step, const Step
   return failing_graph(*other->program, *why);
 }
 
-// In the place of a branch that cannot run: one node that says so. What it never makes has the shapes of what
-// the other branch makes.
+// Replaces a branch that cannot run by one node that reports it. Its outputs have the shapes of the other
+// branch's.
 const anybit_graph* FusedView::failing_graph(const Program& other, const Error& why) {
   std::vector<anybit_value> values;
   std::vector<std::int32_t> outputs;

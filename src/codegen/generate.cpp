@@ -23,7 +23,7 @@ Result<std::string> default_path(const Source& source, const anybit_codegen_plug
   return path.string();
 }
 
-// The files that the model lies in, after these.
+// `files`, followed by the files that hold the model.
 std::vector<std::string> files_of(const Source& source, std::vector<std::string> files) {
   if (!source.path.empty()) files.push_back(source.path);
   for (const auto& one : source.model.sources) files.push_back(one->path());

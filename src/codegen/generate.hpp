@@ -1,4 +1,4 @@
-// From a model to the files of a generator.
+// Runs a generator on a model.
 #pragma once
 
 #include "codegen/plugin.hpp"
@@ -6,8 +6,8 @@
 
 namespace anybit::codegen {
 
-// The path that was asked for, or, if that is empty, the model's with the plugin's extension. The model's
-// files are never written.
+// Returns the path of the output: `path` or, if that is empty, the model's path with the plugin's extension.
+// The model's own files are never overwritten.
 Result<std::string> generate(const Plugin& plugin, const Source& source, const std::string& path,
                              const CodegenOptions& options);
 

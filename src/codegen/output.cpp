@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file or a folder, on the disk.
+// Flushes a file or a folder to disk.
 Result<void> flush(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) return system_error("cannot write", path, errno);
@@ -52,7 +52,7 @@ Result<Output> Output::make(const std::string& path, std::string_view extension,
       whole.filename() == "." || whole.filename() == "..")
     return invalid_argument(fmt::format("cannot write '{}': that names no file", shown(path)));
   Output output;
-  // Absolute paths: the generator runs in this process, and may go to another folder.
+  // Absolute paths: the generator runs in this process and may change the working directory.
   std::error_code failed;
   output.folder_ = fs::absolute(whole, failed).parent_path().string();
   for (std::string& one : kept) one = fs::absolute(one, failed).string();
@@ -74,7 +74,7 @@ Result<void> Output::make_stage(const std::string& path) {
   ::close(folder);
   do {
     if (claim_ >= 0) ::close(claim_);
-    // mkdtemp puts letters of its own in the place of the six.
+    // mkdtemp replaces the six X.
     std::string stage = folder_ + "/.anybit-" + std::string(6, 'X');
     if (!mkdtemp(stage.data())) return system_error("cannot write", path, errno);
     stage_ = std::move(stage);
@@ -93,7 +93,8 @@ Output::Output(Output&& other) noexcept
       kept_(std::move(other.kept_)) {}
 
 Output::~Output() {
-  // Walking a folder takes memory. What lacks it twice leaves the folder to the next one who writes there.
+  // Removing a folder allocates memory. After two failures the folder is left to the next run that writes
+  // there.
   for (int tries = 0; tries < 2 && !stage_.empty(); ++tries) {
     try {
       std::error_code failed;
@@ -106,7 +107,7 @@ Output::~Output() {
   if (claim_ >= 0) ::close(claim_);
 }
 
-// What would be replaced: nothing, or a regular file that is not the model's.
+// The target must be absent, or a regular file that does not belong to the model.
 Result<void> Output::check_target(const std::string& name) const {
   const std::string path = folder_ + '/' + name;
   struct stat there {};
@@ -123,13 +124,13 @@ Result<void> Output::check_target(const std::string& name) const {
   if (is_kept)
     return invalid_argument(fmt::format("cannot write '{}': the model lies in it", shown(path)),
                             "another path for what is generated");
-  // Renaming needs no right to write the old file, but whoever protected it meant it.
+  // rename() needs no permission to write the old file, but write protection is respected.
   if (S_ISREG(there.st_mode) && ::access(path.c_str(), W_OK) != 0)
     return system_error("cannot write", path, errno);
   return {};
 }
 
-// The files that were written, checked; the one that was asked for is the last.
+// Lists and checks the written files; the requested one comes last.
 Result<std::vector<Output::Move>> Output::staged_files() const {
   std::vector<Move> files;
   bool complete = false;
@@ -150,12 +151,12 @@ Result<std::vector<Output::Move>> Output::staged_files() const {
 
 Result<void> Output::move(Move& file) const {
   const std::string from = stage_ + '/' + file.name, to = folder_ + '/' + file.name;
-  // An old file takes the new one's place, and so can come back.
+  // Exchange with an old file, so that undo() can restore it.
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
     file.exchanged = true;
     return {};
   }
-  // ENOENT: there was none. Other errors: the file system cannot exchange.
+  // ENOENT: there was no old file. Other errors: the file system does not support exchange.
   if (::rename(from.c_str(), to.c_str()) == 0) return {};
   return system_error("cannot write", to, errno);
 }

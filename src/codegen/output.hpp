@@ -1,5 +1,5 @@
-// Files that a generator writes: in a folder of their own beside where they are to go, and moved there when
-// all is well. They appear whole or not at all.
+// The files that a generator writes. It writes to a staging folder beside the target; on success the files
+// are moved into place. So a file appears complete or not at all.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,18 +13,17 @@ namespace anybit::codegen {
 
 class Output {
  public:
-  // For `path` and files beside it whose names begin with its own, less `extension`. None of `kept`, files
-  // that the model lies in, may be among them.
+  // For `path`, and for files beside it whose names begin with the same stem (the name less `extension`).
+  // None of them may be one of `kept`, the files that hold the model.
   static Result<Output> make(const std::string& path, std::string_view extension,
                              std::vector<std::string> kept);
   Output(Output&& other) noexcept;
   Output& operator=(Output&&) = delete;
-  ~Output();  // removes what was not moved
+  ~Output();  // removes files that were not moved
 
-  // Where the generator is to write.
+  // The path that the generator writes to.
   std::string staged() const { return stage_ + '/' + name_; }
-  // Moves all files to where they belong, the one that was asked for last. After an error those that were
-  // there before are there again.
+  // Moves all files into place, the requested one last. After an error the old files are restored.
   Result<void> commit();
 
  private:
@@ -44,7 +43,7 @@ class Output {
   std::vector<std::string> kept_;
 };
 
-// Whether both name one file that is there.
+// Whether both paths name the same existing file.
 bool is_same_file(const std::string& a, const std::string& b);
 
 }  // namespace anybit::codegen

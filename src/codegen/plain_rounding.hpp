@@ -1,4 +1,4 @@
-// Rounding to our number formats, for those who do not know them.
+// Expresses rounding to anybit's number formats in ONNX operators, for generators without QuantizeDequantize.
 #pragma once
 
 #include "anybit/result.hpp"
@@ -6,9 +6,8 @@
 
 namespace anybit::codegen {
 
-// Every QuantizeDequantize of ai.anybit, a call of a function or a node by itself, becomes a call of a
-// function that passes take for one like any other, and put in place. One that cannot be said in ONNX's
-// operators stays.
+// Every QuantizeDequantize of ai.anybit, whether a call of a function or a node, becomes a call of an
+// ordinary function, which passes inline. A node that ONNX operators cannot express stays.
 void make_rounding_plain(graph::Model& model);
 
 }  // namespace anybit::codegen

@@ -16,7 +16,7 @@ namespace anybit::codegen {
 namespace {
 
 constexpr std::string_view kPrefix = "lib", kSuffix = ".so", kKind = "-gen";
-constexpr std::string_view kInstalled = "/anybit/codegen";  // below the folder of libanybit.so
+constexpr std::string_view kInstalled = "/anybit/codegen";  // relative to the folder of libanybit.so
 constexpr std::size_t kMostSaid = 64 * 1024;
 constexpr std::size_t kMostLines = 40;
 
@@ -31,8 +31,8 @@ bool is_extension(std::string_view text) {
   return text.size() > 1 && text.front() == '.' && std::ranges::all_of(text, fits);
 }
 
-// Where an installation has its generators: beside the library that holds this code. Nothing if the loader
-// does not tell an absolute path: a relative one would be looked for in whatever folder is current now.
+// The generator folder of an installation, beside the library that holds this code. Empty if the loader gives
+// no absolute path: a relative one would depend on the working directory.
 std::string installed_folder() {
   Dl_info about{};
   if (dladdr(reinterpret_cast<const void*>(&installed_folder), &about) == 0 || !about.dli_fname) return {};
@@ -107,7 +107,7 @@ Result<std::shared_ptr<const Plugin>> Plugin::load(const std::string& library) {
 }
 
 Result<void> Plugin::open() {
-  // Who may change those of the installation may change the library that does this, too.
+  // The installed generators are as safe as this library itself, which lies in the same tree.
   if (std::filesystem::path(library_).parent_path() != installed_folder())
     TRY(refuse_writable_by_all(library_));
   handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -122,7 +122,7 @@ Result<void> Plugin::open() {
   if (!called(said, [&] { table_ = entry(); }))
     return said.error(name_of(library_), "").within(shown(library_));
   if (!table_) return unusable(library_, "anybit_codegen_entry returned nothing");
-  // Before anything else: what another ABI has behind this number is not known.
+  // Checked before anything else: with another ABI the rest of the table has an unknown layout.
   if (table_->abi != ANYBIT_CODEGEN_ABI)
     return unusable(
         library_, fmt::format("it is made for ABI {}, this library has {}", table_->abi, ANYBIT_CODEGEN_ABI));
@@ -140,7 +140,7 @@ Result<void> Plugin::open() {
 }
 
 Result<std::vector<std::string>> Plugin::list(std::span<const std::string> folders) {
-  std::map<std::string, std::string> found;  // by name; the first folder that has it counts
+  std::map<std::string, std::string> found;  // by name; the first folder with a name wins
   for (const std::string& folder : TRY(searched(folders))) {
     const auto files = names_in(folder);
     if (!files.ok() && files.error().code == Code::out_of_memory) return files.error();

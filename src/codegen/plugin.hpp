@@ -1,4 +1,4 @@
-// Code generators as shared libraries: where they are looked for, and how one is loaded and checked.
+// Code generators as shared libraries: search, loading and checking.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace anybit::codegen {
 
-// What a plugin said went wrong, while it is called.
+// Collects the error message of a plugin during a call.
 class Said {
  public:
   Said() : text_{&said_, append} {}
   Said(const Said&) = delete;
   Said& operator=(const Said&) = delete;
   anybit_text* target() { return &text_; }
-  // As an error of the generator `name`, its lines one behind the other; `otherwise` if it said nothing.
+  // The message as an error of the generator `name`, its lines joined; `otherwise` if there was none.
   Error error(std::string_view name, std::string_view otherwise) const;
 
  private:
@@ -29,15 +29,14 @@ class Said {
 
 class Plugin {
  public:
-  // `library` is an absolute path to a file whose name is lib<name>.so. The ABI is checked before anything
-  // else.
+  // `library` is an absolute path to a file named lib<name>.so. The ABI is checked before anything else.
   static Result<std::shared_ptr<const Plugin>> load(const std::string& library);
-  // The generator of this name ("c-gen"), from the first folder that has it.
+  // The generator with this name ("c-gen") from the first folder that has it.
   static Result<std::shared_ptr<const Plugin>> find(const std::string& name,
                                                     std::span<const std::string> folders);
-  // The libraries that find() would take, by the generator's name.
+  // The libraries that find() would choose, sorted by generator name.
   static Result<std::vector<std::string>> list(std::span<const std::string> folders);
-  // "c-gen" of "/…/libc-gen.so"; empty if it is no generator's.
+  // "c-gen" of "/…/libc-gen.so"; empty if the file name is not a generator's.
   static std::string name_of(const std::string& library);
   ~Plugin();
   Plugin(const Plugin&) = delete;
@@ -56,7 +55,7 @@ class Plugin {
   const anybit_codegen_plugin* table_ = nullptr;
 };
 
-// Calls into a plugin: whatever it throws becomes false, and is told.
+// Calls into a plugin: an exception becomes false and an error message.
 template <class Body>
 bool called(Said& said, const Body& body) {
   const auto tell = [&](std::string_view what) {
@@ -69,7 +68,7 @@ bool called(Said& said, const Body& body) {
   } catch (const std::exception& thrown) {
     return tell(std::string("it threw an exception: ") + thrown.what());
   } catch (...) {
-    return tell("it threw something");
+    return tell("it threw an exception of unknown type");
   }
 }
 

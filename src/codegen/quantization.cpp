@@ -50,7 +50,7 @@ class Finder {
       return;
     if (found_[static_cast<std::size_t>(slot)]) return;
     Quantization about;
-    if (!read.per_tensor()) {  // one for each channel, then
+    if (!read.per_tensor()) {  // per channel
       const auto& shape = values_[static_cast<std::size_t>(slot)].shape;
       const auto axis = graph::axis_in(read.axis, shape ? std::ssize(*shape) : 0);
       if (!axis || read.scale->rank() != 1 ||
@@ -61,14 +61,14 @@ class Finder {
     const auto numbers = read.scale->elements<float>();
     about.scales.assign(numbers.begin(), numbers.end());
     if (read.has_zero_point) {
-      const Array* stored = read.zero_point;  // one may be for all channels
+      const Array* stored = read.zero_point;  // may be one for all channels
       if (!stored || (stored->count() != 1 && stored->count() != read.scale->count())) return;
       about.zero_points = zero_points(*stored, about.scales.size());
     }
     found_[static_cast<std::size_t>(slot)] = std::move(about);
   }
 
-  // From the first input of an operator that only moves values, or cuts them off, to its output, or back.
+  // Copies the parameters from the first input of a pass-through or clamping operator to its output, or back.
   void hand_on(const Step& step, bool forward) {
     const ops::Traits& traits = step.descriptor->traits;
     const bool keeps = traits.role_in(*step.node) == ops::Traits::Role::move || traits.clamps;

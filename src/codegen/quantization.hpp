@@ -1,4 +1,4 @@
-// Scales and zero points of the values of a program, where its operators have them as constants.
+// Scales and zero points of the values of a program, where operators have them as constants.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace anybit::codegen {
 
 struct Quantization {
   std::vector<float> scales;
-  std::vector<std::int32_t> zero_points;  // as many, or none: all are zero
+  std::vector<std::int32_t> zero_points;  // as many as scales; empty if all are zero
   std::int32_t axis = 0;
 };
 
-// By slot. What an operator moves has the parameters of where it was.
+// By slot. The output of a pass-through operator has its input's parameters.
 std::vector<std::optional<Quantization>> quantization_of(const runtime::Program& program,
                                                          const ops::Values& values);
 

@@ -17,7 +17,7 @@ using runtime::Step;
 
 std::size_t at(int slot) { return static_cast<std::size_t>(slot); }
 
-// A step without graphs that is asked for its outputs, or checked.
+// Calls an operator's inference or check for a step without inner graphs.
 class StepCall final : public ops::Call {
  public:
   StepCall(const Step& step, std::span<const Value* const> given) : Call(*step.node) {
@@ -57,17 +57,17 @@ class ShapeFinder {
   Shapes& shapes_;
   std::unordered_map<const graph::Node*, const ops::NodeFacts*> nodes_;
   std::unordered_map<const graph::Graph*, const ops::GraphFacts*> graphs_;
-  std::deque<graph::Tensor> constants_;  // that values point to
+  std::deque<graph::Tensor> constants_;  // pointed to by values
 };
 
 Value ShapeFinder::constant(const ops::Array& array) {
-  // The contents of large ones tell nothing about shapes, and would be copied.
+  // The contents of large constants do not affect shapes, and would be copied.
   if (array.count() <= ops::kFollowed) return ops::value_of(constants_.emplace_back(array.to_constant()));
   return ops::tensor(array.type(), ops::Shape(array.dims().begin(), array.dims().end()));
 }
 
-// What is inferred of its node; of one that a fusion made, what the operator says. Either is checked with the
-// contents of all constants, of which inference looks at small ones alone.
+// The inferred outputs of the step's node; for a node made by a fusion, the operator's own inference. Both
+// are checked with the contents of all constants; inference looks only at small ones.
 Result<Values> ShapeFinder::outputs_of(const Program& program, const Step& step, const Values& values) const {
   static const Value left_out;
   std::vector<const Value*> inputs;
@@ -91,7 +91,7 @@ Result<Values> ShapeFinder::outputs_of(const Program& program, const Step& step,
   return outputs;
 }
 
-// One branch of an If that cannot run, while the other can, is no problem before it is chosen.
+// If one branch of an If cannot run but the other can, that is an error only when the branch is taken.
 void ShapeFinder::look_inside(const Step& step, const Values& values) {
   const auto first_problem = std::ssize(problems);
   const Program* failing = nullptr;
@@ -144,14 +144,14 @@ void ShapeFinder::find(const Program& program, const graph::Graph& graph, const 
 }
 
 Result<Shapes> Shapes::of(const Program& program, const Limits& limits) {
-  // Buffers are as large as shapes say, so what the file claims of values is not enough.
+  // Buffers are sized by these shapes, so the file's own value_info is not trusted.
   const ops::Inference inference = TRY(
       ops::infer(*program.model, {.input_shapes = {}, .dims = {}, .limits = limits, .value_info = false}));
   Shapes shapes;
   ShapeFinder finder(inference, shapes);
   finder.find(program, *program.model->graph, nullptr);
   if (!finder.problems.empty()) return std::move(finder.problems.front());
-  // The contents of constants went with the finder.
+  // The contents of constants are freed with the finder.
   for (auto& [of, values] : shapes.values_) {
     for (Value& value : values) value.constant = nullptr;
   }

@@ -1,5 +1,5 @@
-// Types and shapes of all values of a program, before it runs: what ops/infer.hpp tells of the model that it
-// was built from, and operators of the steps that fusions made.
+// Types and shapes of all values of a program before it runs: from ops/infer.hpp for the model's nodes, and
+// from the operators for nodes made by fusions.
 #pragma once
 
 #include <unordered_map>
@@ -13,14 +13,14 @@ namespace anybit::codegen {
 
 class Shapes {
  public:
-  // The inputs are as the program's model declares them. An error if a step cannot work as it is.
+  // The inputs are as the program's model declares them. An error if a step cannot run with these shapes.
   static Result<Shapes> of(const runtime::Program& program, const Limits& limits);
 
-  // By slot; of the program, or of one inside a step.
+  // By slot; of the program, or of an inner one.
   const ops::Values& in(const runtime::Program& program) const { return values_.at(&program); }
 
-  // Why a branch of an If cannot run with these inputs, though the other can: it is not to be looked into.
-  // Null if it can.
+  // The reason why a branch of an If cannot run with these inputs although the other can: such a branch has
+  // no shapes. Null if it can run.
   const Error* why_not(const runtime::Program& branch) const {
     const auto found = impossible_.find(&branch);
     return found == impossible_.end() ? nullptr : &found->second;

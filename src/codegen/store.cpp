@@ -5,7 +5,7 @@
 namespace anybit::codegen {
 namespace {
 
-// What a constant without elements points to: it is a constant all the same.
+// The data of a constant without elements: non-null, since null means "not a constant".
 constexpr std::byte kNoElements[1] = {};
 
 bool is_small(graph::ElementType type) {
@@ -40,7 +40,7 @@ anybit_value Store::value(std::string_view name, const ops::Array& constant) {
   if (is_small(constant.type())) {
     const auto [found, fresh] = packed_.try_emplace(constant.bytes());
     if (fresh) {
-      kept_.push_back(std::make_shared<const ops::Array>(constant));  // its address stays taken
+      kept_.push_back(std::make_shared<const ops::Array>(constant));  // so the address stays unique
       found->second = constant.to_constant();
     }
     return with_data(name, found->second);

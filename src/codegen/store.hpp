@@ -1,4 +1,4 @@
-// Holds what a view of a model points to, and turns the parts of models into the plain C structures of it.
+// Converts parts of a model to the plain C structures of a view, and owns their memory.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace anybit::codegen {
 
 class Store {
  public:
-  // Pointers that hold as long as this does.
+  // Pointers are valid as long as the store.
   const char* text(std::string_view text);
   template <class T>
   const T* list(std::vector<T> list) {
@@ -26,13 +26,13 @@ class Store {
     return held->data();
   }
 
-  // A tensor of which no more is known than this; dimensions that are not known are -1.
+  // A tensor of which only type and shape are known; unknown dimensions are -1.
   anybit_value value(std::string_view name, const ops::Value& about);
-  // Constants. The same one has the same `data` wherever it is used; an empty one has some, too.
+  // Constants. The same constant has the same `data` at every use; an empty one has non-null `data`, too.
   anybit_value value(std::string_view name, const ops::Array& constant);
   anybit_value value(std::string_view name, const graph::Tensor& constant);
 
-  // `graph`: of an attribute that is one, by its name; null if it is not told.
+  // `graph`: for an attribute that is a graph; null if it is not shown.
   anybit_attribute attribute(const graph::Attribute& attribute, const anybit_graph* graph);
 
  private:
@@ -40,7 +40,7 @@ class Store {
 
   std::vector<std::shared_ptr<const void>> kept_;
   std::unordered_set<std::string> texts_;
-  std::unordered_map<const std::byte*, graph::Tensor> packed_;  // constants of small types, by their elements
+  std::unordered_map<const std::byte*, graph::Tensor> packed_;  // constants below 8 bits, by their elements
 };
 
 }  // namespace anybit::codegen

@@ -12,11 +12,11 @@
 
 namespace anybit::codegen {
 
-// A model, and where it comes from.
+// A model and its origin.
 struct Source {
   const graph::Model& model;
   std::string path, hash;
-  Limits limits = {};  // of the work before the generator runs
+  Limits limits = {};  // on the work before the generator runs
 };
 
 using InputShapes = std::map<std::string, std::vector<std::int64_t>>;
@@ -31,8 +31,8 @@ class View {
   anybit_view view_{};
 };
 
-// The source must outlive the view. The shapes are those of inputs that the model leaves open; a view as
-// written takes them too, and needs none.
+// The source must outlive the view. `shapes`: of inputs with unknown dimensions; required for the fused view,
+// optional for the view as written.
 Result<std::unique_ptr<View>> written_view(const Source& source, const InputShapes& shapes);
 Result<std::unique_ptr<View>> fused_view(const Source& source, const InputShapes& shapes);
 

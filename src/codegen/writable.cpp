@@ -19,9 +19,9 @@ Error refused(const fs::path& path) {
                   fmt::format("let only its owner change it: chmod o-w '{}'", shown(path.string())));
 }
 
-// `path`, and what holds it: what can be moved away can be replaced.
+// Checks `path` and its parent folders: an entry that can be moved away can be replaced.
 Result<void> refuse_along(fs::path path) {
-  bool may_be_replaced = false;  // what is in `path`, if everybody may write there
+  bool may_be_replaced = false;  // the entry in `path`, if everybody may write there
   for (bool first = true;; first = false) {
     struct stat about {};
     if (stat(path.c_str(), &about) != 0) return system_error("read", path.string(), errno);

@@ -1,4 +1,4 @@
-// Who may change the libraries that are loaded into this process.
+// Checks who may change the libraries that this process loads.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace anybit::codegen {
 
-// An error if anybody at all may write to the file, an absolute path, or put another in its place: into its
-// folder or one of those above. In a folder whose files only their owners may move (/tmp) a file counts as
-// safe if it is root's or this user's own. The group is taken for people who are trusted.
+// An error if everybody may write to the file (an absolute path) or replace it, by write permission on its
+// folder or a parent folder. In a sticky folder (/tmp) a file is safe if it belongs to root or this user. The
+// group is trusted.
 Result<void> refuse_writable_by_all(const std::string& file);
 
 }  // namespace anybit::codegen

@@ -1,4 +1,4 @@
-// A model node by node as its file has it, with types and shapes as far as they are known.
+// The view of a model as written: node by node, with types and shapes as far as they are known.
 #include "base/try.hpp"
 #include "codegen/store.hpp"
 #include "codegen/view.hpp"
@@ -27,7 +27,7 @@ class WrittenView final : public View {
   }
 
  private:
-  // The values of a graph while it is told.
+  // The values of a graph while it is converted.
   struct Scope {
     Scope* parent = nullptr;
     std::unordered_map<std::string, std::int32_t> numbers = {};
@@ -40,7 +40,7 @@ class WrittenView final : public View {
       values.push_back(value);
       return number;
     }
-    // -1 for a value that is left out; one of a graph around is captured.
+    // -1 for a value that is left out; a value of an enclosing graph is captured.
     std::int32_t find(const std::string& name) {
       if (const auto found = numbers.find(name); found != numbers.end()) return found->second;
       const std::int32_t above = parent && !name.empty() ? parent->find(name) : -1;
@@ -68,7 +68,7 @@ void WrittenView::add_inputs(const Graph& graph, Scope& scope) {
     const std::string& name = graph.inputs[i].name.str();
     scope.add(name, store_.value(name, facts == of_graph_.end() ? ops::Value() : *facts->second->inputs[i]));
   }
-  // One that is an input, too, is its default: the input has data.
+  // An initializer that is also an input is its default: the input has data.
   for (const graph::Tensor& one : graph.initializers) {
     const anybit_value value = store_.value(one.name.str(), one);
     const auto found = scope.numbers.find(one.name.str());

@@ -9,7 +9,8 @@
 namespace anybit::graph {
 namespace {
 
-// Codes of one bit become floats of 32; and a weight takes part in few multiplications before a model runs.
+// The largest growth by decoding: from 1-bit values to float32. And each weight takes part in few
+// multiplications before a model runs.
 constexpr std::int64_t kBytesPerByte = 32, kElementsPerByte = 256;
 
 std::int64_t bytes_of(const std::vector<Node>& nodes);
@@ -61,7 +62,7 @@ std::string Budget::remark() const {
 }
 
 Error too_many_nodes(std::int64_t limit) {
-  return error_at(Code::limit_exceeded, {}, fmt::format("its functions stand for more than {} nodes", limit),
+  return error_at(Code::limit_exceeded, {}, fmt::format("its functions expand to more than {} nodes", limit),
                   "a higher --max-work-nodes, if the model is what you expect");
 }
 

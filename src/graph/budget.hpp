@@ -1,4 +1,4 @@
-// What work on a model before it runs may cost: folding constants, inlining functions. Counted in bytes,
+// The budget for work on a model before it runs: constant folding, function inlining. Counted in bytes,
 // elements and nodes, never in time, so that results do not depend on the machine.
 #pragma once
 
@@ -13,18 +13,18 @@ namespace anybit::graph {
 
 class Budget {
  public:
-  // `limits`, and what the model's own constants add to them.
+  // The budget is `limits` plus an allowance for the size of the model's own constants.
   explicit Budget(const Model& model, const Limits& limits = {});
 
-  // Counts so much more. False, and nothing is counted, if that would pass a limit.
+  // Takes from the budget. Returns false, and takes nothing, if not enough is left.
   bool take_bytes(std::int64_t bytes) { return take(bytes_, bytes); }
   bool take_elements(std::int64_t elements) { return take(elements_, elements); }
   bool take_nodes(std::int64_t nodes) { return take(nodes_, nodes); }
   std::int64_t bytes_left() const { return bytes_; }
 
-  // Notes a node that stays as it is because a limit was reached.
+  // Records a node that was not folded or inlined because the budget was used up.
   void leave(const std::string& place);
-  // About those, for people; empty if there are none.
+  // A message about these nodes; empty if there are none.
   std::string remark() const;
 
  private:
@@ -35,12 +35,12 @@ class Budget {
   }
 
   Limits limits_;
-  std::int64_t bytes_, elements_, nodes_;  // that are left
+  std::int64_t bytes_, elements_, nodes_;  // remaining
   std::int64_t left_alone_ = 0;
   std::string first_left_alone_;
 };
 
-// The error of a model whose functions stand for more nodes than the limit.
+// The error for a model whose functions expand to more nodes than the limit.
 Error too_many_nodes(std::int64_t limit);
 
 }  // namespace anybit::graph

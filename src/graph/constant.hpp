@@ -1,4 +1,4 @@
-// Constants: making small ones, reading them, and finding those of a model by name.
+// Makes and reads small constants, and finds a model's constants by name.
 #pragma once
 
 #include <memory>
@@ -25,14 +25,14 @@ Tensor make_tensor(std::string name, ElementType type, std::vector<std::int64_t>
 Tensor make_tensor(std::string name, std::vector<std::int64_t> dims, std::vector<float> elements);
 Tensor make_tensor(std::string name, std::vector<std::int64_t> dims, std::vector<std::int64_t> elements);
 
-// The contents of a constant of float32, or of int64 or int32; nothing if it is of another type.
+// The elements of a constant of float32 (floats), int64 or int32 (integers); empty for other types.
 std::optional<std::vector<float>> floats(const Tensor* tensor);
 std::optional<std::vector<std::int64_t>> integers(const Tensor* tensor);
-// Of a constant that holds one number, of float32.
+// The value of a float32 constant with one element.
 std::optional<float> number(const Tensor* tensor);
 
-// Constants of all graphs, by name: initializers that no input may replace, and what Constant nodes hold. A
-// snapshot of the model as it was; data is shared.
+// The constants of all graphs by name: initializers that are no input's default, and Constant nodes. A
+// snapshot of the model; data is shared.
 class Constants {
  public:
   explicit Constants(const Model& model);

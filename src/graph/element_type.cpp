@@ -1,5 +1,5 @@
-// ONNX's element types in one table: names, widths, typed fields. Truth: onnx.proto's comments on
-// TensorProto, IR 13.
+// The table of ONNX's element types: names, widths, typed fields. Source: the comments on TensorProto in
+// onnx.proto, IR 13.
 #include "graph/element_type.hpp"
 
 #include <fmt/format.h>

@@ -39,7 +39,7 @@ enum class ElementType : std::int32_t {
   int2 = 26,
 };
 
-// Which of TensorProto's typed fields holds values of a type that are not in raw_data.
+// The typed field of TensorProto that holds the values of a type if raw_data does not.
 enum class TypedField { none, float_data, int32_data, string_data, int64_data, double_data, uint64_data };
 
 struct ElementTypeInfo {
@@ -47,12 +47,12 @@ struct ElementTypeInfo {
   std::string_view name;  // "float32", "int4", … as numpy and ml_dtypes spell it
   int bits;               // 0 for strings and undefined
   TypedField field;
-  std::int32_t since_ir;  // the IR version that brought it
+  std::int32_t since_ir;  // the IR version that added it
 };
 
-// All types but `undefined`, in order of their numbers.
+// All types except `undefined`, sorted by number.
 std::span<const ElementTypeInfo> element_types();
-// Nothing for `undefined` and for numbers that ONNX does not know.
+// Null for `undefined` and unknown numbers.
 const ElementTypeInfo* find(ElementType type);
 const ElementTypeInfo* find_element_type(std::string_view name);
 // The name, or "type 99".

@@ -12,7 +12,7 @@ namespace anybit::graph {
 namespace {
 
 constexpr std::string_view kOutput = "y";
-constexpr std::int64_t kOldestOpset = 13;  // the first with functions' operators in the form used here
+constexpr std::int64_t kOldestOpset = 13;  // the first opset with these operators in the form used here
 
 std::int64_t first_opset_of(std::string_view op) {
   if (op == "BitwiseAnd" || op == "ReduceMax" || op == "ReduceMin" || op == "ReduceProd" || op == "Pad")
@@ -80,8 +80,8 @@ Term FunctionBody::op(std::string_view type, const std::vector<Term>& inputs,
   return {*this, std::move(made)};
 }
 
-// Compilers differ in the order in which they evaluate a formula, and so in which its nodes were made. In the
-// function a node stands behind those that it uses, they in the order of its inputs: the same for everyone.
+// Compilers evaluate the operands of a formula in different orders, so nodes are created in different orders.
+// The function's nodes are sorted depth first along their inputs, which gives the same order everywhere.
 Function FunctionBody::finish(const Term& output) && {
   std::unordered_map<std::string, std::size_t> makers;
   for (std::size_t i = 0; i < function_.nodes.size(); ++i) makers[function_.nodes[i].outputs.front()] = i;

@@ -1,4 +1,4 @@
-// The body of a function under construction: nodes of ONNX's operators, written like formulas.
+// Builds the body of a function from ONNX operators, written as formulas:
 //
 //   Term steps = round(x / scale);     // two nodes
 #pragma once
@@ -16,7 +16,7 @@ namespace anybit::graph {
 
 class FunctionBody;
 
-// A value in a body, by its name. It belongs to the body, and must not outlive it.
+// A value in a body. It refers to the body and must not outlive it.
 class Term {
  public:
   Term(FunctionBody& body, std::string name) : body_(&body), name_(std::move(name)) {}
@@ -38,10 +38,10 @@ class FunctionBody {
   FunctionBody& operator=(const FunctionBody&) = delete;
 
   Term input(std::string_view name);
-  // An attribute of the call: a list of whole numbers.
+  // An attribute of the call: a list of integers.
   Term attribute(std::string_view name);
 
-  // Constants; the same one is made once. Scalars have no dimensions, lists have one.
+  // Constants; equal ones are created once. Scalars have rank 0, lists rank 1.
   Term real(double number);
   Term reals(const std::vector<double>& numbers);
   Term single(float number);
@@ -53,7 +53,7 @@ class FunctionBody {
 
   Term op(std::string_view type, const std::vector<Term>& inputs, std::vector<Attribute> attributes = {});
 
-  // The function with this one output, without what it does not need; nothing can be added afterwards.
+  // The function with this output, without unused nodes. Nothing can be added afterwards.
   Function finish(const Term& output) &&;
 
  private:
@@ -64,7 +64,7 @@ class FunctionBody {
   std::map<std::pair<std::int32_t, std::string>, std::string> constants_;  // by type, dimensions and bytes
 };
 
-// Arithmetic, with numpy's broadcasting. Numbers are float64: in it a float32 times a power of two is exact.
+// Arithmetic with numpy's broadcasting. Scalars are float64: a float32 times a power of two is exact there.
 Term operator+(const Term& a, const Term& b);
 Term operator-(const Term& a, const Term& b);
 Term operator*(const Term& a, const Term& b);
@@ -103,22 +103,22 @@ Term cast(const Term& a, ElementType type);
 Term to_double(const Term& a);
 Term to_single(const Term& a);
 Term to_index(const Term& a);
-// table[index] along an axis, for each index.
+// table[index] along an axis, for every index.
 Term gather(const Term& table, const Term& index, std::int64_t axis = 0);
 
-// Shapes are lists of int64. A dimension of 0 is meant as such.
+// Shapes are lists of int64. A dimension of 0 means size 0 (allowzero).
 Term shape(const Term& a);
 Term reshape(const Term& a, const Term& shape);
 Term concat(const std::vector<Term>& lists);
 Term slice(const Term& a, std::int64_t axis, const Term& begin, const Term& end);
-// From index `begin` to before `end`, along the first axis; negative ones count from the end.
+// The elements [begin, end) of the first axis; negative indices count from the end.
 Term slice(const Term& list, std::int64_t begin, std::int64_t end);
-Term product(const Term& list);  // of all numbers, as a list of one
+Term product(const Term& list);  // of all elements, as a list of one
 Term transpose(const Term& a, std::vector<std::int64_t> permutation);
-// `after` values more at the end of an axis.
+// Appends `after` values to an axis.
 Term pad(const Term& a, std::int64_t axis, const Term& after, const Term& with);
-// "ReduceMax", "ReduceMin" or "ReduceSum" over some axes, which stay with length 1; over all if there are
-// none.
+// "ReduceMax", "ReduceMin" or "ReduceSum" over some axes, or over all if there are none; reduced axes are
+// kept with length 1.
 Term reduce(std::string_view op, const Term& a, const std::vector<std::int64_t>& axes);
 
 }  // namespace anybit::graph

@@ -29,7 +29,7 @@ void rename(Text& name, const Map& map) {
   if (const auto found = map.find(name.str()); found != map.end()) name = Text(found->second);
 }
 
-// Calls see(name) for what a graph has from its beginning on: inputs and constants.
+// Calls see(name) for the inputs and constants of a graph.
 template <class See>
 void each_given(const Graph& graph, See see) {
   for (const ValueInfo& one : graph.inputs) see(one.name.str());
@@ -43,13 +43,13 @@ class Renamer {
  public:
   explicit Renamer(const Graph& graph) : names_(graph) {}
 
-  // `visible`: names around the graph; `map`: what values of graphs around it are called now.
+  // `visible`: names in the enclosing graphs; `map`: renamed values of the enclosing graphs.
   void run(Graph& graph, Set& visible, Map map) {
     std::vector<std::string> added;
     const auto define = [&](const std::string& name) {
       if (visible.insert(name).second) added.push_back(name);
     };
-    Set own;  // an input and its default have one name
+    Set own;  // an input and its default share a name
     each_given(graph, [&](const std::string& name) { own.insert(name); });
     for (const std::string& name : own) {
       map.erase(name);

@@ -1,13 +1,13 @@
-// Inputs and constants of graphs inside nodes that bear the name of a value around them.
+// Inputs and constants of inner graphs that shadow a value of an enclosing graph.
 #pragma once
 
 #include "graph/model.hpp"
 
 namespace anybit::graph {
 
-// Gives them names of their own. ONNX forbids such names, exporters write them (Paddle's loops), and ONNX
-// Runtime takes them: the inner value is meant. For models that are not verified yet; one without such names
-// stays as it is.
+// Renames them. ONNX forbids shadowing, but exporters write it (Paddle's loops), and ONNX Runtime accepts it:
+// the name refers to the inner value. For models that are not verified yet; a model without such names is not
+// changed.
 void rename_hiding(Model& model);
 
 }  // namespace anybit::graph

@@ -23,7 +23,7 @@ Index::Index(const Graph& graph) : graph_(graph) {
   }
 }
 
-// A name that the inner graph makes itself counts as well: too careful where it hides an outer one.
+// Names that the inner graph defines itself count as well: conservative if one shadows an outer name.
 void Index::add_uses(const Graph& inner, int node) {
   const auto add = [&](const std::string& name) {
     if (!name.empty()) values_[name].uses.push_back({node, -1});

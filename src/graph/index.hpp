@@ -1,4 +1,4 @@
-// Who makes and who uses each value of a graph. A picture of the graph as it was: make a new one after edits.
+// Producers and consumers of every value of a graph. A snapshot: make a new index after edits.
 #pragma once
 
 #include <span>
@@ -14,22 +14,24 @@ namespace anybit::graph {
 class Index {
  public:
   struct Use {
-    int node;   // -1: the graph gives it out
-    int input;  // of the node; of the graph's outputs; -1: a graph inside the node uses it
+    int node;   // -1: the value is an output of the graph
+    int input;  // index among the inputs of the node, or among the graph's outputs; -1: used in a graph
+                // inside the node
   };
 
-  // The graph must stay where it is as long as this is asked.
+  // The graph must outlive the index and must not change.
   explicit Index(const Graph& graph);
 
-  // The node that makes a value; -1: none does (an input, a constant, a value from outside, or no value).
+  // The node that produces a value; -1 if none does (an input, a constant, a captured value, or an unknown
+  // name).
   int producer(std::string_view name) const;
-  // In the order of the nodes.
+  // The consumers, in the order of the nodes.
   std::span<const Use> uses(std::string_view name) const;
-  // The only node that uses it, once, as an input; -1 otherwise.
+  // The only consumer, if it is a node that uses the value once, as an input; otherwise -1.
   int only_user(std::string_view name) const;
   bool is_output(std::string_view name) const;
   bool is_input(std::string_view name) const;
-  // An initializer that no input may replace, or what a Constant node holds; null if it is neither.
+  // The tensor of an initializer that is no input's default, or of a Constant node; null for other values.
   const Tensor* constant(std::string_view name) const;
   bool exists(std::string_view name) const;
 
@@ -47,7 +49,7 @@ class Index {
   std::unordered_map<std::string_view, Value> values_;
 };
 
-// Calls `see` with every graph inside the node, not those inside them.
+// Calls `see` with every graph inside the node, not recursively.
 template <class See>
 void each_graph(const Node& node, See see) {
   for (const Attribute& one : node.attributes) {

@@ -1,5 +1,5 @@
-// A model in memory: all that an ONNX file says, in plain values. Names tie nodes together, as in the file; a
-// pass that wants producers and consumers builds an index. Everything can be copied; tensor data is shared.
+// A model in memory: everything in an ONNX file, as plain values. Names connect nodes, as in the file; passes
+// that need producers and consumers build an index. Everything can be copied; tensor data is shared.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ enum class AttributeKind : std::int32_t {
   types = 14,
 };
 
-// In the order of ONNX's fields f, i, s, t, g, sparse_tensor, tp, floats, ints, … monostate: nothing is set
-// (a reference to a function's attribute, or an empty list of a kind that only `kind` tells).
+// The alternatives follow ONNX's fields: f, i, s, t, g, sparse_tensor, tp, floats, ints, … monostate: no
+// value (a reference to a function's attribute, or an empty list whose kind only `kind` gives).
 using AnyAttributeValue =
     std::variant<std::monostate, float, std::int64_t, std::string, Tensor, GraphBox, SparseTensor, Type,
                  std::vector<float>, std::vector<std::int64_t>, std::vector<std::string>, std::vector<Tensor>,
@@ -72,22 +72,21 @@ struct Attribute {
   Text name, reference, doc;         // reference: ref_attr_name, inside functions
   std::optional<std::int32_t> kind;  // absent in files older than IR 4; AttributeKind's numbers
   Value value;
-  std::vector<Value>
-      others;  // further values that the file states; ONNX looks only at the one that `kind` names
+  std::vector<Value> others;  // further values in the file; ONNX reads only the one that `kind` names
   Extra extra;
 };
 
 struct Node {
   ANYBIT_VALUE(Node);
   Text name, op_type, domain, overload, doc;
-  std::vector<std::string> inputs, outputs;  // an empty name: an optional one left out
+  std::vector<std::string> inputs, outputs;  // an empty name: an optional one that is left out
   std::vector<Attribute> attributes;
   std::vector<Property> metadata;
-  std::vector<std::string> device_configurations;  // serialized, kept as they are
+  std::vector<std::string> device_configurations;  // serialized; not interpreted
   Extra extra;
-  // Of a node that was inlined, or moved by passes before a run. Neither is saved.
-  std::optional<std::int64_t> opset;  // of its domain, if not that of the model: a function has its own
-  std::int32_t position = -1;         // in the graph as it was, for messages; -1: where it is now
+  // Set on nodes that were inlined, or moved by passes before a run. Not saved.
+  std::optional<std::int64_t> opset;  // of its domain, if it differs from the model's: a function has its own
+  std::int32_t position = -1;         // in the original graph, for messages; -1: unchanged
 
   const Attribute* attribute(std::string_view name) const;
 };
@@ -109,7 +108,7 @@ struct QuantizationAnnotation {
 struct Graph {
   ANYBIT_VALUE(Graph);
   Text name, doc;
-  std::vector<Node> nodes;  // sorted: what a node uses stands before it (checked by the verifier)
+  std::vector<Node> nodes;  // topologically sorted (checked by the verifier)
   std::vector<Tensor> initializers;
   std::vector<SparseTensor> sparse_initializers;
   std::vector<ValueInfo> inputs, outputs, value_info;
@@ -147,18 +146,18 @@ struct Model {
   std::optional<std::int64_t> ir_version, model_version;
   Text producer, producer_version, domain, doc;
   std::vector<OpsetImport> opsets;
-  std::optional<Graph> graph;  // always there once verified
+  std::optional<Graph> graph;  // present in a verified model
   std::vector<Function> functions;
   std::vector<TrainingInfo> training;
   std::vector<Property> metadata;
-  std::vector<std::string> configurations;  // serialized device configurations, kept as they are
+  std::vector<std::string> configurations;  // serialized device configurations; not interpreted
   Extra extra;
-  // The mapped files that tensor data may lie in. Whoever has read from them asks intact() before trusting
-  // the result; whoever moves tensors to another model takes these along.
+  // The mapped files that tensor data may lie in. After reading data, check intact() before trusting the
+  // result; when moving tensors to another model, copy the sources, too.
   std::vector<std::shared_ptr<const MappedFile>> sources;
-  std::shared_ptr<const MappedFile> file;  // the one of them that is the model's own; null if there is none
+  std::shared_ptr<const MappedFile> file;  // the model's own file among them; null if there is none
 
-  // The version of a domain's operators; "" and "ai.onnx" are the same. Nothing if the model does not import
+  // The imported opset version of a domain; "" and "ai.onnx" are the same. Empty if the model does not import
   // it.
   std::optional<std::int64_t> opset(std::string_view domain = "") const;
 };
@@ -166,7 +165,7 @@ struct Model {
 // "" for both "" and "ai.onnx".
 std::string_view canonical_domain(std::string_view domain);
 
-// Where a node is, for messages: "node '/conv1' (Conv)", or "node 17 (Conv)" if it has no name.
+// The position of a node for messages: "node '/conv1' (Conv)", or "node 17 (Conv)" if it has no name.
 std::string place_of(const Node& node, std::size_t index);
 
 }  // namespace anybit::graph

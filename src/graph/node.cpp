@@ -6,7 +6,7 @@
 namespace anybit::graph {
 namespace {
 
-// By the alternatives of Attribute::Value.
+// Indexed by the alternatives of Attribute::Value.
 constexpr AttributeKind kKinds[] = {
     AttributeKind::undefined,     AttributeKind::real,           AttributeKind::integer,
     AttributeKind::string,        AttributeKind::tensor,         AttributeKind::graph,

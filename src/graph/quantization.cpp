@@ -7,7 +7,7 @@ bool is_either(const Node& node, std::string_view op_type) {
   return is(node, op_type) || is(node, op_type, kMicrosoft);
 }
 
-// Values of fewer than 8 bits are packed, the first in the lowest bits.
+// Values below 8 bits are packed, the first in the lowest bits.
 std::int32_t packed_at(const Tensor& tensor, const IntegerRange& range, std::size_t i) {
   const auto bits = static_cast<std::size_t>(range.bits), each = 8 / bits;
   const int shifted = tensor.data.at<std::uint8_t>(i / each) >> (i % each * bits);

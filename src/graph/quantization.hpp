@@ -1,4 +1,4 @@
-// What is quantized in a graph, and how: the one reader of QuantizeLinear (Q) and DequantizeLinear (DQ).
+// Quantization in a graph: the only reader of QuantizeLinear (Q) and DequantizeLinear (DQ).
 // Q: q = round(x / scale) + zero_point. DQ: x = (q - zero_point) · scale.
 #pragma once
 
@@ -13,49 +13,49 @@
 
 namespace anybit::graph {
 
-// A Q or a DQ: ONNX's, or ONNX Runtime's, which had 16 bits first.
+// Whether the node is a Q or DQ, of ONNX or of ONNX Runtime, whose operators had 16-bit types first.
 bool quantizes(const Node& node);
 bool dequantizes(const Node& node);
 
-// The inputs of both.
+// The inputs of Q and DQ.
 struct QdqInputs {
   static constexpr std::size_t value = 0, scale = 1, zero_point = 2;
 };
 
-// The smallest and largest number of an integer type that values can be quantized to; 0 bits if it is none.
+// The range of an integer type that Q can produce; 0 bits for other types.
 struct IntegerRange {
   int bits = 0;
   std::int32_t low = 0, high = 0;
 };
 IntegerRange integer_range(ElementType type);
-// An element of a constant of such a type; nothing if it is of another.
+// An element of a constant of such a type; empty for other types.
 std::optional<std::int32_t> integer_at(const Tensor& tensor, std::int64_t i);
 
-// What a Q makes when it has no zero point, whose type it would be otherwise: uint8, unless an attribute says
-// so.
+// The output type of a Q without zero point: uint8, unless its attribute output_dtype says otherwise.
 ElementType type_without_zero_point(const Node& quantizer);
 
-// An axis counted from the front; nothing if there is no such axis.
+// The axis counted from the front; empty if it is out of range.
 std::optional<std::int64_t> axis_in(std::int64_t axis, std::int64_t rank);
 
-// How values are quantized. `Constant` is a Tensor, or an ops::Array in a program that is being built.
+// Quantization parameters. `Constant` is a Tensor, or an ops::Array in a program that is being built.
 template <class Constant>
 struct QdqParameters {
-  ElementType type = ElementType::undefined;  // of what is quantized; undefined: nothing here tells
-  const Constant* scale = nullptr;            // null: it is not constant
-  const Constant* zero_point = nullptr;       // null: it is not constant, or left out
-  bool has_zero_point = false;                // else it is zero
-  std::int64_t axis = 1;                      // along which scales change; from the end if it is negative
-  std::int64_t block_size = 0;                // values along the axis that share a scale; 0: no blocks
+  ElementType type = ElementType::undefined;  // of the quantized tensor; undefined: unknown from this node
+  const Constant* scale = nullptr;            // null: not constant
+  const Constant* zero_point = nullptr;       // null: not constant, or left out
+  bool has_zero_point = false;                // otherwise the zero point is 0
+  std::int64_t axis = 1;                      // of per-axis scales; negative: counted from the end
+  std::int64_t block_size = 0;                // elements along the axis that share a scale; 0: no blocks
 
-  // All of it is constant, the scales are float32, and each has a zero point if there are any.
+  // Whether all parameters are constant, scales are float32, and there are as many zero points as scales, or
+  // none.
   bool known() const {
     return scale && scale->type() == ElementType::float32 &&
            (!has_zero_point || (zero_point && zero_point->count() == scale->count()));
   }
-  // The rest is for parameters that are known.
+  // The following functions require known().
   bool per_tensor() const { return scale->count() == 1; }
-  // A scale for all values of a tensor, for each index of the axis, or for each block along it.
+  // Whether the number of scales fits a tensor: one, one per index of the axis, or one per block along it.
   bool fits(std::span<const std::int64_t> dims) const {
     if (per_tensor()) return true;
     const auto along = axis_in(axis, static_cast<std::int64_t>(dims.size()));
@@ -70,7 +70,7 @@ struct QdqParameters {
   }
 };
 
-// What a Q or DQ says. `constant(i)`: input i as a constant; null if it is none.
+// Reads a Q or DQ. `constant(i)`: input i as a constant; null if it is none.
 template <class Constant, class Find>
 QdqParameters<Constant> read_qdq(const Node& node, const Find& constant) {
   QdqParameters<Constant> read;
@@ -89,30 +89,30 @@ QdqParameters<Constant> read_qdq(const Node& node, const Find& constant) {
   return read;
 }
 
-// The Qs and DQs of a graph. A graph inside a node sees the constants of those around it.
+// The Qs and DQs of a graph. Inner graphs see the constants of enclosing graphs.
 class QdqView {
  public:
   using Parameters = QdqParameters<Tensor>;
 
-  // The graph, and the view of the one around it, must stay as they are while this is asked.
+  // The graph, and the view of the enclosing graph, must outlive this view and must not change.
   explicit QdqView(const Graph& graph, const QdqView* around = nullptr)
       : graph_(graph), index_(graph), around_(around) {}
 
   const Graph& graph() const { return graph_; }
   const Index& index() const { return index_; }
-  // Of this graph, or of one around it; null if it is none.
+  // A constant of this graph or an enclosing one; null if there is none.
   const Tensor* constant(std::string_view name) const;
 
-  // The DQ that makes a value; null if none does.
+  // The DQ that produces a value; null if there is none.
   const Node* dequantizer(std::string_view value) const;
-  // The Q that makes a value, which is what a pair begins with; null if none does.
+  // The Q that produces a value, which begins a Q/DQ pair; null if there is none.
   const Node* quantizer(std::string_view quantized) const;
-  // The Q that takes a value, if nothing else does: the number of its node; -1 if there is none.
+  // The index of the Q that is a value's only consumer; -1 if there is none.
   int only_quantizer(std::string_view value) const;
-  // The constant that is stored before the DQ that makes a value; null if there is none.
+  // The quantized constant that a DQ dequantizes to this value; null if there is none.
   const Tensor* stored(std::string_view value) const;
 
-  // Of a Q or a DQ.
+  // The parameters of a Q or DQ.
   Parameters parameters(const Node& node) const;
 
  private:

@@ -34,7 +34,7 @@ void Renames::apply(Graph& graph) const {
     for (std::string& name : node.inputs) name = of(name);
     each_graph(node, [&](Graph& inner) {
       apply(inner);
-      // A graph inside a node may give out a value from around it.
+      // An inner graph may have a value of an enclosing graph as an output.
       for (ValueInfo& one : inner.outputs) {
         if (const std::string& now = of(one.name.str()); now != one.name.str()) one.name = Text(now);
       }

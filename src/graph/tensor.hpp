@@ -1,6 +1,6 @@
 // Constant data: weights, attribute tensors. The bytes are as in ONNX's raw_data: little-endian, row-major,
-// 4- and 2-bit values packed low bits first. They may be shared, and may lie in a mapped file at any
-// alignment.
+// 2- and 4-bit values packed with the first in the low bits. They may be shared, and may lie in a mapped
+// file, unaligned.
 #pragma once
 
 #include <bit>
@@ -21,30 +21,31 @@ namespace anybit::graph {
 static_assert(std::endian::native == std::endian::little,
               "ONNX data is little-endian; a big-endian port must swap");
 
-// Where a tensor's data was, or is to be, on disk. Only saving looks at this. Data that a file states twice
-// (raw_data and a typed field) is `raw`, as ONNX reads it; the other field goes to `extra`, and so survives.
+// The place of a tensor's data on disk; used only by saving. If a file has the data twice (raw_data and a
+// typed field), it is `raw`, as ONNX reads it; the other field is kept in `extra`.
 enum class Storage { raw, typed, external };
 
 struct Tensor {
   ANYBIT_VALUE(Tensor);
   Text name, doc;
-  std::optional<std::int32_t> element;  // ONNX's number, kept even if unknown (the verifier refuses it)
+  std::optional<std::int32_t> element;  // ONNX's number, kept even if unknown (the verifier rejects it)
   std::vector<std::int64_t> dims;
   Bytes data;                        // empty for strings
   std::vector<std::string> strings;  // for ElementType::string
   Storage storage = Storage::raw;
-  bool has_data_field = true;      // raw: the field is there, though it may be empty
-  bool has_location = false;       // data_location was written out although it is the default
+  bool has_data_field = true;      // raw: the field is present, possibly empty
+  bool has_location = false;       // data_location is present although it has the default value
   std::vector<Property> external;  // location, offset, length, checksum, … as read; saving writes its own
   std::vector<Property> metadata;
   Extra extra;
 
   ElementType type() const { return static_cast<ElementType>(element.value_or(0)); }
-  // Checked by the verifier, so that a loaded tensor always has one.
+  // The number of elements; the verifier ensures that it exists.
   std::int64_t count() const;
 };
 
-// An optional tensor that takes a pointer's room: an attribute has room for a sparse tensor, and few are one.
+// An optional tensor in the size of a pointer: every attribute has room for a sparse tensor, and few have
+// one.
 class TensorBox {
  public:
   TensorBox();

@@ -1,5 +1,4 @@
-// Two small values that keep a model's file as it was: a string that may be absent, and bytes we do not
-// understand.
+// Two small values that preserve a model's file: a string that may be absent, and unknown fields.
 #pragma once
 
 #include <memory>
@@ -8,7 +7,7 @@
 
 namespace anybit::graph {
 
-// A string field. Absent reads as empty; on disk the two differ, so both are kept.
+// A string field. An absent one reads as empty, but is distinguished when saving.
 class Text {
  public:
   Text() = default;
@@ -23,7 +22,8 @@ class Text {
   std::string take() && { return std::move(value_); }
 
   friend bool operator==(const Text&, const Text&) = default;
-  // By content alone. One for each kind of string: otherwise a conversion to Text would fit as well.
+  // Compares the content only. One overload per kind of string, since a conversion to Text would be
+  // ambiguous.
   friend bool operator==(const Text& a, std::string_view b) { return a.value_ == b; }
   friend bool operator==(const Text& a, const std::string& b) { return a.value_ == b; }
   friend bool operator==(const Text& a, const char* b) { return a.value_ == b; }
@@ -33,8 +33,7 @@ class Text {
   bool present_ = false;
 };
 
-// The serialized fields of a message that this version has no name for. Almost always empty, hence the
-// pointer.
+// The serialized unknown fields of a message. Almost always empty, hence the pointer.
 class Extra {
  public:
   Extra() = default;

@@ -11,7 +11,7 @@ std::string to_string(const Dimension& dim) {
   return "?";
 }
 
-// No shape at all is "[…]", which differs from "[]", the shape of a scalar.
+// An unknown rank is "[…]"; "[]" is the shape of a scalar.
 std::string to_string(const TensorType& type) {
   std::string text = name_of(type.element_type());
   if (!type.shape) return text + "[…]";

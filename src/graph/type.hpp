@@ -1,4 +1,4 @@
-// The types of values: tensor, sparse tensor, sequence, map, optional, opaque.
+// Types of values: tensor, sparse tensor, sequence, map, optional, opaque.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace anybit::graph {
 
 struct Dimension {
-  std::variant<std::monostate, std::int64_t, std::string> value;  // unknown, a number, or a name
+  std::variant<std::monostate, std::int64_t, std::string> value;  // unknown, a number, or a symbol
   Text denotation;
   Extra extra;
 
@@ -47,8 +47,7 @@ class TypeBox {
 };
 
 struct TensorType {
-  std::optional<std::int32_t>
-      element;  // ONNX's number; kept even if it is not one we know (the verifier refuses it)
+  std::optional<std::int32_t> element;  // ONNX's number; kept even if unknown (the verifier rejects it)
   std::optional<Shape> shape;
   Extra extra;
   ElementType element_type() const { return static_cast<ElementType>(element.value_or(0)); }

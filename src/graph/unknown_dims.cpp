@@ -5,7 +5,7 @@
 namespace anybit::graph {
 namespace {
 
-// A name like these stands for any size at every place; other names stand for one size.
+// Such a name stands for a different size at each place; other names stand for one size.
 bool means_unknown(const Dimension& dim) {
   if (dim.known()) return dim.size() == -1;
   const auto* name = std::get_if<std::string>(&dim.value);

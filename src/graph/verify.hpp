@@ -1,5 +1,5 @@
-// Checks a model against ONNX's rules; a model that passes can be walked, saved and planned without further
-// care.
+// Checks a model against ONNX's rules. A verified model can be walked, saved and planned without further
+// checks.
 #pragma once
 
 #include "anybit/limits.hpp"

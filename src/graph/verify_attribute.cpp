@@ -1,4 +1,4 @@
-// Attributes: one value, of the kind they declare; references only where there is something to refer to.
+// Attributes: one value of the declared kind; references only inside functions.
 #include <fmt/format.h>
 
 #include <array>
@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 15> kNames = {
     "undefined", "float",   "int",    "string",        "tensor",         "graph", "floats", "ints",
     "strings",   "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type",  "types"};
 
-// Files written by proto3 leave out zeros, empty strings and empty lists; there is no empty tensor, graph or
-// type.
+// Files written with proto3 leave out zeros, empty strings and empty lists; tensors, graphs and types are
+// never left out.
 bool may_be_left_out(Kind kind) {
   switch (kind) {
     case Kind::undefined:
@@ -90,7 +90,7 @@ Result<void> check_attribute(const Attribute& attribute, const Context& context,
   if (declared < 0 || declared >= static_cast<std::int32_t>(kNames.size())) {
     return place.invalid(fmt::format("attribute type {} does not exist", declared));
   }
-  // ONNX Runtime reads the value of the declared kind and overlooks others; they are carried along.
+  // ONNX Runtime reads the value of the declared kind and ignores others; they are preserved.
   if (!attribute.others.empty() && declared == 0) {
     return place.invalid("has more than one value", "declare which by the attribute's type");
   }

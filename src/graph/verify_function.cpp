@@ -1,4 +1,4 @@
-// Functions of the model: their bodies, and who calls whom.
+// Functions of the model: their bodies, and their call graph.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@ std::string name_of(const Function& function) {
 
 struct Call {
   std::size_t callee;
-  std::int64_t depth;  // of the graph that calls, within the caller
+  std::int64_t depth;  // of the calling graph, within the caller
 };
 
-// What a function, or the model's graph, becomes when every call is replaced by the body it calls.
+// The size of a function, or of the main graph, after all calls are inlined.
 struct Body {
   std::vector<Call> calls;
   std::int64_t nodes = 0, depth = 1;
@@ -49,7 +49,8 @@ void collect(const std::vector<Node>& nodes, const Functions& functions, std::in
   }
 }
 
-// Depth first, callees before callers; no recursion of our own, since a chain may be as long as the file.
+// Depth-first traversal, callees before callers; with an explicit stack, since a call chain may be as long as
+// the file.
 class CallGraph {
  public:
   CallGraph(const Model& model, const Functions& functions, const Limits& limits)
@@ -111,7 +112,7 @@ class CallGraph {
     return Place(nullptr, "function", name).invalid(fmt::format("calls itself: {}", chain));
   }
 
-  // The callees are expanded already. Two calls each of a function with two calls … grow without bound.
+  // The callees are expanded already. Functions that call another function twice each grow exponentially.
   Result<void> expand(Body& body, const Place& place) const {
     for (const Call& call : body.calls) {
       const Body& callee = bodies_[call.callee];
@@ -122,7 +123,7 @@ class CallGraph {
       return place.limit(fmt::format("more than {} nodes, with the functions it calls", limits_.nodes));
     }
     if (body.depth > limits_.depth) {
-      return place.limit(fmt::format("more than {} graphs and calls within each other", limits_.depth));
+      return place.limit(fmt::format("more than {} levels of nested graphs and calls", limits_.depth));
     }
     return {};
   }

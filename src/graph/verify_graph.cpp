@@ -1,4 +1,4 @@
-// Graphs and their nodes: names that mean one thing, inputs that exist, statements that agree.
+// Graphs and their nodes: unique names, defined inputs, consistent types.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using NameSet = std::unordered_set<std::string_view>;
 
-// A set of names that hashes only when there are many: nodes with a few attributes are most of a model.
+// A set of names that uses hashing only if there are many: most nodes have few attributes.
 class SeenNames {
  public:
   explicit SeenNames(std::size_t count) : few_(count <= kFew) {}
@@ -33,7 +33,7 @@ class SeenNames {
   NameSet many_;
 };
 
-// What the graph says about the types of its values: inputs, outputs, value_info, initializers.
+// The types that the graph declares for its values: inputs, outputs, value_info, initializers.
 class Statements {
  public:
   explicit Statements(std::pmr::memory_resource* memory) : types_(memory) {}
@@ -72,7 +72,7 @@ Result<void> define_inputs(const Graph& graph, Scope& scope, const Place& place)
   return {};
 }
 
-// An initializer may bear the name of an input (its default), but not that of another initializer.
+// An initializer may have the name of an input (its default), but not of another initializer.
 class Initializers {
  public:
   Initializers(const Graph& graph, Scope& scope, const Place& place)
@@ -205,7 +205,7 @@ Result<void> check_node(const Node& node, const Context& context, Scope& scope, 
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].empty() && !scope.define(node.outputs[i])) {
       return place.invalid(fmt::format("output {} {} is defined already", i, quoted(node.outputs[i])),
-                           "a name is given once, and not again in graphs within the graph");
+                           "each name is defined once, in a graph and the graphs inside it");
     }
   }
   return {};
@@ -232,11 +232,11 @@ Result<void> check_nodes(const std::vector<Node>& nodes, const Context& context,
 Result<void> check_graph(const Graph& graph, const Context& context, Scope& scope, const Place& place,
                          std::int64_t depth, Role role) {
   if (depth > context.limits.depth) {
-    return place.limit(fmt::format("more than {} graphs in graphs", context.limits.depth));
+    return place.limit(fmt::format("more than {} levels of nested graphs", context.limits.depth));
   }
   const std::size_t mark = scope.mark();
   const Known known = role == Role::model ? Known::must : Known::may;
-  // Most graphs say no more than fits.
+  // Enough for most graphs.
   std::array<std::byte, 1024> room;
   std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
   Statements statements(&memory);

@@ -1,6 +1,6 @@
-// The parts of the verifier, which its files share. Rules: ONNX's IR.md ("Names", "Graphs", "Functions",
-// "Tensors"), onnx.proto's comments; where files in use are sloppy and ONNX Runtime takes them, so do we,
-// unless it would make walking the model unsafe.
+// The parts of the verifier, shared by its files. Rules: ONNX's IR.md ("Names", "Graphs", "Functions",
+// "Tensors") and the comments in onnx.proto. Where common files violate a rule and ONNX Runtime accepts them,
+// so does anybit, unless that would make walking the model unsafe.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@
 
 namespace anybit::graph::verifier {
 
-// A name from the model in a message: 'name'.
+// A name from the model, quoted for a message: 'name'.
 std::string quoted(std::string_view name);
 
-// Where we are, as a chain on the stack: its text is only made when there is an error.
+// The current position as a chain on the stack; its text is built only for an error.
 class Place {
  public:
   static constexpr std::size_t kNoIndex = static_cast<std::size_t>(-1);
@@ -48,7 +48,7 @@ class Place {
 using Imports = std::unordered_map<std::string_view, std::int64_t>;
 Result<Imports> check_imports(const std::vector<OpsetImport>& opsets, const Place& place);
 
-// Are the keys different from each other?
+// Checks that the keys are unique.
 Result<void> check_properties(const std::vector<Property>& properties, const Place& place,
                               std::string_view what);
 
@@ -63,27 +63,27 @@ using Functions = std::unordered_map<FunctionKey, std::size_t, FunctionHash>;  /
 FunctionKey key_of(const Function& function);
 FunctionKey key_of(const Node& node);
 
-// Unique names, and no function that calls itself by whatever way.
+// Checks that names are unique and that no function calls itself, directly or indirectly.
 Result<Functions> index_functions(const Model& model);
 Result<void> check_calls(const Model& model, const Functions& functions, const Limits& limits);
 
-// What all nodes of one body (the model's graph or a function, with the graphs inside them) have in common.
+// Shared by all nodes of one body: the main graph or a function, including the graphs inside.
 struct Context {
   const Limits& limits;
   const Model& model;
   const Functions& functions;
   const Imports& imports;
-  // Names of the function's attributes that nodes may refer to; null outside of functions.
+  // Attributes of the function that nodes may refer to; null outside of functions.
   const std::unordered_set<std::string_view>* attributes = nullptr;
 };
 
-enum class Known { must, may };  // be known: the element type, for a model's inputs
+enum class Known { must, may };  // whether the element type must be known, as for a model's inputs
 
 Result<void> check_type(const Type& type, Known known, const Limits& limits, const Place& place,
                         std::int64_t depth = 1);
-// Do two statements about one value agree, as far as both know?
+// Checks that two types declared for one value agree, as far as both are known.
 Result<void> check_agree(const Type& one, const Type& other, std::string_view name, const Place& place);
-// How much a type says; among statements about one value, the others are compared with the most telling one.
+// How specific a type is; the types declared for one value are compared with the most specific one.
 std::size_t knowledge(const Type& type);
 Type type_of(const Tensor& tensor);
 Type type_of(const SparseTensor& tensor);
@@ -91,26 +91,26 @@ Type type_of(const SparseTensor& tensor);
 Result<void> check_tensor(const Tensor& tensor, const Limits& limits, const Place& place);
 Result<void> check_sparse(const SparseTensor& tensor, const Limits& limits, const Place& place);
 
-// The names that can be used at one point. Inner graphs see what outer ones defined before them.
+// The names that are visible at one point. Inner graphs see names that outer graphs defined before.
 class Scope {
  public:
-  struct Body {  // nodes that are being checked, and which of them it is at
+  struct Body {  // the nodes being checked, and the index of the current one
     const std::vector<Node>* nodes;
     std::size_t current;
   };
 
   bool has(std::string_view name) const { return names_.contains(name); }
-  // False if it is there already, be it from an outer graph: a name means one thing wherever it can be seen.
+  // False if the name is visible already, also from an outer graph: shadowing is not allowed.
   bool define(std::string_view name);
   std::size_t mark() const { return order_.size(); }
   void forget_since(std::size_t mark);
-  // "did you mean 'x'?", or nothing.
+  // "did you mean 'x'?", or empty.
   std::string suggest(std::string_view name) const;
 
   std::vector<Body> bodies;  // outermost first
 
  private:
-  // Names come by the hundred and go all at once; those of most models fit into the room.
+  // Names are added one by one and freed at once; those of most models fit into this buffer.
   std::array<std::byte, 4096> room_;
   std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
   std::pmr::unordered_set<std::string_view> names_{&memory_};
@@ -122,7 +122,7 @@ Result<void> check_attribute(const Attribute& attribute, const Context& context,
 Result<void> check_nodes(const std::vector<Node>& nodes, const Context& context, Scope& scope,
                          const Place& place, std::int64_t depth);
 
-// `model`: its inputs need types, and its names stay in the scope for the training graphs.
+// `model`: its inputs need types, and its names remain in the scope for the training graphs.
 enum class Role { model, inner };
 Result<void> check_graph(const Graph& graph, const Context& context, Scope& scope, const Place& place,
                          std::int64_t depth, Role role);
@@ -130,7 +130,7 @@ Result<void> check_function(const Function& function, const Context& outer);
 Result<void> check_training(const TrainingInfo& training, const Context& context, Scope& scope,
                             const Place& place);
 
-// Why the node that the scope is at cannot use an input: produced later, in a cycle, or by nobody.
+// The reason why the current node cannot use an input: it is produced later, in a cycle, or not at all.
 Error undefined_input(std::size_t input, const Scope& scope, const Place& place);
 
 }  // namespace anybit::graph::verifier

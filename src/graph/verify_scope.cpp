@@ -1,4 +1,4 @@
-// Names that can be seen, and explanations for those that cannot.
+// Visible names, and explanations for names that are not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::size_t producer_of(std::string_view name, const std::vector<Node>& nodes, s
   return kNobody;
 }
 
-// Does node `later` need, over any number of steps, what node `here` produces?
+// Whether node `later` depends, directly or indirectly, on node `here`.
 bool depends(const std::vector<Node>& nodes, std::size_t later, std::size_t here) {
   std::unordered_map<std::string_view, std::size_t> producers;
   for (std::size_t i = here; i < nodes.size(); ++i) {
@@ -58,7 +58,7 @@ void Scope::forget_since(std::size_t mark) {
 }
 
 std::string Scope::suggest(std::string_view name) const {
-  // The latest names only: a typo is most often about something near, and an error must not take long.
+  // Only the latest names: a typo most often refers to something near, and an error must be quick.
   constexpr std::size_t kMost = 5'000;
   const std::span<const std::string_view> all(order_);
   return shown(did_you_mean(name, all.last(std::min(all.size(), kMost))));
@@ -79,7 +79,7 @@ Error undefined_input(std::size_t input, const Scope& scope, const Place& place)
           fmt::format("{} is produced by {}, which depends on this node: a cycle", what, producer));
     }
     return place.invalid(fmt::format("{} is produced later, by {}", what, producer),
-                         "sort the nodes: what a node uses stands before it");
+                         "sort the nodes topologically: producers before consumers");
   }
   return place.invalid(fmt::format("nothing produces {}", what), scope.suggest(name));
 }

@@ -1,4 +1,4 @@
-// Tensors: dimensions that are possible, and exactly as much data as they need.
+// Tensors: valid dimensions, and exactly as much data as they need.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ std::string to_text(const std::vector<std::int64_t>& dims) {
   return fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
-// Zero dimensions count as 1 for the limit, so that no stride can overflow either.
+// Dimensions of 0 count as 1 for the limit, so that strides cannot overflow either.
 Result<std::int64_t> check_dims(const std::vector<std::int64_t>& dims, const Limits& limits,
                                 const Place& place) {
   if (static_cast<std::int64_t>(dims.size()) > limits.rank) {
@@ -52,7 +52,7 @@ Result<void> check_strings(const Tensor& tensor, std::int64_t count, const Place
                                    count, tensor.strings.size()));
 }
 
-// Does a row of indices stand after the one before it, in row-major order?
+// Whether a row of indices comes after the previous one in row-major order.
 bool in_order(const Bytes& data, std::int64_t row, std::int64_t width) {
   const auto at = [&](std::int64_t i) { return data.at<std::int64_t>(static_cast<std::size_t>(i)); };
   for (std::int64_t column = 0; column < width; ++column) {

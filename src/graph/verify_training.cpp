@@ -1,4 +1,4 @@
-// Training information: two more graphs, and which of their outputs become which initializers.
+// Training information: two more graphs, and the bindings of their outputs to initializers.
 #include <fmt/format.h>
 
 #include "base/try.hpp"
@@ -41,7 +41,7 @@ Result<void> check_training(const TrainingInfo& training, const Context& context
   NameSet initializers;
   add_initializers(*context.model.graph, initializers);
   if (training.initialization) {
-    Scope alone;  // the initialization has no inputs, and sees nothing of the model
+    Scope alone;  // the initialization graph has no inputs and does not see the model
     const Place here(&place, "initialization", (*training.initialization)->name.str());
     TRY(check_graph(**training.initialization, context, alone, here, 1, Role::inner));
   }

@@ -1,4 +1,4 @@
-// Types: element types that exist, dimensions that are possible, and statements about one value that agree.
+// Types: valid element types, valid dimensions, and agreement of the types declared for one value.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool is_key(ElementType type) {
   }
 }
 
-// Unknown and named dimensions count as 1: what is known must be possible.
+// Unknown and named dimensions count as 1: the known ones must be possible by themselves.
 Result<void> check_shape(const Shape& shape, const Limits& limits, const Place& place) {
   if (static_cast<std::int64_t>(shape.dims.size()) > limits.rank) {
     return place.limit(fmt::format("rank {}, but at most {} is allowed", shape.dims.size(), limits.rank));
@@ -150,7 +150,8 @@ TensorType dense(std::optional<std::int32_t> element, const std::vector<std::int
 
 Result<void> check_type(const Type& type, Known known, const Limits& limits, const Place& place,
                         std::int64_t depth) {
-  if (depth > limits.depth) return place.limit(fmt::format("more than {} types in types", limits.depth));
+  if (depth > limits.depth)
+    return place.limit(fmt::format("more than {} levels of nested types", limits.depth));
   return std::visit(CheckKind{known, limits, place, depth}, type.kind);
 }
 

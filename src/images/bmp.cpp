@@ -1,4 +1,4 @@
-// BMP, Windows' and OS/2's: 1, 4, 8, 16, 24 and 32 bits, palettes and bit fields; not run-length coded.
+// BMP of Windows and OS/2: 1, 4, 8, 16, 24 and 32 bits, palettes and bit fields; no run-length coding.
 #include <array>
 #include <vector>
 
@@ -11,7 +11,7 @@ constexpr std::string_view kEndings[] = {".bmp"};
 constexpr std::size_t kFileHeader = 14;
 enum Compression : std::uint32_t { kPlain = 0, kBitFields = 3, kBitFieldsAlpha = 6 };
 
-// Where one colour is in a pixel.
+// The bits of one colour channel in a pixel.
 struct Field {
   int shift = 0, bits = 0;
 };

@@ -1,4 +1,4 @@
-// What the decoders share: how they fail, numbers in files, conversions of pixels.
+// Shared by the decoders: errors, numbers in files, colour conversion.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline bool starts_with(File file, std::string_view magic, std::size_t at = 0) {
   return file.size() >= at && text_of(file).substr(at).starts_with(magic);
 }
 
-// From a file that is known to be long enough.
+// `at` must point to at least `bytes` bytes of the file.
 inline std::uint32_t little(const std::uint8_t* at, int bytes) {
   std::uint32_t number = 0;
   for (int i = bytes; i-- > 0;) number = number << 8 | at[i];
@@ -38,14 +38,14 @@ inline std::uint32_t big(const std::uint8_t* at, int bytes) {
   return number;
 }
 
-// `each` of every byte of the file, without overflow.
+// `each` times the file's size, without overflow.
 inline std::int64_t pixels_in(File file, std::int64_t each) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const auto size = static_cast<std::int64_t>(file.size());
   return size > kMost / each ? kMost : size * each;
 }
 
-// Inks to light as Pillow has it: no profile is looked at.
+// CMYK to RGB as in Pillow, without colour profiles.
 inline void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb) {
   const int light = 255 - cmyk[3];
   for (int c = 0; c < 3; ++c) {

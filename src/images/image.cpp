@@ -13,7 +13,7 @@ Result<const Descriptor*> format_of(File file) {
   for (const Descriptor* format : table()) {
     if (format->matches(file)) return format;
   }
-  return error_at(Code::malformed, {}, "this is no image", known_formats());
+  return error_at(Code::malformed, {}, "the file is not in a known image format", known_formats());
 }
 
 Error within(const Descriptor& format, Error error) {
@@ -38,7 +38,7 @@ Result<Header> header_of(const Descriptor& format, File file, const Limits& limi
   return header;
 }
 
-// ITU-R 601-2 in 16 bits, as ImageDecoder's test cases have it.
+// Luma by ITU-R 601-2 in 16 bits, as in ImageDecoder's test cases.
 std::uint8_t brightness(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((19595u * rgb[0] + 38470u * rgb[1] + 7471u * rgb[2] + 0x8000u) >> 16);
 }

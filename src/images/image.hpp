@@ -1,6 +1,6 @@
-// Image files to pixels of 8 bits. Files come from strangers: what they claim is checked against `Limits` and
-// against the number of their bytes before memory is taken, and a file that is cut off or damaged is an
-// error, never an image with pixels that were not in it.
+// Decodes image files to 8-bit pixels. Files are untrusted: a header is checked against `Limits` and the size
+// of the file before memory is allocated, and a truncated or damaged file is an error, never an image with
+// invented pixels.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct Size {
 };
 
 Result<Size> size_of(File file, const Limits& limits = {});
-// Pixels row by row; `channels` is 3 (red, green, blue) or 1 (brightness). Of a file whose size is known:
-// there are height × width × channels pixels.
+// Pixels row by row; `channels` is 3 (RGB) or 1 (luma). `pixels` has height × width × channels elements, by
+// size_of().
 Result<void> decode(File file, int channels, std::span<std::uint8_t> pixels, const Limits& limits = {});
 
-// Whether a file's name ends as those of images do.
+// Whether the file name has the extension of a known image format.
 bool has_image_ending(const std::string& path);
 // "BMP, JPEG, … or WebP".
 std::string known_formats();
-// "libpng 1.6.39, …", for those who report a fault.
+// "libpng 1.6.39, …", for bug reports.
 std::string libraries();
 
 }  // namespace anybit::images

@@ -1,5 +1,5 @@
-// JPEG by libjpeg-turbo (ITU-T T.81): baseline and progressive, with its exact transform and its smooth
-// upsampling. What it calls a warning and goes on from, such as data that end early, is an error here.
+// JPEG by libjpeg-turbo (ITU-T T.81): baseline and progressive, with the accurate integer DCT and fancy
+// upsampling. Data that libjpeg only warns about, such as a truncated file, is an error here.
 #include <cstddef>
 #include <cstdio>
 // Needs the two above.
@@ -15,12 +15,12 @@ namespace anybit::images {
 namespace {
 
 constexpr std::string_view kEndings[] = {".jpg", ".jpeg"};
-// A block of 8 x 8 takes a bit at least, and half of them may be left out by subsampling.
+// A block of 8 x 8 takes at least one bit, and chroma subsampling may halve the number of blocks.
 constexpr std::int64_t kMostPixelsPerByte = 8 * 128;
 constexpr int kMostScans = 64;  // encoders write about 10; each costs a pass over the whole image
 
-// libjpeg leaves by longjmp. It jumps within `header` and `pixels` alone, which have no destructors to run;
-// what must be freed belongs to this object, and so to its caller's frame.
+// libjpeg reports errors by longjmp. It jumps only within `header` and `pixels`, which have no destructors to
+// run; resources belong to this object, and so to the caller's frame.
 class Jpeg {
  public:
   explicit Jpeg(File file) : file_(file) {
@@ -58,13 +58,13 @@ class Jpeg {
     jpeg_read_header(&info_, TRUE);
     return true;
   }
-  // `inks`: room for a row of four, if the image has inks.
+  // `inks`: room for a row of CMYK, if the image has four channels.
   bool pixels(std::uint8_t* rgb, std::uint8_t* inks) {
     if (setjmp(jump_) != 0) return false;
     info_.out_color_space = inks != nullptr ? JCS_CMYK : JCS_RGB;
     jpeg_start_decompress(&info_);
     for (int i = 0; i < info_.num_components; ++i) {
-      // Set when a scan of the component begins.
+      // Set at the beginning of the component's scan.
       if (info_.comp_info[i].quant_table == nullptr) give_up("a component has no data");
     }
     const std::size_t row_bytes = 3 * static_cast<std::size_t>(info_.output_width);
@@ -77,7 +77,7 @@ class Jpeg {
     jpeg_finish_decompress(&info_);
     return true;
   }
-  // Inverted, as all writers of such files do.
+  // Inverted, as all programs write CMYK JPEG files.
   void inks_to_rgb(const std::uint8_t* inks, std::uint8_t* rgb) const {
     for (JDIMENSION x = 0; x < info_.output_width; ++x) {
       std::uint8_t cmyk[4];
@@ -97,7 +97,7 @@ class Jpeg {
     static_cast<Jpeg*>(info->client_data)->give_up(message);
   }
   static void warn(j_common_ptr info, int level) {
-    // Cameras leave some bytes between segments, or write another version's number: no pixel changes by it.
+    // Cameras leave bytes between segments, or write another version number: that changes no pixel.
     const int code = info->err->msg_code;
     const bool harmless = code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR;
     if (level < 0 && !harmless) fail(info);

@@ -1,5 +1,5 @@
-// JPEG 2000 by OpenJPEG (ITU-T T.800), within JP2 or bare: gray and RGB, up to 16 bits, of which the upper 8
-// are taken. OpenJPEG takes memory by what the header says, so that is read here first.
+// JPEG 2000 by OpenJPEG (ITU-T T.800), in JP2 or as a bare codestream: gray and RGB, up to 16 bits, of which
+// the upper 8 are used. OpenJPEG allocates memory as the header says, so the header is checked here first.
 #include <openjpeg.h>
 
 #include <memory>
@@ -10,14 +10,14 @@ namespace anybit::images {
 namespace {
 
 constexpr std::string_view kEndings[] = {".jp2", ".j2k"};
-// A few bytes can hold an image of one colour: the number of bytes says little of small images.
+// A few bytes can hold an image of one colour, so small images are allowed regardless of the file size.
 constexpr std::int64_t kFreePixels = std::int64_t{1} << 22, kMostPixelsPerByte = 4096;
 constexpr std::string_view kBare = "\xFF\x4F\xFF\x51", kBox = "\r\n\x87\n";
 enum Marker : std::uint32_t { kCod = 0xFF52, kCoc = 0xFF53, kSot = 0xFF90, kSod = 0xFF93, kEnd = 0xFFD9 };
 
 bool is_bare(File file) { return starts_with(file, kBare); }
 
-// Where the code stream begins: in the box jp2c of a JP2 file.
+// Finds the codestream: in a JP2 file, the box jp2c.
 Result<File> code_stream(File file) {
   if (is_bare(file)) return file;
   for (std::size_t at = 0; file.size() - at >= 16;) {
@@ -40,7 +40,7 @@ struct Stream {
   std::int64_t tiles = 0, components = 0;
 };
 
-// SIZ, which is first (T.800, A.5.1).
+// Reads SIZ, the first marker segment (T.800, A.5.1).
 Result<Stream> read_size(File stream) {
   const std::uint8_t* bytes = bytes_of(stream);
   if (stream.size() < 42 || !is_bare(stream)) return damaged("the file is cut off");
@@ -57,7 +57,7 @@ Result<Stream> read_size(File stream) {
   result.tiles = across * down;
   if (result.components > 4)
     return unsupported(fmt::format("{} components are not read", result.components), "1 to 4");
-  // A tile begins with 14 bytes.
+  // A tile-part header takes at least 14 bytes.
   const auto size = static_cast<std::int64_t>(stream.size());
   if (across > size || down > size || result.tiles > size / 14)
     return damaged(
@@ -65,7 +65,8 @@ Result<Stream> read_size(File stream) {
   return result;
 }
 
-// Packets that a style (COD, COC) cuts one layer of a component into, from its decomposition levels on.
+// The number of packets per layer and component for a coding style (COD, COC), from the decomposition levels
+// on.
 Result<std::int64_t> packets(const Stream& stream, std::span<const std::byte> style, bool own_precincts) {
   const std::uint8_t* bytes = bytes_of(style);
   const std::size_t levels = style.size() < 5 ? 33 : bytes[0];
@@ -81,7 +82,7 @@ Result<std::int64_t> packets(const Stream& stream, std::span<const std::byte> st
   return count;
 }
 
-// The styles of the whole image and of its tiles: a packet takes a byte at least, and memory.
+// Checks the coding styles of the image and its tiles: a packet takes at least one byte, and memory.
 Result<void> check_styles(File stream, const Stream& told) {
   const std::uint8_t* bytes = bytes_of(stream);
   const std::int64_t most = 1000 + 2 * static_cast<std::int64_t>(stream.size());
@@ -91,7 +92,7 @@ Result<void> check_styles(File stream, const Stream& told) {
     const std::uint32_t marker = big(bytes + at, 2), length = big(bytes + at + 2, 2);
     if (marker == kEnd) break;
     if (marker == kSod) {
-      if (next_tile <= at || next_tile > stream.size()) break;  // the last, or cut off: the decoder will tell
+      if (next_tile <= at || next_tile > stream.size()) break;  // last, or truncated: the decoder reports it
       at = next_tile;
       continue;
     }
@@ -211,7 +212,7 @@ Result<void> decode(File file, const Header& header, std::uint8_t* rgb) {
                     opj_read_header(stream.get(), codec.get(), &opened) != 0;
   const OwnImage image(opened);
   if (!read || !image) return failed();
-  // What it warns of within pixels, such as a tile that is cut off, means that some are missing.
+  // A warning during decoding, such as a truncated tile, means that pixels are missing.
   opj_set_warning_handler(codec.get(), Source::complain, &source);
   if (opj_decode(codec.get(), stream.get(), image.get()) == 0 ||
       opj_end_decompress(codec.get(), stream.get()) == 0 || !source.message.empty()) {

@@ -1,5 +1,5 @@
-// PNG by libpng (ISO/IEC 15948). Of 16 bits the upper 8 are taken; alpha is left out; gamma, profiles and all
-// other chunks that are not needed for pixels are skipped unread.
+// PNG by libpng (ISO/IEC 15948). Of 16 bits the upper 8 are used; alpha is dropped; gamma, profiles and all
+// other chunks that pixels do not need are skipped.
 #include <png.h>
 
 #include <csetjmp>
@@ -12,11 +12,11 @@ namespace anybit::images {
 namespace {
 
 constexpr std::string_view kEndings[] = {".png"};
-// No deflate stream is shorter: 258 bytes from two codes of one bit each (RFC 1951).
+// The maximum compression ratio of deflate: 258 bytes from two 1-bit codes (RFC 1951).
 constexpr std::int64_t kMostInflation = 1032;
 
-// libpng leaves by longjmp. It jumps within `header` and `pixels` alone, which have no destructors to run;
-// what must be freed belongs to this object, and so to its caller's frame.
+// libpng reports errors by longjmp. It jumps only within `header` and `pixels`, which have no destructors to
+// run; resources belong to this object, and so to the caller's frame.
 class Png {
  public:
   explicit Png(File file) : next_(bytes_of(file)), left_(file.size()) {

@@ -1,4 +1,4 @@
-// PNM (netpbm's PBM, PGM and PPM), plain and raw: P1 to P6. Of several images in a file the first is read.
+// PNM (netpbm's PBM, PGM and PPM), plain and raw: P1 to P6. Reads the first of several images in a file.
 #include <cmath>
 #include <vector>
 
@@ -28,14 +28,14 @@ class Words {
     if (at_ == first) return damaged("a number is missing");
     return value;
   }
-  // Of a plain bitmap: there need not be spaces.
+  // A pixel of a plain bitmap, where spaces are optional.
   Result<bool> bit() {
     TRY(skip());
     const char c = text_[at_++];
     if (c != '0' && c != '1') return damaged("a bit is neither 0 nor 1");
     return c == '1';
   }
-  // The one space before raw data.
+  // The single whitespace before raw data.
   Result<void> space() {
     if (at_ == text_.size() || !is_space(text_[at_])) return damaged("its header is damaged");
     ++at_;
@@ -43,7 +43,7 @@ class Words {
   }
 
  private:
-  // Spaces, and comments to the end of their line.
+  // Skips whitespace, and comments to the end of the line.
   Result<void> skip() {
     for (bool comment = false; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
@@ -78,16 +78,17 @@ Result<Pnm> parse(File file) {
   pnm.header.width = TRY(words.number());
   pnm.header.height = TRY(words.number());
   if (!pnm.bitmap) pnm.most = TRY(words.number());
-  if (pnm.most < 1 || pnm.most > 65535) return damaged(fmt::format("{} is no largest value", pnm.most));
+  if (pnm.most < 1 || pnm.most > 65535)
+    return damaged(fmt::format("{} is not a valid maximum value", pnm.most));
   TRY(words.space());
   pnm.data = words.at();
-  // A plain number is a digit and a space.
+  // A plain number takes at least a digit and a space.
   const std::int64_t bytes = static_cast<std::int64_t>(pnm.channels) * (pnm.plain || pnm.most > 255 ? 2 : 1);
   pnm.header.most_pixels = pnm.bitmap ? pixels_in(file, pnm.plain ? 1 : 8) : pixels_in(file, 1) / bytes + 1;
   return pnm;
 }
 
-// What each value becomes in 8 bits.
+// A table from sample values to 8 bits.
 std::vector<std::uint8_t> scaled(std::uint32_t most) {
   std::vector<std::uint8_t> values(most + 1);
   for (std::uint32_t i = 0; i <= most; ++i)
@@ -106,7 +107,7 @@ Result<void> decode_plain(File file, const Pnm& pnm, std::uint8_t* rgb) {
   const auto count = static_cast<std::size_t>(pnm.header.height * pnm.header.width) * pnm.channels;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t value = pnm.bitmap ? !TRY(words.bit()) : TRY(words.number());
-    if (value > pnm.most) return damaged(fmt::format("{} is above the largest value", value));
+    if (value > pnm.most) return damaged(fmt::format("{} is above the maximum value", value));
     put(pnm, values[value], rgb);
   }
   return {};
@@ -142,7 +143,7 @@ Result<void> decode(File file, const Header&, std::uint8_t* rgb) {
   const std::vector<std::uint8_t> values = scaled(pnm.most);
   for (std::size_t i = 0; i < width * height * pnm.channels; ++i) {
     const std::uint32_t value = big(data + i * each, static_cast<int>(each));
-    if (value > pnm.most) return damaged(fmt::format("{} is above the largest value", value));
+    if (value > pnm.most) return damaged(fmt::format("{} is above the maximum value", value));
     put(pnm, values[value], rgb);
   }
   return {};

@@ -10,25 +10,25 @@
 
 namespace anybit::images {
 
-// The bytes of a whole file.
+// The bytes of a complete file.
 using File = std::span<const std::byte>;
 
 struct Header {
   std::int64_t height = 0, width = 0;
-  // More pixels than the bytes of the file can hold, whatever they are. A header that claims more is a lie.
+  // The largest number of pixels that a file of this size can hold; a header that claims more is rejected.
   std::int64_t most_pixels = 0;
 };
 
-// A file that is damaged is `malformed`, a kind of file that is not read here is `unsupported`.
+// Errors: a damaged file is `malformed`, an unsupported variant is `unsupported`.
 struct Descriptor {
   std::string_view name;
-  std::span<const std::string_view> endings;  // of file names, in lower case
-  bool (*matches)(File file) = nullptr;       // by its first bytes
+  std::span<const std::string_view> endings;  // file extensions, in lower case
+  bool (*matches)(File file) = nullptr;       // by the first bytes
   Result<Header> (*read_header)(File file) = nullptr;
-  // Red, green and blue of every pixel, row by row from the top. Called with what read_header said, once that
-  // was found to be possible. Writes every byte, or fails.
+  // Writes red, green and blue of every pixel, row by row from the top, or fails. `header`: the checked
+  // result of read_header.
   Result<void> (*decode)(File file, const Header& header, std::uint8_t* rgb) = nullptr;
-  std::string_view library = {};  // and its version; empty: our own
+  std::string_view library = {};  // with its version; empty: anybit's own code
 };
 
 bool before(const Descriptor& a, const Descriptor& b);

@@ -1,6 +1,6 @@
-// TIFF 6.0 and BigTIFF by libtiff, the first image of the file: gray, palette, RGB, CMYK and YCbCr within
-// JPEG; unsigned, 1 to 16 bits, of which the upper 8 are taken. libtiff decodes strips and tiles; this
-// file turns their samples into pixels.
+// TIFF 6.0 and BigTIFF by libtiff, the first image of the file: gray, palette, RGB, CMYK, and YCbCr in JPEG;
+// unsigned, 1 to 16 bits, of which the upper 8 are used. libtiff decodes strips and tiles; this file converts
+// their samples to pixels.
 #include <tiffio.h>
 
 #include <array>
@@ -16,9 +16,9 @@ constexpr tmsize_t kMostMemory = tmsize_t{1} << 30;
 
 struct Kind {
   std::uint16_t compression;
-  std::int64_t inflation;  // bytes that one byte can become
+  std::int64_t inflation;  // maximum bytes decompressed from one byte
 };
-// Those that pictures have. libtiff knows more, which would let more code see files from strangers.
+// The compression methods of common images. libtiff has more; they would expose more code to untrusted files.
 constexpr Kind kKinds[] = {
     {COMPRESSION_NONE, 1},       {COMPRESSION_LZW, 4096},    {COMPRESSION_ADOBE_DEFLATE, 1032},
     {COMPRESSION_DEFLATE, 1032}, {COMPRESSION_PACKBITS, 64}, {COMPRESSION_JPEG, 3 * 1024}};
@@ -59,10 +59,10 @@ class Tiff {
   Result<void> read_pixels(const TiffLayout& layout, std::uint8_t* rgb);
 
  private:
-  // A strip or a tile: `rows` by `columns`, of which those within the image count.
+  // A strip or a tile of `rows` by `columns` samples; only those within the image are used.
   struct Part {
     std::uint32_t index = 0, x = 0, y = 0, columns, rows;
-    std::size_t row_bytes = 0, plane = 0;  // plane: parts of each sample, where samples are apart
+    std::size_t row_bytes = 0, plane = 0;  // plane: parts per sample, with separate planes
   };
   Result<void> read_part(const TiffLayout& layout, const Part& part, std::uint8_t* rgb);
   Error failed(const char* otherwise) const { return damaged(message_[0] != 0 ? message_ : otherwise); }
@@ -74,8 +74,7 @@ class Tiff {
     static_cast<Tiff*>(self)->keep(format, arguments);
     return 1;
   }
-  // Tags that libtiff does not know are common and harmless. Within pixels a warning means that some are
-  // missing.
+  // Unknown tags are common and harmless. A warning while pixels are decoded means that some are missing.
   static int on_warning(TIFF*, void* self, const char*, const char* format, va_list arguments) {
     Tiff& tiff = *static_cast<Tiff*>(self);
     if (tiff.in_pixels_) tiff.keep(format, arguments);
@@ -177,12 +176,12 @@ Result<TiffLayout> Tiff::read_layout() {
   return layout;
 }
 
-// A sample of a row in 8 bits; one of fewer bits as it is.
+// A sample of a row: of 16 bits the upper 8, of fewer than 8 unchanged.
 std::uint8_t sample_at(const TiffLayout& layout, const std::uint8_t* row, std::size_t index) {
   if (layout.bits == 8) return row[index];
   if (layout.bits == 16) {
     std::uint16_t sample;
-    std::memcpy(&sample, row + 2 * index, sizeof sample);  // libtiff has put it into our order
+    std::memcpy(&sample, row + 2 * index, sizeof sample);  // libtiff has converted it to native byte order
     return static_cast<std::uint8_t>(sample >> 8);
   }
   const std::size_t bit = index * layout.bits;
@@ -209,7 +208,7 @@ void to_rgb(const TiffLayout& layout, std::array<std::uint8_t, 5> samples, std::
   }
 }
 
-// Where the pixel at x, y of the file belongs (TIFF 6.0, Orientation).
+// The output index of the pixel at x, y of the file (TIFF 6.0, Orientation).
 std::size_t place_of(const TiffLayout& layout, std::size_t x, std::size_t y) {
   const bool mirror_x = layout.orientation == 2 || layout.orientation == 3 || layout.orientation == 7 ||
                         layout.orientation == 8;
@@ -227,7 +226,7 @@ Result<void> Tiff::read_part(const TiffLayout& layout, const Part& part, std::ui
                     height = std::min(part.rows, layout.height - part.y);
   buffer_.assign(bytes * planes, 0);
   for (std::size_t p = 0; p < planes; ++p) {
-    // The last strip may end with the image; a tile never does.
+    // The last strip may be cut at the image's end; a tile is always complete.
     const bool tiled = TIFFIsTiled(tiff_) != 0;
     const std::size_t wanted = tiled ? bytes : part.row_bytes * height;
     const auto index = part.index + static_cast<std::uint32_t>(p * part.plane);
@@ -264,7 +263,7 @@ Result<void> Tiff::read_pixels(const TiffLayout& layout, std::uint8_t* rgb) {
     TIFFGetFieldDefaulted(tiff_, TIFFTAG_ROWSPERSTRIP, &part.rows);
     part.rows = std::min(part.rows, layout.height);
   }
-  // A tile that is larger than the image is of no use beyond its smallest size.
+  // Rejects tiles much larger than the image: they only cost memory.
   constexpr std::uint32_t kSmall = 4096;
   if (part.columns == 0 || part.rows == 0 || part.columns > std::max(layout.width, kSmall) + 15 ||
       part.rows > std::max(layout.height, kSmall) + 15) {
@@ -305,7 +304,7 @@ Result<void> decode(File file, const Header&, std::uint8_t* rgb) {
   return tiff.read_pixels(layout, rgb);
 }
 
-// "LIBTIFF, Version 4.5.0\nCopyright …".
+// The name and version, from "LIBTIFF, Version 4.5.0\nCopyright …".
 std::string_view library() {
   static const std::string text = [] {
     const std::string_view told = TIFFGetVersion();

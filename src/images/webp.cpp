@@ -1,4 +1,4 @@
-// WebP by libwebp (RFC 9649): lossy and lossless; alpha is left out, animations are refused.
+// WebP by libwebp (RFC 9649): lossy and lossless; alpha is dropped, animations are rejected.
 #include <webp/decode.h>
 
 #include "images/checks.hpp"
@@ -7,7 +7,7 @@ namespace anybit::images {
 namespace {
 
 constexpr std::string_view kEndings[] = {".webp"};
-// A few bytes can hold an image of one colour: the number of bytes says little of small images.
+// A few bytes can hold an image of one colour, so small images are allowed regardless of the file size.
 constexpr std::int64_t kFreePixels = std::int64_t{1} << 22, kMostPixelsPerByte = 4096;
 
 Error error_of(VP8StatusCode status) {

@@ -1,4 +1,5 @@
-// What a file may be that is no model, or none that anybit reads: so that the error can say so.
+// Recognizes files that are not models, or models in formats that anybit does not read, for the error
+// message.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 namespace anybit::io {
 
 struct ForeignKind {
-  std::string_view name;  // "a TensorFlow Lite model"; empty if nothing is recognised
+  std::string_view name;  // "a TensorFlow Lite model"; empty if unknown
   std::string_view hint;
 };
 

@@ -21,7 +21,7 @@ std::string known_kinds() {
   return list;
 }
 
-// Null if nobody claims the bytes.
+// Null if no format matches the bytes.
 const Descriptor* kind_of(std::span<const std::byte> bytes) {
   const Descriptor* best = nullptr;
   Claim claim = Claim::no;
@@ -37,7 +37,7 @@ Error unknown(std::span<const std::byte> bytes) {
   if (bytes.empty()) return error_at(Code::malformed, "byte 0", "the file is empty");
   const ForeignKind foreign = foreign_kind_of(bytes);
   const std::string what = foreign.name.empty()
-                               ? "this is no model file that anybit knows"
+                               ? "the file is not in a known model format"
                                : fmt::format("this looks like {}, which anybit does not read", foreign.name);
   const std::string known = fmt::format("anybit reads {}", known_kinds());
   return error_at(Code::malformed, "byte 0", what,
@@ -77,9 +77,9 @@ Result<void> save(const graph::Model& model, const std::string& path, const Save
   for (const Descriptor* one : table()) {
     if (one->extension == extension && one->save) return one->save(model, path, options);
   }
-  return invalid_argument(
-      fmt::format("'{}': no model file that anybit writes ends with '{}'", shown(path), shown(extension)),
-      fmt::format("anybit writes {}", known_kinds()));
+  return invalid_argument(fmt::format("'{}': anybit writes no model format with the extension '{}'",
+                                      shown(path), shown(extension)),
+                          fmt::format("anybit writes {}", known_kinds()));
 }
 
 }  // namespace anybit::io

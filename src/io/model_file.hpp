@@ -1,5 +1,5 @@
-// Model files of any kind. What a file is follows from its content when it is read, from its name when it is
-// written.
+// Model files of any format. Reading recognizes the format by the content, writing chooses it by the file
+// name.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace anybit::io {
 
-// Maps the file: weights inside it, and in data beside it, stay on disk until they are used.
+// Maps the file: weights in it, and in external data files, stay on disk until they are used.
 Result<graph::Model> load(const std::string& path, const LoadOptions& options = {});
-// Without a folder: the model can have no data beside it.
+// Without a folder, so the model may have no external data.
 Result<graph::Model> parse(const Bytes& bytes, const LoadOptions& options = {});
-// A name without an extension is that of an ONNX file.
+// A name without an extension means ONNX.
 Result<void> save(const graph::Model& model, const std::string& path, const SaveOptions& options = {});
 
 }  // namespace anybit::io

@@ -1,4 +1,4 @@
-// ONNX's own files: a protobuf message, with data beside it if it is large.
+// ONNX's own format: a protobuf message, with external data files if it is large.
 #include "io/table.hpp"
 #include "onnx/load.hpp"
 #include "onnx/save.hpp"
@@ -6,8 +6,8 @@
 namespace anybit::io {
 namespace {
 
-// Protobuf has no signature: a file begins with a tag, the number of a field and how it is encoded. Fields
-// that nobody knows yet may come first.
+// Protobuf has no signature: a file begins with a tag, which is a field number and a wire type. Fields that
+// are unknown today may come first.
 Claim probe(std::span<const std::byte> bytes) {
   if (bytes.empty()) return Claim::no;
   const auto tag = static_cast<unsigned>(bytes[0]);

@@ -1,5 +1,5 @@
-// Kinds of model files. A row says how one is known, read and written; the table is made from the files
-// beside this.
+// The table of model file formats. A row recognizes, reads and writes one format; the rows come from the
+// files in this folder.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 
 namespace anybit::io {
 
-// How sure it is that bytes are a file of a kind.
+// How certain it is that bytes are in a format.
 enum class Claim : std::uint8_t {
   no,
-  maybe,  // they may begin so
-  sure,   // they have its signature
+  maybe,  // the first bytes are possible
+  sure,   // the signature matches
 };
 
 struct Descriptor {
   std::string_view name;       // "ONNX"
   std::string_view extension;  // ".onnx"
   Claim (*probe)(std::span<const std::byte> bytes);
-  // Verified. `folder`: where data beside the file may lie; empty: there may be none.
+  // Returns a verified model. `folder`: of external data; empty: not allowed.
   Result<graph::Model> (*read)(const Bytes& bytes, const std::string& folder, const LoadOptions& options);
-  // The file appears whole or not at all. Null: such files are read only.
+  // Writes the file completely or not at all. Null: the format is read-only.
   Result<void> (*save)(const graph::Model& model, const std::string& path, const SaveOptions& options);
 };
 

@@ -1,4 +1,4 @@
-// Names a model by its content.
+// Identifies a model by its content.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace anybit::onnx {
 
-// SHA-256, in hexadecimal digits, of the model's bytes with all data inside: where tensors lie on disk does
-// not matter, everything else does.
+// SHA-256, in hexadecimal, of the serialized model with all data inside: it does not depend on where tensor
+// data is stored.
 Result<std::string> content_hash(const graph::Model& model);
 
 }  // namespace anybit::onnx

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names are tried in order, so those in use have low numbers: a model that is saved again and again takes the
-// first two in turn. Looking for a few is cheaper than listing the folder on every save.
+// Names are tried in order, so the ones in use have low numbers: a model that is saved repeatedly alternates
+// between the first two. Checking a few names is cheaper than listing the folder on every save.
 constexpr int kNames = 1000, kInTurn = 2;
 
 std::string data_name(const std::string& model_name, int number) {
@@ -47,7 +47,7 @@ bool mentions(const fs::path& path, const std::string& name) {
   return found != text.end() || !(*file)->intact().ok();
 }
 
-// "m.onnx", "m.onnx.bak", "m.ONNX"; not data, which is read in vain and may be large.
+// "m.onnx", "m.onnx.bak", "m.ONNX"; not data files, which may be large and mention no names.
 bool is_model_name(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name.find(".onnx") != std::string::npos && !name.ends_with(".data");
@@ -71,7 +71,7 @@ Result<std::string> free_data_name(const std::string& folder, const std::string&
   }
   return error_at(Code::io, {},
                   fmt::format("too many files are named '{}.….data' in '{}'", model_name, folder),
-                  "remove those that no model uses");
+                  "remove the ones that no model uses");
 }
 
 std::vector<std::string> data_names_of(const std::string& path) {
@@ -81,7 +81,7 @@ std::vector<std::string> data_names_of(const std::string& path) {
     std::string name = data_name(model_name, number);
     const Found found = at(folder + '/' + name);
     missed = found == Found::nothing ? missed + 1 : 0;
-    // Names with a number are ours alone; one without may be anybody's.
+    // Names with a number are only made by anybit; a name without one may belong to another program.
     if (found == Found::file && (number > 0 || mentions(path, name))) names.push_back(std::move(name));
   }
   return names;

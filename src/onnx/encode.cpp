@@ -1,5 +1,5 @@
-// One function for each message of onnx.proto, whose generated field numbers are used. Each is run twice, by
-// a Sizer and by an Emitter (encoder.hpp). Unknown fields go last: protobuf does not care about order.
+// One function per message of onnx.proto, with its generated field numbers. Each is run twice, by a Sizer and
+// by an Emitter (encoder.hpp). Unknown fields go last: protobuf does not depend on the order.
 #include "onnx/encode.hpp"
 
 #include "base/error.hpp"
@@ -146,7 +146,8 @@ class Encode {
     extra(tensor.extra);
   }
 
-  // Entries we do not know stay; a checksum does not, since it is that of the file the data came from.
+  // Unknown entries are kept; the checksum is dropped, since it belongs to the file that the data was read
+  // from.
   void external(const graph::Tensor& tensor, const ExternalPlan::Part& part) {
     using M = wire::Tensor;
     message(M::kExternalDataFieldNumber, graph::Property{"location", plan_.location, {}});
@@ -245,7 +246,7 @@ class Encode {
     extra(type.extra);
   }
 
-  // Sparse tensor types have the same fields under the same numbers.
+  // SparseTensorType has the same fields with the same numbers.
   void operator()(const graph::TensorType& type) {
     number(wire::Type::TensorType::kElemTypeFieldNumber, type.element);
     if (type.shape) message(wire::Type::TensorType::kShapeFieldNumber, *type.shape);

@@ -1,4 +1,4 @@
-// A graph::Model as serialized ONNX.
+// Serializes a graph::Model as ONNX.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace anybit::onnx {
 
-// Which tensors' data lie in another file, and where in it.
+// The tensors whose data goes to an external file, and its offsets.
 struct ExternalPlan {
   struct Part {
     std::uint64_t offset, length;
@@ -22,7 +22,7 @@ struct ExternalPlan {
 
 class Encoding {
  public:
-  // Both must outlive this, unchanged.
+  // Both must outlive this object, unchanged.
   Encoding(const graph::Model& model, const ExternalPlan& plan);
   std::uint64_t size() const { return size_; }
   Result<void> write(const Sink& sink) const;

@@ -1,6 +1,6 @@
-// Writes protobuf's wire format straight from a model. Two passes over the same code (encode.cpp): a Sizer
-// finds the length of every message, an Emitter writes. So nothing is held twice, and large data goes from
-// where it lies to the file. The format: https://protobuf.dev/programming-guides/encoding.
+// Writes protobuf's wire format directly from a model. Two passes over the same code (encode.cpp): a Sizer
+// computes the length of every message, an Emitter writes. So nothing is held in memory twice, and large data
+// is written without a copy. The format: https://protobuf.dev/programming-guides/encoding.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ class Sizer {
     lengths_[slot] = total_ - before;
     total_ += varint_size(tag(field, {})) + varint_size(lengths_[slot]);
   }
-  // value(i) for i below count, in one length-delimited field.
+  // value(i) for 0 ≤ i < count, in one length-delimited field.
   template <class Value>
   void packed_varints(int field, std::size_t count, const Value& value) {
     std::uint64_t length = 0;
@@ -52,7 +52,7 @@ class Sizer {
   }
 
   std::uint64_t total() const { return total_; }
-  // Of messages and packed fields, in the order in which they begin.
+  // The lengths of messages and packed fields, in the order of their beginnings.
   std::vector<std::uint64_t> take_lengths() && { return std::move(lengths_); }
 
  private:
@@ -97,7 +97,7 @@ class Emitter {
     for (std::size_t i = 0; i < count; ++i) put(value(i));
   }
 
-  // Hands on what is left; the first error of the sink, if there was one.
+  // Flushes the buffer; returns the first error of the sink, if there was one.
   Result<void> finish() {
     flush();
     return std::move(result_);

@@ -1,5 +1,5 @@
-// The entries: onnx.proto's comment on TensorProto.external_data. A checksum is carried along, not checked:
-// it would mean reading all of a file whose point is to be read in parts.
+// Entries: onnx.proto's comment on TensorProto.external_data. A checksum is preserved but not checked: that
+// would read the whole file, which is mapped so that it can be read in parts.
 #include "onnx/external_data.hpp"
 
 #include <charconv>
@@ -12,7 +12,7 @@
 namespace anybit::onnx {
 namespace {
 
-// The last of several entries with the same key counts, as in a dictionary.
+// The last of several entries with the same key is valid, as in a dictionary.
 const std::string* entry(const graph::Tensor& tensor, std::string_view key) {
   const std::string* found = nullptr;
   for (const graph::Property& property : tensor.external) {
@@ -27,7 +27,7 @@ Result<std::uint64_t> number(const std::string& text, std::string_view key) {
   const auto [stop, code] = std::from_chars(text.data(), end, value);
   if (code == std::errc() && stop == end && !text.empty()) return value;
   return invalid_model(
-      {}, fmt::format("external data: {} '{}' is not a whole number from 0 to 2^64 - 1", key, shown(text)));
+      {}, fmt::format("external data: {} '{}' is not an integer from 0 to 2^64 - 1", key, shown(text)));
 }
 
 Result<std::uint64_t> length_by_shape(const graph::Tensor& tensor) {
@@ -55,7 +55,7 @@ Result<Bytes> ExternalData::file(const std::string& name) {
 
 Result<Bytes> ExternalData::read(const graph::Tensor& tensor) {
   const std::string* location = entry(tensor, "location");
-  if (!location) return invalid_model({}, "the data is external, but no entry 'location' says where");
+  if (!location) return invalid_model({}, "the data is external, but has no entry 'location'");
   if (path_.empty()) {
     return error_at(Code::not_found, {}, fmt::format("the data lies in the file '{}'", shown(*location)),
                     "a model in memory has no folder: load it from its file, or name the folder of its data");

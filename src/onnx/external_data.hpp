@@ -1,4 +1,5 @@
-// Tensor data in files beside the model. Names, offsets and lengths come from the model, so none is trusted.
+// Tensor data in files beside the model. Names, offsets and lengths come from the model, so none of them is
+// trusted.
 #pragma once
 
 #include <map>
@@ -16,12 +17,12 @@ namespace anybit::onnx {
 
 class ExternalData {
  public:
-  // `folder`: where data may lie; empty refuses all. It is opened when the first tensor asks.
+  // `folder`: of the data files; empty rejects all. It is opened for the first tensor.
   ExternalData(std::string folder, Links links) : path_(std::move(folder)), links_(links) {}
 
-  // The bytes that the tensor's entries tell of; mapped, not read.
+  // The bytes that the tensor's entries describe; mapped, not read.
   Result<Bytes> read(const graph::Tensor& tensor);
-  // The files that answers lie in.
+  // The files that these bytes lie in.
   std::vector<std::shared_ptr<const MappedFile>> take_sources() && { return std::move(sources_); }
 
  private:

@@ -11,12 +11,12 @@ constexpr std::uint64_t kLargeTensor = 1 << 20;
 
 std::uint64_t alignment_of(std::uint64_t size) { return size >= kLargeTensor ? 4096 : 64; }
 
-// ONNX Runtime reads external data of initializers and of Constant nodes, in subgraphs too; of the parts of
-// sparse tensors and inside functions it is not sure that others do, so those stay inside unless they were
-// outside.
+// ONNX Runtime reads external data of initializers and Constant nodes, also in subgraphs. Support for the
+// parts of sparse tensors and for functions is uncertain, so their data stays inside unless it was external
+// before.
 enum class Role { movable, fixed };
 
-// Calls visit(tensor, role) for every tensor of a model, in the order of the file.
+// Calls visit(tensor, role) for every tensor of a model, in file order.
 template <class Visit>
 class Walk {
  public:

@@ -1,4 +1,4 @@
-// Decides which tensors' data goes to a file beside the model, and where in it.
+// Chooses the tensors whose data goes to an external file, and its layout.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace anybit::onnx {
 
-// Data at a place of its own: a large tensor begins on a page, so that it can be mapped by itself.
+// Data with its offset: a large tensor begins on a page boundary, so that it can be mapped by itself.
 struct ExternalPiece {
   std::uint64_t offset;
   Bytes data;
@@ -17,10 +17,11 @@ struct ExternalPiece {
 
 struct ExternalLayout {
   ExternalPlan plan;
-  std::vector<ExternalPiece> pieces;  // in the order of their offsets; data that tensors share comes once
+  std::vector<ExternalPiece> pieces;  // sorted by offset; shared data is written once
 };
 
-// The tensors that `options` sends out. `overflow`: under `keep`, also those that `always` would.
+// Lays out the tensors that `options` makes external. `overflow`: with `keep`, also those that `always`
+// would.
 ExternalLayout lay_out(const graph::Model& model, const SaveOptions& options, bool overflow);
 
 // Writes the pieces to an empty file.

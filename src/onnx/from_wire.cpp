@@ -1,5 +1,5 @@
-// ModelProto, GraphProto, NodeProto and what they hold, to their counterparts in src/graph. One function for
-// each message, in the order in which they need each other.
+// Converts ModelProto, GraphProto, NodeProto and their parts to src/graph. One function per message, callees
+// first.
 #include "onnx/from_wire.hpp"
 
 #include "base/error.hpp"
@@ -23,7 +23,7 @@ std::vector<std::string> take_strings(Strings* messages) {
   return strings;
 }
 
-// Each message of a repeated field into a value of its own; take(message, value) may fail.
+// Converts each message of a repeated field; take(message, value) may fail.
 template <class T, class Messages, class Take>
 Result<void> take_each(Messages* messages, std::vector<T>& values, const Take& take) {
   values.resize(static_cast<std::size_t>(messages->size()));
@@ -65,8 +65,8 @@ Result<void> take_sparse(wire::SparseTensor& message, const Sources& sources, gr
   return {};
 }
 
-// The field that holds the value: the one `type` names; in files older than IR 4, which have no type, or if
-// the named one is empty, the first that is set.
+// The field that holds the value: the one that `type` names. If that is empty, or in files before IR 4
+// without a type, the first one that is set.
 bool is_set(const wire::Attribute& message, AttributeKind kind) {
   switch (kind) {
     case AttributeKind::undefined:

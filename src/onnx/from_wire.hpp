@@ -1,5 +1,5 @@
-// The generated messages to a graph::Model. Strings are moved out of the messages; what is made is filled in
-// place, since most of the time would otherwise go into moving it around.
+// Converts the generated messages to a graph::Model. Strings are moved out of the messages, and results are
+// filled in place: otherwise most of the time would go into moves.
 #pragma once
 
 #include "anybit/result.hpp"
@@ -12,19 +12,19 @@
 namespace anybit::onnx {
 
 struct Sources {
-  const Bytes& file;  // what was parsed; `set_aside` points into it
+  const Bytes& file;  // the parsed bytes; `set_aside` points into them
   const SetAside& set_aside;
   ExternalData& external;
 };
 
 Result<graph::Model> take_model(wire::Model& message, const Sources& sources);
 
-// Its own file, since the many ways to store data need one.
+// In its own file because tensors have many storage forms.
 Result<void> take_tensor(wire::Tensor& message, const Sources& sources, graph::Tensor& tensor);
 
 void take_type(wire::Type& message, graph::Type& type);
 
-// The properties and the unknown fields of any message.
+// The properties and unknown fields of any message.
 graph::Property take_property(wire::StringStringEntry& message);
 template <class Messages>
 std::vector<graph::Property> take_properties(Messages* messages) {
@@ -40,7 +40,7 @@ graph::Extra take_extra(const Message& message) {
 
 }  // namespace anybit::onnx
 
-// A field of a message as a Text or an optional: what is absent stays absent.
+// A field of a message as a Text or an optional; presence is preserved.
 #define ANYBIT_TAKE_TEXT(message, field) \
   ((message).has_##field() ? graph::Text(std::move(*(message).mutable_##field())) : graph::Text())
 #define ANYBIT_TAKE_NUMBER(message, field) \

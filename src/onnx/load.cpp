@@ -1,5 +1,5 @@
-// The steps of a load, in order: check the wire, parse, convert, verify, and see that no mapped file was cut
-// short meanwhile.
+// The steps of a load: check the wire format, parse, convert, verify, and check that no mapped file was
+// truncated meanwhile.
 #include "onnx/load.hpp"
 
 #include <google/protobuf/arena.h>
@@ -25,7 +25,7 @@ constexpr std::size_t kArenaRoom = std::size_t{32} << 10;
 
 Result<graph::Model> parse(const Bytes& bytes, const std::string& folder, const LoadOptions& options) {
   TRY(check_wire(bytes.span(), options.limits));
-  // Most models fit, and need no memory from the heap for what is thrown away a moment later.
+  // Room for the temporary messages of most models, so that they need no heap memory.
   alignas(std::max_align_t) char room[kArenaRoom];
   google::protobuf::ArenaOptions room_first;
   room_first.initial_block = room;

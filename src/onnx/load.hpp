@@ -1,5 +1,5 @@
-// The bytes of ONNX files to models. Every load checks the wire, converts, and verifies; what comes out is
-// sound.
+// Converts the bytes of ONNX files to verified models. Every load checks the wire format, converts, and
+// verifies.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace anybit::onnx {
 
-// `folder`: where external data may lie; empty means the model may have none.
+// `folder`: of external data; empty: the model may have none.
 Result<graph::Model> parse(const Bytes& bytes, const std::string& folder = {},
                            const LoadOptions& options = {});
 

@@ -1,5 +1,5 @@
-// Saving in an order that loses nothing: data under a name nobody uses yet, then the model, renamed into
-// place last; then, and only then, data of the model that was replaced goes.
+// Saving in a safe order: data under an unused name, then the model, renamed into place; only then are data
+// files of the replaced model removed.
 #include "onnx/save.hpp"
 
 #include <filesystem>
@@ -23,13 +23,13 @@ Error too_large(std::uint64_t size, const char* hint) {
       fmt::format("the model takes {} bytes, and a protobuf file may have {}", size, kLargestMessage), hint);
 }
 
-// Data that could not be read explains any other failure, so it is asked for first.
+// Unreadable data explains any other failure, so it is checked first.
 Result<void> intact(const graph::Model& model) {
   for (const auto& source : model.sources) TRY(source->intact());
   return {};
 }
 
-// Data lies beside the model: behind a link to another folder it would lie beside the link instead.
+// Data lies beside the model: if `path` is a link to another folder, it would lie beside the link.
 Result<void> check_folder(const std::string& path) {
   const std::string end = TRY(end_of_links(path));
   std::error_code ignored;
@@ -56,7 +56,7 @@ Result<void> write_files(const graph::Model& model, const Encoding& encoding, At
 Result<void> save(const graph::Model& model, const std::string& path, const SaveOptions& options) {
   for (const auto& source : model.sources) {
     if (source != model.file && source->is_at(path))
-      return invalid_argument(fmt::format("cannot write '{}': weights of the model lie in it", shown(path)),
+      return invalid_argument(fmt::format("cannot write '{}': it holds weights of the model", shown(path)),
                               "another name for the output");
   }
   const std::string name = file_name_of(path), folder = folder_of(path);
@@ -88,7 +88,7 @@ Result<void> save(const graph::Model& model, const std::string& path, const Save
     return written;
   }
   const auto old_data = model_file.replaces() ? data_names_of(path) : std::vector<std::string>();
-  // Should the model's commit fail, the data stays: the model may be in place all the same.
+  // If the model's commit fails, the data stays: the model may be in place nevertheless.
   if (data_file) TRY(data_file->commit());
   TRY(model_file.commit());
   remove_stale_data(folder, old_data, layout.plan.location);

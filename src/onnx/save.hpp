@@ -1,4 +1,4 @@
-// Models to ONNX files and bytes. Files appear whole or not at all.
+// Saves models to ONNX files and bytes. Files are written completely or not at all.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace anybit::onnx {
 
 // External data goes to one file, named after the model: "m.onnx" → "m.onnx.data", or
-// "m.onnx.0000000000000001.data" and so on while a file has the former name; the model is renamed into place
-// last, and only then is such data removed that belonged to a model of this name and that no *.onnx beside it
-// mentions. So a failure at any point leaves the old model whole. Large tensors begin on a page; data that
-// tensors share is written once. `path` may be the very file that the model was loaded from.
+// "m.onnx.0000000000000001.data" and so on if that exists. The model is renamed into place last; only then
+// are data files removed that belonged to the replaced model and that no other *.onnx in the folder mentions.
+// So a failure at any point leaves the old model complete. Large tensors begin on a page boundary; shared
+// data is written once. `path` may be the file that the model was loaded from.
 Result<void> save(const graph::Model& model, const std::string& path, const SaveOptions& options = {});
-// Without external data. Fails beyond 2 GB.
+// Without external data. Fails above 2 GB.
 Result<std::string> serialize(const graph::Model& model);
 std::uint64_t serialized_size(const graph::Model& model);
 

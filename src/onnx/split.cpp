@@ -1,7 +1,7 @@
-// Large messages are taken apart by hand, field by field, down to the tensors; what lies between is merged by
-// the generated code, run by run. Protobuf defines a message's parts, merged in order, to equal their
-// concatenation, so the result is the same as parsing in one go
-// (https://protobuf.dev/programming-guides/encoding, "Last One Wins").
+// Large messages are parsed by hand, field by field, down to the tensors; the fields in between are parsed by
+// the generated code, in runs that are merged into the message. By protobuf's definition, merging the parts
+// of a message in order equals parsing their concatenation (https://protobuf.dev/programming-guides/encoding,
+// "Last One Wins").
 #include "onnx/split.hpp"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -18,7 +18,7 @@ namespace {
 using View = std::span<const std::byte>;
 using google::protobuf::MessageLite;
 
-constexpr std::size_t kLarge = 4096;  // below this a copy is cheaper than taking the message apart
+constexpr std::size_t kLarge = 4096;  // below this a copy is cheaper than parsing by hand
 
 struct Field {
   std::uint32_t number;
@@ -38,7 +38,7 @@ std::optional<std::uint64_t> read_varint(View bytes, std::size_t& at) {
   return std::nullopt;
 }
 
-// Nothing for groups, which ONNX never had, and for bytes that are no field: the generated code judges those.
+// Empty for groups, which ONNX never had, and for invalid bytes: the generated code handles both.
 std::optional<Field> read_field(View bytes, std::size_t at) {
   const auto tag = read_varint(bytes, at);
   if (!tag) return std::nullopt;
@@ -185,8 +185,8 @@ class Splitter {
         return true;
     }
   }
-  // The last raw_data wins: a small one that follows is set in the message, and counts before what is set
-  // aside.
+  // The last raw_data wins: a small one that follows is set in the message, and has precedence over the one
+  // set aside.
   bool enter(wire::Tensor& tensor, int number, View payload, bool& entered) {
     if (number != wire::Tensor::kRawDataFieldNumber) return true;
     tensor.clear_raw_data();

@@ -1,4 +1,4 @@
-// Serialized bytes to the generated messages, with large raw_data left where it is: protobuf would copy it.
+// Parses serialized bytes into the generated messages, without copying large raw_data as protobuf would.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace anybit::onnx {
 
-// The raw_data of tensors whose message has none: a view into the bytes that were parsed.
+// raw_data that is not in its message: a view into the parsed bytes, by tensor.
 using SetAside = std::unordered_map<const wire::Tensor*, std::span<const std::byte>>;
 
 // `bytes` have passed check_wire().

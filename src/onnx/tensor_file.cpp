@@ -1,5 +1,5 @@
-// The bytes become the attribute of a Constant in the smallest possible model: so they pass every check that
-// a model's tensors pass.
+// The bytes become the attribute of a Constant in a minimal model, so they pass every check for tensors of a
+// model.
 #include "onnx/tensor_file.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// A tensor by itself: the bytes of a TensorProto, as in the files of ONNX's test data.
+// A single tensor: a serialized TensorProto, as in the files of ONNX's test data.
 #pragma once
 
 #include "anybit/limits.hpp"

@@ -1,5 +1,4 @@
-// TensorProto to graph::Tensor: data may be raw, typed, or in another file; what is stated twice is kept as
-// well.
+// TensorProto to graph::Tensor: raw, typed or external data. Redundant data fields are preserved.
 #include <utility>
 
 #include "base/error.hpp"
@@ -20,7 +19,7 @@ std::string place_of(const wire::Tensor& message) {
   return message.has_name() ? fmt::format("tensor '{}'", shown(message.name())) : "a tensor without a name";
 }
 
-// raw_data, out of the message or from where it was set aside; nothing if there is none.
+// raw_data, from the message or set aside; empty if there is none.
 std::optional<Bytes> take_raw(wire::Tensor& message, const Sources& sources) {
   if (message.has_raw_data()) {
     Bytes bytes = Bytes::own(std::move(*message.mutable_raw_data()));
@@ -34,8 +33,8 @@ std::optional<Bytes> take_raw(wire::Tensor& message, const Sources& sources) {
   return sources.file.part(offset, found->second.size());
 }
 
-// Data fields that a reader of ONNX ignores here, as bytes that saving writes back: say float_data beside
-// raw_data.
+// Serialized data fields that ONNX readers ignore here, such as float_data beside raw_data; saving writes
+// them back.
 std::string take_ignored(wire::Tensor& message, const std::optional<Bytes>& raw) {
   wire::Tensor ignored;
   ignored.mutable_float_data()->Swap(message.mutable_float_data());
@@ -54,14 +53,14 @@ bool has_typed_data(const wire::Tensor& message) {
          message.double_data_size() != 0 || message.uint64_data_size() != 0;
 }
 
-// Decides where the data is, in ONNX's order: external, raw, typed.
+// Chooses the data in ONNX's order of precedence: external, raw, typed.
 Result<void> take_data(wire::Tensor& message, const Sources& sources, Tensor& tensor) {
   std::optional<Bytes> raw = take_raw(message, sources);
   tensor.has_data_field = raw.has_value();
   if (message.data_location() == kExternalLocation) {
     tensor.storage = Storage::external;
     tensor.data = TRY(sources.external.read(tensor));
-    raw.reset();  // nobody reads it; kept, it would be read once the data is saved inside
+    raw.reset();  // ignored by readers; if kept, it would be read once the data is saved inside
   } else if (raw) {
     tensor.data = *std::exchange(raw, std::nullopt);
   } else if (typed_count(message, tensor.type()) != 0) {

@@ -1,6 +1,6 @@
-// Which field holds which type, and how: onnx.proto's comments on TensorProto. Types of 8 and 16 bits take
-// one int32 per value (bits zero-extended, except for signed integers), 4- and 2-bit types one int32 per
-// packed byte, complex numbers two floats or doubles.
+// The mapping of types to typed fields: onnx.proto's comments on TensorProto. Types of 8 and 16 bits take one
+// int32 per value (zero-extended, but signed integers sign-extended), 4- and 2-bit types one int32 per packed
+// byte, complex numbers two floats or doubles.
 #include "onnx/typed_data.hpp"
 
 #include <limits>

@@ -21,7 +21,7 @@ enum WireType : std::uint32_t {
   fixed32 = 5
 };
 
-// Protobuf keeps sizes in an int, less a few bytes of slack.
+// Protobuf keeps sizes in an int, minus a few bytes of slack.
 constexpr std::size_t kLargestMessage = std::numeric_limits<std::int32_t>::max() - 64;
 constexpr std::uint32_t kTensorSegment = 3;
 constexpr std::size_t kUsualDepth = 16;
@@ -29,7 +29,7 @@ constexpr std::size_t kUsualDepth = 16;
 struct Frame {
   Message message;
   std::size_t begin, end;
-  std::size_t record;  // where the record that is being read starts
+  std::size_t record;  // start of the current record
 };
 
 class Walker {
@@ -55,7 +55,7 @@ class Walker {
  private:
   std::uint8_t byte(std::size_t at) const { return static_cast<std::uint8_t>(bytes_[at]); }
 
-  // What goes wrong stays out of the way of what is read again and again.
+  // Errors are cold and not inlined, to keep the hot path small.
   [[gnu::cold]] bool fail(Code code, std::string message, std::string hint = {}) {
     error_ = error_at(code, place(), std::move(message), std::move(hint));
     return false;
@@ -78,9 +78,9 @@ class Walker {
     if (++records_ > limits_.records) return too_many(limits_.records, "messages and strings");
     if (message == Message::node && ++nodes_ > limits_.nodes) return too_many(limits_.nodes, "nodes");
     if (message == Message::graph && ++graphs_ > limits_.depth)
-      return too_many(limits_.depth, "graphs in graphs");
+      return too_many(limits_.depth, "levels of nested graphs");
     if (message == Message::type && ++types_ > limits_.depth)
-      return too_many(limits_.depth, "types in types");
+      return too_many(limits_.depth, "levels of nested types");
     frames_.push_back({message, position_, end, position_});
     return true;
   }
@@ -91,7 +91,7 @@ class Walker {
     frames_.pop_back();
   }
 
-  // At most `width` bytes; protobuf takes 10 for a value, 5 for a tag or a length. Nearly all take one.
+  // At most `width` bytes: 10 for a value, 5 for a tag or a length, as in protobuf. Nearly all have one byte.
   bool read_varint(std::size_t end, std::size_t width, std::uint64_t& value) {
     if (position_ != end && byte(position_) < 0x80) {
       value = byte(position_++);
@@ -199,7 +199,7 @@ class Walker {
     return continued == 0 || malformed("a number is cut off by the end of its record");
   }
 
-  // Groups are always unknown fields: ONNX has none.
+  // Skips a group, which is always an unknown field: ONNX has none.
   bool skip_group(std::size_t end, std::uint32_t number) {
     std::vector<std::uint32_t> open{number};
     while (!open.empty()) {
@@ -209,7 +209,7 @@ class Walker {
       if (wire_type == group_start) {
         open.push_back(inner);
         if (static_cast<std::int64_t>(open.size()) > limits_.depth) {
-          return too_many(limits_.depth, "groups in groups");
+          return too_many(limits_.depth, "levels of nested groups");
         }
       } else if (wire_type == group_end) {
         if (inner != open.back()) {
@@ -227,12 +227,12 @@ class Walker {
     return true;
   }
 
-  // "byte 1234 (graph > node 12 > attribute 3)". Which of its kind a record is, is only counted here.
+  // "byte 1234 (graph > node 12 > attribute 3)". The indices of records are counted here, only for an error.
   std::string place() {
     const std::size_t at = frames_.empty() ? 0 : frames_.back().record;
     std::string path;
     std::vector<Frame> frames = std::move(frames_);
-    frames_.clear();  // no place for the errors of counting: the records before this one were fine
+    frames_.clear();  // no place in errors while counting: the records before this one were fine
     for (const Frame& frame : frames) {
       const std::string step = step_of(frame);
       if (step.empty()) continue;
@@ -299,8 +299,8 @@ Result<void> check_wire(std::span<const std::byte> bytes, const Limits& limits) 
 }
 
 int protobuf_recursion_limit(const Limits& limits) {
-  // A graph in a graph takes three messages (graph, node, attribute), a type in a type two, a group one; the
-  // rest is what stands around and below them.
+  // A nested graph takes three messages (graph, node, attribute), a nested type two, a group one; kAround
+  // covers the messages around and below them.
   constexpr std::int64_t kEach = 3 + 2 + 1, kAround = 16;
   const std::int64_t depth =
       std::clamp<std::int64_t>(limits.depth, 0, std::numeric_limits<int>::max() / kEach - kAround);

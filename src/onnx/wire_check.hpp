@@ -1,6 +1,6 @@
-// Looks over the bytes of an ONNX file before protobuf sees them, so that what protobuf then builds is
-// bounded: a two-byte empty message costs some two hundred bytes in memory, and nested ones cost stack. The
-// encoding: protobuf.dev/programming-guides/encoding; the messages: src/onnx/onnx.proto.
+// Checks the bytes of an ONNX file before protobuf parses them, to bound protobuf's memory: an empty message
+// of two bytes takes about two hundred bytes in memory, and nested messages take stack. Encoding:
+// protobuf.dev/programming-guides/encoding; messages: src/onnx/onnx.proto.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace anybit::onnx {
 
-// Payloads are skipped, not read: a gigabyte of weights takes no time. A field of an unexpected wire type
-// passes, as in protobuf, which keeps it among the unknown fields.
+// Payloads are skipped, not read, so a gigabyte of weights takes no time. A field with an unexpected wire
+// type passes: protobuf keeps it among the unknown fields.
 Result<void> check_wire(std::span<const std::byte> bytes, const Limits& limits);
 
-// The recursion limit that lets protobuf read everything that check_wire() lets through.
+// The recursion limit with which protobuf parses everything that check_wire() accepts.
 int protobuf_recursion_limit(const Limits& limits);
 
 }  // namespace anybit::onnx

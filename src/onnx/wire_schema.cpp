@@ -7,7 +7,7 @@ namespace anybit::onnx {
 namespace {
 
 constexpr std::size_t kMessages = 20;
-constexpr std::size_t kNumbers = 27;  // one more than the largest field number
+constexpr std::size_t kNumbers = 27;  // the largest field number + 1
 
 struct Row {
   std::size_t number;
@@ -143,7 +143,7 @@ constexpr Fields kFunction = fields({{1, text("name")},
                                      {13, text("overload")},
                                      {14, many("metadata_props", Message::property)}});
 
-// In the order of `Message`.
+// In the order of enum Message.
 constexpr std::array<const Fields*, kMessages> kSchema = {
     &kModel,     &kGraph,      &kNode,        &kAttribute,  &kValueInfo,   &kTensor,     &kSparseTensor,
     &kType,      &kTensorType, &kElementType, &kMapType,    &kElementType, &kOpaqueType, &kShape,

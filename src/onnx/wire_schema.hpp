@@ -1,4 +1,4 @@
-// What check_wire() knows of ONNX's messages: for each field its name and how its payload is made.
+// The schema of ONNX's messages for check_wire(): name and payload of each field.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ enum class Message : std::uint8_t {
 enum class Payload : std::uint8_t {
   unknown,
   number,          // one number, or a repeated one of fixed width
-  packed_varints,  // repeated, so that protobuf also takes a run of them in one record
+  packed_varints,  // repeated, so protobuf also accepts a packed run in one record
   packed_fixed32,
   packed_fixed64,
   text,     // string or bytes
-  message,  // of the kind `child`
+  message,  // of type `child`
 };
 
 struct Field {
@@ -46,7 +46,7 @@ struct Field {
   bool repeated = false;
 };
 
-// An empty field of payload `unknown` for numbers that the message does not have.
+// A Field with payload `unknown` if the message has no such field number.
 const Field& field_of(Message message, std::uint32_t number);
 
 }  // namespace anybit::onnx

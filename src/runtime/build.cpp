@@ -1,4 +1,5 @@
-// Names become slots, operators are looked up, and what fusions leave is computed or left out.
+// Builds a program: names become slots, operators are looked up, nodes are fused, constants are folded, and
+// unused steps are dropped.
 #include "runtime/build.hpp"
 
 #include <algorithm>
@@ -23,13 +24,13 @@ using ops::Array;
 
 constexpr std::size_t kDepth = 200;
 
-// The names that nodes can see, and the program whose slots they are.
+// The names visible to nodes, and the program that owns the slots behind them.
 struct Scope {
   Program& program;
   Scope* parent = nullptr;
   std::unordered_map<std::string, int> names = {};
 
-  // -1 if there is none. A value of an outer program is captured.
+  // -1 if there is none. A value of an enclosing program is captured.
   int find(const std::string& name) {
     if (const auto found = names.find(name); found != names.end()) return found->second;
     const int outer = parent ? parent->find(name) : -1;
@@ -84,7 +85,7 @@ class Builder {
     return program;
   }
 
-  // Every value that is to be watched must have been met.
+  // Every watched name must have been found in the model.
   Result<void> check_watched() const {
     std::vector<bool> met(options_.watch.size());
     for (const std::string& name : met_) met[watched_.at(name)] = true;
@@ -101,7 +102,7 @@ class Builder {
   }
 
  private:
-  // Notes the slot of an input that preparation made from a variable.
+  // Records the slot of an input that preparation made from a variable.
   bool is_variable(const std::string& name, int slot, Program& program) const {
     const auto found = variables_.find(name);
     if (found == variables_.end()) return false;
@@ -110,7 +111,7 @@ class Builder {
     return true;
   }
 
-  // The slot of a value of a graph: it is shown if somebody asked for its name.
+  // Adds the slot to the watched values if its name is watched.
   void watch(const std::string& name, int slot, Program& program) {
     const auto found = watched_.find(name);
     if (found == watched_.end() || slot < 0) return;
@@ -138,7 +139,7 @@ class Builder {
       } else {
         scope.program.inputs.push_back(slot);
       }
-      // Those of graphs inside nodes are not checked when they are run.
+      // Inputs of graphs inside nodes are not checked at run time.
       const graph::TensorType* tensor = outermost && input.type ? input.type->tensor() : nullptr;
       if (tensor && tensor->element) scope.program.slots.back().type = tensor->element_type();
       watch(input.name.str(), slot, scope.program);
@@ -164,8 +165,8 @@ class Builder {
 
   Result<void> add_operator(const Node& node, std::string place, Scope& scope, std::size_t depth) {
     const Operator found = TRY(operators_.of(node));
-    // Known before the graphs inside later nodes are built, so that what those compute from it is constant,
-    // too.
+    // Added before the graphs inside later nodes are built, so that values computed from it there are
+    // constant too.
     if (const graph::Tensor* held = held_by(node))
       return add_constant(scope, node.outputs[0], TRY(Array::from(*held, *memory_)), true);
     Step step;
@@ -183,7 +184,7 @@ class Builder {
     return {};
   }
 
-  // The tensor of a Constant.
+  // The tensor of a Constant node; null for other nodes.
   static const graph::Tensor* held_by(const Node& node) {
     const bool constant =
         node.op_type.str() == "Constant" && graph::canonical_domain(node.domain.str()).empty();
@@ -213,17 +214,17 @@ class Builder {
   const Operators operators_;
   std::unordered_map<std::string, std::size_t> watched_;    // numbers in BuildOptions::watch
   std::unordered_map<std::string, std::size_t> variables_;  // numbers in BuildOptions::variables
-  std::unordered_set<std::string> met_;                     // those that the model has
+  std::unordered_set<std::string> met_;                     // watched names that the model has
 };
 
-// Indices are linear, or one row of coordinates for each value.
+// Indices are linear, or one row of coordinates per value.
 Result<Array> Builder::dense(const graph::SparseTensor& sparse) {
   const Array values = TRY(Array::from(*sparse.values, *memory_));
   const Array indices = TRY(Array::from(*sparse.indices, *memory_));
   const ops::Dims dims{std::span(sparse.dims)};
   const std::int64_t bytes = TRY(ops::array_bytes(values.type(), dims, ops::Layout::plain));
   if (!budget_.take_bytes(bytes)) {
-    return error_at(Code::limit_exceeded, {}, fmt::format("it takes {} bytes when it is not sparse", bytes),
+    return error_at(Code::limit_exceeded, {}, fmt::format("it takes {} bytes as a dense tensor", bytes),
                     "a higher --max-work-bytes, if the model is what you expect");
   }
   Array result = TRY(Array::make(*memory_, values.type(), dims));
@@ -248,12 +249,12 @@ Result<Array> Builder::dense(const graph::SparseTensor& sparse) {
   return result;
 }
 
-// Whether values inside the graphs of a step are watched.
+// Whether a graph inside the step has watched values.
 bool watches(const Step& step) {
   return std::ranges::any_of(step.graphs, [](const Step::Inner& one) { return one.program->watched; });
 }
 
-// Steps whose outputs nobody uses, from the last to the first.
+// Drops steps whose outputs are unused, from the last to the first.
 void drop_unused(Program& program) {
   std::vector<bool> needed(program.slots.size());
   for (std::size_t i = 0; i < needed.size(); ++i) needed[i] = !program.slots[i].watched.empty();
@@ -278,7 +279,7 @@ void drop_unused(Program& program) {
   program.steps = std::move(steps);
 }
 
-// When each watched value is shown.
+// Decides when each watched value is shown.
 void find_shown(Program& program) {
   const auto add = [&](int slot, std::vector<Shown>& list) {
     for (const std::size_t number : program.slots[static_cast<std::size_t>(slot)].watched)
@@ -321,9 +322,10 @@ void find_lifetimes(Program& program) {
   }
 }
 
-// Numbers of 8 bits change their layout before they become floats, which are four times as large.
+// 8-bit values are converted to plain layout before DequantizeLinear makes floats of them, which are four
+// times as large.
 void choose_layouts(Program& program) {
-  std::vector<bool> as_it_is(program.slots.size());  // somebody takes it in any layout
+  std::vector<bool> as_it_is(program.slots.size());  // a consumer takes it in any layout
   for (const Step& step : program.steps) {
     if (step.descriptor->layouts != ops::Layouts::each) continue;
     for (const int slot : step.inputs) {

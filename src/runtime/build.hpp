@@ -1,4 +1,4 @@
-// From a verified model to a program.
+// Builds a program from a verified model.
 #pragma once
 
 #include <span>
@@ -10,15 +10,15 @@
 namespace anybit::runtime {
 
 struct BuildOptions {
-  bool fuse = true;                             // nodes that a single kernel can do together become one
-  std::span<const std::string> watch = {};      // values that are to be shown; see ExecutorOptions
-  std::span<const std::string> variables = {};  // initializers that are none: see ExecutorOptions
-  std::span<const std::string> updated = {};    // those of them that each run gives a new value
+  bool fuse = true;                             // fuse nodes that a single kernel can compute
+  std::span<const std::string> watch = {};      // values shown to the Watcher; see ExecutorOptions
+  std::span<const std::string> variables = {};  // initializers that become variables; see ExecutorOptions
+  std::span<const std::string> updated = {};    // variables that each run gives a new value
   Purpose purpose = Purpose::run;
-  Limits limits = {};  // of functions and of folding
+  Limits limits = {};  // on function inlining and constant folding
 };
 
-// The program has a copy of what it needs of the model; data is shared.
+// The program copies the parts of the model that it needs; tensor data is shared.
 Result<std::unique_ptr<Program>> build(const graph::Model& model, const std::shared_ptr<ops::Memory>& memory,
                                        ThreadPool& pool, const BuildOptions& options = {});
 

@@ -9,18 +9,18 @@
 namespace anybit::runtime {
 namespace {
 
-// Results beyond this are computed anew in each run rather than kept, unless their inputs are as large.
+// Larger results are recomputed in each run instead of kept, unless the inputs are as large.
 constexpr std::int64_t kLargest = std::int64_t{64} << 20;
-constexpr std::int64_t kSmall = std::int64_t{64} << 10;  // the same for Fold::small
-constexpr std::int64_t kNarrow = 1024;                   // and for a Cast there: weights in a smaller type
+constexpr std::int64_t kSmall = std::int64_t{64} << 10;  // the same limit for Fold::small
+constexpr std::int64_t kNarrow = 1024;  // and for a Cast under Fold::small: weights in a smaller type
 
-// Packed weights: their results are kept, however large, rather than decoded in each run.
+// Packed weights. The decoded result is kept however large it is: decoding in each run would be slower.
 bool is_decode(const Step& step) { return is(step, "Decode", graph::kAnybit); }
 
 bool can_fold(const Program& program, const Step& step, Fold what) {
   if (!step.descriptor->pure || !step.graphs.empty()) return false;
   if (what != Fold::all && dequantizes(step)) return false;
-  if (is(step, "TableDecode", graph::kAnybit)) return false;  // made to stay
+  if (is(step, "TableDecode", graph::kAnybit)) return false;  // must stay in the program
   if (what == Fold::small && is_decode(step)) return false;
   return std::ranges::all_of(step.inputs, [&](int slot) {
     return slot < 0 || program.slots[static_cast<std::size_t>(slot)].is_constant;
@@ -77,12 +77,12 @@ std::span<const Descriptor> constants_descriptors() {
   static const Descriptor all[] = {
       {.name = "decode",
        .order = 8,
-       .summary = "packed weights that nothing takes as they are become floats once",
+       .summary = "packed weights without a kernel for them are decoded once",
        .run = run<Fold::all_but_dequantized>,
        .whom = For::running},
       {.name = "weights",
        .order = 14,
-       .summary = "quantized weights that nothing takes as they are become floats once",
+       .summary = "quantized weights without a kernel for them are dequantized once",
        .run = run<Fold::all>,
        .whom = For::running}};
   return all;

@@ -1,5 +1,5 @@
-// Steps that are left once fusions have taken what they can use as it is stored: those whose inputs are all
-// constant become constants. (Constants of the model's own are folded before, by a pass.)
+// Folds steps whose inputs are all constant, after fusions have taken the weights that they use in stored
+// form. (A pass folds the model's own constant subgraphs before that.)
 #pragma once
 
 #include "runtime/program.hpp"
@@ -8,12 +8,12 @@
 namespace anybit::runtime {
 
 enum class Fold {
-  small,  // for generated code: nothing packed, and nothing much larger than what it is made from
-  all_but_dequantized,  // not DequantizeLinear: fusion wants the weights as they are
+  small,                // for generated code: nothing packed, and no result much larger than its inputs
+  all_but_dequantized,  // not DequantizeLinear: fusions want the weights quantized
   all,
 };
 
-// Within the budget; what is large stays a step.
+// Folds within the budget; a step with a large result stays a step.
 void fold_constants(Program& program, const Resources& resources, Fold what);
 
 }  // namespace anybit::runtime

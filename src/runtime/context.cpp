@@ -11,7 +11,7 @@
 namespace anybit::runtime {
 namespace {
 
-constexpr std::size_t kPlans = 8;  // shapes that are remembered
+constexpr std::size_t kPlans = 8;  // plans that are kept, one per set of input shapes
 
 std::int64_t macs_of(const Step& step, std::span<const ops::Datum> slots) {
   const auto values = [&](const std::vector<int>& indices) {
@@ -76,7 +76,7 @@ Result<void> Context::bind(std::span<const Datum> inputs, Context* outer) {
   return {};
 }
 
-// The plan for the types and shapes that were bound; a recorder if there is none yet.
+// Finds the plan for the bound types and shapes; starts a recorder if there is none yet.
 Result<void> Context::find_plan() {
   const auto matches = [&](const Plan& plan) {
     std::size_t i = 0;
@@ -210,7 +210,7 @@ Result<void> Context::execute(std::size_t index, const ops::Prepared* prepared) 
 }
 
 Error Context::with_inputs(const Step& step, Error error) const {
-  // An error that has a place names its tensor already, or comes from a graph inside the node.
+  // An error with a place names its tensor already, or comes from a graph inside the node.
   if (!error.place.empty()) return error;
   constexpr std::size_t kMost = 6;
   std::string given;
@@ -228,7 +228,7 @@ Error Context::with_inputs(const Step& step, Error error) const {
   return error;
 }
 
-// Padding is not for the watcher; whoever needs the plain copy later finds it.
+// The watcher gets no padding; a later step that needs the plain copy finds it.
 Result<void> Context::show(const Shown& shown, bool may_change) {
   const Datum* value = &slot(shown.slot);
   const bool padded = value->is_array() && value->array.stored() != value->array.count();
@@ -247,7 +247,7 @@ Result<void> Context::run_steps(Profile* profile) {
     if (profile) profile->entries.push_back({&step, start - profile->begin, 0, 0, profile->depth});
     Result<void> done = run_step(i);
     if (!done.ok()) return with_inputs(step, std::move(done).error()).within(step.place);
-    // Before the watcher looks: that is no part of the node.
+    // The clock stops before the watcher looks: its time does not count for the node.
     if (profile) {
       profile->entries[entry].nanoseconds = now_nanoseconds() - start;
       profile->entries[entry].macs = macs_of(step, slots_);
@@ -284,7 +284,7 @@ Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Conte
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     outputs_[i] = *TRY(plain(program_.outputs[i]));
-    // An input or a constant passed on: what the caller gets is the caller's.
+    // An input or a constant is passed on as an output: the caller gets a copy of its own.
     const bool is_constant = program_.slots[static_cast<std::size_t>(program_.outputs[i])].is_constant;
     if (outputs_[i].is_array() && (is_constant || !outputs_[i].array.block())) {
       outputs_[i].array = TRY(outputs_[i].array.copy(*memory_));
@@ -293,7 +293,7 @@ Result<std::span<const Datum>> Context::run(std::span<const Datum> inputs, Conte
   if (recorder_) make_plan();
   clear();
   for (std::size_t i = 0; variables_ && !outer && i < outputs_.size(); ++i) {
-    // The same for what is kept of variables.
+    // The same for values kept between runs because they depend on variables only.
     if (outputs_[i].array.block().shared()) outputs_[i].array = TRY(outputs_[i].array.copy(*memory_));
   }
   return std::span<const Datum>(outputs_);

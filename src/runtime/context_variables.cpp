@@ -1,4 +1,4 @@
-// Steps that have something of variables: what they make is kept until one of these is written.
+// Steps that depend on variables: their results are kept until one of these variables is written.
 #include <algorithm>
 
 #include "runtime/context.hpp"
@@ -9,8 +9,8 @@ namespace {
 
 using ops::Datum;
 
-// Results beyond this are computed anew in each run rather than kept, unless their inputs are as large: as
-// for constants (runtime/constants.cpp).
+// Larger results are recomputed in each run instead of kept, unless the inputs are as large: as for constants
+// (runtime/constants.cpp).
 constexpr std::int64_t kLargest = std::int64_t{64} << 20;
 constexpr std::int64_t kTimes = 4;
 
@@ -23,14 +23,14 @@ std::int64_t bytes_of(const Datum& datum) {
 Result<void> Context::execute_of_variables(std::size_t index) {
   const Step& step = program_.steps[index];
   if (step.of_variables->whole) {
-    // Another is run by those that need it, and only if they run themselves.
+    // Otherwise it is run on demand, by the steps that need its outputs.
     return step.of_variables->needed ? make_settled(index) : Result<void>();
   }
   const auto made = TRY(prepared_of(step));
   return execute(index, made->prepared.get());
 }
 
-// A stack, not calls: chains may be long.
+// An explicit stack, not recursion: chains may be long.
 Result<void> Context::make_settled(std::size_t index) {
   std::vector<std::size_t> wanted{index};
   while (!wanted.empty()) {
@@ -57,7 +57,7 @@ Result<void> Context::make_settled(std::size_t index) {
   return {};
 }
 
-// Whether the outputs were kept: then they are put into their slots.
+// Whether the outputs were kept from an earlier run; if so, puts them into their slots.
 bool Context::take_made(const Step& step) {
   const OfVariables& about = *step.of_variables;
   if (!about.needed) return false;
@@ -90,7 +90,7 @@ Result<std::shared_ptr<const Variables::Made>> Context::prepared_of(const Step& 
   made->version = version;
   made->values.resize(step.inputs.size());
   std::vector<const ops::Array*> constants(step.inputs.size());
-  bool owned = true;  // else the memory is the plan's, and another value's soon
+  bool owned = true;  // otherwise the memory belongs to the plan and is reused soon
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     if (step.inputs[i] < 0 || !(step.constant[i] || about.settled[i])) continue;
     const Datum& value = slot(step.inputs[i]);

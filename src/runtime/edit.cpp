@@ -111,8 +111,7 @@ Result<void> Edit::replace(std::size_t first, std::size_t last, graph::Node node
   step.descriptor = ops::find(node.domain.str(), node.op_type.str());
   if (!step.descriptor || !step.descriptor->run)
     return ops::wrong(fmt::format("a fusion made '{}', which cannot be run", node.op_type.str()));
-  // Nodes that fusions make are of the newest version, unless they are of the domain of the node they
-  // replace.
+  // Nodes made by fusions have the newest version, except those with the operator of the node they replace.
   const Step& origin = program_.steps[first];
   const bool same = origin.descriptor == step.descriptor;
   step.version = same ? origin.version : step.descriptor->since.back();

@@ -1,4 +1,4 @@
-// Changes to a program's steps while it is being built, for fusions.
+// Edits to a program's steps while it is being built, for fusions.
 #pragma once
 
 #include <string_view>
@@ -9,61 +9,62 @@
 namespace anybit::runtime {
 
 bool is(const Step& step, std::string_view name, std::string_view domain = "");
-// A Cast to this type.
+// Whether the step is a Cast to this type.
 bool casts_to(const Step& step, ops::ElementType type);
-// A node in place of a Cast, which casts to a type and from there to float32.
+// A node that replaces a Cast: it casts to a type and from there back to float32.
 graph::Node cast_through(const graph::Node& cast, ops::ElementType type);
 
 class Edit {
  public:
   explicit Edit(Program& program);
 
-  // The step that makes a slot's value; -1 if none does.
+  // The step that produces a slot's value; -1 if there is none.
   int producer(int slot) const;
-  // The one step that uses it, once; -1 if there are more, if it leaves the program, or if it is watched.
+  // The only consumer of the slot, which uses it once; -1 if there are more uses, or if the slot is an output
+  // of the program or watched.
   int only_consumer(int slot) const;
-  // The steps that use it, as often as they do; -1 for each output of the program that it is, and if it is
-  // watched.
+  // The consumers, once per use; -1 for each program output that the slot is, and -1 if it is watched.
   std::vector<int> consumers(int slot) const;
-  // How many times steps use it; one more for each output of the program that it is, and if it is watched.
+  // The number of uses by steps, plus one for each program output that the slot is, plus one if it is
+  // watched.
   int uses(int slot) const;
-  // The value of a constant slot; null if it is not one.
+  // The value of a constant slot; null for other slots.
   const ops::Array* constant(int slot) const;
-  // Of a variable; undefined if the slot is none.
+  // The type of a variable; undefined if the slot is none.
   ops::ElementType variable_type(int slot) const;
-  // A new slot with a constant in it.
+  // Adds a slot with a constant in it.
   int add_constant(ops::Array value);
 
   bool removed(std::size_t step) const { return removed_[step]; }
 
-  // One node in place of two steps: it stands where `last` stood, makes its outputs, and uses `inputs`.
-  // `first` goes; what lies between them is to be removed by the caller.
+  // Replaces two steps with one node: it stands at the position of `last`, produces its outputs, and uses
+  // `inputs`. `first` is removed; the caller removes the steps between them.
   Result<void> replace(std::size_t first, std::size_t last, graph::Node node, std::vector<int> inputs);
-  // The same for a single step.
+  // Replaces a single step.
   Result<void> replace(std::size_t step, graph::Node node, std::vector<int> inputs);
   void remove(std::size_t step);
-  // Takes the steps that were removed out of the program. Nothing is asked of this object after it.
+  // Erases the removed steps from the program. The object must not be used afterwards.
   void done();
 
  private:
   void attach(std::size_t index);
   void detach(std::size_t index);
 
-  // A step that uses a slot; -1: the program itself, a watcher. It counts as long as the step is the one that
-  // was attached so many times before.
+  // A step that uses a slot; -1: the program itself, or a watcher. The use is valid while `attached` equals
+  // the step's number in attached_.
   struct Use {
     int step;
     int attached;
   };
-  // The uses that count. Others go when the list is read, and not one by one when steps are detached: a
-  // constant may have as many uses as there are steps.
+  // The valid uses. Invalid ones are erased here, not one by one in detach(): a constant may have as many
+  // uses as there are steps.
   const std::vector<Use>& uses_of(std::size_t slot) const;
 
   Program& program_;
   std::vector<int> producer_;
   mutable std::vector<std::vector<Use>> consumers_;  // by slot
-  std::vector<int> count_;                           // of the uses that count, by slot
-  std::vector<int> attached_;                        // how many times, by step
+  std::vector<int> count_;                           // the number of valid uses, by slot
+  std::vector<int> attached_;                        // how many times each step was attached
   std::vector<bool> removed_;
 };
 

@@ -32,7 +32,7 @@ Result<void> check_tensor(const graph::Type& whole, const graph::TensorType& typ
   return invalid_argument(fmt::format("shape {} is given", to_string(array.dims())), taken(whole));
 }
 
-// An optional that holds something is that thing. Of types that no value here can have, nothing is checked.
+// An optional with a value is checked as that value. Types that no value here can have are not checked.
 Result<void> check_value(const graph::Type& type, const Datum& value) {
   const auto other = [&] {
     return invalid_argument(fmt::format("{} is given", to_string(value)), taken(type));

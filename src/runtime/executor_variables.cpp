@@ -1,4 +1,4 @@
-// The variables of an executor: made, read, written, and updated by runs.
+// The variables of an executor: creating, reading, writing, and updating by runs.
 #include <algorithm>
 
 #include "base/guard.hpp"
@@ -15,7 +15,7 @@ Result<void> Executor::make_variables(const ExecutorOptions& options) {
   std::unordered_map<std::string_view, const graph::Tensor*> initializers;
   for (const graph::Tensor& one : model_->graph->initializers) initializers.emplace(one.name.str(), &one);
   for (const std::string& name : options.variables) {
-    auto array = Array::from(*initializers.at(name), *memory_);  // preparation has found it
+    auto array = Array::from(*initializers.at(name), *memory_);  // preparation has checked the name
     if (!array.ok()) return std::move(array).error().within(fmt::format("variable '{}'", shown(name)));
     values.push_back(std::move(array).value());
   }
@@ -91,7 +91,7 @@ Result<void> Executor::write(const std::map<std::string, Datum>& values) const {
       if (!copy.ok()) return within(std::move(copy).error());
       writes.push_back({number, std::move(copy).value()});
     }
-    // A run under way would overwrite it at its end.
+    // A running update would overwrite the values at its end.
     std::unique_lock<std::mutex> turn(updating_, std::defer_lock);
     if (!updates_.empty()) turn.lock();
     if (!writes.empty()) variables_->write(writes);
@@ -99,7 +99,7 @@ Result<void> Executor::write(const std::map<std::string, Datum>& values) const {
   });
 }
 
-// An output's memory is its own, so nothing is copied.
+// An output owns its memory, so nothing is copied.
 Result<void> Executor::update(std::span<const Datum> results) const {
   std::vector<Variables::Write> writes;
   for (const Update& one : updates_) {

@@ -1,4 +1,4 @@
-// Nodes that a single kernel can do together become one.
+// Fuses nodes that a single kernel can compute.
 #pragma once
 
 #include "runtime/program.hpp"

@@ -1,6 +1,6 @@
-// What follows a convolution is done while its result is in registers: the sum with another tensor, and an
-// activation. The result is ONNX Runtime's FusedConv, which some files have already; two activations are
-// names of ours. ConvIntegerToFloat takes an activation, too.
+// Makes the ops after a convolution its epilogue: the sum with another tensor, and an activation. The result
+// is ONNX Runtime's FusedConv, which some files contain already; two of the activation names are our own.
+// ConvIntegerToFloat takes an activation, too.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,8 +18,8 @@ using ops::Array;
 using ops::ElementType;
 
 struct Found {
-  std::size_t last;               // the step whose output the fused one makes
-  std::vector<std::size_t> gone;  // steps between
+  std::size_t last;               // the step whose output the fused node produces
+  std::vector<std::size_t> gone;  // the steps between
   std::string activation;
   std::vector<float> parameters = {};
 };
@@ -34,7 +34,7 @@ bool is_float_conv(const Edit& edit, const Step& step) {
   return w && w->type() == ElementType::float32;
 }
 
-// Of integers, into real numbers.
+// An integer convolution with float output.
 bool is_whole_conv(const Step& step) { return is(step, "ConvIntegerToFloat", ops::kAnybit); }
 
 bool has_activation(const Step& step) { return step.node->attribute("activation") != nullptr; }
@@ -65,7 +65,7 @@ std::optional<std::vector<float>> bounds(const Edit& edit, const Step& step) {
   return std::vector{*low, *high};
 }
 
-// An activation of one node.
+// An activation that is one node.
 std::optional<Found> simple(const Edit& edit, const Program& program, std::size_t at) {
   const Step& step = program.steps[at];
   for (const std::string_view name : {"Relu", "Sigmoid", "Tanh", "HardSwish"}) {
@@ -80,7 +80,7 @@ std::optional<Found> simple(const Edit& edit, const Program& program, std::size_
   return Found{at, {}, "Clip", std::move(*range)};
 }
 
-// In the order in which they run.
+// The consumers of a slot, in the order in which they run.
 std::vector<std::size_t> steps_using(const Edit& edit, int slot) {
   std::vector<std::size_t> steps;
   for (const int step : edit.consumers(slot)) {
@@ -90,8 +90,8 @@ std::vector<std::size_t> steps_using(const Edit& edit, int slot) {
   return steps;
 }
 
-// x · Sigmoid(x), and x · HardSigmoid(x) with the slope of HardSwish: the value has these two consumers
-// alone.
+// x · Sigmoid(x), and x · HardSigmoid(x) with the slope of HardSwish: the value must have exactly these two
+// consumers.
 std::optional<Found> gate(const Edit& edit, const Program& program, std::size_t conv) {
   const int value = program.steps[conv].outputs[0];
   if (edit.uses(value) != 2) return std::nullopt;
@@ -111,7 +111,7 @@ std::optional<Found> gate(const Edit& edit, const Program& program, std::size_t 
   return std::nullopt;
 }
 
-// The step that alone uses the output of step `from`, if it is of that operator; nothing otherwise.
+// The step that is the only consumer of step `from`, if it has that operator.
 std::optional<std::size_t> follows(const Edit& edit, const Program& program, std::size_t from,
                                    std::string_view op) {
   const int next = edit.only_consumer(program.steps[from].outputs[0]);
@@ -119,7 +119,7 @@ std::optional<std::size_t> follows(const Edit& edit, const Program& program, std
   return static_cast<std::size_t>(next);
 }
 
-// Whether one of two inputs is the value and the other the number.
+// Whether one of two inputs is the value and the other the constant.
 bool is_pair(const Edit& edit, const Step& step, int value, float wanted) {
   if (step.version < 7 || step.inputs.size() != 2) return false;
   const std::size_t other = step.inputs[0] == value ? 1 : 0;
@@ -127,7 +127,7 @@ bool is_pair(const Edit& edit, const Step& step, int value, float wanted) {
          number(edit, step, other, 0) == wanted && edit.constant(step.inputs[other])->rank() <= 1;
 }
 
-// x · Clip(x + 3, 0, 6) / 6: HardSwish as exporters write it that do not know it.
+// x · Clip(x + 3, 0, 6) / 6: HardSwish as written by exporters without the operator.
 std::optional<Found> spelled_hard_swish(const Edit& edit, const Program& program, std::size_t conv) {
   const int value = program.steps[conv].outputs[0];
   if (edit.uses(value) != 2) return std::nullopt;
@@ -175,13 +175,13 @@ Result<void> fuse_activations(Program& program) {
   return {};
 }
 
-// Convolution + tensor. Shapes are not known here: if they differ, the operator itself broadcasts.
+// Convolution + tensor. Shapes are unknown here: if they differ, the fused operator broadcasts.
 Result<void> fuse_sums(Program& program) {
   Edit edit(program);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& add = program.steps[i];
     if (edit.removed(i) || !is(add, "Add") || add.version < 7 || add.inputs[0] == add.inputs[1]) continue;
-    // Of two convolutions the later one takes the sum: its input and output are at hand then.
+    // Of two convolutions the later one takes the sum: the other's result exists by then.
     int best = -1, other = -1;
     for (const std::size_t side : {0u, 1u}) {
       const int from = edit.producer(add.inputs[side]);
@@ -211,11 +211,10 @@ Result<void> run(Program& program, const Resources&) {
 }  // namespace
 
 std::span<const Descriptor> fuse_activation_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "activation",
-       .order = 20,
-       .summary = "Conv, the sum with another tensor and an activation become one",
-       .run = run}};
+  static const Descriptor all[] = {{.name = "activation",
+                                    .order = 20,
+                                    .summary = "Conv, Add of another tensor and activation become FusedConv",
+                                    .run = run}};
   return all;
 }
 

@@ -1,5 +1,5 @@
 // QuantizeDequantize to ±1 → MatMul, Gemm or Conv ← Decode of ±1 becomes BinaryMatMul or BinaryConv, which
-// multiply signs.
+// compute with binary values.
 #include "formats/binary.hpp"
 #include "graph/node.hpp"
 #include "ops/coded_product.hpp"
@@ -14,7 +14,7 @@ struct Found {
   bool scaled = false;
 };
 
-// Whether a QuantizeDequantize makes ±1 or, `scaled`, ± one number of a whole tensor.
+// Whether the result of a QuantizeDequantize is ±1 or, with `scaled`, ± one scale per tensor.
 bool makes_signs(const Step& step, bool& scaled) {
   if (!is(step, "QuantizeDequantize", ops::kAnybit)) return false;
   const auto use = formats::read_use(graph::attribute_or(*step.node, "format", std::string()));
@@ -28,7 +28,7 @@ bool makes_signs(const Step& step, bool& scaled) {
   return true;
 }
 
-// Fewer output channels in a group than this waste more of a panel than is won.
+// With fewer output channels per group, padding of the panel costs more than the binary kernel saves.
 constexpr std::int64_t kFewestChannels = 8;
 
 bool multiplies_signs(const Step& product, const Step& decode) {
@@ -68,7 +68,7 @@ Result<void> run(Program& program, const Resources&) {
         coded_product(program, product, found.decode, is(product, "Conv") ? "BinaryConv" : "BinaryMatMul");
     set_attribute(node, "scaled", std::int64_t{found.scaled});
     TRY(replace_product(program, edit, i, found.decode, quantize.inputs[0], std::move(node)));
-    // Other nodes may want its values.
+    // Its output may have other consumers.
     if (edit.uses(quantize.outputs[0]) == 0) edit.remove(static_cast<std::size_t>(found.quantize));
   }
   edit.done();
@@ -78,8 +78,11 @@ Result<void> run(Program& program, const Resources&) {
 }  // namespace
 
 std::span<const Descriptor> fuse_binary_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "binary", .order = 4, .summary = "products of signs", .run = run, .whom = For::running}};
+  static const Descriptor all[] = {{.name = "binary",
+                                    .order = 4,
+                                    .summary = "MatMul, Gemm and Conv of binary (±1) tensors",
+                                    .run = run,
+                                    .whom = For::running}};
   return all;
 }
 

@@ -1,5 +1,5 @@
-// A Cast to a small float and the Cast back to float32, as values go through a format while a model runs: one
-// pass over them.
+// A Cast to a small float type and the Cast back to float32, as emulated formats write them, become one pass
+// over the data.
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
 
@@ -37,7 +37,7 @@ Result<void> run(Program& program, const Resources&) {
 std::span<const Descriptor> fuse_casts_descriptors() {
   static const Descriptor all[] = {{.name = "casts",
                                     .order = 16,
-                                    .summary = "a Cast to a small float and the Cast back become one",
+                                    .summary = "a Cast to a small float and the Cast back become one pass",
                                     .run = run,
                                     .whom = For::running}};
   return all;

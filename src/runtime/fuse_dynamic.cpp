@@ -1,6 +1,6 @@
-// MatMulInteger or ConvInteger → Cast → Mul by the scales (→ Add of a bias): what dynamic quantization writes
-// for a product becomes MatMulIntegerToFloat or ConvIntegerToFloat, which scale while the sums are in
-// registers.
+// MatMulInteger or ConvInteger → Cast → Mul by the scales (→ Add of a bias), as dynamic quantization writes a
+// linear operator, becomes MatMulIntegerToFloat or ConvIntegerToFloat, which scale the accumulators while
+// they are in registers.
 #include "ops/coded.hpp"
 #include "runtime/edit.hpp"
 #include "runtime/table.hpp"
@@ -16,17 +16,17 @@ const Step* at(const Program& program, int index) {
   return index < 0 ? nullptr : &program.steps[static_cast<std::size_t>(index)];
 }
 
-// The other input of a node of two; -1 if `slot` is neither or both.
+// The other of two inputs; -1 if `slot` is neither or both.
 int other_input(const Step& step, int slot) {
   if (step.inputs.size() != 2 || step.inputs[0] == step.inputs[1]) return -1;
   if (step.inputs[0] == slot) return step.inputs[1];
   return step.inputs[1] == slot ? step.inputs[0] : -1;
 }
 
-// A product of integers and how its result lies.
+// The channels of an integer operator's result.
 struct Product {
   std::int64_t channels;  // columns of a matrix
-  std::size_t behind;     // axes of the result behind that of the channels
+  std::size_t behind;     // axes of the result after the channel axis
 };
 
 std::optional<Product> matrix_product(const Array& weights) {
@@ -38,8 +38,8 @@ std::optional<Product> convolution(const Array& weights) {
   return Product{weights.dim(0), weights.rank() - 2};
 }
 
-// One number, or one for each channel, under the dims that the operators want; nothing if the constant lies
-// otherwise over the result.
+// The constant as one number or one number per channel, with the dims that the fused operators expect; empty
+// if it broadcasts over the result in another way.
 std::optional<Array> by_channel(const Array* constant, const Product& product) {
   if (!constant || constant->type() != ElementType::float32) return std::nullopt;
   const std::size_t rank = constant->rank();
@@ -50,7 +50,7 @@ std::optional<Array> by_channel(const Array* constant, const Product& product) {
   return along ? std::optional(constant->reshaped(Dims{product.channels})) : std::nullopt;
 }
 
-// The chain behind a product.
+// The steps after the integer operator.
 struct Chain {
   int cast, scale_by, scales;     // steps; `scales` multiplies the two scales
   int input_scale, weight_scale;  // slots
@@ -67,7 +67,7 @@ std::optional<Chain> chain_behind(const Program& program, const Edit& edit, cons
   chain.scales = edit.producer(other_input(*at(program, chain.scale_by), real));
   const Step* scales = at(program, chain.scales);
   if (!scales || !is(*scales, "Mul") || scales->inputs.size() != 2) return std::nullopt;
-  // One is the scale that the input was quantized with, the other is that of the weights.
+  // One factor is the scale of the quantized input, the other that of the weights.
   for (const bool swapped : {false, true}) {
     chain.input_scale = scales->inputs[swapped ? 1 : 0];
     chain.weight_scale = scales->inputs[swapped ? 0 : 1];
@@ -80,7 +80,7 @@ std::optional<Chain> chain_behind(const Program& program, const Edit& edit, cons
   return std::nullopt;
 }
 
-// Integers become real numbers.
+// An integer operator and its fused form with float output.
 struct Rule {
   std::string_view whole, real, domain;
   std::optional<Product> (*product)(const Array& weights);
@@ -98,7 +98,7 @@ Result<void> follow(const Rule& rule, Program& program) {
     const auto zero = [&](std::size_t k) { return step.inputs.size() > k ? step.inputs[k] : -1; };
     const int scale = edit.add_constant(*by_channel(edit.constant(chain->weight_scale), *product));
     std::vector<int> inputs{step.inputs[0], step.inputs[1], chain->input_scale, scale, zero(2), zero(3)};
-    // A bias, if that is all that follows.
+    // The bias, if the next step is an Add of one.
     auto last = static_cast<std::size_t>(chain->scale_by);
     const int next = edit.only_consumer(program.steps[last].outputs[0]);
     const Step* adds = at(program, next);
@@ -127,13 +127,15 @@ Result<void> run_conv(Program& program, const Resources&) {
 }  // namespace
 
 std::span<const Descriptor> fuse_dynamic_descriptors() {
-  static const Descriptor all[] = {
-      {.name = "dynamic", .order = 15, .summary = "MatMulInteger, Cast and Mul become one", .run = run},
-      {.name = "dynamic-conv",
-       .order = 15,
-       .summary = "ConvInteger, Cast and Mul become one",
-       .run = run_conv,
-       .whom = For::running}};
+  static const Descriptor all[] = {{.name = "dynamic",
+                                    .order = 15,
+                                    .summary = "MatMulInteger, Cast and Mul become MatMulIntegerToFloat",
+                                    .run = run},
+                                   {.name = "dynamic-conv",
+                                    .order = 15,
+                                    .summary = "ConvInteger, Cast and Mul become ConvIntegerToFloat",
+                                    .run = run_conv,
+                                    .whom = For::running}};
   return all;
 }
 

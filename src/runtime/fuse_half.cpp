@@ -1,6 +1,6 @@
-// Products in float16 or bfloat16 between Casts: there is no faster arithmetic here than float32, so they are
-// computed in float32 on the same values, and what they make is rounded to the type, as a Cast would.
-// Products may share a Cast; it must serve nobody else, but for Casts back to float32.
+// Linear operators in float16 or bfloat16 between Casts: there is no arithmetic here that is faster than
+// float32, so they are computed in float32 on the same values, and the result is rounded to the type as a
+// Cast would. Linear operators may share a Cast; its other consumers may only be Casts back to float32.
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
@@ -43,7 +43,7 @@ class Halves {
     return at >= 0 && runtime::casts_to(step(static_cast<std::size_t>(at)), type);
   }
 
-  // The half that a product is in, by its weight: a constant, or a Cast's.
+  // The 16-bit type of a linear operator, by its weight: a constant, or the output of a Cast.
   ElementType type_of_product(const Step& product) const {
     if (!is_product(product) || product.inputs.size() < 2) return ElementType::undefined;
     const ops::Array* weight = edit_.constant(product.inputs[1]);
@@ -54,7 +54,7 @@ class Halves {
     return ElementType::undefined;
   }
 
-  // What a Cast makes should go into such products alone, or back to float32: how often it goes elsewhere.
+  // Counts the consumers of a Cast's output other than such linear operators and Casts back to float32.
   void count_others(std::size_t cast) {
     for (const ElementType type : {ElementType::float16, ElementType::bfloat16}) {
       if (!casts_to(static_cast<int>(cast), type)) continue;
@@ -67,7 +67,7 @@ class Halves {
     }
   }
 
-  // All inputs are constants or Casts', and one Cast to float32 takes the result.
+  // Whether all inputs are constants or such Casts, and a Cast to float32 is the result's only consumer.
   bool fits(const Step& product, ElementType type) const {
     for (const int slot : product.inputs) {
       if (slot < 0 || edit_.constant(slot)) continue;
@@ -76,7 +76,8 @@ class Halves {
     return casts_to(edit_.only_consumer(product.outputs[0]), ElementType::float32);
   }
 
-  // One that is dropped is another user of its Casts: the first such user of a Cast drops the others.
+  // A dropped operator is another consumer of its Casts: the first drop at a Cast makes its users be checked
+  // again.
   void drop_those_that_do_not_fit() {
     std::vector<std::size_t> to_look_at(types_.size());
     std::iota(to_look_at.begin(), to_look_at.end(), std::size_t{0});
@@ -103,10 +104,10 @@ class Halves {
     return floats_[slot] = edit_.add_constant(std::move(wide));
   }
 
-  // A Cast rounds to the type, and gives out float32.
+  // Replaces a Cast by one that rounds to the type and produces float32.
   Result<void> round_instead(int cast, ElementType type) {
     const auto at = static_cast<std::size_t>(cast);
-    if (!is(step(at), "Cast")) return {};  // of another product, and done
+    if (!is(step(at), "Cast")) return {};  // already replaced, for another linear operator
     return edit_.replace(at, cast_through(*step(at).node, type), step(at).inputs);
   }
 
@@ -129,9 +130,9 @@ class Halves {
   Program& program_;
   const Resources& resources_;
   Edit edit_;
-  std::vector<ElementType> types_;                  // by step: of the products that are left
-  std::unordered_map<int, std::ptrdiff_t> others_;  // by slot that a Cast makes
-  std::unordered_map<int, int> floats_;             // constants, and what they became
+  std::vector<ElementType> types_;                  // by step: of the linear operators that remain
+  std::unordered_map<int, std::ptrdiff_t> others_;  // by output slot of a Cast: the number of other consumers
+  std::unordered_map<int, int> floats_;             // from a constant to its float32 copy
 };
 
 Result<void> run(Program& program, const Resources& resources) { return Halves(program, resources).run(); }
@@ -142,7 +143,7 @@ std::span<const Descriptor> fuse_half_descriptors() {
   static const Descriptor all[] = {
       {.name = "half",
        .order = 5,
-       .summary = "products in float16 between Casts are computed in float32 and rounded",
+       .summary = "linear operators in float16 between Casts are computed in float32 and rounded",
        .run = run,
        .whom = For::running}};
   return all;

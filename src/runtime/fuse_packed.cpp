@@ -1,6 +1,6 @@
-// Decode of constants → MatMul or Gemm becomes DecodeMatMul, which multiplies by the packed weight: memory is
-// what the product of a few rows waits for. DequantizeLinear of blocks → MatMul or Gemm becomes
-// DequantizeMatMul, for the same reason. Weights that the caches hold anyway are decoded once, when the model
+// Decode of constants → MatMul or Gemm becomes DecodeMatMul, which multiplies by the packed weight: with few
+// rows, memory bandwidth is the limit. DequantizeLinear with blocks → MatMul or Gemm becomes
+// DequantizeMatMul, for the same reason. Weights that fit the caches anyway are decoded once, when the model
 // is loaded.
 #include <algorithm>
 
@@ -14,9 +14,9 @@
 namespace anybit::runtime {
 namespace {
 
-constexpr std::int64_t kLargeWeight = std::int64_t{1} << 20;  // elements; as floats, 4 MB
+constexpr std::int64_t kLargeWeight = std::int64_t{1} << 20;  // elements; 4 MB in float32
 
-// The step of the Decode whose packed result is worth keeping; -1 if there is none.
+// The Decode whose weight is better kept packed; -1 if there is none.
 int packed_weight(const Program& program, const Edit& edit, const Step& product) {
   const int index = decode_of_product(program, edit, product);
   if (index < 0) return -1;
@@ -29,7 +29,7 @@ constexpr ops::ElementType kPacked[] = {ops::ElementType::int4,       ops::Eleme
                                         ops::ElementType::float4e2m1, ops::ElementType::float8e4m3fn,
                                         ops::ElementType::float8e5m2};
 
-// The same for a DequantizeLinear: of a matrix, in blocks along the axis that is summed over.
+// The same for a DequantizeLinear: of a matrix, with blocks along the reduction axis.
 int blocked_weight(const Program& program, const Edit& edit, const Step& product) {
   const int index = decode_of_product(program, edit, product, "DequantizeLinear", "");
   if (index < 0) return -1;
@@ -41,7 +41,7 @@ int blocked_weight(const Program& program, const Edit& edit, const Step& product
                     std::ranges::find(kPacked, stored.type()) != std::end(kPacked) &&
                     read.scale->type() == ops::ElementType::float32 && read.scale->rank() == 2 &&
                     read.block_size >= kernels::kGroupRows && graph::axis_in(read.axis, 2) == depth &&
-                    graph::integer(*step.node, "output_dtype", 0) <= 1;  // left out, or float32
+                    graph::integer(*step.node, "output_dtype", 0) <= 1;  // absent, or float32
   return fits ? index : -1;
 }
 
@@ -70,7 +70,7 @@ Result<void> run(Program& program, const Resources&) {
 std::span<const Descriptor> fuse_packed_descriptors() {
   static const Descriptor all[] = {{.name = "packed",
                                     .order = 5,
-                                    .summary = "products by weights that stay packed",
+                                    .summary = "MatMul and Gemm by weights that stay packed",
                                     .run = run,
                                     .whom = For::running}};
   return all;

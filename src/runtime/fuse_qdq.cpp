@@ -1,6 +1,6 @@
 // DequantizeLinear → operator → QuantizeLinear becomes one integer operator: ONNX's QLinearConv and
-// QLinearMatMul, and those that ONNX Runtime defined for the others. Results are within one step of the
-// nodes' by themselves (the integer ones do not round in between). 16 bits are for our kernels alone.
+// QLinearMatMul, and ONNX Runtime's for the others. Results are within one quantization step of the unfused
+// nodes' (integer operators do not round in between). 16-bit operators are for our kernels only.
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -19,7 +19,7 @@ using graph::attribute_or;
 using ops::Array;
 using ops::ElementType;
 
-// What takes the place of an operator: a node without names, and its inputs.
+// The replacement of an operator: a node without names, and its inputs.
 struct Replacement {
   graph::Node node;
   std::vector<int> inputs;
@@ -31,7 +31,7 @@ bool runs(std::string_view op, std::string_view domain = "") {
   return found && found->run;
 }
 
-// Weights: integers, constant, per tensor or with a scale for each index of `axis`.
+// Weights: constant integers, per tensor or with one scale per index of `axis`.
 std::optional<Quantized> weights(Qdq& qdq, int slot, std::int64_t axis) {
   auto found = qdq.from(slot);
   if (!found || !qdq.edit.constant(found->value)) return std::nullopt;
@@ -40,13 +40,13 @@ std::optional<Quantized> weights(Qdq& qdq, int slot, std::int64_t axis) {
   return qdq.fit(*found, axis) ? found : std::nullopt;
 }
 
-// Whether constants have types of 8 bits.
+// Whether these constants have 8-bit types.
 bool are_bytes(const Qdq& qdq, std::initializer_list<int> slots) {
   return std::ranges::all_of(slots, [&](int slot) { return ops::is_byte(qdq.type_of(slot)); });
 }
 
-// A bias in units of input scale × weight scale: as it is in the file if it was made so, else rounded anew.
-// None if that would move results by more than half a step of y.
+// The bias as int32 with scale = input scale × weight scale: as stored if it has that scale, else
+// requantized. -1 if requantization would change results by more than half a step of y.
 int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w, const Quantized& y) {
   const auto stored = qdq.from(slot);
   const Array* values = qdq.edit.constant(stored ? stored->value : slot);
@@ -58,7 +58,7 @@ int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w, con
   const Array* stored_scale = stored ? qdq.edit.constant(stored->scale) : nullptr;
   if (stored_scale && stored_scale->count() != 1 && stored_scale->count() != values->count()) return -1;
   const double most = static_cast<double>(qdq.scale(y)) / 2;
-  if (!qdq.resources.afford(values->count() * 4, values->count())) return -1;  // many may share it
+  if (!qdq.resources.afford(values->count() * 4, values->count())) return -1;  // nodes may share it
   auto result = Array::make(*qdq.resources.memory, ElementType::int32, values->dims());
   if (!result.ok()) return -1;
   for (std::int64_t i = 0; i < values->count(); ++i) {
@@ -78,7 +78,7 @@ int integer_bias(Qdq& qdq, int slot, const Quantized& x, const Quantized& w, con
   return qdq.edit.add_constant(std::move(result).value());
 }
 
-// Products with their results in codes of `y`.
+// Linear operators whose results are quantized like `y`.
 std::optional<Replacement> conv_into(Qdq& qdq, const Step& step, const std::optional<Quantized>& y) {
   const auto x = y ? qdq.activation(step.inputs[0]) : std::nullopt;
   const auto w = x ? weights(qdq, step.inputs[1], 0) : std::nullopt;
@@ -89,7 +89,7 @@ std::optional<Replacement> conv_into(Qdq& qdq, const Step& step, const std::opti
   std::vector<int> inputs{x->value, x->scale,      x->zero_point, w->value,
                           w->scale, w->zero_point, y->scale,      y->zero_point};
   if (biased) inputs.push_back(bias);
-  // ONNX's is for 8 bits.
+  // ONNX's QLinearConv is for 8 bits.
   const bool narrow = are_bytes(qdq, {x->zero_point, w->zero_point, y->zero_point});
   return Replacement{as_operator(*step.node, "QLinearConv", narrow ? "" : ops::kAnybit), std::move(inputs),
                      *y};
@@ -99,10 +99,10 @@ std::optional<Replacement> conv(Qdq& qdq, const Step& step) {
   return conv_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
-// Sums of 32 bits are exact as far as they are this long.
+// The most products up to 255 · 127 that an int32 accumulator holds exactly.
 constexpr std::int64_t kLongestSum = 66311;
 
-// Whether each output of a ConvTranspose is reached by one input, and none is cut off.
+// Whether each output of a ConvTranspose depends on one input position, and no output is cut off.
 bool lie_apart(const Step& step, const Array& weight) {
   const auto list = [&](const char* name) {
     return attribute_or(*step.node, name, std::vector<std::int64_t>());
@@ -121,14 +121,14 @@ std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
   const auto y = w ? qdq.into(step.outputs[0]) : std::nullopt;
   if (!y) return std::nullopt;
   const Array& weight = *qdq.edit.constant(w->value);
-  // Sums of several inputs are of 32 bits.
+  // Sums over several input positions have only 32 bits.
   if (!are_bytes(qdq, {x->zero_point, w->zero_point, y->zero_point}) && !lie_apart(step, weight))
     return std::nullopt;
   const std::int64_t groups = attribute_or<std::int64_t>(*step.node, "group", 1);
   if (weight.rank() < 3 || weight.count() == 0 || groups < 1 || weight.dim(0) % groups != 0 ||
       weight.count() / weight.dim(1) > kLongestSum || (groups > 1 && !w->per_tensor))
     return std::nullopt;
-  const std::int64_t channels = groups * weight.dim(1);  // before a bias is added: constants may move then
+  const std::int64_t channels = groups * weight.dim(1);  // first: adding a bias may reallocate constants
   const bool biased = step.inputs.size() > 2 && step.inputs[2] >= 0;
   const int bias = biased ? integer_bias(qdq, step.inputs[2], *x, *w, *y) : -1;
   if (biased && (bias < 0 || qdq.edit.constant(bias)->count() != channels)) return std::nullopt;
@@ -138,7 +138,7 @@ std::optional<Replacement> conv_transpose(Qdq& qdq, const Step& step) {
   return Replacement{as_operator(*step.node, "QLinearConvTranspose", ops::kAnybit), std::move(inputs), *y};
 }
 
-// The second factor is a matrix of weights, or another activation.
+// The second factor is a weight matrix, or another activation.
 std::optional<Replacement> matmul_into(Qdq& qdq, const Step& step, const std::optional<Quantized>& y) {
   const auto a = y ? qdq.activation(step.inputs[0]) : std::nullopt;
   if (!a) return std::nullopt;
@@ -158,7 +158,7 @@ std::optional<Replacement> matmul(Qdq& qdq, const Step& step) {
   return matmul_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
-// Of the weights of a product, the axis with an index for each channel of the result.
+// The output-channel axis of the weights of a Conv or Gemm.
 std::int64_t channel_axis(const Step& step) {
   return is(step, "Conv") || attribute_or<std::int64_t>(*step.node, "transB", 0) != 0 ? 0 : 1;
 }
@@ -184,7 +184,7 @@ std::optional<Replacement> gemm(Qdq& qdq, const Step& step) {
   return gemm_into(qdq, step, qdq.into(step.outputs[0]));
 }
 
-// Add and Mul of two quantized values. A constant operand counts as one, too, if it is quantized.
+// Add and Mul of two quantized values; a quantized constant counts as one.
 std::optional<Replacement> two(Qdq& qdq, const Step& step, std::string_view op) {
   const auto a = qdq.activation(step.inputs[0]), b = qdq.activation(step.inputs[1]);
   if (!a || !b || qdq.type_of(a->zero_point) != qdq.type_of(b->zero_point)) return std::nullopt;
@@ -198,7 +198,7 @@ std::optional<Replacement> two(Qdq& qdq, const Step& step, std::string_view op) 
 std::optional<Replacement> add(Qdq& qdq, const Step& step) { return two(qdq, step, "QLinearAdd"); }
 std::optional<Replacement> mul(Qdq& qdq, const Step& step) { return two(qdq, step, "QLinearMul"); }
 
-// With the same parameters everywhere, it only moves values.
+// With the same parameters everywhere, concatenation copies integers.
 std::optional<Replacement> concat(Qdq& qdq, const Step& step) {
   const auto y = qdq.into(step.outputs[0]);
   if (!y) return std::nullopt;
@@ -216,7 +216,7 @@ std::optional<Replacement> concat(Qdq& qdq, const Step& step) {
   return Replacement{as_operator(*step.node, "QLinearConcat", ops::kMicrosoft), std::move(inputs), *y};
 }
 
-// One value in, one out, and an operator of ONNX Runtime in between.
+// One input, one output, and ONNX Runtime's quantized operator.
 std::optional<Replacement> one(Qdq& qdq, const Step& step, std::string_view op) {
   const auto x = qdq.activation(step.inputs[0]);
   const auto y = x ? qdq.into(step.outputs[0]) : std::nullopt;
@@ -231,7 +231,7 @@ std::optional<Replacement> average_pool(Qdq& qdq, const Step& step) {
 std::optional<Replacement> global_pool(Qdq& qdq, const Step& step) {
   return one(qdq, step, "QLinearGlobalAveragePool");
 }
-// Over axes that are given, by an attribute or, since version 18, by a constant.
+// Over axes from an attribute or, since version 18, from a constant.
 std::optional<Replacement> reduce_mean(Qdq& qdq, const Step& step) {
   std::vector<std::int64_t> axes;
   if (step.inputs.size() > 1 && step.inputs[1] >= 0) {
@@ -271,10 +271,10 @@ constexpr Rule kRules[] = {
     {"Softmax", "QLinearSoftmax", ops::kMicrosoft, softmax},
 };
 
-// Operators that only our kernels know, of 8 bits and 16.
+// Operators that only our kernels have, for 8 and 16 bits.
 constexpr Rule kOwnRules[] = {{"ConvTranspose", "QLinearConvTranspose", ops::kAnybit, conv_transpose},
                               {"ReduceMean", "QLinearReduceMean", ops::kMicrosoft, reduce_mean}};
-// For 8 bits and 16.
+// For 8 and 16 bits.
 constexpr Rule kWideRules[] = {
     {"Conv", "QLinearConv", ops::kAnybit, conv},
     {"MatMul", "QLinearMatMul", "", matmul},
@@ -286,7 +286,7 @@ constexpr Rule kWideRules[] = {
     {"GlobalAveragePool", "QLinearGlobalAveragePool", ops::kMicrosoft, global_pool},
 };
 
-// Products by weights of any number of bits.
+// Linear operators with weights of any bit width.
 constexpr Rule kRulesOfFewBits[] = {
     {"Conv", "QLinearConv", ops::kAnybit, conv},
     {"ConvTranspose", "QLinearConvTranspose", ops::kAnybit, conv_transpose},
@@ -309,7 +309,7 @@ Result<void> follow(std::span<const Rule> rules, Codes codes, Program& program, 
   return {};
 }
 
-// A product, a function of each element of its result, and a QuantizeLinear: Conv → HardSwish →
+// A linear operator, an elementwise function of its result, and a QuantizeLinear: Conv → HardSwish →
 // QuantizeLinear.
 struct Function {
   std::size_t product, function, quantizer;  // steps
@@ -330,7 +330,7 @@ std::optional<Function> function_behind(Qdq& qdq, std::size_t product) {
   return Function{product, static_cast<std::size_t>(next), static_cast<std::size_t>(last)};
 }
 
-// The largest magnitude of a constant, which may be quantized; none if it is no constant.
+// The largest magnitude of a constant, which may be quantized; empty for other values.
 std::optional<double> largest_of(Qdq& qdq, int slot) {
   const auto stored = qdq.from(slot);
   const Array* values = qdq.edit.constant(stored ? stored->value : slot);
@@ -347,7 +347,7 @@ std::optional<double> largest_of(Qdq& qdq, int slot) {
   return largest * scale;
 }
 
-// A scale by which any result of a product fits int16.
+// A scale at which every possible result of the linear operator fits int16.
 std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   const auto x = qdq.activation(step.inputs[0]);
   const std::int64_t axis = channel_axis(step);
@@ -358,7 +358,7 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   const Array &codes = *qdq.edit.constant(w->value), &scales = *qdq.edit.constant(w->scale);
   const Array& zeros = *qdq.edit.constant(w->zero_point);
   if (static_cast<std::int64_t>(codes.rank()) <= axis) return std::nullopt;
-  if (!qdq.resources.afford(0, codes.count())) return std::nullopt;  // many may share them
+  if (!qdq.resources.afford(0, codes.count())) return std::nullopt;  // nodes may share them
   const auto at = static_cast<std::size_t>(axis);
   const std::int64_t channels = codes.dim(at), inner = codes.dims().product(at + 1, codes.rank());
   const auto pick = [](const Array& of, std::int64_t c) { return of.count() == 1 ? 0 : c; };
@@ -380,8 +380,8 @@ std::optional<float> scale_for_all(Qdq& qdq, const Step& step) {
   return std::isnormal(scale) ? std::optional(scale) : std::nullopt;
 }
 
-constexpr std::int64_t kCount = 65536;  // codes of int16
-// What the function and the quantizer make of every code of int16, in the order of their bits.
+constexpr std::int64_t kCount = 65536;  // values of int16
+// The function and the quantizer applied to every int16 value, in the order of their bit patterns.
 Result<Array> table_behind(Qdq& qdq, const Function& of, float scale) {
   const Program program = steps_alone(qdq.program, {of.function, of.quantizer});
   Context context(program, qdq.resources.memory, qdq.resources.pool);
@@ -394,7 +394,8 @@ Result<Array> table_behind(Qdq& qdq, const Function& of, float scale) {
   return context.slot(program.steps[1].outputs[0]).array.copy(*qdq.resources.memory);
 }
 
-// Whether the function is so gentle that half a code of int16 is not more than one of the result.
+// Whether adjacent int16 inputs differ by at most one quantized output step, so that rounding to int16 costs
+// at most one step.
 bool is_fine(const Array& table) {
   for (int code = -32768; code < 32767; ++code) {
     const auto place = [](int one) { return std::int64_t{static_cast<std::uint16_t>(one)}; };
@@ -410,15 +411,16 @@ struct ProductRule {
 };
 constexpr ProductRule kProducts[] = {{"Conv", conv_into}, {"MatMul", matmul_into}, {"Gemm", gemm_into}};
 
-// Rounding to the result's codes before the function would round twice. So the product has its results in
-// int16, much finer, and a table does the rest.
+// Quantizing to the output's scale before the function would round twice. So the linear operator produces
+// int16 at a much finer scale, and a table applies the function.
 Result<void> put_table_behind(Qdq& qdq, const ProductRule& rule, std::size_t product) {
   const auto of = function_behind(qdq, product);
   const Step& step = qdq.program.steps[product];
-  // Depthwise products into int16 take longer than they and the function do in float.
+  // Depthwise convolution into int16 is slower than convolution and function in float.
   if (of && attribute_or<std::int64_t>(*step.node, "group", 1) > 1) return {};
   const auto scale = of ? scale_for_all(qdq, step) : std::nullopt;
-  // A dip as HardSwish has it, a few wide, could lie between two codes, where no table would show it.
+  // A dip like HardSwish's, a few units wide, could lie between two int16 values and be missing from the
+  // table.
   constexpr float kCoarsest = 1.0F / 16;
   if (!scale || *scale > kCoarsest) return {};
   Quantized between{.step = product};
@@ -429,7 +431,7 @@ Result<void> put_table_behind(Qdq& qdq, const ProductRule& rule, std::size_t pro
   auto made = rule.make(qdq, step, between);
   if (!made || !qdq.resources.afford(kCount * 2, kCount * 4)) return {};
   auto table = table_behind(qdq, *of, *scale);
-  if (!table.ok() || !is_fine(*table)) return {};  // if it is wrong, the run says so
+  if (!table.ok() || !is_fine(*table)) return {};  // an error shows again at run time
   graph::Node node = *qdq.program.steps[of->function].node;
   const std::string name = node.op_type.str();
   const int codes = step.outputs[0], held = qdq.edit.add_constant(std::move(table).value());
@@ -475,7 +477,7 @@ std::span<const Descriptor> fuse_qdq_descriptors() {
        .run = run},
       {.name = "qdq-own",
        .order = 10,
-       .summary = "the same with integer operators of ours",
+       .summary = "the same with anybit's own integer operators",
        .run = run_own,
        .whom = For::running},
       {.name = "qdq-few-bits",
@@ -486,7 +488,7 @@ std::span<const Descriptor> fuse_qdq_descriptors() {
       {.name = "qdq-wide", .order = 10, .summary = "the same for integers of 16 bits", .run = run_wide},
       {.name = "qdq-function",
        .order = 12,
-       .summary = "the same with a function of each element before the QuantizeLinear, by a table",
+       .summary = "the same with an elementwise function before the QuantizeLinear, by a table",
        .run = run_functions,
        .whom = For::running}};
   return all;

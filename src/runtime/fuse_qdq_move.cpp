@@ -1,5 +1,5 @@
-// DequantizeLinear → operator that only moves values → QuantizeLinear with the same parameters: the operator
-// works on the integers themselves. Exact; Resize by weighted sums is within one step.
+// DequantizeLinear → pass-through operator → QuantizeLinear with the same parameters: the operator works on
+// the integers themselves. Exact, except that Resize by weighted sums is within one quantization step.
 #include "graph/node.hpp"
 #include "runtime/qdq.hpp"
 
@@ -8,17 +8,16 @@ namespace {
 
 using graph::attribute_or;
 
-// From one value to one, in integers that ONNX knows.
+// One input, one output, and integer types that ONNX allows for the operator.
 bool moves(const Step& step) {
   const ops::Traits& traits = step.descriptor->traits;
   return step.outputs.size() == 1 && traits.data == ops::Inputs{0} &&
          traits.moves_codes(*step.node, step.version);
 }
 
-// What generators do not get to see: of integers it is none of ONNX's, or rounded in a way of our own.
-// Resize: weights of neighbours add up to one, so the weighted sum of codes is the code of the weighted sum,
-// but for rounding where it lies in the middle of two. tf_crop_and_resize has a value of its own for places
-// beyond the border.
+// Not shown to generators: ONNX's operator does not take these integers, or we round in our own way. Resize:
+// interpolation weights add up to one, so interpolating the quantized values gives the quantized
+// interpolation, up to rounding of ties. tf_crop_and_resize has an extrapolation value outside the image.
 bool moves_by_our_kernels(const Step& step) {
   if (!step.descriptor->traits.codes.ours) return false;
   return !is(step, "Resize") ||
@@ -55,14 +54,11 @@ Result<void> run_own(Program& program, const Resources& resources) {
 
 std::span<const Descriptor> fuse_qdq_move_descriptors() {
   static const Descriptor all[] = {
-      {.name = "qdq-move",
-       .order = 11,
-       .summary = "operators that move values work on the integers",
-       .run = run},
+      {.name = "qdq-move", .order = 11, .summary = "pass-through operators work on the integers", .run = run},
       {.name = "qdq-move-wide", .order = 11, .summary = "the same on integers of 16 bits", .run = run_wide},
       {.name = "qdq-move-own",
        .order = 11,
-       .summary = "the same by kernels of ours: extremes over axes, Resize by weighted sums",
+       .summary = "the same by anybit's own kernels: ReduceMax and ReduceMin, Resize by weighted sums",
        .run = run_own,
        .whom = For::running}};
   return all;

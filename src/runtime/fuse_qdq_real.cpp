@@ -1,5 +1,5 @@
-// A product of quantized matrices whose result stays real, with or without a bias, becomes
-// MatMulIntegerToFloat. Comes after the fusions that find a QuantizeLinear behind the product.
+// A MatMul of quantized matrices with float output, with or without a bias, becomes MatMulIntegerToFloat.
+// Runs after the fusions that look for a QuantizeLinear after the MatMul.
 #include "runtime/qdq.hpp"
 
 namespace anybit::runtime {
@@ -8,7 +8,7 @@ namespace {
 using ops::Array;
 using ops::ElementType;
 
-// Constant matrices with a scale for each column, or another activation.
+// A constant matrix with one scale per column, or another activation.
 std::optional<Quantized> second_factor(Qdq& qdq, int slot) {
   if (const auto activation = qdq.activation(slot)) return activation;
   const auto held = qdq.from(slot);
@@ -17,7 +17,7 @@ std::optional<Quantized> second_factor(Qdq& qdq, int slot) {
   return qdq.fit(*held, 1) ? held : std::nullopt;
 }
 
-// The Add of a constant row behind the product; -1 if that is not what follows.
+// The Add of a constant row to the result; -1 if there is none.
 int adds_row(Qdq& qdq, int result, int& row) {
   const int next = qdq.edit.only_consumer(result);
   if (next < 0 || !is(qdq.program.steps[static_cast<std::size_t>(next)], "Add")) return -1;
@@ -61,7 +61,7 @@ std::span<const Descriptor> fuse_qdq_real_descriptors() {
   static const Descriptor all[] = {
       {.name = "qdq_real",
        .order = 14,
-       .summary = "Products of dequantized matrices with a real result become MatMulIntegerToFloat",
+       .summary = "MatMul of dequantized matrices with float output becomes MatMulIntegerToFloat",
        .run = run}};
   return all;
 }

@@ -1,7 +1,7 @@
-// Operators on single elements between integers of 8 or 16 bits: there are 256 or 65,536 inputs, so whatever
-// lies between a quantized value and a QuantizeLinear is a table, made by running it once on all of them.
-// Exact. What a value is computed from may branch and meet again (x · clip(x + 3) / 6), and may be quantized
-// on the way, as long as everything stems from one quantized value and constants that are single numbers.
+// Elementwise operators between 8-bit or 16-bit integers: there are only 256 or 65,536 inputs, so the
+// operators between a quantized value and a QuantizeLinear become a lookup table, computed by one run over
+// all inputs. Exact. The subgraph may branch and join again (x · clip(x + 3) / 6) and may contain Q/DQ pairs,
+// if it depends on one quantized value and on scalar constants only.
 #include <algorithm>
 #include <map>
 
@@ -14,26 +14,25 @@ namespace {
 using ops::Array;
 using ops::ElementType;
 
-// Whether each element of the output is made from one element of each input of data; quantizing is such a
-// function too.
+// Whether each output element depends on one element of each data input; this includes quantization.
 bool by_element(const Step& step) {
   if (dequantizes(step) || quantizes(step)) return true;
   return step.descriptor->domain.empty() && (step.descriptor->traits.by_element || is(step, "Identity"));
 }
 
-// What a value is a function of, element by element.
+// The subgraph of elementwise operators behind a value.
 struct Origin {
-  int root = -1;         // the slot of a quantized value
-  ElementType type{};    // of the root
-  std::size_t rank = 0;  // of the constants on the way: the result has at least this many dimensions
-  std::vector<std::size_t> steps;  // from the root, sorted
+  int root = -1;                   // the slot of the quantized value at its start
+  ElementType type{};              // of the root
+  std::size_t rank = 0;            // of the constants: the result has at least this many dimensions
+  std::vector<std::size_t> steps;  // sorted
 };
 
 class Origins {
  public:
   explicit Origins(Qdq& qdq) : qdq_(qdq) {}
 
-  // Of a step's only output; nothing if it has none.
+  // The origin of a step's only output; null if it has none.
   const Origin* add(std::size_t index) {
     const Step& step = qdq_.program.steps[index];
     if (step.outputs.size() != 1 || step.outputs[0] < 0) return nullptr;
@@ -57,15 +56,14 @@ class Origins {
     return found == known_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // A DequantizeLinear of a value that is not itself a function of another.
+  // A DequantizeLinear whose input is not itself computed from another origin.
   std::optional<Origin> of_root(const Step& step) {
     const auto x = qdq_.activation(step.outputs[0]);
     if (!x || qdq_.edit.constant(x->value)) return std::nullopt;
     return Origin{x->value, qdq_.type_of(x->zero_point), 0, {}};
   }
 
-  // A single number, and the step that makes it, if it is quantized itself: its DequantizeLinear has only
-  // constant inputs.
+  // A scalar constant. `step`: its DequantizeLinear, if it is quantized.
   struct Number {
     std::size_t rank;
     std::optional<std::size_t> step;
@@ -78,8 +76,8 @@ class Origins {
     return Number{value->rank(), stored ? std::optional(stored->step) : std::nullopt};
   }
 
-  // Data from one root, and beside it single numbers. Before version 7, Add and its like stretched an input
-  // only where an attribute said so.
+  // Data inputs with one common root, and scalars. Before version 7, Add and similar operators broadcast only
+  // if an attribute said so.
   std::optional<Origin> of_inputs(const Step& step) {
     const ops::Traits& traits = step.descriptor->traits;
     const bool several = traits.data != ops::Inputs{0};
@@ -102,7 +100,7 @@ class Origins {
       }
       const auto one = number(step.inputs[i]);
       if (!one) return std::nullopt;
-      // Other numbers are no part of the shape.
+      // Inputs that are not data do not broadcast.
       if (is_data) rank = std::max(rank, one->rank);
       if (one->step) add_step(steps, *one->step);
     }
@@ -118,7 +116,7 @@ class Origins {
 
 std::int64_t count_of(ElementType codes) { return ops::is_byte(codes) ? 256 : 65536; }
 
-// All codes in the order of their bits: 0, 1, … 255, and so on for 16.
+// All values of the type in the order of their bit patterns: 0, 1, … 255, and accordingly for 16 bits.
 Result<Array> all_codes(ops::Memory& memory, ElementType type) {
   const std::int64_t count = count_of(type);
   Array codes = TRY(Array::make(memory, type, {count}));
@@ -143,7 +141,7 @@ Result<Array> table_of(Context& context, const Program& program, const Origin& o
         fmt::format("'{}' is not a table", program.slots[static_cast<std::size_t>(result)].name));
   }
   Array table = TRY(made.array.copy(*resources.memory));
-  // What 65,536 numbers took on the way would add up.
+  // Frees the intermediate results, 65,536 elements each.
   for (const std::size_t index : origin.steps) {
     for (const int slot : program.steps[index].outputs) context.slot(slot) = {};
   }
@@ -156,7 +154,7 @@ struct Table {
   Array entries;
 };
 
-// The operator that a reader of a profile would look for: the last one that is not about quantization.
+// The operator by which a profile shows the table: the last one that is not about quantization.
 std::string name_of(const Program& program, const Origin& origin) {
   for (auto i = origin.steps.rbegin(); i != origin.steps.rend(); ++i) {
     const Step& step = program.steps[*i];
@@ -171,8 +169,8 @@ Result<void> make_tables(Program& program, const Resources& resources, Codes cod
   std::vector<std::pair<std::size_t, Origin>> found;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Origin* origin = origins.add(i);
-    // DequantizeLinear and QuantizeLinear alone are no work for a table: they go when parameters are the
-    // same.
+    // A table for DequantizeLinear and QuantizeLinear alone would not pay: they are removed when parameters
+    // are equal.
     if (origin && quantizes(program.steps[i]) && qdq.from_quantizer(i) &&
         !name_of(program, *origin).empty()) {
       found.emplace_back(i, *origin);
@@ -184,7 +182,7 @@ Result<void> make_tables(Program& program, const Resources& resources, Codes cod
     for (const auto& [step, origin] : found) {
       auto entries = table_of(context, program, origin, program.steps[step].outputs[0], resources);
       if (entries.ok())
-        tables.push_back({step, origin, std::move(entries).value()});  // else the run says what is wrong
+        tables.push_back({step, origin, std::move(entries).value()});  // else the error shows at run time
     }
   }
   for (Table& table : tables) {
@@ -212,7 +210,7 @@ std::span<const Descriptor> fuse_qdq_table_descriptors() {
   static const Descriptor all[] = {
       {.name = "qdq-table",
        .order = 5,
-       .summary = "operators on single elements between 8-bit integers become tables",
+       .summary = "elementwise operators between 8-bit integers become lookup tables",
        .run = run},
       {.name = "qdq-table-wide",
        .order = 5,

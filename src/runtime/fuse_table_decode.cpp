@@ -1,5 +1,6 @@
-// For code generators: a Decode of constants becomes a TableDecode, whose inputs say everything about the
-// number format in as few bits as the format has. Weights for which that is not so become floats.
+// For code generators: a Decode of constants becomes a TableDecode, whose inputs describe the number format
+// completely, in as few bits per weight as the format has. Weights for which this is impossible become
+// floats.
 #include <algorithm>
 #include <bit>
 
@@ -29,7 +30,7 @@ bool same_bits(const Floats& a, const float* b) {
   return std::ranges::equal(a, std::span(b, a.size()), {}, bits_of, bits_of);
 }
 
-// The numbers in that type, if it holds every one of them, times `unit`.
+// The numbers divided by `unit` in that type; empty if it does not hold all of them exactly.
 Result<std::optional<Array>> in_type(const Floats& numbers, float unit, ElementType type,
                                      const ops::Dims& dims, ops::Memory& memory) {
   const auto count = static_cast<std::int64_t>(numbers.size());
@@ -48,7 +49,7 @@ bool all_the_same(const Floats& numbers) {
   return std::ranges::all_of(numbers, [&](float one) { return one == numbers[0]; });
 }
 
-// One number if all are the same; else in the first type that holds all.
+// One number if all are equal; otherwise all, in the first type that holds them exactly.
 Result<Array> narrowest(const Floats& numbers, std::initializer_list<ElementType> types,
                         const ops::Dims& dims, ops::Memory& memory) {
   if (all_the_same(numbers)) return array_of({numbers[0]}, {1}, memory);
@@ -58,18 +59,18 @@ Result<Array> narrowest(const Floats& numbers, std::initializer_list<ElementType
   return array_of(numbers, dims, memory);
 }
 
-// The values of all codes in a group with these words.
+// The decoded values of all codes, for a group with these words.
 Floats values_of(const kernels::TensorCodec& codec, formats::ConstWords words) {
   Floats values(std::size_t{1} << codec.bits());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto code = static_cast<formats::Code16>(i);
-    codec.codec().decode(std::span(&code, 1), words, &values[i]);  // a group has fewer values than all codes
+    codec.codec().decode(std::span(&code, 1), words, &values[i]);  // a group may be smaller than all codes
   }
   return values;
 }
 
-// Two numbers for each line of 2^low_bits codes, the first value and the step to the next, if all codes that
-// are used lie on such lines.
+// Two numbers per line of 2^low_bits codes: the first value and the step to the next; empty if codes in use
+// do not lie on such lines.
 std::optional<Floats> lines_of(const Floats& values, const std::vector<bool>& used, int low_bits) {
   const std::size_t length = std::size_t{1} << low_bits;
   Floats lines;
@@ -85,16 +86,16 @@ std::optional<Floats> lines_of(const Floats& values, const std::vector<bool>& us
 }
 
 struct Tables {
-  Floats table = {};  // one, or one for each group
+  Floats table = {};  // one, or one per group
   int low_bits = 0;
-  Floats factors = {}, zeros = {};  // one for each group
+  Floats factors = {}, zeros = {};  // one per group
   float unit = 1;
   std::vector<std::uint8_t> halved = {};
 };
 
-constexpr int kTableBits = 8;  // of codes that are looked up, unless two lines have the same numbers
+constexpr int kTableBits = 8;  // up to this width, codes index a table unless two lines do
 
-// Whole numbers, with or without a sign, lie on two lines; floats of many bits on one for each exponent.
+// Integers, signed or unsigned, lie on two lines; wide floats on one line per exponent.
 void shorten(Tables& tables, const ops::CodedWeight& weight, ThreadPool& pool) {
   std::vector<formats::Code16> codes(static_cast<std::size_t>(weight.codec.count()));
   weight.codec.unpack(weight.codes, codes.data(), pool);
@@ -116,7 +117,7 @@ void add_halved(Tables& tables, formats::ConstWords bits, std::int64_t group_siz
         static_cast<std::uint8_t>(bits[static_cast<std::size_t>(i / 4)] >> (8 * (i % 4))));
 }
 
-// Nothing if groups need tables of their own, and those would have more numbers than the weight.
+// Empty if groups need tables of their own that together have more entries than the weight.
 std::optional<Tables> tables_of(const ops::CodedWeight& weight, ThreadPool& pool) {
   const kernels::TensorCodec& codec = weight.codec;
   const std::int64_t most = std::max<std::int64_t>(256, codec.count());
@@ -158,7 +159,8 @@ graph::Node table_decode(const Step& decode, const kernels::TensorCodec& codec, 
   return node;
 }
 
-// Inputs of the node behind the codes; one without a type is left out. The unit stays where it is needed.
+// The node's inputs after the codes; an input without a type is left out. The unit is used only where it is
+// needed.
 Result<std::vector<Array>> inputs_of(Tables& tables, const kernels::TensorCodec& codec, ops::Memory& memory) {
   using enum ElementType;
   const ops::Dims grid{std::span(codec.grouping().grid)};
@@ -178,7 +180,7 @@ Result<std::vector<Array>> inputs_of(Tables& tables, const kernels::TensorCodec&
   return inputs;
 }
 
-// Does the node give these values, and is it smaller than they are?
+// Whether the node decodes to exactly these values and is smaller than they are.
 bool serves(const graph::Node& node, const Array& codes, const std::vector<Array>& inputs,
             const Array& values) {
   std::vector<const Array*> all{&codes};
@@ -187,7 +189,7 @@ bool serves(const graph::Node& node, const Array& codes, const std::vector<Array
     all.push_back(one.type() == ElementType::undefined ? nullptr : &one);
     if (all.back()) bytes += one.byte_count();
   }
-  // A table is there once for all weights of a format, if groups have none of their own.
+  // A table without groups is stored once for all weights of a format.
   const bool small = bytes < values.byte_count() || inputs[0].count() <= 256;
   Floats made(static_cast<std::size_t>(values.count()));
   return small && ops::table_decode(ops::NodeAttributes(node), all, made.data()).ok() &&
@@ -200,7 +202,7 @@ Result<Array> decoded(const ops::CodedWeight& weight, const Resources& resources
   return values;
 }
 
-// The node takes each code in bits of its own. Nothing if they are stored so.
+// The codes in a separate run of bits each; empty if they are stored so already.
 Result<std::optional<Array>> codes_in_bits(const ops::CodedWeight& weight, const Resources& resources) {
   if (weight.codec.packing() == formats::Packing::bits) return std::optional<Array>();
   std::vector<formats::Code16> codes(static_cast<std::size_t>(weight.codec.count()));

@@ -90,12 +90,12 @@ int NodeFrame::buffer_of(std::size_t i) const {
   if (input < 0) return -1;
   const auto slot = static_cast<std::size_t>(input);
   if (&datum(i) == &context_.slots_[slot]) return context_.buffer_of_slot_[slot];
-  // It is the plain copy that is handed on.
+  // The output shares the plain copy.
   if (context_.recorder_) return context_.recorder_->plan.plain[slot].buffer;
   return context_.plan_ && !in(i).owned() ? context_.plan_->plain[slot].buffer : -1;
 }
 
-// Whether the input's memory is a buffer of the plan, is just large enough, and is needed by nobody else.
+// Whether the input's memory is a buffer of the plan of just this size that nothing else needs.
 bool NodeFrame::may_overwrite(std::size_t over, std::int64_t bytes) const {
   if (over >= step_.inputs.size() || step_.inputs[over] < 0) return false;
   const auto slot = static_cast<std::size_t>(step_.inputs[over]);
@@ -118,17 +118,17 @@ Result<Array*> NodeFrame::out_over(std::size_t i, std::size_t over, ElementType 
   if (context_.recorder_) {
     context_.recorder_->plan.outputs[place_index(i)] = {Place::How::over, buffer};
     context_.buffer_of_slot_[static_cast<std::size_t>(slot)] = buffer;
-    // While the first run records, the output has memory of its own: the input's block goes when it is
-    // released.
+    // While the first run is recorded, the output gets its own memory: the input's block is freed at its
+    // release.
     return store(i, TRY(make(i, type, dims, layout)));
   }
   const Place* planned = place(i);
-  // Only the buffer that was recorded for the output lives as long as the output does.
+  // Only the buffer that was recorded for the output lives as long as the output.
   if (!planned || planned->how != Place::How::over || planned->buffer != buffer) {
     return out(i, type, dims, layout);
   }
   context_.buffer_of_slot_[static_cast<std::size_t>(slot)] = buffer;
-  auto* data = const_cast<std::byte*>(in(over).bytes());  // the input is read here for the last time
+  auto* data = const_cast<std::byte*>(in(over).bytes());  // this is the input's last use
   return store(i, Array::over(type, dims, data, {}, layout));
 }
 
@@ -172,7 +172,7 @@ Result<std::byte*> NodeFrame::scratch(std::int64_t bytes) {
   if (!kPoisons && context_.scratch_used_ <= static_cast<std::int64_t>(context_.scratch_.capacity())) {
     return context_.scratch_.data() + begin;
   }
-  // What was given out before stays where it is; next time there is enough in one piece.
+  // Blocks handed out earlier stay valid; the next run gets one block of sufficient size.
   auto block = context_.memory_->take(kPoisons ? bytes : wanted);
   if (!block.ok()) return std::move(block).error().within("intermediate results");
   context_.more_scratch_.push_back(std::move(block).value());

@@ -1,5 +1,4 @@
-// The frame of one step of a context: gives its outputs the places that the plan has for them, or records
-// what they need.
+// The frame of one step of a context: gives its outputs their places from the plan, or records their needs.
 #pragma once
 
 #include <forward_list>
@@ -8,10 +7,10 @@
 
 namespace anybit::runtime {
 
-// What the first run with certain shapes does, for the plan of the next.
+// Records the first run with certain shapes as the plan for later ones.
 struct Context::Recorder {
   Plan plan;
-  // A buffer that the running step begins.
+  // A new buffer that begins at the running step.
   Place begin(std::int64_t bytes, std::size_t step);
 };
 
@@ -38,20 +37,20 @@ class NodeFrame final : public ops::Frame {
   std::size_t place_index(std::size_t i) const { return context_.first_output_[index_] + i; }
   const Place* place(std::size_t i) const;
   ops::Array* store(std::size_t i, ops::Array array);
-  // What output i takes, and memory for it; an error names it.
+  // The size of output i, and memory for it; errors name the output.
   Result<std::int64_t> bytes(std::size_t i, ops::ElementType type, const ops::Dims& dims,
                              ops::Layout layout) const;
   Result<ops::Array> make(std::size_t i, ops::ElementType type, const ops::Dims& dims,
                           ops::Layout layout) const;
   Error of_output(std::size_t i, ops::ElementType type, const ops::Dims& dims, Error error) const;
   bool may_overwrite(std::size_t over, std::int64_t bytes) const;
-  // Where the memory of input i lies: a buffer of the plan; -1: none of them.
+  // The plan's buffer that holds input i; -1 if none does.
   int buffer_of(std::size_t i) const;
 
   Context& context_;
   const Step& step_;
   std::size_t index_;
-  std::forward_list<ops::Datum> unwanted_;  // outputs that nobody named: each holds until the node is done
+  std::forward_list<ops::Datum> unwanted_;  // outputs without a name: kept until the node is done
 };
 
 }  // namespace anybit::runtime

@@ -36,7 +36,7 @@ Operators::Operators(const graph::Model& model, const Limits& limits) : model_(m
 }
 
 Result<Operator> Operators::of(const graph::Node& node) const {
-  // Only the limits keep a function from being inlined.
+  // A function is still here only if a limit prevented its inlining.
   if (!functions_.empty() &&
       functions_.contains(key(node.domain.str(), node.op_type.str(), node.overload.str())))
     return graph::too_many_nodes(limits_.work_nodes);

@@ -1,4 +1,4 @@
-// The operators of a model's nodes.
+// Looks up the operators of a model's nodes.
 #pragma once
 
 #include <string>
@@ -21,16 +21,16 @@ class Operators {
   // The model must outlive this.
   Operators(const graph::Model& model, const Limits& limits);
 
-  // An error if the node cannot run whatever its inputs are: nobody knows the operator, its opset does not
-  // have it, or inputs or attributes are missing.
+  // An error if the node can run with no inputs at all: the operator is unknown, is missing from its opset,
+  // or lacks inputs or attributes.
   Result<Operator> of(const graph::Node& node) const;
-  // The first such error of a graph and of those inside it.
+  // The first such error in a graph and in the graphs inside it.
   Result<void> check(const graph::Graph& graph) const;
 
  private:
   const graph::Model& model_;
   const Limits limits_;
-  std::unordered_set<std::string> functions_;  // that were not inlined
+  std::unordered_set<std::string> functions_;  // not inlined
 };
 
 }  // namespace anybit::runtime

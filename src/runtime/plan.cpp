@@ -16,9 +16,9 @@ std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAl
 
 bool meet(const Buffer& a, const Buffer& b) { return a.first <= b.last && b.first <= a.last; }
 
-// Which buffers are placed first. Each is best for some networks; all are tried.
+// The order in which buffers are placed. Which is best depends on the network; all are tried.
 enum class Order { size, time, area, birth };
-// A buffer goes to the lowest free place, or to the one that it fills best.
+// A buffer goes to the lowest free range, or to the free range with the least space left over.
 enum class Fit { lowest, tightest };
 
 double weight(const Buffer& buffer, Order order) {
@@ -36,10 +36,10 @@ double weight(const Buffer& buffer, Order order) {
   return -static_cast<double>(buffer.first);
 }
 
-// Where a buffer fits among those that are placed, which are sorted by offset.
+// The offset for a buffer among placed ones, which are sorted by offset.
 std::int64_t free_place(const Buffer& buffer, std::span<const Buffer* const> placed, Fit fit) {
   const std::int64_t bytes = aligned(buffer.bytes);
-  std::int64_t end = 0, best = -1, best_gap = INT64_MAX;  // end: of what lies below
+  std::int64_t end = 0, best = -1, best_gap = INT64_MAX;  // end: of the buffers below
   for (const Buffer* other : placed) {
     if (!meet(buffer, *other)) continue;
     const std::int64_t gap = other->offset - end;
@@ -53,7 +53,7 @@ std::int64_t free_place(const Buffer& buffer, std::span<const Buffer* const> pla
   return best >= 0 ? best : end;
 }
 
-// In the order of their weights; `shaken` times a random factor, the same in every process.
+// Places buffers by decreasing weight; `shaken`: the seed of a random factor, so results are reproducible.
 std::int64_t place_all(std::span<Buffer> buffers, Order order, Fit fit, std::uint32_t shaken = 0) {
   std::vector<std::pair<double, Buffer*>> sorted;
   std::minstd_rand random(shaken);
@@ -73,7 +73,7 @@ std::int64_t place_all(std::span<Buffer> buffers, Order order, Fit fit, std::uin
   return end;
 }
 
-// Ranges of the arena that are free, found by size and by place.
+// Free ranges of the arena, indexed by size and by offset.
 class FreeRanges {
  public:
   std::int64_t take(std::int64_t bytes) {
@@ -126,8 +126,7 @@ class FreeRanges {
   std::int64_t end_ = 0, most_ = 0;
 };
 
-// Many are placed as they come, each into the free range that it fills best: the work of trying orders grows
-// with the square of their number.
+// Large plans are placed in order of first use, best fit: trying several orders costs quadratic time.
 std::int64_t place_in_turn(std::span<Buffer> buffers) {
   std::vector<Buffer*> born;
   for (Buffer& buffer : buffers) born.push_back(&buffer);
@@ -149,7 +148,7 @@ std::int64_t place_in_turn(std::span<Buffer> buffers) {
 }  // namespace
 
 std::int64_t assign_offsets(std::span<Buffer> buffers) {
-  constexpr std::size_t kMany = 1000, kFew = 500;  // trying takes the square of this
+  constexpr std::size_t kMany = 1000, kFew = 500;  // trying orders costs quadratic time
   constexpr std::uint32_t kShakes = 100;
   if (buffers.size() > kMany) return place_in_turn(buffers);
   const std::int64_t least = largest_live_set(buffers);

@@ -1,4 +1,4 @@
-// What nearly every file here includes, compiled once.
+// Precompiled header: headers that nearly every file here includes.
 #pragma once
 
 #include "runtime/context.hpp"

@@ -14,7 +14,7 @@
 namespace anybit::runtime {
 namespace {
 
-// Bytes by which a constant of generated code may be larger than those it is computed from.
+// The limit in bytes by which a constant in generated code may exceed the constants it is computed from.
 constexpr std::int64_t kGrowth = std::int64_t{64} << 10;
 
 void number_nodes(std::vector<graph::Node>& nodes) {
@@ -35,7 +35,7 @@ std::vector<std::string> passes_for(const BuildOptions& options) {
   return names;
 }
 
-// A variable becomes an input of the graph, so that no pass takes it for a constant.
+// Turns variables into graph inputs, so that no pass takes them for constants.
 Result<void> free_variables(graph::Graph& graph, std::span<const std::string> names) {
   if (names.empty()) return {};
   std::unordered_set<std::string_view> wanted;
@@ -87,7 +87,7 @@ Result<graph::Model> prepared(const graph::Model& model, const BuildOptions& opt
     each.only = {"inline_functions"};
     TRY(passes::prepare(copy, each));
   }
-  TRY(Operators(copy, options.limits).check(*copy.graph));  // before passes can leave nodes out
+  TRY(Operators(copy, options.limits).check(*copy.graph));  // before passes can remove nodes
   if (options.purpose == Purpose::generate) {
     each.to_run = false;
     each.growth = kGrowth;

@@ -1,4 +1,4 @@
-// What is done to a copy of a model before it becomes a program: the passes that quantization uses, too.
+// Prepares a copy of a model for becoming a program, with the passes that quantization uses, too.
 #pragma once
 
 #include "graph/budget.hpp"
@@ -6,8 +6,8 @@
 
 namespace anybit::runtime {
 
-// Calls of our functions become operators, other functions their nodes; constants are folded; what nobody
-// needs goes; normalizations go into the weights beside them, if the program may fuse.
+// Calls of anybit's functions become operators, other functions are inlined; constants are folded; unused
+// nodes are removed; normalizations are folded into neighbouring weights if fusion is on.
 Result<graph::Model> prepared(const graph::Model& model, const BuildOptions& options, graph::Budget& budget,
                               const std::shared_ptr<ops::Memory>& memory);
 

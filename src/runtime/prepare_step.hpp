@@ -5,12 +5,12 @@
 
 namespace anybit::runtime {
 
-// `constants` by input; null where the value may be another in the next run. Null if the operator keeps
+// `constants`: by input; null where the value may change between runs. Returns null if the operator prepares
 // nothing.
 Result<std::shared_ptr<const ops::Prepared>> prepare_step(const Step& step,
                                                           std::span<const ops::Array* const> constants,
                                                           ops::Memory& memory);
-// All steps whose inputs are no variables, from their constants.
+// Prepares all steps from their constants, except those with variables as inputs.
 Result<void> prepare_steps(Program& program, ops::Memory& memory);
 
 }  // namespace anybit::runtime

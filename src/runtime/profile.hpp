@@ -1,4 +1,4 @@
-// How long each node of a run took.
+// The time that each node of a run took.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct Profile {
   struct Entry {
     const Step* step;
     std::int64_t start, nanoseconds;  // since the run began
-    std::int64_t macs;                // 0: none, or not known
-    int depth;                        // of graphs within nodes
+    std::int64_t macs;                // multiply-accumulate operations; 0: none, or unknown
+    int depth;                        // nesting of graphs inside nodes
   };
   std::vector<Entry> entries;
   std::int64_t begin = 0;

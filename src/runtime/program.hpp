@@ -1,5 +1,5 @@
-// A graph made ready to run: names are numbers of slots, operators are looked up, constants are computed,
-// weights are packed. Never changed once it is built; any number of contexts run it.
+// A graph that is ready to run: names are slot numbers, operators are looked up, constants are folded,
+// weights are packed. Immutable once it is built; any number of contexts run it.
 #pragma once
 
 #include <deque>
@@ -15,21 +15,23 @@ namespace anybit::runtime {
 
 struct Program;
 
-// A value that a watcher gets to see.
+// A value that the watcher sees.
 struct Shown {
   int slot;
-  std::size_t watched;  // its number in ExecutorOptions::watch
+  std::size_t watched;  // its index in ExecutorOptions::watch
 };
 
-// What a step has of variables, or of values that follow from them: it keeps what it makes of these until one
-// is written (runtime/variables.hpp).
+// For a step whose inputs depend on variables: its cached results stay valid until one of these variables is
+// written (runtime/variables.hpp). An input is settled if it depends on variables and constants only. A whole
+// step has only settled and constant inputs, so its outputs are cached; otherwise Descriptor::prepare's
+// result is.
 struct OfVariables {
-  std::size_t number = 0;      // among all such steps of a program and of those inside it
-  std::vector<int> variables;  // that its settled inputs come from: numbers in Program::variables
-  std::vector<bool> settled;   // by input: it changes when a variable is written, and never otherwise
-  bool whole = false;          // its outputs are kept; else what Descriptor::prepare makes
-  bool needed = false;         // of a whole one: a step that is none uses an output
-  std::vector<int> before;     // of a whole one: the whole steps that make its inputs
+  std::size_t number = 0;      // index among all such steps of a program and its inner programs
+  std::vector<int> variables;  // behind the settled inputs: indices in Program::variables
+  std::vector<bool> settled;   // by input: changes only when a variable is written
+  bool whole = false;          // the outputs are cached; else the result of Descriptor::prepare
+  bool needed = false;         // of a whole step: a step that is not whole uses an output
+  std::vector<int> before;     // of a whole step: the whole steps that produce its inputs
 };
 
 struct Step {
@@ -38,8 +40,8 @@ struct Step {
   std::int64_t version = 1;
   std::string place;                 // for messages: "node '/conv1' (Conv)"
   std::vector<int> inputs, outputs;  // slots; -1: left out
-  std::vector<int> captured;         // slots that its graphs use
-  std::vector<int> released;         // slots that nobody needs after it
+  std::vector<int> captured;         // slots that its inner graphs use
+  std::vector<int> released;         // slots whose last use it is
   std::vector<Shown> shown;          // of its outputs
   struct Inner {
     std::string attribute;
@@ -49,20 +51,20 @@ struct Step {
   std::shared_ptr<const ops::Prepared> prepared;
   std::unique_ptr<bool[]> constant;  // by input
   std::unique_ptr<OfVariables> of_variables;
-  // Its inputs are made plain, though the operator takes each layout: its output, which is wanted plain, is
-  // larger.
+  // Convert inputs to plain layout although the operator takes any layout: the output is larger, and its
+  // consumers want it plain.
   bool plain_inputs = false;
 };
 
 struct Slot {
   std::string name = {};
-  ops::ElementType type = {};  // of an input that tells its own, and of a variable; undefined otherwise
+  ops::ElementType type = {};  // of an input with a declared type, and of a variable; otherwise undefined
   bool is_constant = false;
-  bool is_variable = false;               // or captured from a graph around, where it is one
-  bool escapes = false;                   // it outlives the run: its memory is its own
+  bool is_variable = false;               // or captured from an enclosing graph, where it is one
+  bool escapes = false;                   // outlives the run, so it owns its memory
   int last_use = -1;                      // step
   ops::Datum value = {};                  // of a constant; an input's default
-  std::vector<std::size_t> watched = {};  // its numbers in ExecutorOptions::watch
+  std::vector<std::size_t> watched = {};  // indices in ExecutorOptions::watch
 };
 
 struct Program {
@@ -71,21 +73,21 @@ struct Program {
   std::vector<int> inputs, outputs;
   struct Variable {
     int slot;
-    bool updated;  // by each run: what follows from it is not worth keeping
+    bool updated;  // by each run, so results computed from it are not cached
   };
-  std::vector<Variable> variables;     // of the outermost program: in the order of BuildOptions::variables
-  std::size_t steps_of_variables = 0;  // here and inside, of the outermost program
+  std::vector<Variable> variables;     // of the outermost program, in the order of BuildOptions::variables
+  std::size_t steps_of_variables = 0;  // of the outermost program, including inner ones
   struct Capture {
     int outer, inner;
   };
   std::vector<Capture> captures;
-  std::vector<Shown> shown;  // inputs and constants, when a run begins
-  bool watched = false;      // a value in it, or in a graph inside it, is
+  std::vector<Shown> shown;  // inputs and constants, at the start of a run
+  bool watched = false;      // a value in it, or in an inner graph, is watched
   struct Decoded {
-    std::int64_t weights = 0, bytes = 0;      // as they are now
-  } decoded;                                  // packed constants that were decoded once
-  std::shared_ptr<const graph::Model> model;  // that it was built from, whose nodes steps refer to
-  std::deque<graph::Node> made;               // nodes of fusions
+    std::int64_t weights = 0, bytes = 0;      // after decoding
+  } decoded;                                  // packed constants that were decoded at build time
+  std::shared_ptr<const graph::Model> model;  // that it was built from; steps point to its nodes
+  std::deque<graph::Node> made;               // nodes made by fusions
 };
 
 }  // namespace anybit::runtime

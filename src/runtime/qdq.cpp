@@ -20,7 +20,7 @@ bool same_bytes(const Array* a, const Array* b) {
          std::memcmp(a->bytes(), b->bytes(), a->byte_count()) == 0;
 }
 
-// The type of 8 bits that has the numbers of one of fewer; undefined for others.
+// The 8-bit type that holds the values of a narrower type; undefined for others.
 ElementType byte_type(ElementType few) {
   switch (few) {
     case ElementType::int2:
@@ -78,7 +78,7 @@ std::optional<ElementType> Qdq::told_by(int slot) const {
   return std::nullopt;
 }
 
-// A chain of steps that pass integers on is gone along once, however many ask behind it.
+// Memoized: a chain of pass-through steps is walked once, however many steps ask.
 ElementType Qdq::integers_in(int slot) {
   std::vector<int> passed;
   std::optional<ElementType> found;
@@ -134,7 +134,7 @@ Result<int> Qdq::as_bytes(int slot) {
   const ElementType type = byte_type(type_of(slot));
   if (type == ElementType::undefined) return slot;
   if (const auto known = bytes_of_.find(slot); known != bytes_of_.end()) return known->second;
-  const Array& few = *edit.constant(slot);  // a byte for each as well
+  const Array& few = *edit.constant(slot);  // unpacked: one byte per element
   Array bytes = TRY(Array::make(*resources.memory, type, few.dims()));
   std::memcpy(bytes.mutable_bytes(), few.bytes(), few.byte_count());
   return bytes_of_[slot] = edit.add_constant(std::move(bytes));
@@ -147,8 +147,8 @@ Result<Quantized> Qdq::widened(Quantized of) {
   return of;
 }
 
-// Codes keep the order of the numbers that they stand for: what a Relu or Clip does to the numbers, bounds in
-// codes do to the codes, exactly.
+// Quantization is monotonic, so clamping quantized values to the quantized bounds equals the Relu or Clip
+// exactly.
 std::optional<ops::WholeRange> Qdq::codes_of_clamp(const Step& step, const Quantized& after) const {
   constexpr float kEndless = std::numeric_limits<float>::infinity();
   const auto bound = [&](std::size_t i, std::string_view name, float otherwise) -> std::optional<float> {

@@ -1,4 +1,4 @@
-// What fusions of quantized graphs share: which values are quantized, and with what.
+// Shared by the fusions of quantized graphs: which values are quantized, and with which parameters.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace anybit::runtime {
 
-// A value behind a DequantizeLinear, or before a QuantizeLinear: slots.
+// The quantized value at a DequantizeLinear's input or a QuantizeLinear's output, as slots.
 struct Quantized {
   int value = -1;  // the integers
   int scale = -1, zero_point = -1;
-  std::int64_t axis = 1;  // of scales for channels
+  std::int64_t axis = 1;  // of per-channel scales
   bool per_tensor = true;
   std::size_t step = 0;  // the QuantizeLinear or DequantizeLinear
-  int clamp = -1;        // a Relu or Clip before the QuantizeLinear, which goes with a fusion
-  // The codes that it lets pass; nothing if those are all.
+  int clamp = -1;        // a Relu or Clip before the QuantizeLinear, which the fusion removes; -1: none
+  // The integer range left by the clamp; empty if it clips nothing.
   std::optional<ops::WholeRange> kept = {};
 };
 
-// Which integers a fusion takes.
+// The integer types that a fusion accepts.
 enum class Codes : std::uint8_t {
-  bytes,  // those of 8 bits
-  wide,   // and those of 16
-  any,    // and weights of fewer than 8, which become bytes; generators are to see them as they are stored
+  bytes,  // 8 bits
+  wide,   // 8 and 16 bits
+  any,    // also weights below 8 bits, widened to 8; not for generators, which get weights as stored
 };
 
 class Qdq {
@@ -35,27 +35,27 @@ class Qdq {
   Qdq(Program& of, const Resources& with, Codes codes = Codes::bytes)
       : program(of), edit(of), resources(with), codes_(codes) {}
 
-  // What `slot` is made from, if a DequantizeLinear with constant parameters makes it.
+  // The quantized value behind `slot`, if a DequantizeLinear with constant parameters produces it.
   std::optional<Quantized> from(int slot);
-  // The same, per tensor and of a type that is taken: what activations must be.
+  // The same, if it is per tensor and of an accepted type, as activations must be.
   std::optional<Quantized> activation(int slot);
-  // What becomes of `slot`, if its only consumer is a QuantizeLinear to such a type with constant parameters
-  // per tensor; maybe through a Relu or Clip (Quantized::clamp), which is a range of codes.
+  // The quantized form of `slot`, if its only consumer is a QuantizeLinear to an accepted type with constant
+  // per-tensor parameters, possibly through a Relu or Clip (Quantized::clamp).
   std::optional<Quantized> into(int slot);
 
-  // One node in place of the steps from `first` to what makes `output`; a Clip of its codes behind it where
-  // that lets only some of them pass.
+  // Replaces the steps from `first` to the producer of `output` with one node, followed by a Clip of the
+  // integers if there is a clamp that needs one.
   Result<void> replace(std::size_t first, const Quantized& output, graph::Node node, std::vector<int> inputs);
-  // The same with the values and zero points of constants as bytes, where their type has fewer bits and the
-  // fusion takes any.
+  // The same value with constants and zero points below 8 bits widened to bytes, if the fusion accepts any
+  // width.
   Result<Quantized> widened(Quantized of);
-  // What a QuantizeLinear makes, per tensor and of a type that is taken.
+  // The output of a QuantizeLinear, if it is per tensor and of an accepted type.
   std::optional<Quantized> from_quantizer(std::size_t step);
 
-  // A new constant with one code.
+  // Adds a constant with one quantized value.
   Result<int> code_slot(ops::ElementType type, std::int32_t code);
   bool takes(ops::ElementType type) const;
-  // Whether a constant has one scale, or one for each index of this axis.
+  // Whether the parameters are per tensor, or per channel of this axis.
   bool fit(const Quantized& of, std::int64_t axis) const;
   bool same_parameters(const Quantized& a, const Quantized& b) const;
   ops::ElementType type_of(int constant_slot) const;
@@ -68,20 +68,20 @@ class Qdq {
 
  private:
   std::optional<ops::WholeRange> codes_of_clamp(const Step& step, const Quantized& after) const;
-  // Of the integers in a slot; undefined if nothing before it tells.
+  // The integer type of a slot; undefined if no step before it determines it.
   ops::ElementType integers_in(int slot);
-  // What a step tells of the integers that it puts into the slot; nothing if it passes on those of its first
+  // The integer type that the producer of a slot determines; empty if it passes on the type of its first
   // input.
   std::optional<ops::ElementType> told_by(int slot) const;
-  // What a QuantizeLinear makes, or a DequantizeLinear takes. A missing zero point gets a slot.
+  // The output of a QuantizeLinear or the input of a DequantizeLinear. A missing zero point gets a slot.
   std::optional<Quantized> read(std::size_t step);
 
-  // A constant of few bits as bytes: its slot, or that of a constant of this kind itself.
+  // The slot of a constant below 8 bits widened to bytes; other constants keep their slot.
   Result<int> as_bytes(int slot);
 
   Codes codes_;
-  std::unordered_map<int, int> bytes_of_;                  // slots of few bits, and what they became
-  std::unordered_map<int, ops::ElementType> integers_in_;  // slots that steps pass on
+  std::unordered_map<int, int> bytes_of_;  // from constants below 8 bits to their widened copies
+  std::unordered_map<int, ops::ElementType> integers_in_;  // the memo of integers_in()
 };
 
 }  // namespace anybit::runtime

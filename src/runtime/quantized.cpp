@@ -5,7 +5,7 @@
 namespace anybit::runtime {
 namespace {
 
-// Of weights with a scale for each channel.
+// The axis of per-channel scales of the weights.
 std::int64_t channel_axis(const Step& step) {
   const bool by_row =
       is(step, "QLinearConv") || is(step, "ConvInteger") || graph::integer(*step.node, "transB", 0) != 0;

@@ -1,4 +1,4 @@
-// How tensors of a program are quantized: what graph/quantization.hpp reads of nodes, read of steps.
+// The quantization parameters of a program's tensors: graph/quantization.hpp for steps.
 #pragma once
 
 #include "graph/quantization.hpp"
@@ -6,16 +6,16 @@
 
 namespace anybit::runtime {
 
-// ONNX's, or ONNX Runtime's.
+// ONNX's operators, or ONNX Runtime's.
 inline bool quantizes(const Step& step) { return graph::quantizes(*step.node); }
 inline bool dequantizes(const Step& step) { return graph::dequantizes(*step.node); }
 
-// The value of a constant slot; null if it is not one.
+// The value of a constant slot; null for other slots.
 const ops::Array* constant_in(const Program& program, int slot);
 
 using Parameters = graph::QdqParameters<ops::Array>;
 
-// Of a tensor that the step's operator says is quantized.
+// Of a tensor that the operator's descriptor marks as quantized.
 Parameters parameters_of(const Program& program, const Step& step, const ops::QuantizedTensor& of);
 
 }  // namespace anybit::runtime

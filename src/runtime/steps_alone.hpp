@@ -1,5 +1,5 @@
-// Some steps of a program as a program of their own: a context of the whole one would take, each time, as
-// long as it has slots.
+// Extracts some steps as a program of their own: a context of the whole program would take time and memory
+// for all its slots.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +8,7 @@
 
 namespace anybit::runtime {
 
-// In this order. Slots are numbered anew; constants keep their values.
+// The steps in this order. Slots are renumbered; constants keep their values.
 Program steps_alone(const Program& program, std::initializer_list<std::size_t> steps);
 
 }  // namespace anybit::runtime

@@ -1,4 +1,4 @@
-// The fusions: ways to put nodes together that one kernel can do at once. One file each (fuse_*.cpp).
+// The table of fusions: rules that replace several nodes with one kernel. One file each (fuse_*.cpp).
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,19 @@ struct Program;
 
 using ops::Resources;
 
-// What a program is built for.
+// The purpose a program is built for.
 enum class Purpose : std::uint8_t {
   run,
-  // To be told to a code generator: no operator in it that docs/codegen.md does not tell, weights as they are
-  // stored.
+  // Input of a code generator: only operators that docs/codegen.md lists, weights as they are stored.
   generate,
 };
 
-// For whom a fusion is.
+// The purposes that a fusion serves.
 enum class For : std::uint8_t { all, running, generating };
 
 struct Descriptor {
   std::string_view name;
-  int order;  // fusions are tried in this order
+  int order;  // fusions run in this order
   std::string_view summary;
   Result<void> (*run)(Program& program, const Resources& resources);
   For whom = For::all;

@@ -11,7 +11,7 @@ namespace {
 using ops::Array;
 using ops::Datum;
 using Numbers = std::vector<int>;
-using Shared = std::shared_ptr<const Numbers>;  // null: it does not come from variables alone
+using Shared = std::shared_ptr<const Numbers>;  // null: depends on more than variables and constants
 
 template <class Visit>
 void each_step_of_variables(const Program& program, const Visit& visit) {
@@ -29,7 +29,7 @@ Shared joined(const Shared& a, const Shared& b) {
   return sum;
 }
 
-// One program: which of its values are settled, and which steps can keep what they make of them.
+// Decides, for one program, which values are settled, and which steps cache results.
 class Finder {
  public:
   Finder(Program& program, const Program& outermost, std::vector<Shared> settled, std::size_t& count)
@@ -87,7 +87,7 @@ class Finder {
       const int maker = slot >= 0 ? made_by_[static_cast<std::size_t>(slot)] : -1;
       if (whole && maker >= 0) about->before.push_back(maker);
     }
-    step.prepared.reset();  // made without the variables
+    step.prepared.reset();  // it was prepared without the variables
     step.of_variables = std::move(about);
   }
 
@@ -96,7 +96,7 @@ class Finder {
     if (maker >= 0) program_.steps[static_cast<std::size_t>(maker)].of_variables->needed = true;
   }
 
-  // A whole step may run as late as the last that needs it: what goes into it has to be there.
+  // A whole step may run as late as its last consumer: its inputs must live until then.
   void find_lifetimes() {
     std::vector<int> latest(program_.steps.size());
     std::vector<int> last(program_.slots.size(), -1);
@@ -136,8 +136,8 @@ class Finder {
 
   Program& program_;
   const Program& outermost_;
-  std::vector<Shared> settled_;  // by slot: the variables that it comes from
-  std::vector<int> made_by_;     // by slot: the whole step; -1: none
+  std::vector<Shared> settled_;  // by slot: the variables behind it
+  std::vector<int> made_by_;     // by slot: the whole step that produces it; -1: none
   std::size_t& count_;
 };
 
@@ -189,7 +189,7 @@ std::shared_ptr<const Variables::Snapshot> Variables::now() const {
 }
 
 void Variables::write(std::span<Write> writes) {
-  std::vector<std::shared_ptr<const Made>> gone;  // freed when the lock is
+  std::vector<std::shared_ptr<const Made>> gone;  // freed after the lock is released
   const std::lock_guard lock(mutex_);
   auto next = std::make_shared<Snapshot>(*now_);
   ++writes_;

@@ -1,5 +1,5 @@
-// Looking on while a model runs, or changing what it computes: an executor hands out the values it was asked
-// to watch as they are made.
+// Observes or changes values while a model runs: an executor hands out the watched values as they are
+// computed.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace anybit::runtime {
 
 struct Watcher {
   virtual ~Watcher() = default;
-  // `watched`: the number of the value in ExecutorOptions::watch. The value holds until this returns. Its
-  // elements may lie in any order (Array::layout), but there is no padding among them. An error ends the run.
+  // `watched`: the value's index in ExecutorOptions::watch. The value is valid until this returns. Its
+  // elements may be in any layout (Array::layout), without padding. An error ends the run.
   virtual Result<void> see(std::size_t watched, const ops::Datum& value) = 0;
 };
 
 struct Intervention {
   virtual ~Intervention() = default;
-  // The same value, after the watcher has seen it: what is written to its elements is what the nodes behind
-  // it take. Inputs and constants are not handed out: they belong to others.
+  // Called with the same value after the watcher: the nodes after it use the changed elements. Not called for
+  // inputs and constants, whose memory is not the run's.
   virtual Result<void> change(std::size_t watched, ops::Datum& value) = 0;
 };
 

@@ -38,7 +38,7 @@ Ranges::Tensor tensor_of(const std::string& name, const calibrate::Statistics& o
           .first_bad = one.extent.first_bad};
 }
 
-// Adds collectors that look at what layers take.
+// Adds collectors that gather statistics at the inputs of linear operators.
 Result<void> want_further(const graph::Model& model, const std::vector<std::string>& names,
                           std::vector<calibrate::Watched>& watched) {
   std::vector<const calibrate::CollectorDescriptor*> rows;
@@ -58,8 +58,9 @@ Result<void> want_further(const graph::Model& model, const std::vector<std::stri
   }
   if (any) return {};
   return invalid_argument(
-      fmt::format("{} looks at layers, and no layer of this model has constant weights", rows[0]->name),
-      "a model whose weights are constants: 'anybit prepare' makes them so");
+      fmt::format("{} gathers at inputs of layers with constant weights, and this model has none",
+                  rows[0]->name),
+      "'anybit prepare' folds computed weights into constants");
 }
 
 Result<const calibrate::Statistics*> statistics(const calibrate::Ranges& ranges, const std::string& tensor) {
@@ -110,7 +111,7 @@ Result<Ranges::Range> Ranges::range(const std::string& tensor, const RangeOption
     const calibrate::Descriptor* observer = TRY(calibrate::named(options.observer));
     const calibrate::Statistics& seen = *TRY(statistics(content_->ranges, tensor));
     if (options.levels < 2 || !(options.percentile > 0 && options.percentile <= 100))
-      return invalid_argument("a grid has at least 2 levels, and a percentile lies above 0 and up to 100");
+      return invalid_argument("levels must be at least 2, and the percentile above 0 and at most 100");
     if (!seen.has(observer->needs)) {
       return invalid_argument(
           fmt::format("{} needs {}, and these ranges have none", observer->name, observer->needs),
@@ -147,14 +148,14 @@ Result<Ranges::Collected> Ranges::collected(const std::string& tensor, const std
       if (key.first == collector) views.push_back(key.second);
     }
     if (views.empty())
-      return error_at(Code::not_found, {}, fmt::format("there is no {} of '{}'", collector, shown(tensor)),
-                      "values that layers with constant weights take, calibrated with that collector");
+      return error_at(Code::not_found, {}, fmt::format("there is no {} for '{}'", collector, shown(tensor)),
+                      "calibrate with that collector; it covers the inputs of layers with constant weights");
     const std::string& chosen = view.empty() ? views[0] : view;
     const auto* found = (*statistics(content_->ranges, tensor))->find(collector, chosen);
     if (!found || (view.empty() && views.size() > 1))
       return error_at(Code::not_found, {},
-                      view.empty() ? fmt::format("layers take '{}' in several ways", shown(tensor))
-                                   : fmt::format("no layer takes '{}' by '{}'", shown(tensor), shown(view)),
+                      view.empty() ? fmt::format("'{}' has several views", shown(tensor))
+                                   : fmt::format("'{}' has no view '{}'", shown(tensor), shown(view)),
                       fmt::format("one of: {}", fmt::join(views, "; ")));
     calibrate::Collector::Numbers numbers = found->numbers();
     return Collected{tensor, collector, chosen, std::move(numbers.dims), std::move(numbers.values)};
@@ -194,7 +195,7 @@ Result<Ranges> calibrate_model(const Model& model, Samples& samples,
     TRY(want_further(inner, options.collect, watched));
     SampleStream stream(samples);
     auto found = TRY(calibrate::gather(
-        // Not owned: the caller's model lives longer.
+        // Not owned: the caller's model outlives the call.
         std::shared_ptr<const graph::Model>(std::shared_ptr<const graph::Model>(), &inner), watched,
         [&] { return stream.next(); },
         {.executor = executor_options(model, options.threads, options.max_memory),

@@ -26,8 +26,8 @@ struct Layer {
   std::string name, op, other;  // other: the name in the other model
 };
 
-// What a Constant holds is no layer, as little as an initializer is: weights are told of apart, and biases
-// are moved on purpose.
+// Constant nodes are no layers, like initializers: weights are compared separately, and bias correction
+// changes biases on purpose.
 void gather_outputs(const graph::Graph& graph, std::vector<Layer>& layers) {
   for (const graph::Node& node : graph.nodes) {
     if (node.op_type.str() == "Constant") continue;
@@ -38,7 +38,7 @@ void gather_outputs(const graph::Graph& graph, std::vector<Layer>& layers) {
   }
 }
 
-// Values that both models have, in the order in which the reference makes them.
+// Values that both models have, in the reference's order.
 std::vector<Layer> common_layers(const graph::Model& reference, const graph::Model& other) {
   std::vector<Layer> ours, theirs, common;
   gather_outputs(*reference.graph, ours);
@@ -47,7 +47,7 @@ std::vector<Layer> common_layers(const graph::Model& reference, const graph::Mod
   for (const Layer& one : ours) own.insert(one.name);
   for (const Layer& one : theirs) names.insert(one.name);
   for (Layer& one : ours) {
-    if (!taken.insert(one.name).second) continue;  // graphs side by side may use the same names
+    if (!taken.insert(one.name).second) continue;  // sibling graphs may use the same names
     const std::string dequantized = one.name + "_DequantizeLinear_Output";
     if (names.count(dequantized) && !own.count(dequantized)) {  // else the reference is quantized, too
       one.other = dequantized;
@@ -61,7 +61,7 @@ std::vector<Layer> common_layers(const graph::Model& reference, const graph::Mod
   return common;
 }
 
-// The values in plain order, as float32; nothing if they are not real numbers.
+// The elements in plain layout as float32; empty if the type is not a float.
 Result<std::vector<float>> floats(const Datum& datum, ops::Memory& memory) {
   if (!datum.is_array() || datum.array.type() != graph::ElementType::float32) return std::vector<float>();
   Array plain = datum.array;
@@ -73,7 +73,7 @@ Result<std::vector<float>> floats(const Datum& datum, ops::Memory& memory) {
   return std::vector<float>(values.begin(), values.end());
 }
 
-// Keeps what the reference showed until the other model shows the same: several times in loops.
+// Keeps the reference's values until the other model produces the same value: several times in loops.
 struct Keeper : runtime::Watcher {
   ops::Memory* memory = nullptr;
   std::vector<std::vector<std::vector<float>>> kept;
@@ -103,12 +103,12 @@ struct Comparer : runtime::Watcher {
   }
 };
 
-// Rows of scores: the last axis of a result with at least two scores in each.
+// Rows of scores: the last axis of an output, with at least two scores per row.
 class Scores {
  public:
   Scores(const std::vector<std::int64_t>& labels, Comparison& into) : labels_(labels), into_(into) {}
 
-  // The other may be nothing: its rows cannot be compared then, and labels go on behind them.
+  // `other` may be null: then its rows are not compared, and the labels of these rows are skipped.
   Result<void> add(const Datum& reference, const Datum* other) {
     if (!reference.is_array() || reference.array.type() != graph::ElementType::float32) return {};
     const Array& first = reference.array;
@@ -135,7 +135,7 @@ class Scores {
     ++into_.rows;
     const std::size_t row = seen_++;
     if (labels_.empty()) return {};
-    if (row >= labels_.size()) return {};  // told at the end, when all rows are counted
+    if (row >= labels_.size()) return {};  // reported at the end, when all rows are counted
     const std::size_t label = TRY(label_of(labels_, row, ours.size()));
     ++into_.labelled;
     into_.reference_top1 += best_of(ours) == label ? 1 : 0;
@@ -184,7 +184,7 @@ class Run {
   }
 
  private:
-  // A sample has at least one row of scores: too few labels are told before anything runs.
+  // A sample has at least one row of scores, so too few labels are an error before anything runs.
   Result<void> check_labels(const Samples& samples) const {
     if (options_.labels.empty()) return {};
     const std::int64_t count = samples.count().value_or(0);
@@ -216,7 +216,7 @@ class Run {
     return {};
   }
 
-  // Samples are of the first model: the second takes them by the same names.
+  // Samples have the first model's inputs; the second must have inputs of the same names.
   Result<void> check_inputs(const std::map<std::string, Value>& sample) const {
     for (const auto& [name, value] : sample) {
       if (second_->input(name).ok()) continue;
@@ -246,7 +246,7 @@ class Run {
     return ours.empty() ? Result<void>() : scores_.add(ours[0], &(*theirs)[0]);
   }
 
-  // Random operators draw by the sample's number: the same in both models.
+  // Seeds random operators by the sample's number, so that both models draw the same numbers.
   Result<std::vector<Datum>> run(const runtime::Executor& executor,
                                  const std::map<std::string, Datum>& inputs,
                                  runtime::Watcher& watcher) const {
@@ -254,7 +254,7 @@ class Run {
     return executor.run(inputs, nullptr, &watcher);
   }
 
-  // Lengths that depend on the data may come out differently: then there is nothing to subtract.
+  // Lengths that depend on the data may differ: then the outputs are not compared.
   Result<void> add_output(std::size_t i, const Datum& reference, const Datum& other) {
     const std::vector<float> a = TRY(floats(reference, first_->memory())),
                              b = TRY(floats(other, second_->memory()));
@@ -300,7 +300,7 @@ class Run {
         std::ranges::count_if(sums_, [](const DifferenceSums& one) { return one.skipped() > 0; });
     if (skipped > 0)
       result_.remarks.push_back(fmt::format(
-          "{} values between have different shapes in the two models for some samples: only the other "
+          "{} intermediate values have different shapes in the two models for some samples: only the other "
           "samples are compared there",
           skipped));
   }

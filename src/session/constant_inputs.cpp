@@ -20,7 +20,7 @@ bool fits(const Port& port, const std::vector<std::int64_t>& dims) {
                             [](std::int64_t own, std::int64_t given) { return own < 0 || own == given; });
 }
 
-// As they are given; or, where the model tells the whole shape, as many elements in any other.
+// The given dims; if the model declares a complete shape, any shape with as many elements is accepted.
 Result<std::vector<std::int64_t>> dims_for(const Port& port, const Array& given) {
   if (fits(port, given.dims)) return given.dims;
   const bool known = std::ranges::count(port.dims, -1) == 0;
@@ -29,7 +29,7 @@ Result<std::vector<std::int64_t>> dims_for(const Port& port, const Array& given)
                           fmt::format("the model has {}", port.type));
 }
 
-// Real numbers are rounded to the type; others must have it.
+// Floats are rounded to the input's type; other types must match it.
 Result<ops::Array> converted(const ops::Array& from, const Port& port) {
   const graph::ElementTypeInfo* wanted = graph::find_element_type(port.element_type);
   if (wanted && wanted->type == from.type()) return from;

@@ -1,4 +1,4 @@
-// Inputs of a model that become constants of it.
+// Turns inputs of a model into constants.
 #pragma once
 
 #include <map>
@@ -10,17 +10,16 @@
 
 namespace anybit {
 
-// The model without these inputs: it has their values instead. Numbers of another type than the input's are
-// turned into it.
+// The model with constants in place of these inputs. Numbers are converted to the input's type.
 Result<Model> with_constant_inputs(const Model& model, const std::map<std::string, Array>& constants);
 
-// The model with its defaults as constants, and only the inputs that must be given, or are `kept`.
-// Quantization and generated code know it like this: weights that older exporters list among the inputs are
-// weights.
+// The model with defaults turned into constants; its inputs are only those that are required or `kept`.
+// Quantization and code generation use this form, so weights that older exporters list among the inputs count
+// as weights.
 Model with_constant_defaults(const Model& model, const std::set<std::string>& kept = {});
 
-// Whether the model lists all its weights among the inputs, as older exporters do. If it lists some, those
-// are meant to be inputs.
+// Whether the model lists all its weights among the inputs, as older exporters do. If it lists only some,
+// those are meant as inputs.
 bool lists_weights_as_inputs(const Model& model);
 
 }  // namespace anybit

@@ -25,7 +25,7 @@ bool agrees(const graph::Dimension& declared, const ops::Dim& inferred) {
   return !declared.known() || !inferred.known() || declared.size() == *inferred.size;
 }
 
-// Sizes that agree stay as they are, with their names.
+// Dimensions that agree keep their declaration, with its symbols.
 void correct(graph::Shape& declared, const ops::Shape& inferred) {
   const bool ranks = declared.dims.size() == inferred.size();
   if (!ranks) declared.dims.assign(inferred.size(), {});

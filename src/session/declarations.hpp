@@ -1,4 +1,4 @@
-// What a model declares of its values, against what is inferred.
+// Checks the types and shapes that a model declares against the inferred ones.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace anybit {
 
-// Types that contradict are an error: nobody can tell which is meant. Shapes that do are corrected, as other
-// runtimes do; what is returned tells of each. Declarations of inputs are the model's contract and stay.
+// A contradicting type is an error, since it is unclear which one is right. A contradicting shape is
+// corrected, as in other runtimes, and reported in the result. Declarations of inputs are the model's
+// contract and stay.
 Result<std::vector<Error>> correct_declarations(graph::Model& model, const Limits& limits);
 
 }  // namespace anybit

@@ -1,5 +1,5 @@
-// The functions of include/anybit/anybit.h: arguments and state are looked at, the session does the work, and
-// what went wrong becomes a status and a text.
+// The functions of include/anybit/anybit.h: they check arguments and state, call the session, and turn errors
+// into a status and a text.
 #include "anybit/version.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
@@ -13,7 +13,7 @@ using State = DeviceSession::State;
 
 struct anybit_session {
   DeviceSession inner;
-  // `const char*`, since there may be no memory for a text.
+  // `const char*`, since there may be no memory left for a string.
   mutable const char* error = "";
   mutable std::string error_text;
 };
@@ -24,7 +24,7 @@ static_assert(ANYBIT_INVALID_DATA == static_cast<int>(Code::invalid_data) &&
               ANYBIT_INVALID_STATE == static_cast<int>(Code::invalid_state) &&
               ANYBIT_OUT_OF_MEMORY == static_cast<int>(Code::out_of_memory));
 
-// States in which a call is allowed: the table of the header.
+// The states in which a call is allowed: the table in the header.
 constexpr unsigned in(State state) { return 1U << static_cast<int>(state); }
 constexpr unsigned kAlways = in(State::created) | in(State::loaded) | in(State::prepared) | in(State::ran);
 constexpr unsigned kFirst = in(State::created);
@@ -56,7 +56,7 @@ Error wrong_state(State state) {
   }
 }
 
-// Does the work if the state allows it; nothing but memory can be thrown, and that ends here.
+// Runs the body if the state allows it. Only std::bad_alloc can be thrown, and it is caught here.
 template <class Body>
 anybit_status call(const anybit_session* session, unsigned states, Body body) noexcept {
   if (!session) return ANYBIT_INVALID_ARGUMENT;
@@ -69,7 +69,7 @@ anybit_status call(const anybit_session* session, unsigned states, Body body) no
 
 Error null_pointer(const char* what) { return anybit::invalid_argument(fmt::format("{} is NULL", what)); }
 
-// Puts what a query answers where the caller wants it.
+// Writes the answer of a query to the caller's pointer.
 template <class T>
 Result<void> give(Result<T> value, T* target, const char* name) {
   if (!value.ok()) return std::move(value).error();
@@ -166,24 +166,25 @@ anybit_status anybit_prepare(anybit_session* session) {
 }
 
 anybit_status anybit_input_count(const anybit_session* session, size_t* count) {
-  return call(session, kLoaded,
-              [&] { return give<size_t>(session->inner.inputs().size(), count, "the place for the count"); });
+  return call(session, kLoaded, [&] {
+    return give<size_t>(session->inner.inputs().size(), count, "the pointer to the count");
+  });
 }
 
 anybit_status anybit_output_count(const anybit_session* session, size_t* count) {
   return call(session, kLoaded, [&] {
-    return give<size_t>(session->inner.outputs().size(), count, "the place for the count");
+    return give<size_t>(session->inner.outputs().size(), count, "the pointer to the count");
   });
 }
 
 anybit_status anybit_input_info(const anybit_session* session, size_t index, anybit_tensor_info* info) {
   return call(session, kLoaded,
-              [&] { return give(session->inner.input_info(index), info, "the place for the info"); });
+              [&] { return give(session->inner.input_info(index), info, "the pointer to the info"); });
 }
 
 anybit_status anybit_output_info(const anybit_session* session, size_t index, anybit_tensor_info* info) {
   return call(session, kLoaded,
-              [&] { return give(session->inner.output_info(index), info, "the place for the info"); });
+              [&] { return give(session->inner.output_info(index), info, "the pointer to the info"); });
 }
 
 anybit_status anybit_set_input_shape(anybit_session* session, size_t index, int32_t rank,
@@ -211,7 +212,7 @@ anybit_status anybit_variable_info(const anybit_session* session, const char* na
                                    anybit_tensor_info* info) {
   return call(session, kPrepared, [&]() -> Result<void> {
     if (!name) return null_pointer("the name");
-    return give(session->inner.variable_info(name), info, "the place for the info");
+    return give(session->inner.variable_info(name), info, "the pointer to the info");
   });
 }
 
@@ -244,14 +245,14 @@ anybit_status anybit_reset_execute_config(anybit_session* session) {
 }
 
 anybit_status anybit_profile(anybit_session* session, const char** json) {
-  return call(session, kRan, [&] { return give(session->inner.profile(), json, "the place for the text"); });
+  return call(session, kRan, [&] { return give(session->inner.profile(), json, "the pointer to the text"); });
 }
 
 anybit_status anybit_ranges_runs(anybit_session* session, int64_t* runs) {
   return call(session, kLoaded, [&]() -> Result<void> {
     auto ranges = session->inner.ranges();
     if (!ranges.ok()) return std::move(ranges).error();
-    return give((*ranges)->runs(), runs, "the place for the number");
+    return give((*ranges)->runs(), runs, "the pointer to the number");
   });
 }
 
@@ -299,7 +300,7 @@ anybit_status anybit_quantize(anybit_session* session) {
 
 anybit_status anybit_quantized_model_path(const anybit_session* session, const char** path) {
   return call(session, kLoaded, [&] {
-    return give<const char*>(session->inner.quantized_path(), path, "the place for the path");
+    return give<const char*>(session->inner.quantized_path(), path, "the pointer to the path");
   });
 }
 
@@ -323,7 +324,7 @@ anybit_status anybit_codegen(anybit_session* session, const char* generator, any
 
 anybit_status anybit_codegen_model_path(const anybit_session* session, const char** path) {
   return call(session, kLoaded, [&] {
-    return give<const char*>(session->inner.generated_path(), path, "the place for the path");
+    return give<const char*>(session->inner.generated_path(), path, "the pointer to the path");
   });
 }
 
@@ -343,7 +344,7 @@ anybit_status anybit_run_with_auto_compilation(anybit_session* session, int64_t 
 
 anybit_status anybit_model_in_use(const anybit_session* session, anybit_model_kind* kind) {
   return call(session, kLoaded, [&] {
-    return give<anybit_model_kind>(session->inner.in_use(), kind, "the place for the kind");
+    return give<anybit_model_kind>(session->inner.in_use(), kind, "the pointer to the kind");
   });
 }
 

@@ -1,5 +1,5 @@
-// run_with_auto_compilation: from runs of the float model to the quantized one, and to generated code; and
-// finding again, after a restart, what was made.
+// run_with_auto_compilation: from runs of the float model to the quantized model and to generated code. After
+// a restart it finds the results of earlier sessions.
 #include "anybit/calibrate.hpp"
 #include "anybit/version.hpp"
 #include "base/error.hpp"
@@ -11,7 +11,7 @@ namespace anybit {
 namespace {
 
 constexpr std::string_view kDefaultRecipe = "int8";
-// Ranges are saved after so many runs: a device that is switched off loses no more than these.
+// Ranges are saved after this many runs: a power failure loses no more than these.
 constexpr std::int64_t kSaveEvery = 16;
 
 Result<std::string> generator_hash(const std::string& generator, const CodegenOptions& options) {
@@ -29,7 +29,7 @@ std::string kernels_named(bool reproducible) { return reproducible ? "reproducib
 
 }  // namespace
 
-// What an earlier session made, as far as it is still what this one would make.
+// Takes over the results of an earlier session if this one would produce the same.
 Result<void> DeviceSession::adopt(const std::string& generator, anybit_preference preference) {
   const std::string path = TRY(kept_file(".compiled.json"));
   const auto record = path.empty() ? std::nullopt : load_record(path);
@@ -77,7 +77,7 @@ Result<void> DeviceSession::note_compiled() {
   return save_record(record, path);
 }
 
-// A model that was quantized by another recipe than the one set now gives way to the float model.
+// Returns to the float model if the quantized one was made with another recipe than the current one.
 Result<void> DeviceSession::drop_stale() {
   if (!quantized_ || !recipe_ || quantized_->recipe == recipe_text_) return {};
   executor_ = TRY(executor_for(*model_));
@@ -102,7 +102,7 @@ Result<void> DeviceSession::run_auto(std::int64_t threshold, const std::string& 
                                                 generated_->preference() == preference));
   };
   if (compiled()) return run();
-  // Code that is still to be made may be the only one that may run.
+  // The generated code, which does not exist yet, may be the only permitted backend.
   const bool runs_first = !quantized_ || check_backend().ok();
   if (quantized_) {
     if (runs_first) TRY(run());

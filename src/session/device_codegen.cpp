@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kOwnBackend = "cpu";
 constexpr std::string_view kEnding = "-gen";
 
-// Names with ';' between; ',' does, too.
+// Splits names at ';' or ','.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t at = 0; at < text.size();) {
@@ -37,7 +37,7 @@ Result<std::vector<std::byte>> memory_for(const Port& port) {
                          ? checked_mul(*count, static_cast<std::int64_t>(ops::element_bytes(info->type)))
                          : std::nullopt;
   if (!bytes || *bytes < 0 || port.element_type == "string")
-    return error_at(Code::unsupported, {}, fmt::format("no backend gives {}", port.type));
+    return error_at(Code::unsupported, {}, fmt::format("backends do not support outputs of {}", port.type));
   return std::vector<std::byte>(static_cast<std::size_t>(*bytes));
 }
 
@@ -47,7 +47,7 @@ std::string GeneratedModel::backend_name(const std::string& generator) {
   return generator.ends_with(kEnding) ? generator.substr(0, generator.size() - kEnding.size()) : generator;
 }
 
-// The shapes of the outputs follow from those of the inputs.
+// Infers the shapes of the outputs from those of the inputs.
 Result<void> GeneratedModel::learn_ports(const Model& model, const CodegenOptions& options) {
   const Model constant = with_constant_defaults(model);
   const Model::Content& content = ModelAccess::content(constant);
@@ -66,7 +66,7 @@ Result<void> GeneratedModel::learn_ports(const Model& model, const CodegenOption
     }
     if (!facts.outputs[i].shape || std::ranges::count(port.dims, -1) != 0)
       return error_at(Code::unsupported, fmt::format("output '{}'", shown(port.name)),
-                      "its shape depends on values, and a backend needs to know it");
+                      "its shape depends on input values, and a backend needs a static shape");
     outputs_.push_back(std::move(port));
   }
   return {};
@@ -121,7 +121,7 @@ Result<std::vector<Value>> GeneratedModel::run(const std::map<std::string, Value
   }
   std::vector<Value> values;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    // Not Array::from_bytes, which takes the types of .npy files alone.
+    // Not Array::from_bytes, which accepts only the types of .npy files.
     const auto held = std::make_shared<const std::vector<std::byte>>(std::move(memory[i]));
     values.emplace_back(Array{outputs_[i].element_type, outputs_[i].dims, *held, held, nullptr});
   }
@@ -133,7 +133,7 @@ CodegenOptions DeviceSession::codegen_options(anybit_preference preference) cons
   if (!plugin_folder_.empty()) options.folders.push_back(plugin_folder_);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Port& port = inputs_[i];
-    if (!port.required) continue;  // a constant there
+    if (!port.required) continue;  // a constant in the generated code
     if (port.has_rank && std::ranges::count(port.dims, -1) == 0) continue;
     auto dims = input_dims(i);
     if (dims.ok()) options.shapes[port.name] = std::move(dims).value();
@@ -156,7 +156,7 @@ Result<void> DeviceSession::codegen(const std::string& generator, anybit_prefere
                             "one of ANYBIT_PREFER_…");
   const Model& model = quantized_ ? quantized_->model : *model_;
   CodegenOptions options = codegen_options(preference);
-  // The float model, which a quantized one came from.
+  // The files of the float model, from which the quantized one was made, are never overwritten.
   if (!path_.empty()) options.keep.push_back(path_);
   for (const auto& source : ModelAccess::content(*model_).model.sources)
     options.keep.push_back(source->path());
@@ -196,7 +196,7 @@ bool DeviceSession::may_run(std::string_view backend) const {
 bool DeviceSession::runs_generated() const {
   if (!generated_ || !generated_->runs()) return false;
   if (!may_run(GeneratedModel::backend_name(generated_->generator()))) return false;
-  // Other shapes than those of the code are left to anybit itself, if it may.
+  // Generated code is for fixed shapes; anybit itself runs others, if it is a permitted backend.
   for (std::size_t i = 0; may_run(kOwnBackend) && i < inputs_.size(); ++i) {
     const auto dims = input_dims(i);
     if (inputs_[i].required && dims.ok() && !generated_->takes(inputs_[i].name, *dims)) return false;

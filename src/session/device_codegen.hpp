@@ -1,4 +1,4 @@
-// A model that a generator turned into a file, and the backend that runs it if the generator has one.
+// A model that a generator turned into a file, with the backend that runs it if the generator has one.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace anybit {
 
 class GeneratedModel {
  public:
-  // `shapes`: of all inputs, as the code was generated for them; by port.
+  // `shapes`: of all inputs, by port; the code was generated for them.
   static Result<std::shared_ptr<GeneratedModel>> load(const Model& model, const std::string& generator,
                                                       const std::string& path, const CodegenOptions& options);
 
@@ -23,12 +23,12 @@ class GeneratedModel {
   anybit_preference preference() const { return preference_; }
   const std::string& path() const { return path_; }
   bool runs() const { return backend_ != nullptr; }
-  // False for another shape than the one that the code was generated for.
+  // Whether the code was generated for this shape of the input.
   bool takes(const std::string& input, const std::vector<std::int64_t>& dims) const;
   // "so" of "so-gen".
   static std::string backend_name(const std::string& generator);
 
-  // Sessions that share the model wait for each other.
+  // Sessions that share the model run one at a time.
   Result<std::vector<Value>> run(const std::map<std::string, Value>& inputs);
 
  private:

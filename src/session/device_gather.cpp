@@ -14,7 +14,7 @@ namespace {
 
 using calibrate::Watched;
 
-// Those that the executor takes: the prepared model has only the inputs that must be given.
+// The inputs that the executor has: the prepared model has only the required ones.
 std::map<std::string, ops::Datum> taken(const runtime::Executor& executor,
                                         const std::map<std::string, ops::Datum>& inputs) {
   std::map<std::string, ops::Datum> some;
@@ -25,8 +25,8 @@ std::map<std::string, ops::Datum> taken(const runtime::Executor& executor,
   return some;
 }
 
-// Quantization prepares the model first, and that makes values which the model as it was does not have: those
-// of functions that are put in place, those that get a name of their own.
+// Values that only the prepared model has, since quantization prepares the model first: values of inlined
+// functions, and values with new names.
 Result<std::vector<Watched>> further_values(const graph::Model& prepared, const std::vector<Watched>& known,
                                             const Limits& limits) {
   std::set<std::string> names;

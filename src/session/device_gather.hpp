@@ -1,4 +1,4 @@
-// A float model that is looked at while it runs: what ANYBIT_GATHER_RANGES does.
+// Runs a float model and gathers the ranges of its values, for ANYBIT_GATHER_RANGES.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ class Gatherer {
 
   struct Seen {
     std::vector<ops::Datum> outputs;
-    std::map<std::string, calibrate::Statistics> tensors;  // of this run alone
-    RunProfile times;                                      // empty if they are not kept
+    std::map<std::string, calibrate::Statistics> tensors;  // of this run only
+    RunProfile times;                                      // empty unless requested
   };
   Result<Seen> run(const std::map<std::string, ops::Datum>& inputs, bool keep_times) const;
 
@@ -32,7 +32,7 @@ class Gatherer {
   static Result<Part> part_of(std::shared_ptr<const graph::Model> model,
                               std::vector<calibrate::Watched> watched, runtime::ExecutorOptions options);
 
-  std::vector<Part> parts_;  // the first has the outputs
+  std::vector<Part> parts_;  // the first produces the outputs
 };
 
 }  // namespace anybit

@@ -13,8 +13,8 @@ namespace {
 
 using graph::ElementType;
 
-// The parameters of a QuantizeLinear or DequantizeLinear, if they are constants for the whole tensor and the
-// codes are integers of 8 or 16 bits.
+// The parameters of a QuantizeLinear or DequantizeLinear, if they are per-tensor constants and the type is an
+// 8-bit or 16-bit integer.
 std::optional<Grid> grid_of(const graph::Node& node, const graph::QdqView& view) {
   const graph::QdqView::Parameters read = view.parameters(node);
   const int bits = graph::integer_range(read.type).bits;
@@ -23,7 +23,7 @@ std::optional<Grid> grid_of(const graph::Node& node, const graph::QdqView& view)
   return Grid{read.type, read.scale->data.at<float>(0), *graph::integer_at(*read.zero_point, 0)};
 }
 
-// Codes are handled in parts of this size, on the stack.
+// Values are converted in chunks of this size, on the stack.
 constexpr std::size_t kPart = 256;
 
 }  // namespace
@@ -62,7 +62,7 @@ void to_codes(std::span<const float> values, const Grid& grid, std::byte* codes)
   const ops::WholeRange range = ops::range_of(grid.type);
   const std::size_t size = ops::element_bytes(grid.type);
   std::int32_t whole[kPart];
-  std::int16_t aligned[kPart];  // the caller's bytes may lie anywhere
+  std::int16_t aligned[kPart];  // the caller's buffer may be unaligned
   for (std::size_t i = 0; i < values.size(); i += kPart) {
     const std::size_t n = std::min(kPart, values.size() - i);
     for (std::size_t k = 0; k < n; ++k) {

@@ -1,4 +1,4 @@
-// A session's model: loaded, shared, prepared; and where the files that belong to it are.
+// A session's model: loading, sharing, preparing, and the paths of its files.
 #include <filesystem>
 
 #include "anybit/calibrate.hpp"
@@ -112,11 +112,11 @@ Result<void> DeviceSession::set_reproducible(int wanted) {
 Result<void> DeviceSession::set_workspace(std::optional<std::string> folder) {
   std::error_code error;
   if (folder && !folder->empty() && !std::filesystem::is_directory(*folder, error))
-    return error_at(Code::not_found, {}, fmt::format("'{}' is no folder", shown(*folder)),
+    return error_at(Code::not_found, {}, fmt::format("'{}' is not a folder", shown(*folder)),
                     "the path of a folder that exists");
   const bool nowhere = folder ? folder->empty() : path_.empty();
   if ((config_ & ANYBIT_TRACE) != 0 && nowhere)
-    return invalid_argument("a trace is kept, and there would be no place for it",
+    return invalid_argument("a trace is being recorded, and there would be no folder for it",
                             "anybit_reset_execute_config before");
   workspace_ = std::move(folder);
   ranges_.reset();
@@ -149,7 +149,7 @@ Result<std::string> DeviceSession::kept_file(const std::string& suffix) {
   if (!workspace_)
     return path_.empty() ? path_ : std::filesystem::path(path_).replace_extension(suffix).string();
   std::filesystem::path name = std::filesystem::path(path_).filename();
-  // A model without a file is known by its content.
+  // A model without a file is identified by its content hash.
   if (name.empty()) name = TRY(hash())->substr(0, 16);
   return (*workspace_ / name.replace_extension(suffix)).string();
 }

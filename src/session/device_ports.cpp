@@ -1,4 +1,4 @@
-// A session's inputs and outputs: what is known of them, and the caller's memory for them.
+// A session's inputs and outputs: their descriptions, and the caller's buffers for them.
 #include <algorithm>
 
 #include "base/checked.hpp"
@@ -47,10 +47,10 @@ anybit_tensor_info info_of(const Port& port, const Grid& grid) {
   return info;
 }
 
-// May a buffer of this type be set?
+// Checks whether a buffer of this type can be bound.
 Result<void> check_type(const Port& port, const Grid& grid, anybit_type type) {
   if (type == ANYBIT_TYPE_NONE || type == ANYBIT_TYPE_STRING)
-    return error_at(Code::unsupported, {}, "buffers hold numbers, not text, sequences or nothing");
+    return error_at(Code::unsupported, {}, "buffers hold numbers, not strings, sequences or empty optionals");
   if (type == type_of(port) || (grid.type != ElementType::undefined && type == static_cast<int>(grid.type)))
     return {};
   return invalid_argument(
@@ -128,7 +128,8 @@ Result<void> DeviceSession::set_output(std::size_t index, anybit_type type, void
   return {};
 }
 
-// As it was set; else open dimensions are 1, but for a single one, which follows from the buffer.
+// The shape that was set. Otherwise unknown dimensions are 1, but a single unknown dimension follows from the
+// buffer's size.
 Result<std::vector<std::int64_t>> DeviceSession::input_dims(std::size_t index) const {
   const Buffer& buffer = input_buffers_[index];
   const Port& port = inputs_[index];
@@ -188,8 +189,8 @@ Result<void> DeviceSession::check_output(std::size_t index, const Value& value) 
   const Buffer& buffer = output_buffers_[index];
   TRY(check_type(outputs_[index], grids().outputs[index], buffer.type));
   if (value.kind != Value::Kind::tensor)
-    return error_at(Code::unsupported, {}, "it is no tensor, and buffers hold nothing else",
-                    "the C++ interface gives such values");
+    return error_at(Code::unsupported, {}, "it is not a tensor, and buffers hold only tensors",
+                    "the C++ interface returns such values");
   const auto needed =
       static_cast<std::size_t>(element_count(value.tensor.dims).value_or(0)) * bytes_of(buffer.type);
   if (needed <= buffer.length) return {};
@@ -209,7 +210,7 @@ void DeviceSession::write_output(std::size_t index, const Value& value) const {
   to_codes(values, grids().outputs[index], buffer.bytes);
 }
 
-// All outputs, or none.
+// Writes all outputs, or none.
 Result<void> DeviceSession::deliver(const std::vector<Value>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     output_buffers_[i].dims = values[i].tensor.dims;

@@ -1,4 +1,4 @@
-// Quantizing a session's model from what was gathered, and going on with the result.
+// Quantizes a session's model with the gathered ranges, and switches to the result.
 #include <filesystem>
 
 #include "anybit/calibrate.hpp"
@@ -12,7 +12,7 @@
 namespace anybit {
 namespace {
 
-// One word is the name of a preset.
+// A single word is the name of a preset.
 Result<Recipe> recipe_of(const std::string& text) {
   const bool word = text.find_first_of(" \t\n:{") == std::string::npos;
   return word ? Recipe::preset(text) : Recipe::from_text(text, "recipe");
@@ -24,7 +24,7 @@ Result<void> check_not_same(const std::string& a, const std::string& b) {
   return invalid_argument(fmt::format("'{}' is the float model itself", shown(a)), "another path");
 }
 
-// Without ranges there may be no need for any. If there is, it is `missing` that was wrong.
+// Quantizes without ranges, which may be enough. If ranges are requested after all, the error is `missing`.
 Result<Quantization> quantized_without(const Model& model, const Recipe& recipe, const Error& missing,
                                        const QuantizeOptions& options) {
   bool asked = false;
@@ -66,7 +66,7 @@ Result<DeviceSession::Quantized> DeviceSession::make_quantized(std::string path,
 Result<void> DeviceSession::quantize() {
   TRY(check_no_variables("quantizing"));
   if (!recipe_)
-    return error_at(Code::invalid_state, {}, "nobody has said how to quantize",
+    return error_at(Code::invalid_state, {}, "no quantization type or recipe is set",
                     "anybit_set_quantization_type or anybit_set_quantization_recipe before");
   const std::string path = quantized_file();
   if (!path.empty() && !path_.empty()) TRY(check_not_same(path, path_));
@@ -74,7 +74,7 @@ Result<void> DeviceSession::quantize() {
   TRY(gathered->save());
   auto all = gathered->all();
   const Model model = with_constant_defaults(*model_);
-  // The ranges of the model are those of this form of it, too.
+  // The ranges were gathered for the model, and are valid for this form of it, too.
   if (all.ok()) all->model = TRY(content_hash(model));
   QuantizeOptions options;
   options.threads = threads_;

@@ -14,7 +14,7 @@
 namespace anybit {
 namespace {
 
-// Holds the folder of a file against others who want to change it; no file is left behind by that.
+// Locks the folder of a file against other writers, without leaving a lock file.
 class FolderLock {
  public:
   static Result<FolderLock> take(const std::string& path) {
@@ -29,7 +29,8 @@ class FolderLock {
   }
   FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   ~FolderLock() {
-    // Not of a Result that holds an error. NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
+    // Invalid in a Result that holds an error.
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
@@ -38,7 +39,7 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-// Takes the memory that a merge needs, so that the merge itself cannot fail half-way.
+// Allocates the memory that a merge needs, so that the merge cannot fail half-way.
 void make_room(std::map<std::string, calibrate::Statistics>& tensors,
                const std::map<std::string, calibrate::Statistics>& more) {
   for (const auto& [name, one] : more) tensors[name].make_room(one);
@@ -59,7 +60,7 @@ Result<void> DeviceRanges::add(std::map<std::string, calibrate::Statistics> tens
   make_room(fresh_.tensors, tensors);
   for (auto& [name, one] : tensors) {
     if (one.extent.bad_sample >= 0)
-      one.extent.bad_sample = fresh_.samples;  // the runs of a session are numbered on
+      one.extent.bad_sample = fresh_.samples;  // numbering continues over the runs of a session
     TRY(fresh_.tensors[name].merge(one));
   }
   ++fresh_.samples;

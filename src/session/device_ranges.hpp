@@ -1,5 +1,5 @@
-// The ranges that sessions gather of one model: what is in the file, and what this session has seen since.
-// Sessions that save at the same time, in this process or in others, wait for each other.
+// The ranges of one model that sessions gather: those in the file, and those that this session has added
+// since. Concurrent saves, in this process or others, are serialized.
 #pragma once
 
 #include <map>
@@ -12,14 +12,14 @@ namespace anybit {
 
 class DeviceRanges {
  public:
-  // `model`: the hash of its content. `path`: empty if ranges are not kept.
+  // `model`: the hash of its content. `path`: empty if ranges are not saved.
   DeviceRanges(std::string model, std::string path);
 
-  // One more run.
+  // Adds one run.
   Result<void> add(std::map<std::string, calibrate::Statistics> tensors);
-  // Runs that are known: of the file, and of this session.
+  // The number of runs, in the file and in this session.
   Result<std::int64_t> runs();
-  // All that is known. An error if it is nothing; then it says whether there are ranges of another model.
+  // The merged ranges. An error if there are none; it says whether the file has ranges of another model.
   Result<calibrate::Ranges> all() const;
   bool saved() const { return fresh_.samples == 0; }
   Result<void> save();
@@ -27,15 +27,15 @@ class DeviceRanges {
 
  private:
   struct File {
-    std::optional<calibrate::Ranges> ranges;  // nothing if there is none, or one of another model
-    bool stale = false;                       // the latter
+    std::optional<calibrate::Ranges> ranges;  // empty if there is no file, or it is of another model
+    bool stale = false;                       // the file is of another model
   };
   Result<File> read() const;
   Result<calibrate::Ranges> together(std::optional<calibrate::Ranges> old) const;
 
   std::string path_;
-  calibrate::Ranges fresh_;                 // not in the file yet
-  std::optional<std::int64_t> runs_saved_;  // in the file, when it was looked at last
+  calibrate::Ranges fresh_;                 // not saved yet
+  std::optional<std::int64_t> runs_saved_;  // when the file was last read
 };
 
 }  // namespace anybit

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kFormat = "anybit compiled 1";
 constexpr JsonTree::Limits kLimits{.bytes = 1 << 20, .values = 100, .depth = 1};
 
-// Every text of a record, under its name in the file.
+// Visits every string of a record, with its key in the file.
 template <class Record, class See>
 void each_text(Record& record, See see) {
   see("version", record.version);

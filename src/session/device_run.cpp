@@ -1,4 +1,4 @@
-// Running a session's model, and what runs leave behind: ranges, times.
+// Runs a session's model, and records ranges and times.
 #include "anybit/profile.hpp"
 #include "base/atomic_file.hpp"
 #include "base/error.hpp"
@@ -12,7 +12,7 @@ namespace anybit {
 namespace {
 
 constexpr std::uint32_t kConfigs = ANYBIT_GATHER_RANGES | ANYBIT_PROFILE | ANYBIT_TRACE;
-constexpr std::size_t kLongestTrace = 1'000'000;  // nodes; what comes later is left out
+constexpr std::size_t kLongestTrace = 1'000'000;  // nodes; later ones are not recorded
 
 }  // namespace
 
@@ -50,7 +50,7 @@ Result<void> DeviceSession::run_and_gather() {
   return ranges->add(std::move(seen.tensors));
 }
 
-// Where defaults are constants, a caller's value would be ignored without a word.
+// Rejects buffers for inputs whose default became a constant: their values would be ignored silently.
 Result<void> DeviceSession::check_defaults() const {
   if (!quantized_ && !runs_generated()) return {};
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -1,5 +1,5 @@
-// A session on a device: what include/anybit/anybit.h promises, with results in place of statuses. The C
-// functions (device_api.cpp) look at the state first; each part here has a file of its own.
+// A session on a device: the behaviour of include/anybit/anybit.h, with Results instead of statuses. The C
+// functions (device_api.cpp) check the state first; each part has a file of its own.
 #pragma once
 
 #include <memory>
@@ -56,7 +56,7 @@ class DeviceSession {
   Result<void> set_config(std::uint32_t config);
   Result<void> reset_config();
   Result<const char*> profile();
-  // What is not saved yet.
+  // Saves everything that is not saved yet.
   Result<void> save_all();
 
   Result<DeviceRanges*> ranges();
@@ -72,7 +72,7 @@ class DeviceSession {
   void set_generated_path(std::string path) { generated_path_ = std::move(path); }
   Result<void> codegen(const std::string& generator, anybit_preference preference);
   Result<void> set_backends(const std::string& text);
-  // Those of the variable BACKENDS; all if there is none.
+  // Takes the backends from the environment variable BACKENDS; all if it is unset.
   void take_default_backends();
   const char* generated_path() const { return generated_ ? generated_->path().c_str() : nullptr; }
 
@@ -82,20 +82,20 @@ class DeviceSession {
   anybit_model_kind in_use() const;
 
  private:
-  // The caller's memory for an input or output; the bytes of inputs are only read.
+  // The caller's buffer for an input or output; input buffers are only read.
   struct Buffer {
     anybit_type type = ANYBIT_TYPE_NONE;
-    std::byte* bytes = nullptr;  // null: there is none
+    std::byte* bytes = nullptr;  // null: not set
     std::size_t length = 0;
-    std::vector<std::int64_t> dims;  // inputs: as it was set; outputs: as the last run made it
+    std::vector<std::int64_t> dims;  // inputs: as set; outputs: of the last run
     bool has_dims = false;
   };
   struct Grids {
     std::vector<Grid> inputs, outputs;
   };
   struct Quantized {
-    std::string path;    // empty: it is in memory only
-    std::string recipe;  // that it was made by
+    std::string path;    // empty: in memory only
+    std::string recipe;  // that it was quantized with
     bool reproducible;
     Model model;
     Executor executor;
@@ -103,12 +103,13 @@ class DeviceSession {
   };
 
   Result<void> take(Model model, std::string path);
-  // A file that belongs to the model: "model.ranges.json" in the workspace. Empty if nothing is kept.
+  // The path of a file that belongs to the model: "model.ranges.json" in the workspace. Empty if nothing is
+  // kept.
   Result<std::string> kept_file(const std::string& suffix);
   Result<const std::string*> hash();
   Result<Executor> executor_for(const Model& model) const;
   Grids grids_of(const Model& model) const;
-  // What codes mean, of the quantized model if there is one.
+  // Quantization parameters of inputs and outputs, of the quantized model if there is one.
   const Grids& grids() const { return quantized_ ? quantized_->grids : grids_; }
 
   Result<std::vector<std::int64_t>> input_dims(std::size_t index) const;
@@ -118,10 +119,10 @@ class DeviceSession {
   void write_output(std::size_t index, const Value& value) const;
   Result<void> deliver(const std::vector<Value>& values);
 
-  // An error if the session has variables, whose values what is `wanted` would not have.
+  // An error if the session has variables, since their values would not take effect in what is `wanted`.
   Result<void> check_no_variables(const char* wanted) const;
   Result<const Port*> variable(const std::string& name) const;
-  // The same, if a buffer like this can hold it.
+  // The same, with a check that the buffer fits.
   Result<const Port*> variable(const std::string& name, anybit_type type, std::size_t length) const;
 
   Result<void> run_and_gather();
@@ -131,13 +132,13 @@ class DeviceSession {
   void keep_times(RunProfile profile);
   Result<void> save_trace();
 
-  // By the recipe that is set.
+  // With the current recipe.
   Result<Quantized> make_quantized(std::string path, Model model) const;
   std::string quantized_file() const;
   CodegenOptions codegen_options(anybit_preference preference) const;
   bool may_run(std::string_view backend) const;
   bool runs_generated() const;
-  // An error if nobody who may run the model can.
+  // An error if none of the permitted backends can run the model.
   Result<void> check_backend() const;
 
   Result<void> adopt(const std::string& generator, anybit_preference preference);
@@ -148,36 +149,36 @@ class DeviceSession {
   int threads_ = 0;
   LoadOptions load_;
   std::int64_t max_memory_ = 0;
-  bool reproducible_ = false;             // what goes into files
-  std::optional<std::string> workspace_;  // nothing: beside the model; empty: nowhere
+  bool reproducible_ = false;             // for results that go into files
+  std::optional<std::string> workspace_;  // unset: beside the model; empty: none
   std::optional<Recipe> recipe_;
-  std::string recipe_text_;  // that it was made from
+  std::string recipe_text_;  // the text of recipe_
   std::string quantized_path_, generated_path_, plugin_folder_;
-  std::optional<std::vector<std::string>> backends_;  // that may run; empty: all; nothing: not said yet
+  std::optional<std::vector<std::string>> backends_;  // permitted; empty: all; unset: not decided yet
 
-  std::optional<Model> model_;  // as it was loaded
-  std::string path_;            // empty: it came from memory
-  std::string hash_;            // of its content, once somebody asked
+  std::optional<Model> model_;  // as loaded
+  std::string path_;            // empty: loaded from memory
+  std::string hash_;            // of the content; computed on demand
   std::vector<Port> inputs_, outputs_;
   Grids grids_;
   std::vector<Buffer> input_buffers_, output_buffers_;
   std::vector<std::string> variables_;
   std::optional<Executor> executor_;
   std::optional<Quantized> quantized_;
-  std::shared_ptr<GeneratedModel> generated_;  // from the one above, or from the float model
+  std::shared_ptr<GeneratedModel> generated_;  // from the quantized model, or from the float model
   bool looked_for_record_ = false;
 
   std::uint32_t config_ = 0;
   std::optional<Gatherer> gatherer_;
   std::optional<DeviceRanges> ranges_;
-  bool profiled_ = false;  // the last run
+  bool profiled_ = false;  // whether the last run was profiled
   RunProfile last_profile_;
   std::string profile_text_;
   std::vector<RunProfile> trace_;
   std::size_t traced_nodes_ = 0;
 };
 
-// The error with the file's name in it; one of the operating system names it already.
+// Adds the file's name to the error, unless it comes from the operating system and names the file already.
 Error in_file(Error error, const std::string& path);
 
 }  // namespace anybit

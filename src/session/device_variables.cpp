@@ -1,4 +1,4 @@
-// A session's variables: values of the model's initializers that the caller reads and writes between runs.
+// A session's variables: initializers whose values the caller reads and writes between runs.
 #include <algorithm>
 #include <cstring>
 
@@ -29,7 +29,7 @@ std::size_t bytes_of(const Port& port) {
 Result<void> DeviceSession::check_no_variables(const char* wanted) const {
   if (variables_.empty()) return {};
   return error_at(Code::invalid_state, {},
-                  fmt::format("the session has variables, whose values {} would not see", wanted),
+                  fmt::format("the session has variables, whose current values {} would ignore", wanted),
                   "a session without anybit_add_variable");
 }
 
@@ -48,7 +48,7 @@ Result<void> DeviceSession::add_variable(const std::string& name) {
     return error_at(Code::invalid_argument, place_of(name), "it is an input of the model",
                     "anybit_set_input before a run");
   if (found->type() == ElementType::string)
-    return error_at(Code::unsupported, place_of(name), "buffers hold numbers, not text");
+    return error_at(Code::unsupported, place_of(name), "buffers hold numbers, not strings");
   if (quantized_ || (config_ & ANYBIT_GATHER_RANGES) != 0)
     return error_at(Code::invalid_state, place_of(name), "the session gathers ranges, or is quantized",
                     "a session of its own");
@@ -61,7 +61,7 @@ Result<const Port*> DeviceSession::variable(const std::string& name) const {
     return error_at(Code::invalid_state, {}, "the model in use is quantized, and has no variables",
                     "anybit_add_variable in a session that is not quantized");
   }
-  TRY(executor_->variable(name));  // says which there are
+  TRY(executor_->variable(name));  // the error lists the variables
   return &*std::ranges::find(executor_->variables(), name, &Port::name);
 }
 

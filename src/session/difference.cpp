@@ -9,7 +9,7 @@ namespace anybit {
 void DifferenceSums::add(std::span<const float> reference, std::span<const float> other) {
   for (std::size_t i = 0; i < reference.size(); ++i) {
     const auto a = static_cast<double>(reference[i]), b = static_cast<double>(other[i]);
-    // The infinities of a mask, or NaN in the same place, are no difference; nor do they have a size.
+    // Equal infinities (of a mask), or NaN in both, count as no difference; they have no magnitude to add.
     if (!std::isfinite(a) && (a == b || (std::isnan(a) && std::isnan(b)))) continue;
     const double lost = a - b;
     if (!std::isfinite(lost)) {

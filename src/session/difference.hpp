@@ -1,4 +1,5 @@
-// Sums that tell how far apart two tensors are, over any number of them.
+// Accumulates the difference between two tensors (SQNR, cosine similarity, largest error) over any number of
+// values.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@ namespace anybit {
 
 class DifferenceSums {
  public:
-  // As many values of both.
+  // Both spans have the same length.
   void add(std::span<const float> reference, std::span<const float> other);
-  // A sample that cannot be compared.
+  // Counts a sample that cannot be compared.
   void skip() { ++skipped_; }
   std::int64_t skipped() const { return skipped_; }
   void fill(Difference& difference) const;
@@ -21,7 +22,7 @@ class DifferenceSums {
   std::int64_t count_ = 0, skipped_ = 0;
   double reference_ = 0, other_ = 0, product_ = 0, noise_ = 0;  // sums of squares and of products
   double largest_error_ = 0, largest_value_ = 0;
-  bool broken_ = false;  // a NaN or an infinity that the other does not have
+  bool broken_ = false;  // a NaN or infinity in only one of them
 };
 
 }  // namespace anybit

@@ -16,7 +16,7 @@
 namespace anybit {
 
 struct Executor::Content {
-  Model model;  // keeps what the program refers to
+  Model model;  // keeps the program's nodes and data alive
   std::unique_ptr<runtime::Executor> executor;
   std::vector<Port> inputs, outputs, variables;
 };
@@ -34,7 +34,7 @@ Result<Executor> Executor::make(const Model& model, const ExecutorOptions& optio
     if (options.threads < 0 || options.threads > 1024)
       return invalid_argument(fmt::format("{} threads", options.threads), "1 to 1024, or 0 for one per core");
     auto content = std::make_shared<Content>(Content{model, nullptr, {}, {}, {}});
-    // Not owned: the content holds the model, too, and lives longer.
+    // Not owned: the content holds the model, and outlives the executor.
     const std::shared_ptr<const graph::Model> graph(std::shared_ptr<const graph::Model>(),
                                                     &ModelAccess::content(content->model).model);
     runtime::ExecutorOptions inner = executor_options(model, options.threads, options.max_memory);
@@ -61,7 +61,7 @@ const std::vector<Port>& Executor::outputs() const noexcept { return content_->o
 Result<std::vector<Value>> Executor::run(const std::map<std::string, Value>& inputs,
                                          RunProfile* profile) const noexcept {
   return guarded([&]() -> Result<std::vector<Value>> {
-    // What models usually have lies on the stack: only what the caller gets comes from the heap.
+    // Room on the stack for the usual number of inputs and outputs: only the results use the heap.
     std::array<std::byte, 8 * sizeof(ops::Datum)> room;
     std::pmr::monotonic_buffer_resource memory(room.data(), room.size());
     std::pmr::vector<ops::Datum> data(content_->inputs.size(), &memory);

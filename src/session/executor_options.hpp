@@ -1,5 +1,5 @@
-// What the caller of a command allows, for every executor that is made on its behalf: the limits go with the
-// model that they were given for.
+// The options of every executor that a command creates: the caller's threads and memory limit, and the limits
+// that the model was loaded with.
 #pragma once
 
 #include "runtime/executor.hpp"

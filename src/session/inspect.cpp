@@ -67,7 +67,7 @@ void describe_file(const Model& of, Inspection& result) {
     result.metadata.push_back({one.key.str(), one.value.str()});
 }
 
-// Initializers that older files also list as inputs are no inputs to a user.
+// Initializers that older files also list as inputs are not shown as inputs.
 void describe_interface(const graph::Graph& graph, const ops::Inference& inference, Inspection& result) {
   std::unordered_set<std::string_view> constants;
   for (const graph::Tensor& tensor : graph.initializers) constants.insert(tensor.name.str());
@@ -185,7 +185,7 @@ Result<Inspection> inspect(const Model& inspected, const InspectOptions& options
   return guarded([&]() -> Result<Inspection> {
     const Model::Content& content = ModelAccess::content(inspected);
     graph::Model model = content.model;  // shares its tensors' data
-    portable::to_operators(model);       // what the functions of ours mean says more than their nodes
+    portable::to_operators(model);       // anybit's own functions are shown as operators
     ops::Inference inference = TRY(ops::infer(model, {options.input_shapes, options.dims, content.limits}));
     Inspection result;
     describe_file(inspected, result);

@@ -71,7 +71,7 @@ class Counter {
     }
   }
 
-  // The number forms of Constant hold parameters, too.
+  // The numeric attributes of Constant (value_float, …) hold parameters, too.
   void visit(const graph::Attribute& attribute, bool constant) {
     if (const auto* box = std::get_if<graph::GraphBox>(&attribute.value)) graph(**box);
     if (const auto* boxes = std::get_if<std::vector<graph::GraphBox>>(&attribute.value)) {
@@ -98,8 +98,8 @@ class Counter {
   std::map<std::string, Inspection::DataFile> files_;
 };
 
-// Operators whose result holds the numbers of their inputs, written differently. Rows of a table are not all
-// of its numbers: whoever takes some of them has it as a weight.
+// Operators whose result holds all numbers of their inputs in another layout or type. Gather and similar do
+// not count: they select rows, so the table is their weight.
 bool rewrites(const ops::NodeFacts& facts) {
   const graph::Node& node = *facts.node;
   const ops::Descriptor* descriptor = ops::find(node.domain.str(), node.op_type.str());
@@ -157,7 +157,7 @@ void ConstantFlow::pass(const ops::NodeFacts& facts) {
 std::vector<const Tensor*> ConstantFlow::claim(const ops::NodeFacts& facts) {
   std::vector<const Tensor*> fresh;
   const bool hands_on = !facts.outputs.empty() && constant(facts.outputs[0]);
-  if (hands_on) return fresh;  // whoever uses the result claims them
+  if (hands_on) return fresh;  // the consumer of the result claims them
   std::vector<Source*> open;
   for (const ops::Value* input : facts.inputs) open.push_back(behind(*input));
   while (!open.empty()) {

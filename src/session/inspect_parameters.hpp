@@ -1,4 +1,4 @@
-// Where a model's constants are, and which nodes use them.
+// Finds a model's constants and the nodes that use them.
 #pragma once
 
 #include <deque>
@@ -12,24 +12,24 @@
 
 namespace anybit {
 
-// Fills parameters, their sums, and data_files. All graphs and functions count; training information does
-// not.
+// Fills parameters, their sums, and data_files. Counts all graphs and functions, but not training
+// information.
 void count_parameters(const graph::Model& model, Inspection& result);
 
-// Follows constants through the operators that only rewrite them (DequantizeLinear, Cast, Transpose, …).
+// Follows constants through operators that only rewrite them (DequantizeLinear, Cast, Transpose, …).
 class ConstantFlow {
  public:
   explicit ConstantFlow(const ops::Inference& inference);
   // Nodes must come in the order of Inference::nodes.
   void pass(const ops::NodeFacts& facts);
-  // Whether constants alone make up a value.
+  // Whether the value is computed from constants only.
   bool constant(const ops::Value& value) const { return behind_.contains(&value); }
-  // The constants that this node is the first to use.
+  // The constants of which this node is the first consumer.
   std::vector<const graph::Tensor*> claim(const ops::NodeFacts& facts);
 
  private:
-  // A constant, or what values made from constants are made from. Values share them: a chain of Concat that
-  // doubles a constant is as long as its nodes, not as what it makes.
+  // The constants behind a value: one tensor, or the sources of the inputs. Values share sources, so a chain
+  // of Concat that doubles a constant takes memory linear in its nodes.
   struct Source {
     const graph::Tensor* tensor = nullptr;
     std::vector<Source*> parts = {};
@@ -44,7 +44,7 @@ class ConstantFlow {
   std::unordered_set<const graph::Tensor*> claimed_;
 };
 
-// Bytes that a tensor's values take, wherever they are kept.
+// The bytes of a tensor's values, in the model file or outside.
 std::int64_t bytes_of(const graph::Tensor& tensor);
 
 }  // namespace anybit

@@ -29,7 +29,7 @@ std::int64_t integer(const graph::Node& node, std::string_view name) {
   return graph::attribute_or<std::int64_t>(node, name, 0);
 }
 
-// The zero point that puts zero in the middle of a type's range, as bytes that repeat: 0, or 128 for uint8.
+// The zero point at the centre of a type's range, as a repeated byte: 0, or 128 for uint8.
 std::vector<std::uint8_t> middle(ElementType type) {
   switch (type) {
     case ElementType::uint8:
@@ -99,7 +99,7 @@ void QuantizationSurvey::add(const NodeFacts& facts, const ops::QuantizedTensor&
   merge(found);
 }
 
-// A tensor in a number format of ours, which the node's attribute tells.
+// A tensor in one of anybit's number formats, given by the node's attribute.
 void QuantizationSurvey::add_coded(const NodeFacts& facts) {
   const graph::Node& node = *facts.node;
   const auto use = formats::read_use(graph::attribute_or<std::string>(node, "format", ""));

@@ -1,4 +1,4 @@
-// Which tensors of a model are quantized, and how, from what its operators say about them.
+// Lists the quantized tensors of a model and their parameters, from the descriptors of its operators.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace anybit {
 class QuantizationSurvey {
  public:
   explicit QuantizationSurvey(const ConstantFlow& flow) : flow_(flow) {}
-  // Nodes must come in the order of Inference::nodes, and have passed the flow.
+  // Nodes must come in the order of Inference::nodes, after flow.pass().
   void pass(const ops::NodeFacts& facts);
   std::vector<Inspection::Quantized> finish() const;
 
@@ -23,7 +23,7 @@ class QuantizationSurvey {
   void merge(const Inspection::Quantized& found);
 
   const ConstantFlow& flow_;
-  std::unordered_set<const void*> seen_;  // a tensor counts once: where it is made, or first used
+  std::unordered_set<const void*> seen_;  // a tensor counts once: at its producer, or at its first consumer
   std::map<std::string, Inspection::Quantized> groups_;
 };
 

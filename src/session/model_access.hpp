@@ -1,4 +1,4 @@
-// What is behind a public Model, for code inside the library.
+// The content of a public Model, for code inside the library.
 #pragma once
 
 #include <utility>
@@ -11,10 +11,10 @@ namespace anybit {
 
 struct Model::Content {
   graph::Model model;
-  std::string path;             // empty if it came from bytes, or was made from another model
-  std::int64_t file_bytes = 0;  // of the model file or the bytes; 0: none were read
-  std::vector<Error> remarks;   // what was corrected when it was loaded
-  Limits limits = {};           // that it was loaded with: for work on it, too
+  std::string path;             // empty if loaded from bytes, or derived from another model
+  std::int64_t file_bytes = 0;  // of the model file or the bytes; 0: derived
+  std::vector<Error> remarks;   // corrections at load time
+  Limits limits = {};           // from the load options; they also limit later work on the model
 };
 
 struct ModelAccess {
@@ -22,7 +22,7 @@ struct ModelAccess {
   static Model make(Model::Content content) {
     return Model(std::make_shared<const Model::Content>(std::move(content)));
   }
-  // A model that no file has, made from one with these limits.
+  // A model derived from one with these limits, without a file.
   static Model made(graph::Model model, const Limits& limits) {
     return make({std::move(model), {}, 0, {}, limits});
   }

@@ -28,7 +28,7 @@ void add_names(const graph::Graph& graph, std::vector<std::string_view>& names) 
   }
 }
 
-// A name that no node has would keep nothing.
+// An unknown name would be ignored silently.
 Result<void> check_kept(const graph::Model& model, const std::vector<std::string>& keep) {
   std::vector<std::string_view> names;
   if (!keep.empty()) add_names(*model.graph, names);
@@ -64,7 +64,7 @@ Result<Preparation> prepare(const Model& model, const PrepareOptions& options) n
     std::vector<PassChanges> ran;
     for (const passes::PassResult& one : TRY(passes::prepare(changed, with, &remark)))
       ran.push_back({std::string(one.name), std::string(one.summary), one.changes});
-    // Folding may tell types that were not known before, and so contradict what is declared.
+    // Folding may reveal types that contradict the declarations.
     TRY(correct_declarations(changed, content.limits));
     const std::int64_t before = count_nodes(*content.model.graph), after = count_nodes(*changed.graph);
     Preparation done{

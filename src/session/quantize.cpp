@@ -51,7 +51,7 @@ Result<quantizing::Target> target_of(const std::string& name) {
 
 using NamedData = std::map<std::string, ops::Datum>;
 
-// What a sample is given for is an input, though it has a default.
+// An input with a default counts as an input if the samples contain it.
 std::set<std::string> names_of(const std::optional<NamedData>& sample) {
   std::set<std::string> names;
   if (!sample) return names;

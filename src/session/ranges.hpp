@@ -1,4 +1,4 @@
-// What is behind public Ranges.
+// The content of public Ranges.
 #pragma once
 
 #include "anybit/calibrate.hpp"

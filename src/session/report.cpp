@@ -1,4 +1,4 @@
-// The report's page: web/report.html, which lies in the library as bytes, with the data put in.
+// The report's page: web/report.html, embedded in the library, with the data inserted.
 #include "anybit/report.hpp"
 
 #include <string_view>
@@ -6,7 +6,7 @@
 #include "base/guard.hpp"
 #include "base/try.hpp"
 
-// ANYBIT_REPORT_PAGE is the path of the file; the build makes this one again when it changes.
+// ANYBIT_REPORT_PAGE is the path of the file; the build recompiles this file when the page changes.
 __asm__(
     ".section .rodata\n"
     ".global anybit_report_page_begin\n.hidden anybit_report_page_begin\n"
@@ -31,7 +31,8 @@ std::string_view page() {
           static_cast<std::size_t>(anybit_report_page_end - anybit_report_page_begin)};
 }
 
-// JSON has "<" in strings alone. There it could end the script that the text lies in, or begin a comment.
+// In JSON, "<" occurs only in strings. In HTML it could end the surrounding script element, or begin a
+// comment.
 std::string without_tags(const std::string& json) {
   std::string text;
   text.reserve(json.size());

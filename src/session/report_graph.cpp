@@ -15,9 +15,9 @@ namespace {
 
 using ops::NodeFacts;
 
-constexpr std::string_view kSuffix = "_quantized";  // what writing adds to the name of a constant's codes
+constexpr std::string_view kSuffix = "_quantized";  // that lowering adds to the name of a quantized constant
 
-// Null if the node has no such input, or leaves it out.
+// Null if the node has no such input.
 const ops::Value* input_at(const NodeFacts& facts, std::size_t index) {
   const bool given = index < facts.inputs.size() && !facts.node->inputs[index].empty();
   return given ? facts.inputs[index] : nullptr;
@@ -70,8 +70,8 @@ class Drawing {
 
  private:
   struct Origin {
-    std::string value;   // before its format was changed
-    std::string format;  // empty: its own
+    std::string value;   // before its format changed
+    std::string format;  // empty: unchanged
     bool constant = false;
   };
 
@@ -96,7 +96,7 @@ class Drawing {
     for (const std::string& input : node.inputs) {
       Origin from = origin(input);
       row.inputs.push_back(from.value);
-      if (!from.format.empty() && from.format != "int32")  // a bias says less than the weight beside it
+      if (!from.format.empty() && from.format != "int32")  // the weight's type says more than the bias's
         (from.constant ? weight : data) = from.format;
     }
     row.outputs = node.outputs;
@@ -114,7 +114,7 @@ class Drawing {
     drawn_.nodes.push_back(std::move(row));
   }
 
-  // The grid of a value, where its scale and zero point are constants for the whole of it.
+  // Records the grid of a value with constant per-tensor scale and zero point.
   void note_grid(const NodeFacts& facts) {
     const auto read = graph::read_qdq<graph::Tensor>(*facts.node, [&](std::size_t i) {
       return input_at(facts, i) ? input_at(facts, i)->constant : nullptr;
@@ -136,8 +136,8 @@ class Drawing {
 
   std::unordered_map<std::string, Origin> origins_;
   std::unordered_set<std::string> outputs_;               // of the model
-  std::unordered_map<std::string, std::string> renamed_;  // before rounding, to the output it becomes
-  std::unordered_set<std::string> coded_;                 // values that QuantizeLinear takes
+  std::unordered_map<std::string, std::string> renamed_;  // from before a Q/DQ pair to the output after it
+  std::unordered_set<std::string> coded_;                 // inputs of QuantizeLinear
   DrawnGraph drawn_;
 };
 

@@ -1,5 +1,5 @@
-// The nodes of a model as a report draws them: what only changes the format of a value (QuantizeLinear, …) is
-// no node of its own, but a format that its neighbours work with.
+// The graph as a report draws it: nodes that only change the format of a value (QuantizeLinear, …) are not
+// drawn; they become the format at which their neighbours work.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct DrawnGraph {
   };
 
   std::vector<QuantizationReport::Node> nodes;
-  std::vector<QuantizationReport::Tensor> tensors;  // values with a grid that the file tells
-  std::unordered_map<std::string, Weight> weights;  // by the value that a constant is decoded to
+  std::vector<QuantizationReport::Tensor> tensors;  // values with constant scale and zero point
+  std::unordered_map<std::string, Weight> weights;  // by the dequantized value
 };
 
 Result<DrawnGraph> drawn_graph(const graph::Model& original, const Limits& limits);

@@ -1,4 +1,4 @@
-// What a report shows, as one JSON document; web/src/data.ts tells the same to the page.
+// The data of a report as one JSON document; web/src/data.ts describes the same structure.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kLeastElements = 16;  // a smaller constant is no weight worth a picture
+constexpr std::int64_t kLeastElements = 16;  // smaller constants get no weight plot
 
 Json json_of(const Histogram& one) {
   if (one.counts.empty()) return nullptr;
@@ -133,7 +133,7 @@ Json list_of(const std::vector<Row>& rows) {
   return list;
 }
 
-// What samples showed of a value: its range by the observer asked for, or how its grid fits it.
+// The observed range of a value: by the requested observer, or the fit of its grid.
 Result<void> add_seen(const calibrate::Statistics& seen, const RangeOptions& how,
                       QuantizationReport::Tensor& row) {
   if (seen.extent.samples == 0 || seen.extent.finite() == 0) return {};
@@ -149,7 +149,7 @@ Result<void> add_seen(const calibrate::Statistics& seen, const RangeOptions& how
   row.seen_low = seen.extent.min;
   row.seen_high = seen.extent.max;
   row.samples = seen.extent.samples;
-  // What lies within half a step beyond the ends is rounded to them, not cut off.
+  // Values within half a step beyond the range are rounded to its ends, and do not saturate.
   const float margin = row.levels > 0 ? row.scale / 2 : 0;
   row.saturated = calibrate::share_outside(seen, {range.low - margin, range.high + margin});
   row.histogram = calibrate::histogram(seen);
@@ -171,7 +171,7 @@ Result<std::vector<QuantizationReport::Tensor>> with_ranges(std::vector<Quantiza
   return tensors;
 }
 
-// Weights as the file has them; those that are quantized, decoded.
+// The weights of the file; quantized ones are dequantized.
 std::vector<QuantizationReport::Weight> weights_in(const graph::Graph& graph, const DrawnGraph& drawn) {
   std::vector<QuantizationReport::Weight> list;
   for (const graph::Tensor& one : graph.initializers) {
@@ -190,7 +190,7 @@ std::vector<QuantizationReport::Weight> weights_in(const graph::Graph& graph, co
 }
 
 void add_ports(const graph::Graph& graph, Json& json) {
-  std::unordered_set<std::string> constants;  // old files list them as inputs, too
+  std::unordered_set<std::string> constants;  // files before IR 4 list them as inputs, too
   for (const graph::Tensor& one : graph.initializers) constants.insert(one.name.str());
   json["inputs"] = Json::array();
   json["outputs"] = Json::array();
@@ -244,7 +244,7 @@ Result<std::string> report_json(const ReportInput& input) noexcept {
     if (const Json after = json_of(input.after); !after.is_null()) json["after"] = after;
     if (input.before.model) add_ports(*ModelAccess::content(*input.before.model).model.graph, json);
     if (input.quantization) add_quantization(*input.quantization, json);
-    // A model that was quantized before is left as it is, and the report tells nothing of its nodes.
+    // A model that was quantized before is not changed, and the report has no quantization data of its nodes.
     if (!input.quantization || input.quantization->nodes.empty()) TRY(add_model(input, json));
     if (input.comparison) json["comparison"] = json_of(*input.comparison);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);

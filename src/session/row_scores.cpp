@@ -21,7 +21,7 @@ bool is_among(std::span<const float> row, std::size_t label, std::int64_t most) 
 Result<std::size_t> label_of(const std::vector<std::int64_t>& labels, std::size_t row, std::size_t classes) {
   if (labels[row] < 0 || labels[row] >= static_cast<std::int64_t>(classes))
     return invalid_argument(
-        fmt::format("label {} of sample {} is none of {} classes", labels[row], row, classes));
+        fmt::format("label {} of sample {} is not one of {} classes", labels[row], row, classes));
   return static_cast<std::size_t>(labels[row]);
 }
 
@@ -37,7 +37,7 @@ Result<Hits> count_hits(const Value& scores, const std::vector<std::int64_t>& la
     const bool rows = datum.is_array() && datum.array.type() == graph::ElementType::float32 &&
                       datum.array.rank() > 0 && datum.array.dims().back() > 1;
     if (!rows)
-      return invalid_argument(fmt::format("{} is no row of scores for each label", to_string(datum)),
+      return invalid_argument(fmt::format("{} does not hold one row of scores per label", to_string(datum)),
                               "float32[rows, classes]");
     const std::span<const float> all = datum.array.elements<float>();
     const auto classes = static_cast<std::size_t>(datum.array.dims().back());

@@ -33,8 +33,8 @@ bool is_whole(ElementType type) {
          type == ElementType::int64;
 }
 
-// Real numbers to other real ones, and whole numbers to int64 or int32: numpy makes float64 and int64 where
-// nobody asked for them. Anything else is left for the model to refuse.
+// Converts float types to each other, and integer types to int64 or int32: numpy produces float64 and int64
+// by default. Any other mismatch is rejected by the model.
 Result<Array> as_type(Array array, const std::string& wanted) {
   const graph::ElementTypeInfo* from = graph::find_element_type(array.type);
   const graph::ElementTypeInfo* to = graph::find_element_type(wanted);
@@ -104,7 +104,7 @@ Result<SampleArray> SampleArray::make(const Port& port, Array array, bool whole)
   return give(dims[0] / rows, std::move(each));
 }
 
-// Read, not mapped: what is mapped stays in memory, and a file may hold any number of samples.
+// Read, not mapped: mapped pages stay in memory, and a file may hold any number of samples.
 Result<std::vector<std::byte>> SampleArray::read(std::size_t begin, std::size_t size) const {
   const auto bytes = array.bytes.subspan(begin, size);
   std::vector<std::byte> copy(size);

@@ -1,4 +1,4 @@
-// An array that holds one sample of an input or many, one after the other.
+// An array with one sample of an input, or several along the first axis.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ struct SampleArray {
   std::vector<std::int64_t> dims;  // of one sample
   std::int64_t count = 1;
 
-  // Finds out how many samples of the input there are, and what shape each is of. `whole`: an input whose
-  // batch is open takes the array as one sample.
+  // Determines the number of samples and the shape of one. `whole`: for an input with an unknown batch size,
+  // the array is a single sample.
   static Result<SampleArray> make(const Port& port, Array array, bool whole);
-  // In memory of its own, and of the input's type where numbers can be converted without a second thought.
+  // A copy of one sample, converted to the input's type where that is unambiguous.
   Result<Value> at(std::int64_t index) const;
 
  private:
-  static constexpr std::size_t kSmall = std::size_t{1} << 20;  // files that may as well be in memory
+  static constexpr std::size_t kSmall = std::size_t{1} << 20;  // smaller files are read into memory
   Result<std::vector<std::byte>> read(std::size_t begin, std::size_t size) const;
 };
 

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 std::string known_kinds() { return ".npy, .npz, .pb, .bin, or an image: " + images::known_formats(); }
 
-// Raw elements: as many samples as the file is a multiple of one. `whole`: an open batch is as large as the
-// file.
+// Raw elements; the file's size must be a multiple of one sample. `whole`: an unknown batch size covers the
+// whole file.
 Result<Value> read_raw(const std::string& path, const Port& port, bool whole) {
   const graph::ElementTypeInfo* type = graph::find_element_type(port.element_type);
   std::vector<std::int64_t> dims = port.dims;
@@ -39,7 +39,7 @@ Result<Value> read_raw(const std::string& path, const Port& port, bool whole) {
   const auto size = static_cast<std::int64_t>(file->bytes().size());
   if (!each || *each == 0 || size == 0 || size % *each != 0) {
     return error_at(Code::invalid_argument, path,
-                    fmt::format("{} bytes are no whole number of samples of {}", size, port.type),
+                    fmt::format("{} bytes are not a multiple of one sample of {}", size, port.type),
                     each ? fmt::format("a sample takes {} bytes", *each) : std::string());
   }
   Array array;
@@ -94,7 +94,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
         const auto port = ports.find(name);
         if (port != ports.end()) {
           TRY(file.add(*port->second, Value(std::move(array))));
-        } else if (arrays.size() == 1) {  // numpy's own name: there is only one thing it can be
+        } else if (arrays.size() == 1) {  // numpy's default name: only one input is possible
           TRY(file.add(*TRY(only(inputs)), Value(std::move(array))));
         } else {
           std::vector<std::string_view> names;
@@ -113,7 +113,7 @@ Result<SampleFile> SampleFile::open(const std::string& path, const std::vector<P
       const Port& port = *TRY(only(inputs));
       TRY(file.add(port, TRY(read_value(path, port))));
     } else {
-      return invalid_argument("this is no kind of file that holds samples", known_kinds());
+      return invalid_argument("the file type is not supported for samples", known_kinds());
     }
     for (const SampleArray& one : file.arrays_) file.count_ = std::max(file.count_, one.count);
     for (const SampleArray& one : file.arrays_) {
@@ -161,7 +161,7 @@ Result<std::vector<std::string>> sample_files(const std::string& path) {
       struct stat there {};
       if (::stat(one.c_str(), &there) != 0 || !S_ISDIR(there.st_mode)) {
         files.push_back(std::move(one));
-      } else if (::lstat(one.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {  // links may lead in circles
+      } else if (::lstat(one.c_str(), &there) == 0 && S_ISDIR(there.st_mode)) {  // links may form cycles
         folders.push_back(std::move(one));
       }
     }

@@ -13,7 +13,7 @@ namespace anybit {
 
 class SampleFile {
  public:
-  // `inputs`: those that the file may be for. A file that does not name its arrays is for a single one.
+  // `inputs`: that the file may contain. A file without names is for a single input.
   static Result<SampleFile> open(const std::string& path, const std::vector<Port>& inputs,
                                  const SampleOptions& options);
   std::int64_t count() const { return count_; }
@@ -26,13 +26,13 @@ class SampleFile {
 
   std::string path_;
   std::vector<SampleArray> arrays_;
-  Sample texts_;               // arrays of strings are not cut
-  std::optional<Port> image_;  // the input that the picture is for
+  Sample texts_;               // string arrays are one sample
+  std::optional<Port> image_;  // the input that the image is for
   SampleOptions options_;
   std::int64_t count_ = 1;
 };
 
-// All files beneath a folder, in the order of their names; the file itself if it is none.
+// All files below a folder, sorted by name; a path to a file gives that file.
 Result<std::vector<std::string>> sample_files(const std::string& path);
 
 }  // namespace anybit

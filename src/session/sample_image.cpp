@@ -11,10 +11,10 @@
 namespace anybit {
 namespace {
 
-// Where the channels and the picture's sides are among the input's dimensions.
+// The channel axis and the height axis of an image input.
 struct Form {
   std::size_t rank, channel_axis, height_axis;
-  std::int64_t channels, height, width;  // 0: not given
+  std::int64_t channels, height, width;  // 0: unknown
 };
 
 bool is_channels(std::int64_t dim) { return dim == 1 || dim == 3; }
@@ -34,8 +34,9 @@ Result<Form> form_of(const Port& port, const SampleOptions& options) {
   const std::size_t rank = port.dims.size();
   const bool takes = port.has_rank && (rank == 4 || rank == 3);
   if (!takes || (rank == 4 && port.dims[0] > 1)) {
-    return invalid_argument(fmt::format("a picture cannot be {}", port.type.empty() ? "this" : port.type),
-                            "an input [1, channels, height, width] or [1, height, width, channels]");
+    return invalid_argument(
+        fmt::format("an image cannot be the input {}", port.type.empty() ? "this" : port.type),
+        "an input [1, channels, height, width] or [1, height, width, channels]");
   }
   const bool first = TRY(channels_first(port, options.layout));
   Form form{.rank = rank,
@@ -46,7 +47,7 @@ Result<Form> form_of(const Port& port, const SampleOptions& options) {
             .width = 0};
   if (port.dims[form.channel_axis] >= 0) form.channels = port.dims[form.channel_axis];
   if (!is_channels(form.channels)) {
-    return invalid_argument(fmt::format("{} channels: a picture has 1 or 3", form.channels),
+    return invalid_argument(fmt::format("{} channels: an image has 1 or 3", form.channels),
                             fmt::format("the model takes {}; is another --layout meant?", port.type));
   }
   form.height = std::max<std::int64_t>(port.dims[form.height_axis], 0);
@@ -60,7 +61,7 @@ Result<Form> form_of(const Port& port, const SampleOptions& options) {
 
 struct Picture {
   std::int64_t height = 0, width = 0, channels = 0;
-  std::vector<float> pixels;  // row by row, channels together, 0 to 255
+  std::vector<float> pixels;  // row by row, channels interleaved, 0 to 255
 };
 
 Result<Picture> decode(const std::string& path, std::int64_t channels) {
@@ -77,8 +78,8 @@ Result<Picture> decode(const std::string& path, std::int64_t channels) {
   return decoded;
 }
 
-// For each place of a stretched line: the first of those it is made of, and their weights. A tent as wide as
-// the larger of both steps, so that shrinking averages.
+// For each position of a resized line: the first source position and the weights. Triangle filter (bilinear),
+// as wide as the larger of the source and destination steps, so that downscaling averages.
 struct Tent {
   std::int64_t first;
   std::vector<float> weights;
@@ -104,7 +105,7 @@ std::vector<Tent> tents(std::int64_t from, std::int64_t to) {
   return result;
 }
 
-// Lines of `count` elements each, `stride` apart, become `to` lines.
+// Resizes `lines` lines of `count` elements each to `to` lines, `outer` times.
 std::vector<float> stretched(const std::vector<float>& from, std::int64_t outer, std::int64_t lines,
                              std::int64_t count, std::int64_t to) {
   std::vector<float> result(static_cast<std::size_t>(outer * to * count));
@@ -146,7 +147,7 @@ Result<float> channel_of(const std::vector<float>& numbers, std::int64_t channel
   return number;
 }
 
-// (pixel / 255 − mean) / std, in the input's order.
+// (pixel / 255 − mean) / std, in the input's layout.
 Result<Value> as_floats(const Picture& picture, const Form& form, std::vector<std::int64_t> dims,
                         const SampleOptions& options) {
   const bool planar = form.channel_axis < form.height_axis;
@@ -167,7 +168,7 @@ Result<Value> as_floats(const Picture& picture, const Form& form, std::vector<st
 Result<Value> as_bytes(const Picture& picture, const Form& form, std::vector<std::int64_t> dims,
                        const SampleOptions& options) {
   if (!options.mean.empty() || !options.std.empty())
-    return invalid_argument("the input takes bytes: they have no mean and std");
+    return invalid_argument("mean and std do not apply to an input of bytes");
   const bool planar = form.channel_axis < form.height_axis;
   const std::int64_t area = picture.height * picture.width, channels = picture.channels;
   std::vector<std::byte> values(picture.pixels.size());

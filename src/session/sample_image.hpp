@@ -1,4 +1,4 @@
-// A picture as the input of a model.
+// An image as the input of a model.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace anybit {
 
-// Decoded, stretched to the size that is wanted, normalized, and laid out as the input has it.
+// Decoded, resized to the requested size, normalized, and in the input's layout.
 Result<Value> read_image(const std::string& path, const Port& port, const SampleOptions& options);
 
 }  // namespace anybit

@@ -1,4 +1,4 @@
-// Public samples as the library's own code takes them.
+// Adapts public Samples to the runtime's values.
 #pragma once
 
 #include <deque>
@@ -10,15 +10,15 @@
 
 namespace anybit {
 
-// Names of samples are kept as long as somebody may ask for them.
+// Remembers the names of recent samples, for messages.
 class SampleStream {
  public:
   explicit SampleStream(Samples& samples) : samples_(samples) {}
 
   Result<std::optional<std::map<std::string, ops::Datum>>> next();
-  // Where a sample came from; empty if that was long ago.
+  // The origin of a sample; empty if it is no longer remembered.
   std::string name(std::int64_t number);
-  // How many there were so far.
+  // The number of samples so far.
   std::int64_t given() const { return given_; }
 
  private:

@@ -16,7 +16,7 @@
 namespace anybit {
 namespace {
 
-// Files for certain inputs, one after the other.
+// The files for certain inputs, in sequence.
 class Feed {
  public:
   Feed(std::vector<Port> inputs, const SampleOptions& options)
@@ -24,12 +24,12 @@ class Feed {
 
   void add(std::vector<std::string> files) { files_.insert(files_.end(), files.begin(), files.end()); }
   const std::vector<Port>& inputs() const { return inputs_; }
-  // How many were given; a feed of one is repeated as long as others go on.
+  // The number of samples so far. A feed with a single sample repeats it while other feeds continue.
   std::int64_t given() const { return given_; }
   const Sample& last() const { return last_; }
   std::string name() const { return name_; }
 
-  // False if there are no more.
+  // False at the end.
   Result<bool> advance() {
     while (!open_ || index_ == open_->count()) {
       if (file_ == files_.size()) return false;
@@ -48,7 +48,7 @@ class Feed {
     open_.reset();
   }
 
-  // Pictures are one each; other files have to be opened.
+  // An image is one sample; other files have to be opened.
   Result<std::int64_t> count() const {
     std::int64_t sum = 0;
     for (const std::string& one : files_) {
@@ -89,7 +89,7 @@ struct Filed final : Samples::Content {
       if (over && feed->given() != 1) {
         return invalid_argument(fmt::format("there are {} samples of input '{}', and more of others",
                                             feed->given(), shown(feed->inputs()[0].name)),
-                                "as many of each, or a single one that serves for all");
+                                "as many of each, or a single one, which is repeated");
       }
       for (const auto& [name, value] : feed->last()) {
         if (!sample.emplace(name, value).second)
@@ -122,8 +122,8 @@ struct Filed final : Samples::Content {
   }
 };
 
-// "NAME=PATH": names of inputs may hold '=', so every split that names an input is tried. A path may hold
-// '=', too: then it is a path if there is such a file.
+// "NAME=PATH". Names of inputs may contain '=', so every split that yields an input's name is tried. A path
+// may contain '=', too: an existing file is taken as a path.
 struct Named {
   const Port* port = nullptr;  // null: the path is for all inputs
   std::string path;
@@ -154,11 +154,11 @@ Result<void> check(const SampleOptions& options) {
   if (options.limit < 0)
     return invalid_argument(fmt::format("{} samples", options.limit), "1 or more; 0: all");
   if (options.size.size() > 2 || std::ranges::any_of(options.size, [](std::int64_t one) { return one < 1; }))
-    return invalid_argument("the size of pictures is a height and a width", "224,224");
+    return invalid_argument("the size of images is a height and a width", "224,224");
   return {};
 }
 
-// Somebody has to give every input that has no default. What an .npz holds is seen when it is read.
+// Every input without a default needs data. The contents of an .npz are known only when it is read.
 Result<void> check_complete(const std::vector<Port>& inputs, const Filed& content) {
   std::set<std::string_view> given;
   for (const auto& feed : content.feeds) {
@@ -202,7 +202,7 @@ Result<Samples> open_samples(const std::vector<Port>& inputs, const std::vector<
     if (paths.empty()) return invalid_argument("there are no samples", "a file or a folder of them");
     auto content = std::make_shared<Filed>();
     content->options = options;
-    std::map<std::string, Feed*> by_input;  // "": for all
+    std::map<std::string, Feed*> by_input;  // "": for all inputs
     for (const std::string& text : paths) {
       const Named named = TRY(name_of(text, inputs));
       Feed*& feed = by_input[named.port ? named.port->name : std::string()];

@@ -1,4 +1,4 @@
-// What is behind public Samples.
+// The content of public Samples.
 #pragma once
 
 #include "anybit/samples.hpp"

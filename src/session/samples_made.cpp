@@ -1,4 +1,4 @@
-// Samples that do not come from files: from the caller's own function, or from arrays in memory.
+// Samples that do not come from files: from the caller's function, or from arrays in memory.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -30,13 +30,13 @@ Result<void> check_complete(const std::vector<Port>& inputs, const std::map<std:
   return {};
 }
 
-// Values of all inputs, some of which hold many samples.
+// Values of all inputs; some may hold several samples.
 class Batch {
  public:
-  // `whole`: SampleArray::make.
+  // `whole`: see SampleArray::make.
   static Result<Batch> make(const std::vector<Port>& inputs, std::map<std::string, Value>&& values,
                             bool whole) {
-    // A name that is misspelt says more than the input that it was to be.
+    // Names are checked first: a misspelt name is a better message than a missing input.
     for (const auto& [name, value] : values) TRY(port_named(name, inputs));
     TRY(check_complete(inputs, values));
     Batch batch;
@@ -67,7 +67,7 @@ class Batch {
     if (count == 0) return invalid_argument("the array holds no sample");
     if (count != 1 && count_ != 1 && count != count_)
       return invalid_argument(fmt::format("{} samples, and {} of another input", count, count_),
-                              "as many of each, or a single one that serves for all");
+                              "as many of each, or a single one, which is repeated");
     count_ = std::max(count_, count);
     return {};
   }
@@ -78,8 +78,8 @@ class Batch {
 };
 
 Error only_once() {
-  return error_at(Code::invalid_state, {}, "these samples can be gone through only once",
-                  "give them as files, or make them anew");
+  return error_at(Code::invalid_state, {}, "these samples can be iterated only once",
+                  "give them as files, or create them again");
 }
 
 struct Made final : Samples::Content {
@@ -94,7 +94,7 @@ struct Fitted final : Samples::Content {
 
   Result<std::optional<Sample>> next() override {
     if (!batch || index == batch->count()) {
-      batch.reset();  // what it refers to need not outlive the call
+      batch.reset();  // before the call, since its data may be invalid afterwards
       auto sample = TRY(make());
       if (!sample) return std::optional<Sample>();
       batch = TRY(Batch::make(inputs, std::move(*sample), true));

@@ -1,4 +1,4 @@
-// The times of a run's nodes, as callers see them.
+// The times of a run's nodes in the public form.
 #pragma once
 
 #include "anybit/executor.hpp"
@@ -6,7 +6,7 @@
 
 namespace anybit {
 
-// Adds the entries of `from`, whose program must still be there.
+// Adds the entries of `from`, whose program must still exist.
 void take_times(const runtime::Profile& from, RunProfile& to);
 
 }  // namespace anybit

@@ -66,7 +66,7 @@ Value tensor_value(const ops::Array& array) {
   return value;
 }
 
-// Raw elements: the shape is the port's; one unknown dimension follows from the size.
+// Raw elements: the shape is the port's; one unknown dimension is computed from the size.
 Result<Value> read_raw(const std::string& path, const Port& port) {
   const ElementType type = TRY(element_type(port.element_type));
   const auto file = TRY(MappedFile::open(path));
@@ -111,8 +111,8 @@ Result<Value> read(const std::string& path, const Port& port) {
   }
   if (std::filesystem::is_directory(path)) return invalid_argument("it is a folder", ".npy, .pb or .bin");
   return invalid_argument(ending.empty()
-                              ? "the name has no ending that tells what the file holds"
-                              : fmt::format("'{}' is no kind of file that holds a tensor", shown(ending)),
+                              ? "the file name has no extension"
+                              : fmt::format("'{}' is not a supported tensor file type", shown(ending)),
                           ".npy, .pb or .bin");
 }
 
@@ -149,7 +149,7 @@ Result<Value> random_value(const Port& port, const std::map<std::string, std::in
   return guarded([&]() -> Result<Value> {
     if (port.element_type.empty() || !port.has_rank) {
       return error_at(Code::invalid_argument, fmt::format("input '{}'", shown(port.name)),
-                      fmt::format("no value can be made up for {}", port.type.empty() ? "it" : port.type),
+                      fmt::format("cannot generate random data for {}", port.type.empty() ? "it" : port.type),
                       port.element_type.empty() ? "values other than tensors are given from Python or C++"
                                                 : fmt::format("--input {}=FILE", port.name));
     }

@@ -1,4 +1,4 @@
-// Public values to those of the runtime, and back.
+// Converts public values to the runtime's values and back.
 #pragma once
 
 #include "anybit/executor.hpp"
@@ -6,7 +6,7 @@
 
 namespace anybit {
 
-// Shares the bytes where they lie well in memory.
+// Shares the bytes if they are suitably aligned and laid out.
 Result<ops::Datum> to_datum(const Value& value);
 Value to_value(const ops::Datum& datum);
 

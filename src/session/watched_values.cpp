@@ -21,9 +21,9 @@ bool may_be_real(ElementType type) {
 Result<std::vector<calibrate::Watched>> watched_values(const graph::Model& model, bool bins,
                                                        const Limits& limits) {
   const ops::Inference facts = TRY(ops::infer(model, {.input_shapes = {}, .dims = {}, .limits = limits}));
-  std::set<std::string> names;  // graphs side by side may use the same ones
+  std::set<std::string> names;  // sibling graphs may use the same names
   for (const ops::GraphFacts& one : facts.graphs) {
-    // Since IR 4 an input with a default is an input, and not a constant.
+    // Since IR 4 an initializer that is also an input is a default, not a constant.
     std::set<std::string> constants;
     if (model.ir_version.value_or(0) < 4) {
       for (const graph::Tensor& tensor : one.graph->initializers) constants.insert(tensor.name.str());

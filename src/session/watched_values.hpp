@@ -1,4 +1,4 @@
-// The values of a model whose ranges may be asked for.
+// The values of a model whose ranges can be gathered.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace anybit {
 
-// Inputs and results of nodes, in all graphs; those that are known to be no real numbers are left out.
+// Inputs and node outputs, in all graphs, without those that are known not to be float.
 Result<std::vector<calibrate::Watched>> watched_values(const graph::Model& model, bool bins,
                                                        const Limits& limits);
 

@@ -2,8 +2,8 @@
 //   --models N   how many (default 1000)        --seed S    the first one's seed (default 1)
 //   --jobs N     processes side by side          --plugins D where generators are
 //   --replay S   one case again, in this process --write F   its model into a file
-// Each batch runs in its own process: a crash ends that batch alone, and its seed is printed. Exit code 1 if
-// a model crashed, cost too much or broke what must hold.
+// Each batch runs in its own process: a crash ends only that batch, and its seed is printed. The exit code is
+// 1 if a model crashed, took too much time or memory, or violated a property.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -27,9 +27,9 @@ namespace anybit::campaign {
 namespace {
 
 constexpr std::uint64_t kBatch = 200;
-constexpr int kSeconds = 20;                     // of processor time for one model: it hangs
-constexpr std::uintmax_t kLargestSeed = 40'000;  // bytes of a model that is mutated
-constexpr rlim_t kMemory = rlim_t{3} << 30;      // of one process
+constexpr int kSeconds = 20;                     // CPU time per model; beyond that it hangs
+constexpr std::uintmax_t kLargestSeed = 40'000;  // bytes; larger models are not mutated
+constexpr rlim_t kMemory = rlim_t{3} << 30;      // per process
 
 struct Settings {
   std::uint64_t models = 1000, seed = 1, jobs = 2;
@@ -38,7 +38,7 @@ struct Settings {
   std::vector<std::string> files;
 };
 
-// What a batch tells its parent, in shared memory: it may end at any moment.
+// The state of a batch in shared memory, for its parent: the batch may end at any moment.
 struct Told {
   std::uint64_t current = 0, loaded = 0, done = 0, violations = 0;
   char stage[32] = {};
@@ -96,7 +96,7 @@ void one_case(const std::vector<graph::Model>& seeds, const Settings& settings, 
 [[noreturn]] void batch(const std::vector<graph::Model>& seeds, const Settings& settings, std::uint64_t first,
                         std::uint64_t last, Told& told) {
   const rlimit memory{kMemory, kMemory};
-  if (!kPoisons) setrlimit(RLIMIT_AS, &memory);  // AddressSanitizer takes all addresses
+  if (!kPoisons) setrlimit(RLIMIT_AS, &memory);  // AddressSanitizer reserves the whole address space
   for (std::uint64_t seed = first; seed < last; ++seed) {
     told.current = seed;
     const itimerval time{{0, 0}, {kSeconds, 0}};
@@ -107,7 +107,7 @@ void one_case(const std::vector<graph::Model>& seeds, const Settings& settings, 
   _exit(0);
 }
 
-// Seeds from `first` on, up to `last`, in batches.
+// Runs the seeds [first, last] in batches.
 std::uint64_t worker(const std::vector<graph::Model>& seeds, const Settings& settings, std::uint64_t first,
                      std::uint64_t last, Told& told) {
   std::uint64_t crashes = 0;
@@ -120,7 +120,7 @@ std::uint64_t worker(const std::vector<graph::Model>& seeds, const Settings& set
     first = end;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    // How long a run takes is the model's affair; what comes before is anybit's.
+    // The model decides how long a run takes; the steps before are anybit's responsibility.
     const bool ran = std::strncmp(told.stage, "run", 3) == 0 || std::strcmp(told.stage, "quantize") == 0;
     const bool hung = signal == SIGPROF;
     if (!(hung && ran)) {

@@ -38,7 +38,7 @@ std::int64_t odd_number(Random& random, std::int64_t before) {
                                   std::int64_t{1} << 40,
                                   std::numeric_limits<std::int64_t>::max(),
                                   std::numeric_limits<std::int64_t>::min()};
-  // The near ones more often: they get further.
+  // Mostly values near the original: they pass more checks.
   return choices[random() % 3 != 0 ? below(random, 8) : below(random, std::size(choices))];
 }
 
@@ -72,7 +72,7 @@ std::vector<Tensor*> tensors_of(Graph& graph) {
   return found;
 }
 
-// Bytes cut or repeated so that they fill the sizes again.
+// Truncates or repeats the bytes so that they fit the dims.
 void fit(Tensor& tensor) {
   const graph::ElementTypeInfo* type = graph::find(tensor.type());
   std::int64_t count = 1;
@@ -220,7 +220,7 @@ void rewire(Graph& graph, Random& random) {
   }
 }
 
-// A new node behind a value, and what used the value uses the node.
+// Inserts a node after a value: the value's consumers use the node instead.
 void insert(Graph& graph, Random& random) {
   static const char* const kKinds[] = {"Relu", "Neg",     "Sigmoid", "Transpose", "Identity", "Cast",
                                        "Tanh", "Flatten", "Shape",   "Squeeze",   "Clip",     "Softmax"};
@@ -246,7 +246,7 @@ void change_operator(Graph& graph, Random& random) {
     one_of(random, graph.nodes).op_type = graph::Text(kKinds[below(random, std::size(kKinds))]);
 }
 
-// The node moves into both branches of an If, whose condition may be known.
+// Moves the node into both branches of an If, whose condition may be constant.
 void put_inside(Graph& graph, Random& random) {
   if (graph.nodes.empty()) return;
   Node& node = one_of(random, graph.nodes);

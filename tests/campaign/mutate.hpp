@@ -1,4 +1,4 @@
-// Models that are almost right: sizes, attributes, types, numbers, versions and edges of a real one, changed.
+// Mutates real models into almost valid ones: sizes, attributes, types, numbers, versions and edges change.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace anybit::campaign {
 
 using Random = std::mt19937_64;
 
-// Changes a few things; the same ones for the same numbers.
+// Makes a few changes; deterministic for a given state of `random`.
 void mutate(graph::Model& model, Random& random);
 
 }  // namespace anybit::campaign

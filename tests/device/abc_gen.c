@@ -1,5 +1,5 @@
-// A generator for tests, with a backend: the file says which model it was made from, and a run gives the sum
-// of the inputs plus the number of each element. ABC_FAILS makes generate fail after it has written
+// A generator with a backend, for tests: the file names the model that it was made from, and a run computes
+// the sum of the inputs plus the index of each element. With ABC_FAILS, generate fails after writing
 // something.
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What the programs of this folder share: CHECK ends the program when a call fails, and says why.
+// Shared by the programs in this folder: CHECK ends the program with a message if a call fails.
 #pragma once
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "anybit/anybit.h"
 
-// The call must answer `status`.
+// The call must return `status`.
 #define EXPECT(session, status, call)                                                                     \
   do {                                                                                                    \
     const int expected_ = (status), found_ = (int)(call);                                                 \
@@ -28,7 +28,7 @@
 
 enum { kPixels = 28 * 28, kClasses = 10 };
 
-// The digits: raw floats, one picture after the other.
+// The digits: raw floats, one image after the other.
 static inline void read_picture(const char* path, int number, float* picture) {
   FILE* file = fopen(path, "rb");
   REQUIRE(file != NULL);

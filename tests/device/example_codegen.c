@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   // Load the model.
   CHECK(session, anybit_load_model_from_file(session, argv[1]));
 
-  // Where the code goes; else beside the model, with the generator's extension.
+  // The path of the code; by default beside the model, with the generator's extension.
   if (argc == 6) CHECK(session, anybit_set_codegen_model_path(session, argv[5]));
 
   // Generate it.
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   // Prepare the model to run.
   CHECK(session, anybit_prepare(session));
 
-  // Let the backend of the generator, "abc" of "abc-gen", run it.
+  // Select the generator's backend, "abc" of "abc-gen".
   char backend[64] = {0};
   REQUIRE(strlen(argv[3]) < sizeof backend);
   memcpy(backend, argv[3], strlen(argv[3]) - strlen("-gen"));
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   REQUIRE(kind == ANYBIT_MODEL_GENERATED);
   for (int i = 0; i < kClasses; ++i) printf("%.9g%c", (double)output[i], i + 1 < kClasses ? ' ' : '\n');
 
-  // By anybit itself again.
+  // Run with anybit itself again.
   CHECK(session, anybit_set_available_backends(session, "cpu"));
   CHECK(session, anybit_model_in_use(session, &kind));
   REQUIRE(kind == ANYBIT_MODEL_FLOAT);

@@ -27,15 +27,15 @@ int main(int argc, char** argv) {
   }
   memcpy(before, output, sizeof output);
 
-  // All of it in 8 bits, asymmetric, unsigned.
+  // Full quantization to 8 bits, asymmetric, unsigned.
   CHECK(session, anybit_set_quantization_type(session, ANYBIT_QUANTIZE_U8_ASYM));
   CHECK(session, anybit_set_quantized_model_path(session, argv[4]));
   CHECK(session, anybit_quantize(session));
 
-  // Back to normal runs.
+  // Stop gathering.
   CHECK(session, anybit_reset_execute_config(session));
 
-  // The quantized model runs at once, on the buffers that were set.
+  // The quantized model runs immediately, with the same buffers.
   CHECK(session, anybit_run(session));
   anybit_model_kind kind;
   CHECK(session, anybit_model_in_use(session, &kind));
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   REQUIRE(best_class(output) == best_class(before));
   REQUIRE(memcmp(output, before, sizeof output) != 0);
 
-  // Codes in and out, without any cast by the caller: the same bits.
+  // Quantized input and output buffers, without a cast by the caller: the same bits.
   anybit_tensor_info in, out;
   CHECK(session, anybit_input_info(session, 0, &in));
   CHECK(session, anybit_output_info(session, 0, &out));

@@ -1,5 +1,5 @@
-// Sessions across fork: a child that got one, threads and all, can close it, run it, and make others. Other
-// threads of the parent run sessions all the while. forks MODEL CHILDREN
+// Sessions across fork: a child can close, run and create sessions after it inherited one with its threads,
+// while other threads of the parent run sessions. forks MODEL CHILDREN
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -37,7 +37,7 @@ static void* keep_running(void* argument) {
   return NULL;
 }
 
-// In the child; the number says what it does with what it got.
+// In the child; `number` selects the use of the inherited session.
 static void use(int number, struct Session* inherited) {
   float expected[kOutputs];
   memcpy(expected, inherited->output, sizeof expected);

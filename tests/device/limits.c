@@ -1,4 +1,4 @@
-// What a session does under a limit: the status of each call. The first input gets zeros.
+// Prints the status of each call of a session under a limit. The first input is zeros.
 // limits MODEL LIMIT VALUE QUANTIZED
 #include "check.h"
 

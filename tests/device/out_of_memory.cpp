@@ -1,6 +1,6 @@
-// Memory runs out at every allocation of every step, in turn: the call says so, nothing is half-written, and
-// the same session goes on. All of this process allocates through the functions below. out_of_memory MODEL
-// FOLDER STEP: every STEP-th allocation.
+// Every allocation of every step fails in turn: the call returns out of memory, no file is half-written, and
+// the session stays usable. All allocations of this process go through the functions below. out_of_memory
+// MODEL FOLDER STEP: tests every STEP-th allocation.
 #include <dirent.h>
 
 #include <atomic>
@@ -16,9 +16,9 @@
 
 namespace {
 
-std::atomic<long> countdown{-1};  // allocations that still succeed; below zero: all do
+std::atomic<long> countdown{-1};  // allocations that still succeed; negative: all
 std::atomic<bool> fired{false}, lasting{false};
-std::atomic<long> live{0};  // of operator new
+std::atomic<long> live{0};  // allocations by operator new
 
 bool fails() {
   if (countdown.load() < 0) return false;
@@ -88,7 +88,7 @@ std::vector<std::string> files() {
   return names;
 }
 
-// Only whole files, under their own names.
+// Only complete files, under their final names.
 void check_files() {
   for (const std::string& name : files()) {
     REQUIRE(name == "." || name == ".." || name == "q.onnx" || name == "m.ranges.json" ||
@@ -96,8 +96,8 @@ void check_files() {
   }
 }
 
-// The call with one allocation more each time, until it succeeds. `undo` brings the session back to where it
-// was.
+// Repeats the call, each time with one more successful allocation, until it succeeds. `undo` restores the
+// session.
 void each_allocation(const char* name, const std::function<anybit_status()>& call,
                      const std::function<void()>& undo) {
   step_name = name;
@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
     REQUIRE(anybit_set_output(session, 0, ANYBIT_TYPE_FLOAT32, output, sizeof output) == ANYBIT_OK);
     if (prepared) REQUIRE(anybit_prepare(session) == ANYBIT_OK);
   };
-  // Everything once, so that what is made once and for all is there.
+  // A complete pass first, so that one-time allocations are done.
   for (int i = 0; i < 2; ++i) {
     fresh(true, true);
     REQUIRE(anybit_set_execute_config(session, ANYBIT_GATHER_RANGES) == ANYBIT_OK);

@@ -1,5 +1,5 @@
-// Ranges and a quantized model whose bytes do not depend on the CPU.
-// reproducible MODEL PICTURES RUNS QUANTIZED WANTED: 0 or 1; ranges go beside the model.
+// Makes ranges and a quantized model whose bytes do not depend on the CPU.
+// reproducible MODEL PICTURES RUNS QUANTIZED WANTED: 0 or 1; ranges are saved beside the model.
 #include "check.h"
 
 int main(int argc, char** argv) {

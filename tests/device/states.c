@@ -1,19 +1,19 @@
-// Every call in every state gives what the table of states in anybit/anybit.h says.
-// states MODEL BYTES: the model, and room for a copy of it in memory. Reads the table from standard input: a
-// line for each call, with the answers in the four states: "run - - run run".
+// Every call in every state returns the status in anybit/anybit.h's table of states.
+// states MODEL BYTES: the model, and the size of a buffer for a copy of it. Reads the table from standard
+// input: one line per call, with the results in the four states: "run - - run run".
 #include "check.h"
 
 typedef enum { kCreated, kLoaded, kPrepared, kRan, kStates } State;
 
 static const char* const kNames[] = {"created", "loaded", "prepared", "run"};
-static const char kVariable[] = "head/linear.bias";  // as many as there are classes
+static const char kVariable[] = "head/linear.bias";  // one element per class
 static const char* model_path;
 static char* model_bytes;
 static size_t model_length;
 static float input[kPixels], output[kClasses];
 static anybit_session* helper;  // prepared
 
-// A session in this state, whose next call finds all that it needs.
+// A session in this state, with everything that the next call needs.
 static anybit_session* session_in(State state, int has_variable) {
   anybit_session* session = NULL;
   CHECK(session, anybit_create_session(&session));
@@ -31,7 +31,7 @@ static anybit_session* session_in(State state, int has_variable) {
   return session;
 }
 
-// The state is seen from what is allowed in it.
+// The state, deduced from the calls that are allowed in it.
 static State state_of(anybit_session* session) {
   size_t count;
   const char* text;
@@ -117,7 +117,7 @@ static void check_cell(const char* name, State before, const char* answer) {
             status, kNames[found], wanted, kNames[after], anybit_last_error(session));
     exit(1);
   }
-  // Whatever was refused, the session goes on from where it was.
+  // After a rejected call the session is usable as before.
   if (found >= kPrepared) {
     CHECK(session, anybit_set_input(session, 0, ANYBIT_TYPE_FLOAT32, input, sizeof input));
     CHECK(session, anybit_run(session));

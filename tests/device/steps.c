@@ -1,4 +1,5 @@
-// A session driven by words: each is one call, and its status is printed. For tests of faults and restarts.
+// A session driven by command-line words: each word is one call, and its status is printed. For tests of
+// faults and restarts.
 // steps MODEL WORD…: gather, runN, auto[:GENERATOR], u8, wo, quantize, runs, use, close, wait, …; see below.
 #include "check.h"
 
@@ -6,7 +7,7 @@ enum { kInputs = 8, kOutputs = 4 };
 
 static float input[2 * kInputs] = {1, -2, 3, -4, 5, -6, 7, -8}, output[2 * kOutputs];
 
-// True if `word` begins with `name`; then *rest is what follows.
+// True if `word` begins with `name`; then *rest is the remainder.
 static int begins(const char* word, const char* name, const char** rest) {
   const size_t length = strlen(name);
   *rest = word + length;
@@ -51,8 +52,7 @@ static anybit_status step(anybit_session* session, const char* word) {
   if (begins(word, "recipe:", &rest)) return anybit_set_quantization_recipe(session, rest);
   if (begins(word, "path:", &rest)) return anybit_set_quantized_model_path(session, rest);
   if (begins(word, "cpath:", &rest)) return anybit_set_codegen_model_path(session, rest);
-  if (begins(word,
-             "default:", &rest)) {  // INDEX: the input gets zeros; -INDEX: it gets the model's own again
+  if (begins(word, "default:", &rest)) {  // INDEX: the input gets zeros; -INDEX: its default again
     static float zeros[64];
     const int index = atoi(rest);
     return anybit_set_input(session, (size_t)abs(index), ANYBIT_TYPE_FLOAT32, index > 0 ? zeros : NULL,
@@ -68,7 +68,7 @@ static anybit_status step(anybit_session* session, const char* word) {
     return anybit_run_with_auto_compilation(session, atoi(rest), generator ? generator + 1 : NULL,
                                             small ? ANYBIT_PREFER_MEMORY : ANYBIT_PREFER_DEFAULT);
   }
-  if (begins(word, "shape:", &rest)) {  // ROWS: the input has so many
+  if (begins(word, "shape:", &rest)) {  // ROWS: of the input
     const int64_t dims[2] = {atoi(rest), kInputs};
     CHECK(session, anybit_set_input_shape(session, 0, 2, dims));
     return anybit_set_input(session, 0, ANYBIT_TYPE_FLOAT32, input,

@@ -1,4 +1,4 @@
-"""The session in C: the examples of the flow, in their order, and the table of states, call by call."""
+"""The C API: the examples of the workflow, and the table of states, call by call."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ HEADER = ROOT / "include" / "anybit" / "anybit.h"
 
 @pytest.fixture
 def model(tmp_path):
-    """The digits, alone in a folder."""
+    """The digits model in a folder of its own."""
     (tmp_path / "m").mkdir()
     return shutil.copy(DIGITS / "digits.onnx", tmp_path / "m" / "digits.onnx")
 
@@ -58,7 +58,7 @@ def test_the_example_of_full_quantization_runs_in_its_order(build, made, images,
     assert np.abs(codes - expected).max() <= 1
 
 
-def test_the_quantized_file_is_what_the_command_line_makes_of_the_same_runs(build, anybit, made, images, model, tmp_path):
+def test_the_quantized_file_equals_that_of_the_command_line(build, anybit, made, images, model, tmp_path):
     run(compiled(build, made, "example_full"), model, images, 20, tmp_path / "q.onnx")
     np.save(tmp_path / "x.npy", np.fromfile(images, np.float32).reshape(-1, 1, 28, 28)[:20])
     anybit("calibrate", model, "--data", tmp_path / "x.npy", "-o", tmp_path / "ranges.json")
@@ -76,7 +76,7 @@ def test_the_example_of_code_generation_runs_in_its_order(build, made, images, m
     assert path.read_text().startswith("abc ")
 
 
-def test_compiled_code_takes_over_from_the_model_and_gives_what_it_gave(build, made, images, model, tmp_path):
+def test_compiled_code_replaces_the_model_and_gives_the_same_results(build, made, images, model, tmp_path):
     program = compiled(build, made, "example_codegen")
     said = run(program, model, images, "so-gen", (build / "lib" / "anybit" / "codegen").resolve(), tmp_path / "digits.so")
     np.testing.assert_allclose(np.array(said.split(), np.float32), by_onnx_runtime(model, images, 0), rtol=1e-4, atol=1e-4)
@@ -96,7 +96,7 @@ def table():
     return rows
 
 
-def test_every_call_in_every_state_gives_what_the_table_says(build, made, model, tmp_path):
+def test_every_call_in_every_state_returns_the_status_in_the_table(build, made, model, tmp_path):
     rows = table()
     declared = set(re.findall(r"\banybit_(\w+)\(", "\n".join(
         line for line in HEADER.read_text().splitlines() if not line.startswith("//"))))
@@ -110,20 +110,20 @@ def test_every_call_in_every_state_gives_what_the_table_says(build, made, model,
 
 
 def exported(build):
-    """What the library exports, as a person reads it."""
+    """The demangled symbols that the library exports."""
     said = subprocess.run(["nm", "-DC", "--defined-only", build / "lib" / "libanybit.so"], capture_output=True, text=True)
     assert said.returncode == 0, said.stderr
     return [line.split(" ", 2)[2] for line in said.stdout.splitlines()]
 
 
-def test_the_library_exports_the_calls_of_the_header_and_those_are_the_recorded_ones(build):
-    """A new call is added to symbols.txt; one that goes from there breaks programs."""
+def test_the_library_exports_exactly_the_calls_of_the_header_and_of_symbols_txt(build):
+    """A new call is added to symbols.txt; removing one breaks programs."""
     found = sorted(name for name in exported(build) if name.startswith("anybit_"))
     assert found == (ROOT / "tests" / "device" / "symbols.txt").read_text().split()
     assert found == sorted(set(re.findall(r"\b(anybit_\w+)\(", re.sub("//.*", "", HEADER.read_text()))))
 
 
-def test_all_else_that_the_library_exports_is_declared_in_a_public_header(build):
+def test_every_other_export_is_declared_in_a_public_header(build):
     text = "\n".join(path.read_text() for path in sorted((ROOT / "include" / "anybit").glob("*.hpp")))
     public = set(re.findall(r"\b(operator=|\w+)\(", text))
     for name in exported(build):

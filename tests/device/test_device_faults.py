@@ -1,4 +1,4 @@
-"""Sessions when things go wrong: full disks, files that change, no memory; and many sessions at once."""
+"""Sessions under faults: full disks, files that change, no memory; and many sessions at once."""
 
 import ctypes
 import json
@@ -15,12 +15,12 @@ from support.faults import ERRORS, KILL, every_fault
 
 OK, NOT_FOUND, IO, MALFORMED, DATA_LOST, INVALID_STATE, INVALID_DATA = 0, 2, 3, 5, 10, 11, 13
 FLOAT, QUANTIZED, GENERATED = 0, 1, 2
-# `make check-all` asks for the long way.
+# `make check-all` runs the long version.
 ALL = bool(os.environ.get("ANYBIT_ALL_SESSIONS"))
 
 
 def small_model(seed=7, middle=6):
-    """Two layers, of 8, `middle` and 4 values."""
+    """Two Gemm layers, from 8 to `middle` to 4 values."""
     random = np.random.default_rng(seed)
 
     def weight(name, *shape):
@@ -66,7 +66,7 @@ def steps(program, model, *words, **environment):
 
 
 @pytest.mark.parametrize("error", [ERRORS["full disk"], KILL], ids=["full", "killed"])
-def test_a_disk_that_fails_while_the_quantized_model_is_saved_leaves_the_session_and_the_folder_sound(
+def test_a_failing_disk_while_the_quantized_model_is_saved_leaves_session_and_folder_intact(
         build, program, model, tmp_path, error):
     words = ["gather", "run", "type:1", f"path:{model.parent}/q.onnx", "quantize", "reset", "run"]
     expected = steps(program, model, *words)[0][-1]
@@ -85,13 +85,13 @@ def test_a_disk_that_fails_while_the_quantized_model_is_saved_leaves_the_session
         if error == KILL:
             continue
         assert fault.status == 0, fault
-        # Whatever failed once, all is there in the end.
+        # After a fault all files are complete in the end.
         assert q.read_bytes() == whole, fault
         assert files(model) <= {"m.onnx", "q.onnx", "m.ranges.json"}, fault
     assert runs > 8 and expected[1] == QUANTIZED
 
 
-def test_paths_that_cannot_be_read_or_written_are_told(program, model, tmp_path):
+def test_paths_that_cannot_be_read_or_written_are_reported(program, model, tmp_path):
     assert run(program, tmp_path / "nothing.onnx") == f"load {NOT_FOUND}\n"
     assert run(program, tmp_path) != f"load {OK}\n"
     (tmp_path / "text.onnx").write_text("not a model")
@@ -110,7 +110,7 @@ def test_code_is_never_written_over_the_float_model_of_a_quantized_one(program, 
     assert model.read_bytes() == before
 
 
-def test_a_trace_keeps_its_place(build, model):
+def test_a_trace_keeps_its_folder(build, model):
     library, session = ctypes.CDLL(str(build / "lib" / "libanybit.so")), ctypes.c_void_p()
     library.anybit_last_error.restype = ctypes.c_char_p
     assert library.anybit_create_session(ctypes.byref(session)) == OK
@@ -118,14 +118,14 @@ def test_a_trace_keeps_its_place(build, model):
     trace = 4
     assert library.anybit_set_execute_config(session, trace) == OK
     assert library.anybit_set_workspace(session, b"") == 1
-    assert b"no place for it" in library.anybit_last_error(session)
+    assert b"no folder for it" in library.anybit_last_error(session)
     assert library.anybit_reset_execute_config(session) == OK and library.anybit_set_workspace(session, b"") == OK
     assert library.anybit_close_session(session) == OK
 
 
 def test_a_model_overwritten_while_it_is_in_use_is_an_error_and_one_that_is_replaced_is_not(program, model):
     other = model.parent.parent / "other.onnx"
-    onnx.save(small_model(8, 6000), other)  # what is small is copied, and cannot change
+    onnx.save(small_model(8, 6000), other)  # small data is copied, and cannot change
     onnx.save(small_model(9, 6000), model)
     rows, _ = steps(program, model, "run", f"shell:cp {other} {other}.2 && mv {other}.2 {model}", "run")
     assert rows[0][3] == rows[2][3] and rows[2][0] == OK
@@ -152,7 +152,7 @@ def test_ranges_survive_a_restart_merge_and_are_reset(program, model, tmp_path):
     assert files(model) == {"m.onnx", "m.q.onnx"}
 
 
-def test_ranges_of_another_model_are_refused_and_replaced(program, model):
+def test_ranges_of_another_model_are_rejected_and_replaced(program, model):
     steps(program, model, "gather", "run", "run")
     onnx.save(small_model(8), model)
     rows, said = steps(program, model, "type:1", "quantize", "gather", "run", "quantize")
@@ -167,7 +167,7 @@ def test_ranges_of_another_model_are_refused_and_replaced(program, model):
     assert rows[1][:2] == (OK, QUANTIZED)
 
 
-def test_numbers_that_no_range_can_hold_are_refused_and_not_counted(program, tmp_path):
+def test_infinite_values_are_rejected_and_not_counted(program, tmp_path):
     model = small_model()
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.full((8, 6), 3e38, np.float32), "a"))
     onnx.save(model, tmp_path / "m.onnx")
@@ -175,13 +175,13 @@ def test_numbers_that_no_range_can_hold_are_refused_and_not_counted(program, tmp
     assert [row[0] for row in rows] == [OK, INVALID_DATA, OK, OK] and rows[1][2] == 0 and "infinite" in said
 
 
-def test_auto_compilation_switches_over_at_the_threshold_and_finds_its_work_after_a_restart(program, model):
+def test_auto_compilation_switches_at_the_threshold_and_reuses_its_files_after_a_restart(program, model):
     rows, _ = steps(program, model, *["auto:3"] * 5)
     assert [row[1] for row in rows] == [FLOAT, FLOAT, QUANTIZED, QUANTIZED, QUANTIZED]
     assert rows[0][3] == rows[2][3] != rows[3][3]
     assert files(model) == {"m.onnx", "m.ranges.json", "m.q.onnx", "m.compiled.json"}
     assert steps(program, model, "auto:3")[0][0] == (OK, QUANTIZED, 3, rows[3][3])
-    # Runs count across restarts, and so do those before the threshold.
+    # Runs are counted across restarts, also before the threshold.
     for name in files(model) - {"m.onnx"}:
         (model.parent / name).unlink()
     for runs in range(1, 4):
@@ -189,7 +189,7 @@ def test_auto_compilation_switches_over_at_the_threshold_and_finds_its_work_afte
 
 
 @pytest.mark.parametrize("change", ["model", "quantized", "recipe", "record"])
-def test_what_was_compiled_is_not_used_when_it_is_stale(program, model, change):
+def test_stale_compiled_files_are_not_used(program, model, change):
     steps(program, model, *["auto:2"] * 2)
     words = []
     if change == "model":
@@ -207,7 +207,7 @@ def test_what_was_compiled_is_not_used_when_it_is_stale(program, model, change):
     assert steps(program, model, *words, "auto:2")[0][-1][:2] == (OK, QUANTIZED)
 
 
-def test_auto_compilation_generates_code_and_finds_it_again(program, model, made):
+def test_auto_compilation_generates_code_and_reuses_it(program, model, made):
     folder = generator(made / "generators")
     rows, _ = steps(program, model, *["auto:2:abc-gen"] * 3, GENERATORS=folder)
     assert [row[1] for row in rows] == [FLOAT, GENERATED, GENERATED] and rows[2][3] == -4  # the sum of the inputs
@@ -227,23 +227,23 @@ def test_auto_compilation_generates_code_and_finds_it_again(program, model, made
 
 
 def input_code(path):
-    """The type of the codes that the input becomes."""
+    """The integer type that the input is quantized to."""
     graph = onnx.load(path).graph
     first = next(node for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] == "x")
     return next(tensor.data_type for tensor in graph.initializer if tensor.name == first.input[2])
 
 
-def test_a_type_that_changes_within_a_session_is_compiled_anew_from_the_float_model(program, model):
+def test_a_new_quantization_type_in_a_session_recompiles_the_float_model(program, model):
     rows, _ = steps(program, model, "auto:2", "auto:2", "auto:2", "type:1", "auto:2", "auto:2", "type:2", "auto:9", "run")
     assert [row[0] for row in rows] == [OK] * 9
     assert [row[1] for row in rows] == [FLOAT, QUANTIZED, QUANTIZED, QUANTIZED, QUANTIZED, QUANTIZED, QUANTIZED, FLOAT, FLOAT]
     assert rows[4][3] == rows[0][3] == rows[8][3] and rows[5][3] != rows[0][3]
     assert input_code(model.parent / "m.q.onnx") == TensorProto.UINT8
-    # Found again, as long as the type is the same.
+    # Reused as long as the type is the same.
     assert steps(program, model, "type:1", "auto:2")[0][1] == (OK, QUANTIZED, 4, rows[5][3])
 
 
-def test_a_preference_that_changes_within_a_session_makes_the_code_anew(program, model, made):
+def test_a_new_preference_in_a_session_regenerates_the_code(program, model, made):
     folder = generator(made / "generators")
     written = model.parent / "m.q.abc"
     note = f"shell:cp {written} {model.parent}/first.abc; rm {written}"
@@ -252,7 +252,7 @@ def test_a_preference_that_changes_within_a_session_makes_the_code_anew(program,
     assert written.exists()
 
 
-def test_a_generator_that_fails_leaves_no_file_and_the_session_as_it_was(program, model, made):
+def test_a_failing_generator_leaves_no_file_and_an_unchanged_session(program, model, made):
     folder = generator(made / "generators")
     rows, said = steps(program, model, "codegen:abc-gen", "run", GENERATORS=folder, ABC_FAILS="1")
     assert rows[0][0] != OK and rows[1][:2] == (OK, FLOAT) and "asked to fail" in said
@@ -280,7 +280,7 @@ def test_times_are_kept_and_traced_while_ranges_are_gathered_also_beside_a_quant
     assert operators == 2 * ["Gemm", "Relu", "Gemm"], "those of two runs, in which nothing is fused"
 
 
-def test_memory_that_runs_out_at_any_allocation_is_an_error_and_no_more(build, made, model, tmp_path):
+def test_running_out_of_memory_at_any_allocation_is_only_an_error(build, made, model, tmp_path):
     library = (build / "lib").resolve()
     program = made / "out_of_memory"
     done = subprocess.run(["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT}/include",
@@ -302,14 +302,14 @@ def test_sessions_on_many_threads_do_not_disturb_each_other(build, made, model):
 
 
 def test_sessions_survive_a_fork(build, made, model):
-    """ThreadSanitizer lets no child start threads unless it is told to."""
+    """ThreadSanitizer forbids threads in a forked child without this option."""
     program = compiled(build, made, "forks", "-pthread", "-D_POSIX_C_SOURCE=200809L", "-std=c11")
     options = f"{os.environ.get('TSAN_OPTIONS', '')}:die_after_fork=0"
     run(program, model, 300 if ALL else 30, TSAN_OPTIONS=options)
 
 
 def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_them(program, tmp_path):
-    """Preparation puts functions in place, and so makes values that the model itself does not have."""
+    """Preparation inlines functions, which creates values that the model itself does not have."""
     model = small_model()
     layer = helper.make_function("local", "Layer", ["i", "w", "v"], ["o"],
                                  [helper.make_node("Gemm", ["i", "w", "v"], ["inner"]), helper.make_node("Relu", ["inner"], ["o"])],
@@ -327,7 +327,7 @@ def test_a_model_with_functions_is_quantized_from_ranges_of_the_values_inside_th
 
 
 def listed(model):
-    """Its weights are also inputs, as older exporters have it: x, a, b, c, d."""
+    """The model with its weights also listed as inputs, as older exporters do: x, a, b, c, d."""
     for one in model.graph.initializer:
         model.graph.input.append(helper.make_tensor_value_info(one.name, one.data_type, one.dims))
     return model
@@ -345,7 +345,7 @@ def test_weights_that_are_also_inputs_are_weights(program, build, model, tmp_pat
     assert [one.name for one in made.input] == ["x"] and [one.op_type for one in made.node] == [one.op_type for one in kept.node]
 
 
-def test_a_value_for_an_input_with_a_default_is_used_or_refused(program, build, model):
+def test_a_value_for_an_input_with_a_default_is_used_or_rejected(program, build, model):
     onnx.save(listed(small_model()), model)
     rows, said = steps(program, model, "default:4x4", "run", "default:-4x4", "gather", "run", "default:4x4", "run", "type:2",
                        "quantize", "reset", "run", "default:-4x4", "run", "codegen:so-gen", "run", "default:4x4", "run",
@@ -362,7 +362,7 @@ def open_batch(model):
     onnx.save(small, model)
 
 
-def test_code_for_another_shape_is_made_again_after_a_restart(program, model, made):
+def test_code_for_another_shape_is_regenerated_after_a_restart(program, model, made):
     folder = generator(made / "generators")
     open_batch(model)
     rows, _ = steps(program, model, *["auto:2:abc-gen"] * 3, GENERATORS=folder, BATCH=1)
@@ -375,7 +375,7 @@ def test_code_for_another_shape_is_made_again_after_a_restart(program, model, ma
     assert [row[:2] for row in rows] == [(OK, GENERATED)] * 2 and written.stat().st_mtime_ns != before
 
 
-def test_while_an_input_has_another_shape_than_the_code_anybit_itself_runs(program, model, made):
+def test_anybit_runs_the_model_itself_if_an_input_has_another_shape_than_the_code(program, model, made):
     open_batch(model)
     rows, said = steps(program, model, "run", "codegen:abc-gen", "run", "shape:2", "run", "shape:1", "run", "backends:abc",
                        "shape:2", "run", GENERATORS=generator(made / "generators"))
@@ -385,14 +385,14 @@ def test_while_an_input_has_another_shape_than_the_code_anybit_itself_runs(progr
     assert "shape [2, 8] is given" in said and "the code was generated for [1, 8]" in said
 
 
-def test_the_variable_says_who_may_run_until_somebody_else_does(program, model, made):
+def test_the_environment_variable_selects_backends_until_a_call_does(program, model, made):
     rows, said = steps(program, model, "run", "codegen:abc-gen", "run", "backends:cpu", "run", "backends:NULL", "run", "backends:",
                        "run", GENERATORS=generator(made / "generators"), BACKENDS="abc")
     assert [row[0] for row in rows] == [INVALID_STATE] + [OK] * 8 and "none of the backends abc can run the model" in said
     assert [row[1] for row in rows[1:]] == [GENERATED, GENERATED, FLOAT, FLOAT] + [GENERATED] * 4
 
 
-def test_code_that_alone_may_run_is_made_before_the_run(program, model, made):
+def test_code_is_generated_before_the_run_if_its_backend_is_the_only_one_permitted(program, model, made):
     folder = generator(made / "generators")
     assert steps(program, model, *["auto:2"] * 2)[0][-1][:2] == (OK, QUANTIZED)
     rows, said = steps(program, model, *["auto:2:abc-gen"] * 2, GENERATORS=folder, BACKENDS="abc")

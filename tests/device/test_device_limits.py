@@ -1,4 +1,4 @@
-"""What a session makes of limits, and files of a session that do not depend on the CPU."""
+"""Sessions under limits, and reproducible files of a session."""
 
 import shutil
 
@@ -10,7 +10,7 @@ from support.devices import DIGITS, compiled, pictures, run
 
 OK, LIMIT_EXCEEDED = 0, 8
 RANK, ELEMENTS, NODES, DEPTH, RECORDS, WORK_BYTES, WORK_ELEMENTS, WORK_NODES, MEMORY = range(1, 10)
-# glibc's functions come with and without fused multiply-adds, too: the narrowest cap goes with those without.
+# glibc's functions exist with and without fused multiply-adds, too: the narrowest cap uses the ones without.
 CAPS = {"sse4": {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX2_Usable,-FMA_Usable,-FMA4_Usable"}, "avx2": {}, "avx512": {}}
 
 
@@ -20,7 +20,7 @@ def made(tmp_path_factory):
 
 
 def files_under(cap, build, made, tmp_path, wanted):
-    """The bytes of ranges and of the quantized model that a session makes under a cap."""
+    """The bytes of the ranges and the quantized model of a session under a CPU cap."""
     folder = tmp_path / f"{cap}-{wanted}"
     folder.mkdir()
     model = shutil.copy(DIGITS / "digits.onnx", folder / "digits.onnx")
@@ -34,7 +34,7 @@ def test_reproducible_files_are_the_same_under_every_cap(build, made, tmp_path):
     assert files["avx2"] == files["sse4"] and files["avx512"] == files["sse4"]
 
 
-def test_reproducible_files_are_those_of_the_command_line(build, anybit, made, tmp_path):
+def test_reproducible_files_equal_those_of_the_command_line(build, anybit, made, tmp_path):
     ranges, quantized = files_under("avx2", build, made, tmp_path, 1)
     np.save(tmp_path / "x.npy", np.fromfile(pictures(made / "pictures.bin"), np.float32).reshape(-1, 1, 28, 28)[:20])
     model = DIGITS / "digits.onnx"
@@ -44,7 +44,7 @@ def test_reproducible_files_are_those_of_the_command_line(build, anybit, made, t
     assert quantized == (tmp_path / "cli.onnx").read_bytes()
 
 
-def test_without_it_ranges_are_those_of_the_cpu(build, made, tmp_path):
+def test_without_reproducible_ranges_depend_on_the_cpu(build, made, tmp_path):
     assert files_under("sse4", build, made, tmp_path, 0)[0] != files_under("avx2", build, made, tmp_path, 0)[0]
 
 
@@ -56,7 +56,7 @@ EYE = numpy_helper.from_array(np.eye(8, dtype=np.float32), "w")
 
 
 def sparse_model(path):
-    """A constant of four megabytes in a few bytes: it is made whole before the model runs."""
+    """A sparse constant of a few bytes that takes four megabytes when it is made dense before the run."""
     sparse = helper.make_sparse_tensor(numpy_helper.from_array(np.float32([1]), "k"),
                                        helper.make_tensor("i", TensorProto.INT64, [1], [0]), [1024 * 1024])
     nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]), helper.make_node("ReduceMax", ["k"], ["t"], keepdims=0),
@@ -67,7 +67,7 @@ def sparse_model(path):
 
 
 def function_model(path):
-    """A product, and a function that stands for three nodes."""
+    """A linear operator, and a function with three nodes."""
     function = helper.make_function("f", "F", ["a"], ["b"], [
         helper.make_node("Relu", ["a"], ["t"]), helper.make_node("Neg", ["t"], ["u"]), helper.make_node("Abs", ["u"], ["b"])],
         [helper.make_opsetid("", 17)])
@@ -93,16 +93,16 @@ def test_a_model_above_a_limit_is_not_loaded(build, made, tmp_path, limit, value
     assert statuses(build, made, tmp_path, function_model(tmp_path / "f.onnx"), limit, value) == {"load": LIMIT_EXCEEDED}
 
 
-def test_bytes_that_are_not_granted_are_refused_wherever_the_model_is_made_ready(build, made, tmp_path):
+def test_the_limit_on_folded_bytes_holds_in_every_step(build, made, tmp_path):
     found = statuses(build, made, tmp_path, sparse_model(tmp_path / "s.onnx"), WORK_BYTES, 1000)
     assert found["prepare"] == LIMIT_EXCEEDED and found["run"] != OK and found["quantize"] != OK
 
 
-def test_memory_that_is_not_granted_is_refused_wherever_the_model_is_made_ready(build, made, tmp_path):
+def test_the_memory_limit_holds_in_every_step(build, made, tmp_path):
     found = statuses(build, made, tmp_path, sparse_model(tmp_path / "s.onnx"), MEMORY, 100_000)
     assert found["prepare"] == LIMIT_EXCEEDED and found["run"] != OK
 
 
-def test_functions_that_stand_for_too_many_nodes_are_refused(build, made, tmp_path):
+def test_functions_that_expand_to_too_many_nodes_are_rejected(build, made, tmp_path):
     found = statuses(build, made, tmp_path, function_model(tmp_path / "f.onnx"), WORK_NODES, 2)
     assert OK not in {found.get("prepare", found["load"])}

@@ -1,5 +1,5 @@
-// Many sessions at once: threads that each create, run, quantize, run and close sessions on one model, one
-// after the other. Ranges of all of them go to one file. threads MODEL FOLDER THREADS SESSIONS
+// Many sessions at once: each thread creates, runs, quantizes and closes sessions on one model, one after the
+// other. All ranges go to one file. threads MODEL FOLDER THREADS SESSIONS
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// variables MODEL: a bias that is written between runs moves the logits, and what is wrong changes nothing.
+// variables MODEL: writing a bias between runs changes the logits, and rejected writes change nothing.
 #include <math.h>
 
 #include "check.h"
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   CHECK(session, anybit_run(session));
   for (int i = 0; i < kClasses; ++i) REQUIRE(fabsf(second[i] - first[i] - (float)i) < 1e-4F);
 
-  // What would not see the values is refused, and the session goes on.
+  // Calls that would ignore the variables' values are rejected, and the session stays usable.
   CHECK(session, anybit_set_quantization_type(session, ANYBIT_QUANTIZE_WO_I8_SYM));
   EXPECT(session, ANYBIT_INVALID_STATE, anybit_quantize(session));
   EXPECT(session, ANYBIT_INVALID_STATE, anybit_set_execute_config(session, ANYBIT_GATHER_RANGES));
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   CHECK(NULL, anybit_close_session(other));
   CHECK(NULL, anybit_close_session(session));
 
-  // A quantized one has none.
+  // A quantized session has no variables.
   CHECK(session, anybit_create_session(&session));
   CHECK(session, anybit_set_workspace(session, ""));
   CHECK(session, anybit_load_model_from_file(session, argv[1]));

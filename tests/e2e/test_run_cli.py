@@ -48,7 +48,7 @@ def test_reads_digits_from_a_file_and_writes_the_logits(anybit, images, tmp_path
     assert "top-1 0.00 %, top-5 0.00 % of 50 rows" in anybit(*call).stdout
 
 
-@pytest.mark.parametrize("labels,message", [([1, 2], "2 labels for 1 rows of scores"), ([10], "label 10 of sample 0 is none of 10"),
+@pytest.mark.parametrize("labels,message", [([1, 2], "2 labels for 1 rows of scores"), ([10], "label 10 of sample 0 is not one of 10"),
                                             ([], "there are no labels")])
 def test_labels_that_do_not_fit_are_a_wrong_call(anybit, tmp_path, labels, message):
     np.save(tmp_path / "labels.npy", np.array(labels, np.int64))

@@ -136,7 +136,7 @@ def test_what_fails_names_the_file(anybit, adds, tmp_path):
     (a / "2.npy").write_bytes(b"no array")
     assert "2.npy" in anybit("run", adds, "--input", f"a={a}", code=1).stderr
     (a / "2.npy").rename(a / "2.txt")
-    assert "2.txt: this is no kind of file that holds samples" in anybit("run", adds, "--input", f"a={a}", code=2).stderr
+    assert "2.txt: the file type is not supported for samples" in anybit("run", adds, "--input", f"a={a}", code=2).stderr
     (tmp_path / "empty").mkdir()
     assert "empty' is empty" in anybit("run", adds, "--input", f"a={tmp_path / 'empty'}", code=2).stderr
 

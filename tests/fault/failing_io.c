@@ -1,11 +1,12 @@
-// LD_PRELOAD shim: counts the calls that change files, and makes one of them fail or kills the process there.
+// LD_PRELOAD shim: counts the calls that change files, and makes one of them fail, or kills the process
+// there.
 //   FAILING_IO_AT=N      the N-th call, counted from 1 (without it all calls succeed)
-//   FAILING_IO_ERROR=E   the number that errno gets; 0 kills the process instead, before the call
+//   FAILING_IO_ERROR=E   the errno of the failing call; 0 kills the process instead, before the call
 //   FAILING_IO_UNDER=P   only files below this folder count
 //   FAILING_IO_LOG=F     appends one line "N call" for each call
-//   FAILING_IO_SHORT=1   every write takes only half of its bytes
-// A write that fails has put half of its bytes into the file all the same (unless it was interrupted):
-// whatever a failed write leaves behind must not matter.
+//   FAILING_IO_SHORT=1   every write writes only half of its bytes
+// A failing write has written half of its bytes anyway (unless it was interrupted): callers must not depend
+// on the contents after a failed write.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,7 +55,7 @@ static int counts_name(int folder, const char* path) {
   return getcwd(full, sizeof full) != NULL && counts_path(full);
 }
 
-// Does the call that comes now fail? Then errno says how.
+// Whether the current call fails; then sets errno.
 static int fails(const char* call) {
   const int number = __atomic_add_fetch(&calls, 1, __ATOMIC_SEQ_CST);
   note(number, call);
@@ -66,7 +67,7 @@ static int fails(const char* call) {
   return 1;
 }
 
-// How many of the bytes a write is to take.
+// The number of bytes that a write really writes.
 static size_t taken(size_t count, int failing) {
   if (failing) return errno == EINTR ? 0 : count / 2;
   return getenv("FAILING_IO_SHORT") != NULL && count > 1 ? count / 2 : count;
@@ -110,7 +111,7 @@ int fchmod(int file, mode_t mode) {
   return counts_file(file) && fails("fchmod") ? -1 : REAL(fchmod)(file, mode);
 }
 
-// The descriptor is gone even when close fails, as on Linux.
+// close() releases the descriptor even if it fails, as on Linux.
 int close(int file) {
   const int failing = counts_file(file) && fails("close");
   const int error = errno;

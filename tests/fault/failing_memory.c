@@ -1,8 +1,8 @@
-// LD_PRELOAD shim: counts allocations, and makes memory end.
+// LD_PRELOAD shim: counts allocations, and makes them fail.
 //   FAILING_MEMORY_AT=N      the N-th allocation fails, counted from 1 (without it none does)
-//   FAILING_MEMORY_LASTS=1   and so do all after it
-//   FAILING_MEMORY_LIMIT=B   allocations fail while they would make more than B bytes live
-//   FAILING_MEMORY_LOG=F     writes "allocations peak-bytes" to this file when the process ends
+//   FAILING_MEMORY_LASTS=1   and so do all later ones
+//   FAILING_MEMORY_LIMIT=B   allocations fail if more than B bytes would be live
+//   FAILING_MEMORY_LOG=F     writes "allocations peak-bytes" to this file at exit
 //   FAILING_MEMORY_STACKS=F  writes the number of the first allocation of every call stack to this file
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ static long number(const char* name) {
   return text == NULL ? -1 : atol(text);
 }
 
-// Frames that tell stacks apart, two of our own among them.
+// Frames that identify a stack, including two of this file.
 enum { kFrames = 8, kSeen = 1 << 18 };
 
 static int is_new(unsigned long hash) {

@@ -15,7 +15,7 @@ SEED = int(os.environ.get("ANYBIT_SEED", "1"))
 
 
 def some(numbers, count):
-    """All of them, or as many by chance; the seed is in the name of what fails."""
+    """All of them, or a random sample; messages of failures contain the seed."""
     numbers = list(numbers)
     return numbers if ALL or len(numbers) <= count else sorted(random.Random(SEED).sample(numbers, count))
 
@@ -34,7 +34,7 @@ def in_folder(tool, tmp_path_factory):
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS.keys())
 @pytest.mark.parametrize("name", [name for name, (_, outputs) in COMMANDS.items() if outputs])
-def test_a_call_that_fails_leaves_old_files_or_new_ones(in_folder, build, tmp_path, monkeypatch, name, error):
+def test_a_failing_call_leaves_old_files_or_new_ones(in_folder, build, tmp_path, monkeypatch, name, error):
     folder = in_folder(name)
     monkeypatch.chdir(folder.path)
     shim, log = build / "lib" / "libfailing_io.so", tmp_path / "log"
@@ -50,7 +50,7 @@ def test_a_call_that_fails_leaves_old_files_or_new_ones(in_folder, build, tmp_pa
             folder.check_files(False, run, temporary=True)
         else:
             folder.check(run.status, run.stderr, f"{run}, seed {SEED}", temporary=run.call == "unlink")
-    # What a killed process left is gone with the next run.
+    # Leftovers of a killed process are removed by the next run.
     assert folder.run().returncode == 0
     folder.check_files(True, "the last", temporary=False)
 
@@ -63,32 +63,32 @@ def memory_run(folder, build, log, **settings):
 
 
 def check_memory(folder, done, about, lasts=True):
-    """Removing a folder takes memory, too: where there is none for good, one is left to the next run."""
+    """Removing a folder allocates, too: if memory never returns, the folder is left to the next run."""
     loading = done.returncode == 127 and "loading shared libraries" in done.stderr
-    starting = done.returncode == 1 and done.stderr.lstrip().startswith("libgomp: Out of memory")  # a library that oneDNN brings starts up
-    if loading or starting:  # before we are there
+    starting = done.returncode == 1 and done.stderr.lstrip().startswith("libgomp: Out of memory")  # oneDNN's OpenMP library is starting
+    if loading or starting:  # before anybit's own code
         done.returncode, done.stderr = 1, "anybit: not even loaded"
     folder.check(done.returncode, done.stderr, f"{about}, seed {SEED}: {done.returncode} {done.stderr}", temporary=lasts)
 
 
 @pytest.mark.parametrize("lasts", [False, True], ids=["once", "for good"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_memory_that_ends_at_any_allocation_is_an_error(in_folder, build, tmp_path, name, lasts):
-    """One of every call stack: what a function does when its hundredth allocation fails, it does at the first."""
+def test_running_out_of_memory_at_any_allocation_is_an_error(in_folder, build, tmp_path, name, lasts):
+    """One allocation per call stack: a function handles its hundredth failing allocation like the first."""
     folder = in_folder(name)
     folder.reset()
     assert memory_run(folder, build, tmp_path / "log", stacks=tmp_path / "stacks").returncode == 0
     allocations = [int(number) for number in (tmp_path / "stacks").read_text().split()]
     assert len(allocations) > 200
-    for at in some(allocations[::3] if lasts else allocations, 10):  # what is done without memory depends less on where it ended
+    for at in some(allocations[::3] if lasts else allocations, 10):  # if all later ones fail, it matters less where the failures begin
         folder.reset()
         check_memory(folder, memory_run(folder, build, tmp_path / "log", at=at, lasts=int(lasts)), f"{name}, allocation {at}",
                      lasts)
 
 
 @pytest.mark.parametrize("name", ["run", "calibrate", "quantize"])
-def test_memory_that_ends_while_convolutions_are_made_is_an_error(in_folder, build, tmp_path, name):
-    """oneDNN does not survive an allocation that fails, so it must not meet one: memory ends by its amount here."""
+def test_running_out_of_memory_while_convolutions_are_prepared_is_an_error(in_folder, build, tmp_path, name):
+    """oneDNN crashes if an allocation fails, so none may fail inside it: here a limit on live bytes makes allocations fail."""
     folder = in_folder(name, convolutions=True)
     folder.reset()
     assert memory_run(folder, build, tmp_path / "log").returncode == 0
@@ -111,7 +111,7 @@ def test_files_that_grow_beyond_what_the_system_allows_are_errors(in_folder, nam
 
 @pytest.mark.parametrize("name, output", [("quantize", "report.html"), ("run", "t.json")])
 def test_reports_and_traces_keep_permissions_and_links(in_folder, tmp_path, name, output):
-    """They are saved as models are: under a name that nobody can guess, for those who could read the old file."""
+    """They are saved like models: via an unguessable temporary name, with the permissions of the old file."""
     folder = in_folder(name)
     folder.reset()
     (folder.path / output).chmod(0o600)

@@ -8,7 +8,7 @@ from support.faults import ERRORS, KILL, every_fault, run_with_shim
 
 SIZE = 32768
 OLD, NEW = b"o" * 1000, b"n" * 30000 + bytes(SIZE - 30000)
-# The save is over when the folder is flushed; then the error says that the new file is in place.
+# At the end of a save the folder is flushed; if that fails, the error says that the new file is in place.
 IN_PLACE = "new file is in place"
 
 
@@ -28,7 +28,7 @@ def reset(folder, old):
         file.unlink()
     if old is not None:
         (folder / "f").write_bytes(old)
-        (folder / "f").chmod(0o666)  # not what a new file gets, so that permissions have to be set
+        (folder / "f").chmod(0o666)  # differs from a new file's mode, so permissions have to be set
 
 
 def content(folder):
@@ -55,7 +55,8 @@ def test_a_save_that_fails_at_any_call_leaves_the_old_file(tool, shim, folder, t
         else:
             assert run.stderr.startswith(("cannot write", "the new file is in place")), run
             assert content(folder) == (NEW if IN_PLACE in run.stderr else old), run
-    # Nothing hangs on the last calls: they close the copy that held the lock, and the folder, which was only read.
+    # The last calls have no effect: they close the descriptor that held the lock, and the folder, which was
+    # only read.
     assert unharmed == ([] if error == KILL else [len(calls) - 1, len(calls)])
     assert content(folder) == NEW
     assert [file.name for file in folder.iterdir()] == ["f"]
@@ -64,14 +65,14 @@ def test_a_save_that_fails_at_any_call_leaves_the_old_file(tool, shim, folder, t
     assert calls == ["open", *permissions, *written, "fsync", "close", "rename", "fsync", "close", "close"]
 
 
-def test_calls_that_a_signal_interrupts_are_made_again(tool, shim, folder, tmp_path):
+def test_interrupted_calls_are_repeated(tool, shim, folder, tmp_path):
     command = [tool("save_tool"), folder / "f", "n"]
     for run in every_fault(command, shim, folder, errno.EINTR, tmp_path / "log", lambda: reset(folder, OLD)):
         if run.call not in ("fchmod", "rename"):  # these are never interrupted
             assert (run.status, content(folder)) == (0, NEW), run
 
 
-def test_writes_that_take_only_a_part_are_carried_on(tool, shim, folder):
+def test_partial_writes_are_continued(tool, shim, folder):
     reset(folder, OLD)
     done = run_with_shim([tool("save_tool"), folder / "f", "n"], shim, folder, short=1)
     assert (done.returncode, content(folder)) == (0, NEW), done.stderr

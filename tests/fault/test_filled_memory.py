@@ -7,7 +7,7 @@ import pytest
 from support.commands import COMMANDS, TIMED, Folder
 
 ALL = bool(os.environ.get("ANYBIT_ALL_FAULTS"))
-BYTES = ("85", "170")  # their bits are each other's opposites
+BYTES = ("85", "170")  # complementary bit patterns
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["sums", "convolutions"])
@@ -16,7 +16,7 @@ def folders(request, tool, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_memory_held_before_changes_no_file(folders, name):
+def test_uninitialized_memory_changes_no_file(folders, name):
     folder = folders(name)
     for byte in BYTES:
         folder.reset()

@@ -13,7 +13,7 @@ SHAPE = (64, 128)
 
 
 def model(value):
-    """y = x · w, every weight being `value`."""
+    """y = x · w, with all weights equal to `value`."""
     weights = numpy_helper.from_array(np.full(SHAPE, value, np.float32), "w")
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, SHAPE[0]])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, SHAPE[1]])
@@ -22,7 +22,7 @@ def model(value):
 
 
 def values(path):
-    """The value of the model at `path`; fails unless its name and all its weights agree."""
+    """The value of the model at `path`; fails unless its name and all weights agree."""
     found = onnx.load(path)
     onnx.checker.check_model(found)
     weights = numpy_helper.to_array(found.graph.initializer[0])

@@ -174,7 +174,7 @@ def test_functions_that_expand_without_bound(loader):
 
 def test_a_long_chain_of_functions(loader):
     chain = [function(f"f{i}", [f"f{i + 1}"]) for i in range(20_000)] + [function("f20000", [])]
-    loader.refuse(with_functions(chain), "limit_exceeded: function 'dom.f", "within each other")
+    loader.refuse(with_functions(chain), "limit_exceeded: function 'dom.f", "levels of nested graphs and calls")
 
 
 def test_a_graph_that_feeds_itself(loader):
@@ -225,12 +225,12 @@ def test_graphs_in_graphs_without_end(loader):
 
 
 def test_types_in_types_without_end(loader):
-    loader.refuse(around(block(11, block(2, nested([4, 1], 50_000)))), "limit_exceeded: byte ", "types in types")
-    loader.refuse(around(block(11, block(2, nested([9, 1, 5, 2], 50_000)))), "limit_exceeded: byte ", "types in types")
+    loader.refuse(around(block(11, block(2, nested([4, 1], 50_000)))), "limit_exceeded: byte ", "nested types")
+    loader.refuse(around(block(11, block(2, nested([9, 1, 5, 2], 50_000)))), "limit_exceeded: byte ", "nested types")
 
 
 def test_groups_in_groups_without_end(loader):
-    loader.refuse(tag(50, 3) * 1_000_000, "limit_exceeded: byte 0 (unknown field 50)", "groups in groups")
+    loader.refuse(tag(50, 3) * 1_000_000, "limit_exceeded: byte 0 (unknown field 50)", "nested groups")
     deep = around(block(1, tag(50, 3) * 1_000_000))
     loader.refuse(deep, "limit_exceeded: byte ", "graph > node 0 > unknown field 50")
 

@@ -170,8 +170,8 @@ def test_an_animation_is_not_read():
 
 
 @pytest.mark.parametrize("data,words", [
-    (b"", "no image"), (b"hello", "no image"), (b"P5 3 3 255\nab", "cut off"), (b"P5 30 3 255\nab", "cannot hold"), (b"P5 3 3 0\n123456789", "largest"),
-    (b"P5 0 3 255\n123", "no pixels"), (b"P5 3 3 65536\n" + bytes(18), "largest"), (b"P2 2 1 9\n1 10\n", "above"),
+    (b"", "known image format"), (b"hello", "known image format"), (b"P5 3 3 255\nab", "cut off"), (b"P5 30 3 255\nab", "cannot hold"), (b"P5 3 3 0\n123456789", "maximum"),
+    (b"P5 0 3 255\n123", "no pixels"), (b"P5 3 3 65536\n" + bytes(18), "maximum"), (b"P2 2 1 9\n1 10\n", "above"),
     (b"P1 2 1\n1 2\n", "neither"), (b"P5 99999999999 1 255\n1", "too long"), (b"P6 2 2 255\n" + bytes(11), "cut off"),
     (bmp(8, [bytes([200]) * WIDTH] * HEIGHT, palette=bytes(40)), "palette"),
     (bmp(4, packed_rows(pixels(1) % 16, 4), palette=bytes(40)), "palette"),

@@ -173,7 +173,7 @@ def test_no_command_writes_over_the_model_or_its_weights(tool, tmp_path, command
     onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="weights", size_threshold=0)
     (tmp_path / "link.onnx").symlink_to("m.onnx")
     before = {name: (tmp_path / name).read_bytes() for name in ("m.onnx", "weights")}
-    for output, said in (("m.onnx", "--in-place"), ("link.onnx", "--in-place"), ("weights", "weights of the model lie in it")):
+    for output, said in (("m.onnx", "--in-place"), ("link.onnx", "--in-place"), ("weights", "it holds weights of the model")):
         done = subprocess.run([tool("anybit"), *command, tmp_path / "m.onnx", "-o", tmp_path / output], capture_output=True,
                               text=True)
         assert done.returncode == 2 and said in done.stderr

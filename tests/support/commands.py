@@ -1,4 +1,4 @@
-"""The program's commands on a small model, in a folder of their own, and what they may leave there."""
+"""The program's commands on a small model, in a folder of their own, and the files that they may leave there."""
 
 import json
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save_model
 
-# What each command writes; the folder has other files of these names already.
+# The output files of each command; files with these names exist before.
 COMMANDS = {
     "inspect": (["inspect", "m.onnx", "--json"], []),
     "run": (["run", "m.onnx", "--input", "x=x.npy", "-o", ".", "--trace", "t.json"], ["y.npy", "t.json"]),
@@ -21,11 +21,11 @@ COMMANDS = {
     "codegen": (["codegen", "m.onnx", "-t", "c-gen", "-o", "g.c"], ["g.c", "g.h"]),
 }
 OLD = b"what was there before\n"
-TIMED = {"t.json", "report.html"}  # hold times, and so differ from run to run
+TIMED = {"t.json", "report.html"}  # contain times, so they differ between runs
 
 
 def model(convolutions):
-    """A layer of sums and a Relu; with convolutions, two of them before."""
+    """A MatMul and a Relu; with convolutions, two of them before."""
     random = np.random.default_rng(5)
 
     def weight(name, *shape):
@@ -43,7 +43,7 @@ def model(convolutions):
 
 
 class Folder:
-    """A folder with the model, its samples, and old files where a command writes."""
+    """A folder with the model, its samples, and old files in place of the command's outputs."""
 
     def __init__(self, path: Path, program: Path, name: str, convolutions=False):
         self.path, self.words, self.outputs = path, [str(program), *COMMANDS[name][0]], COMMANDS[name][1]
@@ -71,7 +71,7 @@ class Folder:
             (self.path / name).write_bytes(OLD)
 
     def run(self, *before, **environment):
-        """Of the command, with words before it."""
+        """Runs the command, with a prefix."""
         return subprocess.run([*before, *self.words], cwd=self.path, env=os.environ | environment, capture_output=True, text=True,
                               timeout=600)
 
@@ -82,8 +82,8 @@ class Folder:
         return text.rstrip().endswith(b"</html>") if name.endswith(".html") else isinstance(json.loads(text), dict)
 
     def check(self, status, stderr, about, temporary=False):
-        """An end that is none of a crash, says why if it is none of a success, and leaves whole files alone. `temporary`: a
-        process that was killed may leave files of its own names, too."""
+        """Checks that the command did not crash, gave a message unless it succeeded, and left complete files. `temporary`: a
+        killed process may leave its temporary files, too."""
         assert status in (0, 1, 2), about
         assert status == 0 or stderr.startswith("anybit: "), about
         self.check_files(status == 0, about, temporary)

@@ -1,4 +1,4 @@
-"""Programs in C that use the library on a model of digits, and what they need."""
+"""C programs that use the library on a model of digits, and their inputs."""
 
 import os
 import re
@@ -14,7 +14,7 @@ STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"]
 
 
 def sanitizers(build: Path) -> list[str]:
-    """Those that the library was built with: a program that uses it needs them, too."""
+    """The sanitizers of the library's build: a program that links it needs them, too."""
     found = re.search(r"^ANYBIT_SANITIZE:STRING=(.+)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
     return [f"-fsanitize={found[1]}"] if found else []
 
@@ -40,7 +40,7 @@ def generator(folder: Path) -> Path:
 
 
 def run(*words, code=0, **environment) -> str:
-    """What the program prints; `stdin` is what it reads."""
+    """Runs a program and returns its output; `stdin` is its input."""
     text = environment.pop("stdin", "")
     done = subprocess.run([str(word) for word in words], input=text, capture_output=True, text=True, timeout=300,
                           env=os.environ | {key: str(value) for key, value in environment.items()})
@@ -49,7 +49,7 @@ def run(*words, code=0, **environment) -> str:
 
 
 def pictures(path: Path, count=100) -> Path:
-    """Test pictures as raw floats, normalized as the network wants them."""
+    """Test images as raw floats, normalized for the network."""
     pixels = np.load(DIGITS / "test_images.npy")[:count].astype(np.float32)
     ((pixels / np.float32(255) - np.float32(0.1307)) / np.float32(0.3081)).tofile(path)
     return path

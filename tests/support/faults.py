@@ -1,4 +1,4 @@
-"""Runs any command line once for each call that it makes to change files, with that call failing or fatal."""
+"""Runs any command once per call that changes files, with that call failing or killing the process."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ ERRORS = {"full disk": errno.ENOSPC, "failing disk": errno.EIO, "kill": KILL}
 
 @dataclass
 class Run:
-    """What became of one run; `at` is the call that failed (from 1) and `call` its name."""
+    """The result of one run; `at` is the index of the failing call (from 1) and `call` its name."""
     at: int
     call: str
     killed: bool
@@ -25,7 +25,7 @@ class Run:
 
 
 def run_with_shim(command, shim: Path, under: Path, **settings):
-    """Runs the command with the shim, whose variables are FAILING_IO_<SETTING>."""
+    """Runs the command with the shim and the variables FAILING_IO_<SETTING>."""
     assert shim.is_file(), f"no {shim}: build it first"
     variables = {f"FAILING_IO_{name.upper()}": str(value) for name, value in settings.items()}
     preload = f"{os.environ.get('LD_PRELOAD', '')} {shim}".strip()

@@ -1,4 +1,4 @@
-// What code generators see of a model.
+// The views of a model for code generators.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::vector<std::string> ops_of(const anybit_graph& graph) {
 
 std::vector<std::int64_t> dims_of(const anybit_value& value) { return {value.dims, value.dims + value.rank}; }
 
-// x [batch, 4, 6] reshaped by what is computed from its shape.
+// x [batch, 4, 6] reshaped to a shape that is computed from its own.
 graph::Model reshaping() {
   graph::Graph graph;
   graph.inputs = {value("x", {"batch", "4", "6"})};
@@ -37,7 +37,7 @@ graph::Model reshaping() {
   return ops::testing::model(std::move(graph));
 }
 
-TEST(FusedView, HasShapesOfNumbersAndNoShapeArithmetic) {
+TEST(FusedView, HasStaticShapesAndNoShapeArithmetic) {
   const graph::Model model = reshaping();
   const auto made = fused_view({model, "dir/net.onnx", "abc"}, {{"x", {2, 4, 6}}});
   ASSERT_TRUE(made.ok()) << made.error().text();
@@ -51,7 +51,7 @@ TEST(FusedView, HasShapesOfNumbersAndNoShapeArithmetic) {
   EXPECT_THAT(dims_of(y), ElementsAre(2, 24));
 }
 
-TEST(FusedView, NamesTheDimensionThatIsOpen) {
+TEST(FusedView, NamesTheUnknownDimension) {
   const graph::Model model = reshaping();
   const auto made = fused_view({model, "", ""}, {});
   ASSERT_FALSE(made.ok());
@@ -59,7 +59,7 @@ TEST(FusedView, NamesTheDimensionThatIsOpen) {
   EXPECT_THAT(made.error().hint, HasSubstr("x=1,4,6"));
 }
 
-TEST(FusedView, RefusesShapesThatDoNotFit) {
+TEST(FusedView, RejectsShapesThatDoNotFit) {
   const graph::Model model = reshaping();
   EXPECT_THAT(fused_view({model, "", ""}, {{"x", {2, 5, 6}}}).error().text(), HasSubstr("dimension 1"));
   EXPECT_THAT(fused_view({model, "", ""}, {{"x", {2, 4}}}).error().text(), HasSubstr("dimensions"));
@@ -79,8 +79,8 @@ TEST(FusedView, NamesTheNodeWhoseShapeDependsOnValues) {
   EXPECT_THAT(made.error().text(), HasSubstr("depends on values"));
 }
 
-// Code would have buffers of that size.
-TEST(FusedView, DoesNotBelieveADeclaredShapeThatDependsOnValues) {
+// Buffers in the generated code would have that size.
+TEST(FusedView, DoesNotTrustADeclaredShapeThatDependsOnValues) {
   graph::Graph graph;
   graph.inputs = {value("x", {"8"})};
   graph.outputs = {value("y", {"1", "2"})};
@@ -163,7 +163,7 @@ graph::Graph branch(std::string op) {
   return graph;
 }
 
-TEST(FusedView, TellsGraphsInsideNodesWithTheirCapturesAndSharedConstants) {
+TEST(FusedView, HasInnerGraphsWithTheirCapturesAndSharedConstants) {
   graph::Graph graph;
   graph.inputs = {value("x", {"4"}), value("which", {}, ops::ElementType::boolean)};
   graph.outputs = {value("y", {"4"})};
@@ -192,7 +192,7 @@ TEST(FusedView, TellsGraphsInsideNodesWithTheirCapturesAndSharedConstants) {
   EXPECT_EQ(data[0], data[1]);
 }
 
-TEST(FusedView, HasABranchOnShapesInPlace) {
+TEST(FusedView, InlinesABranchOnShapes) {
   graph::Graph graph;
   graph.inputs = {value("a", {"n"})};
   graph.outputs = {value("y", {"n"})};
@@ -223,7 +223,7 @@ TEST(FusedView, KeepsOutputsThatAreInputsOrConstants) {
   EXPECT_EQ(seen.values[seen.outputs[2]].bytes, 0U);
 }
 
-TEST(WrittenView, IsTheFileNodeByNode) {
+TEST(WrittenView, HasTheNodesOfTheFile) {
   const graph::Model model = reshaping();
   const auto made = written_view({model, "", ""}, {});
   ASSERT_TRUE(made.ok()) << made.error().text();
@@ -234,8 +234,8 @@ TEST(WrittenView, IsTheFileNodeByNode) {
   EXPECT_EQ(seen.values[1].bytes, 8U);
 }
 
-// Of an empty one, what is beside the zeros counts.
-TEST(FusedView, AValueOfMoreElementsThanCanBeCountedIsRefused) {
+// The other dimensions of an empty value count, too.
+TEST(FusedView, AValueWithTooManyElementsIsRejected) {
   constexpr std::int64_t kMuch = std::int64_t{1} << 30;
   for (const char* first : {"1", "0"}) {
     graph::Graph graph;

@@ -1,4 +1,4 @@
-// Packed weights of every format, as a program built for generating has them.
+// Packed weights of every format in programs built for code generation.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,7 +21,7 @@ using ops::testing::value;
 
 constexpr unsigned kSeed = 7;
 
-// y = x + Decode(packed random numbers [6, 40]), coded under other dimensions.
+// y = x + Decode(packed random numbers [6, 40]), packed under other dimensions.
 graph::Model model_with(const kernels::TensorCodec& codec, const formats::Use& use, ThreadPool& pool) {
   std::mt19937 random(kSeed);
   std::normal_distribution<float> normal;
@@ -60,7 +60,7 @@ std::vector<float> run(const runtime::Program& program, const std::shared_ptr<op
   return {elements.begin(), elements.end()};
 }
 
-// Bytes of what the generated program's TableDecode has beside a table; nothing if it has none.
+// The bytes of the generated program's TableDecode without its table; empty if there is none.
 std::optional<std::size_t> check(const formats::Use& use) {
   ThreadPool pool(1);
   const auto memory = ops::Memory::make();
@@ -95,7 +95,7 @@ TEST(TableDecode, HasTheValuesOfEveryFormatBitForBit) {
       use.format = format->name;
       if (format->granularity != Granularity::element && format->granularity != Granularity::tensor)
         use.grouping.axis = axis;
-      // Tables of bfloat16 take more than these few weights.
+      // With so few weights, tables of bfloat16 are larger than the weights.
       EXPECT_EQ(check(use).has_value(), use.format != "bfloat16");
     }
   }
@@ -106,13 +106,13 @@ TEST(TableDecode, TakesAsManyBitsAsTheFormat) {
     const char* use;
     std::size_t bytes;
   } cases[] = {
-      {"mx4 axis=1", 90 + 18 + 18},                // 40 values are 2 blocks of 16 and one of 8
+      {"mx4 axis=1", 90 + 18 + 18},                // 6 values: 3 pairs
       {"mx9 axis=0", 240 + 40 + 40},               // 6 values, 3 pairs
-      {"ternary packing=fives", 60 + 4},           // two bits each: bytes are not cut into digits
-      {"mx6 axis=1 block_size=40", 150 + 4 + 18},  // all blocks have one exponent
+      {"ternary packing=fives", 60 + 4},           // two bits each: bytes are not divided into base-3 digits
+      {"mx6 axis=1 block_size=40", 150 + 4 + 18},  // all blocks share one exponent
       {"bfp16 axis=1", 240 + 30},
       {"block_minifloat axis=1", 240 + 18},
-      {"block_minifloat width=16 exponent_width=8 axis=1 block_size=40", 0},  // its table is too large
+      {"block_minifloat width=16 exponent_width=8 axis=1 block_size=40", 0},  // the table is too large
       {"block_minifloat width=12 exponent_width=5 axis=1", 360 + 18},
       {"block_log with_zero=true axis=1", 240 + 18},
       {"block_log width=5 axis=0", 160 + 40},

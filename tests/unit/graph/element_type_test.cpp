@@ -5,7 +5,7 @@
 namespace anybit::graph {
 namespace {
 
-TEST(ElementType, AllOfOnnxIsThereUnderItsNumber) {
+TEST(ElementType, HasAllOfOnnxUnderItsNumbers) {
   ASSERT_EQ(element_types().size(), 26u);
   for (std::int32_t number = 1; number <= 26; ++number) {
     const ElementTypeInfo* info = find(static_cast<ElementType>(number));

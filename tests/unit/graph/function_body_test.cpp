@@ -24,7 +24,7 @@ TEST(FunctionBody, IsWrittenLikeAFormula) {
   EXPECT_EQ(made.nodes[3].inputs[1], made.nodes[0].outputs[0]) << "a constant is made once";
 }
 
-TEST(FunctionBody, HasNothingThatTheOutputDoesNotNeed) {
+TEST(FunctionBody, HasNoUnusedNodes) {
   FunctionBody body;
   const Term x = body.input("x");
   abs(x);

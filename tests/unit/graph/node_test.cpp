@@ -19,8 +19,8 @@ TEST(AsOperator, KeepsNamesAndAttributes) {
   EXPECT_TRUE(is(as_operator(fused, "Conv"), "Conv"));
 }
 
-// A file says "ai.onnx", or nothing at all, and says so again when it is saved.
-TEST(AsOperator, LeavesADomainThatMeansTheSame) {
+// The domain is written as in the file: "ai.onnx" or empty.
+TEST(AsOperator, KeepsTheSpellingOfTheDomain) {
   Node node = testing::node("Conv", {"x", "w"}, {"y"});
   node.domain = "ai.onnx";
   EXPECT_EQ(as_operator(node, "QLinearConv").domain, "ai.onnx");

@@ -48,7 +48,7 @@ TEST(QdqParameters, OfANodeWithConstants) {
   EXPECT_EQ(read.block_size, 0);
 }
 
-TEST(QdqParameters, WithoutAZeroPointTheTypeIsThatOfTheConstantOrWhatQuantizeLinearMakes) {
+TEST(QdqParameters, WithoutAZeroPointTheTypeIsTheConstantsOrQuantizeLinearsDefault) {
   Graph graph = quantized_product();
   set_attribute(graph.nodes[4], "output_dtype", std::int64_t{static_cast<int>(ElementType::int16)});
   const QdqView view(graph);
@@ -60,9 +60,9 @@ TEST(QdqParameters, WithoutAZeroPointTheTypeIsThatOfTheConstantOrWhatQuantizeLin
   EXPECT_EQ(view.parameters(graph.nodes[4]).type, ElementType::uint8);
 }
 
-TEST(QdqParameters, AreNotKnownUnlessAllIsConstantOfTheRightTypeAndCount) {
+TEST(QdqParameters, AreKnownOnlyIfConstantWithTheRightTypesAndCounts) {
   Graph graph = quantized_product();
-  graph.inputs.push_back(value("ys"));  // whoever runs the model may give another
+  graph.inputs.push_back(value("ys"));  // the caller may pass another value
   graph.initializers[1].dims = {2};
   graph.initializers[3] = whole<double>("ws", ElementType::float64, {1}, {1});
   const QdqView view(graph);
@@ -120,7 +120,7 @@ TEST(QdqView, KnowsTheOperatorsOfONNXRuntimeAndNoOthers) {
   EXPECT_EQ(view.dequantizer("wr"), nullptr);
 }
 
-TEST(QdqView, AnInnerGraphSeesConstantsAroundItUnlessItHidesThem) {
+TEST(QdqView, AnInnerGraphSeesOuterConstantsUnlessItShadowsThem) {
   const Graph outer = quantized_product();
   const QdqView around(outer);
   Graph inner;
@@ -139,7 +139,7 @@ TEST(IntegerAt, ReadsEveryTypeThatValuesAreQuantizedTo) {
     if (range.bits == 0) continue;
     EXPECT_EQ(range.bits, info.bits);
     for (const std::int64_t number : {std::int64_t{range.low}, std::int64_t{range.high}}) {
-      // Element 1: behind one of zero.
+      // Element 1, after an element of zero.
       const std::uint64_t kept = static_cast<std::uint64_t>(number) & ((std::uint64_t{1} << range.bits) - 1);
       const Tensor tensor =
           whole<std::uint64_t>("t", info.type, {2}, {static_cast<std::uint64_t>(kept) << range.bits});

@@ -1,4 +1,4 @@
-// Small sound models for tests to break, and an expectation for what breaking them says.
+// Small valid models for tests to break, and checks of the resulting errors.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -138,7 +138,7 @@ inline void expect_sound(const Model& model, const Limits& limits = {}) {
 inline void expect_error(const Model& model, Code code, const std::string& place, const std::string& message,
                          const std::string& hint = {}, const Limits& limits = {}) {
   const auto result = verify(model, limits);
-  ASSERT_FALSE(result.ok()) << "should be refused: " << place << ": " << message;
+  ASSERT_FALSE(result.ok()) << "should be rejected: " << place << ": " << message;
   EXPECT_EQ(result.error().code, code) << result.error().text();
   EXPECT_EQ(result.error().place, place);
   EXPECT_THAT(result.error().message, ::testing::HasSubstr(message));

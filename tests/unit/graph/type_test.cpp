@@ -43,7 +43,7 @@ TEST(Type, WithoutItsPartsStillHasASpelling) {
   EXPECT_EQ(to_string(Type(sparse)), "sparse(float64[…])");
 }
 
-TEST(TypeBox, CopiesWhatItHolds) {
+TEST(TypeBox, CopiesItsContent) {
   TypeBox box = Type(image());
   const TypeBox copy = box;
   box.get()->denotation = "changed";

@@ -1,4 +1,4 @@
-// Rules of functions and attributes.
+// Rules for functions and attributes.
 #include <gtest/gtest.h>
 
 #include "unit/graph/sample_models.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-TEST(VerifyFunction, ACallOfASoundFunctionIsSound) {
+TEST(VerifyFunction, ACallOfAValidFunctionIsValid) {
   expect_sound(model_with_functions({function("f", "Relu")}));
 }
 
@@ -30,7 +30,7 @@ TEST(VerifyFunction, FunctionsImportTheirOwnOperators) {
   expect_invalid(model_with_functions({f}), "function 'dom.f' > opset_import 0", "version 0");
 }
 
-TEST(VerifyFunction, FunctionsSeeNothingOfTheModel) {
+TEST(VerifyFunction, FunctionsDoNotSeeTheModel) {
   Function f = function("f", "Relu");
   f.nodes[0].inputs = {"x"};
   expect_invalid(model_with_functions({f}), "function 'dom.f' > node 0 (Relu)",
@@ -52,7 +52,7 @@ TEST(VerifyFunction, InputsAndOutputsHaveNamesThatDiffer) {
   expect_invalid(model_with_functions({f}), "function 'dom.f' > output 0", "no name");
 }
 
-TEST(VerifyFunction, CallsGiveNoMoreThanTheFunctionTakes) {
+TEST(VerifyFunction, CallsHaveNoMoreInputsAndOutputsThanTheFunction) {
   Model model = model_with_functions({function("f", "Relu")});
   model.graph->nodes.back().inputs = {"x", "h"};
   expect_invalid(model, "graph 'main' > node '/call' (f)", "2 inputs, but the function has 1");
@@ -83,7 +83,7 @@ TEST(VerifyFunction, CyclesThroughInnerGraphsAreFound) {
   expect_invalid(model_with_functions({f}), "function 'dom.f'", "calls itself");
 }
 
-// f0 calls f1 twice, f1 calls f2 twice, …: small on disk, without bound when the calls are expanded.
+// f0 calls f1 twice, f1 calls f2 twice, …: small on disk, exponential when calls are inlined.
 TEST(VerifyFunction, ExpandedCallsAreLimited) {
   const auto doubling = [](int count) {
     std::vector<Function> functions;
@@ -112,9 +112,10 @@ TEST(VerifyFunction, ChainsOfCallsAreLimited) {
     return functions;
   };
   expect_sound(model_with_functions(chain(63)));
-  expect_error(model_with_functions(chain(64)), Code::limit_exceeded, "graph 'main'", "64 graphs and calls");
+  expect_error(model_with_functions(chain(64)), Code::limit_exceeded, "graph 'main'",
+               "64 levels of nested graphs and calls");
   expect_error(model_with_functions(chain(100'000)), Code::limit_exceeded, "function 'dom.f99935'",
-               "64 graphs and calls");
+               "64 levels of nested graphs and calls");
 }
 
 TEST(VerifyFunction, NodesOfTheModelAreLimited) {
@@ -242,7 +243,7 @@ TEST(VerifyAttribute, ZerosAndEmptyListsMayBeLeftOutButNotTensorsOrGraphs) {
   expect_invalid(with({attribute("a", {}, AttributeKind::undefined)}), kNode + " > a", "no value");
 }
 
-TEST(VerifyAttribute, ThereIsOneValueUnlessTheKindTellsWhichCounts) {
+TEST(VerifyAttribute, ThereIsOneValueUnlessTheKindSelectsOne) {
   Attribute a = attribute("a", 1.0F, AttributeKind::real);
   a.others.push_back(floats("", {1}, {1}));
   expect_sound(with({a}));

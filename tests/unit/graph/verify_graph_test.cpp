@@ -1,4 +1,4 @@
-// Rules of graphs and nodes: names, order, scopes, types that agree.
+// Rules for graphs and nodes: names, order, scopes, agreement of types.
 #include <gtest/gtest.h>
 
 #include "unit/graph/sample_models.hpp"
@@ -97,7 +97,7 @@ TEST(VerifyGraph, OutputsAreProduced) {
   expect_sound(model);
 }
 
-TEST(VerifyGraph, InnerGraphsSeeWhatStandsBeforeThem) {
+TEST(VerifyGraph, InnerGraphsSeeEarlierValues) {
   expect_sound(model_with_branch(branch("h", "t")));
   expect_invalid(model_with_branch(branch("z", "t")),
                  "graph 'main' > node '/if' (If) > then_branch > node '/neg' (Neg)",
@@ -112,11 +112,11 @@ TEST(VerifyGraph, OuterGraphsDoNotSeeInnerNames) {
   Model model = model_with_branch(branch("h", "t"));
   model.graph->nodes.push_back(node("Relu", {"t"}, {"q"}, "/after"));
   expect_invalid(model, "graph 'main' > node '/after' (Relu)", "nothing produces input 0 't'");
-  model.graph->nodes.back() = node("Relu", {"x"}, {"t"}, "/after");  // and the name is free again
+  model.graph->nodes.back() = node("Relu", {"x"}, {"t"}, "/after");  // and the name is unused again
   expect_sound(model);
 }
 
-TEST(VerifyGraph, InnerNamesDoNotHideOuterOnes) {
+TEST(VerifyGraph, InnerNamesDoNotShadowOuterOnes) {
   expect_invalid(model_with_branch(branch("x", "h")),
                  "graph 'main' > node '/if' (If) > then_branch > node '/neg' (Neg)",
                  "output 0 'h' is defined already");
@@ -145,7 +145,7 @@ TEST(VerifyGraph, InnerInputsNeedNoTypesButTheModelsDo) {
   expect_invalid(model, "graph 'main' > input 'x'", "element type is not set");
 }
 
-TEST(VerifyGraph, GraphsInGraphsAreLimited) {
+TEST(VerifyGraph, NestedGraphsAreLimited) {
   const auto nested = [](int count) {
     Graph graph = branch("x", "t0");
     for (int i = 1; i < count; ++i) {
@@ -163,10 +163,10 @@ TEST(VerifyGraph, GraphsInGraphsAreLimited) {
   const auto result = verify(nested(65));
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::limit_exceeded);
-  EXPECT_THAT(result.error().message, ::testing::HasSubstr("more than 64 graphs in graphs"));
+  EXPECT_THAT(result.error().message, ::testing::HasSubstr("more than 64 levels of nested graphs"));
 }
 
-TEST(VerifyGraph, StatementsAboutOneValueAgree) {
+TEST(VerifyGraph, TypesDeclaredForOneValueAgree) {
   Model model = small_model();
   model.graph->value_info = {value("x", {1, 3})};
   expect_invalid(model, "graph 'main' > value_info 'x'",
@@ -188,7 +188,7 @@ TEST(VerifyGraph, UnknownDimensionsAgreeWithAll) {
   std::get<TensorType>(open.kind).shape->dims[1].value = std::monostate();
   model.graph->value_info = {value("h", open), value("h", {4, 5}), value("x", open)};
   expect_sound(model);
-  model.graph->value_info.push_back(value("h", {4, 6}));  // not with the first, but with the second
+  model.graph->value_info.push_back(value("h", {4, 6}));  // does not agree with the second
   expect_invalid(model, "graph 'main' > value_info 'h'", "[4, 6]");
 }
 
@@ -198,7 +198,7 @@ TEST(VerifyGraph, InitializersAgreeWithTheirInputs) {
   expect_invalid(model, "graph 'main' > initializer 'w'", "'w' is float32[2] here, but float32[3]");
 }
 
-TEST(VerifyGraph, ValueInfoMayNameWhatDoesNotExist) {
+TEST(VerifyGraph, ValueInfoMayNameUnknownValues) {
   Model model = small_model();
   model.graph->value_info = {value("gone", {7}), value("", {7})};
   expect_sound(model);

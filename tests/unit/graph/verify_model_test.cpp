@@ -1,4 +1,4 @@
-// Rules of the model as a whole: versions, imports, metadata, training information.
+// Rules for the model: versions, imports, metadata, training information.
 #include <gtest/gtest.h>
 
 #include "unit/graph/sample_models.hpp"
@@ -8,9 +8,9 @@ namespace {
 
 using namespace testing;
 
-TEST(VerifyModel, ASmallModelIsSound) { expect_sound(small_model()); }
+TEST(VerifyModel, ASmallModelIsValid) { expect_sound(small_model()); }
 
-TEST(VerifyModel, IrVersionsThreeToThirteenAreFine) {
+TEST(VerifyModel, IrVersionsThreeToThirteenAreSupported) {
   Model model = small_model();
   for (std::int64_t version = 3; version <= 13; ++version) {
     model.ir_version = version;
@@ -46,7 +46,7 @@ TEST(VerifyModel, ADomainHasOneVersion) {
   Model model = small_model();
   model.opsets.push_back(opset("ai.onnx", 18));
   expect_invalid(model, "model > opset_import 1", "versions 17 and 18");
-  model.opsets[1] = opset("", 17);  // sloppy, but it says one thing
+  model.opsets[1] = opset("", 17);  // redundant, but consistent
   expect_sound(model);
 }
 
@@ -104,7 +104,7 @@ TEST(VerifyModel, TrainingGraphsAreChecked) {
   expect_invalid(model, "training_info 0 > algorithm 'branch' > node '/neg' (Neg)",
                  "nothing produces input 0 'nowhere'");
   model = model_with_training();
-  (**model.training[0].initialization).nodes[0].inputs = {"w"};  // it sees nothing of the model
+  (**model.training[0].initialization).nodes[0].inputs = {"w"};  // it does not see the model
   expect_invalid(model, "training_info 0 > initialization > node 0 (Constant)",
                  "nothing produces input 0 'w'");
 }

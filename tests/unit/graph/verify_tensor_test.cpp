@@ -1,4 +1,4 @@
-// Rules of tensors, sparse tensors and types.
+// Rules for tensors, sparse tensors and types.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -91,7 +91,7 @@ TEST(VerifyTensor, LimitsCanBeChanged) {
   limits.elements = 2;
   expect_error(with(floats("w", {3}, {1, 2, 3})), Code::limit_exceeded, kPlace, "more than 2 elements",
                "raise the limit", limits);
-  // Even without a limit, sizes do not wrap around.
+  // Sizes do not overflow even without a limit.
   limits.elements = std::numeric_limits<std::int64_t>::max();
   const std::int64_t large = std::int64_t{1} << 32;
   expect_error(with(floats("w", {large, large}, {})), Code::limit_exceeded, kPlace, "elements", {}, limits);
@@ -175,7 +175,7 @@ TEST(VerifySparse, ValuesAndIndicesAreThere) {
   expect_invalid(with(tensor), std::string(kSparse) + " > indices", "takes 16 bytes");
 }
 
-TEST(VerifySparse, TheNameIsTheOneOfItsValues) {
+TEST(VerifySparse, TheNameIsTheNameOfItsValues) {
   SparseTensor tensor = sparse({3, 4}, {1, 2}, {2}, {0, 1});
   tensor.values->name = "w";
   expect_invalid(with(tensor), "graph 'main' > sparse initializer 'w'", "defined already");
@@ -235,14 +235,14 @@ TEST(VerifyType, InnerTypesAreChecked) {
   expect_invalid(with(Type(sparse)), kType, "element type 77");
 }
 
-TEST(VerifyType, TypesInTypesAreLimited) {
+TEST(VerifyType, NestedTypesAreLimited) {
   const auto nested = [](int count) {
     Type type = tensor_type(ElementType::int8, {});
     for (int i = 1; i < count; ++i) type = Type(SequenceType{std::move(type), {}});
     return type;
   };
   expect_sound(with(nested(64)));
-  expect_error(with(nested(65)), Code::limit_exceeded, kType, "more than 64 types in types");
+  expect_error(with(nested(65)), Code::limit_exceeded, kType, "more than 64 levels of nested types");
 }
 
 TEST(VerifyType, TypesOfAttributesAreChecked) {

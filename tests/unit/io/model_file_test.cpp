@@ -14,13 +14,13 @@ namespace {
 using namespace std::string_literals;
 using ::testing::HasSubstr;
 
-TEST(ModelFile, FilesThatNobodyClaimsAreRefusedWithTheListOfWhatIsKnown) {
+TEST(ModelFile, UnknownFilesAreRejectedWithTheListOfKnownFormats) {
   const std::pair<std::string, std::string> files[] = {
       {"{\"graph\": {}}", "JSON"},   {"ir_version: 8\nproducer_name: \"x\"\n", "text"},
       {"<!DOCTYPE html>", "HTML"},   {"PK\x03\x04\x00\x00"s, "zip"},
       {"\x80\x02}q\x00"s, "pickle"}, {"\x1c\0\0\0TFL3\x14\0\x20\0"s, "TensorFlow Lite"},
       {"GGUF\x03\0\0\0"s, "GGUF"},   {"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
-      {"2 lines\nof text", "text"},  {"\xff\xff\xff"s, "no model file that anybit knows"},
+      {"2 lines\nof text", "text"},  {"\xff\xff\xff"s, "not in a known model format"},
   };
   for (const auto& [bytes, name] : files) {
     const auto result = parse(Bytes::own(bytes));
@@ -31,11 +31,11 @@ TEST(ModelFile, FilesThatNobodyClaimsAreRefusedWithTheListOfWhatIsKnown) {
   }
 }
 
-TEST(ModelFile, AnEmptyFileIsCalledSo) {
+TEST(ModelFile, AnEmptyFileIsReportedAsSuch) {
   EXPECT_THAT(parse(Bytes::own(std::string())).error().message, HasSubstr("empty"));
 }
 
-TEST(ModelFile, TheNameTellsWhatIsWritten) {
+TEST(ModelFile, TheExtensionChoosesTheFormat) {
   graph::Graph graph;
   graph.name = graph::Text("g");
   graph.inputs = {ops::testing::value("x", {"3"})};
@@ -64,7 +64,7 @@ TEST(ModelFile, AMissingFileIsNamed) {
   EXPECT_THAT(model.error().text(), HasSubstr("no/such/model.onnx"));
 }
 
-TEST(ModelFile, EveryKindHasANameAnExtensionAndAReader) {
+TEST(ModelFile, EveryFormatHasANameAnExtensionAndAReader) {
   for (const Descriptor* one : table()) {
     EXPECT_FALSE(one->name.empty());
     EXPECT_TRUE(one->extension.starts_with(".")) << one->name;

@@ -1,5 +1,4 @@
-// Data in files beside the model: found when it is there, refused with the tensor's name when it is not
-// right.
+// Tensor data in files beside the model: read if it is valid, otherwise an error with the tensor's name.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -19,7 +18,7 @@ std::string entry(const std::string& key, const std::string& value) {
 
 constexpr std::uint64_t kUint8 = 2;
 
-// `count` values of uint8, with the given entries.
+// `count` values of uint8 with the given external_data entries.
 std::string model_with(std::uint64_t count, const std::string& entries) {
   return model_bytes(graph_bytes(initializer(tensor_bytes(kUint8, count, entries + number(14, 1)))));
 }
@@ -41,7 +40,7 @@ TEST(ExternalData, WithoutOffsetAndLengthFollowsFromTheShape) {
   EXPECT_EQ(data_of(parsed(model_with(4, entry("location", "weights.bin")), scratch.path())), "0123");
 }
 
-TEST(ExternalData, WinsOverDataInsideWhereverItIsSaved) {
+TEST(ExternalData, HasPrecedenceOverDataInTheModel) {
   const Scratch scratch;
   scratch.put("weights.bin", "0123456789");
   const std::string both = entry("location", "weights.bin") + block(9, "zz");
@@ -49,7 +48,7 @@ TEST(ExternalData, WinsOverDataInsideWhereverItIsSaved) {
   EXPECT_EQ(data_of(parsed(inside)), "0123");
 }
 
-TEST(ExternalData, MayLieInAFolderBelow) {
+TEST(ExternalData, MayLieInASubfolder) {
   const Scratch scratch;
   std::filesystem::create_directory(scratch.file("below"));
   scratch.put("below/w", "abc");
@@ -83,7 +82,7 @@ struct Bad {
   const char* message;
 };
 
-TEST(ExternalData, ThatIsWrongIsRefusedWithTheTensorsName) {
+TEST(ExternalData, ThatIsInvalidIsRejectedWithTheTensorsName) {
   const Scratch scratch;
   scratch.put("w", "0123456789");
   scratch.put("twice", "0123456789");
@@ -120,7 +119,7 @@ TEST(ExternalData, ThatIsWrongIsRefusedWithTheTensorsName) {
   }
 }
 
-TEST(ExternalData, ThroughLinksIsReadWhenTheUserSaysSo) {
+TEST(ExternalData, ThroughLinksIsReadIfTheUserAllowsIt) {
   const Scratch scratch;
   scratch.put("w", "0123456789");
   std::filesystem::create_symlink("w", scratch.file("link"));

@@ -1,4 +1,4 @@
-// What a file says is what the model holds, however oddly the file says it.
+// A loaded model holds everything in the file, however unusual its encoding.
 #include <gmock/gmock.h>
 
 #include "unit/base/scratch.hpp"
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 std::string unknown(const std::string& text) { return block(1000, text); }
 
-TEST(Load, AbsentAndEmptyFieldsStayApart) {
+TEST(Load, AbsentAndEmptyFieldsStayDistinct) {
   const graph::Model absent = parsed(model_bytes(graph_bytes()));
   const graph::Model empty = parsed(model_bytes(graph_bytes({}, block(3, "")), block(2, "") + number(5, 0)));
   EXPECT_FALSE(absent.producer.present());
@@ -67,7 +67,7 @@ TEST(Load, TheLastOfSeveralValuesCounts) {
   EXPECT_EQ(model.ir_version, 7);
 }
 
-// Large messages are taken apart by hand; order and merging must be as if protobuf had done it.
+// Large messages are parsed by hand; order and merging must be as in protobuf.
 TEST(Load, LargeRawDataIsNotCopied) {
   const std::string weights(100'000, 'w');
   const Bytes bytes =
@@ -95,7 +95,7 @@ TEST(Load, InitializersKeepTheirOrderWhateverTheirSize) {
   }
 }
 
-TEST(Load, OfTwoRawDataTheLastCountsWhetherLargeOrSmall) {
+TEST(Load, TheLastRawDataCountsWhetherLargeOrSmall) {
   const std::string large(8000, 'l'), small(3, 's');
   const auto data = [](std::uint64_t count, const std::string& fields) {
     const graph::Model model = parsed(model_bytes(graph_bytes(initializer(tensor_bytes(2, count, fields)))));

@@ -1,4 +1,4 @@
-// Small serialized models for tests: y = Identity(x), and whatever a test adds.
+// Small serialized models for tests: y = Identity(x), and parts that a test adds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ inline Result<graph::Model> load(const std::string& path) {
   return model;
 }
 
-// The model, or a failed test.
+// The parsed model; fails the test otherwise.
 inline graph::Model parsed(const std::string& bytes, const std::string& folder = {}) {
   auto model = parse(Bytes::own(bytes), folder);
   if (model.ok()) return *std::move(model);
@@ -51,7 +51,7 @@ inline graph::Model parsed(const std::string& bytes, const std::string& folder =
 inline Error refusal(const std::string& bytes, const std::string& folder = {}) {
   auto model = parse(Bytes::own(bytes), folder);
   if (!model.ok()) return std::move(model).error();
-  ADD_FAILURE() << "was not refused";
+  ADD_FAILURE() << "was not rejected";
   return {};
 }
 inline std::string serialized(const graph::Model& model) {
@@ -62,7 +62,7 @@ inline std::string serialized(const graph::Model& model) {
 }
 inline std::string again(const std::string& bytes) { return serialized(parsed(bytes)); }
 
-// What the bytes become after a round trip must be a fixed point, and must hold `part` somewhere.
+// A round trip must be a fixed point and preserve `part`.
 inline void expect_kept(const std::string& bytes, const std::string& part) {
   const std::string once = again(bytes);
   EXPECT_NE(once.find(part), std::string::npos);

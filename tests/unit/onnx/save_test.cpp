@@ -1,4 +1,4 @@
-// Saving: what goes where, and that a failure leaves what was there.
+// Saving: the layout of files, and that a failure leaves the old ones.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -58,7 +58,7 @@ TEST(Save, OverTheFileThatTheModelCameFromWorks) {
   EXPECT_EQ(scratch.content("m.onnx"), again(weights_model(1'000'000)));
 }
 
-TEST(SaveExternal, MovesLargeInitializersOutAndSmallOnesIn) {
+TEST(SaveExternal, MakesLargeInitializersExternalAndSmallOnesInternal) {
   const Scratch scratch;
   const std::string small = initializer(number(1, 3) + number(2, 2) + block(8, "small") + block(9, "abc"));
   const std::string large = initializer(tensor_bytes(2, 2000, block(9, std::string(2000, 'w'))));
@@ -95,7 +95,7 @@ TEST(SaveExternal, SharedDataIsWrittenOnce) {
   EXPECT_EQ(loaded(scratch.file("m.onnx")).graph->initializers.at(1).data.size(), 5000u);
 }
 
-TEST(SaveExternal, KeepsWhatWasOutsideOutside) {
+TEST(SaveExternal, KeepsExternalDataExternal) {
   const Scratch scratch;
   scratch.put("w.bin", "0123456789");
   const std::string entries = block(13, block(1, "location") + block(2, "w.bin")) +
@@ -158,7 +158,7 @@ TEST(SaveExternal, AFileThatTheOldModelDidNotUseStays) {
   EXPECT_EQ(scratch.content("m.onnx.data"), "mine");
 }
 
-TEST(SaveExternal, ThroughALinkToAnotherFolderIsRefused) {
+TEST(SaveExternal, ThroughALinkToAnotherFolderIsRejected) {
   const Scratch scratch;
   std::filesystem::create_directory(scratch.file("real"));
   std::filesystem::create_symlink("real/m.onnx", scratch.file("link.onnx"));
@@ -190,7 +190,7 @@ TEST(SaveExternal, ADataFileThatNoModelOwnsYetIsNotOverwritten) {
   EXPECT_EQ(scratch.content("m.onnx.data"), "mine");
 }
 
-TEST(Save, FromAFileThatShrankFailsAndLeavesTheOldModel) {
+TEST(Save, FromATruncatedFileFailsAndLeavesTheOldModel) {
   const Scratch scratch;
   scratch.put("out.onnx", "the old model");
   const std::string path = scratch.put("m.onnx", weights_model(1'000'000));
@@ -214,7 +214,7 @@ TEST(Save, IntoAFolderThatIsNotThereFails) {
   EXPECT_THAT(saved.error().text(), HasSubstr("no/such/folder/m.onnx"));
 }
 
-// Two gigabytes that take no memory: every tensor shares the same bytes.
+// Two gigabytes without the memory: all tensors share the same bytes.
 constexpr std::size_t kShared = 8 << 20;
 
 graph::Model too_large_inside() {
@@ -228,7 +228,7 @@ graph::Model too_large_inside() {
   return model;
 }
 
-TEST(Save, BeyondTwoGigabytesDataMovesOut) {
+TEST(Save, BeyondTwoGigabytesDataBecomesExternal) {
   const Scratch scratch;
   const graph::Model model = too_large_inside();
   save_or_fail(model, scratch.file("m.onnx"));
@@ -236,7 +236,7 @@ TEST(Save, BeyondTwoGigabytesDataMovesOut) {
   EXPECT_EQ(loaded(scratch.file("m.onnx")).graph->initializers.size(), 257u);
 }
 
-TEST(Save, BeyondTwoGigabytesIsRefusedWhereDataMustStayInside) {
+TEST(Save, BeyondTwoGigabytesFailsIfDataMustStayInside) {
   const Scratch scratch;
   const graph::Model model = too_large_inside();
   SaveOptions options;

@@ -1,4 +1,4 @@
-// Data in typed fields becomes the bytes that raw_data would have, and goes back to the field it came from.
+// Typed fields become the bytes of raw_data, and are saved to the same field again.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -71,7 +71,7 @@ std::vector<Case> cases() {
 }
 
 TEST(TypedData, OfEveryTypeBecomesRawBytesAndGoesBack) {
-  std::size_t seen = 1;  // strings have a test of their own
+  std::size_t seen = 1;  // strings have their own test
   for (const Case& each : cases()) {
     SCOPED_TRACE(graph::name_of(each.type));
     const std::string bytes = model_with(each.type, each.count, each.field);
@@ -130,7 +130,7 @@ TEST(TypedData, OfAnotherTypesFieldSurvivesToo) {
   expect_kept(model_with(ElementType::int32, 1, odd), block(kFloatData, bytes_of<float>({3})));
 }
 
-TEST(RawData, EmptyAndAbsentStayApart) {
+TEST(RawData, EmptyAndAbsentStayDistinct) {
   const std::string empty = model_with(ElementType::float32, 0, block(kRawData, ""));
   const std::string absent = model_with(ElementType::float32, 0, "");
   EXPECT_TRUE(parsed(empty).graph->initializers.at(0).has_data_field);
@@ -142,7 +142,7 @@ TEST(RawData, ASpelledOutDefaultLocationSurvives) {
   expect_kept(model_with(ElementType::uint8, 1, block(kRawData, "x") + number(14, 0)), number(14, 0));
 }
 
-TEST(RawData, AnUnknownLocationIsRefused) {
+TEST(RawData, AnUnknownLocationIsRejected) {
   const Error error = refusal(model_with(ElementType::uint8, 1, block(kRawData, "x") + number(14, 7)));
   EXPECT_THAT(error.text(), HasSubstr("tensor 'w': data_location is 7"));
 }

@@ -1,4 +1,4 @@
-// What check_wire() lets through and what it refuses, with the place it names.
+// Accepted and rejected bytes of check_wire(), with the places in its errors.
 #include "onnx/wire_check.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ Result<void> check(const std::string& bytes, const Limits& limits = {}) {
 void expect_error(const std::string& bytes, Code code, const std::string& place, const std::string& message,
                   const Limits& limits = {}) {
   const auto result = check(bytes, limits);
-  ASSERT_FALSE(result.ok()) << "should be refused: " << message;
+  ASSERT_FALSE(result.ok()) << "should be rejected: " << message;
   EXPECT_EQ(result.error().code, code) << result.error().text();
   EXPECT_EQ(result.error().place, place);
   EXPECT_THAT(result.error().message, HasSubstr(message));
@@ -44,21 +44,21 @@ TEST(WireCheck, ASmallModelPasses) {
   EXPECT_TRUE(check(number(1, 8) + graph(node(block(4, "Add"))) + block(8, number(2, 17))).ok());
 }
 
-TEST(WireCheck, AnEmptyFileIsRefused) { expect_error("", Code::malformed, "byte 0", "empty"); }
+TEST(WireCheck, AnEmptyFileIsRejected) { expect_error("", Code::malformed, "byte 0", "empty"); }
 
-TEST(WireCheck, ACutOffNumberIsRefused) {
+TEST(WireCheck, ATruncatedNumberIsRejected) {
   expect_error(number(1, 8) + "\x28\x80"s, Code::malformed, "byte 2 (model_version)", "cut off");
   expect_error("\x80"s, Code::malformed, "byte 0", "cut off");
   expect_error(number(1, 8) + tag(9, 5) + "abc", Code::malformed, "byte 2 (unknown field 9)", "cut off");
   expect_error(number(1, 8) + tag(9, 1) + "abcdefg", Code::malformed, "byte 2 (unknown field 9)", "cut off");
 }
 
-TEST(WireCheck, ANumberOfElevenBytesIsRefused) {
+TEST(WireCheck, ANumberOfElevenBytesIsRejected) {
   expect_error(tag(1, 0) + std::string(10, '\xff') + "\x01", Code::malformed, "byte 0 (ir_version)",
                "more than 10 bytes");
 }
 
-TEST(WireCheck, ALengthBeyondTheEnclosingMessageIsRefused) {
+TEST(WireCheck, ALengthBeyondTheEnclosingMessageIsRejected) {
   expect_error(graph(node(tag(4, 2) + varint(9) + "Add")) + std::string(20, '\0'), Code::malformed,
                "byte 4 (graph > node 0 > op_type)", "9 bytes, but its message ends after 3");
 }
@@ -71,15 +71,15 @@ TEST(WireCheck, ThePathCountsRecordsOfTheSameKind) {
   EXPECT_THAT(result.error().place, HasSubstr("(graph > node 2 > attribute 1 > name)"));
 }
 
-TEST(WireCheck, FieldNumberZeroIsRefused) {
+TEST(WireCheck, FieldNumberZeroIsRejected) {
   expect_error(number(1, 8) + "\x02\x01x"s, Code::malformed, "byte 2", "field number 0");
 }
 
-TEST(WireCheck, FieldNumbersBeyondTheirRangeAreRefused) {
+TEST(WireCheck, FieldNumbersOutOfRangeAreRejected) {
   expect_error("\xff\xff\xff\xff\x7f"s, Code::malformed, "byte 0 (unknown field 4294967295)", "beyond 2^29");
 }
 
-TEST(WireCheck, WireTypesThatDoNotExistAreRefused) {
+TEST(WireCheck, UnknownWireTypesAreRejected) {
   expect_error(tag(40, 6), Code::malformed, "byte 0 (unknown field 40)", "wire type 6");
   expect_error(tag(40, 7), Code::malformed, "byte 0 (unknown field 40)", "wire type 7");
 }
@@ -96,13 +96,13 @@ TEST(WireCheck, GroupsMustMatch) {
   expect_error(tag(50, 3), Code::malformed, "byte 0 (unknown field 50)", "group is cut off");
 }
 
-TEST(WireCheck, GroupsInGroupsAreLimited) {
+TEST(WireCheck, NestedGroupsAreLimited) {
   std::string bomb;
   for (int i = 0; i < 100'000; ++i) bomb += tag(50, 3);
-  expect_error(bomb, Code::limit_exceeded, "byte 0 (unknown field 50)", "64 groups in groups");
+  expect_error(bomb, Code::limit_exceeded, "byte 0 (unknown field 50)", "64 levels of nested groups");
 }
 
-TEST(WireCheck, GraphsInGraphsAreLimited) {
+TEST(WireCheck, NestedGraphsAreLimited) {
   EXPECT_TRUE(check(nested_graphs(64)).ok());
   const auto result = check(nested_graphs(65));
   ASSERT_FALSE(result.ok());
@@ -110,13 +110,13 @@ TEST(WireCheck, GraphsInGraphsAreLimited) {
   EXPECT_THAT(result.error().place, HasSubstr("graph > node 0 > attribute 0 > g > node 0"));
 }
 
-TEST(WireCheck, TypesInTypesAreLimited) {
+TEST(WireCheck, NestedTypesAreLimited) {
   EXPECT_TRUE(check(nested_types(64)).ok());
   ASSERT_FALSE(check(nested_types(65)).ok());
   EXPECT_EQ(check(nested_types(65)).error().code, Code::limit_exceeded);
 }
 
-TEST(WireCheck, GraphsSideBySideAreNotNested) {
+TEST(WireCheck, SiblingGraphsAreNotNested) {
   std::string branches;
   for (int i = 0; i < 200; ++i) branches += node(block(5, block(6, "")));
   EXPECT_TRUE(check(graph(branches)).ok());
@@ -142,7 +142,7 @@ TEST(WireCheck, RecordsAreLimited) {
                "byte 6 (graph > name)", "4 messages and strings", limits);
 }
 
-TEST(WireCheck, PackedNumbersMustBeWhole) {
+TEST(WireCheck, PackedNumbersMustBeComplete) {
   const auto tensor = [](const std::string& content) { return graph(block(5, content)); };
   const std::string place = "byte 4 (graph > initializer 0 > ";
   EXPECT_TRUE(check(tensor(block(1, varint(300)) + block(4, "abcdefgh") + block(10, "abcdefgh"))).ok());

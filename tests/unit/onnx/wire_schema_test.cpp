@@ -1,4 +1,4 @@
-// The schema of check_wire() says the same as src/onnx/onnx.proto, field by field.
+// The schema of check_wire() equals src/onnx/onnx.proto, field by field.
 #include "onnx/wire_schema.hpp"
 
 #include <gtest/gtest.h>

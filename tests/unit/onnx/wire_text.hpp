@@ -1,4 +1,4 @@
-// Protobuf's wire by hand, for files that no protobuf library would write.
+// Writes protobuf's wire format by hand, for files that no protobuf library writes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Plans are made for the shapes of inputs; shapes inside, and which branch is taken, may depend on data.
+// Plans are keyed by input shapes; shapes inside, and the branch taken, may depend on data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ std::vector<float> output(const Executor& executor, const Inputs& inputs, std::s
   return {elements.begin(), elements.end()};
 }
 
-// Runs one after the other in an executor, each beside one that has never run.
+// Compares each run of one executor with the run of a new executor.
 void expect_plans_change_nothing(const graph::Graph& graph, const std::vector<Inputs>& runs) {
   const auto kept = executor_of(graph);
   for (const Inputs& inputs : runs) {
@@ -58,7 +58,7 @@ void expect_plans_change_nothing(const graph::Graph& graph, const std::vector<In
   }
 }
 
-// The values of x up to the length that n tells.
+// The first n rows of x.
 graph::Node cut(const std::string& x, const std::string& n, const std::string& y) {
   return node("Slice", {x, "zero", n, "zero"}, {y});
 }
@@ -71,7 +71,7 @@ graph::Graph with_lengths(std::vector<std::string> lengths) {
   return graph;
 }
 
-TEST(DataShapes, AValueThatOutgrowsItsPlaceIsNotOverwrittenInFreedMemory) {
+TEST(DataShapes, AValueLargerThanItsBufferIsNotOverwrittenInFreedMemory) {
   graph::Graph graph = with_lengths({"n"});
   graph.nodes = {cut("x", "n", "a"), node("Neg", {"a"}, {"b"}), cut("x", "n", "c"),
                  node("Sub", {"b", "c"}, {"d"}), node("Identity", {"d"}, {"y"})};
@@ -82,7 +82,7 @@ TEST(DataShapes, AValueThatOutgrowsItsPlaceIsNotOverwrittenInFreedMemory) {
   expect_plans_change_nothing(graph, runs);
 }
 
-TEST(DataShapes, AnotherInputIsNotOverwrittenThanWasPlanned) {
+TEST(DataShapes, OnlyThePlannedInputIsOverwritten) {
   graph::Graph graph = with_lengths({"n", "m"});
   graph.nodes = {cut("x", "n", "p"),
                  cut("x", "m", "q"),
@@ -98,8 +98,8 @@ TEST(DataShapes, AnotherInputIsNotOverwrittenThanWasPlanned) {
   expect_plans_change_nothing(graph, runs);
 }
 
-// A convolution's result, which lies in blocks of channels, as a branch and a later node want it plain.
-TEST(DataShapes, ACopyThatABranchNeedsEarlierThanPlannedHasMemoryOfItsOwn) {
+// A convolution's blocked-layout result that a branch and a later node need in plain layout.
+TEST(DataShapes, ACopyNeededEarlierThanPlannedHasItsOwnMemory) {
   graph::Graph then_branch, else_branch;
   then_branch.nodes = {node("ReduceSum", {"conv"}, {"t"})};
   then_branch.outputs = {value("t", {"", "", "", ""})};

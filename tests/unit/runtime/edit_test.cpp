@@ -12,7 +12,7 @@ using ops::testing::node;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Slot 0 goes into three Adds, twice into the last; the last one's result leaves the program.
+// Slot 0 is an input of three Adds, twice of the last, whose result is a program output.
 class Adds : public ::testing::Test {
  protected:
   Adds() {
@@ -32,7 +32,7 @@ class Adds : public ::testing::Test {
   Program program;
 };
 
-TEST_F(Adds, UsersAreStepsAsOftenAsTheyUseAValue) {
+TEST_F(Adds, ConsumersAreListedOncePerUse) {
   const Edit edit(program);
   EXPECT_THAT(edit.consumers(0), ElementsAre(0, 0, 1, 2, 2));
   EXPECT_EQ(edit.uses(0), 5);
@@ -41,7 +41,7 @@ TEST_F(Adds, UsersAreStepsAsOftenAsTheyUseAValue) {
   EXPECT_EQ(edit.only_consumer(2), -1);
 }
 
-TEST_F(Adds, AStepThatIsRemovedUsesNothing) {
+TEST_F(Adds, ARemovedStepUsesNothing) {
   Edit edit(program);
   edit.remove(0);
   edit.remove(0);
@@ -54,7 +54,7 @@ TEST_F(Adds, AStepThatIsRemovedUsesNothing) {
   EXPECT_THAT(edit.consumers(0), IsEmpty());
 }
 
-TEST_F(Adds, AStepThatIsReplacedUsesItsNewInputsAlone) {
+TEST_F(Adds, AReplacedStepUsesOnlyItsNewInputs) {
   Edit edit(program);
   ASSERT_TRUE(edit.replace(2, nodes[2], {0, 2}).ok());
   EXPECT_THAT(edit.consumers(0), ElementsAre(0, 0, 1, 2));

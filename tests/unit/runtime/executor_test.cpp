@@ -35,7 +35,7 @@ std::vector<float> contents(const Datum& datum) {
   return {elements.begin(), elements.end()};
 }
 
-// (x + x) · x, then as a row: a chain whose values can share memory.
+// (x + x) · x, then flattened: a chain whose values can share memory.
 std::shared_ptr<graph::Model> chain() {
   auto model = std::make_shared<graph::Model>();
   model->ir_version = 9;
@@ -83,9 +83,9 @@ TEST(Executor, ShapesMayChangeFromRunToRunAndBack) {
   }
 }
 
-// What a convolution makes in a layout of its own is copied for the Reshape, which hands on the copy: that
-// must last until the Transpose has read it.
-TEST(Executor, AReshapedCopyOfAnotherLayoutLastsAsLongAsItIsNeeded) {
+// A convolution's blocked-layout result is copied to plain layout for the Reshape, which shares the copy with
+// its output: it must live until the Transpose has read it.
+TEST(Executor, AReshapedCopyInPlainLayoutLivesUntilItsLastUse) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "8", "6", "6"})};
   graph.outputs = {value("y", {"24", "24"})};
@@ -101,7 +101,7 @@ TEST(Executor, AReshapedCopyOfAnotherLayoutLastsAsLongAsItIsNeeded) {
   EXPECT_EQ(contents((*planned)[0]), expected);
 }
 
-TEST(Executor, AConstantThatIsAnOutputIsNotTheCallersToChange) {
+TEST(Executor, AnOutputThatIsAConstantIsCopied) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1"})};
   graph.outputs = {value("y", {"2"}), value("z", {"1"})};
@@ -122,7 +122,7 @@ TEST(Executor, AConstantThatIsAnOutputIsNotTheCallersToChange) {
   }
 }
 
-// Products and pools, in float.
+// Linear operators and pooling in float.
 std::shared_ptr<graph::Model> products() {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "4", "8", "8"})};
@@ -139,7 +139,7 @@ std::shared_ptr<graph::Model> products() {
   return std::make_shared<graph::Model>(ops::testing::model(std::move(graph)));
 }
 
-// Between QuantizeLinear and DequantizeLinear, in integers of a type.
+// The same between QuantizeLinear and DequantizeLinear, in an integer type.
 template <class T>
 std::shared_ptr<graph::Model> quantized(ElementType type) {
   graph::Graph graph;
@@ -180,7 +180,7 @@ struct Repeated {
 };
 class EveryModel : public ::testing::TestWithParam<Repeated> {};
 
-TEST_P(EveryModel, TakesNothingFromTheHeapWhenItRunsAgain) {
+TEST_P(EveryModel, DoesNotAllocateInARepeatedRun) {
   const auto model = GetParam().model();
   ThreadPool pool(2);
   const auto own = ops::Memory::make();
@@ -192,7 +192,7 @@ TEST_P(EveryModel, TakesNothingFromTheHeapWhenItRunsAgain) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(context.run(inputs).ok());
   const std::int64_t used = own->used(), before = allocations;
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(context.run(inputs).ok());
-  // Under a sanitizer no block is given out twice.
+  // Under a sanitizer blocks are never reused.
   EXPECT_EQ(kPoisons ? 0 : allocations - before, 0);
   EXPECT_EQ(own->used(), used);
   ASSERT_NE(context.plan(), nullptr);
@@ -227,7 +227,7 @@ TEST(Executor, ManyThreadsMayRunItAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Executor, SaysWhatIsWrongWithAnInputAndStaysUsable) {
+TEST(Executor, ExplainsAWrongInputAndStaysUsable) {
   const auto executor = executor_of(chain());
   const auto text = [&](const std::map<std::string, Datum>& inputs) {
     const auto outputs = executor->run(inputs);
@@ -241,7 +241,7 @@ TEST(Executor, SaysWhatIsWrongWithAnInputAndStaysUsable) {
   EXPECT_EQ(text({{"x", Datum(floats({2, 4}))}}), "fine");
 }
 
-TEST(Executor, TakesSequencesOfAnyLengthAndOfTheirTypeAlone) {
+TEST(Executor, AcceptsSequencesOfAnyLengthWithTheRightElementType) {
   auto model = chain();
   graph::ValueInfo many = value("s", {"2"});
   many.type = graph::Type(graph::SequenceType{*many.type, {}});
@@ -265,7 +265,7 @@ TEST(Executor, TakesSequencesOfAnyLengthAndOfTheirTypeAlone) {
   EXPECT_THAT(text(Datum(floats({2}))), HasSubstr("input 's': float32[2] is given"));
 }
 
-TEST(Executor, NamesTheNodeThatFailsAndWhatItWasGiven) {
+TEST(Executor, NamesTheFailingNodeAndItsInputs) {
   auto model = chain();
   model->graph->inputs.push_back(value("z", {"m"}));
   model->graph->nodes.push_back(node("Add", {"a", "z"}, {"other"}));
@@ -305,7 +305,7 @@ TEST(Executor, PackedWeightsCountAgainstTheMemoryLimit) {
   EXPECT_TRUE(Executor::make(model, {.threads = 1, .max_memory = 2'000'000}).ok());
 }
 
-TEST(Executor, RefusesAnOperatorThatItDoesNotKnow) {
+TEST(Executor, RejectsUnknownOperators) {
   auto model = chain();
   model->graph->nodes[0].op_type = graph::Text("Addd");
   const auto made = Executor::make(model);
@@ -315,7 +315,7 @@ TEST(Executor, RefusesAnOperatorThatItDoesNotKnow) {
   EXPECT_THAT(made.error().hint, HasSubstr("Add"));
 }
 
-TEST(Executor, ErrorsOfANodeNameItAndTheExecutorStaysUsable) {
+TEST(Executor, ANodesErrorsNameItAndTheExecutorStaysUsable) {
   auto model = chain();
   model->graph->inputs.push_back(value("z", {"m"}));
   model->graph->nodes[1].inputs[1] = "z";

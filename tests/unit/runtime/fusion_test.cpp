@@ -1,4 +1,4 @@
-// With fusions come the results without them: for parameters that do not fit, and for NaN and infinities.
+// Fusions do not change results: with quantization parameters that do not match, with NaN and infinities.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,8 +43,8 @@ std::vector<float> output(const Executor& executor, const Inputs& inputs) {
   return {elements.begin(), elements.end()};
 }
 
-// Weights [8, 16] with `scales` scales and `zeros` zero points in a quantized product with a function behind
-// it, which looks at all of them while it is fused.
+// A quantized MatMul with weights [8, 16], `scales` scales and `zeros` zero points, and a function after it
+// whose fusion reads all of them.
 graph::Graph quantized_product(std::int64_t scales, std::int64_t zeros) {
   graph::Graph graph;
   graph.inputs = {value("x", {"2", "8"})};
@@ -66,7 +66,7 @@ graph::Graph quantized_product(std::int64_t scales, std::int64_t zeros) {
   return graph;
 }
 
-TEST(QuantizedParameters, ThoseThatDoNotFitTheWeightsAreNotFused) {
+TEST(QuantizedParameters, ThatDoNotFitTheWeightsAreNotFused) {
   const auto model = [](std::int64_t scales, std::int64_t zeros) {
     return std::make_shared<graph::Model>(ops::testing::model(quantized_product(scales, zeros), 17));
   };
@@ -92,7 +92,8 @@ bool alike(float got, float wanted) {
   return got == wanted || std::abs(got - wanted) < 1e-4F;
 }
 
-// A convolution of 16 channels, `groups` of them, that maybe adds −s, and what follows it from c to y.
+// A convolution with 16 channels and `groups` groups, optionally with an Add of −s, and then the given nodes
+// from c to y.
 graph::Graph convolution(std::int64_t groups, bool sum, std::vector<graph::Node> behind) {
   graph::Graph graph;
   graph.inputs = {value("x", {"", "16", "", ""}), value("s", {"", "", "", ""})};
@@ -111,7 +112,7 @@ graph::Graph convolution(std::int64_t groups, bool sum, std::vector<graph::Node>
 
 class EveryActivation : public ::testing::TestWithParam<std::vector<graph::Node>> {};
 
-TEST_P(EveryActivation, BehindAConvolutionKeepsNanAndInfinities) {
+TEST_P(EveryActivation, AfterAConvolutionKeepsNanAndInfinities) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), most = std::numeric_limits<float>::infinity();
   for (const auto& [groups, sum] :
        {std::pair(1, false), std::pair(1, true), std::pair(16, false), std::pair(16, true)}) {

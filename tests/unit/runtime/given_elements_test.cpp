@@ -1,5 +1,4 @@
-// Elements that no operator expects: booleans that are neither 0 nor 1, codes with more than their bits.
-// Callers and files may hold them.
+// Unexpected elements in inputs and files: booleans other than 0 and 1, sub-byte integers with high bits set.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +63,7 @@ TEST(GivenElements, AnyByteOfAConstantButZeroIsTrue) {
   EXPECT_THAT(output(run(graph, bytes(ElementType::boolean, {1, 1, 1}))), ElementsAre(1, 0, 1));
 }
 
-TEST(GivenElements, OfCodesTheirBitsCount) {
+TEST(GivenElements, OnlyTheLowBitsOfSubByteIntegersCount) {
   const auto taken = [](ElementType type) {
     return output(run(graph_of(node("Identity", {"x"}, {"y"}), type, "4"), bytes(type, {0, 7, 8, 0xF7})));
   };

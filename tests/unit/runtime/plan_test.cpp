@@ -21,7 +21,7 @@ void expect_apart(std::span<const Buffer> buffers, std::int64_t arena) {
   }
 }
 
-TEST(Plan, BuffersThatNeverMeetShareTheirPlace) {
+TEST(Plan, BuffersWithDisjointLifetimesShareMemory) {
   Buffer buffers[] = {{.bytes = 1000, .first = 0, .last = 1}, {.bytes = 900, .first = 2, .last = 3}};
   EXPECT_EQ(assign_offsets(buffers), 1024);
   EXPECT_EQ(buffers[0].offset, buffers[1].offset);
@@ -33,12 +33,12 @@ TEST(Plan, AStepsInputAndOutputDoNotShare) {
   EXPECT_EQ(largest_live_set(buffers), 128);
 }
 
-TEST(Plan, NothingNeedsNothing) {
+TEST(Plan, NoBuffersNeedNoMemory) {
   EXPECT_EQ(assign_offsets({}), 0);
   EXPECT_EQ(largest_live_set({}), 0);
 }
 
-// Networks are chains with branches of some length: a value lives for a few steps, some for many.
+// Random networks are chains with branches: most values live for a few steps, some for many.
 TEST(Plan, StaysWithinAQuarterOfTheLargestLiveSet) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -60,8 +60,8 @@ TEST(Plan, StaysWithinAQuarterOfTheLargestLiveSet) {
   EXPECT_LE(worst, 1.25);
 }
 
-// Thousands are placed as they come, without a look at all pairs.
-TEST(Plan, ManyBuffersLieApart) {
+// Thousands of buffers use the fast path, which does not compare all pairs.
+TEST(Plan, ManyBuffersDoNotOverlap) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937 random(seed);

@@ -1,4 +1,4 @@
-// Random graphs, run with fusions and without, by a plan and without one; fuzz/runtime makes them.
+// Random graphs from fuzz/runtime, run with and without fusions, with and without a plan.
 #include "../../../fuzz/runtime/agreement.hpp"
 
 #include <gtest/gtest.h>

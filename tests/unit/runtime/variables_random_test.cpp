@@ -1,4 +1,4 @@
-// Variables of random graphs, beside the same graphs with constants; fuzz/runtime makes them.
+// Random graphs from fuzz/runtime with variables, compared with the same graphs with constants.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -15,7 +15,7 @@ using Values = std::map<std::string, Datum>;
 
 const std::shared_ptr<ops::Memory> memory = ops::Memory::make();
 
-// The model with other values as its constants.
+// The model with other constants.
 std::shared_ptr<graph::Model> with_values(const graph::Model& model, const Values& values) {
   auto copy = std::make_shared<graph::Model>(model);
   for (graph::Tensor& one : copy->graph->initializers) {
@@ -25,7 +25,7 @@ std::shared_ptr<graph::Model> with_values(const graph::Model& model, const Value
   return copy;
 }
 
-// A seed is printed where something differs. Values change, never what must hold of them: signs, ranges.
+// Seeds are printed with differences. New values keep the properties of the old ones: signs, ranges.
 TEST(Variables, RandomGraphsAgreeWithConstants) {
   using runtime::testing::CaseMaker;
   constexpr std::uint32_t kCases = 200;

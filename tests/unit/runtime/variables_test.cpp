@@ -1,4 +1,4 @@
-// Variables: values that are read and written between runs. The truth is the same model with the values as
+// Variables, which are read and written between runs. The reference is the same model with the values as
 // constants.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ std::vector<float> run(const Executor& executor, const Values& inputs) {
   return outputs.ok() ? contents((*outputs)[0].array) : std::vector<float>();
 }
 
-// The model with other values as its constants.
+// The model with other constants.
 std::shared_ptr<graph::Model> with_values(const graph::Model& model, const Values& values) {
   auto copy = std::make_shared<graph::Model>(model);
   for (graph::Tensor& one : copy->graph->initializers) {
@@ -95,7 +95,7 @@ TEST(Variables, AreReadAndWrittenBetweenRuns) {
   EXPECT_EQ(executor->variables(), kLine);
 }
 
-TEST(Variables, AValueThatWasReadOrGivenStaysAsItIs) {
+TEST(Variables, AValueThatWasReadOrPassedDoesNotChange) {
   const auto executor = executor_of(model_of(line()), {.threads = 1, .variables = kLine});
   Array given = filled({2}, 4);
   ASSERT_TRUE(executor->write({{"b", given}}).ok());
@@ -106,7 +106,7 @@ TEST(Variables, AValueThatWasReadOrGivenStaysAsItIs) {
   EXPECT_THAT(contents(before), ElementsAre(4, 4));
 }
 
-TEST(Variables, AWrongWriteSaysWhatWouldBeRightAndChangesNothing) {
+TEST(Variables, AWrongWriteNamesTheExpectedTypeAndChangesNothing) {
   const auto executor = executor_of(model_of(line()), {.threads = 1, .variables = kLine});
   const auto refused = [&](const Values& values) {
     const auto written = executor->write(values);
@@ -144,7 +144,7 @@ TEST(Variables, AnInputWithADefaultMayBeOne) {
   EXPECT_THAT(run(*executor, {{"x", filled({1, 2}, 3)}}), ElementsAre(11, 11));
 }
 
-// Each of these may overwrite its input where nobody else needs it, or hand it on.
+// Each of these may overwrite its input if that has no other consumer, or share it.
 TEST(Variables, NoOperatorOverwritesOne) {
   graph::Graph graph;
   graph.inputs = {value("x", {"4"})};
@@ -160,14 +160,14 @@ TEST(Variables, NoOperatorOverwritesOne) {
     auto outputs = executor->run({{"x", filled({4}, 1)}});
     ASSERT_TRUE(outputs.ok()) << outputs.error().text();
     EXPECT_THAT(contents((*outputs)[0].array), ElementsAre(-8, -8, -8, -8));
-    for (const std::size_t one : {0, 1, 2}) {  // what a caller gets is the caller's
+    for (const std::size_t one : {0, 1, 2}) {  // the caller owns the outputs
       std::ranges::fill((*outputs)[one].array.elements<float>(), 100);
     }
     EXPECT_THAT(contents(executor->variable("v").value()), ElementsAre(2, 2, 2, 2));
   }
 }
 
-TEST(Variables, AreSeenInsideGraphsOfNodes) {
+TEST(Variables, AreVisibleInInnerGraphs) {
   graph::Graph then, otherwise, graph;
   then.outputs = {value("t", {"n", "2"})};
   then.nodes = {node("Transpose", {"w"}, {"wt"}), node("MatMul", {"x", "wt"}, {"t"})};
@@ -195,8 +195,8 @@ TEST(Variables, AreSeenInsideGraphsOfNodes) {
   }
 }
 
-// A chain of many values that follow from a variable, which a late step needs first.
-TEST(Variables, LongChainsAreFollowed) {
+// A long chain of values that depend on a variable, needed first by a late step.
+TEST(Variables, MayFeedLongChains) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1"})};
   graph.outputs = {value("y", {"1"}), value("z", {"1"})};
@@ -219,7 +219,7 @@ TEST(Variables, LongChainsAreFollowed) {
   }
 }
 
-// w ← w − rate · x, as an optimizer has it; the output is not the caller's.
+// w ← w − rate · x, a step of an optimizer; the output is not returned to the caller.
 TEST(Variables, AnOutputMayUpdateOne) {
   graph::Graph graph;
   graph.inputs = {value("x", {"2"})};
@@ -244,7 +244,7 @@ TEST(Variables, AnOutputMayUpdateOne) {
     });
   }
   for (std::thread& one : threads) one.join();
-  EXPECT_THAT(contents(executor->variable("w").value()), ElementsAre(-200, -200));  // no step is lost
+  EXPECT_THAT(contents(executor->variable("w").value()), ElementsAre(-200, -200));  // no update is lost
   const auto wrong =
       Executor::make(model_of(graph), {.variables = {"w"}, .updates = {{.variable = "w", .output = "step"}}});
   EXPECT_THAT(wrong.error().text(), HasSubstr("no output 'step'"));
@@ -252,7 +252,7 @@ TEST(Variables, AnOutputMayUpdateOne) {
   EXPECT_THAT(none.error().text(), HasSubstr("variable 'w'"));
 }
 
-// Convolutions, products, recurrent layers, normalizations: weights that are packed, and others.
+// Convolutions, linear operators, recurrent layers, normalizations: with packed weights and others.
 std::vector<graph::Graph> many_operators() {
   std::vector<graph::Graph> all;
   const auto add = [&](const std::string& op, std::vector<std::string> dims,
@@ -308,7 +308,7 @@ TEST(Variables, GiveTheBitsOfConstantsInManyOperators) {
     for (std::uint32_t write = 0; write < 3; ++write) {
       Values weights;
       for (const graph::Tensor& one : graph.initializers) {
-        // Variances and slopes are positive.
+        // Variances and slopes must be positive.
         Array array = mixed(Dims{std::span(one.dims)}, write + 10);
         for (float& number : array.elements<float>()) number = std::abs(number) + 0.1f;
         weights.emplace(one.name.str(), array);
@@ -349,7 +349,7 @@ TEST(Variables, MayBeQuantizedOnTheWay) {
   }
 }
 
-// The same where each run updates the weights: what follows from them lies in the plan's memory then.
+// The same with updates in each run: values that depend on the weights then lie in the plan's memory.
 TEST(Variables, MayBeQuantizedAndUpdated) {
   graph::Graph graph;
   graph.inputs = {value("x", {"4", "32"})};
@@ -382,8 +382,8 @@ TEST(Variables, MayBeQuantizedAndUpdated) {
   }
 }
 
-// Runs see all values of one write or none, whatever other threads do.
-TEST(Variables, ARunSeesOneStateOfThem) {
+// A run sees all values of a write or none, with concurrent writes.
+TEST(Variables, ARunSeesASnapshot) {
   graph::Graph graph;
   graph.inputs = {value("x", {"64"})};
   graph.outputs = {value("y", {"64"})};
@@ -429,7 +429,7 @@ struct Notes final : Watcher {
   }
 };
 
-TEST(Variables, AndWhatFollowsFromThemCanBeWatched) {
+TEST(Variables, AndValuesThatDependOnThemCanBeWatched) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1"})};
   graph.outputs = {value("y", {"1"})};
@@ -443,7 +443,7 @@ TEST(Variables, AndWhatFollowsFromThemCanBeWatched) {
   }
 }
 
-// Packed weights are made again after a write, not beside those before; and not without one.
+// Packed weights are made again only after a write, and replace the old ones.
 TEST(Variables, MemoryIsReportedAndStaysTheSame) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "256"})};

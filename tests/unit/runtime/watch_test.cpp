@@ -57,7 +57,7 @@ std::unique_ptr<Executor> watching(std::shared_ptr<graph::Model> model, std::vec
   return std::move(made).value();
 }
 
-// x → Add → Relu → y, with a node that nobody uses.
+// x → Add → Relu → y, with an unused node.
 graph::Graph small() {
   graph::Graph graph;
   graph.inputs = {value("x", {"2"})};
@@ -68,7 +68,7 @@ graph::Graph small() {
   return graph;
 }
 
-TEST(Watch, ShowsInputsThenConstantsThenValuesInTheOrderTheyAreMade) {
+TEST(Watch, ShowsInputsThenConstantsThenValuesInOrderOfComputation) {
   const auto executor = watching(model_of(small()), {"y", "a", "x", "three", "dead"});
   for (int run = 0; run < 3; ++run) {  // the first run records a plan, the others follow it
     Notes notes;
@@ -96,7 +96,7 @@ TEST(Watch, AnErrorOfTheWatcherEndsTheRunAndNamesTheNode) {
   EXPECT_TRUE(executor->run({{"x", Datum(floats({2}, {1, 1}))}}, nullptr, &notes).ok());
 }
 
-TEST(Watch, RefusesNamesThatTheModelDoesNotHaveOrThatComeTwice) {
+TEST(Watch, RejectsUnknownAndRepeatedNames) {
   auto none = Executor::make(model_of(small()), {.watch = {"b"}});
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().text(), HasSubstr("no value 'b'"));
@@ -105,7 +105,7 @@ TEST(Watch, RefusesNamesThatTheModelDoesNotHaveOrThatComeTwice) {
   EXPECT_THAT(twice.error().text(), HasSubstr("'a' is to be watched twice"));
 }
 
-// A convolution to `channels`, then Relu: these two are fused unless the value between is watched.
+// A convolution to `channels`, then Relu: fused unless the value between them is watched.
 graph::Graph convolution(std::int64_t channels) {
   graph::Graph graph;
   graph.inputs = {value("x", {"1", "8", "4", "4"})};
@@ -117,7 +117,7 @@ graph::Graph convolution(std::int64_t channels) {
   return graph;
 }
 
-TEST(Watch, FusionsDoNotSwallowWhatIsWatched) {
+TEST(Watch, FusionsKeepWatchedValues) {
   Array x = floats({1, 8, 4, 4}, std::vector<float>(128));
   for (std::size_t i = 0; i < 128; ++i) x.mutable_data<float>()[i] = static_cast<float>(i % 11) - 5;
   for (const std::int64_t channels : {8, 5, 16, 1}) {  // blocks of 8, and padded ones

@@ -16,7 +16,7 @@ Value picture(float level) {
   return Value(Array::from_floats(std::vector<float>(784, level), {1, 1, 28, 28}).value());
 }
 
-// One sample for each level.
+// One sample per level.
 Samples made(std::vector<float> levels) {
   return Samples::from([levels, i = std::size_t{0}]() mutable -> Result<std::optional<Sample>> {
            if (i == levels.size()) return std::optional<Sample>();
@@ -25,7 +25,7 @@ Samples made(std::vector<float> levels) {
       .value();
 }
 
-TEST(Calibrate, TakesSamplesThatTheCallerMakes) {
+TEST(Calibrate, AcceptsSamplesFromTheCaller) {
   const Model model = Model::load(kDigits).value();
   Samples samples = made({-1, 0.5f, 2});
   std::int64_t told = 0;
@@ -41,7 +41,7 @@ TEST(Calibrate, TakesSamplesThatTheCallerMakes) {
   EXPECT_EQ(ranges->model_hash(), content_hash(model).value());
 }
 
-TEST(Calibrate, SaysWhatCannotBeAskedOfRanges) {
+TEST(Calibrate, NamesUnknownTensorsAndObservers) {
   const Model model = Model::load(kDigits).value();
   Samples samples = made({1});
   const auto ranges = calibrate_model(model, samples, {.bins = false});
@@ -54,7 +54,7 @@ TEST(Calibrate, SaysWhatCannotBeAskedOfRanges) {
   EXPECT_FALSE(calibrate_model(model, samples, {.momentum = 2}).ok());
 }
 
-TEST(Calibrate, TheHashIsThatOfTheContentNotOfItsPlace) {
+TEST(Calibrate, TheHashDependsOnTheContentNotOnThePath) {
   const Scratch folder;
   const Model model = Model::load(kDigits).value();
   ASSERT_TRUE(
@@ -64,7 +64,7 @@ TEST(Calibrate, TheHashIsThatOfTheContentNotOfItsPlace) {
   EXPECT_EQ(content_hash(outside).value(), content_hash(model).value());
 }
 
-TEST(Samples, ThoseOfFilesCanBeGoneThroughAgainThoseOfACallerCannot) {
+TEST(Samples, FromFilesCanBeIteratedAgainFromACallerCannot) {
   const Scratch folder;
   ASSERT_TRUE(
       write_npy(folder.file("x.npy"), Array::from_floats(std::vector<float>(5 * 784), {5, 1, 28, 28}).value())

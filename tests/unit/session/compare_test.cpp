@@ -20,8 +20,8 @@ Samples pictures() {
       .value();
 }
 
-// Both have a value and what a DequantizeLinear makes of it: each is compared with its like.
-TEST(Compare, TakesTwoQuantizedModels) {
+// Both models have a value and its dequantized form: each is compared with its counterpart.
+TEST(Compare, AcceptsTwoQuantizedModels) {
   const Model model = Model::load(kDigits).value();
   Samples samples = pictures(), again = pictures();
   const auto quantized = quantize(model, Recipe::preset("int8").value(), &samples);
@@ -32,7 +32,7 @@ TEST(Compare, TakesTwoQuantizedModels) {
   for (const Difference& one : found->layers) EXPECT_EQ(one.signal_to_noise, 200) << one.name;
 }
 
-TEST(Compare, ObeysTheLimitOfMemory) {
+TEST(Compare, ObeysTheMemoryLimit) {
   const Model model = Model::load(kDigits).value();
   Samples samples = pictures();
   CompareOptions options;

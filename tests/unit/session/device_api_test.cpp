@@ -5,8 +5,8 @@
 namespace anybit {
 namespace {
 
-// A C program can pass any number; the sanitizers see whether the library looks at it as one of its own.
-TEST(DeviceApi, NumbersThatAreNoneOfAnEnumerationAreRefused) {
+// A C program can pass any number; sanitizers detect its use as an enumerator.
+TEST(DeviceApi, NumbersOutsideAnEnumerationAreRejected) {
   anybit_session* session = nullptr;
   ASSERT_EQ(anybit_create_session(&session), ANYBIT_OK);
   const int odd = 1 << 20;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace ops::testing;
 
-TEST(Executor, ARepeatedRunTakesFromTheHeapOnlyWhatTheCallerGets) {
+TEST(Executor, ARepeatedRunAllocatesOnlyTheResults) {
   graph::Graph graph;
   graph.inputs = {value("x", {"4", "4"}), value("another_input_with_a_long_name", {"4", "4"})};
   graph.initializers = {floats("w", {4, 2})};
@@ -30,8 +30,8 @@ TEST(Executor, ARepeatedRunTakesFromTheHeapOnlyWhatTheCallerGets) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(executor->run(inputs).ok());
   const std::int64_t before = anybit::testing::allocations;
   ASSERT_TRUE(executor->run(inputs).ok());
-  // The list of values; and of each its dims and what keeps its elements alive. Under a sanitizer its
-  // elements, too: no block is given out twice.
+  // The vector of values; per value its dims and the owner of its elements. Under a sanitizer also the
+  // elements: blocks are never reused.
   EXPECT_LE(anybit::testing::allocations - before, 1 + 2 * (kPoisons ? 3 : 2));
 }
 

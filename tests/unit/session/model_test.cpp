@@ -40,7 +40,7 @@ TEST(Model, AnswersWithAnErrorWhereThereIsNoModel) {
   EXPECT_FALSE(Model::from_bytes("not a model").ok());
 }
 
-TEST(Inspect, TellsParametersAndWorkOnceTheBatchIsFixed) {
+TEST(Inspect, ReportsParametersAndWorkOnceTheBatchIsFixed) {
   const auto loaded = Model::from_bytes(small_model());
   ASSERT_TRUE(loaded.ok());
   const auto open = inspect(*loaded);
@@ -62,7 +62,7 @@ TEST(Guard, TurnsMissingMemoryIntoAnError) {
   EXPECT_EQ(result.error().code, Code::out_of_memory);
 }
 
-TEST(Version, IsWrittenAsItsNumbers) {
+TEST(Version, IsFormattedFromItsNumbers) {
   const Version v = version();
   EXPECT_EQ(v.text, std::to_string(v.major) + "." + std::to_string(v.minor) + "." + std::to_string(v.patch));
 }

@@ -1,4 +1,4 @@
-// Samples that come from the caller: fitted to the inputs, from arrays in memory, stopped halfway.
+// Samples from the caller: fitted to the inputs, from arrays in memory, stopped early.
 #include "anybit/samples.hpp"
 
 #include <gmock/gmock.h>
@@ -47,12 +47,12 @@ TEST(SamplesOfTheCaller, GetABatchOfOneWhereItIsMissing) {
   EXPECT_THAT(shapes_of(*samples, "x"), ElementsAre(std::vector<std::int64_t>{1, 3}));
 }
 
-TEST(SamplesOfTheCaller, KeepTheirBatchWhereTheModelLeavesItOpen) {
+TEST(SamplesOfTheCaller, KeepTheirBatchIfTheModelsIsUnknown) {
   auto samples = Samples::from(given({{{"x", floats({5, 3})}}}), {port("x", {-1, 3})});
   EXPECT_THAT(shapes_of(*samples, "x"), ElementsAre(std::vector<std::int64_t>{5, 3}));
 }
 
-TEST(SamplesOfTheCaller, AreCutToTheBatchThatTheModelFixes) {
+TEST(SamplesOfTheCaller, AreSplitToTheModelsBatchSize) {
   auto samples =
       Samples::from(given({{{"x", floats({4, 3})}}, {{"x", floats({2, 3})}}}), {port("x", {2, 3})});
   EXPECT_EQ(shapes_of(*samples, "x").size(), 3U);
@@ -76,13 +76,13 @@ TEST(SamplesOfTheCaller, MustHaveEveryInputAndNoOther) {
       HasSubstr("no input 'y'"));
 }
 
-TEST(SamplesInMemory, AreCutAsThoseOfFilesAndCanBeGoneThroughAgain) {
+TEST(SamplesInMemory, AreSplitLikeFilesAndCanBeIteratedAgain) {
   auto samples =
       samples_in({port("x", {-1, 3}), port("bias", {3})}, {{"x", floats({4, 3})}, {"bias", floats({3}, 7)}});
   EXPECT_EQ(samples->count(), 4);
   EXPECT_EQ(shapes_of(*samples, "x").size(), 4U);
   ASSERT_TRUE(samples->rewind().ok());
-  EXPECT_EQ(shapes_of(*samples, "bias").size(), 4U);  // a single one serves for all
+  EXPECT_EQ(shapes_of(*samples, "bias").size(), 4U);  // a single one is repeated
 }
 
 TEST(SamplesInMemory, EndAtTheLimit) {
