@@ -76,7 +76,7 @@ def verdicts(tasks, results):
                 if measure.worse(mine, other) > measure.noise:
                     behind.append(f"{task.name} {scheme}, {measure.name}")
     where = "; ".join(behind) if behind else "none"
-    return [f"anybit worse than ONNX Runtime beyond noise, of {pairs} results: {where}."] if pairs else []
+    return [f"Of {pairs} results, anybit is worse than ONNX Runtime by more than noise in: {where}."] if pairs else []
 
 
 def main():

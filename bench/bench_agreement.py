@@ -61,7 +61,7 @@ def main():
     parser.add_argument("--pictures", type=int, default=12)
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
-    lines = ["| model | quantized by | codes that differ, same inputs | anybit and ONNX Runtime | ONNX Runtime in both orders "
+    lines = ["| model | quantized by | values that differ, same inputs | anybit and ONNX Runtime | ONNX Runtime in both orders "
              "| anybit in both orders | quantized and float |", "|---|---|--:|--:|--:|--:|--:|"]
     for stem, (title, _) in SHAPES.items():
         for kind, maker in KINDS.items():

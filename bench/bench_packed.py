@@ -135,7 +135,7 @@ def main():
     parser.add_argument("--binary", type=int, default=1024, help="the sides of the product of signs")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
-    lines = ["| product | weight | threads | ms | × our float32 | × ONNX Runtime, level 0 | × level 4 |",
+    lines = ["| GEMM | weight | threads | ms | × our float32 | × ONNX Runtime, level 0 | × level 4 |",
              "|---|---|--:|--:|--:|--:|--:|"]
     print("\n".join(lines))
     tables = [table(options.size, rows, threads, options.rounds) for rows in options.rows for threads in options.threads]

@@ -122,7 +122,7 @@ def order(tasks, results):
     behind = [f"{title}: `{a}` {x:.{unit.digits}f}, `{b}` {y:.{unit.digits}f}{'' if unit.worse(x, y) <= unit.noise else ' (more than noise)'}"
               for title, unit, a, b, (x, y) in pairs if unit.worse(x, y) > 0]
     if pairs:
-        lines.append(f"Of {len(pairs)} pairs of a finer and a coarser format, the finer is behind in {len(behind)}" +
+        lines.append(f"Of {len(pairs)} pairs of a finer and a coarser format, the finer is worse in {len(behind)}" +
                      (": " + "; ".join(behind) if behind else "") + ".")
     return lines
 
@@ -135,9 +135,9 @@ def verdicts(tasks, names, results):
     far = [f"{name} {by:.1e}" for by, name in there if by > CLOSE]
     return [*order(tasks, results), "",
             f"ONNX Runtime {onnxruntime.__version__} ran all {len(there)} files of "
-            f"{' and '.join(task.name for task in tasks if task.name in ELSEWHERE)}, with nothing installed; its outputs differ from "
+            f"{' and '.join(task.name for task in tasks if task.name in ELSEWHERE)}, without extensions; its outputs differ from "
             f"anybit's by at most {max(by for by, _ in there if by <= CLOSE):.1e} of the largest" +
-            (f", but for those where the last bit of a sum decides a code: {', '.join(far)}" if far else "") + "."]
+            (f", except where the last bit of a sum decides a rounding: {', '.join(far)}" if far else "") + "."]
 
 
 def main():

@@ -176,7 +176,7 @@ def matrices(count=16, side=4096):
 def weights():
     """A table of how fast each recipe codes weights."""
     model, size = matrices()
-    yield "| recipe | coding GB/s | whole process GB/s | peak MB |"
+    yield "| recipe | quantization GB/s | whole process GB/s | peak MB |"
     yield "|---|--:|--:|--:|"
     for recipe in WEIGHTS:
         coding, whole, peak = [], [], []

@@ -161,7 +161,7 @@ class Examined:
             self.anybit("codegen", self.model.path, "-t", "c-gen", "-o", self.folder / "c", *shapes, *constants)
             return "yes"
         except Failed as failed:
-            return f"refused: {failed}"
+            return f"rejected: {failed}"
 
     def by_itself(self):
         """How far ONNX Runtime is from itself without optimizations: nobody can be much nearer."""
@@ -201,7 +201,7 @@ def main():
     parser.add_argument("--only", default="", help="models with this in their line of scripts/real_models.txt")
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
-    lines = ["| package, file | what | MB | opset | " + " | ".join(TITLES) + " |", "|---|---|--:|--:|" + "---|" * len(TITLES)]
+    lines = ["| package, file | model | MB | opset | " + " | ".join(TITLES) + " |", "|---|---|--:|--:|" + "---|" * len(TITLES)]
     print("\n".join(lines), flush=True)
     for model in models():
         if options.only not in model.line:

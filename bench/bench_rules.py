@@ -120,7 +120,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
     options = parser.parse_args()
-    lines = ["| model | scheme | type | nodes | how | SQNR in ONNX Runtime | with its optimisations |", "|---|---|---|--:|---|--:|--:|"]
+    lines = ["| model | scheme | type | nodes | outcome | SQNR in ONNX Runtime | with its optimizations |", "|---|---|---|--:|---|--:|--:|"]
     print("\n".join(lines))
     for net in NETS:
         with tempfile.TemporaryDirectory() as name:

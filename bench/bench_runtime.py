@@ -147,7 +147,7 @@ def main():
                for (kind, threads), values in sorted(ratios.items())]
     gains = [ours_by[name, "float32", threads] / time_ for (name, kind, threads), time_ in ours_by.items()
              if kind == "int8" and (name in PICTURES or "conv" in name or "stem" in name) and threads == 1]
-    summary.append(f"anybit's int8 beside its float32 on convolutions, 1 thread: {geometric_mean(gains):.2f} ×")
+    summary.append(f"anybit's int8 compared with its float32 on convolutions, 1 thread: {geometric_mean(gains):.2f} ×")
     print("\n".join(summary))
     if options.write:
         document.put(options.write, "runtime", [*lines, "", "\n\n".join(summary)])

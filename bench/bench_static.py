@@ -18,13 +18,13 @@ from accuracy import images, models, words
 WORK = ROOT / "build" / "static"
 PROGRAM = ROOT / os.environ.get("ANYBIT_BUILD", "build/release") / "bin" / "anybit"
 # What the row is called: the format, then where the activations' scales come from; weights; activations.
-ROWS = [("fp8 e4m3, calibrated", "fp8_e4m3 channel", "fp8_e4m3 minmax"), ("fp8 e4m3, as they come", "fp8_e4m3 channel", "fp8_e4m3 tensor"),
+ROWS = [("fp8 e4m3, calibrated", "fp8_e4m3 channel", "fp8_e4m3 minmax"), ("fp8 e4m3, dynamic", "fp8_e4m3 channel", "fp8_e4m3 tensor"),
         ("fp8 e4m3, no scale", "fp8_e4m3", "fp8_e4m3"),
-        ("fp8 e5m2, calibrated", "fp8_e5m2 channel", "fp8_e5m2 minmax"), ("fp8 e5m2, as they come", "fp8_e5m2 channel", "fp8_e5m2 tensor"),
+        ("fp8 e5m2, calibrated", "fp8_e5m2 channel", "fp8_e5m2 minmax"), ("fp8 e5m2, dynamic", "fp8_e5m2 channel", "fp8_e5m2 tensor"),
         ("mxfp8 e4m3, calibrated", "mxfp8_e4m3 scale_rule ceil", "mxfp8_e4m3 scale_rule ceil minmax"),
-        ("mxfp8 e4m3, as they come", "mxfp8_e4m3 scale_rule ceil", "mxfp8_e4m3 scale_rule ceil"),
-        ("mxint8, calibrated", "mxint8", "mxint8 minmax"), ("mxint8, as they come", "mxint8", "mxint8"),
-        ("fp6 e2m3, calibrated", "fp6_e2m3 channel", "fp6_e2m3 minmax"), ("mxfp6 e2m3, as they come", "mxfp6_e2m3", "mxfp6_e2m3"),
+        ("mxfp8 e4m3, dynamic", "mxfp8_e4m3 scale_rule ceil", "mxfp8_e4m3 scale_rule ceil"),
+        ("mxint8, calibrated", "mxint8", "mxint8 minmax"), ("mxint8, dynamic", "mxint8", "mxint8"),
+        ("fp6 e2m3, calibrated", "fp6_e2m3 channel", "fp6_e2m3 minmax"), ("mxfp6 e2m3, dynamic", "mxfp6_e2m3", "mxfp6_e2m3"),
         ("int8, calibrated", "int8 sym channel", "int8 asym minmax")]
 
 

@@ -3,7 +3,7 @@ import pathlib
 
 README = pathlib.Path(__file__).resolve().parents[1] / "README.md"
 # Columns that tell what was measured; the others tell what came out.
-KEYS = {"", "data", "scheme", "measure", "type", "threads", "recipe", "model", "observer", "samples", "product", "weight",
+KEYS = {"", "data", "scheme", "measure", "type", "threads", "recipe", "model", "observer", "samples", "GEMM", "weight",
         "format"}
 
 

@@ -88,8 +88,8 @@ def scores(run, model, detect):
 
 
 def tasks():
-    measures = (Measure("error of the probability", "", 4, 0.005, higher_is_better=False),
-                Measure("frames right", "%", 2, 0.7))
+    measures = (Measure("error of probability", "", 4, 0.005, higher_is_better=False),
+                Measure("frame accuracy", "%", 2, 0.7))
     for name, model, detect in (("speech", DATA / "silero_vad_v6_flat.onnx", at_once),
                                 ("speech, branches", MODELS / "silero_vad_v5.onnx", step_by_step)):
         yield Task(name, model, ("int8", "dynamic-int8"), measures,

@@ -1,7 +1,7 @@
 // Calibration: runs a model on samples and finds what range each of its values has.
 //
-//   auto ranges = anybit::calibrate_model(model, *samples);
-//   ranges->save("ranges.json");
+//   auto ranges = anybit::calibrate_model(model, samples);
+//   auto saved = ranges->save("ranges.json");
 //   auto range = ranges->range("conv1_output", {.observer = "percentile"});
 #pragma once
 

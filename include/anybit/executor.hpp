@@ -1,6 +1,6 @@
 // Runs a model.
 //
-//   auto executor = anybit::Executor::make(*model, {.threads = 2});
+//   auto executor = anybit::Executor::make(model, {.threads = 2});
 //   auto outputs = executor->run({{"x", x}});
 //
 // An executor is prepared once and never changed, but for the values of its variables: copies share it, and

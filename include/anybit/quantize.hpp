@@ -1,9 +1,9 @@
 // Quantizes a model by a recipe.
 //
 //   auto recipe = anybit::Recipe::preset("int8");
-//   auto samples = anybit::open_samples(executor->inputs(), {"samples/"});
-//   auto result = anybit::quantize(*model, *recipe, samples->get());
-//   result->model.save("model.q.onnx");
+//   auto samples = anybit::open_samples(*anybit::inputs_of(model), {"samples/"});
+//   auto result = anybit::quantize(model, *recipe, &*samples);
+//   auto saved = result->model.save("model.q.onnx");
 //
 // Nothing here throws.
 #pragma once

@@ -1,6 +1,6 @@
 // The report that people look at: one HTML file that needs nothing else. docs/report.md tells how to read it.
 //
-//   auto page = anybit::report_page({.command = "quantize", .before = {.model = &model}, …});
+//   auto page = anybit::report_page({.command = "quantize", .before = {.model = &model}});
 #pragma once
 
 #include <cstdint>

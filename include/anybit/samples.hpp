@@ -1,8 +1,9 @@
 // Samples of a model's inputs, for calibration, comparison and runs: one is in memory at a time, there may be
 // any number of them, and their shapes may differ.
 //
-//   auto samples = anybit::open_samples(*anybit::inputs_of(model), {"images/"}, {.mean = {0.5f}, .std =
-//   {0.5f}}); while (auto sample = samples->next().value()) …
+//   auto inputs = anybit::inputs_of(model);
+//   auto samples = anybit::open_samples(*inputs, {"images/"}, {.mean = {0.5f}, .std = {0.5f}});
+//   while (auto sample = samples->next().value()) use(*sample);
 #pragma once
 
 #include <cstdint>

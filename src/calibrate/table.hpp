@@ -8,8 +8,9 @@
 
 namespace anybit::calibrate {
 
-// The values that a quantized tensor can have: `levels` of them, evenly spaced, zero among them (numerics
-// §1). Symmetric ones reach as far below zero as above; with an even number there is one more below.
+// The values that a quantized tensor can have: `levels` of them, evenly spaced, zero among them
+// (docs/formats.md#affine). A symmetric grid reaches as far below zero as above; if `levels` is even, it has
+// one more value below.
 struct Grid {
   int levels = 256;
   bool symmetric = false;

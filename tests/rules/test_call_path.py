@@ -1,4 +1,4 @@
-"""The way of `anybit quantize` through the files, as ARCHITECTURE.md lists it: short, and true."""
+"""The call path of `anybit quantize`, as ARCHITECTURE.md lists it: short, and true."""
 
 import re
 
@@ -9,7 +9,7 @@ TRACKED = set(tracked())
 
 
 def listed():
-    section = text_of("ARCHITECTURE.md").split("**The way of `anybit quantize`**")[1].split("\n## ")[0]
+    section = text_of("ARCHITECTURE.md").split("**The call path of `anybit quantize`**")[1].split("\n## ")[0]
     return [path for row in section.splitlines() if row.startswith("| ") for path in re.findall(r"`([^`]+\.cpp)`", row)]
 
 

@@ -1,5 +1,7 @@
-"""A folder includes only what it may: the lines anybit_folder(… DEPENDS …) of CMakeLists.txt, and what they imply."""
+"""Who may include whom. The lines anybit_folder(… DEPENDS …) of CMakeLists.txt are the one source of the rules: every #include and
+the list in ARCHITECTURE.md are held to them."""
 
+import functools
 import re
 
 import pytest
@@ -10,10 +12,28 @@ QUOTED_LIBRARIES = {"hwy"}  # Highway is included with quotes by its own rules
 SOURCES = (".cpp", ".hpp", ".h", ".c")
 
 
+KEYWORDS = {"DEPENDS", "LINKS", "NAMESPACE"}  # of anybit_folder, cmake/folders.cmake
+
+
+@functools.cache
 def declared():
-    line = r"^\s*anybit_folder\((\w+)(?:\s+DEPENDS\s+([\w\s]+?))?(?:\s+LINKS [\w:\s${}-]+)?\)"
-    lines = re.findall(line, text_of("CMakeLists.txt"), re.M)
-    return {name: depends.split() for name, depends in lines}
+    """The folders of src/, each with those that it depends on directly."""
+    folders = {}
+    for arguments in re.findall(r"^\s*anybit_folder\(([^)]*)\)", text_of("CMakeLists.txt"), re.M):
+        name, *words = arguments.split()
+        keyword, folders[name] = None, []
+        for word in words:
+            if word in KEYWORDS:
+                keyword = word
+            elif keyword == "DEPENDS":
+                folders[name].append(word)
+    return folders
+
+
+def listed(document, heading):
+    """The list below a heading of a document: lines `    folder: folder folder`."""
+    section = text_of(document).split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return {name: depends.split() for name, depends in re.findall(r"^ {4}(\w+):([\w ]*)$", section, re.M)}
 
 
 def closure(edges, start):
@@ -21,7 +41,7 @@ def closure(edges, start):
     found = set()
 
     def visit(name, path):
-        assert name not in path, f"folders depend on each other in a circle: {' -> '.join([*path, name])}"
+        assert name not in path, f"folders depend on each other in a cycle: {' -> '.join([*path, name])}"
         for other in edges[name]:
             found.add(other)
             visit(other, [*path, name])
@@ -47,16 +67,25 @@ def sources_below(*folders):
     return [path for path in tracked(*SOURCES) if path.startswith(tuple(f"{folder}/" for folder in folders))]
 
 
-def test_kernels_and_operators_know_nothing_above_them():
-    """What the rest rests on. closure() also fails if folders depend on each other in a circle."""
-    folders = declared()
-    assert {name: closure(folders, name) for name in folders}["kernels"] == {"base", "formats"}
-    assert closure(folders, "passes").isdisjoint({"runtime", "portable", "onnx"}), "passes stand below the runtime"
+def test_the_layers_do_not_depend_on_those_above():
+    """closure() also fails if folders depend on each other in a cycle."""
+    below = {name: closure(declared(), name) for name in declared()}
+    assert "graph" not in below["kernels"], "kernels work on plain views"
+    assert "runtime" not in below["passes"], "passes are below the runtime"
 
 
 def test_every_folder_of_src_is_declared():
     there = {path.split("/")[1] for path in sources_below("src")}
-    assert there <= set(declared()), f"no anybit_folder line for {sorted(there - set(declared()))}"
+    assert there == set(declared()), f"anybit_folder lines and folders differ: {sorted(there ^ set(declared()))}"
+
+
+def test_the_architecture_lists_the_rules_of_the_build():
+    assert listed("ARCHITECTURE.md", "Who may include whom") == declared(), "copy the anybit_folder lines of CMakeLists.txt"
+
+
+def test_the_architecture_describes_every_folder():
+    rows = re.findall(r"^\| `src/(\w+)/` \|", text_of("ARCHITECTURE.md"), re.M)
+    assert sorted(rows) == sorted(declared())
 
 
 @pytest.mark.parametrize("path", sources_below("src"))
