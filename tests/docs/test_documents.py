@@ -77,15 +77,6 @@ def test_what_is_not_run_says_why(capsys):
     assert all(line.split(": ", 1)[1] for line in kept)
 
 
-def test_the_figures_of_the_readme_are_those_of_the_documents():
-    """A row there may have fewer columns; when a table is measured anew, its rows are copied again."""
-    measured = (ROOT / "README.md").read_text().split("\n## Measured\n")[1].split("\n## ")[0].splitlines()
-    rows = [line.removesuffix("|") for line in measured if line.startswith("|") and not line.startswith("|---")]
-    known = [line for document in DOCUMENTS[1:] for line in (ROOT / document).read_text().splitlines()]
-    assert len(rows) > 20
-    assert [row for row in rows if not any(line.startswith(row) for line in known)] == []
-
-
 DOCUMENT = """
 Text, and formulas that are no example:
 
