@@ -163,7 +163,7 @@ Result<void> Bins::read(const JsonTree& from, const Extent& extent) {
 
 std::span<const CollectorDescriptor> bins_collector_descriptors() {
   static const CollectorDescriptor all[] = {
-      {.name = "bins", .summary = "how often values of each size occur, for observers that clip"}};
+      {.name = "bins", .summary = "histogram, for observers that clip"}};
   return all;
 }
 

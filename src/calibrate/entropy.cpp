@@ -1,7 +1,7 @@
-// entropy: the range that keeps most of the distribution, as the Kullback-Leibler divergence has it: of the
-// values themselves, clipped, from what is left of them when every level of the grid spreads its values
-// evenly over those of its bins that are not empty. Zeros are left out: every grid has them exactly, and a
-// ReLU makes so many that they would decide alone.
+// entropy: the range with the smallest Kullback-Leibler divergence from the distribution, as the
+// Kullback-Leibler divergence has it: of the values themselves, clipped, from what is left of them when every
+// level of the grid spreads its values evenly over those of its bins that are not empty. Zeros are left out:
+// every grid has them exactly, and a ReLU makes so many that they would decide alone.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -159,10 +159,11 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
 }  // namespace
 
 std::span<const Descriptor> entropy_descriptors() {
-  static const Descriptor all[] = {{.name = "entropy",
-                                    .summary = "the range that keeps most of the distribution",
-                                    .needs = "bins",
-                                    .choose = choose}};
+  static const Descriptor all[] = {
+      {.name = "entropy",
+       .summary = "the range with the smallest Kullback-Leibler divergence from the distribution",
+       .needs = "bins",
+       .choose = choose}};
   return all;
 }
 

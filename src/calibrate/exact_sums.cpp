@@ -23,13 +23,13 @@ Result<std::vector<std::int64_t>> digits_of(const JsonTree& from, const char* na
                                             std::int64_t most) {
   const JsonTree* found = from.find(name);
   const std::string* text = found ? found->text() : nullptr;
-  if (!text) return damaged(fmt::format("'{}' is not a text of numbers", name));
+  if (!text) return damaged(fmt::format("'{}' is not a string of numbers", name));
   std::vector<std::int64_t> digits;
   for (const char *at = text->data(), *end = at + text->size(); at < end;) {
     std::int64_t digit = 0;
     const auto [stop, problem] = std::from_chars(at, end, digit);
     if (problem != std::errc() || digit > most || digit < -most || (stop != end && *stop != ' '))
-      return damaged(fmt::format("'{}' has a number that cannot be", name));
+      return damaged(fmt::format("'{}' has an invalid number", name));
     digits.push_back(digit);
     at = stop == end ? end : stop + 1;
   }
@@ -60,7 +60,7 @@ void ExactSums::raise(int top) {
 Result<void> ExactSums::add(std::span<const double> numbers) {
   if (++added_ > kMostAdded)
     return error_at(Code::limit_exceeded, {}, fmt::format("sums of more than {} numbers", kMostAdded),
-                    "fewer samples, or parts of them that are calibrated apart");
+                    "fewer samples");
   double largest = 0;
   for (const double one : numbers) largest = std::max(largest, std::abs(one));
   if (largest == 0) return {};
@@ -104,7 +104,7 @@ Result<void> ExactSums::read(const JsonTree& from, std::int64_t count) {
   added_ = TRY(whole(from, "added"));
   const double top = TRY(real(from, "digit"));
   if (added_ > kMostAdded || !(top >= kLowest && top <= kHighest) || top != std::trunc(top))
-    return damaged("the sums cannot be");
+    return damaged("the sums are inconsistent");
   top_ = static_cast<int>(top);
   high_ = TRY(digits_of(from, "high", count, added_ << kDigit));
   low_ = TRY(digits_of(from, "low", count, added_ << kDigit));

@@ -21,7 +21,7 @@ inline Result<std::int64_t> whole(const JsonTree& object, const char* name, std:
   const JsonTree* found = object.find(name);
   if (!found && otherwise >= 0) return otherwise;
   if (!found || !found->whole() || *found->whole() > kMostCounted)
-    return damaged(fmt::format("'{}' is not a whole number", name));
+    return damaged(fmt::format("'{}' is not an integer", name));
   return static_cast<std::int64_t>(*found->whole());
 }
 

@@ -12,7 +12,7 @@ Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
 
 std::span<const Descriptor> minmax_descriptors() {
   static const Descriptor all[] = {
-      {.name = "minmax", .summary = "the least and the largest value of all samples", .choose = choose}};
+      {.name = "minmax", .summary = "minimum and maximum over all samples", .choose = choose}};
   return all;
 }
 

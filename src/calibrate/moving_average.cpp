@@ -14,7 +14,7 @@ Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
 
 std::span<const Descriptor> moving_average_descriptors() {
   static const Descriptor all[] = {{.name = "moving_average",
-                                    .summary = "a fading average of each sample's least and largest value",
+                                    .summary = "moving average of each sample's minimum and maximum",
                                     .needs = "moving-average",
                                     .choose = choose}};
   return all;

@@ -73,7 +73,7 @@ Result<void> MovingAverages::read(const JsonTree& from, const Extent& extent) {
   momentum = TRY(real(*moving, "momentum"));
   const std::int64_t count = TRY(whole(*moving, "samples"));
   if (!(momentum >= 0 && momentum <= 1) || count < 1 || count > extent.samples)
-    return damaged("'moving_average' cannot be");
+    return damaged("'moving_average' is invalid");
   min = TRY(read_average(*moving, "min", count));
   max = TRY(read_average(*moving, "max", count));
   // Averages lie between what they are averages of, but for the rounding of float64.
@@ -83,13 +83,13 @@ Result<void> MovingAverages::read(const JsonTree& from, const Extent& extent) {
     if (value < low - slack || value > high + slack)
       return damaged("'moving_average' is outside of the bounds");
   }
-  if (min.value > max.value) return damaged("'moving_average' cannot be");
+  if (min.value > max.value) return damaged("'moving_average' is invalid");
   return {};
 }
 
 std::span<const CollectorDescriptor> moving_averages_collector_descriptors() {
   static const CollectorDescriptor all[] = {
-      {.name = "moving-average", .summary = "fading averages of each sample's least and largest value"}};
+      {.name = "moving-average", .summary = "moving averages of each sample's minimum and maximum"}};
   return all;
 }
 

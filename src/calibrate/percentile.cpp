@@ -132,7 +132,7 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters& p
 
 std::span<const Descriptor> percentile_descriptors() {
   static const Descriptor all[] = {{.name = "percentile",
-                                    .summary = "what a share of the values needs; the rest is clipped",
+                                    .summary = "the range of a percentile of the values; the rest is clipped",
                                     .needs = "bins",
                                     .choose = choose}};
   return all;

@@ -155,7 +155,7 @@ Collector::Numbers SecondMoment::numbers() const {
 std::span<const CollectorDescriptor> second_moment_collector_descriptors() {
   static const CollectorDescriptor all[] = {
       {.name = "second-moment",
-       .summary = "XᵀX of what layers with weights take: sums of products of each two of their inputs",
+       .summary = "XᵀX of the inputs of layers with weights: sums of pairwise products",
        .make = [](const View& view) -> std::unique_ptr<Collector> {
          return std::make_unique<SecondMoment>(view);
        },

@@ -12,7 +12,7 @@ namespace {
 Result<void> check_same(const Statistics::Further& one, const Statistics::Further& other) {
   for (const auto& [key, collector] : one) {
     if (other.count(key) == 0)
-      return invalid_argument(fmt::format("{} ({}) is in one of the two alone", key.first, key.second),
+      return invalid_argument(fmt::format("only one of the two has {} ({})", key.first, key.second),
                               "ranges that were collected in the same way");
   }
   return {};

@@ -22,13 +22,13 @@ graph::OpsetImport import_of(std::string_view domain, std::int64_t version) {
 Result<void> refuse(std::string_view op, const formats::Use& use) {
   if (op != "Decode" && TRY(linear_type(use)).type != graph::ElementType::undefined)
     return error_at(Code::unsupported, {},
-                    fmt::format("ONNX has no operator for values in {}: their scales are found while the "
-                                "model runs",
+                    fmt::format("ONNX cannot express activations in {}: their scales are computed at "
+                                "run time",
                                 use.format),
-                    "weights alone (the recipes that end in -weights), or --emit portable");
+                    "a weight-only recipe (names that end in -weights), or --emit portable");
   return error_at(Code::unsupported, {}, fmt::format("ONNX has no type for {}", use.format),
                   "--emit portable writes it as a function of ONNX's operators, --emit packed as an operator "
-                  "of anybit's own");
+                  "that only anybit has");
 }
 
 }  // namespace

@@ -190,9 +190,9 @@ Result<void> compare(const ops::CodedWeight& weight, const Parameters& parameter
     const float value = known ? known[codes[i]] : static_cast<float>(codes[i] - zero);
     if (value * parameters.scales[place] == wanted[i]) continue;
     return error_at(Code::unsupported, {},
-                    fmt::format("value {}, {:g}, is not what {} times a scale in float32 can be", i,
+                    fmt::format("value {}, {:g}, cannot be represented as {} times a float32 scale", i,
                                 wanted[i], graph::name_of(parameters.type)),
-                    "--emit portable, or a value that is not at the ends of float32");
+                    "--emit portable, or values farther from the limits of float32");
   }
   return {};
 }

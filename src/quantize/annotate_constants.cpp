@@ -88,8 +88,8 @@ class ConstantAnnotator {
         spec.granularity() != Granularity::channel || !has_8_bits(spec) || !has_8_bits(*scheme(i).data_in))
       return spec;
     spec.set_granularity(Granularity::tensor);
-    notes_.nodes[i].reason = fmt::format("integer products take one scale for weights {}: they have no more",
-                                         input == 0 ? "on the left" : "of several matrices");
+    notes_.nodes[i].reason = fmt::format("integer GEMM supports only per-tensor scales for weights {}",
+                                         input == 0 ? "that are the left operand" : "of several matrices");
     notes_.nodes[i].less = true;
     return spec;
   }
@@ -180,8 +180,8 @@ class ConstantAnnotator {
     std::string asked = scheme(i).compute.value_or("float32");
     if (asked == "float32") return {};
     if (asked == "int8" && spec.granularity() == Granularity::block && !static_[i]) return asked;
-    notes_.nodes[i].reason = fmt::format("compute: {} is not for weights of {}{}", asked, to_string(spec),
-                                         static_[i] ? " beside activations in integers" : "");
+    notes_.nodes[i].reason = fmt::format("compute: {} does not apply to weights of {}{}", asked,
+                                         to_string(spec), static_[i] ? " with integer activations" : "");
     notes_.nodes[i].less = true;
     return {};
   }

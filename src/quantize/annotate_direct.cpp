@@ -50,7 +50,7 @@ class DirectAnnotator {
     if (role == ops::Traits::Role::move && !embeds(i) && asked != Asked::named) return false;
     if (part.heavy || asked != Asked::no || embeds(i)) return true;
     if (note.reason.empty())
-      note.reason = "only products are stored in this format, unless a rule names the node or its type";
+      note.reason = "only linear operators use this format, unless a rule names the node or its type";
     return false;
   }
 

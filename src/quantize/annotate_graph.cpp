@@ -140,7 +140,7 @@ class Annotator {
       const bool takes = std::ranges::any_of(
           parts_[i].data, [&](int input) { return masked(node(i).inputs[static_cast<std::size_t>(input)]); });
       if (!takes && std::ranges::none_of(node(i).outputs, masked)) continue;
-      leave(i, "a mask of -1000 or less is among its values: no range holds that beside others");
+      leave(i, "its values include a mask of -1000 or less, which no range can hold beside other values");
       parts_[i].held = true;
       notes_.nodes[i].less = !notes_.nodes[i].scheme.data_in->is_float();
     }
@@ -319,7 +319,7 @@ class Annotator {
       by.emplace(root, value);
       if (is_new || found->second == changed) return {};
       return error_at(Code::invalid_argument, fmt::format("tensor '{}'", shown(value)),
-                      fmt::format("it has the parameters of '{}', whose codes are moved to it, and their "
+                      fmt::format("it shares its parameters with '{}' through pass-through nodes, and their "
                                   "rules differ: {}, {}",
                                   shown(by.at(root)), to_string(changed), to_string(found->second)),
                       "the same for both, or a rule for one of them");
@@ -436,7 +436,7 @@ class Annotator {
                  chosen_.is_taken(node(i).outputs[0])) {
         note.outcome = Outcome::inside;
       } else if (note.reason.empty()) {
-        note.reason = "nothing quantized needs its result";
+        note.reason = "no quantized consumer";
       }
     }
   }

@@ -104,24 +104,24 @@ class Chooser {
     const Spec& weight = *scheme(i).weight;
     const bool table = parts_[i].data.empty() && !parts_[i].heavy;
     if (weight.is_float() || parts_[i].weights.empty() || !(parts_[i].heavy || table))
-      return leave(i, "only products with constant weights are quantized when they run");
+      return leave(i, "only linear operators with constant weights are quantized dynamically");
     std::vector<const graph::Tensor*> weights;
     for (const int input : parts_[i].weights)
       weights.push_back(scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]));
     std::optional<std::string> reason =
         lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric());
     if (!reason && !parts_[i].data.empty() && parts_[i].data.front() != 0)
-      reason = "its data is on the right";
+      reason = "its activation is the right operand";
     if (!reason &&
         (graph::integer_range(weight.element()).bits != 8 || weight.granularity() == Granularity::block))
-      reason = fmt::format("integer products have no weights of {}", to_string(weight));
+      reason = fmt::format("integer GEMM has no weights of {}", to_string(weight));
     parts_[i].dynamic = !table && !reason;
     if (table || !reason) return;
-    notes_.nodes[i].reason = *reason + ": its weights alone are quantized";
+    notes_.nodes[i].reason = *reason + ": only its weights are quantized";
     notes_.nodes[i].less = true;
   }
 
-  // It may be left if it does not lie between quantized values.
+  // It may be left if not between Q and DQ.
   bool optional(std::size_t i) const { return chosen_.is_static[i] && !parts_[i].heavy && !named_[i]; }
 
   // From the first node to the last: which values quantized nodes make, maybe through nodes that move values
@@ -167,7 +167,7 @@ class Chooser {
 
   static constexpr int kRounds =
       100;  // of leaving nodes out; enough, but not for graphs that are made to take long
-  static constexpr const char* kAlone = "it does not lie between quantized values";
+  static constexpr const char* kAlone = "not between Q and DQ";
 
   const Scope& scope_;
   const std::vector<Scheme>& schemes_;

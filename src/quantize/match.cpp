@@ -122,14 +122,13 @@ Result<void> check_type(const Rule& rule) {
                     "Conv, MatMul, Gemm, Add, …; docs/recipes.md");
   if (is_without_weights(rule.pattern) && rule.scheme.data_in && rule.scheme.data_in->is_dynamic() &&
       rule.scheme.data_in->is_integer() && rule.scheme.data_in->has_own_type())
-    return error_at(
-        Code::invalid_argument, rule.place,
-        fmt::format("{} has no weights: it cannot be quantized while the model runs", shown(rule.pattern)),
-        "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a recipe that takes samples");
+    return error_at(Code::invalid_argument, rule.place,
+                    fmt::format("{} has no weights: it cannot be quantized dynamically", shown(rule.pattern)),
+                    "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a static recipe");
   if (is_for_weights_alone(rule.scheme) && is_without_weights(rule.pattern) &&
       !(!rule.scheme.weight->is_integer() && has_factors(rule.pattern)))
     return error_at(Code::invalid_argument, rule.place,
-                    fmt::format("{} has no weights, and the rule is for nothing else", shown(rule.pattern)),
+                    fmt::format("{} has no weights, and the rule is for weights only", shown(rule.pattern)),
                     "activations: …, or no rule for it");
   if (is_type(rule.pattern)) return {};
   return error_at(Code::invalid_argument, rule.place,
@@ -215,7 +214,8 @@ Result<Matcher> Matcher::make(const Recipe& recipe) {
     expression = std::make_unique<re2::RE2>(rule.pattern, re2::RE2::Quiet);
     if (!expression->ok())
       return error_at(Code::invalid_argument, rule.place,
-                      fmt::format("'{}' is no regular expression", shown(rule.pattern)), expression->error());
+                      fmt::format("'{}' is not a regular expression", shown(rule.pattern)),
+                      expression->error());
   }
   state->used.resize(state->rules.size());
   return Matcher(std::move(state));
@@ -317,8 +317,7 @@ Result<std::vector<std::string>> Matcher::unused() const {
       const std::vector<std::string_view> names(state_->tensors.begin(), state_->tensors.end());
       const std::string meant = did_you_mean(rule.pattern, names);
       return error_at(Code::invalid_argument, rule.place,
-                      fmt::format("no tensor '{}' is quantized with parameters that are known ahead",
-                                  shown(rule.pattern)),
+                      fmt::format("no tensor '{}' is quantized with static parameters", shown(rule.pattern)),
                       meant.empty() ? "a report of `anybit quantize --json` lists those that are" : meant);
     }
     if (rule.kind == Rule::Kind::type)

@@ -24,7 +24,7 @@ bool needs_statistics(const Cluster& cluster) {
 // As if the recipe had excluded all of it.
 void leave(GraphNotes& notes) {
   for (NodeNote& node : notes.nodes) {
-    if (node.outcome != Outcome::left) node.reason = "no sample entered its graph";
+    if (node.outcome != Outcome::left) node.reason = "no sample reached its subgraph";
     node.outcome = Outcome::left;
   }
   notes.clusters.clear();
@@ -67,7 +67,8 @@ void leave_unentered(GraphNotes& notes, const Seen& seen, QuantizationReport& re
     for (GraphNotes& inner : notes.inner) leave_unentered(inner, seen, report);
     return;
   }
-  report.remarks.push_back(fmt::format("{}: no sample entered this graph; it is left in float", notes.place));
+  report.remarks.push_back(
+      fmt::format("{}: no sample reached this subgraph; it is left in float", notes.place));
   leave(notes);
 }
 
@@ -269,7 +270,7 @@ class Planner {
         if (std::isfinite(bias.tensor->data.at<float>(i))) continue;
         return error_at(Code::invalid_data, fmt::format("initializer '{}'", shown(bias.name)),
                         fmt::format("element {} of a bias is not finite", i),
-                        "leave the node in float (--exclude), or mend the model")
+                        "leave the node in float (--exclude), or fix the model")
             .within(place_of(notes, {bias.place}));
       }
     }

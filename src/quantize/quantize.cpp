@@ -204,7 +204,7 @@ class Quantizer {
     if (!anything(annotation.graph)) {
       return error_at(Code::invalid_argument, {},
                       fmt::format("nothing is quantized: {}", fmt::join(report_.remarks, "; ")),
-                      "samples that enter the graphs inside nodes");
+                      "samples that reach the subgraphs");
     }
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
@@ -258,10 +258,10 @@ class Quantizer {
     for (const auto& [op, count] : integer_operators(*model_))
       kinds.push_back(fmt::format("{} {}", count, op));
     if (kinds.empty()) return;
-    report_.remarks.push_back(
-        fmt::format("operators in integer form are left as they are ({}): only pairs of QuantizeLinear and "
-                    "DequantizeLinear can be taken back. Quantize the float model to have all of it anew",
-                    fmt::join(kinds, ", ")));
+    report_.remarks.push_back(fmt::format(
+        "integer operators are left as they are ({}): only Q/DQ pairs can be removed. Quantize the float "
+        "model to requantize all of it",
+        fmt::join(kinds, ", ")));
   }
 
   // What the recipe makes of the model; raised first to the opset that this takes.
@@ -300,19 +300,20 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples())
-        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: what was given is not used",
-                                              recipe_.name, settings_.known ? "ranges" : "samples"));
+        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: they are not used", recipe_.name,
+                                              settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
     if (settings_.known) {
       if (next_ && !needs_samples())
-        report_.remarks.emplace_back("ranges are those of the file: samples were not needed for them");
+        report_.remarks.emplace_back(
+            "the ranges are from the file: the samples are not used for calibration");
       return recall(names);
     }
     if (!next_)
       return invalid_argument(
-          fmt::format("recipe '{}' needs samples to see the range of activations", recipe_.name),
-          "--calib PATH; or a recipe without: w8, w4, dynamic-int8");
+          fmt::format("recipe '{}' needs calibration data for the ranges of activations", recipe_.name),
+          "--calib PATH; or a recipe that needs none: w8, w4, dynamic-int8");
     calibrate::GatherOptions options = settings_.gather;
     options.executor = settings_.executor;
     std::int64_t samples = 0;
@@ -413,7 +414,7 @@ class Quantizer {
     }
     if (samples_.empty()) samples_ = chosen_.take();
     if (samples_.empty())
-      report_.remarks.push_back(fmt::format("{} is left out: that takes samples{} (--calib)", row.name,
+      report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)", row.name,
                                             settings_.known ? " beside the ranges" : ""));
     return !samples_.empty();
   }
@@ -437,7 +438,7 @@ class Quantizer {
       }
       if (bins && !found->second.has_bins)
         return error_at(Code::invalid_argument, {},
-                        fmt::format("the ranges of '{}' have no bins, which the recipe's observer needs",
+                        fmt::format("the ranges of '{}' have no histogram, which the recipe's observer needs",
                                     shown(one.name)),
                         "calibrate without --observer minmax");
       statistics.push_back(found->second);

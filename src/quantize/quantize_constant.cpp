@@ -142,8 +142,8 @@ GroupEnds group_ends(const float* x, const Layout& layout, ThreadPool& pool) {
 Result<void> check_finite(std::uint32_t largest, const graph::Tensor& tensor) {
   if (largest < 0x7F800000U) return {};
   return error_at(Code::invalid_data, fmt::format("initializer '{}'", shown(tensor.name.str())),
-                  largest == 0x7F800000U ? "an infinite weight" : "a weight that is not a number",
-                  "leave the node in float (--exclude), or mend the model");
+                  largest == 0x7F800000U ? "a weight is infinite" : "a weight is NaN",
+                  "leave the node in float (--exclude), or fix the model");
 }
 
 // One scale for each group; a group of zeros takes the largest of the others, so that its bias keeps

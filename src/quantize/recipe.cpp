@@ -23,7 +23,7 @@ Error unknown_key(const YAML::Node& node, std::span<const std::string_view> know
 
 Result<std::string> scalar(const YAML::Node& node, std::string_view what) {
   if (node.IsScalar()) return node.Scalar();
-  return at(node, invalid_argument(fmt::format("{} is a single word", what)));
+  return at(node, invalid_argument(fmt::format("{} must be a single word", what)));
 }
 
 Result<bool> yes_or_no(const YAML::Node& node, const std::string& key) {
@@ -151,7 +151,7 @@ Result<Spec> weight_spec(const YAML::Node& node) {
   if (spec.observer != "minmax")
     return at(node,
               invalid_argument(
-                  fmt::format("'{}' chooses ranges of activations; weights have the range of their values",
+                  fmt::format("'{}' is an observer of activations; weights use the range of their values",
                               spec.observer),
                   fmt::format("weights without it, or activations: … {}", spec.observer)));
   if (spec.is_given()) {
@@ -159,7 +159,7 @@ Result<Spec> weight_spec(const YAML::Node& node) {
     return spec;
   }
   if (spec.is_dynamic())
-    return at(node, invalid_argument("weights are known before the model runs: they are not dynamic",
+    return at(node, invalid_argument("weights are constant: they cannot be dynamic",
                                      "weights without it, or activations: … dynamic"));
   spec.source = Spec::Source::values;
   return spec;
@@ -169,15 +169,12 @@ Result<Spec> weight_spec(const YAML::Node& node) {
 Result<void> check_dynamic(const YAML::Node& node, const Spec& spec) {
   if (!spec.is_dynamic()) return {};
   if (spec.is_integer() && spec.has_own_type() && spec.format() != "int8" && spec.format() != "uint8")
-    return at(node,
-              invalid_argument(
-                  fmt::format("'{}': what is quantized while the model runs has 8 bits", to_string(spec)),
-                  "uint8 asym dynamic, int8 sym dynamic, …; or without dynamic, from samples"));
+    return at(node, invalid_argument(fmt::format("'{}': dynamic quantization has 8 bits", to_string(spec)),
+                                     "uint8 asym dynamic, int8 sym dynamic, …; or static, without dynamic"));
   if (spec.observer != "minmax")
     return at(node,
               invalid_argument(
-                  fmt::format("'{}' chooses ranges from samples, and there are none for what is dynamic",
-                              spec.observer),
+                  fmt::format("'{}' is an observer, which dynamic quantization does not use", spec.observer),
                   "one of the two words"));
   return {};
 }
@@ -209,7 +206,7 @@ Result<Spec> bias_spec(const YAML::Node& node) {
   const Spec spec = TRY(spec_of(node));
   if (spec.is_integer() && spec.has_own_type())
     return at(node,
-              invalid_argument(fmt::format("a bias of {}: it is added to sums of 32 bits", spec.format()),
+              invalid_argument(fmt::format("a bias of {}: it is added to 32-bit accumulators", spec.format()),
                                "bias: int32, or bias: float"));
   return spec;
 }
@@ -385,8 +382,7 @@ Result<void> check_tensor_words(const std::string& words, const YAML::Node& plac
     return at(place, invalid_argument("a rule for a tensor says how it is quantized, not whether",
                                       "name: {NODE: float} leaves a node in float"));
   if (checked->is_dynamic())
-    return at(place, invalid_argument("a rule for a tensor is for what is known before the model runs",
-                                      "without 'dynamic'"));
+    return at(place, invalid_argument("a rule for a tensor cannot be dynamic", "without 'dynamic'"));
   return {};
 }
 

@@ -18,7 +18,7 @@ bool is_none(const YAML::Node& node) {
 }
 
 Result<std::string> word(const YAML::Node& node, std::string_view what) {
-  if (!node.IsScalar()) return at(node, invalid_argument(fmt::format("{} is a single word", what)));
+  if (!node.IsScalar()) return at(node, invalid_argument(fmt::format("{} must be a single word", what)));
   if (node.Scalar() == "True") return std::string("true");
   if (node.Scalar() == "False") return std::string("false");
   return node.Scalar();
@@ -57,7 +57,7 @@ Result<std::string> parameter(const formats::Descriptor& format, const std::stri
     const int bits = TRY(formats::make(format.name))->bits();
     if (text == std::to_string(bits)) return std::string();
     return at(value, invalid_argument(fmt::format("{} of width {}", format.name, shown(text)),
-                                      fmt::format("its codes have {} bits", bits)));
+                                      fmt::format("its values have {} bits", bits)));
   }
   return fmt::format(" {}={}", parameter_name(name), text);
 }

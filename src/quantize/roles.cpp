@@ -71,8 +71,9 @@ class Reader {
 
   Part::Kind kind(const Part& part, const Scheme& scheme, std::string& reason) const {
     const Traits::Role role = traits_.role_in(node_);
-    if (!descriptor_.quantized.empty()) return reason = "it has an integer form already", Part::Kind::left;
-    if (role == Traits::Role::none) return reason = "anybit has no integer form of it", Part::Kind::left;
+    if (!descriptor_.quantized.empty()) return reason = "it is an integer operator already", Part::Kind::left;
+    if (role == Traits::Role::none)
+      return reason = "anybit does not quantize this operator", Part::Kind::left;
     if (!scope_.makes_float(node_)) return reason = scope_.why_not_float(node_), Part::Kind::left;
     // Rows of a constant table: an embedding. Only the table is quantized.
     const bool embeds = role == Traits::Role::move && part.data.empty() && !part.weights.empty();
@@ -160,10 +161,10 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
     const bool asked = by_name || matcher.by_type(note.op);
     if (group != groups.end() && is_delicate(group->second) && !asked && !matcher.by_type(group->second)) {
       part.kind = Part::Kind::left;
-      note.reason = fmt::format("part of a {}, in which small errors grow", group->second);
+      note.reason = fmt::format("part of a {}, which is numerically sensitive", group->second);
     } else if (part.kind == Part::Kind::compute && descriptor->traits.sensitive && !asked) {
       part.kind = Part::Kind::left;
-      note.reason = "small errors grow in it; a rule for it by name or type would quantize it";
+      note.reason = "numerically sensitive operator; a rule for its name or type quantizes it";
     }
     parts.push_back(std::move(part));
   }

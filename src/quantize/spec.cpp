@@ -156,8 +156,8 @@ class Reader {
       const auto one = number<T>(rest.substr(0, comma));
       if (!one)
         return invalid_argument(
-            fmt::format("{}: '{}' is no number of its kind", what, shown(std::string(rest.substr(0, comma)))),
-            what == "zero_point" ? "a whole number: zero_point 128" : fmt::format("{} 0.02", what));
+            fmt::format("{}: '{}' is not a valid number", what, shown(std::string(rest.substr(0, comma)))),
+            what == "zero_point" ? "an integer: zero_point 128" : fmt::format("{} 0.02", what));
       all.push_back(*one);
       if (comma == std::string_view::npos) return all;
       rest.remove_prefix(comma + 1);
@@ -172,7 +172,7 @@ class Reader {
     } else {
       const auto low = TRY(list<float>(word)), high = TRY(list<float>(word));
       if (low.size() != 1 || high.size() != 1)
-        return invalid_argument("range: one number for each end", "range -1 1");
+        return invalid_argument("range: two numbers, the lower first", "range -1 1");
       spec_.given.range = {low[0], high[0]};
     }
     spec_.source = Spec::Source::given;
@@ -182,7 +182,7 @@ class Reader {
   Result<void> settle_numbers() {
     const Spec::Given& given = spec_.given;
     if (dynamic_ || !observer_.empty())
-      return invalid_argument("a scale or range is given, and is to be found, too",
+      return invalid_argument("a given scale or range excludes an observer and 'dynamic'",
                               "either numbers, or an observer or 'dynamic'");
     if (given.range) {
       if (!given.scales.empty() || !given.zero_points.empty())
@@ -223,7 +223,7 @@ class Reader {
     const graph::IntegerRange codes = spec_.codes();
     for (const std::int32_t zero : zeros) {
       if (zero < codes.low || zero > codes.high)
-        return invalid_argument(fmt::format("zero_point {} is no code of {}", zero, format_.name),
+        return invalid_argument(fmt::format("zero_point {} is out of the range of {}", zero, format_.name),
                                 fmt::format("{} to {}", codes.low, codes.high));
       if (zero == middle(codes)) continue;
       if (symmetry_ == "sym")
@@ -294,7 +294,7 @@ class Reader {
                                         "dynamic", "full", "scale",  "zero_point", "range"};
     for (const calibrate::Descriptor* one : calibrate::table()) known.push_back(one->name);
     const std::string meant = did_you_mean(word, known);
-    return invalid_argument(fmt::format("'{}' says nothing about a tensor", shown(word)),
+    return invalid_argument(fmt::format("'{}' is not a property of a tensor", shown(word)),
                             meant.empty() ? "for example: int8 sym channel" : meant);
   }
 

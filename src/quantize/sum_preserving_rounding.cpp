@@ -246,17 +246,16 @@ std::span<const Descriptor> sum_preserving_rounding_descriptors() {
   static const Descriptor all[] = {
       {.name = "sum-preserving-rounding",
        .alias = "sums",
-       .summary = "weights are rounded so that every output keeps the sum of its weights",
+       .summary = "sum-preserving rounding: every output channel keeps the sum of its weights",
        .phase = Descriptor::Phase::rounding,
        .parameters = {{.name = "mean",
                        .preset = 4.0,
-                       .doc =
-                           "the square of the inputs' mean, in units of their variance: how much sums count",
+                       .doc = "squared mean of the inputs relative to their variance: the weight of the sums",
                        .low = 0,
                        .high = 1e6},
                       {.name = "trims",
                        .preset = std::int64_t{8},
-                       .doc = "moves of each output with few weights at the most",
+                       .doc = "maximum number of changed roundings per output with few weights",
                        .low = 0,
                        .high = 64}},
        .round = round}};

@@ -33,7 +33,7 @@ void add_ethos(std::vector<Target>& list) {
     for (const int size : series.sizes) {
       Target target;
       target.name = fmt::format("ethos-{}-{}", series.name, size);
-      target.summary = "Arm Ethos-U: symmetric int8 weights, int8 or int16 activations, known ahead";
+      target.summary = "Arm Ethos-U: symmetric int8 weights, static int8 or int16 activations";
       target.ops = kOps;
       target.formats = {{"int8", "int8 sym"}, {"int16 sym", "int8 sym"}};
       target.dynamic = false;
@@ -61,10 +61,10 @@ Error refused(const std::string& place, const Target& target, const Spec& spec, 
   for (const Formats& one : target.formats)
     known += fmt::format("{}activations {} with weights {}", known.empty() ? "" : ", ", one.activation,
                          one.weight);
-  return error_at(Code::invalid_argument, place,
-                  fmt::format("target {} does not take {} as {}", target.name, to_string(spec), what),
-                  fmt::format("{}{}{}", known, target.channels ? "" : ", one scale for each tensor",
-                              target.dynamic ? "" : ", known before the model runs"));
+  return error_at(
+      Code::invalid_argument, place,
+      fmt::format("target {} does not support {} as {}", target.name, to_string(spec), what),
+      fmt::format("{}{}{}", known, target.channels ? "" : ", per tensor", target.dynamic ? "" : ", static"));
 }
 
 // A rule that was added to a recipe has no place in it.
@@ -98,7 +98,7 @@ bool Target::runs(std::string_view op) const {
 std::vector<Target> targets() {
   std::vector<Target> list;
   Target generic;
-  generic.summary = "anything that runs ONNX's quantized models";
+  generic.summary = "any runtime of quantized ONNX models";
   list.push_back(generic);
   Target runtime;
   runtime.name = "ort";
@@ -107,7 +107,7 @@ std::vector<Target> targets() {
   list.push_back(runtime);
   Target nnpa;
   nnpa.name = "nnpa";
-  nnpa.summary = "IBM Telum II: int8 with one scale for each tensor, products of matrices";
+  nnpa.summary = "IBM Telum II: per-tensor int8, matrix multiplications";
   nnpa.preset = "nnpa";
   nnpa.ops = {"MatMul", "Gemm"};
   nnpa.formats = {{"int8", "int8"}};
