@@ -1,5 +1,4 @@
-// Which operators have a form whose data is quantized while the model runs, as far as stock ONNX Runtime runs
-// it.
+// Which operators have a dynamically quantized form that stock ONNX Runtime runs.
 #include <fmt/format.h>
 
 #include "graph/node.hpp"

@@ -73,7 +73,7 @@ Result<void> Functions::take_operators(graph::Graph& graph) {
 
 void Functions::add(graph::Function function) {
   if (!added_.insert(function.name.str()).second) return;
-  // Runtimes put a function's nodes in place as they are: they must mean the same in the model's opset.
+  // Runtimes inline a function's nodes as they are, so they must mean the same in the model's opset.
   function.opsets = {import_of("", model_.opset().value_or(1))};
   model_.functions.push_back(std::move(function));
 }
