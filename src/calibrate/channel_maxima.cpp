@@ -22,7 +22,7 @@ Result<void> ChannelMaxima::merge(const ChannelMaxima& other) {
 Result<void> ChannelMaxima::see(const Look& look, Workbench& bench, std::mutex& guard) {
   const Rows rows = TRY(rows_of(view_, look.array.dims()));
   if (rows.length == 0) return {};
-  ChannelMaxima found;  // of this look: a row of numbers, which no limit is needed for
+  ChannelMaxima found;  // small enough not to count against the memory limit
   found.maxima_.resize(static_cast<std::size_t>(rows.length));
   const auto add = [&](std::int64_t, const float* row) {
     for (std::size_t i = 0; i < found.maxima_.size(); ++i) {

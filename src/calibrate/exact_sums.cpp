@@ -18,7 +18,7 @@ std::string text_of(std::span<const std::int64_t> digits) {
   return fmt::format("\"{}\"", std::string_view(text.data(), text.size()));
 }
 
-// As many as there are to be, none of them farther from zero than `most`.
+// Reads `count` numbers with magnitudes of at most `most`.
 Result<std::vector<std::int64_t>> digits_of(const JsonTree& from, const char* name, std::int64_t count,
                                             std::int64_t most) {
   const JsonTree* found = from.find(name);
@@ -45,7 +45,8 @@ double ExactSums::operator[](std::size_t i) const {
          std::ldexp(static_cast<double>(low_[i]), kDigit * (top_ - 1));
 }
 
-// Digits below the two that are kept are dropped, whenever they came: all of them were cut at these places.
+// Drops digits below the two that are kept. Digits are aligned to fixed positions, so the order does not
+// matter.
 void ExactSums::raise(int top) {
   if (top <= top_) return;
   if (top == top_ + 1) {

@@ -1,4 +1,4 @@
-// minmax: from the least to the largest value that any sample had. Nothing is clipped.
+// minmax: the minimum and maximum over all samples. Nothing is clipped.
 #include "calibrate/table.hpp"
 
 namespace anybit::calibrate {

@@ -1,5 +1,5 @@
-// moving_average: each sample's least and largest value, averaged with weights that fade with age. It follows
-// the order of the samples.
+// moving_average: exponential moving averages of each sample's minimum and maximum. Depends on the order of
+// the samples.
 #include "calibrate/table.hpp"
 
 namespace anybit::calibrate {

@@ -16,17 +16,17 @@ constexpr std::string_view kFormat = "anybit ranges";
 constexpr std::int64_t kVersion = 1;
 constexpr JsonTree::Limits kLimits{.bytes = std::size_t{1} << 30, .values = 20'000'000, .depth = 8};
 
-// A name and a value of an object; the first one of an object has no comma before it.
+// Appends a member to an object, with a comma unless it is the first.
 void put(std::string& text, std::string_view name, std::string_view value, int indent) {
   if (text.back() != '{') text += ',';
   text += fmt::format("\n{:{}}\"{}\": {}", "", indent, name, value);
 }
 
-// The members of a file of version 1 have a fixed order; what came later stands behind them.
+// Members of version 1 have a fixed order; later ones follow them.
 constexpr std::string_view kOrder[] = {"samples",        "count", "zeros",      "min",        "max",
                                        "moving_average", "nans",  "infinities", "bad_sample", "bins"};
 
-// One object for each kind of collector that has views, with an object for each view.
+// One object per collector with views, with one member per view.
 void put_further(const Statistics& one, JsonMembers& members) {
   std::map<std::string, std::string> kinds;
   for (const auto& [key, collector] : one.further) {
