@@ -1,4 +1,4 @@
-// The recipes that have a name. Each is a text that a file could hold.
+// The presets. Each is the text of a recipe file.
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
@@ -8,11 +8,10 @@ namespace anybit::quantizing {
 
 namespace {
 
-// Formats that are chosen from the values as they come. Each makes two presets: for products with their
-// inputs, and "-weights", where activations stay in float. Weights are rounded so that outputs keep their
-// sums; not where a threshold takes the place of the nearest value, nor where there is nothing to gain. By
-// OCP's own rule the largest value of a block of mxfp8 may lose an eighth of itself, for which sums cannot
-// make up: its scale is rounded up (docs/accuracy.md).
+// Formats whose parameters are chosen at run time. Each makes two presets: one for activations and weights,
+// and "-weights" for weights only. Weights use sum-preserving rounding, except in formats where thresholds
+// replace rounding to nearest or where there is no gain. mxfp8 rounds its scales up: by OCP's rule the
+// largest value of a block may lose an eighth, which sums cannot compensate (docs/accuracy.md).
 struct Direct {
   std::string_view name, what, weights, data;
   std::string_view refine = ", refine: sums";
@@ -54,7 +53,7 @@ constexpr Direct kDirect[] = {
 };
 
 std::vector<Preset> add_direct(std::span<const Preset> first) {
-  static std::vector<std::string> texts;  // presets have views of them
+  static std::vector<std::string> texts;  // presets refer to these texts
   std::vector<Preset> all(first.begin(), first.end());
   texts.reserve(std::size(kDirect) * 4);
   const auto keep = [](std::string text) -> std::string_view { return texts.emplace_back(std::move(text)); };
