@@ -9,8 +9,8 @@
 namespace anybit::quantizing {
 namespace {
 
-// The formats of what is no integer of ONNX's: of the first value, and of the first constant, here or in
-// graphs inside.
+// The format of the first activation, and of the first weight, that are not ONNX integers, including
+// subgraphs.
 struct Formats {
   std::optional<std::string> values, weights;
 };

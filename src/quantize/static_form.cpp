@@ -14,9 +14,10 @@ namespace {
 using formats::Codec;
 using formats::Use;
 
-constexpr std::int64_t kGroup = 16;  // values of a group that share words: any number gives the same exponent
+// values of a group that share parameters; any number gives the same exponent
+constexpr std::int64_t kGroup = 16;
 
-// Whole numbers of a step that is a power of two: they are integers of an ONNX type.
+// Integers times a power of two: an ONNX integer type.
 StaticForm whole_numbers(const Use& use, const formats::Ungrouped& values) {
   const int low = values.low, high = values.high;
   Spec integer;
@@ -31,7 +32,7 @@ StaticForm whole_numbers(const Use& use, const formats::Ungrouped& values) {
   return form;
 }
 
-// Values of another format, times a scale.
+// Values of another format times a scale.
 Result<StaticForm> scaled(std::string_view format, formats::Values parameters, float scale,
                           formats::Rounding rounding) {
   Use use{.format = std::string(format), .parameters = std::move(parameters), .grouping = {}, .rank = {}};

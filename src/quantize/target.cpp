@@ -13,7 +13,7 @@ namespace {
 
 using Formats = Target::Formats;
 
-// Arm's Ethos-U by model and multiply-accumulates per cycle.
+// Arm Ethos-U by model and multiply-accumulates per cycle.
 void add_ethos(std::vector<Target>& list) {
   static const std::vector<std::string_view> kOps = {
       "Conv",          "ConvTranspose", "MatMul",     "Gemm",        "Add",       "Sub",
@@ -51,7 +51,7 @@ bool fits(const Spec& spec, std::string_view wanted) {
 
 bool is_set(const std::optional<Spec>& spec) { return spec && !spec->is_float(); }
 
-// As activations of one of the target's pairs.
+// Returns true if the spec is the activation format of one of the target's pairs.
 bool fits_data(const Spec& spec, const Formats& pair, const Target& target) {
   return fits(spec, pair.activation) && (target.dynamic || !spec.is_dynamic());
 }
@@ -67,7 +67,7 @@ Error refused(const std::string& place, const Target& target, const Spec& spec, 
       fmt::format("{}{}{}", known, target.channels ? "" : ", per tensor", target.dynamic ? "" : ", static"));
 }
 
-// A rule that was added to a recipe has no place in it.
+// A rule that was added to a recipe has no line in it.
 std::string place_of(const Rule& rule) {
   if (!rule.place.empty() || rule.pattern.empty()) return rule.place;
   return fmt::format("{} '{}'", name_of(rule.kind), shown(rule.pattern));
