@@ -1,4 +1,22 @@
-// Two models on the same samples: how far apart are they? Usually a float model and what became of it.
+/// @file
+/// Accuracy comparison: runs two models on the same samples, usually a float model and its quantized version,
+/// and measures how much their outputs and activations differ.
+///
+/// @code{.cpp}
+/// #include <cstdio>
+///
+/// auto model = anybit::Model::load("model.onnx");
+/// auto quantized = anybit::Model::load("model.q.onnx");
+/// if (!model || !quantized) return;
+/// auto inputs = anybit::inputs_of(*model);
+/// if (!inputs) return;
+/// auto samples = anybit::open_samples(*inputs, {"images/"});
+/// if (!samples) return;
+/// auto comparison = anybit::compare(*model, *quantized, *samples);
+/// if (!comparison) return;
+/// for (const anybit::Difference& output : comparison->outputs)
+///   std::printf("%s: %.1f dB\n", output.name.c_str(), output.signal_to_noise);
+/// @endcode
 #pragma once
 
 #include <cstdint>
@@ -13,55 +31,57 @@
 
 namespace anybit {
 
-// Sums over all samples.
+/// The difference of a value between the two models, over all samples.
 struct Difference {
-  std::string name;        // of the value in the reference
-  std::string op;          // that makes it; empty for outputs
-  std::int64_t count = 0;  // elements
-  double signal_to_noise =
-      0;                     // dB; 200 if there is no difference, -Inf if one has NaN where the other has not
-  double cosine = 1;         // between all the values
-  double largest_error = 0;  // of any element
-  double largest_value = 0;  // in the reference
-  // Samples for which the models give different shapes, as where lengths depend on the data: nothing of them
-  // is in the sums.
+  std::string name;        ///< of the value in the reference model
+  std::string op;          ///< operator that produces it; empty for model outputs
+  std::int64_t count = 0;  ///< elements
+  /// SQNR in dB: 10·log10(Σx² / Σ(x − y)²). 200 if there is no difference; -Inf if only one of the models has
+  /// NaN.
+  double signal_to_noise = 0;
+  double cosine = 1;         ///< cosine similarity
+  double largest_error = 0;  ///< maximum of |x − y|
+  double largest_value = 0;  ///< maximum of |x| in the reference
+  /// Samples that are excluded because the models give different shapes, which can depend on the data.
   std::int64_t skipped = 0;
 };
 
+/// The result of compare().
 struct Comparison {
   std::int64_t samples = 0;
-  std::vector<Difference> outputs;   // in the order of the reference
-  std::vector<Difference> layers;    // values that both have, in the order they are made
-  std::vector<std::string> remarks;  // what could not be compared, and why
-  // Where the first output is a row of scores for each sample: how often both have the largest at the same
-  // place.
+  std::vector<Difference> outputs;   ///< model outputs, in the order of the reference
+  std::vector<Difference> layers;    ///< activations that both models have, in execution order
+  std::vector<std::string> remarks;  ///< what could not be compared, and why
+  /// If the first output is a row of scores per sample: the number of rows, and of those where both models
+  /// have the same largest score.
   std::int64_t rows = 0, agreed = 0;
-  // With labels: how often the largest score, or one of the five largest, is at the label.
+  /// With labels: the number of labelled rows, and of correct top-1 and top-5 predictions of each model.
   std::int64_t labelled = 0;
   std::int64_t reference_top1 = 0, reference_top5 = 0, other_top1 = 0, other_top5 = 0;
 };
 
+/// Options of compare().
 struct CompareOptions {
-  int threads = 0;                   // 0: one for each core
-  std::int64_t max_memory = 0;       // bytes for values of each model; 0: no limit
-  bool layers = true;                // look at the values between, too
-  std::vector<std::int64_t> labels;  // one for each of the samples' rows, in order; or none at all
-  bool spare_labels = false;         // there may be more of them: those of samples that are left out
-  std::function<void(std::int64_t done)> progress = {};
+  int threads = 0;                   ///< 0: one per core
+  std::int64_t max_memory = 0;       ///< bytes of activations of each model; 0: no limit
+  bool layers = true;                ///< compare intermediate activations, too
+  std::vector<std::int64_t> labels;  ///< one per row of scores, in order; empty: none
+  bool spare_labels = false;         ///< allow more labels than rows, as when samples are limited
+  std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
 };
 
-// A value of the reference is compared with the one of the same name, or with what a DequantizeLinear makes
-// of its quantized values ("x_DequantizeLinear_Output"). Random operators without a seed draw the same in
-// both models.
+/// Compares two models. A value of the reference is compared with the value of the same name in `other`, or
+/// with its dequantized value ("x_DequantizeLinear_Output"). Random operators without a seed draw the same
+/// numbers in both models. `samples` is read to its end.
 ANYBIT_API Result<Comparison> compare(const Model& reference, const Model& other, Samples& samples,
                                       const CompareOptions& options = {}) noexcept;
 
-// One model by itself: how often the largest score of a row, or one of the five largest, is at the row's
-// label.
+/// Classification accuracy of one model: the number of rows of scores, and of correct top-1 and top-5
+/// predictions.
 struct Hits {
   std::int64_t rows = 0, top1 = 0, top5 = 0;
 };
-// `scores`: what a model gave, a row (the last axis) for each label.
+/// Counts correct predictions. `scores` is a model output with one row (along the last axis) per label.
 ANYBIT_API Result<Hits> count_hits(const Value& scores, const std::vector<std::int64_t>& labels) noexcept;
 
 }  // namespace anybit

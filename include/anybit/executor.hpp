@@ -1,10 +1,17 @@
-// Runs a model.
-//
-//   auto executor = anybit::Executor::make(model, {.threads = 2});
-//   auto outputs = executor->run({{"x", x}});
-//
-// An executor is prepared once and never changed, but for the values of its variables: copies share it, and
-// any number of threads may run it at the same time. Nothing here throws.
+/// @file
+/// Inference: runs a model on the CPU.
+///
+/// @code{.cpp}
+/// auto model = anybit::Model::load("model.onnx");
+/// if (!model) return;
+/// auto executor = anybit::Executor::make(*model, {.threads = 2});
+/// if (!executor) return;
+/// auto x = anybit::Array::from_floats(std::vector<float>(28 * 28), {1, 1, 28, 28});
+/// if (!x) return;
+/// auto outputs = executor->run({{"image", *x}});
+/// if (!outputs) return;
+/// auto scores = (*outputs)[0].tensor.to_floats();
+/// @endcode
 #pragma once
 
 #include <cstdint>
@@ -20,89 +27,97 @@
 
 namespace anybit {
 
-// What goes into a model and comes out of it.
+/// An input or output value: a tensor, a sequence, or an empty optional. Copies share the data.
 struct Value {
-  enum class Kind { nothing, tensor, sequence } kind = Kind::nothing;  // nothing: an empty optional
-  // A tensor. The type is any of ONNX's ("float32", "bfloat16", "int4"); elements of less than 8 bits take a
-  // byte each. Text is in `strings`, and the type is "string".
+  enum class Kind { nothing, tensor, sequence } kind = Kind::nothing;  ///< nothing: an empty optional
+  /// The tensor, of any ONNX type ("float32", "bfloat16", "int4"). Elements of fewer than 8 bits take one
+  /// byte each. For a tensor of type "string" the elements are in `strings`.
   Array tensor;
-  std::vector<std::string> strings;
-  std::vector<Value> items;  // of a sequence
+  std::vector<std::string> strings;  ///< elements of a string tensor
+  std::vector<Value> items;          ///< elements of a sequence
 
   Value() = default;
   Value(Array array) : kind(Kind::tensor), tensor(std::move(array)) {}
 };
 
+/// Options of Executor::make().
 struct ExecutorOptions {
-  int threads = 0;              // 0: one for each core
-  std::int64_t max_memory = 0;  // bytes for values and prepared weights; 0: no limit
-  bool fuse = true;             // nodes that one kernel can do together become one
-  // Names of the model's initializers, those of its main graph, that are variables: weights that are trained.
-  // They are neither folded nor packed for good, and are read and written between runs. An input with a
-  // default may be one; it is no input then.
+  int threads = 0;              ///< 0: one per core
+  std::int64_t max_memory = 0;  ///< bytes of activations and prepared weights; 0: no limit
+  bool fuse = true;             ///< fuse nodes that one kernel can compute
+  /// Initializers of the main graph that are variables, for example weights that are trained. They are not
+  /// folded or packed ahead of time, and can be read and written between runs. An input with a default value
+  /// may be a variable; it is then no longer an input.
   std::vector<std::string> variables = {};
+  /// Assigns an output to a variable at the end of every run, as a step of an optimizer does.
   struct Update {
     std::string variable, output;
   };
-  // When a run is over, the variable has the value of the output, which is none of outputs() then: a step of
-  // an optimizer. Runs that update, and writes, take turns.
+  /// Outputs that are assigned to variables at the end of a run. They are not among outputs(). Runs with
+  /// updates and calls of set_variables() are serialized.
   std::vector<Update> updates = {};
 };
 
-// An input or output of a model.
+/// The description of an input, output or variable of a model.
 struct Port {
   std::string name;
-  std::string type;                  // as a person would write it: "float32[1, 3, height, ?]"
-  std::string element_type;          // "float32"; empty if it is not a tensor
-  std::vector<std::int64_t> dims;    // -1: any
-  std::vector<std::string> symbols;  // by dimension: the name of an unknown one; may be empty
-  bool has_rank = false;             // false: any shape
-  bool required = true;              // false: the model has a default
+  std::string type;                  ///< in readable form: "float32[1, 3, height, ?]"
+  std::string element_type;          ///< "float32"; empty if it is not a tensor
+  std::vector<std::int64_t> dims;    ///< -1: dynamic
+  std::vector<std::string> symbols;  ///< names of the dynamic dimensions, by index; may be empty
+  bool has_rank = false;             ///< false: any rank
+  bool required = true;              ///< false: the model has a default value
 };
 
-// What one run did, node by node, in order.
+/// The times of one run, node by node, in execution order.
 struct RunProfile {
   struct Entry {
-    std::string name, op;                     // of the node; fused ones have the name of the first
-    std::int64_t start = 0, nanoseconds = 0;  // since the run began
-    std::int64_t macs = 0;                    // multiply-accumulates; 0: none, or not known
-    int depth = 0;  // of graphs within nodes: those inside count in the outer ones, too
+    std::string name, op;                     ///< of the node; fused nodes have the name of the first
+    std::int64_t start = 0, nanoseconds = 0;  ///< start relative to the start of the run, and duration
+    std::int64_t macs = 0;                    ///< multiply-accumulates; 0: none, or unknown
+    int depth = 0;  ///< nesting of subgraphs; the time of inner nodes is included in the outer node
   };
   std::vector<Entry> entries;
 };
 
+/// A model prepared for inference. Copies are cheap and share the prepared model; any number of threads may
+/// run it at the same time. It is immutable, apart from the values of its variables.
 class Executor {
  public:
+  /// Prepares a model: folds constants, fuses nodes, packs weights. Independent of `model` afterwards.
   ANYBIT_API static Result<Executor> make(const Model& model, const ExecutorOptions& options = {}) noexcept;
 
+  /// Returns the inputs and outputs. The references are valid as long as a copy of the executor lives.
   ANYBIT_API const std::vector<Port>& inputs() const noexcept;
   ANYBIT_API const std::vector<Port>& outputs() const noexcept;
 
-  // Inputs by name; they are not copied, and must stay as they are until the run is over. Outputs in the
-  // order of outputs().
+  /// Runs the model. `inputs` are given by name; their data is not copied and must not change during the run.
+  /// Returns the outputs in the order of outputs(). If `profile` is not null it receives the times of the
+  /// nodes.
   ANYBIT_API Result<std::vector<Value>> run(const std::map<std::string, Value>& inputs,
                                             RunProfile* profile = nullptr) const noexcept;
 
-  // What was named so, in that order.
+  /// Returns the variables, in the order of ExecutorOptions::variables.
   ANYBIT_API const std::vector<Port>& variables() const noexcept;
-  // The value that a variable has now. Later writes do not change it.
+  /// Returns the current value of a variable. Later writes do not affect the returned value.
   ANYBIT_API Result<Value> variable(const std::string& name) const noexcept;
-  // Other values, of the same types and shapes; they are copied. Either all are written, or none; a run takes
-  // them as they are when it begins. Weights are packed again by the next run that needs them.
+  /// Sets variables to values of the same types and shapes, which are copied. Either all are set or, on
+  /// error, none. A run uses the values at its start. The next run that uses a changed weight packs it again.
   ANYBIT_API Result<void> set_variables(const std::map<std::string, Value>& values) noexcept;
-  // The model with the values that its variables have now.
+  /// Returns the model with the current values of its variables as initializers.
   ANYBIT_API Result<Model> model() const noexcept;
 
-  // Bytes of values and prepared weights: the most so far, and now.
+  /// Returns the bytes of activations and prepared weights: the maximum so far, and the current number.
   ANYBIT_API std::int64_t peak_memory() const noexcept;
   ANYBIT_API std::int64_t used_memory() const noexcept;
-  // Packed weights that were decoded when the model was loaded, and the bytes they take now. Those that
-  // products use as they are stay packed.
+  /// Packed weights that were decoded to float32 when the model was prepared: their number and the bytes they
+  /// take. Weights that have a kernel for packed data are not decoded.
   struct Decoded {
     std::int64_t weights = 0, bytes = 0;
   };
+  /// Returns the numbers of decoded weights.
   ANYBIT_API Decoded decoded() const noexcept;
-  // Nodes left after constants were computed and nodes were fused, by operator.
+  /// Returns the number of nodes that remain after constant folding and fusion, by operator.
   ANYBIT_API Result<std::map<std::string, std::int64_t>> steps() const noexcept;
 
   struct Content;
@@ -112,11 +127,11 @@ class Executor {
   std::shared_ptr<const Content> content_;
 };
 
-// A tensor from a file: .npy, .pb (ONNX's TensorProto), or raw .bin with the type and shape of `port` (one
-// unknown dimension may follow from the size of the file).
+/// Reads a tensor from a file: .npy, .pb (ONNX TensorProto), or raw .bin with the type and shape of `port`,
+/// of which one dynamic dimension may follow from the size of the file.
 ANYBIT_API Result<Value> read_value(const std::string& path, const Port& port) noexcept;
-// Values to try a model with: reals from a standard normal distribution, whole numbers from 0 to 9, the same
-// for the same seed. Unknown dimensions are looked up in `dims` by name; else they are 1.
+/// Returns random values for an input: floats from a standard normal distribution, integers from 0 to 9. The
+/// same seed gives the same values. Dynamic dimensions are looked up in `dims` by name, and are 1 otherwise.
 ANYBIT_API Result<Value> random_value(const Port& port, const std::map<std::string, std::int64_t>& dims,
                                       std::uint64_t seed) noexcept;
 

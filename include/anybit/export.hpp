@@ -1,4 +1,5 @@
-// Marks what libanybit.so exports; everything else stays inside.
+/// @file
+/// Symbol visibility: ANYBIT_API marks exported symbols; all others are hidden.
 #pragma once
 
 #define ANYBIT_API __attribute__((visibility("default")))

@@ -1,4 +1,5 @@
-// How often values of a tensor occur, for pictures.
+/// @file
+/// Histograms of tensors, for display.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +7,10 @@
 
 namespace anybit {
 
-// Intervals of the same width; the last holds its upper end, too.
+/// A histogram with bins of equal width. The last bin includes its upper bound.
 struct Histogram {
-  float low = 0, high = 0;           // of all intervals together
-  std::vector<std::int64_t> counts;  // empty: not known
+  float low = 0, high = 0;           ///< range of all bins together
+  std::vector<std::int64_t> counts;  ///< values per bin; empty: not available
 };
 
 }  // namespace anybit

@@ -1,4 +1,21 @@
-// The times of runs (anybit/executor.hpp) as text for programs.
+/// @file
+/// Conversion of run profiles (anybit/executor.hpp) to JSON.
+///
+/// @code{.cpp}
+/// #include <iostream>
+///
+/// auto model = anybit::Model::load("model.onnx");
+/// if (!model) return;
+/// auto executor = anybit::Executor::make(*model);
+/// if (!executor) return;
+/// auto x = anybit::random_value(executor->inputs()[0], {}, 1);
+/// if (!x) return;
+/// std::vector<anybit::RunProfile> runs(10);
+/// for (anybit::RunProfile& run : runs) {
+///   if (!executor->run({{executor->inputs()[0].name, *x}}, &run)) return;
+/// }
+/// std::cout << anybit::profile_json(runs) << "\n";
+/// @endcode
 #pragma once
 
 #include <string>
@@ -9,11 +26,12 @@
 
 namespace anybit {
 
-// Each node's best time, if all runs went the same way; else the first run's.
+/// Returns the shortest time of each node over all runs if the runs executed the same nodes; otherwise the
+/// entries of the first run.
 ANYBIT_API std::vector<RunProfile::Entry> best_times(const std::vector<RunProfile>& runs);
-// The same as a list in JSON.
+/// Returns best_times() as a JSON array.
 ANYBIT_API std::string profile_json(const std::vector<RunProfile>& runs);
-// All runs as events for chrome://tracing.
+/// Returns all runs as trace events for chrome://tracing.
 ANYBIT_API std::string profile_trace(const std::vector<RunProfile>& runs);
 
 }  // namespace anybit

@@ -1,11 +1,21 @@
-// Quantizes a model by a recipe.
-//
-//   auto recipe = anybit::Recipe::preset("int8");
-//   auto samples = anybit::open_samples(*anybit::inputs_of(model), {"samples/"});
-//   auto result = anybit::quantize(model, *recipe, &*samples);
-//   auto saved = result->model.save("model.q.onnx");
-//
-// Nothing here throws.
+/// @file
+/// Post-training quantization: quantizes a model by a recipe.
+///
+/// @code{.cpp}
+/// #include "anybit/samples.hpp"
+///
+/// auto model = anybit::Model::load("model.onnx");
+/// if (!model) return;
+/// auto inputs = anybit::inputs_of(*model);
+/// if (!inputs) return;
+/// auto samples = anybit::open_samples(*inputs, {"samples/"});  // calibration data
+/// if (!samples) return;
+/// auto recipe = anybit::Recipe::preset("int8");
+/// if (!recipe) return;
+/// auto result = anybit::quantize(*model, *recipe, &*samples);
+/// if (!result) return;
+/// auto saved = result->model.save("model.q.onnx");
+/// @endcode
 #pragma once
 
 #include <cstdint>
@@ -25,17 +35,19 @@ namespace anybit {
 class Ranges;   // anybit/calibrate.hpp
 class Samples;  // anybit/samples.hpp
 
-// What is to be quantized, and how. Copies share it.
+/// A recipe: rules that assign a quantization scheme to each operator. Immutable: copies are cheap and may be
+/// used by different threads. docs/recipes.md has the syntax.
 class Recipe {
  public:
-  // "int8", "w4", …: presets() lists them.
+  /// Returns a preset, "int8", "w4", …; recipe_presets() lists them. Code::not_found if there is none.
   ANYBIT_API static Result<Recipe> preset(const std::string& name) noexcept;
-  // YAML, or JSON. `name` is for messages.
+  /// Parses a recipe in YAML or JSON. `name` appears in error messages.
   ANYBIT_API static Result<Recipe> from_text(const std::string& text, const std::string& name) noexcept;
+  /// Reads a recipe from a file.
   ANYBIT_API static Result<Recipe> from_file(const std::string& path) noexcept;
 
-  // The same with another rule, which comes last. `kind`: "global" (whose pattern is empty), "type", "name"
-  // or "regex"; `scheme`: "float", the name of a preset, or parts: "{weights: int4 sym channel}".
+  /// Returns the recipe with a rule appended. `kind`: "global" (with an empty pattern), "type", "name" or
+  /// "regex". `scheme`: "float", the name of a preset, or parts of a scheme: "{weights: int4 sym channel}".
   ANYBIT_API Result<Recipe> with(const std::string& kind, const std::string& pattern,
                                  const std::string& scheme) const noexcept;
 
@@ -47,116 +59,134 @@ class Recipe {
   std::shared_ptr<const Content> content_;
 };
 
+/// A preset: its name, a line about it, and its text.
 struct RecipeInfo {
   std::string name, summary, text;
 };
+/// Returns all presets.
 ANYBIT_API std::vector<RecipeInfo> recipe_presets();
-// True if an operator has this name, in ONNX's world or another ("Conv", "conv2d", "linear").
+/// Returns true if this is the name of an operator in ONNX or another framework ("Conv", "conv2d", "linear").
 ANYBIT_API bool is_operator(const std::string& name) noexcept;
 
+/// A refinement: an algorithm that reduces the error of a quantized model, such as bias correction.
 struct RefinementInfo {
-  std::string name, alias, summary;  // "bias-correction", "means", …
-  bool needs_samples = false;
-  std::vector<std::string> needs = {};  // collectors of what layers take, by name
+  std::string name, alias, summary;     ///< "bias-correction", "means", …
+  bool needs_samples = false;           ///< it needs calibration data
+  std::vector<std::string> needs = {};  ///< collectors of layer inputs, by name
   std::vector<FormatParameter> parameters = {};
 };
-// What makes up for the errors of rounding: what `refine` in a recipe may name, beside "none".
+/// Returns all refinements, which `refine` in a recipe selects.
 ANYBIT_API std::vector<RefinementInfo> refinement_list();
 
+/// A target: hardware or a runtime that models are quantized for.
 struct TargetInfo {
   std::string name, summary;
-  std::string recipe;  // the preset, unless another is asked for
+  std::string recipe;  ///< default preset
 };
-// Hardware that models are quantized for.
+/// Returns all targets.
 ANYBIT_API std::vector<TargetInfo> target_list();
-// The preset of a target, by its name or the path of its file.
+/// Returns the default preset of a target, given by its name or by the path of a target file.
 ANYBIT_API Result<std::string> target_recipe(const std::string& target) noexcept;
 
+/// Options of quantize().
 struct QuantizeOptions {
-  // "generic", "ort", "nnpa", "ethos-u55-128", …, or the path of a YAML file that names one and adds
-  // system_configuration and memory_mode.
+  /// The target: "generic", "ort", "nnpa", "ethos-u55-128", …, or the path of a YAML file that names one and
+  /// sets system_configuration and memory_mode.
   std::string target = "generic";
-  // Integers are QuantizeLinear and DequantizeLinear around operators, formats that are types of ONNX go
-  // through Cast. What ONNX lacks is, by "portable", functions that the model carries, so that any runtime
-  // runs it; by "packed", operators that anybit alone has; by "qdq", an error, but for weights that an ONNX
-  // type times scales can hold, which are DequantizeLinear. "qoperator": as qdq, with QLinearConv and the
-  // like where it can be.
+  /// How quantization is written. Integer formats are always QuantizeLinear and DequantizeLinear pairs, and
+  /// formats that are ONNX types are Cast. For formats that ONNX does not have:
+  /// - "portable": functions inside the model, which any ONNX runtime can run;
+  /// - "packed": anybit's own operators on packed weights;
+  /// - "qdq": an error, except for weights that an ONNX type with scales can represent (DequantizeLinear);
+  /// - "qoperator": as "qdq", with QLinearConv and other integer operators where possible.
   std::string emit = "portable";
-  int threads = 0;              // 0: one for each core
-  std::int64_t max_memory = 0;  // bytes for values while samples run; 0: no limit
-  bool prepare = true;          // fold constants, batch norms and the like before
-  bool requantize = false;      // a model that is quantized already is quantized again, not refused
-  bool allow_nan = false;       // NaN and infinity in activations are counted, not an error
-  bool histograms = false;      // the report gets those of activations and weights
-  bool reproducible = false;    // the same bytes on every x86-64 CPU: slower float kernels while samples run
-  const Ranges* ranges = nullptr;  // of this model, gathered before: no samples are needed
-  std::function<void(std::int64_t done)> progress = {};  // samples
+  int threads = 0;              ///< 0: one per core
+  std::int64_t max_memory = 0;  ///< bytes of activations during calibration; 0: no limit
+  bool prepare = true;          ///< run prepare() first: fold constants, batch normalizations, …
+  bool requantize = false;  ///< quantize a model again that is already quantized; otherwise it is an error
+  bool allow_nan =
+      false;  ///< count NaN and infinity in activations and ignore them; otherwise they are an error
+  bool histograms = false;    ///< add histograms of activations and weights to the report
+  bool reproducible = false;  ///< bit-identical results on every x86-64 CPU; slower calibration
+  const Ranges* ranges =
+      nullptr;  ///< statistics of this model from an earlier calibration, in place of samples; not owned
+  std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
 };
 
-// What was done, and why.
+/// The report of quantize(): the outcome for every node, value and weight.
 struct QuantizationReport {
+  /// The outcome for a node.
   struct Node {
-    std::string graph;  // "" for the model's own; else "node 'choice' (If), then_branch"
+    std::string graph;  ///< "" for the main graph; else the subgraph, "node 'choice' (If), then_branch"
     std::string name, op;
-    std::string outcome;  // "quantized", "weights only", "dynamic", "moves", "inside", "float"
-    std::string what;     // "int8 asym, int8 sym channel"; empty for float
-    std::string reason;   // why not, or not more
-    std::vector<std::string> inputs, outputs;  // values; an input that is left out is empty
+    /// "quantized"; "weights only"; "dynamic": activations are quantized at run time; "moves": pass-through
+    /// on quantized values; "inside": fused into a quantized neighbor; "float".
+    std::string outcome;
+    std::string what;                          ///< the scheme: "int8 asym, int8 sym channel"; empty for float
+    std::string reason;                        ///< why it is not quantized, or only in part
+    std::vector<std::string> inputs, outputs;  ///< names; an omitted input is empty
   };
+  /// The quantization parameters of an activation.
   struct Tensor {
     std::string name;
-    std::string spec;
-    float low = 0, high = 0;  // the range that was chosen
-    float seen_low = 0, seen_high = 0;
+    std::string spec;                   ///< "int8 asym"
+    float low = 0, high = 0;            ///< the chosen range
+    float seen_low = 0, seen_high = 0;  ///< minimum and maximum of the calibration data
     float scale = 1;
     std::int32_t zero_point = 0;
-    bool fixed = false;    // the operator's own range: nothing had to be seen
-    double saturated = 0;  // share of the values seen that lie outside; negative: not known
+    bool fixed = false;    ///< the range is fixed by the operator or the recipe, not by calibration
+    double saturated = 0;  ///< share of the calibration values outside the range; negative: unknown
     std::int64_t samples = 0;
-    std::int64_t levels = 0;            // of the grid; 0: it is found when the model runs
-    float grid_low = 0, grid_high = 0;  // its ends
-    std::vector<std::string> values;    // all that share these parameters; `name` is the first
-    Histogram histogram;                // of what was seen, if QuantizeOptions::histograms
+    std::int64_t levels = 0;            ///< number of quantization levels; 0: quantized dynamically
+    float grid_low = 0, grid_high = 0;  ///< the smallest and largest representable value
+    std::vector<std::string> values;    ///< all values that share these parameters; `name` is the first
+    Histogram histogram;                ///< of the calibration values, with QuantizeOptions::histograms
   };
+  /// The quantization of a weight.
   struct Weight {
     std::string name;
     std::string spec;
-    std::int64_t bytes_before = 0, bytes_after = 0;  // after: with scales and zero points
-    double signal_to_noise = 0;                      // dB
-    std::int64_t raised = 0;                         // channels whose scale was raised for their bias
-    std::int64_t moved = 0;   // values that are not rounded to the nearest, so that outputs keep their sums
-    std::int64_t levels = 0;  // of its grids, if they are of whole numbers
-    std::int64_t scales = 0;  // how many it has
+    std::int64_t bytes_before = 0, bytes_after = 0;  ///< size; after: including scales and zero points
+    double signal_to_noise = 0;                      ///< SQNR in dB
+    std::int64_t raised = 0;  ///< channels whose scale was increased so that their int32 bias fits
+    std::int64_t moved = 0;   ///< values that a refinement did not round to nearest
+    std::int64_t levels = 0;  ///< number of quantization levels, for integer formats
+    std::int64_t scales = 0;  ///< number of scales
     float scale_low = 0, scale_high = 0;
-    Histogram histogram;  // of the values before, if QuantizeOptions::histograms
+    Histogram histogram;  ///< of the float values, with QuantizeOptions::histograms
   };
   std::string recipe;
   std::vector<Node> nodes;
   std::vector<Tensor> tensors;
   std::vector<Weight> weights;
   std::vector<std::string> remarks;
-  // Weights, and activations that are multiplied like weights, with which ONNX Runtime's int8 sums may
-  // saturate on x86-64 CPUs without VNNI (docs/recipes.md#reduce-range). None: its results are exact on every
-  // CPU.
+  /// Weights, and activations in the role of weights, whose int8 products may saturate the 16-bit
+  /// intermediate sums of ONNX Runtime on x86-64 CPUs without VNNI (docs/recipes.md#reduce-range). Empty:
+  /// results are exact on every CPU.
   std::vector<std::string> saturating;
-  std::int64_t samples = 0;
+  std::int64_t samples = 0;  ///< number of calibration samples
+  /// A refinement of the whole model.
   struct Refinement {
-    std::string name;         // "bias-correction"
-    std::int64_t layers = 0;  // that it changed
-    std::string parameters;   // those that are not the defaults: "samples=16"
+    std::string name;         ///< "bias-correction"
+    std::int64_t layers = 0;  ///< number of layers that it changed
+    std::string parameters;   ///< parameters that are not defaults: "samples=16"
   };
-  std::vector<Refinement> refinements;  // of the whole model; those of single weights are in `weights`
-  std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  // all constants
+  std::vector<Refinement> refinements;                           ///< those of single weights are in `weights`
+  std::int64_t weight_bytes_before = 0, weight_bytes_after = 0;  ///< size of all constants
   std::int64_t opset_before = 0, opset_after = 0;
   double prepare_seconds = 0, calibrate_seconds = 0, quantize_seconds = 0;
 };
 
+/// The result of quantize().
 struct Quantization {
   Model model;
   QuantizationReport report;
 };
 
-// `samples` may be null if the recipe needs none (weights only, dynamic).
+/// Quantizes a model. `model` is not changed. `samples` is the calibration data; it may be null if the recipe
+/// needs none (weight-only or dynamic quantization) or if QuantizeOptions::ranges is set. Errors:
+/// Code::invalid_argument if the recipe does not fit the model or calibration data is missing,
+/// Code::unsupported if the target or `emit` lacks a format.
 ANYBIT_API Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples* samples,
                                          const QuantizeOptions& options = {}) noexcept;
 

@@ -1,6 +1,21 @@
-// The report that people look at: one HTML file that needs nothing else. docs/report.md tells how to read it.
-//
-//   auto page = anybit::report_page({.command = "quantize", .before = {.model = &model}});
+/// @file
+/// The visual report: one self-contained HTML page about a model, its quantization, comparison or
+/// calibration. See docs/report.md.
+///
+/// @code{.cpp}
+/// #include "anybit/write_file.hpp"
+///
+/// auto model = anybit::Model::load("model.onnx");
+/// auto quantized = anybit::Model::load("model.q.onnx");
+/// if (!model || !quantized) return;
+/// anybit::ReportInput input;
+/// input.command = "compare";
+/// input.before.model = &*model;
+/// input.after.model = &*quantized;
+/// auto page = anybit::report_page(input);
+/// if (!page) return;
+/// auto written = anybit::write_file("report.html", *page);
+/// @endcode
 #pragma once
 
 #include <cstdint>
@@ -16,25 +31,27 @@
 
 namespace anybit {
 
-// What is there is shown; the page says of the rest how to get it. Nothing is owned.
+/// The contents of a report. All pointers are optional and not owned; the page says how to obtain what is
+/// missing.
 struct ReportInput {
+  /// A model of the report.
   struct File {
     const Model* model = nullptr;
-    std::string path;          // empty: the model's own
-    std::int64_t bytes = 0;    // of the file; 0: the model's own
-    double milliseconds = -1;  // of one run; negative: not measured
+    std::string path;          ///< empty: the model's own path
+    std::int64_t bytes = 0;    ///< of the file; 0: the size of the model's own file
+    double milliseconds = -1;  ///< of one run; negative: not measured
   };
-  std::string command;  // "quantize", "compare", "calibrate": what the page is about
-  File before, after;   // after: only once something was quantized
+  std::string command;  ///< subject of the page: "quantize", "compare" or "calibrate"
+  File before, after;   ///< the float model, and the quantized model if there is one
   const QuantizationReport* quantization = nullptr;
   const Comparison* comparison = nullptr;
-  const Ranges* ranges = nullptr;  // of `before`
-  RangeOptions range;              // how `ranges` become ranges
+  const Ranges* ranges = nullptr;  ///< statistics of `before`
+  RangeOptions range;              ///< observer for `ranges`
 };
 
-// All that the page shows, as JSON.
+/// Returns the data of the page as JSON.
 ANYBIT_API Result<std::string> report_json(const ReportInput& input) noexcept;
-// The page, with the same JSON in it.
+/// Returns the HTML page, which embeds the same JSON.
 ANYBIT_API Result<std::string> report_page(const ReportInput& input) noexcept;
 
 }  // namespace anybit

@@ -1,5 +1,19 @@
-// Errors caused by input are values: a Result holds what was asked for, or an Error that says what was wrong,
-// where, and what would be right. Nothing here throws.
+/// @file
+/// Error handling: a Result<T> holds a value or an Error. An Error has a code, a message, a location and a
+/// hint. The library reports all errors this way and throws no exceptions.
+///
+/// @code{.cpp}
+/// #include <iostream>
+///
+/// #include "anybit/model.hpp"
+///
+/// anybit::Result<anybit::Model> model = anybit::Model::load("model.onnx");
+/// if (!model) {
+///   std::cerr << model.error().text() << "\n";
+///   return;
+/// }
+/// anybit::Result<void> saved = model->save("copy.onnx");
+/// @endcode
 #pragma once
 
 #include <cstdint>
@@ -14,33 +28,34 @@
 
 namespace anybit {
 
-// The numbers are part of the ABI: new ones are added at the end, none is reused.
+/// Error codes. The numbers are part of the ABI: new codes are added at the end, and no number is reused.
 enum class Code : std::int32_t {
-  invalid_argument = 1,  // the call was wrong: a bad option, an impossible parameter
-  not_found = 2,         // no such file, format, name
-  io = 3,                // the operating system refused: permission, disk full, read error
-  out_of_memory = 4,
-  malformed = 5,       // the bytes are not what they claim to be: truncated, not a protobuf
-  invalid_model = 6,   // well-formed, but breaks ONNX's rules
-  unsupported = 7,     // valid, but beyond what this version does
-  limit_exceeded = 8,  // larger than `Limits` allows
-  unsafe_path = 9,     // external data outside the model's folder, or reached through a link
-  data_lost = 10,      // a mapped file shrank or failed while it was in use
-  invalid_state = 11,  // a call out of order
-  cancelled = 12,
-  invalid_data = 13,  // values that cannot be meant: NaN or Inf in weights
+  invalid_argument = 1,  ///< bad argument: invalid option, impossible parameter
+  not_found = 2,         ///< no such file, format or name
+  io = 3,                ///< error of the operating system: permission, disk full, read error
+  out_of_memory = 4,     ///< memory allocation failed
+  malformed = 5,         ///< the bytes cannot be parsed: truncated, not a protobuf
+  invalid_model = 6,     ///< well-formed, but violates the ONNX specification
+  unsupported = 7,       ///< valid, but not supported by this version
+  limit_exceeded = 8,    ///< larger than Limits allow
+  unsafe_path = 9,       ///< external data outside the model's folder, or reached through a link
+  data_lost = 10,        ///< a mapped file shrank or could not be read while it was in use
+  invalid_state = 11,    ///< call out of order
+  cancelled = 12,        ///< the caller cancelled the operation
+  invalid_data = 13,     ///< NaN or infinity where finite values are required
 };
 
-// "invalid_model", as the Python exceptions and `--json` spell it.
+/// Returns the name of a code, "invalid_model", as Python exceptions and `--json` spell it.
 ANYBIT_API std::string_view name_of(Code code);
 
+/// An error with its location and a remedy.
 struct ANYBIT_API Error {
   Code code = Code::invalid_argument;
-  std::string message;  // what was wrong
-  std::string place;    // where: "node '/conv1'", "initializer 'w'", "byte 1234"; may be empty
-  std::string hint;     // what would be right; may be empty
+  std::string message;  ///< what is wrong
+  std::string place;    ///< location: "node '/conv1'", "initializer 'w'", "byte 1234"; may be empty
+  std::string hint;     ///< remedy; may be empty
 
-  // Compiled once, since every Result has one.
+  // Defined in the library rather than inline: every Result instantiates them.
   Error();
   Error(Code code, std::string message, std::string place = {}, std::string hint = {});
   Error(const Error&);
@@ -49,14 +64,16 @@ struct ANYBIT_API Error {
   Error& operator=(Error&&) noexcept;
   ~Error();
 
-  // "place: message", then the hint on a line of its own.
+  /// Returns "place: message", followed by the hint on a line of its own.
   std::string text() const;
-  // The same error seen from further out: `outer` goes before the place.
+  /// Returns the error with `outer` prepended to its place, for callers that know more of the context.
   Error within(std::string_view outer) &&;
 };
 
-// A union of its own, since std::variant takes several times as long to compile, and nearly every function
-// returns one of these.
+/// A value of type T or an Error. Converts implicitly from both. Accessing the value of a failed Result, or
+/// the error of a successful one, is undefined behavior: check ok() first.
+//
+// A union rather than std::variant, which takes several times as long to compile.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -79,7 +96,8 @@ class [[nodiscard]] Result {
       std::construct_at(&error_, other.error_);
     }
   }
-  // Only where a move cannot fail: one that did would leave neither a value nor an error here.
+  /// Only for types whose move constructor does not throw: otherwise a failed move would leave the Result
+  /// empty.
   Result& operator=(Result other) noexcept requires(std::is_nothrow_move_constructible_v<T>) {
     std::destroy_at(this);
     return *std::construct_at(this, std::move(other));
@@ -92,8 +110,10 @@ class [[nodiscard]] Result {
     }
   }
 
+  /// Returns true if there is a value.
   bool ok() const { return ok_; }
   explicit operator bool() const { return ok_; }
+  /// Returns the value. Requires ok(). The same holds for operators * and ->.
   T& value() & { return value_; }
   const T& value() const& { return value_; }
   T&& value() && { return std::move(value_); }
@@ -102,6 +122,7 @@ class [[nodiscard]] Result {
   T&& operator*() && { return std::move(value_); }
   T* operator->() { return std::addressof(value_); }
   const T* operator->() const { return std::addressof(value_); }
+  /// Returns the error. Requires !ok().
   const Error& error() const& { return error_; }
   Error&& error() && { return std::move(error_); }
 
@@ -113,15 +134,18 @@ class [[nodiscard]] Result {
   bool ok_;
 };
 
+/// The result of an operation without a value.
 template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
   Result(Error error) : error_(std::move(error)) {}
 
+  /// Returns true if the operation succeeded.
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
   void value() const {}
+  /// Returns the error. Requires !ok().
   const Error& error() const& { return *error_; }
   Error&& error() && { return std::move(*error_); }
 

@@ -1,9 +1,22 @@
-// Samples of a model's inputs, for calibration, comparison and runs: one is in memory at a time, there may be
-// any number of them, and their shapes may differ.
-//
-//   auto inputs = anybit::inputs_of(model);
-//   auto samples = anybit::open_samples(*inputs, {"images/"}, {.mean = {0.5f}, .std = {0.5f}});
-//   while (auto sample = samples->next().value()) use(*sample);
+/// @file
+/// Samples: input data for calibration, comparison and inference. One sample is in memory at a time. Samples
+/// may differ in shape.
+///
+/// @code{.cpp}
+/// auto model = anybit::Model::load("model.onnx");
+/// if (!model) return;
+/// auto inputs = anybit::inputs_of(*model);
+/// if (!inputs) return;
+/// auto samples = anybit::open_samples(*inputs, {"images/"}, {.mean = {0.5f}, .std = {0.5f}});
+/// if (!samples) return;
+/// for (;;) {
+///   auto sample = samples->next();
+///   if (!sample || !*sample) break;  // an error, or the end
+///   for (const auto& [input, value] : **sample) {
+///     // value.tensor has the data of this input
+///   }
+/// }
+/// @endcode
 #pragma once
 
 #include <cstdint>
@@ -21,29 +34,32 @@
 
 namespace anybit {
 
-using Sample = std::map<std::string, Value>;  // by input
+/// The values of one sample, by input name.
+using Sample = std::map<std::string, Value>;
 
+/// A stream of samples. Copies share the position in the stream. Not thread-safe.
 class Samples {
  public:
+  /// Returns the next sample, or std::nullopt at the end.
   using Next = std::function<Result<std::optional<Sample>>()>;
 
-  // Samples that the caller makes: `next` gives nothing when there are no more. They can be gone through
-  // once.
+  /// Makes a stream from a callback. It cannot be rewound.
   ANYBIT_API static Result<Samples> from(Next next) noexcept;
-  // The same, made to fit the inputs as far as that is beyond doubt: a missing batch of one is added, numbers
-  // get the input's type, and an array [n, …] for an input [k, …] is cut into n/k samples. An input [batch,
-  // …] takes arrays as they come. What `next` gives need not outlive the next call of it.
+  /// Makes a stream from a callback, and fits its values to the inputs where that is unambiguous: adds a
+  /// missing batch dimension of 1, converts numbers to the type of the input, and splits an array [n, …] for
+  /// an input [k, …] into n/k samples. An input with a dynamic batch dimension takes arrays as they are. Data
+  /// returned by `next` must stay valid until it is called again.
   ANYBIT_API static Result<Samples> from(Next next, std::vector<Port> inputs) noexcept;
-  // The same samples until `stop` says so; then Code::cancelled.
+  /// Returns the same stream, which fails with Code::cancelled as soon as `stop` returns true.
   ANYBIT_API Result<Samples> until(std::function<bool()> stop) const noexcept;
 
-  // Nothing when there are no more. Not to be called by two threads at once.
+  /// Returns the next sample, or std::nullopt at the end.
   ANYBIT_API Result<std::optional<Sample>> next() noexcept;
-  // Where the last one came from: "digits.npy[3]"; empty if nobody knows.
+  /// Returns the origin of the last sample, "digits.npy[3]"; empty if unknown.
   ANYBIT_API std::string name() const noexcept;
-  // From the first one again.
+  /// Restarts at the first sample. Code::invalid_state for a stream from a callback.
   ANYBIT_API Result<void> rewind() noexcept;
-  // How many there are in all; files are opened to find out. Nothing if it cannot be told.
+  /// Returns the number of samples, or std::nullopt if it is unknown. May open files.
   ANYBIT_API std::optional<std::int64_t> count() const noexcept;
 
   struct Content;
@@ -54,30 +70,35 @@ class Samples {
   std::shared_ptr<Content> content_;
 };
 
+/// Options of open_samples().
 struct SampleOptions {
-  std::int64_t limit = 0;  // no more samples than this; 0: all
-  // Pictures. Pixels are 0 to 1; then (pixel − mean) / std, one number or one for each channel.
+  std::int64_t limit = 0;  ///< maximum number of samples; 0: all
+  /// For images: pixels are scaled to 0 … 1 and then normalized, (pixel − mean) / std. One value, or one per
+  /// channel.
   std::vector<float> mean = {}, std = {};
-  std::vector<std::int64_t> size = {};  // height, width; else as the model's input, or as they are
-  std::string layout = {};              // "NCHW" or "NHWC"; else it follows from the model's input
-  // As a run takes them: an input [batch, …] takes an array [n, …] as it is, inputs that no path is for are
-  // left out, and paths are for different inputs.
+  std::vector<std::int64_t> size =
+      {};  ///< image size, height and width; default: that of the model's input, else unchanged
+  std::string layout = {};  ///< image layout, "NCHW" or "NHWC"; default: inferred from the model's input
+  /// Read the samples for inference: an input with a dynamic batch dimension takes an array as a whole,
+  /// inputs without a path are omitted, and every path is for a different input.
   bool for_run = false;
 };
 
-// The inputs of a model.
+/// Returns the inputs of a model.
 ANYBIT_API Result<std::vector<Port>> inputs_of(const Model& model) noexcept;
 
-// From files: .npy, .npz with the inputs' names, ONNX's .pb, raw .bin with the model's shape, pictures (PNG,
-// JPEG, BMP, PNM), and folders of these, in the order of their names. "NAME=PATH" is for one input; an input
-// that has a single sample keeps it for all. A file may hold many samples: an array with one dimension more
-// than the input has one for each index of the first; an array [n, …] for an input [batch, …] has n samples
-// of batch 1, and one for an input [k, …] has n/k samples. docs/calibration.md tells more.
+/// Opens files as samples: .npy, .npz with arrays named like the inputs, ONNX's .pb, raw .bin with the
+/// model's shape, images (PNG, JPEG, BMP, PNM), and folders of these, in the order of their names.
+/// "NAME=PATH" is for one input; a single sample of an input is repeated for all. A file may hold many
+/// samples: an array with one dimension more than the input is split along its first dimension; an array [n,
+/// …] for an input with a dynamic batch dimension gives n samples of batch 1, and one for an input [k, …]
+/// gives n/k samples. See docs/calibration.md.
 ANYBIT_API Result<Samples> open_samples(const std::vector<Port>& inputs,
                                         const std::vector<std::string>& paths,
                                         const SampleOptions& options = {}) noexcept;
 
-// From arrays in memory, by input: they hold one sample or many, as files do. No more than `limit`; 0: all.
+/// Makes a stream from arrays in memory, by input name. Like files, they may hold several samples. `limit`:
+/// maximum number of samples; 0: all.
 ANYBIT_API Result<Samples> samples_in(const std::vector<Port>& inputs,
                                       const std::map<std::string, Array>& arrays,
                                       std::int64_t limit = 0) noexcept;

@@ -1,4 +1,5 @@
-// Saving a file of any kind, as models are saved.
+/// @file
+/// Atomic file writes, as used for models.
 #pragma once
 
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace anybit {
 
-// The file appears whole or not at all, and is on the disk when this returns. One that is replaced keeps its
-// permissions. Where a symbolic link leads is written to; what is no regular file is refused.
+/// Writes a file atomically: readers see the old content or the new, never a part. The file is synced to disk
+/// when the function returns. A replaced file keeps its permissions. A symbolic link is followed. The path
+/// must not exist or must be a regular file. Errors are Code::io.
 ANYBIT_API Result<void> write_file(const std::string& path, std::string_view bytes) noexcept;
 
 }  // namespace anybit

@@ -10,7 +10,7 @@
 namespace anybit::calibrate {
 namespace {
 
-// One string of counts for each page that has any, under the key of the first that is not zero.
+// Serializes every nonempty page as one string of counts, under the key of its first nonzero bin.
 std::string bins_text(const Bins& bins) {
   std::string text = "{";
   for (std::size_t i = 0; i < Bins::kPages; ++i) {
@@ -35,7 +35,7 @@ std::string bins_text(const Bins& bins) {
   return text + "}";
 }
 
-// Counts of one page, from `key` on. `left`: how many values there can be.
+// Reads the counts of one page, starting at `key`. `left`: the remaining number of values.
 Result<void> read_page(std::string_view text, std::uint32_t key, std::uint64_t& left, Bins& bins) {
   const std::uint32_t page = static_cast<std::uint32_t>(key / Bins::kPerPage);
   for (const char* at = text.data(); at != text.data() + text.size();) {
@@ -163,7 +163,7 @@ Result<void> Bins::read(const JsonTree& from, const Extent& extent) {
 
 std::span<const CollectorDescriptor> bins_collector_descriptors() {
   static const CollectorDescriptor all[] = {
-      {.name = "bins", .summary = "how often values of each size occur, for observers that clip"}};
+      {.name = "bins", .summary = "histogram, for observers that clip"}};
   return all;
 }
 

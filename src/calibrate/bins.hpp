@@ -1,7 +1,6 @@
-// The collector of how often values of each size occur: counters keyed by a float's 16 leading bits (sign,
-// exponent, 7 bits of the significand), so that a bin is never wider than 1/128 of what lies in it. Sums of
-// whole numbers: exact, free of order, and two of them add up to one. At most 512 pages of 1 KB, and only
-// those that are needed.
+// Collector of histograms: bins keyed by the upper 16 bits of a float32 (sign, exponent, 7 mantissa bits), so
+// that a bin is never wider than 1/128 of its values. Counts are integers: exact, independent of order, and
+// mergeable. At most 512 pages of 1 KB, allocated on demand.
 #pragma once
 
 #include <array>
@@ -26,21 +25,21 @@ class Bins final : public CollectorOf<Bins> {
   Bins(Bins&&) noexcept = default;
   Bins& operator=(Bins other) noexcept;
 
-  // Bin 0 and bin 0x8000 are zeros and what is below 2^-133; they are one: zeros are counted apart
-  // (Extent::zeros), and never here. Nor are infinities and NaN.
+  // Bins 0 and 0x8000 hold zeros and magnitudes below 2^-133. They are counted in Extent::zeros and never
+  // here, nor are infinities and NaN.
   void add(std::uint16_t key, std::uint64_t count);
   Result<void> merge(const Bins& other);
   std::uint64_t count(std::uint16_t key) const;
-  std::uint64_t count_between(std::size_t first, std::size_t end) const;  // of keys from first up to end
+  std::uint64_t count_between(std::size_t first, std::size_t end) const;  // of the keys first … end - 1
   std::uint64_t total() const { return count_between(0, kPages * kPerPage); }
   bool empty() const { return total() == 0; }
-  // null if it has none.
+  // null if it is empty
   const Page* page(std::size_t index) const { return pages_.empty() ? nullptr : pages_[index].get(); }
   Page& make_page(std::size_t index);
-  // Memory in use, for limits and reports.
+  // The memory in use, for limits and reports.
   std::size_t bytes() const;
 
-  // Bins that are not empty, by value.
+  // The nonempty bins, sorted by value.
   struct Bin {
     float low, high;  // low < high
     std::uint64_t count;
@@ -51,22 +50,21 @@ class Bins final : public CollectorOf<Bins> {
   void make_room(const Collector& other) override;
   void write(JsonMembers& to) const override;
   Result<void> read(const JsonTree& from, const Extent& extent) override;
-  // The same, one after the other. Whole pages of those between `low` and `high`, where nobody looks, may be
-  // left out.
+  // Visits the bins of sorted() without a copy. Pages entirely between `low` and `high` may be skipped.
   template <class See>
   void each(const See& see, float low = 0, float high = 0) const;
 
   friend bool operator==(const Bins& a, const Bins& b);
 
  private:
-  std::vector<std::unique_ptr<Page>> pages_;  // none, or kPages
+  std::vector<std::unique_ptr<Page>> pages_;  // empty, or kPages
 };
 
-// The magnitudes of a bin's edges: key without the sign.
+// The magnitudes of a bin's edges. The key is without its sign.
 inline float lower_edge(std::uint16_t top) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(top) << 16);
 }
-// The largest float for the last.
+// The largest float for the last bin.
 inline float upper_edge(std::uint16_t top) {
   constexpr std::uint16_t kInfinity = 0x7F80;
   return top + 1 < kInfinity ? lower_edge(static_cast<std::uint16_t>(top + 1))

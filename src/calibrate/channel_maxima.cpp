@@ -22,7 +22,7 @@ Result<void> ChannelMaxima::merge(const ChannelMaxima& other) {
 Result<void> ChannelMaxima::see(const Look& look, Workbench& bench, std::mutex& guard) {
   const Rows rows = TRY(rows_of(view_, look.array.dims()));
   if (rows.length == 0) return {};
-  ChannelMaxima found;  // of this look: a row of numbers, which no limit is needed for
+  ChannelMaxima found;  // small enough not to count against the memory limit
   found.maxima_.resize(static_cast<std::size_t>(rows.length));
   const auto add = [&](std::int64_t, const float* row) {
     for (std::size_t i = 0; i < found.maxima_.size(); ++i) {
@@ -42,13 +42,13 @@ void ChannelMaxima::write(JsonMembers& to) const {
 Result<void> ChannelMaxima::read(const JsonTree& from, const Extent& extent) {
   const JsonTree* found = from.find("maxima");
   const std::string* text = found ? found->text() : nullptr;
-  if (!text) return damaged("'maxima' is not a text of numbers");
+  if (!text) return damaged("'maxima' is not a string of numbers");
   const float most = extent.finite() > 0 ? std::max(std::abs(extent.min), std::abs(extent.max)) : 0.0f;
   for (const char *at = text->data(), *end = at + text->size(); at < end;) {
     float one = 0;
     const auto [stop, problem] = std::from_chars(at, end, one);
     if (problem != std::errc() || !(one >= 0 && one <= most) || (stop != end && *stop != ' '))
-      return damaged("'maxima' has a number that cannot be");
+      return damaged("'maxima' has an invalid number");
     maxima_.push_back(one);
     at = stop == end ? end : stop + 1;
   }
@@ -62,7 +62,7 @@ Collector::Numbers ChannelMaxima::numbers() const {
 std::span<const CollectorDescriptor> channel_maxima_collector_descriptors() {
   static const CollectorDescriptor all[] = {
       {.name = "channel-maxima",
-       .summary = "the largest magnitude in each channel of what layers with weights take",
+       .summary = "largest magnitude of each input channel of layers with weights",
        .make = [](const View& view) -> std::unique_ptr<Collector> {
          return std::make_unique<ChannelMaxima>(view);
        }}};

@@ -1,5 +1,5 @@
-// The collector of the largest magnitude in each channel of what a layer takes: what moving scales between
-// activations and weights goes by (SmoothQuant, Xiao et al., ICML 2023; AWQ, Lin et al., MLSys 2024).
+// Collector of the largest magnitude per input channel of a layer, as SmoothQuant (Xiao et al., ICML 2023)
+// and AWQ (Lin et al., MLSys 2024) use it to move scales between activations and weights.
 #pragma once
 
 #include "calibrate/view.hpp"
@@ -10,7 +10,7 @@ class ChannelMaxima final : public CollectorOf<ChannelMaxima> {
  public:
   explicit ChannelMaxima(View view = {}) : view_(std::move(view)) {}
 
-  const std::vector<float>& maxima() const { return maxima_; }  // of the finite values; none: none was seen
+  const std::vector<float>& maxima() const { return maxima_; }  // of the finite values; empty: none were seen
   Result<void> merge(const ChannelMaxima& other);
 
   Result<void> see(const Look& look, Workbench& bench, std::mutex& guard) override;

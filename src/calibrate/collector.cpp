@@ -11,7 +11,7 @@ const float* Look::plain(Workbench& bench) const {
   if (array.layout() == ops::Layout::plain) return x;
   bench.plain.resize(n);
   const auto over = [&](const float* data, ops::Layout layout) {
-    // Read only, if it is the first of the two. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+    // Only read, if it is the source. NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     auto* bytes = reinterpret_cast<std::byte*>(const_cast<float*>(data));
     return ops::Array::over(ops::ElementType::float32, array.dims(), bytes, {}, layout);
   };

@@ -1,5 +1,5 @@
-// What gathers statistics of one value while samples run. A kind of collector is a file with a row of
-// collector_table.hpp. What collectors of parts found, merged, is what one of the whole would have found.
+// The interface of collectors, which gather statistics of one value during calibration. A collector is a file
+// with a row in collector_table.hpp. Merging the statistics of parts gives those of the whole.
 #pragma once
 
 #include <atomic>
@@ -20,58 +20,58 @@ namespace anybit::calibrate {
 
 struct Extent;
 
-// What a thread keeps from one look to the next.
+// Buffers of a thread, reused between looks.
 struct Workbench {
   Counter counter;
   std::vector<float> plain, row;
   std::vector<double> sums;
-  std::atomic<std::int64_t>* memory = nullptr;  // bytes that all collectors together may still take
+  std::atomic<std::int64_t>* memory = nullptr;  // the memory budget left for all collectors, in bytes
 };
 
-// A value, as a run shows it: once in a sample, or more often in a loop.
+// One computation of a value: once per sample, or several times in a loop.
 struct Look {
-  const ops::Array& array;  // for its dims and layout
-  const float* x;           // its elements, in the order in which they lie
+  const ops::Array& array;  // has dims and layout
+  const float* x;           // the elements, in memory order
   std::size_t n;
   const kernels::Extremes& extremes;
 
-  // The elements in the order of the dims; they may be in the workbench.
+  // Returns the elements in row-major order, in a buffer of the workbench if they have to be reordered.
   const float* plain(Workbench& bench) const;
 };
 
-// What one sample showed in all of its looks.
+// The extremes of a value over all looks of one sample.
 struct Glance {
-  bool seen = false, bad = false;  // bad: with NaN or infinity
+  bool seen = false, bad = false;  // bad: it has NaN or infinity
   std::int64_t finite = 0;
   float min = 0, max = 0;
 
   void add(const kernels::Extremes& part);
 };
 
-// The members of a JSON object, each with its text.
+// The members of a JSON object, as names and serialized values.
 using JsonMembers = std::vector<std::pair<std::string, std::string>>;
 
 class Collector {
  public:
   virtual ~Collector() = default;
 
-  // Looks come from several threads, in any order: `guard` is to be held while something is changed. What is
-  // found must not depend on that order. An error ends the calibration.
+  // Called by several threads, in any order: hold `guard` while modifying the collector. The result must not
+  // depend on the order. An error aborts the calibration.
   virtual Result<void> see(const Look&, Workbench&, std::mutex& /* guard */) { return {}; }
-  // Once for each sample, in the order of the samples, when all of its looks are over.
+  // Called once per sample, in the order of the samples, after all of its looks.
   virtual void end_sample(const Glance&) {}
 
-  // The other is of the same kind, and its samples follow these.
+  // Merges the statistics of later samples. `other` is of the same type.
   virtual Result<void> merge_with(const Collector& other) = 0;
-  // Takes the memory that merging needs, so that this cannot fail half-way.
+  // Allocates the memory that merging needs, so that the merge itself cannot fail half-way.
   virtual void make_room(const Collector&) {}
 
-  // As members of the tensor's object in the file; or of an object of its own, if the kind has views. What is
-  // read is not trusted; `extent` was read before.
+  // Serializes to members of the tensor's object in the file, or of a nested object for collectors with
+  // views. Reading checks its untrusted input; `extent` is read before.
   virtual void write(JsonMembers& to) const = 0;
   virtual Result<void> read(const JsonTree& from, const Extent& extent) = 0;
 
-  // What was found as an array, for whoever is outside; empty, if it is told otherwise.
+  // The statistics as an array, for the public API; empty if they are exposed in another way.
   struct Numbers {
     std::vector<std::int64_t> dims;
     std::vector<double> values;
@@ -87,7 +87,7 @@ class Collector {
   Collector& operator=(const Collector&) = default;
 };
 
-// What follows from merge(const T&) and ==.
+// Implements merge_with() and equals() by merge(const T&) and ==.
 template <class T>
 class CollectorOf : public Collector {
  public:
@@ -100,10 +100,10 @@ class CollectorOf : public Collector {
   bool equals(const Collector& other) const override {
     return static_cast<const T&>(*this) == static_cast<const T&>(other);
   }
-  friend bool operator==(const CollectorOf&, const CollectorOf&) { return true; }  // it has nothing itself
+  friend bool operator==(const CollectorOf&, const CollectorOf&) { return true; }  // it has no state
 };
 
-// Takes so many bytes of the memory for collectors; an error that names them if there is not so much left.
+// Takes bytes from the memory budget. An error that names the collector if too few are left.
 Result<void> take_memory(Workbench& bench, std::int64_t bytes, const std::string& what);
 
 }  // namespace anybit::calibrate

@@ -1,5 +1,5 @@
-// The kinds of collectors: what calibration can gather of a value. One file each, which exports its row; the
-// command line, Python and documents read this table, observers and refinements name what they need of it.
+// The table of collectors. Each file exports its row. The command line, Python and the documents list it;
+// observers and refinements refer to its rows by name.
 #pragma once
 
 #include <memory>
@@ -13,25 +13,25 @@ namespace anybit::calibrate {
 
 struct CollectorDescriptor {
   std::string_view name, summary;
-  // Null: Statistics has a place of its own for it, since observers read it; it looks at every value. The
-  // others look at what layers with weights take.
+  // Null: a member of Statistics, which observers read, gathered for every value. The others are gathered for
+  // the inputs of layers with weights.
   std::unique_ptr<Collector> (*make)(const View& view) = nullptr;
-  bool by_rows = false;  // looks at it as products do (LayerInput::rows), not by its channels
+  bool by_rows = false;  // its view is LayerInput::rows, otherwise LayerInput::channels
 };
 
 bool before(const CollectorDescriptor& a, const CollectorDescriptor& b);
 std::span<const CollectorDescriptor* const> collector_table();
-// null if there is none of that name.
+// null if there is none
 const CollectorDescriptor* find_collector(std::string_view name);
-// The same with an error that offers the nearest name.
+// Like find_collector(), with an error that suggests the nearest name.
 Result<const CollectorDescriptor*> named_collector(std::string_view name);
 
-// What is to be gathered of a value.
+// A collector to run on a value.
 struct Wanted {
-  std::string_view collector;  // a row's name
+  std::string_view collector;  // the name of a row
   View view = {};
 };
-// What layers of a graph take, for collectors that look at those.
+// The same for the input of a layer.
 struct WantedOf {
   std::string value;
   Wanted wanted;

@@ -25,7 +25,7 @@ Counter::Counter() : table_(std::make_unique<std::uint32_t[]>(kernels::kTopCount
 
 void Counter::count(const float* x, std::size_t n, const kernels::Extremes& seen, Bins& bins,
                     std::mutex& guard) {
-  // Few values are counted faster one by one than the table's pages are read.
+  // A few values are counted faster one by one than by reading the pages of the table.
   const std::size_t pages = 1 + std::size_t{seen.largest_top} / Bins::kPerPage -
                             std::min(seen.smallest_top, seen.largest_top) / Bins::kPerPage;
   if (n < 32 * pages) {
@@ -40,15 +40,15 @@ void Counter::count(const float* x, std::size_t n, const kernels::Extremes& seen
   }
 }
 
-// Pages between the smallest and the largest magnitude, of both signs; zeros, infinities and NaN are counted
-// elsewhere.
+// Adds the pages between the smallest and the largest magnitude, of both signs. Zeros, infinities and NaN are
+// counted elsewhere.
 void Counter::flush(const kernels::Extremes& seen, Bins& bins) {
   const std::span<std::uint32_t, kernels::kTopCounters> table(table_.get(), kernels::kTopCounters);
   std::array<std::uint32_t, Bins::kPerPage> sums{};
   for (const std::size_t sign : {std::size_t{0}, std::size_t{kSign}}) {
     kernels::take_tops(table, sign, std::span(sums).first(1));
     if (seen.nans + seen.infinities > 0) kernels::take_tops(table, sign + kInfinity, sums);
-    if (sign == 0 ? seen.max <= 0 : seen.min >= 0) continue;  // none of this sign
+    if (sign == 0 ? seen.max <= 0 : seen.min >= 0) continue;  // no values of this sign
     for (std::size_t page = seen.smallest_top / Bins::kPerPage; page <= seen.largest_top / Bins::kPerPage;
          ++page) {
       const std::size_t first = sign + page * Bins::kPerPage;

@@ -1,4 +1,4 @@
-// Fills bins fast.
+// A fast counter that fills bins.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace anybit::calibrate {
 
 class Bins;
 
-// One for each thread: it holds a megabyte of counters.
+// One per thread: it holds 1 MB of counters.
 class Counter {
  public:
   Counter();
-  // `seen`: the extremes of these values. `guard` is held while `bins` is changed.
+  // `seen`: the extremes of these values. Holds `guard` while it modifies `bins`.
   void count(const float* x, std::size_t n, const kernels::Extremes& seen, Bins& bins, std::mutex& guard);
 
  private:
   void flush(const kernels::Extremes& seen, Bins& bins);
-  std::unique_ptr<std::uint32_t[]> table_;  // all zero between calls
+  std::unique_ptr<std::uint32_t[]> table_;  // zero between calls
 };
 
 }  // namespace anybit::calibrate

@@ -1,7 +1,6 @@
-// entropy: the range that keeps most of the distribution, as the Kullback-Leibler divergence has it: of the
-// values themselves, clipped, from what is left of them when every level of the grid spreads its values
-// evenly over those of its bins that are not empty. Zeros are left out: every grid has them exactly, and a
-// ReLU makes so many that they would decide alone.
+// entropy: the range with the smallest Kullback-Leibler divergence between the clipped distribution and its
+// quantized version, in which every quantization level spreads its values evenly over its nonempty bins.
+// Zeros are excluded: every grid represents them exactly, and the many zeros after a ReLU would dominate.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,8 +14,8 @@
 namespace anybit::calibrate {
 namespace {
 
-// Of all values between zero and some place: how many, how much room their bins take, and Σ n · log(n / room)
-// over the bins.
+// Over all values between zero and some point: their number, the width of their bins, and Σ n · log(n /
+// width).
 struct Sum {
   double count = 0, room = 0, information = 0;
 };
@@ -24,11 +23,11 @@ Sum operator-(const Sum& a, const Sum& b) {
   return {a.count - b.count, a.room - b.room, a.information - b.information};
 }
 
-// Sums over one side of zero, found by the leading bits of the place.
+// Prefix sums over one side of zero, indexed by the upper bits of the point.
 class Side {
  public:
-  // `sign`: 0, or 0x8000 for the negative side. Magnitudes below `fine` are one bin: the smaller they are,
-  // the more bins there are for the few that chance puts there, and no grid tells them apart.
+  // `sign`: 0, or 0x8000 for negative values. Magnitudes below `fine` form one bin: below it there are many
+  // bins with few values each, which no grid distinguishes.
   Side(const Statistics& statistics, std::uint16_t sign, float fine, float largest)
       : first_(top_of(fine)), largest_(largest) {
     const std::uint16_t last = largest > 0 ? top_of(largest) : 0;
@@ -76,18 +75,18 @@ class Side {
 
   std::uint16_t first_;
   float largest_;
-  std::vector<Sum> sums_;  // up to the lower edge of first_ + i
+  std::vector<Sum> sums_;  // up to the lower edge of bin first_ + i
 };
 
 struct Distribution {
   Side negative, positive;
   double total;
 
-  // Between zero and x; negative on the left.
+  // Between zero and x; the negative side for x < 0.
   Sum up_to(float x) const { return x < 0 ? Sum() - negative.up_to(-x) : positive.up_to(x); }
 };
 
-// What it costs that `clipped` values end up in a level that has `level` of its own.
+// The cost of `clipped` values that saturate to a level which has the values `level` itself.
 double clipping(const Sum& level, double clipped, double kept, double total) {
   if (clipped <= 0) return 0;
   const double own = std::max(level.count, 0.5);
@@ -98,8 +97,8 @@ double clipping(const Sum& level, double clipped, double kept, double total) {
   return (growth - 1) * inner + (own + clipped) * math::log(growth);
 }
 
-// Where it is above `bound`, something above that. What a level loses by being spread evenly is never less
-// than nothing: as soon as the levels so far have lost too much, the rest need not be looked at.
+// Above `bound` the result may be any number above it. Spreading a level evenly never has a negative cost, so
+// that the loop stops as soon as the sum exceeds the bound.
 double divergence(const Distribution& values, const Range& range, int levels, double bound) {
   const double low = static_cast<double>(range.low), step = (static_cast<double>(range.high) - low) / levels;
   const Sum begin = values.up_to(range.low), end = values.up_to(range.high);
@@ -114,7 +113,7 @@ double divergence(const Distribution& values, const Range& range, int levels, do
   const double clipped = inside.count * math::log(inside.count / values.total) +
                          clipping(end - last_but_one, above, inside.count, values.total) +
                          clipping(second - begin, below, inside.count, values.total);
-  const double slack = 1e-9 * (std::abs(inside.information) + std::abs(clipped));  // for rounding
+  const double slack = 1e-9 * (std::abs(inside.information) + std::abs(clipped));  // rounding tolerance
   double kept = 0;
   Sum at = begin;
   for (int i = 0; i < levels; ++i) {
@@ -128,7 +127,7 @@ double divergence(const Distribution& values, const Range& range, int levels, do
 }
 
 Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) {
-  constexpr int kMany = 4096;  // levels so fine that clipping gains nothing
+  constexpr int kMany = 4096;  // at this many levels clipping gains nothing
   const Range whole = whole_range(statistics, grid);
   const float largest = std::max(-whole.low, whole.high);
   if (grid.levels > kMany || largest <= 0) return whole;
@@ -136,10 +135,11 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
   Distribution values{Side(statistics, 0x8000, fine, -std::min(statistics.extent.min, 0.0f)),
                       Side(statistics, 0, fine, std::max(statistics.extent.max, 0.0f)), 0};
   values.total = values.negative.total().count + values.positive.total().count;
-  // The divergence knows how many values are clipped, not how far: where a few carry all that matters, as
-  // behind a Softmax, it would give them up. More than a handful go only if the squared error shrinks, too.
+  // The divergence counts clipped values, but not how far they are clipped: if a few large values matter
+  // most, as after a Softmax, it would clip them. More than a few are only clipped if the squared error
+  // decreases, too.
   constexpr double kHandful = 1e-5;
-  std::optional<GridError> error;  // once somebody asks
+  std::optional<GridError> error;  // computed on first use
   double most = 0;
   const auto shrinks = [&](const Range& range) {
     if (!error) most = error.emplace(statistics, grid).of(whole);
@@ -159,10 +159,11 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
 }  // namespace
 
 std::span<const Descriptor> entropy_descriptors() {
-  static const Descriptor all[] = {{.name = "entropy",
-                                    .summary = "the range that keeps most of the distribution",
-                                    .needs = "bins",
-                                    .choose = choose}};
+  static const Descriptor all[] = {
+      {.name = "entropy",
+       .summary = "the range with the smallest Kullback-Leibler divergence from the distribution",
+       .needs = "bins",
+       .choose = choose}};
   return all;
 }
 

@@ -18,18 +18,18 @@ std::string text_of(std::span<const std::int64_t> digits) {
   return fmt::format("\"{}\"", std::string_view(text.data(), text.size()));
 }
 
-// As many as there are to be, none of them farther from zero than `most`.
+// Reads `count` numbers with magnitudes of at most `most`.
 Result<std::vector<std::int64_t>> digits_of(const JsonTree& from, const char* name, std::int64_t count,
                                             std::int64_t most) {
   const JsonTree* found = from.find(name);
   const std::string* text = found ? found->text() : nullptr;
-  if (!text) return damaged(fmt::format("'{}' is not a text of numbers", name));
+  if (!text) return damaged(fmt::format("'{}' is not a string of numbers", name));
   std::vector<std::int64_t> digits;
   for (const char *at = text->data(), *end = at + text->size(); at < end;) {
     std::int64_t digit = 0;
     const auto [stop, problem] = std::from_chars(at, end, digit);
     if (problem != std::errc() || digit > most || digit < -most || (stop != end && *stop != ' '))
-      return damaged(fmt::format("'{}' has a number that cannot be", name));
+      return damaged(fmt::format("'{}' has an invalid number", name));
     digits.push_back(digit);
     at = stop == end ? end : stop + 1;
   }
@@ -45,7 +45,8 @@ double ExactSums::operator[](std::size_t i) const {
          std::ldexp(static_cast<double>(low_[i]), kDigit * (top_ - 1));
 }
 
-// Digits below the two that are kept are dropped, whenever they came: all of them were cut at these places.
+// Drops digits below the two that are kept. Digits are aligned to fixed positions, so the order does not
+// matter.
 void ExactSums::raise(int top) {
   if (top <= top_) return;
   if (top == top_ + 1) {
@@ -60,7 +61,7 @@ void ExactSums::raise(int top) {
 Result<void> ExactSums::add(std::span<const double> numbers) {
   if (++added_ > kMostAdded)
     return error_at(Code::limit_exceeded, {}, fmt::format("sums of more than {} numbers", kMostAdded),
-                    "fewer samples, or parts of them that are calibrated apart");
+                    "fewer samples");
   double largest = 0;
   for (const double one : numbers) largest = std::max(largest, std::abs(one));
   if (largest == 0) return {};
@@ -104,7 +105,7 @@ Result<void> ExactSums::read(const JsonTree& from, std::int64_t count) {
   added_ = TRY(whole(from, "added"));
   const double top = TRY(real(from, "digit"));
   if (added_ > kMostAdded || !(top >= kLowest && top <= kHighest) || top != std::trunc(top))
-    return damaged("the sums cannot be");
+    return damaged("the sums are inconsistent");
   top_ = static_cast<int>(top);
   high_ = TRY(digits_of(from, "high", count, added_ << kDigit));
   low_ = TRY(digits_of(from, "low", count, added_ << kDigit));

@@ -1,8 +1,8 @@
-// Sums of doubles that do not depend on any order, so that those of parts add up to those of the whole, bit
-// for bit. Each number is cut into digits of 40 bits at fixed places; whole numbers are summed, those of the
-// two leading digits of the largest number that any of the sums was given (Demmel and Nguyen, Parallel
-// Reproducible Summation, IEEE Transactions on Computers 64, 2015). What is lost of a number is less than
-// 2^-40 of that largest one.
+// Reproducible summation of doubles: the result does not depend on the order, and sums of parts add up to the
+// sum of the whole, bit for bit. Every number is cut into 40-bit digits at fixed positions, and the two
+// leading digits relative to the largest number of all sums are accumulated as integers (Demmel and Nguyen,
+// Parallel Reproducible Summation, IEEE Transactions on Computers 64, 2015). The error of a number is below
+// 2^-40 of that largest number.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace anybit::calibrate {
 
 class ExactSums {
  public:
-  // Of so many numbers each; digits are 64 bits wide, and sums of 40 must fit.
+  // The largest number of additions per sum: 40-bit digits must fit a 64-bit accumulator.
   static constexpr std::int64_t kMostAdded = std::int64_t{1} << 22;
 
   explicit ExactSums(std::size_t count = 0) : high_(count), low_(count) {}
@@ -26,22 +26,22 @@ class ExactSums {
 
   std::size_t size() const { return high_.size(); }
   double operator[](std::size_t i) const;
-  // One finite number for each sum. An error if there were too many.
+  // Adds one finite number to each sum. An error if there were too many additions.
   Result<void> add(std::span<const double> numbers);
-  // The other has as many.
+  // `other` must have as many sums.
   Result<void> merge(const ExactSums& other);
 
   void write(JsonMembers& to) const;
-  // `count` of them, and no others.
+  // Reads exactly `count` sums.
   Result<void> read(const JsonTree& from, std::int64_t count);
   friend bool operator==(const ExactSums&, const ExactSums&) = default;
 
  private:
-  static constexpr int kDigit = 40, kLowest = -30, kHighest = 25;  // digits that doubles have
+  static constexpr int kDigit = 40, kLowest = -30, kHighest = 25;  // the digits of a double
   void raise(int top);
 
-  int top_ = kLowest;       // high_ counts 2^(40 · top)
-  std::int64_t added_ = 0;  // numbers, to each
+  int top_ = kLowest;       // the unit of high_ is 2^(40 · top_)
+  std::int64_t added_ = 0;  // additions per sum
   std::vector<std::int64_t> high_, low_;
 };
 

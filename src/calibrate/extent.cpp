@@ -90,13 +90,14 @@ Result<void> Extent::read(const JsonTree& from, const Extent&) {
     if (!text || !text->text()) return damaged("'bad_sample' has no text");
     first_bad = *text->text();
   }
-  if ((bad_sample >= 0) != (nans + infinities > 0)) return damaged("NaN and infinity are not accounted for");
+  if ((bad_sample >= 0) != (nans + infinities > 0))
+    return damaged("the counts of NaN and infinity are inconsistent");
   return {};
 }
 
 std::span<const CollectorDescriptor> extent_collector_descriptors() {
   static const CollectorDescriptor all[] = {
-      {.name = "extent", .summary = "counts of elements, the least and the largest of them"}};
+      {.name = "extent", .summary = "element counts, minimum and maximum"}};
   return all;
 }
 

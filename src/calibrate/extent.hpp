@@ -1,4 +1,4 @@
-// The collector that every value has: counts of its elements, and the least and the largest of them.
+// The collector of every value: element counts, minimum and maximum.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace anybit::calibrate {
 struct Extent final : CollectorOf<Extent> {
   std::int64_t count = 0;  // elements
   std::int64_t nans = 0, infinities = 0;
-  std::int64_t zeros = 0;        // magnitudes below 2^-133 count as zero
-  std::int64_t samples = 0;      // in which it was seen: none, if it is in a branch that was never entered
+  std::int64_t zeros = 0;        // including magnitudes below 2^-133
+  std::int64_t samples = 0;      // in which it was computed; 0: in a branch that no sample took
   float min = 0, max = 0;        // of the finite values
-  std::int64_t bad_sample = -1;  // the first with NaN or infinity, from 0; -1: none
-  std::string first_bad;         // the same for a reader: "sample 3 (images/3.png)"
+  std::int64_t bad_sample = -1;  // index of the first sample with NaN or infinity; -1: none
+  std::string first_bad;         // a description of that sample: "sample 3 (images/3.png)"
 
   std::int64_t finite() const { return count - nans - infinities; }
-  // Of one look: `samples` is not touched.
+  // Adds one look, without counting a sample.
   void add(const kernels::Extremes& seen);
   void add_bad(std::int64_t sample, const std::string& name);
   Result<void> merge(const Extent& other);

@@ -1,4 +1,4 @@
-// Reading the members of a ranges file, which is hostile until proven otherwise.
+// Reads the members of a ranges file, which is untrusted input.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace anybit::calibrate {
 
-// Counts that a double holds exactly; merging thousands of them does not overflow.
+// Counts that a double represents exactly. Merging thousands of them does not overflow.
 inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 53;
 
 inline Error damaged(std::string message) {
@@ -21,7 +21,7 @@ inline Result<std::int64_t> whole(const JsonTree& object, const char* name, std:
   const JsonTree* found = object.find(name);
   if (!found && otherwise >= 0) return otherwise;
   if (!found || !found->whole() || *found->whole() > kMostCounted)
-    return damaged(fmt::format("'{}' is not a whole number", name));
+    return damaged(fmt::format("'{}' is not an integer", name));
   return static_cast<std::int64_t>(*found->whole());
 }
 

@@ -16,8 +16,8 @@ using ops::ElementType;
 
 constexpr std::int64_t kMostCollected = std::int64_t{2} << 30;
 
-// Statistics while samples run. What is free of order is added as it is seen; what follows the order of the
-// samples waits until its turn has come.
+// The state of a calibration. Order-independent statistics are updated at once; order-dependent ones when the
+// turn of their sample has come.
 class Gathering {
  public:
   Gathering(const std::vector<Watched>& watched, const NextSample& next, const GatherOptions& options,
@@ -37,7 +37,7 @@ class Gathering {
     }
   }
 
-  // Runs samples until there are no more.
+  // Runs samples until there are none left.
   void work(const runtime::Executor& executor);
   Result<std::vector<Statistics>> finish();
 
@@ -56,22 +56,22 @@ class Gathering {
   const std::vector<Watched>& watched_;
   const NextSample& next_;
   const GatherOptions& options_;
-  const std::int64_t window_;  // so far a sample may be ahead of one that still runs
+  const std::int64_t window_;  // how far ahead of the oldest running sample others may be
   std::vector<Statistics> statistics_;
-  std::unique_ptr<std::mutex[]> guards_;  // one for each of the above
-  std::atomic<std::int64_t> memory_;      // for collectors, in bytes
+  std::unique_ptr<std::mutex[]> guards_;  // one per entry of the above
+  std::atomic<std::int64_t> memory_;      // budget of collectors, in bytes
 
   std::mutex input_;  // held while a sample is read
   mutable std::mutex mutex_;
   std::condition_variable turn_came_;
   std::int64_t taken_ = 0, in_order_ = 0, done_ = 0;
   bool stopped_ = false;
-  std::map<std::int64_t, std::vector<Glance>> waiting_;  // for samples before them
+  std::map<std::int64_t, std::vector<Glance>> waiting_;  // finished samples that wait for earlier ones
   std::int64_t failed_sample_ = -1;
   std::optional<Error> error_;
 };
 
-// Sees the values of the samples that one thread runs.
+// Observes the values of the samples that one thread runs.
 struct Gathering::Looker final : runtime::Watcher {
   Gathering& all;
   Workbench bench;
@@ -109,7 +109,7 @@ struct Gathering::Looker final : runtime::Watcher {
     return std::move(done).error().within(fmt::format("value '{}'", shown(all.watched_[index].name)));
   }
 
-  // A mask's infinities are all below zero.
+  // Allows infinities in a mask if all are negative.
   bool hides(std::size_t index, const float* x, std::size_t n, const kernels::Extremes& seen) const {
     return all.watched_[index].mask && seen.nans == 0 &&
            std::none_of(x, x + n, [](float one) { return one == std::numeric_limits<float>::infinity(); });
@@ -118,8 +118,8 @@ struct Gathering::Looker final : runtime::Watcher {
   Error bad(std::size_t index, std::size_t n, const kernels::Extremes& seen) const {
     return error_at(Code::invalid_data, fmt::format("value '{}'", shown(all.watched_[index].name)),
                     fmt::format("of {} elements, {} are NaN and {} infinite", n, seen.nans, seen.infinities),
-                    "ranges cannot be found from such values; look at this sample, or allow them to be "
-                    "counted and left out");
+                    "check this sample, or allow NaN and infinity: they are then counted and "
+                    "ignored");
   }
 };
 
@@ -128,7 +128,7 @@ std::string Gathering::name_of(std::int64_t number) const {
   return name.empty() ? fmt::format("sample {}", number) : fmt::format("sample {} ({})", number, name);
 }
 
-// Of several failures the one of the first sample counts: all before it were handed out, and end.
+// Of several failures, reports that of the first sample: all samples before it were started, and will finish.
 void Gathering::failed(std::int64_t number, Error error) {
   Error named = options_.name_samples ? std::move(error).within(name_of(number)) : std::move(error);
   const std::lock_guard lock(mutex_);
@@ -182,7 +182,7 @@ void Gathering::work(const runtime::Executor& executor) {
   Looker looker(*this);
   while (auto sample = take()) {
     looker.glances.assign(watched_.size(), {});
-    // Whoever waits for this sample's turn must hear of any failure.
+    // Threads that wait for this sample must be notified of any failure.
     auto ended = guarded([&]() -> Result<void> {
       const ops::RepeatableDraws draws(static_cast<std::uint64_t>(sample->number));
       auto outputs = TRY(executor.run(sample->inputs, options_.profile, &looker));

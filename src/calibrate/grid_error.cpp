@@ -7,7 +7,7 @@
 namespace anybit::calibrate {
 namespace {
 
-// Codes of the grid: value = code · scale.
+// Quantized values of the grid: value = code · scale.
 struct Codes {
   double scale, least, most;
 };
@@ -23,10 +23,10 @@ Codes codes_of(const Range& range, const Grid& grid) {
   return {scale, -zero, levels - 1 - zero};
 }
 
-// 12 ∫ (u − q(u))² du from 0 to t, where q(u) is the nearest code: every whole cell has 1, and what is beyond
-// the last code belongs to its cell.
+// 12 ∫ (u − q(u))² du from 0 to t, where q(u) rounds to the nearest quantized value: 1 for every whole cell.
+// Everything beyond the last quantized value belongs to its cell.
 double integral(double t, const Codes& codes) {
-  constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52: adding it rounds to a whole number
+  constexpr double kRound = 6755399441055744.0;  // 1.5 · 2^52: adding it rounds to an integer
   const double nearest = std::clamp(t, codes.least, codes.most) + kRound - kRound;
   const double away = t - nearest;
   return nearest + 4 * away * away * away;
@@ -40,7 +40,7 @@ GridError::GridError(const Statistics& statistics, const Grid& grid) : grid_(gri
   for (const Bins::Bin& bin : bins) {
     const double high = static_cast<double>(std::min(bin.high, statistics.extent.max));
     double low = static_cast<double>(std::max(bin.low, statistics.extent.min));
-    low = std::min(low, high - 1e-6 * std::abs(high));  // a single value is a narrow span
+    low = std::min(low, high - 1e-6 * std::abs(high));  // a single value becomes a narrow interval
     spans_.push_back({low, high, static_cast<double>(bin.count) / (high - low)});
   }
 }
@@ -51,14 +51,14 @@ double GridError::of(const Range& range, double bound) const {
     return std::numeric_limits<double>::infinity();
   const double per_unit = 1 / codes.scale;
   const double unit = codes.scale * codes.scale * codes.scale / 12;
-  const double enough = bound * (1 + 1e-9);  // for rounding
-  double sum = 0, edge = 0, at_edge = 0;     // spans often touch
+  const double enough = bound * (1 + 1e-9);  // rounding tolerance
+  double sum = 0, edge = 0, at_edge = 0;     // intervals often touch
   for (const Span& span : spans_) {
     const double before = span.low == edge ? at_edge : integral(span.low * per_unit, codes);
     edge = span.high;
     at_edge = integral(edge * per_unit, codes);
     sum += span.density * (at_edge - before);
-    if (sum * unit > enough) break;  // every span adds to it
+    if (sum * unit > enough) break;  // every interval increases the sum
   }
   return sum * unit;
 }

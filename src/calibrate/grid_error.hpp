@@ -1,5 +1,5 @@
-// The squared error of a grid over a range, clipping included. Values of a bin count as evenly spread over
-// it, so that the error is an integral with a closed form rather than that of the bin's middle.
+// The squared quantization error of a grid over a range, including clipping. Values are assumed evenly
+// distributed within their bin, so that the error is an integral with a closed form.
 #pragma once
 
 #include <limits>
@@ -12,8 +12,8 @@ namespace anybit::calibrate {
 class GridError {
  public:
   GridError(const Statistics& statistics, const Grid& grid);
-  // The sum over all values; infinity if the range is too narrow for a scale. Where it is above `bound`,
-  // something above that.
+  // The sum over all values; infinity if the range is too narrow for a scale. Above `bound` the result may be
+  // any number above it.
   double of(const Range& range, double bound = std::numeric_limits<double>::infinity()) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace anybit::calibrate {
 namespace {
 
-// Adds shares of counts to intervals; whole numbers come out at the end.
+// Distributes fractional counts over bins, and rounds to integers at the end.
 class Sums {
  public:
   Sums(double low, double high, std::size_t intervals)
@@ -15,7 +15,7 @@ class Sums {
 
   void add(double value, double count) { sums_[place(value)] += count; }
 
-  // Values between two ends, evenly spread.
+  // Distributes values evenly over an interval.
   void spread(double begin, double end, double count) {
     const std::size_t first = place(begin), last = place(end);
     if (first == last || !(end > begin)) return add(begin, count);

@@ -1,4 +1,4 @@
-// Histograms with intervals of the same width, for reports.
+// Histograms with bins of equal width, for reports.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace anybit::calibrate {
 
 inline constexpr std::size_t kHistogramIntervals = 128;
 
-// Of the finite values, from the smallest to the largest; within a bin they count as evenly spread. Empty
-// without bins.
+// The histogram of the finite values from minimum to maximum, assuming values evenly distributed within their
+// collected bin. Empty without collected bins.
 Histogram histogram(const Statistics& statistics, std::size_t intervals = kHistogramIntervals);
-// Of float32 values, those that are finite.
+// The histogram of the finite values of a float32 array.
 Histogram histogram(const Bytes& floats, std::size_t intervals = kHistogramIntervals);
 
 }  // namespace anybit::calibrate

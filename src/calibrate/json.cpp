@@ -7,7 +7,7 @@
 
 namespace anybit {
 
-// Takes what the library's parser sees, one thing after the other.
+// Builds a tree from the events of the library's SAX parser.
 class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
   JsonBuilder(JsonTree& root, const JsonTree::Limits& limits) : root_(root), limits_(limits) {}
@@ -57,7 +57,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return *place;
   }
 
-  // What is open stays where it is: nothing is added beside it until it is closed.
+  // The address of an open container is stable: nothing is appended beside it until it is closed.
   bool open(Value value) {
     too_much_ = too_much_ || ++values_ > limits_.values || std::ssize(open_) >= limits_.depth;
     if (too_much_) return false;
@@ -120,7 +120,7 @@ std::string json_text(std::string_view text) {
 
 std::string json_number(double number) {
   std::string text = fmt::format("{}", number);
-  // A real number is seen to be one, and zero keeps its sign.
+  // Reals have a decimal point, so that they are read as reals and -0 keeps its sign.
   if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
   return text;
 }

@@ -1,5 +1,5 @@
-// JSON, read and written without surprises when memory runs out: destroying a tree takes none (that of the
-// library does, and where nothing may be thrown), and text is made piece by piece.
+// JSON that is safe when memory runs out: destroying a tree allocates nothing (nlohmann's does, where
+// exceptions are not allowed), and text is written in pieces.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +23,17 @@ class JsonTree {
   };
 
   JsonTree() = default;
-  // An error if it is no JSON, or more than the limits allow.
+  // An error if the text is not valid JSON or exceeds the limits.
   static Result<JsonTree> parse(std::string_view text, const Limits& limits);
 
-  // Null, if this is another thing.
+  // These return null for another type.
   const Members* members() const;
   const std::string* text() const;
   bool is_number() const;
   double number() const;                                                              // of any number
-  const std::uint64_t* whole() const { return std::get_if<std::uint64_t>(&value_); }  // not below zero
+  const std::uint64_t* whole() const { return std::get_if<std::uint64_t>(&value_); }  // nonnegative integer
   const std::int64_t* negative() const { return std::get_if<std::int64_t>(&value_); }
-  // Of an object; null if it has none of this name.
+  // The member of an object; null if there is none of this name.
   const JsonTree* find(std::string_view name) const;
 
  private:
@@ -44,9 +44,9 @@ class JsonTree {
       value_;
 };
 
-// A string in quotes; bytes that are no UTF-8 are replaced.
+// A quoted string. Invalid UTF-8 is replaced.
 std::string json_text(std::string_view text);
-// The shortest text that reads back as this finite number.
+// The shortest text that parses to this finite number.
 std::string json_number(double number);
 
 }  // namespace anybit

@@ -1,4 +1,4 @@
-// minmax: from the least to the largest value that any sample had. Nothing is clipped.
+// minmax: the minimum and maximum over all samples. Nothing is clipped.
 #include "calibrate/table.hpp"
 
 namespace anybit::calibrate {
@@ -12,7 +12,7 @@ Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
 
 std::span<const Descriptor> minmax_descriptors() {
   static const Descriptor all[] = {
-      {.name = "minmax", .summary = "the least and the largest value of all samples", .choose = choose}};
+      {.name = "minmax", .summary = "minimum and maximum over all samples", .choose = choose}};
   return all;
 }
 

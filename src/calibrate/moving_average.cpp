@@ -1,5 +1,5 @@
-// moving_average: each sample's least and largest value, averaged with weights that fade with age. It follows
-// the order of the samples.
+// moving_average: exponential moving averages of each sample's minimum and maximum. Depends on the order of
+// the samples.
 #include "calibrate/table.hpp"
 
 namespace anybit::calibrate {
@@ -14,7 +14,7 @@ Range choose(const Statistics& statistics, const Grid&, const Parameters&) {
 
 std::span<const Descriptor> moving_average_descriptors() {
   static const Descriptor all[] = {{.name = "moving_average",
-                                    .summary = "a fading average of each sample's least and largest value",
+                                    .summary = "moving average of each sample's minimum and maximum",
                                     .needs = "moving-average",
                                     .choose = choose}};
   return all;

@@ -31,14 +31,15 @@ void MovingAverage::add(double x, double momentum) {
   ++count;
 }
 
-// The other began with its first value at full weight; after ours that weight is shared with our average.
+// The other average started with its first value at full weight; appended, that weight is shared with this
+// average.
 void MovingAverage::append(const MovingAverage& other, double momentum) {
   if (other.count == 0) return;
   if (count == 0) {
     *this = other;
     return;
   }
-  // Not libm's: merged files are to be the same on every CPU.
+  // Not libm's, so that merged files are identical on every CPU.
   value =
       other.value + math::fixed::pow(1 - momentum, static_cast<double>(other.count)) * (value - other.first);
   count += other.count;
@@ -73,23 +74,23 @@ Result<void> MovingAverages::read(const JsonTree& from, const Extent& extent) {
   momentum = TRY(real(*moving, "momentum"));
   const std::int64_t count = TRY(whole(*moving, "samples"));
   if (!(momentum >= 0 && momentum <= 1) || count < 1 || count > extent.samples)
-    return damaged("'moving_average' cannot be");
+    return damaged("'moving_average' is invalid");
   min = TRY(read_average(*moving, "min", count));
   max = TRY(read_average(*moving, "max", count));
-  // Averages lie between what they are averages of, but for the rounding of float64.
+  // Averages lie within the bounds, up to float64 rounding.
   const double low = static_cast<double>(extent.min), high = static_cast<double>(extent.max);
   const double slack = 1e-9 * (std::abs(low) + std::abs(high));
   for (const double value : {min.value, min.first, max.value, max.first}) {
     if (value < low - slack || value > high + slack)
       return damaged("'moving_average' is outside of the bounds");
   }
-  if (min.value > max.value) return damaged("'moving_average' cannot be");
+  if (min.value > max.value) return damaged("'moving_average' is invalid");
   return {};
 }
 
 std::span<const CollectorDescriptor> moving_averages_collector_descriptors() {
   static const CollectorDescriptor all[] = {
-      {.name = "moving-average", .summary = "fading averages of each sample's least and largest value"}};
+      {.name = "moving-average", .summary = "moving averages of each sample's minimum and maximum"}};
   return all;
 }
 

@@ -1,5 +1,5 @@
-// The collector of fading averages of each sample's least and largest value. It follows the order of the
-// samples, as it is meant to.
+// Collector of exponential moving averages of each sample's minimum and maximum. It depends on the order of
+// the samples by design.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace anybit::calibrate {
 
-// m ← m + momentum · (x − m), from the first value on. It keeps what it takes to put two of them one after
-// the other.
+// m ← m + momentum · (x − m), starting with the first value. Keeps the state that appending another average
+// needs.
 struct MovingAverage {
   double value = 0, first = 0;
   std::int64_t count = 0;
 
   void add(double x, double momentum);
-  // As if the other's values had followed.
+  // Updates as if the values of `other` had followed.
   void append(const MovingAverage& other, double momentum);
   friend bool operator==(const MovingAverage&, const MovingAverage&) = default;
 };

@@ -1,4 +1,4 @@
-// mse: the range whose grid has the least squared error, clipping included.
+// mse: the range with the smallest mean squared quantization error, clipping included.
 #include "calibrate/grid_error.hpp"
 #include "calibrate/search.hpp"
 
@@ -15,7 +15,7 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters&) 
 
 std::span<const Descriptor> mse_descriptors() {
   static const Descriptor all[] = {{.name = "mse",
-                                    .summary = "the range whose grid has the least squared error",
+                                    .summary = "the range with the smallest mean squared quantization error",
                                     .needs = "bins",
                                     .choose = choose}};
   return all;

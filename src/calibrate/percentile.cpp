@@ -1,6 +1,6 @@
-// percentile: as much as a given share of the values needs; half of the rest is clipped on each side, or all
-// of it by magnitude if the grid is symmetric. Ranks are as numpy's; within a bin values count as evenly
-// spread.
+// percentile: the range that holds a given percentage of the values. Half of the rest is clipped on each side
+// or, if the grid is symmetric, all of it by magnitude. Ranks are those of numpy; values are assumed evenly
+// distributed within their bin.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,22 +14,21 @@ struct Run {
   double low, high, count;
 };
 
-// Values that follow each other: a page of bins, rising or falling, or two pages of the same magnitudes,
-// which rise; zeros if there is none. A rank passes over most of them as a whole: counts are whole numbers,
-// and their sums exact in any order.
+// A run of consecutive bins: a page in rising or falling order, or two pages of the same magnitudes in rising
+// order; zeros if it has no page. Most pages are skipped by their total count, which is exact.
 struct Stretch {
   const Bins::Page *rising = nullptr, *other = nullptr;
   std::size_t page = 0;
   double count = 0;
 
-  // Its bins that are not empty, in order, until `see` is satisfied with one.
+  // Visits its nonempty bins in order, until `see` returns true.
   template <class See>
   void find(const See& see) const {
     if (!rising && !other) {
       see(Run{0, 0, count});
       return;
     }
-    const bool falls = !rising;  // values below zero, from the largest magnitude to the smallest
+    const bool falls = !rising;  // negative values, from the largest magnitude to the smallest
     for (std::size_t k = 0; k < Bins::kPerPage; ++k) {
       const std::size_t i = falls ? Bins::kPerPage - 1 - k : k;
       const std::uint64_t n = (rising ? (*rising)[i] : 0) + (other ? (*other)[i] : 0);
@@ -86,7 +85,7 @@ class Ranks {
     total_ += stretch.count;
   }
 
-  // The value of a whole rank; the largest if there are not so many.
+  // The value at an integer rank; the largest value if the rank is too high.
   double ranked(double rank) const {
     double before = 0, value = 0;
     for (const Stretch& stretch : stretches_) {
@@ -132,7 +131,7 @@ Range choose(const Statistics& statistics, const Grid& grid, const Parameters& p
 
 std::span<const Descriptor> percentile_descriptors() {
   static const Descriptor all[] = {{.name = "percentile",
-                                    .summary = "what a share of the values needs; the rest is clipped",
+                                    .summary = "the range of a percentile of the values; the rest is clipped",
                                     .needs = "bins",
                                     .choose = choose}};
   return all;

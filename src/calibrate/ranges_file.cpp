@@ -16,17 +16,17 @@ constexpr std::string_view kFormat = "anybit ranges";
 constexpr std::int64_t kVersion = 1;
 constexpr JsonTree::Limits kLimits{.bytes = std::size_t{1} << 30, .values = 20'000'000, .depth = 8};
 
-// A name and a value of an object; the first one of an object has no comma before it.
+// Appends a member to an object, with a comma unless it is the first.
 void put(std::string& text, std::string_view name, std::string_view value, int indent) {
   if (text.back() != '{') text += ',';
   text += fmt::format("\n{:{}}\"{}\": {}", "", indent, name, value);
 }
 
-// The members of a file of version 1 have a fixed order; what came later stands behind them.
+// Members of version 1 have a fixed order; later ones follow them.
 constexpr std::string_view kOrder[] = {"samples",        "count", "zeros",      "min",        "max",
                                        "moving_average", "nans",  "infinities", "bad_sample", "bins"};
 
-// One object for each kind of collector that has views, with an object for each view.
+// One object per collector with views, with one member per view.
 void put_further(const Statistics& one, JsonMembers& members) {
   std::map<std::string, std::string> kinds;
   for (const auto& [key, collector] : one.further) {
@@ -87,8 +87,7 @@ bool is_hash(const JsonTree* json) {
 
 Result<JsonTree> tree_of(std::string_view text) {
   auto tree = JsonTree::parse(text, kLimits);
-  if (!tree.ok() && tree.error().code == Code::malformed)
-    return damaged("not a file of ranges: it is no JSON");
+  if (!tree.ok() && tree.error().code == Code::malformed) return damaged("not a ranges file: invalid JSON");
   return tree;
 }
 
@@ -111,11 +110,11 @@ Result<std::string> to_text(const Ranges& ranges) {
 Result<Ranges> parse_ranges(std::string_view text) {
   const JsonTree json = TRY(tree_of(text));
   const JsonTree* format = json.find("format");
-  if (!format || !format->text() || *format->text() != kFormat) return damaged("not a file of ranges");
+  if (!format || !format->text() || *format->text() != kFormat) return damaged("not a ranges file");
   const std::int64_t version = TRY(whole(json, "version"));
   if (version != kVersion) {
     return error_at(Code::unsupported, {},
-                    fmt::format("version {} of the format of ranges is not known", version),
+                    fmt::format("version {} of the ranges format is not known", version),
                     fmt::format("this is version {}", kVersion));
   }
   if (!is_hash(json.find("model"))) return damaged("'model' is not a hash");
@@ -152,7 +151,7 @@ Result<Ranges> load_ranges(const std::string& path) {
 Result<void> merge(Ranges& ranges, const Ranges& other) {
   if (ranges.model != other.model) {
     return invalid_argument("the ranges belong to different models",
-                            "only ranges of the very same model can be merged");
+                            "only ranges of the same model can be merged");
   }
   Ranges merged = ranges;
   for (const auto& [name, one] : other.tensors) {

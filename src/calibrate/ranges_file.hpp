@@ -1,5 +1,5 @@
-// What calibration found, as a file: JSON, with a version and the hash of the model it belongs to. docs/
-// calibration.md tells the format. Files are hostile until proven otherwise.
+// Ranges files: calibration statistics in JSON, with a version and the hash of their model
+// (docs/calibration.md has the format). Files are untrusted input.
 #pragma once
 
 #include <map>
@@ -11,24 +11,24 @@
 namespace anybit::calibrate {
 
 struct Ranges {
-  std::string model;         // SHA-256 of the model's bytes, with all data inside
-  std::int64_t samples = 0;  // that were run
+  std::string model;         // SHA-256 of the serialized model with all data embedded
+  std::int64_t samples = 0;  // number of samples
   std::map<std::string, Statistics> tensors;
 };
 
-// An error if a name is no UTF-8: JSON could not give it back.
+// An error if a name is not UTF-8, which JSON cannot represent.
 Result<std::string> to_text(const Ranges& ranges);
-// What comes out is sound: counts add up, and fit the bins; bounds are finite and in order.
+// Validates its input: counts are consistent and match the bins; bounds are finite and ordered.
 Result<Ranges> parse_ranges(std::string_view text);
 
-// The file appears whole or not at all.
+// Writes the file atomically.
 Result<void> save_ranges(const Ranges& ranges, const std::string& path);
 Result<Ranges> load_ranges(const std::string& path);
 
-// The other's samples follow these. An error if they belong to different models, or do not fit together;
-// nothing is changed then.
+// Merges the statistics of later samples. An error, without any change, if they are of different models or
+// incompatible.
 Result<void> merge(Ranges& ranges, const Ranges& other);
-// An error if they were gathered on another model, or on what this one was before it changed.
+// An error if the ranges are of another model, or of an earlier version of this one.
 Result<void> check_belongs(const Ranges& ranges, const std::string& model_hash);
 
 }  // namespace anybit::calibrate

@@ -7,15 +7,15 @@
 namespace anybit::calibrate {
 namespace {
 
-// Fractions of the whole range that are tried are powers of these: no function of the system's library, which
-// may differ from one to the next.
+// The tried fractions of the full range are powers of these constants rather than calls of pow(), which may
+// differ between systems.
 constexpr double kCoarse = 0.8408964152537145;  // 2^(-1/4)
 constexpr double kFine = 0.9785720620877001;    // 2^(-1/32)
 
 struct Search {
   Range whole;
   const Criterion& criterion;
-  double low = 1, high = 1;  // fractions
+  double low = 1, high = 1;  // fractions of the full range
   double least = 0;
 
   Range range(double low_part, double high_part) const {
@@ -34,7 +34,7 @@ struct Search {
     return true;
   }
 
-  // From the whole range inwards, until it has got worse for some time.
+  // Shrinks the range until the cost has increased for several steps.
   void draw_in() {
     constexpr int kSteps = 64, kPatience = 10;
     double part = 1;
@@ -44,7 +44,7 @@ struct Search {
     }
   }
 
-  // Steps of `ratio` from the best so far, in both directions.
+  // Steps by `ratio` from the best range so far, in both directions.
   void refine(bool move_low, bool move_high, double ratio, int most) {
     const double low_part = low, high_part = high;
     for (const double step : {ratio, 1 / ratio}) {

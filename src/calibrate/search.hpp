@@ -1,4 +1,4 @@
-// Looks for the range with the least cost among those that clip more and more.
+// A search for the range with the lowest cost among clipped ranges.
 #pragma once
 
 #include <functional>
@@ -7,17 +7,17 @@
 
 namespace anybit::calibrate {
 
-// The range of all values, with zero in it; as far below as above if the grid is symmetric.
+// The range of all values including zero; symmetric if the grid is.
 Range whole_range(const Statistics& statistics, const Grid& grid);
 
 struct Criterion {
-  // Anything above `bound` will do if the cost is: such a range is not taken.
+  // If the cost exceeds `bound`, any number above it may be returned: such a range is not chosen.
   std::function<double(const Range&, double bound)> cost;
-  // Asked only of ranges that cost less than the best so far; may be empty.
+  // Called only for ranges with a lower cost than the best so far; may be empty.
   std::function<bool(const Range&)> allowed = {};
 };
 
-// Both ends are drawn in together, then each alone: about 60 ranges. Of equal costs the wider one is kept.
+// Shrinks both ends together, then each alone: about 60 ranges. Of equal costs the wider range wins.
 Range best_range(const Statistics& statistics, const Grid& grid, const Criterion& criterion);
 
 }  // namespace anybit::calibrate

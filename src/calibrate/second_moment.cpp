@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kMostSums = std::int64_t{1} << 28;  // 4 GB
 
-// Adds up the upper triangle of one group's rows, some at a time: the sums are read and written less often.
-// Products of two floats are exact in a double, so that instructions do not matter.
+// Accumulates the upper triangle of one group's rows, several at a time to save memory traffic. Products of
+// two floats are exact in double, so the instruction set does not matter.
 class Triangle {
  public:
   Triangle(std::int64_t length, double* sums)
@@ -25,7 +25,7 @@ class Triangle {
     finish();
     sums_ = sums;
   }
-  // False if it is left out.
+  // Returns false if the row is skipped.
   bool add(const float* row) {
     double* const to = rows_.data() + held_ * length_;
     for (std::size_t i = 0; i < length_; ++i) {
@@ -87,7 +87,7 @@ Result<void> SecondMoment::see(const Look& look, Workbench& bench, std::mutex& g
   {
     const std::lock_guard lock(guard);
     if (length_ == 0) {
-      const auto half = checked_mul(rows.length, rows.length / 2 + 1);  // no fewer than a triangle has
+      const auto half = checked_mul(rows.length, rows.length / 2 + 1);  // at least the size of a triangle
       const auto entries = half ? checked_mul(*half, rows.groups) : std::nullopt;
       const std::string what = fmt::format("second-moment: XᵀX of {} channels{}", rows.length,
                                            rows.groups > 1 ? fmt::format(" in {} groups", rows.groups) : "");
@@ -155,7 +155,7 @@ Collector::Numbers SecondMoment::numbers() const {
 std::span<const CollectorDescriptor> second_moment_collector_descriptors() {
   static const CollectorDescriptor all[] = {
       {.name = "second-moment",
-       .summary = "XᵀX of what layers with weights take: sums of products of each two of their inputs",
+       .summary = "XᵀX of the inputs of layers with weights: sums of pairwise products",
        .make = [](const View& view) -> std::unique_ptr<Collector> {
          return std::make_unique<SecondMoment>(view);
        },

@@ -1,6 +1,5 @@
-// The collector of XᵀX, the Gram matrix of the rows that a layer's weights are multiplied with: the Hessian
-// that GPTQ and rounding by layers go by is twice this (Frantar et al., GPTQ, ICLR 2023). Of a convolution it
-// is that of the patches, for each group apart.
+// Collector of XᵀX, the Gram matrix of the input rows of a layer: half the Hessian of GPTQ (Frantar et al.,
+// ICLR 2023) and of layer-wise rounding. For a convolution the rows are the im2col patches, per group.
 #pragma once
 
 #include "calibrate/exact_sums.hpp"
@@ -12,9 +11,9 @@ class SecondMoment final : public CollectorOf<SecondMoment> {
  public:
   explicit SecondMoment(View view = {}) : view_(std::move(view)) {}
 
-  std::int64_t rows() const { return rows_; }  // in each group; those with NaN or infinity are left out
+  std::int64_t rows() const { return rows_; }  // per group; rows with NaN or infinity are skipped
   std::int64_t groups() const { return groups_; }
-  std::int64_t length() const { return length_; }  // of a row; 0: nothing was seen
+  std::int64_t length() const { return length_; }  // of a row; 0: none were seen
   double at(std::int64_t group, std::int64_t i, std::int64_t k) const;
   Result<void> merge(const SecondMoment& other);
 
@@ -31,7 +30,7 @@ class SecondMoment final : public CollectorOf<SecondMoment> {
 
   View view_;
   std::int64_t rows_ = 0, groups_ = 1, length_ = 0;
-  ExactSums sums_;  // the upper triangles, row by row
+  ExactSums sums_;  // upper triangles, row by row
 };
 
 }  // namespace anybit::calibrate

@@ -16,7 +16,7 @@ double share_outside(const Statistics& statistics, const Range& range) {
     const double begin = std::max(static_cast<double>(bin.low), min),
                  end = std::min(static_cast<double>(bin.high), max);
     const double beyond = std::max(0.0, low - begin) + std::max(0.0, end - high);
-    // A bin whose values are all the same one has no width.
+    // A bin whose values are all equal has width 0.
     const double part = end > begin ? beyond / (end - begin) : beyond > 0 ? 1.0 : 0.0;
     outside += std::min(1.0, part) * static_cast<double>(bin.count);
   };

@@ -8,11 +8,11 @@
 namespace anybit::calibrate {
 namespace {
 
-// What one of the two has not seen in all of its samples would be less than it says.
+// A collector that only one of the two ran would not cover all samples.
 Result<void> check_same(const Statistics::Further& one, const Statistics::Further& other) {
   for (const auto& [key, collector] : one) {
     if (other.count(key) == 0)
-      return invalid_argument(fmt::format("{} ({}) is in one of the two alone", key.first, key.second),
+      return invalid_argument(fmt::format("only one of the two has {} ({})", key.first, key.second),
                               "ranges that were collected in the same way");
   }
   return {};
@@ -41,7 +41,8 @@ const Collector* Statistics::find(std::string_view collector, std::string_view v
 }
 
 Result<void> Statistics::merge(const Statistics& other) {
-  if (averages.momentum != other.averages.momentum) return averages.merge(other.averages);  // refuses
+  // returns an error
+  if (averages.momentum != other.averages.momentum) return averages.merge(other.averages);
   if (extent.samples > 0 && other.extent.samples > 0) {
     if (has_bins != other.has_bins)
       return invalid_argument("statistics with bins cannot be merged with statistics without");

@@ -1,5 +1,5 @@
-// What calibration knows of one value: what its collectors found. All but the moving averages is free of
-// order: statistics of parts, merged, are those of the whole, bit for bit.
+// The statistics of one value: the results of its collectors. All but the moving averages are independent of
+// order: merging the statistics of parts gives those of the whole, bit for bit.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace anybit::calibrate {
 
-// A collector that is copied with what holds it.
+// An owning pointer to a collector with value semantics.
 class HeldCollector {
  public:
   explicit HeldCollector(std::unique_ptr<Collector> collector) : collector_(std::move(collector)) {}
@@ -38,20 +38,20 @@ struct Statistics {
   bool has_averages = false;
   MovingAverages averages;
   bool has_bins = false;
-  Bins bins;  // of the finite values that are not zero
-  // Those that look at what layers take, by the collector's name and the view's text.
+  Bins bins;  // of the nonzero finite values
+  // Collectors of layer inputs, by collector name and text of the view.
   using Further = std::map<std::pair<std::string, std::string>, HeldCollector>;
   Further further;
 
   bool has(std::string_view collector) const;
   void want(const Wanted& wanted);
-  // null if it is not there.
+  // null if there is none
   const Collector* find(std::string_view collector, std::string_view view) const;
-  // An error if the momentum or the presence of bins differs, or what others found does not fit together.
+  // An error if the momenta or the sets of collectors differ, or if the collected data is incompatible.
   Result<void> merge(const Statistics& other);
-  // Takes the memory that merging needs, so that this cannot fail half-way.
+  // Allocates the memory that merging needs, so that the merge itself cannot fail half-way.
   void make_room(const Statistics& other);
-  // All that there are, the extent first.
+  // Visits all collectors, the extent first.
   template <class See>
   void each(const See& see) {
     see(static_cast<Collector&>(extent));

@@ -1,4 +1,4 @@
-// The observers: ways to choose a range from what calibration found. One file each.
+// The table of observers: algorithms that choose a range from statistics. One file each.
 #pragma once
 
 #include <span>
@@ -8,9 +8,8 @@
 
 namespace anybit::calibrate {
 
-// The values that a quantized tensor can have: `levels` of them, evenly spaced, zero among them
-// (docs/formats.md#affine). A symmetric grid reaches as far below zero as above; if `levels` is even, it has
-// one more value below.
+// A uniform quantization grid: `levels` evenly spaced values that include zero. A symmetric grid extends
+// equally to both sides of zero, with one more negative value if the number of levels is even.
 struct Grid {
   int levels = 256;
   bool symmetric = false;
@@ -20,27 +19,28 @@ struct Range {
   float low = 0, high = 0;
 };
 
-// The share of the finite values that lie outside of a range and zero; within a bin they count as evenly
-// spread. Negative: not known, for statistics without bins of a range that cuts something off.
+// The share of the finite values outside of a range extended to zero, assuming values evenly distributed
+// within their bin. Negative: unknown, if the statistics have no bins and the range clips something.
 double share_outside(const Statistics& statistics, const Range& range);
 
 struct Parameters {
-  double percentile = 99.999;  // of values that percentile keeps
+  double percentile = 99.999;  // percentage of values that percentile keeps
 };
 
 struct Descriptor {
   std::string_view name;
   std::string_view summary;
-  std::string_view needs = {};  // a collector (collector_table.hpp) beside the extent; empty: none
-  // Zeros if nothing finite was seen. A range may lie on one side of zero; it is finite, and low ≤ high.
+  std::string_view needs = {};  // a collector in addition to the extent; empty: none
+  // Returns zeros if there were no finite values. The range is finite with low ≤ high, and need not contain
+  // zero.
   Range (*choose)(const Statistics& statistics, const Grid& grid, const Parameters& parameters) = nullptr;
 };
 
 bool before(const Descriptor& a, const Descriptor& b);
 std::span<const Descriptor* const> table();
-// null if there is none of that name.
+// null if there is none
 const Descriptor* find(std::string_view name);
-// The same with an error that offers the nearest name.
+// Like find(), with an error that suggests the nearest name.
 Result<const Descriptor*> named(std::string_view name);
 
 }  // namespace anybit::calibrate

@@ -17,7 +17,7 @@ std::int64_t groups_of(const View& view) {
   return view.convolution ? graph::integer(*view.convolution, "group", 1) : 1;
 }
 
-// Of an axis counted from the end, too; -1 if there is none.
+// Resolves a negative axis; -1 if there is no such axis.
 std::int64_t axis_in(const View& view, std::size_t rank) {
   const std::int64_t axis = view.axis < 0 ? view.axis + static_cast<std::int64_t>(rank) : view.axis;
   return axis >= 0 && axis < static_cast<std::int64_t>(rank) ? axis : -1;
@@ -27,7 +27,7 @@ Result<kernels::Window> window_in(const View& view, const ops::Dims& dims) {
   return ops::window_over(ops::NodeAttributes(*view.convolution), view.kernel, dims.span().subspan(2));
 }
 
-// The patch of one group's channels that the kernel covers for an output.
+// Copies the im2col patch of one group for one output position.
 void fill_patch(const kernels::Window& window, const float* channels, std::int64_t count,
                 const std::int64_t (&output)[3], float* to) {
   std::fill_n(to, count * kernels::kernel_size(window), 0.0f);
@@ -141,7 +141,7 @@ std::optional<LayerInput> layer_input(const graph::Node& node, int weight,
   if (graph::is(node, "ConvTranspose") && second) return along(1);
   if (graph::is(node, "Conv") && second && weight_dims.size() >= 3) {
     LayerInput found = along(1);
-    graph::Node attributes = node;  // what the window needs, without what a name is
+    graph::Node attributes = node;  // attributes for the window, without names
     attributes.inputs.clear();
     attributes.outputs.clear();
     found.rows.convolution = std::make_shared<const graph::Node>(std::move(attributes));

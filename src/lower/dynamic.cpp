@@ -54,7 +54,8 @@ std::string DynamicWriter::apply(const char* op, std::vector<std::string> inputs
   return nodes.back().outputs[0];
 }
 
-// Scales of a convolution stand before the axes of space; Gemm's alpha goes into them.
+// Per-channel scales of a convolution are broadcast over the spatial axes. Gemm's alpha is folded into the
+// scales.
 std::string DynamicWriter::scales(const Node& node, const Constant& weight) {
   Parameters parameters = weight.parameters;
   const float alpha = node.op_type.str() == "Gemm" ? attribute_or(node, "alpha", 1.0F) : 1.0F;
@@ -76,7 +77,7 @@ DynamicWriter::Codes DynamicWriter::weight(const Node& node, const Constant& wei
   Codes written{constant(std::move(codes), weight.name + "_quantized"), scales(node, weight), {}};
   Parameters zero = weight.parameters;
   const std::int32_t first = zero.zero_points.front();
-  // One number where all are the same: some runtimes convolve with no more than that.
+  // A per-tensor zero point where all are equal: some runtimes' ConvInteger supports no other.
   if (std::ranges::all_of(zero.zero_points, [first](std::int32_t one) { return one == first; })) {
     zero.zero_points = {first};
     zero.dims.clear();
@@ -94,7 +95,7 @@ DynamicWriter::Codes DynamicWriter::data(const std::string& value, bool symmetri
                                 : from_end_to_end(value, signed_codes, nodes);
 }
 
-// The least or the largest of all elements: one number.
+// The minimum or maximum of a whole tensor, as a scalar.
 std::string DynamicWriter::extreme(const char* op, const std::string& of, const std::string& about,
                                    std::vector<Node>& nodes) {
   std::string found = apply(op, {of}, about, nodes);
@@ -102,14 +103,14 @@ std::string DynamicWriter::extreme(const char* op, const std::string& of, const 
   return found;
 }
 
-// The scale of a range; that of a tensor of zeros is not zero.
+// The scale of a range, at least the smallest normal float: a tensor of zeros must not get scale 0.
 std::string DynamicWriter::step(const std::string& range, float steps, const std::string& about,
                                 std::vector<Node>& nodes) {
   const std::string one = apply("Div", {range, number(steps, about + "_steps")}, about, nodes);
   return apply("Max", {one, number(1.17549435e-38F, about + "_least")}, about, nodes);
 }
 
-// The largest magnitude is 127 steps away from zero, which is code 0 or 128.
+// Symmetric: the largest magnitude maps to ±127 steps from the zero point, which is 0 or 128.
 DynamicWriter::Codes DynamicWriter::around_zero(const std::string& value, bool signed_codes,
                                                 std::vector<Node>& nodes) {
   Codes written;
@@ -124,7 +125,7 @@ DynamicWriter::Codes DynamicWriter::around_zero(const std::string& value, bool s
   return written;
 }
 
-// uint8 by ONNX's own operator, which makes nothing else; int8 by the same equations.
+// Asymmetric: uint8 by DynamicQuantizeLinear, which supports nothing else; int8 by the same formulas.
 DynamicWriter::Codes DynamicWriter::from_end_to_end(const std::string& value, bool signed_codes,
                                                     std::vector<Node>& nodes) {
   Codes written;
@@ -158,7 +159,7 @@ std::vector<Node> DynamicWriter::write(const Node& node, const DynamicProduct& p
 std::vector<Node> DynamicWriter::write_product(const Node& node, const DynamicProduct& product) {
   std::vector<Node> nodes;
   const std::string& about = node.name.empty() ? node.outputs[0] : node.name.str();
-  // uint8 is all that some runtimes convolve.
+  // Some runtimes' ConvInteger supports uint8 activations only.
   const Codes x = data(node.inputs[0], product.symmetric, product.signed_codes && !is_conv(node), nodes);
   const Codes w = weight(node, product.weights[0]);
   std::vector<std::string> inputs{x.value, w.value};
@@ -179,7 +180,7 @@ std::vector<Node> DynamicWriter::write_product(const Node& node, const DynamicPr
   return nodes;
 }
 
-// A bias of channels, with an axis of one for each of space.
+// Reshapes a per-channel bias to broadcast over the spatial axes.
 std::string DynamicWriter::spread(const std::string& bias, std::size_t axes, const std::string& about,
                                   std::vector<Node>& nodes) {
   std::vector<std::int64_t> dims(axes + 1, 1);

@@ -1,5 +1,5 @@
-// Products whose data is quantized when the model runs: DynamicQuantizeLinear, MatMulInteger or ConvInteger,
-// and the scales behind them, as ONNX's own operators; whole layers (LSTM, Attention) as ONNX Runtime's.
+// Lowering of dynamically quantized layers: DynamicQuantizeLinear, MatMulInteger or ConvInteger and the
+// rescaling after them, as ONNX operators; LSTM and Attention as ONNX Runtime's contrib operators.
 #pragma once
 
 #include <map>
@@ -11,23 +11,23 @@
 
 namespace anybit::lower {
 
-// Why there is no form for this node; nothing if there is one. `weights`: those that are constant;
-// `symmetric`: how its data is to be quantized.
+// Returns why a node has no dynamically quantized form, or std::nullopt if it has one. `weights`: its
+// constant weights; `symmetric`: whether its activations are quantized symmetrically.
 std::optional<std::string> no_dynamic_form(const graph::Node& node,
                                            std::span<const graph::Tensor* const> weights, bool symmetric);
 
-// What a weight of `node` is seen as where its scales lie along the first axis: a row for each scale.
-// Nothing: as it is. The form of LSTM has scales for each direction's gates, or for each direction.
+// The shape [rows, elements] as which a weight of `node` is quantized, with one scale per row; empty: its own
+// shape. The weights of an LSTM have scales per gate row of each direction, or per direction.
 std::vector<std::int64_t> dynamic_rows(const graph::Node& node, const graph::Tensor& weight, bool each_gate);
 
-// `count` matrices of bytes, one behind the other, each [rows, columns] to [columns, rows].
+// Transposes `count` consecutive matrices of bytes from [rows, columns] to [columns, rows].
 Bytes turned(const Bytes& codes, std::int64_t count, std::int64_t rows, std::int64_t columns);
 
 class DynamicWriter {
  public:
   DynamicWriter(graph::Graph& graph, graph::Names& names) : graph_(graph), names_(names) {}
 
-  // What stands in the place of `node`, whose inputs have their final names.
+  // Returns the nodes that replace `node`, whose inputs have their final names.
   std::vector<graph::Node> write(const graph::Node& node, const DynamicProduct& product);
 
  private:
@@ -56,7 +56,7 @@ class DynamicWriter {
 
   graph::Graph& graph_;
   graph::Names& names_;
-  std::map<std::string, Codes> weights_, data_;  // written already: nodes share them
+  std::map<std::string, Codes> weights_, data_;  // shared between nodes, by their parameters
 };
 
 }  // namespace anybit::lower

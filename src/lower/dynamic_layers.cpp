@@ -1,5 +1,4 @@
-// Layers whose data is quantized inside them while the model runs: ONNX Runtime's DynamicQuantizeLSTM and
-// QAttention.
+// Layers that quantize their activations internally: ONNX Runtime's DynamicQuantizeLSTM and QAttention.
 #include <fmt/format.h>
 
 #include "graph/node.hpp"
@@ -13,7 +12,7 @@ using graph::Tensor;
 
 namespace {
 
-// The layer itself under another name, with what it had beside its weights.
+// The node as another operator, with its attributes and without its inputs.
 Node layer(const char* op, const Node& node, std::string name) {
   Node made = graph::as_operator(node, op, graph::kMicrosoft);
   made.name = graph::Text(std::move(name));
@@ -23,8 +22,7 @@ Node layer(const char* op, const Node& node, std::string name) {
 
 }  // namespace
 
-// [directions, gates, k] to [directions, k, gates]; scales for each gate of a direction, or for each
-// direction.
+// Transposes [directions, gates, k] to [directions, k, gates]. Scales are per gate row or per direction.
 DynamicWriter::Codes DynamicWriter::gates(const Constant& weight) {
   const std::string key = fmt::format("{}\nLSTM\n{}", weight.name, weight.parameters.scales.size());
   if (const auto found = weights_.find(key); found != weights_.end()) return found->second;

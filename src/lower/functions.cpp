@@ -22,13 +22,13 @@ graph::OpsetImport import_of(std::string_view domain, std::int64_t version) {
 Result<void> refuse(std::string_view op, const formats::Use& use) {
   if (op != "Decode" && TRY(linear_type(use)).type != graph::ElementType::undefined)
     return error_at(Code::unsupported, {},
-                    fmt::format("ONNX has no operator for values in {}: their scales are found while the "
-                                "model runs",
+                    fmt::format("ONNX cannot express activations in {}: their scales are computed at "
+                                "run time",
                                 use.format),
-                    "weights alone (the recipes that end in -weights), or --emit portable");
+                    "a weight-only recipe (names that end in -weights), or --emit portable");
   return error_at(Code::unsupported, {}, fmt::format("ONNX has no type for {}", use.format),
                   "--emit portable writes it as a function of ONNX's operators, --emit packed as an operator "
-                  "of anybit's own");
+                  "that only anybit has");
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Result<void> Functions::take_operators(graph::Graph& graph) {
 
 void Functions::add(graph::Function function) {
   if (!added_.insert(function.name.str()).second) return;
-  // Runtimes put a function's nodes in place as they are: they must mean the same in the model's opset.
+  // Runtimes inline a function's nodes as they are, so they must mean the same in the model's opset.
   function.opsets = {import_of("", model_.opset().value_or(1))};
   model_.functions.push_back(std::move(function));
 }

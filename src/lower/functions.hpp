@@ -1,5 +1,5 @@
-// Nodes in number formats that ONNX lacks: calls of functions that the model carries, each once; or, in a
-// file for anybit alone, nodes of our operators.
+// Nodes in number formats that ONNX lacks: calls of functions that are added to the model once each, or nodes
+// of anybit's own operators.
 #pragma once
 
 #include <set>
@@ -15,17 +15,17 @@ namespace anybit::lower {
 class Functions {
  public:
   enum class Mode : std::uint8_t {
-    carried,   // the model has the functions. Its opset must be what they need, or newer
-    left_out,  // nodes of our operators alone
-    refused,   // neither: only what ONNX has
+    carried,   // add the functions to the model, whose opset must be at least theirs
+    left_out,  // use anybit's own operators, without functions
+    refused,   // allow neither: only standard ONNX
   };
   Functions(graph::Model& model, Mode mode) : model_(model), mode_(mode) {}
 
   const graph::Model& model() const { return model_; }
 
-  // Makes `node` a QuantizeDequantize or a Decode of this use.
+  // Makes `node` a QuantizeDequantize or Decode in this format.
   Result<void> set_operator(graph::Node& node, std::string_view op, const formats::Use& use);
-  // The same for every node of these operators that the graph has already.
+  // Does the same for all such nodes that the graph already has.
   Result<void> take_operators(graph::Graph& graph);
 
  private:

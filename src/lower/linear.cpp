@@ -21,11 +21,11 @@ namespace {
 using formats::Code16;
 using graph::ElementType;
 
-// What a format's codes are in a type. The format's value is the type's times 2^exponent.
+// Maps the codes of a format to values of an ONNX type. Value of the format = value of the type · 2^exponent.
 struct Mapping {
   ElementType type = ElementType::undefined;
   int exponent = 0;
-  std::vector<std::int32_t> codes;  // by the format's code
+  std::vector<std::int32_t> codes;  // indexed by the code of the format
 };
 
 constexpr ElementType kIntegers[] = {ElementType::int2,  ElementType::uint2, ElementType::int4,
@@ -37,11 +37,11 @@ constexpr ElementType kFloats[] = {ElementType::float4e2m1, ElementType::float8e
 
 bool is_float(ElementType type) { return std::ranges::find(kFloats, type) != std::end(kFloats); }
 
-// The values of all codes where groups share nothing but a factor and a zero; empty if they share more.
+// The values of all codes if groups share only a scale and a zero point; otherwise empty.
 std::vector<float> values_of(const formats::Codec& codec) {
   std::vector<std::uint32_t> words(static_cast<std::size_t>(codec.words(1)));
   codec.set_neutral(words);
-  // Neighbours with a factor of their own have no place in blocks of one scale.
+  // Formats whose elements have scales of their own inside a group do not fit one scale per block.
   const auto scaled = codec.scaled(words);
   if (!scaled || !scaled->halved.empty()) return {};
   std::vector<Code16> codes(std::size_t{1} << codec.bits());
@@ -53,7 +53,7 @@ std::vector<float> values_of(const formats::Codec& codec) {
 
 bool counts(float value) { return std::isfinite(value) && value != 0; }
 
-// The power of two that the lowest bit of a number other than zero stands for.
+// The exponent of the lowest set bit of a nonzero value.
 int lowest_bit(float value) {
   constexpr int kDigits = 24;
   int exponent = 0;
@@ -61,7 +61,8 @@ int lowest_bit(float value) {
   return exponent - kDigits + std::countr_zero(static_cast<std::uint32_t>(whole));
 }
 
-// Steps of one width, or of none: uneven ones are those of a float.
+// Returns true if the steps between sorted values are equal: uneven steps are those of a floating-point
+// format.
 bool even(std::vector<std::int32_t> codes) {
   std::ranges::sort(codes);
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
@@ -79,7 +80,7 @@ std::optional<Mapping> as_integers(std::span<const float> values) {
   }
   Mapping mapping;
   mapping.exponent = lowest.value_or(0);
-  std::vector<std::int32_t> meant;  // without the codes that are no numbers
+  std::vector<std::int32_t> meant;  // of the codes with a finite value
   for (const float value : values) {
     const double whole = std::isfinite(value) ? std::ldexp(static_cast<double>(value), -mapping.exponent) : 0;
     if (std::abs(whole) > kLargest) return std::nullopt;
@@ -134,8 +135,7 @@ std::optional<Mapping> mapping_of(const formats::Codec& codec) {
   return std::nullopt;
 }
 
-// Where the scales lie: one for all, one for each index of an axis, or one for each block. A use has no
-// blocks over several axes.
+// The layout of the scales: per tensor, per channel or per block. Blocks over several axes do not occur here.
 Parameters layout_of(const formats::Grouping& grouping) {
   if (grouping.groups() <= 1) return {};
   const auto others_are_one = [](const formats::Dims& extents, std::size_t axis) {
@@ -162,7 +162,7 @@ Parameters parameters_of(const ops::CodedWeight& weight, const Mapping& mapping)
   std::vector<std::uint32_t> neutral(stride);
   weight.codec.codec().set_neutral(neutral);
   bool shifted = false;
-  // A tensor without values has no groups, but it has a scale.
+  // An empty tensor has no groups, but one scale.
   for (std::int64_t group = 0; group < std::max<std::int64_t>(weight.codec.grouping().groups(), 1); ++group) {
     const auto words =
         weight.codec.count() == 0
@@ -177,7 +177,7 @@ Parameters parameters_of(const ops::CodedWeight& weight, const Mapping& mapping)
   return parameters;
 }
 
-// What DequantizeLinear makes of the codes must be what the format makes of its own.
+// Checks that DequantizeLinear of the codes gives exactly the values of the format.
 Result<void> compare(const ops::CodedWeight& weight, const Parameters& parameters,
                      std::span<const std::int32_t> codes, ThreadPool& pool) {
   std::vector<float> wanted(codes.size());
@@ -190,9 +190,9 @@ Result<void> compare(const ops::CodedWeight& weight, const Parameters& parameter
     const float value = known ? known[codes[i]] : static_cast<float>(codes[i] - zero);
     if (value * parameters.scales[place] == wanted[i]) continue;
     return error_at(Code::unsupported, {},
-                    fmt::format("value {}, {:g}, is not what {} times a scale in float32 can be", i,
+                    fmt::format("value {}, {:g}, cannot be represented as {} times a float32 scale", i,
                                 wanted[i], graph::name_of(parameters.type)),
-                    "--emit portable, or a value that is not at the ends of float32");
+                    "--emit portable, or values farther from the limits of float32");
   }
   return {};
 }

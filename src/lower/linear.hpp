@@ -1,5 +1,5 @@
-// Number formats whose values are those of an ONNX type times what groups share: constants in them can be
-// written as DequantizeLinear of that type.
+// Number formats whose values are those of an ONNX type times shared scales: constants in such a format can
+// be written as DequantizeLinear of that type.
 #pragma once
 
 #include "anybit/result.hpp"
@@ -9,16 +9,16 @@
 namespace anybit::lower {
 
 struct LinearType {
-  graph::ElementType type = graph::ElementType::undefined;  // undefined: the format is none
-  std::int64_t opset = 1;  // whose DequantizeLinear knows the type, and the groups of this use
+  graph::ElementType type = graph::ElementType::undefined;  // undefined: there is no such type
+  std::int64_t opset = 1;  // the opset whose DequantizeLinear supports the type and the granularity
 };
 
-// Integers may be in a wider type than their own, floats may not: a file in a format of few bits shall not
-// grow unseen. Formats that Cast knows are none: they have no scales.
+// Returns the ONNX type of a format. An integer type may be wider than the format, a floating-point type may
+// not, so that files do not grow unnoticed. Formats without scales, which Cast supports, have none.
 Result<LinearType> linear_type(const formats::Use& use);
 
-// The same constant, value by value, of a use that linear_type() knows; only zeros may lose their sign. An
-// error if float32 does not have one of its scales.
+// Converts a packed constant to DequantizeLinear form. All values are equal, except that zeros may lose their
+// sign. Requires linear_type(). An error if float32 cannot represent a scale.
 Result<Constant> to_linear(const Constant& packed, ThreadPool& pool);
 
 }  // namespace anybit::lower

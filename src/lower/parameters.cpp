@@ -11,7 +11,7 @@ std::int64_t opset_of(ElementType type, bool by_channel, bool by_block) {
   if (info->bits == 2) return 25;
   if (type == ElementType::float4e2m1) return 23;
   if (info->bits != 8 || by_block) return 21;
-  if (graph::integer_range(type).bits == 0) return 19;  // a float
+  if (graph::integer_range(type).bits == 0) return 19;  // floating point
   return by_channel ? 13 : 10;
 }
 
@@ -23,7 +23,7 @@ Places::Places(std::span<const std::int64_t> dims, std::int64_t axis, std::int64
 
 namespace {
 
-// Whether the scales lie over a tensor of `dims` as they do over one of `grouped`.
+// Returns true if the scales have the same layout over `dims` as over `grouped`.
 bool lie_alike(const std::vector<std::int64_t>& grouped, const std::vector<std::int64_t>& dims,
                const Parameters& parameters) {
   if (parameters.per_tensor()) return true;

@@ -1,4 +1,4 @@
-// What is to be quantized in a graph, and with what: all that writing it down needs to know.
+// The plan for one graph: which values and constants are quantized, and with which parameters.
 #pragma once
 
 #include <optional>
@@ -17,29 +17,29 @@ struct Place {
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 
-// How a value is quantized: by QuantizeLinear of an ONNX type, with these parameters; by the format, where
-// there is no such type, on what is divided by the scale; or, where there are no scales, by the format, which
-// finds its parameters as the values come.
+// How an activation is quantized: by QuantizeLinear of an ONNX type with these parameters; if there is no
+// such type, by the format after division by the scale; without scales, by the format with parameters found
+// at run time.
 struct Quantization {
   formats::Use use;
   Parameters parameters = {};
-  // Of a format that has fewer values than the type: where they end.
+  // The range of a format that has fewer values than its ONNX type.
   std::optional<std::pair<float, float>> clip = {};
-  // Where the values of the type end: ONNX Runtime (1.31) makes integer operators of what lies between pairs
-  // of 8-bit floats, and then refuses them. A Max at the lower end, which changes nothing, keeps a pair
-  // apart.
+  // The lowest value of an 8-bit float type. ONNX Runtime (1.31) fuses operators between Q/DQ pairs of 8-bit
+  // floats into integer operators, and then rejects them. A Max with this value changes nothing and prevents
+  // the fusion.
   std::optional<float> lowest = {};
 
   bool has_scale() const { return !parameters.scales.empty(); }
   bool is_linear() const { return has_scale() && parameters.type != graph::ElementType::undefined; }
 };
 
-// A value that the graph computes or is given.
+// An input or intermediate value of the graph.
 struct Activation {
   std::string value;
-  // How it is quantized where it is made: everybody sees the quantized value. Nothing: it is not.
+  // Quantization at its producer, for all consumers; std::nullopt: none.
   std::optional<Quantization> made = {};
-  // Those who take it quantized in another way, or who alone do.
+  // Consumers that take it quantized in another way, or that are the only ones to take it quantized.
   struct Taken {
     Quantization as;
     std::vector<Place> places;
@@ -47,35 +47,36 @@ struct Activation {
   std::vector<Taken> taken = {};
 };
 
-// A constant: its codes take its place in these inputs.
+// A quantized constant, which replaces these inputs.
 struct Constant {
   std::string name;
   std::vector<Place> places;
   formats::Use use = {};
-  std::vector<std::int64_t> grouped = {};  // the dimensions in which its values were grouped
-  std::vector<std::int64_t> dims = {};     // those that it has
-  // Of an ONNX type, in `dims` or, where its scales lie over those, in `grouped`; or packed bytes of a
+  std::vector<std::int64_t> grouped = {};  // the dimensions in which it was quantized
+  std::vector<std::int64_t> dims = {};     // its own dimensions
+  // The values: of an ONNX type, in `dims` or, if its scales require it, in `grouped`; or packed bytes of a
   // format.
   graph::Tensor codes = {};
-  Parameters parameters = {};              // of DequantizeLinear; no scales: the codes are packed
-  std::vector<graph::Tensor> fields = {};  // of packed codes: what groups share, named after it
-  std::string compute = {};                // "int8": products round their data on the fly; empty: float32
-  bool apart = false;  // a runtime that makes one operator of it and the product would be wrong
+  Parameters parameters = {};              // of DequantizeLinear; without scales, `codes` are packed
+  std::vector<graph::Tensor> fields = {};  // of packed values: the shared parameters, by name
+  std::string compute = {};  // "int8": the operator quantizes its activations on the fly; empty: float32
+  // prevent runtimes from fusing its DequantizeLinear, where the fused operator would be wrong
+  bool apart = false;
 
   bool is_linear() const { return !parameters.scales.empty(); }
 };
 
-// A product of weights with a value that is quantized while the model runs.
+// A linear or recurrent layer whose activations are quantized at run time.
 struct DynamicProduct {
   int node = -1;
-  bool symmetric = false;         // of the value: around zero, not from end to end
-  bool signed_codes = false;      // of the value: int8, where an operator takes that; else uint8
-  std::vector<Constant> weights;  // one; of a recurrent layer that of the data, and that of the state
+  bool symmetric = false;         // symmetric activations, otherwise asymmetric
+  bool signed_codes = false;      // int8 activations where the operator supports them, otherwise uint8
+  std::vector<Constant> weights;  // one; for recurrent layers input and recurrence weights
 };
 
 struct GraphPlan {
-  int node = -1;          // whose graph this is; -1: the model's own
-  std::size_t which = 0;  // of the node's graphs
+  int node = -1;          // the node that holds this subgraph; -1: the main graph
+  std::size_t which = 0;  // index among the subgraphs of that node
   std::vector<Activation> activations;
   std::vector<Constant> constants;
   std::vector<DynamicProduct> dynamic;

@@ -22,11 +22,11 @@ namespace {
 using graph::Graph;
 using graph::Node;
 
-// Which inputs and outputs of a node are something else than float32: lengths, masks.
+// The inputs and outputs of a node that are not float32: lengths, masks.
 struct Others {
   std::set<std::size_t> inputs, outputs;
 };
-// By the node's place in memory: names may repeat in the branches of an If.
+// Keyed by address, since names may repeat in the branches of an If.
 using OthersOfNodes = std::unordered_map<const Node*, Others>;
 
 bool is_other(const ops::Value& value) {
@@ -55,7 +55,7 @@ bool computes_in_half(const GraphPlan& plan) {
 
 class Writer {
  public:
-  // `others`: of the nodes of this graph and of those inside, as they lie in memory.
+  // `others`: of the nodes of this graph and its subgraphs, by address.
   Writer(Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
          const OthersOfNodes& others)
       : graph_(graph),
@@ -80,9 +80,9 @@ class Writer {
 
  private:
   struct Stored {
-    std::string scale, zero_point;  // no zero point: all are zero
+    std::string scale, zero_point;  // zero_point: empty if all are zero
   };
-  // Constants with the parameters, one pair for each distinct set that a value has.
+  // Constants of the parameters, shared between equal parameters of a value.
   Stored store(const Parameters& parameters, const std::string& value) {
     Stored stored{names_.fresh(value + "_scale"), {}};
     graph_.initializers.push_back(scale_tensor(parameters, stored.scale));
@@ -92,7 +92,7 @@ class Writer {
     return stored;
   }
 
-  // A node that is called after what it is about.
+  // Makes a node named after the value that it is for.
   Node named(const char* op, const std::string& about, std::vector<std::string> inputs, std::string output) {
     Node node = graph::make_node(op, std::move(inputs), {std::move(output)});
     node.name = graph::Text(names_.fresh(about + "_" + op));
@@ -111,7 +111,7 @@ class Writer {
     return node;
   }
 
-  // Nodes that quantize `from` and give it back as float32, called `result`.
+  // Appends the nodes that quantize and dequantize `from` as `result`.
   Result<void> quantize(const std::string& from, const std::string& about, const Quantization& as,
                         std::string result, std::vector<Node>& nodes) {
     if (as.is_linear()) {
@@ -175,8 +175,8 @@ class Writer {
     return {};
   }
 
-  // Everybody reads what `change(value, name of the result)` makes of a value. One that the graph gives out,
-  // or that graphs inside nodes use by its name, keeps that name for the new one.
+  // Redirects all consumers to the output of `change(value, name of the output)`. If the value is a graph
+  // output or used in a subgraph, the new value takes over its name.
   template <class Change>
   std::string replace_value(const std::string& value, int producer, const char* op, const Change& change) {
     bool keeps_name = index_.is_output(value);
@@ -215,7 +215,7 @@ class Writer {
     return node;
   }
 
-  // The name of the value within two ends.
+  // Appends a Clip and returns its output.
   std::string clipped(const std::string& from, const std::string& about, std::pair<float, float> ends,
                       std::vector<Node>& nodes) {
     const std::string low = number(ends.first), high = number(ends.second);
@@ -225,7 +225,7 @@ class Writer {
     return nodes.back().outputs[0];
   }
 
-  // Cut off where the type would be infinite, into the type, and back.
+  // Appends a Cast to the type and back. Values that would become infinite are clipped first.
   void add_casts(const StandardType& standard, const std::string& about, std::string from, std::string result,
                  std::vector<Node>& nodes) {
     if (standard.largest > 0) from = clipped(from, about, {-standard.largest, standard.largest}, nodes);
@@ -235,8 +235,8 @@ class Writer {
     nodes.push_back(cast(about, stored, std::move(result), graph::ElementType::float32));
   }
 
-  // The node takes float16 and makes it. Its data and weights have just been sent through float16: it takes
-  // them from there; its bias follows. What is no float32, or left out, stays as it is.
+  // Makes a node compute in float16. Its activations and weights were just cast to float16 and are taken from
+  // there; its bias is cast. Inputs that are omitted or not float32 are unchanged.
   void compute_in_half(int at) {
     Node& node = graph_.nodes[static_cast<std::size_t>(at)];
     const auto found = others_.find(&node);
@@ -266,7 +266,7 @@ class Writer {
     input = half;
   }
 
-  // A constant of one number.
+  // A scalar constant.
   std::string number(float value) {
     graph::Tensor tensor;
     std::string name = names_.fresh("number");
@@ -277,11 +277,11 @@ class Writer {
     return name;
   }
 
-  // The node that makes float32 of packed codes.
+  // The node that decodes packed values to float32.
   Result<Node> decode(const Constant& one, const std::string& name) {
     const StandardType standard = standard_type(one.use);
     if (standard.type != graph::ElementType::undefined) {
-      // Codes of whole bytes lie as ONNX stores the type.
+      // Values of whole bytes are stored like ONNX's type.
       graph::Tensor tensor = one.codes;
       const std::string stored = names_.fresh(fmt::format("{}_{}", one.name, graph::name_of(standard.type)));
       tensor.name = graph::Text(stored);
@@ -300,7 +300,7 @@ class Writer {
     add(one.codes, "codes");
     for (const graph::Tensor& field : one.fields) add(field, field.name.str());
     std::vector<graph::Property> hints;
-    // For anybit; a function's call cannot have it as an attribute.
+    // Only anybit reads it. A function call cannot have it as an attribute.
     if (one.compute == "int8") hints.push_back(portable::compute_hint(one.compute));
     Node node = TRY(of_format("Decode", one.use, one.name, std::move(inputs), name, std::move(hints)));
     node.attributes.push_back(graph::attribute("coded", one.grouped));
@@ -343,8 +343,8 @@ class Writer {
     return nodes.back().outputs[0];
   }
 
-  // ONNX Runtime (1.31) makes MatMulNBits of DequantizeLinear and MatMul, and misreads 2-bit codes whose rows
-  // do not end with a byte. A Reshape between the two keeps them apart.
+  // ONNX Runtime (1.31) fuses DequantizeLinear and MatMul into MatMulNBits, and misreads 2-bit values whose
+  // rows do not end at a byte. A Reshape between the two prevents the fusion.
   static bool has_torn_rows(const Constant& one) {
     constexpr std::int64_t kCodesOfByte = 4;
     return graph::integer_range(one.parameters.type).bits == 2 && !one.codes.dims.empty() &&
@@ -393,11 +393,11 @@ class Writer {
   graph::Names& names_;
   Functions& functions_;
   const OthersOfNodes& others_;
-  const Graph before_edits_;  // shares its tensors' data
+  const Graph before_edits_;  // shares tensor data
   const graph::Index index_;
-  // New nodes, to stand right before or right behind an old one; behind -1: before all.
+  // New nodes by the index of the node that they precede or follow; behind_[-1]: before all nodes.
   std::map<int, std::vector<Node>> before_, behind_, replaced_;
-  std::map<std::string, std::string> in_half_;  // the same values in float16, by name
+  std::map<std::string, std::string> in_half_;  // names of the float16 versions of values
 };
 
 }  // namespace

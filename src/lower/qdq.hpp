@@ -1,5 +1,5 @@
-// Writes a quantized graph with ONNX's own QuantizeLinear and DequantizeLinear: the operators stay as they
-// were, on values that have been through their codes. Stock runtimes know the pattern and run it in integers.
+// Lowering to Q/DQ: inserts QuantizeLinear and DequantizeLinear pairs around unchanged operators. Stock
+// runtimes recognize the pattern and run it in integers.
 #pragma once
 
 #include "anybit/limits.hpp"
@@ -10,8 +10,8 @@
 
 namespace anybit::lower {
 
-// Names follow the habit of ONNX Runtime's tools: X_QuantizeLinear_Output, X_DequantizeLinear_Output,
-// X_scale, X_zero_point, X_quantized. Tensors in other formats go through calls of `functions`.
+// Names follow ONNX Runtime's quantization tools: X_QuantizeLinear_Output, X_DequantizeLinear_Output,
+// X_scale, X_zero_point, X_quantized. Formats that ONNX lacks become calls of `functions`.
 Result<void> to_qdq(graph::Graph& graph, const GraphPlan& plan, graph::Names& names, Functions& functions,
                     const Limits& limits);
 

@@ -15,7 +15,7 @@ using graph::Graph;
 using graph::Node;
 using graph::Tensor;
 
-// The integers that a value is made from, or becomes.
+// A quantized value: the input of a DequantizeLinear or the output of a QuantizeLinear.
 struct Quantized {
   std::string value, scale, zero_point;
   graph::QdqView::Parameters parameters;
@@ -23,7 +23,7 @@ struct Quantized {
 
   graph::ElementType type() const { return parameters.type; }
   bool has_8_bits() const { return graph::integer_range(type()).bits == 8; }
-  // The lowest integer stands for zero.
+  // Returns true if the lowest quantized value stands for zero.
   bool starts_at_zero() const {
     const Tensor* zero_point = parameters.zero_point;
     return zero_point && zero_point->count() == 1 &&
@@ -41,8 +41,8 @@ bool same_parameters(const Quantized& a, const Quantized& b) {
          same(a.parameters.zero_point, b.parameters.zero_point);
 }
 
-// ONNX lets products mix signed and unsigned integers; ONNX Runtime has data and result of one type, and int8
-// with int8 weights alone.
+// ONNX allows linear operators to mix signed and unsigned integers. ONNX Runtime requires one type for data
+// and result, and supports int8 data with int8 weights only.
 bool has_kernel(const Quantized& x, const Quantized& w, const Quantized& y) {
   return x.has_8_bits() && w.has_8_bits() && y.has_8_bits() && x.type() == y.type() &&
          (x.type() == graph::ElementType::uint8 || w.type() == graph::ElementType::int8);
@@ -50,7 +50,7 @@ bool has_kernel(const Quantized& x, const Quantized& w, const Quantized& y) {
 
 class Rewriter {
  public:
-  // The view is of the graph as it is now, and stays so.
+  // Requires a view of the graph in its current state, which must stay unchanged.
   Rewriter(Graph& graph, const graph::QdqView& view, std::int64_t opset)
       : graph_(graph), view_(view), opset_(opset), removed_(graph.nodes.size()) {}
 
@@ -68,7 +68,7 @@ class Rewriter {
  private:
   const Node& node(int i) const { return view_.graph().nodes[static_cast<std::size_t>(i)]; }
 
-  // With zero points, as integer operators want them; those have no blocks.
+  // Integer operators require a zero point, and have no blocks.
   std::optional<Quantized> read(const Node& node, const std::string& value) const {
     Quantized found{value, graph::input(node, graph::QdqInputs::scale),
                     graph::input(node, graph::QdqInputs::zero_point), view_.parameters(node)};
@@ -81,7 +81,7 @@ class Rewriter {
     return node ? read(*node, node->inputs[0]) : std::nullopt;
   }
 
-  // The QuantizeLinear that takes a value, maybe through a Relu that the integers' range does anyway.
+  // The QuantizeLinear that consumes a value, possibly after a Relu that the range of the integers implies.
   std::optional<Quantized> before(const std::string& value, int& relu) const {
     const int user = view_.index().only_user(value);
     if (user >= 0 && graph::is(node(user), "Relu")) relu = user;
@@ -135,8 +135,8 @@ class Rewriter {
     return made;
   }
 
-  // Pad fills with 0 unless the node has a value: among integers, that is the zero point. False: it
-  // cannot be told, since before opset 11 the value is an attribute, a float.
+  // Pad fills with 0 by default, which is the zero point among quantized values. Returns false if the value
+  // cannot be replaced: before opset 11 it is an attribute, a float.
   static bool pad_with_zero_point(Node& pad, const Quantized& y) {
     if (pad.inputs.size() < 2) return false;
     if (graph::attribute_or<std::string>(pad, "mode", "constant") != "constant") return true;
@@ -162,7 +162,7 @@ class Rewriter {
   std::int64_t count_ = 0;
 };
 
-// DequantizeLinear nodes whose values nobody takes any more.
+// Removes DequantizeLinear nodes without consumers.
 void remove_unused(Graph& graph) {
   const graph::Index index(graph);
   std::vector<bool> unused;
@@ -173,7 +173,7 @@ void remove_unused(Graph& graph) {
 
 std::int64_t rewrite(Graph& graph, std::int64_t opset, const graph::QdqView* around) {
   std::int64_t count = 0;
-  const Graph before = graph;  // the view looks at names that change
+  const Graph before = graph;  // the view refers to names, which change
   const graph::QdqView view(before, around);
   for (Node& node : graph.nodes) {
     graph::each_graph(node, [&](Graph& inner) { count += rewrite(inner, opset, &view); });

@@ -1,6 +1,5 @@
-// Writes a quantized graph with ONNX's integer operators: what stands between DequantizeLinear and
-// QuantizeLinear becomes QLinearConv or QLinearMatMul, and what only moves values works on the codes. The
-// rest stays as it is.
+// Lowering to QOperator: rewrites DequantizeLinear, operator, QuantizeLinear to QLinearConv or QLinearMatMul;
+// pass-through operators work on the quantized values. All other nodes are unchanged.
 #pragma once
 
 #include "anybit/result.hpp"
@@ -8,8 +7,8 @@
 
 namespace anybit::lower {
 
-// `graph` as to_qdq writes it, of a model of this opset, which tells what operators take codes. Returns how
-// many nodes became integer operators.
+// `graph` is the output of to_qdq; `opset` determines which operators accept integers. Returns the number of
+// nodes that became integer operators.
 std::int64_t to_qoperator(graph::Graph& graph, std::int64_t opset);
 
 }  // namespace anybit::lower

@@ -21,14 +21,14 @@ using graph::Tensor;
 
 struct Known {
   std::unordered_map<const Node*, const ops::NodeFacts*> nodes;
-  std::unordered_set<std::string> inputs;  // of the model: a caller may replace what they hold
+  std::unordered_set<std::string> inputs;  // graph inputs: a caller may override their default values
 };
 
-// A row of a graph, by the node that adds it.
+// A one-dimensional bias of a MatMul, and the Add that adds it.
 struct Row {
-  int adds = -1;  // none
+  int adds = -1;  // the Add; -1: none
   std::size_t input = 0;
-  const Tensor* values = nullptr;  // of a constant
+  const Tensor* values = nullptr;  // if it is constant
 };
 
 class Finder {
@@ -84,7 +84,7 @@ class Finder {
   const Known& known_;
 };
 
-// Gives the rows of a graph their axes: constants by dimensions, others by an Unsqueeze.
+// Reshapes biases to three axes: constants in place, others by an Unsqueeze.
 class Widener {
  public:
   Widener(Graph& graph, graph::Names& names) : graph_(graph), names_(names) {}
@@ -132,14 +132,14 @@ class Widener {
   Graph& graph_;
   graph::Names& names_;
   std::vector<Tensor> made_;
-  std::map<int, Node> before_;                // by the node they stand before
-  std::map<std::string, std::string> named_;  // what rows are called now
+  std::map<int, Node> before_;                // by the node that they precede
+  std::map<std::string, std::string> named_;  // new names of the biases
 };
 
-// Nodes and constants keep their places in memory until all that is inside has been looked at.
+// Nodes and constants keep their addresses until all subgraphs are done.
 std::int64_t widen(Graph& graph, const Known& known, graph::Names& names) {
   std::vector<Row> rows = Finder(graph, known).rows();
-  std::ranges::sort(rows, {}, &Row::adds);  // a new node stands before the first that needs it
+  std::ranges::sort(rows, {}, &Row::adds);  // a new node precedes its first consumer
   auto count = std::ssize(rows);
   for (Node& node : graph.nodes)
     graph::each_graph(node, [&](Graph& inner) { count += widen(inner, known, names); });

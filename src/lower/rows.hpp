@@ -1,4 +1,4 @@
-// A form of the bias behind a product that ONNX Runtime leaves alone.
+// Keeps ONNX Runtime from fusing MatMul and Add into an invalid Gemm.
 #pragma once
 
 #include "anybit/limits.hpp"
@@ -7,10 +7,10 @@
 
 namespace anybit::lower {
 
-// ONNX Runtime (1.31) makes a Gemm of a MatMul of more than two axes and of the row that is added to it, and
-// puts a QuantizeLinear between. If the codes are int8, that node is wrong by the rules of opset 21, and the
-// model does not load. A row of three axes adds the same, and is none that Gemm takes. Returns how many
-// rows got them.
+// ONNX Runtime (1.31) fuses a MatMul with more than two axes and the Add of a one-dimensional bias into a
+// Gemm, with a QuantizeLinear in between. If the quantized values are int8, the result violates the rules of
+// opset 21, and the model does not load. A bias with three axes gives the same sum and is not fused. Returns
+// the number of biases that were reshaped.
 Result<std::int64_t> keep_rows_from_gemm(graph::Model& model, const Limits& limits);
 
 }  // namespace anybit::lower

@@ -8,7 +8,7 @@ bool is_plain(const formats::Use& use) {
   return use.parameters.empty() && use.rounding == formats::Rounding::half_even;
 }
 
-// The type that has the format's codes, whether a runtime knows it or not.
+// The type whose codes are those of the format, whether or not runtimes support it.
 graph::ElementType type_of(const formats::Use& use) {
   const auto format = formats::find(use.format);
   const graph::ElementTypeInfo* type =

@@ -1,4 +1,4 @@
-// Number formats that are types of ONNX: values go through them by Cast, and weights are stored as they are.
+// Number formats that are ONNX types: activations are rounded by Cast, and weights are stored in the type.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 namespace anybit::lower {
 
 struct StandardType {
-  graph::ElementType type = graph::ElementType::undefined;  // undefined: the format is none
-  std::int64_t opset = 1;                                   // whose Cast knows it
-  float largest = 0;  // values beyond it are cut off first, where Cast would make them infinite; 0: it cuts
+  graph::ElementType type = graph::ElementType::undefined;  // undefined: the format is not an ONNX type
+  std::int64_t opset = 1;                                   // the opset whose Cast supports it
+  float largest = 0;  // clip to this magnitude before Cast, which would give infinity; 0: Cast saturates
 };
 
 StandardType standard_type(const formats::Use& use);
 
-// The floating-point type of QuantizeLinear that has the values of this format; undefined: there is none that
-// ONNX Runtime (1.31) knows.
+// Returns the floating-point type of QuantizeLinear that has the values of this format; undefined if ONNX
+// Runtime (1.31) supports none.
 graph::ElementType linear_float(const formats::Use& use);
 
 }  // namespace anybit::lower

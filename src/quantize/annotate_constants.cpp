@@ -65,20 +65,22 @@ class ConstantAnnotator {
     return {};
   }
 
-  // ONNX Runtime multiplies int8 by int8 alone; uint8 by either.
+  // ONNX Runtime multiplies int8 activations by int8 weights only; uint8 by either.
   bool takes_signed_data(std::size_t i) const {
     return scheme(i).data_in->element() == graph::ElementType::int8 &&
            scheme(i).weight->element() == graph::ElementType::int8;
   }
 
-  // Integer operators have neither weights in blocks nor of 2 bits, and ONNX Runtime (1.31) does not look.
+  // Integer operators support neither blocked nor 2-bit weights, but ONNX Runtime (1.31) fuses without
+  // checking.
   bool stands_apart(std::size_t i, const Spec& spec) const {
     const int bits = graph::integer_range(spec.element()).bits;
     return static_[i] && parts_[i].heavy &&
            (bits == 2 || (bits == 8 && spec.granularity() == Granularity::block));
   }
 
-  // Integer products of matrices take scales of the columns of one matrix on the right, and no others.
+  // Integer GEMM supports per-column scales of a single matrix as the right operand, and per-tensor scales
+  // otherwise.
   Spec weight_spec(std::size_t i, int input) {
     Spec spec = *scheme(i).weight;
     const std::size_t rank = scope_.constant(node(i).inputs[static_cast<std::size_t>(input)])->dims.size();
@@ -88,14 +90,14 @@ class ConstantAnnotator {
         spec.granularity() != Granularity::channel || !has_8_bits(spec) || !has_8_bits(*scheme(i).data_in))
       return spec;
     spec.set_granularity(Granularity::tensor);
-    notes_.nodes[i].reason = fmt::format("integer products take one scale for weights {}: they have no more",
-                                         input == 0 ? "on the left" : "of several matrices");
+    notes_.nodes[i].reason = fmt::format("integer GEMM supports only per-tensor scales for weights {}",
+                                         input == 0 ? "that are the left operand" : "of several matrices");
     notes_.nodes[i].less = true;
     return spec;
   }
 
-  // Integers share scales along the axis of the node: products take no other. One that a rule names is that
-  // one, and is left to the node.
+  // Integers have their scales along the axis that the operator requires. If a rule names that axis, it is
+  // dropped; any other is an error.
   static Result<void> check_axis(Spec& spec, const WeightView& view, const graph::Tensor& tensor,
                                  const std::string& name) {
     std::optional<std::int64_t>& axis = spec.use.grouping.axis;
@@ -114,7 +116,7 @@ class ConstantAnnotator {
                     own < 0 ? "one scale for the tensor" : fmt::format("its own: axis {}", own));
   }
 
-  // As many numbers as there are groups.
+  // Checks that there are as many given scales as channels.
   static Result<void> check_given(const ConstantNote& note) {
     const auto scales = std::ssize(note.spec.given.scales);
     const std::optional<std::int64_t> axis = note.spec.use.grouping.axis;
@@ -137,7 +139,7 @@ class ConstantAnnotator {
     if (!spec.is_given()) note.spec.source = Spec::Source::values;
     note.grouped = std::move(grouped.dims);
     note.places = {{static_cast<int>(i), input}};
-    // Zero points that differ from gate to gate are more than runtimes take.
+    // Runtimes do not support zero points per gate row.
     if (parts_[i].dynamic)
       turn(note, lower::dynamic_rows(node(i), tensor,
                                      spec.symmetric() && note.spec.granularity() == Granularity::channel));
@@ -154,7 +156,7 @@ class ConstantAnnotator {
     return constants_.add(std::move(note));
   }
 
-  // To a scale for each of these rows, if there are any.
+  // Switches to one scale per row of this shape, unless it is empty.
   static void turn(ConstantNote& note, std::vector<std::int64_t> rows) {
     if (rows.empty()) return;
     note.turned = true;
@@ -164,7 +166,8 @@ class ConstantAnnotator {
     note.grouped = std::move(rows);
   }
 
-  // Where ONNX Runtime multiplies it, as int8, by uint8: data of int8 becomes that in its optimised models.
+  // The reduction order if ONNX Runtime multiplies the weight, as int8, by uint8 activations: its optimizer
+  // converts int8 activations to uint8.
   std::optional<ReductionOrder> order_of(std::size_t i, int input, const Spec& spec,
                                          const graph::Tensor& tensor) const {
     const bool dynamic = parts_[i].dynamic;
@@ -175,13 +178,13 @@ class ConstantAnnotator {
     return reduction_order(node(i), input, tensor.dims, dynamic);
   }
 
-  // What products round their data to; only those with weights in blocks do.
+  // The format that the operator rounds its activations to; supported for blocked weights only.
   std::string compute_of(std::size_t i, const Spec& spec) {
     std::string asked = scheme(i).compute.value_or("float32");
     if (asked == "float32") return {};
     if (asked == "int8" && spec.granularity() == Granularity::block && !static_[i]) return asked;
-    notes_.nodes[i].reason = fmt::format("compute: {} is not for weights of {}{}", asked, to_string(spec),
-                                         static_[i] ? " beside activations in integers" : "");
+    notes_.nodes[i].reason = fmt::format("compute: {} does not apply to weights of {}{}", asked,
+                                         to_string(spec), static_[i] ? " with integer activations" : "");
     notes_.nodes[i].less = true;
     return {};
   }
@@ -193,14 +196,14 @@ class ConstantAnnotator {
     const int cluster = cluster_at({place.node, parts_[i].data.front()});
     const std::string& name = node(i).inputs[static_cast<std::size_t>(place.input)];
     const graph::Tensor* tensor = scope_.constant(name);
-    const bool left = parts_[i].weights.front() == 0;  // its channels are rows, those of a bias columns
+    const bool left = parts_[i].weights.front() == 0;  // its channels are rows; a bias broadcasts over rows
     if (cluster < 0 || !notes_.clusters[static_cast<std::size_t>(cluster)].spec.is_integer()) return;
     if (!has_scales(*tensor, notes_.constants[weight], !left)) return;
     notes_.biases.push_back({name, tensor, place, cluster, weight});
   }
 
-  // Each element is in units of its own channel's scale. A bias that is spread over channels (Gemm's column),
-  // or whose channels have a scale for each block, has none, and stays in float.
+  // Each bias element needs the scale of its channel. A bias that broadcasts over channels (as a column of
+  // Gemm), or whose weights have several scales per channel, stays in float.
   static bool has_scales(const graph::Tensor& bias, const ConstantNote& weight, bool same_channels) {
     if (weight.spec.granularity() != Granularity::channel)
       return weight.spec.granularity() == Granularity::tensor;
@@ -209,7 +212,7 @@ class ConstantAnnotator {
     return !bias.dims.empty() && bias.count() == channels && bias.dims.back() == channels;
   }
 
-  // What an input of a node is quantized with; -1: nothing.
+  // The cluster that quantizes an input of a node; -1: none.
   int cluster_at(const Place& place) const {
     const auto found = by_value_.find(
         node(static_cast<std::size_t>(place.node)).inputs[static_cast<std::size_t>(place.input)]);
@@ -227,7 +230,7 @@ class ConstantAnnotator {
   ConstantNotes& constants_;
   GraphNotes& notes_;
   std::unordered_map<std::string, const ValueNote*> by_value_;
-  std::map<std::pair<int, int>, int> taken_;  // inputs of nodes that take another cluster than is made
+  std::map<std::pair<int, int>, int> taken_;  // inputs with another cluster than the producer's
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The constants of nodes that take ranges, or integer operators: weights, constants where data is expected,
+// Annotates the constants of nodes with static or dynamic integer quantization: weights, constant activations
 // and biases.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace anybit::quantizing {
 
-// Fills the notes on constants, biases and products that are quantized while they run. `schemes`: what
-// annotate_direct() has left of the nodes'; `is_static`: nodes whose data is quantized ahead of time. The
-// notes on values are there already.
+// Adds the notes on constants, biases and dynamically quantized nodes. `schemes`: the nodes' schemes without
+// the parts that annotate_direct() handled; `is_static`: nodes with static quantization. The notes on values
+// must be complete.
 Result<void> note_constants(const Scope& scope, const std::vector<Part>& parts,
                             const std::vector<Scheme>& schemes, const std::vector<bool>& is_static,
                             const Target& target, Matcher& matcher, ConstantNotes& constants,

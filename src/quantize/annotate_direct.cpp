@@ -35,7 +35,7 @@ class DirectAnnotator {
   bool has_bias(std::size_t i) const { return scheme(i).bias && is_direct_weight(*scheme(i).bias); }
   bool makes_data(std::size_t i) const { return is_direct_data(*scheme(i).data_out); }
 
-  // Rows of a constant table are taken as they are: only the table is quantized.
+  // An embedding gathers rows of a constant table: only the table is quantized.
   bool embeds(std::size_t i) const {
     return parts_[i].data.empty() && !parts_[i].weights.empty() && has_weights(i);
   }
@@ -50,7 +50,7 @@ class DirectAnnotator {
     if (role == ops::Traits::Role::move && !embeds(i) && asked != Asked::named) return false;
     if (part.heavy || asked != Asked::no || embeds(i)) return true;
     if (note.reason.empty())
-      note.reason = "only products are stored in this format, unless a rule names the node or its type";
+      note.reason = "only linear operators use this format, unless a rule names the node or its type";
     return false;
   }
 
@@ -89,7 +89,7 @@ class DirectAnnotator {
     ValueNote& note = note_of(node(i).inputs[static_cast<std::size_t>(input)]);
     const int id = cluster(note.value, spec);
     noted_ = true;
-    if (note.made == id) return {};  // it has been through the format where it was made
+    if (note.made == id) return {};  // already quantized in this format by its producer
     auto group = std::ranges::find(note.taken, id, &ValueNote::Taken::cluster);
     if (group == note.taken.end()) group = note.taken.insert(note.taken.end(), {id, {}});
     group->places.push_back({static_cast<int>(i), input});
@@ -97,7 +97,7 @@ class DirectAnnotator {
   }
 
   Result<void> make(std::size_t i) {
-    if (node(i).outputs[0].empty()) return {};  // an output that the node leaves out
+    if (node(i).outputs[0].empty()) return {};  // an omitted output
     Spec spec = *scheme(i).data_out;
     spec.use = TRY(use_on_value(scope_, node(i), -1, spec));
     ValueNote& note = note_of(node(i).outputs[0]);
@@ -106,12 +106,12 @@ class DirectAnnotator {
     return {};
   }
 
-  // The model's own inputs and outputs, in blocks or channels of their last axis.
+  // Quantizes graph inputs and outputs, with blocks or channels along the last axis.
   void quantize_ports(const Scheme& io) {
     const auto add = [&](const graph::ValueInfo& port, const std::optional<Spec>& spec, bool given) {
       if (!spec || !is_direct_data(*spec) || !has_floats(port)) return;
       if (given != (scope_.index.producer(port.name.str()) < 0))
-        return;  // an input that is given out as it is
+        return;  // an input that is directly an output
       ValueNote& note = note_of(port.name.str());
       note.made = cluster(note.value, *spec);
     };
@@ -125,7 +125,7 @@ class DirectAnnotator {
     return notes_.values[found->second];
   }
 
-  // Each value has one of its own for each use.
+  // One cluster per value and format.
   int cluster(const std::string& value, const Spec& spec) {
     const auto [found, is_new] = clusters_.emplace(std::pair(value, formats::to_string(spec.use)),
                                                    static_cast<int>(notes_.clusters.size()));
@@ -169,7 +169,8 @@ class DirectAnnotator {
     note.grouped = std::move(grouped.dims);
     note.places = {{static_cast<int>(i), input}};
     note.compute = scheme(i).compute.value_or("");
-    // ONNX Runtime (1.31) makes an integer operator of what lies between floats of 8 bits, and refuses it.
+    // ONNX Runtime (1.31) fuses operators between 8-bit float Q/DQ pairs into integer operators, and then
+    // rejects them.
     note.apart = scheme(i).data_in->is_static() && !scheme(i).data_in->is_integer();
     note.rounding = rounding.by;
     note.outputs_axis = rounding.axis;
@@ -187,9 +188,9 @@ class DirectAnnotator {
   const std::function<Asked(std::size_t)>& asked_;
   ConstantNotes& constants_;
   GraphNotes& notes_;
-  bool noted_ = false;                                           // something of the node that is looked at
-  std::map<std::string, std::size_t> by_value_;                  // in notes_.values
-  std::map<std::pair<std::string, std::string>, int> clusters_;  // by value and use
+  bool noted_ = false;                                           // the current node has a note
+  std::map<std::string, std::size_t> by_value_;                  // indices into notes_.values
+  std::map<std::pair<std::string, std::string>, int> clusters_;  // by value and format
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Nodes whose data goes through a format as it comes, or whose weights are in a format that needs no data:
-// MX, small floats, ternary. Each node is looked at by itself.
+// Annotates nodes whose activations are quantized at run time in a format without static parameters (MX,
+// minifloats, ternary), or whose weights are in such a format. Each node is independent of the others.
 #pragma once
 
 #include <functional>
@@ -9,18 +9,19 @@
 
 namespace anybit::quantizing {
 
-// Whether a part of a scheme is for annotate_direct(). The others take ranges, or integer operators.
+// Returns true if annotate_direct() handles this part of a scheme. The others have static scales or integer
+// operators.
 bool is_direct_data(const Spec& spec);
-bool is_direct_weight(const Spec& spec);  // or bias
+bool is_direct_weight(const Spec& spec);  // for weights and biases
 
-// Whether a rule is for a node: one for every operator, or one that names it or its type.
+// Which rule applies to a node: none, one for all operators, or one that names the node or its type.
 enum class Asked : std::uint8_t { no, with_all, named };
 
-// Of float32, as it is declared.
+// Returns true if the declared type is float32.
 bool has_floats(const graph::ValueInfo& value);
 
-// Notes such parts, and the outcome of the nodes that have some. `io`: what a rule says of the model's own
-// inputs and outputs; null: nothing. An error if a format cannot be used where the recipe wants it.
+// Annotates such parts and sets the outcome of their nodes. `io`: the rule for graph inputs and outputs, or
+// null. An error if a format does not support the requested use.
 Result<void> annotate_direct(const Scope& scope, const std::vector<Part>& parts,
                              const std::function<Asked(std::size_t)>& asked, const Scheme* io,
                              ConstantNotes& constants, GraphNotes& notes);

@@ -21,7 +21,7 @@ namespace {
 using graph::Node;
 using lower::Place;
 
-// Sets of names that belong together.
+// Disjoint sets of names.
 class Unions {
  public:
   std::string find(const std::string& name) {
@@ -71,10 +71,10 @@ class Annotator {
  private:
   const Node& node(std::size_t i) const { return scope_.graph.nodes[i]; }
   std::size_t count() const { return parts_.size(); }
-  // What annotate_direct() has left of the node's scheme.
+  // The scheme of a node without the parts that annotate_direct() handled.
   const Scheme& scheme(std::size_t i) const { return schemes_[i]; }
   bool computes(std::size_t i) const { return parts_[i].kind == Part::Kind::compute; }
-  // Its data is quantized ahead of time.
+  // It has static activations.
   bool is_static(std::size_t i) const { return chosen_.is_static[i]; }
 
   void leave(std::size_t i, std::string reason) {
@@ -101,7 +101,7 @@ class Annotator {
     return {};
   }
 
-  // Small weights are of no use to hardware that does not take the data beside them.
+  // Targets without a matching activation format cannot use quantized weights.
   Result<void> check_formats(std::size_t i) const {
     Scheme as = scheme(i);
     const auto is_models = [&](int input) {
@@ -114,7 +114,7 @@ class Annotator {
     return checked.ok() ? checked : std::move(checked).error().within(graph::place_of(node(i), i));
   }
 
-  // What annotate_direct() has seen to is float here.
+  // Parts that annotate_direct() handled count as float here.
   void leave_direct_parts() {
     for (std::size_t i = 0; i < count(); ++i) {
       Scheme& scheme = schemes_[i];
@@ -131,7 +131,7 @@ class Annotator {
     }
   }
 
-  // No range holds a mask beside other numbers, and clipped it would hide nothing.
+  // A mask value such as -1e9 would waste the whole range; clipped, it would no longer mask.
   void leave_masks() {
     const std::set<std::string> masks = passes::masks_in(scope_.graph, passes::kHiding);
     const auto masked = [&](const std::string& value) { return masks.count(value) != 0; };
@@ -140,7 +140,7 @@ class Annotator {
       const bool takes = std::ranges::any_of(
           parts_[i].data, [&](int input) { return masked(node(i).inputs[static_cast<std::size_t>(input)]); });
       if (!takes && std::ranges::none_of(node(i).outputs, masked)) continue;
-      leave(i, "a mask of -1000 or less is among its values: no range holds that beside others");
+      leave(i, "its values include a mask of -1000 or less, which no range can hold beside other values");
       parts_[i].held = true;
       notes_.nodes[i].less = !notes_.nodes[i].scheme.data_in->is_float();
     }
@@ -154,7 +154,7 @@ class Annotator {
   }
   // --- which values ---
 
-  // The value that holds a node's result once what only cuts it off has been counted in (Conv, Relu).
+  // The output of a node after a fused activation (Conv, Relu) that the quantization range implies.
   std::string result_of(std::size_t i) const {
     std::string value = node(i).outputs[0];
     while (true) {
@@ -169,7 +169,7 @@ class Annotator {
     }
   }
 
-  // ONNX's form of an integer product that gives out floats is known for MatMul alone.
+  // Only MatMul has an ONNX integer form with float output.
   bool may_give_float(std::size_t i) const { return node(i).op_type.str() == "MatMul"; }
 
   void find_wanted() {
@@ -182,14 +182,13 @@ class Annotator {
       for (const int input : parts_[i].data) want(i, input, *scheme(i).data_in);
       if (scheme(i).data_out->is_float()) continue;
       const std::string result = result_of(i);
-      if (!scheme(i).data_out->is_integer() && !only_output(result))
-        continue;  // those who take it quantize it
+      if (!scheme(i).data_out->is_integer() && !only_output(result)) continue;  // its consumers quantize it
       if (may_give_float(i) && !named(i) && !chosen_.is_taken(result)) continue;
       if (only_output(result) && io() && io()->data_out && io()->data_out->is_float()) continue;
       make(result, only_output(result) && io() && io()->data_out ? *io()->data_out : *scheme(i).data_out);
     }
     quantize_ports();
-    // Nodes that move values pass on what is wanted of them: from the last to the first.
+    // Pass-through nodes propagate the consumers' wishes backwards.
     for (std::size_t i = count(); i-- > 0;) {
       if (parts_[i].kind != Part::Kind::move) continue;
       for (const std::string& output : node(i).outputs) pass_on(i, output);
@@ -197,8 +196,8 @@ class Annotator {
     for (std::size_t i = 0; i < count(); ++i) move_codes_on(i);
   }
 
-  // A node that moves values and is quantized by itself: all that it takes and makes shares parameters.
-  // Floats of 8 bits are not moved (pass_on): what comes out becomes some.
+  // A pass-through node that is quantized by itself: its inputs and outputs share parameters. 8-bit floats do
+  // not pass through (see pass_on): its output is quantized again.
   void move_by_itself(std::size_t i) {
     if (scheme(i).data_in->is_integer()) {
       carried_.insert(static_cast<int>(i));
@@ -209,7 +208,7 @@ class Annotator {
     }
   }
 
-  // Where it is made, unless it is quantized already in the model that was given.
+  // Quantizes a value at its producer, unless the given model does so already.
   void make(const std::string& value, const Spec& spec) {
     const auto uses = scope_.index.uses(value);
     const bool quantized = !uses.empty() && std::ranges::all_of(uses, [&](const graph::Index::Use& use) {
@@ -225,7 +224,7 @@ class Annotator {
     return graph::dequantizes(maker) || maker.domain.str() == graph::kAnybit;
   }
 
-  // What a rule for the model's own inputs and outputs says, whoever takes or makes them.
+  // Applies the rule for graph inputs and outputs.
   void quantize_ports() {
     if (!io()) return;
     for (const graph::ValueInfo& one : scope_.graph.inputs) {
@@ -240,9 +239,9 @@ class Annotator {
     }
   }
 
-  // ONNX Runtime quantizes behind these what comes as codes, and cannot load the model then, if its opset is
-  // 21 or newer and its codes are int8 (1.31). With the codes' own parameters nothing is lost by doing it
-  // before.
+  // ONNX Runtime (1.31) inserts a Q/DQ pair after these operators if their input is quantized, and cannot
+  // load the model if its opset is 21 or newer and the type is int8. Inserting the pair here, with the
+  // parameters of the input, loses nothing.
   void move_codes_on(std::size_t i) {
     static constexpr std::string_view kTheirs[] = {"Reshape", "Transpose", "Slice",
                                                    "Squeeze", "Unsqueeze", "MaxPool"};
@@ -256,12 +255,12 @@ class Annotator {
     carried_.insert(static_cast<int>(i));
   }
 
-  // What a value is quantized with where it is made, for all who take it; null: it is not.
+  // The spec with which a value is quantized at its producer; null: not quantized there.
   const Spec* made_as(const std::string& value) const {
     if (const auto made = made_.find(value); made != made_.end()) return &made->second;
     const auto wants = wanted_.find(value);
     if (wants == wanted_.end() || !wants->second.front().second.is_integer()) return nullptr;
-    // What a node moves between codes, or makes from codes element by element, comes out as codes.
+    // The output of a pass-through or fused node on quantized values is quantized.
     const bool is_made = carried(value) || chosen_.is_made(value);
     return is_made ? &wants->second.front().second : nullptr;
   }
@@ -284,8 +283,8 @@ class Annotator {
   void pass_on(std::size_t i, const std::string& output) {
     const auto found = wanted_.find(output);
     if (found == wanted_.end() || carried_.count(static_cast<int>(i))) return;
-    // Nothing moves floats of 8 bits: ONNX Runtime (1.31) has no MaxPool of them, and puts DequantizeLinear
-    // behind it.
+    // 8-bit floats do not pass through: ONNX Runtime (1.31) has no MaxPool for them, and inserts a
+    // DequantizeLinear.
     if (!found->second.front().second.is_integer()) return;
     carried_.insert(static_cast<int>(i));
     const Spec spec = found->second.front().second;
@@ -306,10 +305,10 @@ class Annotator {
     }
   }
 
-  // What rules for tensors make of values; of those that share parameters one tells for all.
+  // Applies rules for tensors. A rule for one value applies to all that share its parameters.
   Result<void> find_tensor_rules() {
     if (!matcher_.has_tensors()) return {};
-    std::map<std::string, std::string> by;  // whose rule it is
+    std::map<std::string, std::string> by;  // the value whose rule it is
     const auto look_at = [&](const std::string& value, const Spec& spec) -> Result<void> {
       const Spec changed = TRY(matcher_.tensor(value, spec));
       if (changed == spec) return {};
@@ -319,7 +318,7 @@ class Annotator {
       by.emplace(root, value);
       if (is_new || found->second == changed) return {};
       return error_at(Code::invalid_argument, fmt::format("tensor '{}'", shown(value)),
-                      fmt::format("it has the parameters of '{}', whose codes are moved to it, and their "
+                      fmt::format("it shares its parameters with '{}' through pass-through nodes, and their "
                                   "rules differ: {}, {}",
                                   shown(by.at(root)), to_string(changed), to_string(found->second)),
                       "the same for both, or a rule for one of them");
@@ -366,7 +365,7 @@ class Annotator {
     for (const auto& [value, spec] : made_) values.insert(value);
     for (const auto& [value, all] : wanted_) values.insert(value);
     for (const std::string& value : values) note_value(value);
-    // What goes through a format as it comes does so behind these, where a value has both.
+    // If a value has both, the run-time format comes after the static parameters.
     std::rotate(notes_.values.begin(), notes_.values.begin() + direct, notes_.values.end());
     for (const auto& [value, all] : wanted_) {
       for (const auto& [place, spec] : all) avoid_saturation(value, place, spec);
@@ -392,9 +391,9 @@ class Annotator {
     notes_.values.push_back(std::move(note));
   }
 
-  // The right operand of a product of two activations. Where others take it, too, ONNX Runtime (1.31) leaves
-  // it int8 beside a left operand that it makes uint8, and no bound holds for activations. As uint8 it has
-  // the same values.
+  // The right operand of a matrix multiplication of two activations. If it has other consumers, ONNX Runtime
+  // (1.31) keeps it int8 while it converts the left operand to uint8, and the products can saturate:
+  // reduce_range applies to weights only. As uint8 it represents the same values.
   void avoid_saturation(const std::string& value, const Place& place, const Spec& spec) {
     const auto i = static_cast<std::size_t>(place.node);
     if (!parts_[i].heavy || !is_static(i) || place.input == 0 || spec.format() != "int8") return;
@@ -405,7 +404,7 @@ class Annotator {
       taken.spec.use.format = "uint8";
   }
 
-  // A range that is known, if everything in the cluster comes from nodes that have one.
+  // Sets the known range of a cluster whose sources all have one.
   void fix_range(Cluster& one) {
     if (!one.spec.is_static() || one.spec.is_given()) return;
     std::optional<ops::Traits::Range> range;
@@ -425,7 +424,7 @@ class Annotator {
   void name_outcomes() {
     for (std::size_t i = 0; i < count(); ++i) {
       NodeNote& note = notes_.nodes[i];
-      if (note.outcome != Outcome::left) continue;  // by annotate_direct()
+      if (note.outcome != Outcome::left) continue;  // set by annotate_direct()
       if (is_static(i)) {
         note.outcome = Outcome::quantized;
       } else if (computes(i)) {
@@ -436,7 +435,7 @@ class Annotator {
                  chosen_.is_taken(node(i).outputs[0])) {
         note.outcome = Outcome::inside;
       } else if (note.reason.empty()) {
-        note.reason = "nothing quantized needs its result";
+        note.reason = "no quantized consumer";
       }
     }
   }
@@ -451,9 +450,9 @@ class Annotator {
   ChosenNodes chosen_;
   std::map<std::string, Spec> made_;
   std::map<std::string, std::vector<std::pair<Place, Spec>>> wanted_;
-  std::set<int> carried_;  // nodes that move codes
+  std::set<int> carried_;  // pass-through nodes on quantized values
   Unions unions_;
-  std::map<std::string, Spec> by_tensor_rule_;  // by the name that unions_ finds
+  std::map<std::string, Spec> by_tensor_rule_;  // by the representative of unions_
   std::map<std::pair<std::string, std::string>, int> clusters_;
   std::set<std::pair<int, std::string>> in_clusters_;
 };

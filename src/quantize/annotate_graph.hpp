@@ -1,4 +1,4 @@
-// What a recipe makes of one graph, without those inside its nodes.
+// Annotates one graph by a recipe, without its subgraphs.
 #pragma once
 
 #include "quantize/annotation.hpp"

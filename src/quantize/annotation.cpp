@@ -27,7 +27,7 @@ Result<void> annotate_graph(const Scope& scope, Matcher& matcher, const Target& 
   return {};
 }
 
-// Types that a recipe names, and of which it gets less than it asks for.
+// Adds remarks for operator types that a recipe names and that get less quantization than requested.
 void remark_named(const GraphNotes& notes, const Matcher& matcher, std::set<std::string>& remarks) {
   for (const NodeNote& note : notes.nodes) {
     if (note.less && matcher.by_type(note.op)) remarks.insert(fmt::format("{}: {}", note.op, note.reason));

@@ -1,5 +1,5 @@
-// What a recipe makes of a model: which nodes and values are quantized, to what, and why others are not. No
-// numbers yet: those come from samples and weights.
+// The annotation of a model by a recipe: which nodes and values are quantized, in which format, and why
+// others are not. It has no parameters yet; those follow from calibration and weights.
 #pragma once
 
 #include <map>
@@ -19,11 +19,11 @@
 namespace anybit::quantizing {
 
 enum class Outcome {
-  quantized,     // works on quantized values
-  weights_only,  // takes quantized weights, works in float
-  dynamic,       // its input is quantized when it runs
-  moves,         // moves quantized values
-  inside,        // a function of single elements between quantized values
+  quantized,     // computes on quantized values
+  weights_only,  // quantized weights, float computation
+  dynamic,       // activations are quantized at run time
+  moves,         // passes quantized values through
+  inside,        // elementwise, fused between Q and DQ
   left,          // stays in float
 };
 std::string_view name_of(Outcome outcome);
@@ -31,25 +31,26 @@ std::string_view name_of(Outcome outcome);
 struct NodeNote {
   std::string name, op;
   Outcome outcome = Outcome::left;
-  std::string reason;  // why it is left, or less than it might be
-  bool less = false;   // than the recipe asks for: worth a remark where a rule names it
+  std::string reason;  // why it is left in float, or quantized less than requested
+  bool less = false;   // less than requested: worth a remark if a rule names it
   Scheme scheme;
 };
 
-// Values that are quantized in one way: with the same parameters, because nodes move them from one to the
-// other; or each with parameters of its own, as it comes.
+// Values that share quantization parameters because pass-through nodes connect them; or values with
+// parameters found at run time.
 struct Cluster {
   Spec spec;
   std::vector<std::string> values;
-  std::vector<std::string> sources = {};             // those whose statistics count
-  std::optional<ops::Traits::Range> fixed = {};      // a range that needs no statistics
-  std::optional<ops::Traits::Range> constants = {};  // of constants that are moved in among the values
+  std::vector<std::string> sources = {};         // values whose statistics determine the range
+  std::optional<ops::Traits::Range> fixed = {};  // a range that needs no calibration
+  // range of constants that pass-through nodes add to the values
+  std::optional<ops::Traits::Range> constants = {};
 };
 
-// A value that is quantized: where it is made, for all; or only for those who take it so.
+// A quantized value: at its producer, for all consumers; or only for some consumers.
 struct ValueNote {
   std::string value;
-  int made = -1;  // a cluster
+  int made = -1;  // index of a cluster
   struct Taken {
     int cluster;
     std::vector<lower::Place> places;
@@ -57,51 +58,52 @@ struct ValueNote {
   std::vector<Taken> taken = {};
 };
 
-// A constant that is quantized in these inputs.
+// A constant that is quantized at these inputs.
 struct ConstantNote {
   std::string name;
   const graph::Tensor* tensor = nullptr;
-  Spec spec;                               // with its axis
-  std::vector<std::int64_t> grouped = {};  // the dimensions that its values are grouped in
+  Spec spec;                               // including its axis
+  std::vector<std::int64_t> grouped = {};  // the dimensions in which it is quantized
   std::vector<lower::Place> places = {};
-  bool turned = false;             // `grouped` is for its scales alone: they lie along no axis of it
-  std::string compute = {};        // "int8": products round their data on the fly; empty: float32
-  bool apart = false;              // a runtime that makes one operator of it and the product would be wrong
-  Rounder rounding = {};           // the refinement that chooses its roundings
-  std::int64_t outputs_axis = -1;  // of that: the axis of the outputs
-  std::optional<ReductionOrder> order = {};  // where kernels that saturate may multiply it
-  bool bounded = false;                      // so that none of their sums does (reduce_range: pairs)
+  bool turned = false;       // `grouped` defines the scales only; the values keep their own dimensions
+  std::string compute = {};  // "int8": the operator quantizes its activations on the fly; empty: float32
+  // prevent runtimes from fusing its DequantizeLinear, where the fused operator would be wrong
+  bool apart = false;
+  Rounder rounding = {};                     // the refinement that rounds it
+  std::int64_t outputs_axis = -1;            // for `rounding`: the axis of the output channels
+  std::optional<ReductionOrder> order = {};  // set if saturating kernels may multiply it
+  bool bounded = false;                      // bound pairs so that no sum saturates (reduce_range: pairs)
 };
 
-// A bias in units of input scale × weight scale.
+// A bias with scale = input scale × weight scale.
 struct BiasNote {
   std::string name;
   const graph::Tensor* tensor = nullptr;
   lower::Place place;
-  int input_cluster = -1;  // of the data
-  std::size_t weight = 0;  // in GraphNotes::constants
+  int input_cluster = -1;  // cluster of the activation
+  std::size_t weight = 0;  // index into GraphNotes::constants
 };
 
-// A product whose data is quantized when it runs, to integers that it multiplies.
+// A node with dynamically quantized activations.
 struct DynamicNote {
   int node = -1;
   bool symmetric = false, signed_codes = false;
-  std::vector<std::size_t> weights;  // in GraphNotes::constants
+  std::vector<std::size_t> weights;  // indices into GraphNotes::constants
 };
 
 struct GraphNotes {
-  int node = -1;                // whose graph this is; -1: the model's own
-  std::size_t which = 0;        // of the node's graphs
-  std::string place;            // for reports: "node 'choice' (If), then_branch"
-  std::string sign;             // a value that is made whenever the graph is entered; only of inner ones
-  std::vector<NodeNote> nodes;  // as many as the graph has
+  int node = -1;          // the node that holds this subgraph; -1: the main graph
+  std::size_t which = 0;  // index among the subgraphs of that node
+  std::string place;      // for reports: "node 'choice' (If), then_branch"
+  std::string sign;       // a value that is computed whenever the subgraph runs; empty for the main graph
+  std::vector<NodeNote> nodes;  // one per node of the graph
   std::vector<Cluster> clusters;
   std::vector<ValueNote> values;
   std::vector<ConstantNote> constants;
   std::vector<BiasNote> biases;
   std::vector<DynamicNote> dynamic;
   std::vector<int> half;                // nodes that compute in float16
-  std::vector<std::string> saturating;  // values that kernels take as int8 weights, without a bound
+  std::vector<std::string> saturating;  // activations in the role of int8 weights, which are not bounded
   std::vector<GraphNotes> inner;
 };
 
@@ -110,8 +112,8 @@ struct Annotation {
   std::vector<std::string> remarks;  // for the report
 };
 
-// `model` is verified and prepared, and must stay where it is as long as the result is used. An error if the
-// recipe names an operator that the target does not run.
+// `model` must be verified and prepared, and must outlive the result. An error if the recipe names an
+// operator that the target does not run.
 Result<Annotation> annotate(const graph::Model& model, const Recipe& recipe, const Target& target = {},
                             const Limits& limits = {});
 

@@ -28,19 +28,20 @@ using graph::Graph;
 using graph::Model;
 using graph::Node;
 
-// Its channels are the second axis of what it makes; those of other products are the last.
+// The channels of a convolution's output are its second axis; those of other linear operators are the last.
 bool is_convolution(const Node& node) { return graph::is(node, "Conv") || graph::is(node, "ConvTranspose"); }
 
-// Sums over everything but the channels.
+// Sums over all axes but the channels.
 struct Sum {
-  std::vector<double> channels;  // none: of something without
+  std::vector<double> channels;  // empty: not available
   std::int64_t places = 0;
 };
 
-// Where the numbers of a channel lie in an array: `outer` rows of `inner`, `place` apart.
+// The layout of channels in an array: `outer` rows of `inner` elements at stride `place`.
 struct Channels {
   std::int64_t count = 0, outer = 1, inner = 1;
-  std::int64_t channel = 1, group = 8, place = 1;  // how far apart: channels, every eight of them, places
+  // strides of a channel, of a group of eight channels, and of a position
+  std::int64_t channel = 1, group = 8, place = 1;
 
   static std::optional<Channels> of(const ops::Array& array, bool first) {
     if (array.type() != graph::ElementType::float32 || array.rank() < (first ? 2U : 1U)) return std::nullopt;
@@ -55,7 +56,7 @@ struct Channels {
     return found;
   }
 
-  // see(first channel, up to eight, numbers), by eights.
+  // Calls see(first channel, up to eight, elements) for groups of eight channels.
   template <class T, class See>
   void each(T* numbers, See see) const {
     for (std::int64_t n = 0; n < outer; ++n, numbers += count * inner) {
@@ -72,7 +73,7 @@ Sum sum_of(const ops::Datum& value, bool channels_first) {
   Sum sum{std::vector<double>(static_cast<std::size_t>(at->count)), at->outer * at->inner};
   at->each(value.array.data<float>(), [&](std::int64_t first, std::int64_t channels, const float* x) {
     double totals[8] = {};
-    if (at->channel == 1) {  // side by side: all at once
+    if (at->channel == 1) {  // contiguous channels
       for (std::int64_t i = 0; i < at->inner; ++i) {
         for (std::int64_t c = 0; c < channels; ++c) totals[c] += static_cast<double>(x[i * at->place + c]);
       }
@@ -87,7 +88,7 @@ Sum sum_of(const ops::Datum& value, bool channels_first) {
   return sum;
 }
 
-// Adds to every channel.
+// Adds a shift to every channel.
 void pull(ops::Array& array, bool channels_first, std::span<const double> shift) {
   const auto at = Channels::of(array, channels_first);
   at->each(array.mutable_data<float>(), [&](std::int64_t first, std::int64_t channels, float* x) {
@@ -98,8 +99,8 @@ void pull(ops::Array& array, bool channels_first, std::span<const double> shift)
   });
 }
 
-// By how much means are too low, by channel. What differs from sample to sample is chance, and less of it is
-// taken the fewer there are: all if the samples agree, nothing of what a single one tells.
+// Estimates by how much the means are too low, per channel. The estimate is shrunk by the variance between
+// samples: the full difference if all samples agree, nothing if there is only one sample.
 std::vector<double> difference(std::span<const Sum> right, std::span<const Sum> found) {
   const auto n = static_cast<double>(right.size());
   if (right.size() < 2 || right.size() != found.size()) return {};
@@ -121,10 +122,10 @@ std::vector<double> difference(std::span<const Sum> right, std::span<const Sum> 
   return sum;
 }
 
-// Of values as they come, sample by sample.
+// Sums up values sample by sample.
 struct Sums final : runtime::Watcher {
   const std::vector<bool>& channels_first;
-  std::vector<std::vector<Sum>> sums;  // of each value, by sample
+  std::vector<std::vector<Sum>> sums;  // by value and sample
 
   explicit Sums(const std::vector<bool>& first) : channels_first(first), sums(first.size()) {}
 
@@ -134,10 +135,10 @@ struct Sums final : runtime::Watcher {
   }
 };
 
-// Runs all samples at once, side by side: each stops at every value that is watched until all are there, and
-// goes on once `meet` was told the sums of all of them and said what to add. The threads are its own, not the
-// pool's: a chunk of the pool's work never waits for another, which may not have begun, and these wait in the
-// middle of a run, maybe of a graph inside a node. At most as many as there are to be threads run at a time.
+// Runs all samples in lockstep: every run stops at each watched value until all have reached it, then
+// continues with the shift that `meet` computed from the sums of all. The runs have threads of their own
+// rather than the pool's, since they wait for each other in the middle of a run. At most as many run at a
+// time as there are to be threads.
 class SideBySide {
  public:
   using Meet = std::function<std::vector<double>(std::size_t watched, std::span<const Sum> sums)>;
@@ -166,7 +167,7 @@ class SideBySide {
       };
       try {
         threads.emplace_back(work);
-      } catch (const std::exception&) {  // the others wait for this one, too
+      } catch (const std::exception&) {  // the other runs wait for this one
         results[i] = Error{Code::out_of_memory, "the system has no more threads", {}, "fewer samples"};
         ended_ = true;
         all.arrive_and_drop();
@@ -195,7 +196,7 @@ class SideBySide {
     Result<void> change(std::size_t watched, ops::Datum& value) override {
       const bool first = all.channels_first_[watched];
       all.sums_[sample] = sum_of(value, first);
-      all.watched_ = watched;  // the same for all: nodes run in one order
+      all.watched_ = watched;  // equal for all, since nodes run in one order
       all.running_.release();
       barrier.arrive_and_wait();
       all.running_.acquire();
@@ -205,7 +206,7 @@ class SideBySide {
     }
   };
 
-  // Also called when samples leave: at the end, or because one failed.
+  // Also called when a run ends or fails.
   void met() {
     if (ended_) return;
     try {
@@ -219,7 +220,7 @@ class SideBySide {
   const runtime::Executor& executor_;
   const std::vector<bool>& channels_first_;
   const Meet meet_;
-  std::counting_semaphore<> running_;  // as many as there are to be threads
+  std::counting_semaphore<> running_;  // limits the number of running threads
   std::vector<Sum> sums_;              // by sample
   std::atomic<std::size_t> watched_ = 0;
   std::atomic<bool> ended_ = false;
@@ -227,7 +228,7 @@ class SideBySide {
   std::vector<double> shift_;
 };
 
-// The steps of a node's bias, by channel, where it is stored in steps.
+// The scales of a quantized bias, per channel; empty for a float bias.
 std::vector<double> steps_of_bias(const Graph& graph, const graph::Index& index, const std::string& output) {
   const int producer = index.producer(output);
   if (producer < 0 || graph.nodes[static_cast<std::size_t>(producer)].inputs.size() < 3) return {};
@@ -240,7 +241,8 @@ std::vector<double> steps_of_bias(const Graph& graph, const graph::Index& index,
   return {steps.begin(), steps.end()};
 }
 
-// To whole steps: what follows depends on the last bit where many values are equal, as on blank paper.
+// Rounds to multiples of the bias scale: later values can depend on the last bit if many are equal, as in the
+// blank background of an image.
 std::vector<double> in_steps(std::vector<double> shift, const std::vector<double>& steps) {
   for (std::size_t i = 0; i < shift.size() && !steps.empty(); ++i) {
     const double step = steps[steps.size() == shift.size() ? i : 0];
@@ -255,7 +257,7 @@ bool has_graphs_inside(const Graph& graph) {
   return found;
 }
 
-// So many samples may run at once if each takes so many bytes.
+// The number of samples that can run at once within the memory limit.
 std::size_t fitting(std::size_t samples, std::int64_t bytes_each, std::int64_t max_memory) {
   constexpr std::int64_t kMost = 1 << 30;
   const std::int64_t bytes = max_memory > 0 ? std::min(kMost, max_memory / 2) : kMost;
@@ -270,7 +272,7 @@ Result<std::vector<std::vector<double>>> mean_errors(const Model& floating, cons
                                                      std::span<const Sample> samples,
                                                      const runtime::ExecutorOptions& with) {
   std::vector<std::vector<double>> errors(nodes.size());
-  if (has_graphs_inside(*floating.graph)) return errors;  // samples may take different ways
+  if (has_graphs_inside(*floating.graph)) return errors;  // samples could take different branches
   runtime::ExecutorOptions options = with;
   std::vector<bool> channels_first;
   for (const int node : nodes) {
@@ -319,12 +321,12 @@ std::span<const Descriptor> bias_correction_descriptors() {
   static const Descriptor all[] = {
       {.name = "bias-correction",
        .alias = "means",
-       .summary = "biases make up for what rounding does to the means of outputs on the samples",
+       .summary = "bias correction: biases compensate the shift of output means on calibration data",
        .phase = Descriptor::Phase::after,
        .needs_samples = true,
        .parameters = {{.name = "samples",
                        .preset = std::int64_t{8},
-                       .doc = "how many samples means are measured on",
+                       .doc = "number of calibration samples",
                        .low = 2,
                        .high = 1024}},
        .includes = "sum-preserving-rounding",

@@ -1,7 +1,7 @@
-// `refine: bias-correction`: what rounding moves the mean of an output by is measured on samples and taken
-// off the bias (shift_bias.hpp), which costs no bytes. (Nagel et al., Data-Free Quantization, ICCV 2019.)
-// Errors of single values are many and cancel; one of the mean is the same at every place, and later layers
-// cannot tell it from a signal.
+// `refine: bias-correction` (Nagel et al., Data-Free Quantization, ICCV 2019): measures on calibration data
+// by how much quantization shifts the mean of each output channel, and subtracts the shift from the bias
+// (shift_bias.hpp). This costs no bytes. Errors of single values mostly cancel, whereas a shifted mean looks
+// like a signal to later layers.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace anybit::quantizing {
 
-// By how much the mean of each channel of a node's output is too low in `quantized` once those of all nodes
-// before it are right: in whole steps of the bias, if it has steps. Empty for a node of which this cannot be
-// told. The same for any number of threads, of which `with` says how many there are.
+// Returns by how much the mean of each output channel of a node is too low in `quantized`, after all
+// preceding nodes are corrected. The values are multiples of the bias scale if the bias is quantized. Empty
+// for nodes where it cannot be measured. The result is the same for any number of threads.
 Result<std::vector<std::vector<double>>> mean_errors(const graph::Model& floating,
                                                      const graph::Model& quantized,
                                                      std::span<const int> nodes,

@@ -61,8 +61,8 @@ class Chooser {
     notes_.nodes[i].reason = std::move(reason);
   }
 
-  // Nodes that only move values, or work on single elements, are part of what lies around them. One that a
-  // rule names, and that does not lie between quantized values, is quantized by itself. True if there is one.
+  // Pass-through and elementwise nodes follow their neighbors. One that a rule names, and that is not between
+  // Q and DQ, is quantized by itself. Returns true if there is one.
   bool take_named() {
     bool any = false;
     for (std::size_t i = 0; i < count(); ++i) {
@@ -79,8 +79,8 @@ class Chooser {
     return any;
   }
 
-  // A constant row that is added to a product is part of it: it is added to the sums, before they are
-  // rounded.
+  // A constant vector that is added to a linear operator becomes its bias, which is added to the int32
+  // accumulators.
   void join_biases() {
     for (std::size_t i = 0; i < count(); ++i) {
       if (!chosen_.is_static[i] || node(i).op_type.str() != "MatMul") continue;
@@ -99,33 +99,33 @@ class Chooser {
     }
   }
 
-  // Where no operator quantizes the data as it comes, small weights are as far as it goes: tables, GRU.
+  // Without a dynamically quantized form of the operator, only its weights are quantized: embeddings, GRU.
   void choose_dynamic(std::size_t i) {
     const Spec& weight = *scheme(i).weight;
     const bool table = parts_[i].data.empty() && !parts_[i].heavy;
     if (weight.is_float() || parts_[i].weights.empty() || !(parts_[i].heavy || table))
-      return leave(i, "only products with constant weights are quantized when they run");
+      return leave(i, "only linear operators with constant weights are quantized dynamically");
     std::vector<const graph::Tensor*> weights;
     for (const int input : parts_[i].weights)
       weights.push_back(scope_.constant(node(i).inputs[static_cast<std::size_t>(input)]));
     std::optional<std::string> reason =
         lower::no_dynamic_form(node(i), weights, scheme(i).data_in->symmetric());
     if (!reason && !parts_[i].data.empty() && parts_[i].data.front() != 0)
-      reason = "its data is on the right";
+      reason = "its activation is the right operand";
     if (!reason &&
         (graph::integer_range(weight.element()).bits != 8 || weight.granularity() == Granularity::block))
-      reason = fmt::format("integer products have no weights of {}", to_string(weight));
+      reason = fmt::format("integer GEMM has no weights of {}", to_string(weight));
     parts_[i].dynamic = !table && !reason;
     if (table || !reason) return;
-    notes_.nodes[i].reason = *reason + ": its weights alone are quantized";
+    notes_.nodes[i].reason = *reason + ": only its weights are quantized";
     notes_.nodes[i].less = true;
   }
 
-  // It may be left if it does not lie between quantized values.
+  // Light operators without a rule of their own stay in float unless they are between Q and DQ.
   bool optional(std::size_t i) const { return chosen_.is_static[i] && !parts_[i].heavy && !named_[i]; }
 
-  // From the first node to the last: which values quantized nodes make, maybe through nodes that move values
-  // or work on single elements. True if that left a node out.
+  // Forward pass: collects values that quantized nodes produce, directly or through pass-through and
+  // elementwise nodes. Returns true if a node was left in float.
   bool sweep_down() {
     chosen_.made.clear();
     bool changed = false;
@@ -145,7 +145,7 @@ class Chooser {
     return changed;
   }
 
-  // From the last to the first: which values quantized nodes use, in the same way.
+  // Backward pass: collects values that quantized nodes consume, likewise.
   bool sweep_up() {
     chosen_.used.clear();
     bool changed = false;
@@ -165,9 +165,8 @@ class Chooser {
     return changed;
   }
 
-  static constexpr int kRounds =
-      100;  // of leaving nodes out; enough, but not for graphs that are made to take long
-  static constexpr const char* kAlone = "it does not lie between quantized values";
+  static constexpr int kRounds = 100;  // bounds the passes for adversarial graphs
+  static constexpr const char* kAlone = "not between Q and DQ";
 
   const Scope& scope_;
   const std::vector<Scheme>& schemes_;

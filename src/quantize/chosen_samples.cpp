@@ -10,7 +10,7 @@
 namespace anybit::quantizing {
 namespace {
 
-// Of names and numbers; what is no array of numbers does not count.
+// Hashes names and numeric arrays; other values are ignored.
 std::uint64_t hash_of(const Sample& sample) {
   std::uint64_t hash = 0;
   const auto add = [&](std::span<const std::byte> bytes) {
@@ -40,7 +40,7 @@ Result<void> ChosenSamples::offer(const Sample& sample) {
     by_hash_.erase(last);
   }
   Sample& kept = by_hash_.emplace(hash, sample)->second;
-  for (auto& [name, value] : kept) {  // what lies with the caller may be gone when it is needed
+  for (auto& [name, value] : kept) {  // the caller's data may be gone when it is used
     if (value.is_array() && !value.array.owned()) value.array = TRY(value.array.copy(*memory_));
   }
   return {};

@@ -1,5 +1,5 @@
-// Some of many samples, for what takes too long on all of them: the same ones in the same order, in whatever
-// order they came.
+// A pseudorandom subset of the samples, for algorithms that are too slow for all of them. The subset and its
+// order do not depend on the order of the samples.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class ChosenSamples {
  public:
   explicit ChosenSamples(std::size_t most = 0) : most_(most) {}
   Result<void> offer(const Sample& sample);
-  // The first of them are those that would have been chosen if there were to be fewer.
+  // The subset for a smaller number is a prefix of this one.
   std::vector<Sample> take();
 
  private:

@@ -17,15 +17,14 @@ using graph::is;
 using graph::Node;
 using ops::Array;
 
-// What the codes of a QuantizeLinear stand for, in steps: from the lowest code to the zero point, and from
-// there to the highest.
+// The number of quantization steps from the lowest value to the zero point, and from there to the highest.
 struct Steps {
   std::int64_t below = 0, above = 0;
 };
 
 using Parameters = graph::QdqView::Parameters;
 
-// Nothing if it is not known, or not the same for all channels.
+// std::nullopt if they are unknown or differ between channels.
 std::optional<Steps> steps_of(const Parameters& read) {
   const graph::IntegerRange codes = graph::integer_range(read.type);
   if (!read.has_zero_point)
@@ -39,7 +38,7 @@ std::optional<Steps> steps_of(const Parameters& read) {
   return first ? std::optional(Steps{*first - codes.low, codes.high - *first}) : std::nullopt;
 }
 
-// The range ends at 6, as it does behind Relu6, within half a step.
+// The range ends at 6, within half a step, as after Relu6.
 bool ends_at_six(const Parameters& read, const Steps& steps) {
   constexpr float kSix = 6;
   if (!read.scale || read.scale->type() != ElementType::float32 || read.scale->count() != 1) return false;
@@ -55,7 +54,7 @@ Clamps::Clamps(const graph::QdqView& view) : view_(view) {
 
 Clamps::Cut Clamps::cut(const Node& quantizer) const {
   const std::string& value = quantizer.inputs[0];
-  // What the model is given has no operator before it that could have been dropped.
+  // A graph input has no operator before it that could have been removed.
   if (view_.index().producer(value) < 0 || from_zero_.count(quantizer.outputs[0]) == 0) return Cut::nothing;
   if (is_positive(value)) return Cut::nothing;
   return from_zero_to_six_.count(quantizer.outputs[0]) ? Cut::outside_six : Cut::negative;

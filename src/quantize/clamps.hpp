@@ -1,5 +1,6 @@
-// What QuantizeLinear cuts off. Other tools drop a Relu, or a Clip from 0 to 6, before a QuantizeLinear whose
-// lowest code stands for zero, since that does the same; whoever takes it out has to put the Relu back.
+// Clamps implied by QuantizeLinear. Other tools remove a Relu or Relu6 before a QuantizeLinear whose lowest
+// quantized value is zero, since the saturation is equivalent. Removing the QuantizeLinear has to restore the
+// clamp.
 #pragma once
 
 #include <unordered_set>
@@ -10,11 +11,11 @@ namespace anybit::quantizing {
 
 class Clamps {
  public:
-  // The view must stay where it is as long as this is asked. Nodes are in an order in which they can run.
+  // The view must outlive this object. Nodes must be in topological order.
   explicit Clamps(const graph::QdqView& view);
 
   enum class Cut { nothing, negative, outside_six };
-  // What a QuantizeLinear does to the values that its input may have.
+  // The clamp that a QuantizeLinear applies to the possible values of its input.
   Cut cut(const graph::Node& quantizer) const;
 
  private:
@@ -24,7 +25,7 @@ class Clamps {
 
   const graph::QdqView& view_;
   std::unordered_set<std::string> positive_;                      // values without negative elements
-  std::unordered_set<std::string> from_zero_, from_zero_to_six_;  // codes whose lowest stands for zero
+  std::unordered_set<std::string> from_zero_, from_zero_to_six_;  // quantized values whose lowest is zero
 };
 
 }  // namespace anybit::quantizing

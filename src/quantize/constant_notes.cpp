@@ -5,8 +5,8 @@
 namespace anybit::quantizing {
 namespace {
 
-// Whether a constant that is quantized as `one` says may be taken where `other` is wanted. Whoever asks
-// for no refinement, or multiplies without saturation, takes any.
+// Returns true if a constant that is quantized as `one` can be used where `other` is requested. Uses without
+// a refinement, or with non-saturating kernels, accept either.
 bool serves(const ConstantNote& one, const ConstantNote& other) {
   return one.spec == other.spec && one.grouped == other.grouped && one.turned == other.turned &&
          one.compute == other.compute &&

@@ -1,4 +1,4 @@
-// The notes on constants. Those that several nodes share are quantized once, if they are to be in one way.
+// The notes on constants. A constant that several nodes use in the same way is quantized once.
 #pragma once
 
 #include <unordered_map>
@@ -11,7 +11,7 @@ class ConstantNotes {
  public:
   explicit ConstantNotes(GraphNotes& notes) : notes_(notes) {}
 
-  // The number of the note that serves the place of `wanted`: a new one, or one that was there.
+  // Returns the index of the note for `wanted`, which is an existing one or a new one.
   std::size_t add(ConstantNote wanted);
 
  private:

@@ -24,7 +24,7 @@ using graph::QdqView;
 using graph::Tensor;
 using ops::Array;
 
-// The numbers that a constant stands for; nothing if they cannot be told.
+// The real values of a constant; std::nullopt if they are unknown.
 Result<std::optional<Tensor>> decoded(const Node& node, const QdqView& view, ops::Memory& memory) {
   const std::optional<Tensor> none;
   const Tensor* stored = view.stored(node.outputs[0]);
@@ -51,7 +51,7 @@ Result<std::optional<Tensor>> decoded(const Node& node, const QdqView& view, ops
   return std::optional(graph::make_tensor(node.outputs[0], stored->dims, std::move(values)));
 }
 
-// The numbers that packed codes stand for; nothing if they are not constants.
+// The real values of a packed constant; std::nullopt if it is not constant.
 Result<std::optional<Tensor>> unpacked(const Node& node, const QdqView& view, ops::Memory& memory) {
   std::vector<Array> arrays;
   for (const std::string& input : node.inputs) {
@@ -68,7 +68,7 @@ Result<std::optional<Tensor>> unpacked(const Node& node, const QdqView& view, op
   return std::optional(graph::make_tensor(node.outputs[0], weight.dims, std::move(values)));
 }
 
-// Takes the place of a pair that cuts values off.
+// Replaces a Q/DQ pair that clamps.
 Node clamp(Clamps::Cut cut, const Node& quantizer, const Node& dequantizer, std::int64_t opset,
            graph::Names& names, Graph& graph) {
   const bool six = cut == Clamps::Cut::outside_six;
@@ -87,17 +87,17 @@ Node clamp(Clamps::Cut cut, const Node& quantizer, const Node& dequantizer, std:
   return node;
 }
 
-// Takes the pairs of one graph back.
+// Removes the Q/DQ pairs of one graph.
 class TakingBack {
  public:
   TakingBack(Graph& graph, const QdqView& view, std::int64_t opset, graph::Names& names)
       : graph_(graph), view_(view), opset_(opset), names_(names), memory_(ops::Memory::make()) {}
 
-  // Returns how many nodes went.
+  // Returns the number of removed nodes.
   Result<std::int64_t> run() {
     const Clamps clamps(view_);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const Node& node = view_.graph().nodes[i];  // as it was before graphs inside nodes changed
+      const Node& node = view_.graph().nodes[i];  // as it was before its subgraphs changed
       const bool goes = TRY(is_decoded(node)) || is_rounding(node) || takes_pair(node, clamps);
       if (!goes) nodes_.push_back(std::move(graph_.nodes[i]));
       gone_ += goes ? 1 : 0;
@@ -108,7 +108,7 @@ class TakingBack {
   }
 
  private:
-  // A constant in place of a node that decodes constants.
+  // Replaces a node that decodes constants by a constant.
   Result<bool> is_decoded(const Node& node) {
     std::optional<Tensor> constant;
     if (!is_whole(node, 1)) return false;
@@ -118,7 +118,7 @@ class TakingBack {
     return constant.has_value();
   }
 
-  // Has what it must have: others stay for whoever says what is wrong.
+  // It has its required inputs. Invalid nodes are kept, to be reported elsewhere.
   static bool is_whole(const Node& node, std::size_t inputs) {
     return node.inputs.size() >= inputs && !node.outputs.empty();
   }
@@ -130,7 +130,7 @@ class TakingBack {
     return true;
   }
 
-  // The second half of a pair. The first is left to whoever removes unused nodes.
+  // Removes the DequantizeLinear of a pair. The QuantizeLinear is removed as an unused node.
   bool takes_pair(const Node& node, const Clamps& clamps) {
     if (!graph::dequantizes(node) || !is_whole(node, 2)) return false;
     if (view_.index().is_output(node.outputs[0])) return false;
@@ -152,15 +152,15 @@ class TakingBack {
   const std::int64_t opset_;
   graph::Names& names_;
   const std::shared_ptr<ops::Memory> memory_;
-  std::vector<Node> nodes_;                               // those that stay
-  std::unordered_map<std::string, std::string> clamped_;  // what takes the place of quantized values
-  graph::Renames instead_;                                // of what a DequantizeLinear made
+  std::vector<Node> nodes_;                               // nodes that stay
+  std::unordered_map<std::string, std::string> clamped_;  // replacements of clamped values
+  graph::Renames instead_;                                // replacements of DequantizeLinear outputs
   std::int64_t gone_ = 0;
 };
 
 Result<std::int64_t> take_back(Graph& graph, std::int64_t opset, graph::Names& names, const QdqView* around) {
   std::int64_t gone = 0;
-  const Graph before = graph;  // the view looks at names that change
+  const Graph before = graph;  // the view refers to names, which change
   const QdqView view(before, around);
   for (Node& node : graph.nodes) {
     Result<void> done;

@@ -1,6 +1,5 @@
-// Takes a model's quantization back, so that it can be quantized anew: pairs of QuantizeLinear and
-// DequantizeLinear go, or become the Relu that they stand for; constants behind a DequantizeLinear become
-// float32. Integer operators stay.
+// Removes the quantization of a model, so that it can be quantized again: Q/DQ pairs are removed, or replaced
+// by the Relu that they imply; constants behind a DequantizeLinear become float32. Integer operators stay.
 #pragma once
 
 #include "anybit/result.hpp"
@@ -8,8 +7,8 @@
 
 namespace anybit::quantizing {
 
-// Returns how many nodes went. `opset`: the model's, which the form of new nodes depends on; whoever only
-// looks at the weights need not tell.
+// Returns the number of removed nodes. `opset`: that of the model, which determines the form of new nodes;
+// irrelevant for callers that only read weights.
 Result<std::int64_t> dequantize(graph::Graph& graph, std::int64_t opset = 13);
 
 }  // namespace anybit::quantizing

@@ -21,7 +21,7 @@ bool is_convolution(Product product) {
   return product == Product::convolution || product == Product::transposed_convolution;
 }
 
-// True for a convolution that sums over places of one channel alone, as a depthwise one does.
+// Returns true for a convolution with one input channel per group, such as a depthwise one.
 bool sums_one_channel(const Scope& scope, const Node& node) {
   const Product product = product_of(node);
   const ops::NodeFacts* facts = is_convolution(product) ? scope.facts().find(node) : nullptr;
@@ -32,8 +32,7 @@ bool sums_one_channel(const Scope& scope, const Node& node) {
   return ops::floor_div((*weight)[0], graph::attribute_or<std::int64_t>(node, "group", 1)).is(1);
 }
 
-// The axis that a product sums over, where input `input` is not a constant weight: blocks run along it, so
-// that one scale serves a run of products.
+// The reduction axis of an activation. Blocks run along it, so that one scale applies to a run of products.
 std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t> rank) {
   const Product product = product_of(node);
   if (rank == 1) return -1;
@@ -43,7 +42,7 @@ std::int64_t summed_axis(const Node& node, int input, std::optional<std::size_t>
   return (input == 0) != turned ? -1 : -2;
 }
 
-// The axis of the blocks or channels of data, where the recipe names none.
+// The default axis of blocks or channels of an activation.
 std::int64_t data_axis(const Scope& scope, const Node& node, int input, std::optional<std::size_t> rank,
                        const Spec& spec) {
   if (input < 0) return -1;
@@ -61,7 +60,7 @@ Result<void> check_axis(std::int64_t axis, std::int64_t rank, std::string_view o
                           fmt::format("{} to {}", -rank, rank - 1));
 }
 
-// Of input `input`, or of the output; that of a convolution has the rank of its weights.
+// The rank of input `input`, or of the output; that of a convolution equals the rank of its weights.
 std::optional<std::size_t> rank_of(const Scope& scope, const Node& node, int input) {
   const ops::NodeFacts* facts = scope.facts().find(node);
   const ops::Value* value = nullptr;
@@ -82,13 +81,13 @@ WeightView weight_view(const Scope& scope, const Node& node, const ops::Traits::
   const auto rank = std::ssize(dims);
   const auto axis_by = [&](ops::ChannelAxis axis) { return axis ? axis(node, dims.size()) : -1; };
   std::int64_t channels = weight ? axis_by(weight->channel_axis) : -1;
-  // A depthwise ConvTranspose: what comes in goes out.
+  // A depthwise ConvTranspose: input and output channels are the same.
   if (channels == 1 && !spec.is_integer() && sums_one_channel(scope, node)) channels = 0;
   if (channels < 0) return {dims, -1, rank - 1};
   const std::int64_t summed = weight ? axis_by(weight->summed_axis) : -1;
   if (summed >= 0) return {dims, channels, summed};
-  // Of a ConvTranspose, as long as the channels are not what shares a scale: a matrix with a row for each
-  // input. Integers of ONNX lie in the tensor's own dimensions.
+  // A ConvTranspose with blocks: a matrix with one row per input channel. ONNX integers keep the tensor's own
+  // dimensions.
   if (channels == 1 && rank > 2 && !spec.is_integer() && spec.granularity() != Granularity::channel)
     return {{dims[0], dims[0] > 0 ? tensor.count() / dims[0] : 0}, 1, 0};
   if (channels > 0) return {dims, channels, channels - 1};
@@ -114,7 +113,7 @@ Result<GroupedSpec> grouped(Spec spec, WeightView view, const graph::Tensor& ten
   formats::GroupingOptions& grouping = spec.use.grouping;
   const Granularity granularity = spec.granularity();
   if (shares_over_an_axis(spec) && grouping.axis) {
-    view.dims = tensor.dims;  // the caller counts the weight's own axes
+    view.dims = tensor.dims;  // the caller's axis refers to the weight's own dimensions
     TRY(check_axis(*grouping.axis, std::ssize(view.dims), fmt::format("'{}'", name)));
   } else {
     grouping.axis.reset();
@@ -129,7 +128,7 @@ Result<GroupedSpec> grouped(Spec spec, WeightView view, const graph::Tensor& ten
   return GroupedSpec{std::move(spec), std::move(view.dims)};
 }
 
-// The axis counts from the front, so that equal uses read the same; without a rank it can only be the last.
+// The axis is nonnegative, so that equal uses compare equal; without a rank it can only be the last.
 Result<Use> use_on_value(const Scope& scope, const Node& node, int input, const Spec& spec) {
   Use use = spec.use;
   const formats::Descriptor* format = TRY(formats::find(use.format));

@@ -13,18 +13,18 @@
 namespace anybit::quantizing {
 namespace {
 
-// Words for layers that depend on more than the operator: types_of().
+// Layer types that depend on more than the operator: see types_of().
 constexpr std::string_view kByKind[] = {"linear", "matmul", "bmm",           "conv1d",
                                         "conv2d", "conv3d", "conv_transpose"};
 
-// "blocks.0" and "/blocks/0" are the same name.
+// Treats "blocks.0" and "/blocks/0" as equal.
 std::string plain_name(std::string_view name) {
   std::string plain(name);
   std::ranges::replace(plain, '.', '/');
   return plain.starts_with('/') ? plain.substr(1) : plain;
 }
 
-// `*` stands for any characters, `?` for one.
+// `*` matches any characters, `?` matches one.
 bool fits(std::string_view pattern, std::string_view name) {
   std::size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
   while (n < name.size()) {
@@ -44,7 +44,7 @@ bool fits(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
-// The name itself, or all that lies below it.
+// Matches the name itself and all names below it.
 bool covers(std::string_view pattern, std::string_view name) {
   const std::string wanted = plain_name(pattern), given = plain_name(name);
   return fits(wanted, given) || fits(wanted + "/*", given);
@@ -64,7 +64,7 @@ bool is_float(const Scheme& scheme) {
   return left(scheme.data_in) && left(scheme.weight) && left(scheme.data_out);
 }
 
-// What ONNX calls a type that may have its name elsewhere.
+// Translates a type of another framework to its ONNX name.
 std::string_view onnx_name(std::string_view type) {
   static const auto by_alias = [] {
     std::map<std::string_view, std::string_view> all;
@@ -76,7 +76,7 @@ std::string_view onnx_name(std::string_view type) {
   return found == by_alias.end() ? type : found->second;
 }
 
-// An operator's rows: a few are in two domains.
+// The rows of an operator; a few exist in two domains.
 std::vector<const ops::Traits*> traits_of(std::string_view op) {
   std::vector<const ops::Traits*> found;
   for (const ops::Descriptor* one : ops::table()) {
@@ -85,7 +85,7 @@ std::vector<const ops::Traits*> traits_of(std::string_view op) {
   return found;
 }
 
-// Operators that are known, but have no part in quantization: Shape, NonZero, …
+// Known operators that are never quantized: Shape, NonZero, …
 bool is_never_quantized(std::string_view type) {
   const auto rows = traits_of(type);
   return !rows.empty() && std::ranges::all_of(rows, [](const ops::Traits* one) {
@@ -98,19 +98,20 @@ bool is_for_weights_alone(const Scheme& scheme) {
   return tells(scheme.weight) && !tells(scheme.data_in) && !tells(scheme.data_out);
 }
 
-// Operators that are known, but never have weights: Relu, Softmax, …
+// Known operators that never have weights: Relu, Softmax, …
 bool is_without_weights(std::string_view type) {
   const auto rows = traits_of(onnx_name(type));
   return !rows.empty() &&
          std::ranges::all_of(rows, [](const ops::Traits* one) { return one->weights.empty(); });
 }
 
-// Factors of norms are weights in formats of src/formats alone: integers would only add error.
+// The scale of a normalization is a weight for the formats of src/formats only: as an integer it would only
+// lose precision.
 bool has_factors(std::string_view type) {
   return std::ranges::any_of(traits_of(onnx_name(type)), &ops::Traits::normalizes);
 }
 
-// Under the name that ONNX has for the operator, or another.
+// Matches an operator by its ONNX name or another.
 bool is_for(const Rule& rule, std::string_view op) {
   return rule.kind == Rule::Kind::type && (rule.pattern == op || onnx_name(rule.pattern) == op);
 }
@@ -122,14 +123,13 @@ Result<void> check_type(const Rule& rule) {
                     "Conv, MatMul, Gemm, Add, …; docs/recipes.md");
   if (is_without_weights(rule.pattern) && rule.scheme.data_in && rule.scheme.data_in->is_dynamic() &&
       rule.scheme.data_in->is_integer() && rule.scheme.data_in->has_own_type())
-    return error_at(
-        Code::invalid_argument, rule.place,
-        fmt::format("{} has no weights: it cannot be quantized while the model runs", shown(rule.pattern)),
-        "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a recipe that takes samples");
+    return error_at(Code::invalid_argument, rule.place,
+                    fmt::format("{} has no weights: it cannot be quantized dynamically", shown(rule.pattern)),
+                    "MatMul, Gemm, Conv, LSTM, GRU, Attention, …; or a static recipe");
   if (is_for_weights_alone(rule.scheme) && is_without_weights(rule.pattern) &&
       !(!rule.scheme.weight->is_integer() && has_factors(rule.pattern)))
     return error_at(Code::invalid_argument, rule.place,
-                    fmt::format("{} has no weights, and the rule is for nothing else", shown(rule.pattern)),
+                    fmt::format("{} has no weights, and the rule is for weights only", shown(rule.pattern)),
                     "activations: …, or no rule for it");
   if (is_type(rule.pattern)) return {};
   return error_at(Code::invalid_argument, rule.place,
@@ -170,11 +170,11 @@ std::vector<std::string> types_of(const graph::Node& node, bool constant_weight,
 }
 
 struct Matcher::State {
-  std::vector<Rule> rules;  // the least specific first; among equals in the order they were given
+  std::vector<Rule> rules;                             // the least specific first; in order within a kind
   std::vector<std::unique_ptr<re2::RE2>> expressions;  // by rule; null for other kinds
   std::vector<bool> used;
-  std::set<std::string> met;      // names and types of all that rules were asked about
-  std::set<std::string> tensors;  // names of those that rules for tensors were asked about
+  std::set<std::string> met;      // node names and types that were looked up
+  std::set<std::string> tensors;  // tensor names that were looked up
 
   bool holds(std::size_t i, const Subject& subject) const {
     const Rule& rule = rules[i];
@@ -215,7 +215,8 @@ Result<Matcher> Matcher::make(const Recipe& recipe) {
     expression = std::make_unique<re2::RE2>(rule.pattern, re2::RE2::Quiet);
     if (!expression->ok())
       return error_at(Code::invalid_argument, rule.place,
-                      fmt::format("'{}' is no regular expression", shown(rule.pattern)), expression->error());
+                      fmt::format("'{}' is not a regular expression", shown(rule.pattern)),
+                      expression->error());
   }
   state->used.resize(state->rules.size());
   return Matcher(std::move(state));
@@ -268,7 +269,7 @@ Result<Spec> Matcher::tensor(const std::string& name, const Spec& spec) {
     state_->used[i] = true;
     auto changed = parse_spec(rule.words, spec);
     if (!changed.ok()) return std::move(changed).error().within(rule.place);
-    // Another kind of format would make another kind of node.
+    // Another kind of format would need another kind of node.
     if (changed->is_integer() == spec.is_integer() && changed->is_linear() == spec.is_linear())
       return changed;
     return error_at(Code::invalid_argument, rule.place,
@@ -306,7 +307,7 @@ Result<std::vector<std::string>> Matcher::unused() const {
     const Rule& rule = state_->rules[i];
     if (state_->used[i]) continue;
     if (rule.kind == Rule::Kind::name || rule.kind == Rule::Kind::regex) {
-      // Types, too: `--exclude` takes both, and what is none is taken for a name.
+      // Includes types: `--exclude` accepts both, and treats an unknown type as a name.
       const std::vector<std::string_view> names(state_->met.begin(), state_->met.end());
       const std::string meant = did_you_mean(rule.pattern, names);
       return error_at(Code::invalid_argument, rule.place,
@@ -317,8 +318,7 @@ Result<std::vector<std::string>> Matcher::unused() const {
       const std::vector<std::string_view> names(state_->tensors.begin(), state_->tensors.end());
       const std::string meant = did_you_mean(rule.pattern, names);
       return error_at(Code::invalid_argument, rule.place,
-                      fmt::format("no tensor '{}' is quantized with parameters that are known ahead",
-                                  shown(rule.pattern)),
+                      fmt::format("no tensor '{}' is quantized with static parameters", shown(rule.pattern)),
                       meant.empty() ? "a report of `anybit quantize --json` lists those that are" : meant);
     }
     if (rule.kind == Rule::Kind::type)

@@ -1,4 +1,4 @@
-// Which rules of a recipe hold for a node.
+// Finds the rules of a recipe that apply to a node.
 #pragma once
 
 #include <memory>
@@ -11,46 +11,46 @@
 
 namespace anybit::quantizing {
 
-// What rules look at.
+// The properties of a node that rules match.
 struct Subject {
   std::string name;                // of the node
-  std::vector<std::string> types;  // its operator, and what else it is called: "Gemm", "linear"
+  std::vector<std::string> types;  // its operator and other names: "Gemm", "linear"
 };
 
-// Other names of operators: `linear` is a product with constant weights, `conv2d` a Conv of that rank, …
-// `rank`: of the weight; 0 if it is not known.
+// Other names of an operator: `linear` is a linear operator with constant weights, `conv2d` a Conv of that
+// rank, … `rank`: of the weight; 0 if unknown.
 std::vector<std::string> types_of(const graph::Node& node, bool constant_weight, std::size_t rank);
 
-// True if an operator has this name, or is called so elsewhere.
+// Returns true if this is the name of an operator in ONNX or another framework.
 bool is_type(std::string_view name);
 
 class Matcher {
  public:
-  // An error if a regex is none, or a type is one that no operator has.
+  // An error if a regular expression is invalid or a type is unknown.
   static Result<Matcher> make(const Recipe& recipe);
   Matcher(Matcher&&) noexcept;
   ~Matcher();
 
-  // What the rules make of a node: each part from the most specific rule that tells about it. Never empty:
-  // what no rule tells about stays in float.
+  // Returns the scheme of a node: each part from the most specific rule that sets it. All parts are set; the
+  // default is float.
   Scheme scheme(const Subject& subject);
-  // True if a rule for this node, and not for all of them, says that its data stays in float.
+  // Returns true if a rule that is specific to this node sets its activations to float.
   bool holds_in_float(const Subject& subject) const;
-  // Of the model's own inputs and outputs; nothing if no rule tells about them.
+  // Returns the rule for graph inputs and outputs; null if there is none.
   const Scheme* io() const;
-  // How a tensor that is to be quantized by `spec` is: as the rule for it says, if there is one.
+  // Returns the spec of a tensor: `spec`, modified by the rule for the tensor if there is one.
   Result<Spec> tensor(const std::string& name, const Spec& spec);
   bool has_tensors() const;
-  // True if a rule names this node, by its name or an expression.
+  // Returns true if a rule matches this node by name or regular expression.
   bool named(const std::string& name) const;
-  // True if a rule is for every operator that can take part.
+  // Returns true if a rule is for every operator that can be quantized.
   bool covers_all() const;
-  // True if a rule is for this operator, under the name that ONNX has for it or another.
+  // Returns true if a rule is for this operator type, by its ONNX name or another.
   bool by_type(const std::string& op) const;
-  // The rules that do either.
+  // Returns the rules that match a node by name or type.
   std::set<std::size_t> naming(const graph::Node& node) const;
 
-  // Rules that held for no node: an error for names and expressions; lines for the report for types.
+  // Reports rules that matched nothing: an error for names and regular expressions, remarks for types.
   Result<std::vector<std::string>> unused() const;
 
  private:

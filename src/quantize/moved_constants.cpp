@@ -8,7 +8,7 @@ namespace {
 
 using Range = ops::Traits::Range;
 
-// Numbers that stand for infinity, as in a Pad before MaxPool: cut off they still are the ends.
+// Larger values stand for infinity, as in a Pad before MaxPool: clipped they are still the extremes.
 constexpr float kEndless = 1e30F;
 
 void widen(std::optional<Range>& range, float low, float high) {
@@ -26,7 +26,7 @@ void widen(std::optional<Range>& range, const graph::Tensor& constant) {
   }
 }
 
-// The clusters that quantize a value, where it is made or taken.
+// The clusters that quantize a value, at its producer or its consumers.
 std::set<int> clusters_of(const ValueNote& note) {
   std::set<int> clusters;
   if (note.made >= 0) clusters.insert(note.made);

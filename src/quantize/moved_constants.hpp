@@ -1,4 +1,4 @@
-// Constants that nodes move in among quantized values: a class token of Concat, the value of Pad.
+// Constants that pass-through nodes add to quantized values: a class token in a Concat, the value of a Pad.
 #pragma once
 
 #include <set>
@@ -7,8 +7,8 @@
 
 namespace anybit::quantizing {
 
-// Gives every cluster the range of the constants that the nodes `carried` bring into it: no sample shows
-// them where the cluster is made, and clipped they would change the result of every run.
+// Extends every cluster by the range of the constants that the nodes `carried` add to it. The statistics of
+// the cluster's sources do not include them, and clipping them would affect every run.
 void note_moved_constants(const Scope& scope, const std::vector<Part>& parts, const std::set<int>& carried,
                           GraphNotes& notes);
 

@@ -18,7 +18,7 @@ std::int64_t opset_for(const Spec& spec) {
 
 Result<std::int64_t> opset_for(const Spec& spec, lower::Functions::Mode mode, bool constant) {
   if (spec.is_static() && spec.element() == graph::ElementType::undefined) {
-    // A type of ONNX, or a function like the one of its values: which of them depends on the range.
+    // An ONNX type or an equivalent function, depending on the range.
     constexpr std::int64_t kSixteenBits = 21, kFloats = 19;
     const int bits = TRY(formats::make(spec.format(), spec.use.parameters))->bits();
     return bits > 8 ? kSixteenBits : kFloats;

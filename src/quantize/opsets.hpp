@@ -1,4 +1,4 @@
-// The opset that a recipe, or what it makes of a model, needs.
+// The opset that a recipe, or an annotated model, requires.
 #pragma once
 
 #include "lower/functions.hpp"
@@ -6,12 +6,12 @@
 
 namespace anybit::quantizing {
 
-// What the recipe takes if the model has something for all of it.
+// The opset for all formats of a recipe.
 std::int64_t opset_for(const Recipe& recipe);
-// What QuantizeLinear and Cast need to know the types, what the functions need that the model will carry, and
-// what DequantizeLinear needs where there are none.
+// The opset that an annotated model needs: for the types of QuantizeLinear, DequantizeLinear and Cast, and
+// for added functions.
 Result<std::int64_t> opset_for(const GraphNotes& notes, lower::Functions::Mode mode);
-// The IR version that came with an opset: older ones do not have its types.
+// The IR version of an opset: older ones lack its types.
 std::int64_t ir_for(std::int64_t opset);
 
 }  // namespace anybit::quantizing

@@ -94,7 +94,7 @@ Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec) {
   if (!spec.is_integer()) return of_floats(std::max(-low, high), spec);
   const IntegerRange codes = spec.codes();
   const double steps = std::ldexp(1.0, codes.bits);
-  if (spec.symmetric() || codes.bits > 8)  // 16 bits: the same steps on both sides of zero
+  if (spec.symmetric() || codes.bits > 8)  // 16 bits: equal steps on both sides of zero
     return one(spec.element(), static_cast<float>(std::max(-low, high) / (steps / 2)), middle(codes));
   const double scale = (std::max(0.0, high) - std::min(0.0, low)) / steps;
   const double zero = std::clamp<double>(codes.low - std::min(0.0, low) / scale, codes.low, codes.high);

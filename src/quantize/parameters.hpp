@@ -14,47 +14,46 @@
 
 namespace anybit::quantizing {
 
-// For values between two ends; the range is widened to hold zero.
+// Chooses parameters for a range, extended to include zero.
 lower::Parameters from_range(const calibrate::Range& range, const Spec& spec);
-// For an output whose ends are known beforehand: a scale that is a power of two where the ends are.
+// Chooses parameters for an output with a known range: the scale is a power of two if the bounds are.
 lower::Parameters from_fixed(const ops::Traits::Range& range, const Spec& spec);
 
-// The numbers that it has (Spec::given): one scale.
+// The given parameters (Spec::given): one scale.
 lower::Parameters from_given(const Spec& spec);
-// Of the i-th scale: where none is given, the code of zero that the format has.
+// The zero point of the i-th given scale; by default that of the format.
 std::int32_t given_zero_point(const Spec& spec, std::size_t i);
 
-// How many values the spec has, or as many as an observer should reckon with where they are no grid.
+// The number of quantized values; for floating-point formats the number of codes, for observers.
 std::int64_t levels_of(const Spec& spec);
-// The lowest and the highest value at a scale of 1.
+// The lowest and highest value at a scale of 1.
 struct Ends {
   float low = 0, high = 0;
 };
 Ends ends_of(const Spec& spec, std::int32_t zero_point);
 
-// The code of zero where values lie around it.
+// The zero point of symmetric quantization.
 std::int32_t middle(const graph::IntegerRange& codes);
-// The format of integers with a scale.
+// The codec of an integer format with a scale.
 std::shared_ptr<const formats::AffineCodec> affine_codec(const Spec& spec);
-// Its choice for a range. A scale that would be zero or subnormal is 1: such values cannot be told apart, and
-// products of scales must not vanish.
+// The codec's choice for a range. A scale that would be zero or subnormal becomes 1: such values are
+// indistinguishable, and products of scales must not underflow.
 formats::AffineParameters over(const formats::AffineCodec& codec, formats::Range range);
-// The scale that puts the largest magnitude on the largest value of a format; 1 as above.
+// The scale that maps `largest` to the largest value of a format; 1 as above.
 float scale_over(double largest, double top);
 
 struct QuantizedConstant {
   graph::Tensor codes;
   lower::Parameters parameters;
-  std::int64_t raised = 0;       // channels whose scale `least` raised
-  std::int64_t moved = 0;        // values that are not rounded to the nearest, for the sums
-  double signal = 0, noise = 0;  // sums of squares: of the values, and of what they lost
+  std::int64_t raised = 0;       // channels whose scale was increased by `least`
+  std::int64_t moved = 0;        // values that were not rounded to nearest
+  double signal = 0, noise = 0;  // sums of squares of the values and of their errors
 };
 
-// Of a spec with numbers of its own these are what counts, and `least` does not.
-// `axis`: of channels or blocks. `least`: by channel, scales that must not be undercut; may be empty. An
-// error if a value is not finite. `rounding`: the refinement that chooses the roundings, of the outputs along
-// this axis; none: every value is rounded to the nearest. `bounded`: the order in which neighbours are to
-// keep to the bound of reduce_range.hpp; null: none are.
+// Quantizes a constant. `axis`: of channels or blocks. `least`: lower bounds of the scales per channel; may
+// be empty; ignored for a spec with given scales. `rounding`: the refinement that rounds, for outputs along
+// `outputs_axis`; empty: round to nearest. `bounded`: the reduction order in which pairs keep the bound of
+// reduce_range.hpp; null: unbounded. An error if a value is not finite.
 Result<QuantizedConstant> quantize_constant(const graph::Tensor& tensor, const Spec& spec, std::int64_t axis,
                                             std::span<const double> least, ThreadPool& pool,
                                             const Rounder& rounding = {}, std::int64_t outputs_axis = -1,

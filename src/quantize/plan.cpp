@@ -21,10 +21,10 @@ bool needs_statistics(const Cluster& cluster) {
   return !cluster.fixed && cluster.spec.is_static() && !cluster.spec.is_given();
 }
 
-// As if the recipe had excluded all of it.
+// Leaves everything in float.
 void leave(GraphNotes& notes) {
   for (NodeNote& node : notes.nodes) {
-    if (node.outcome != Outcome::left) node.reason = "no sample entered its graph";
+    if (node.outcome != Outcome::left) node.reason = "no sample reached its subgraph";
     node.outcome = Outcome::left;
   }
   notes.clusters.clear();
@@ -60,18 +60,19 @@ void gather_names(const GraphNotes& notes, Needs& names) {
 
 using Seen = std::map<std::string, const Statistics*>;
 
-// Of a branch that no sample took, nothing is known: its nodes stay as they are.
+// Without statistics for a branch that no sample took, its nodes stay in float.
 void leave_unentered(GraphNotes& notes, const Seen& seen, QuantizationReport& report) {
   const auto sign = seen.find(notes.sign);
   if (sign == seen.end() || sign->second->extent.samples > 0) {
     for (GraphNotes& inner : notes.inner) leave_unentered(inner, seen, report);
     return;
   }
-  report.remarks.push_back(fmt::format("{}: no sample entered this graph; it is left in float", notes.place));
+  report.remarks.push_back(
+      fmt::format("{}: no sample reached this subgraph; it is left in float", notes.place));
   leave(notes);
 }
 
-// Hands the refinements that round weights what they need.
+// Passes collected statistics to the refinements that round weights.
 void hand_over(GraphNotes& notes, const Seen& seen) {
   for (ConstantNote& note : notes.constants) {
     note.rounding.collected.clear();
@@ -84,7 +85,7 @@ void hand_over(GraphNotes& notes, const Seen& seen) {
   for (GraphNotes& inner : notes.inner) hand_over(inner, seen);
 }
 
-// Who takes a constant, for messages.
+// The consumer of a constant, for messages.
 std::string place_of(const GraphNotes& notes, const std::vector<lower::Place>& places) {
   const NodeNote& node = notes.nodes[static_cast<std::size_t>(places.front().node)];
   return fmt::format("node '{}' ({})", shown(node.name), shown(node.op));
@@ -118,13 +119,13 @@ class Planner {
     return found == statistics_.end() ? nullptr : found->second;
   }
 
-  // What a cluster gets, and what the report says of it.
+  // The quantization of a cluster, and its row in the report.
   struct Chosen {
     lower::Quantization as;
     QuantizationReport::Tensor row;
   };
 
-  // Side by side: an observer may try a hundred ranges for each.
+  // Runs in parallel: an observer may try a hundred ranges per cluster.
   Result<std::vector<lower::Quantization>> choose_all(const std::vector<Cluster>& clusters) {
     std::vector<std::optional<Result<Chosen>>> chosen(clusters.size());
     pool_.run(std::ssize(clusters), 1, [&](std::int64_t begin, std::int64_t end) {
@@ -143,7 +144,7 @@ class Planner {
   Result<Chosen> choose(const Cluster& cluster) const {
     const Spec& spec = cluster.spec;
     Chosen result{{spec.use}, {}};
-    if (spec.is_dynamic()) return result;  // as the values come
+    if (spec.is_dynamic()) return result;  // parameters are found at run time
     QuantizationReport::Tensor& row = result.row;
     row.name = cluster.values.front();
     row.spec = to_string(spec);
@@ -168,7 +169,7 @@ class Planner {
     if (!spec.is_integer()) result.as.lowest = row.grid_low;
     row.scale = result.as.parameters.scales[0];
     row.zero_point = result.as.parameters.zero_points[0];
-    if (spec.is_given()) {  // nothing was seen
+    if (spec.is_given()) {  // no calibration
       row.fixed = true;
       row.low = row.seen_low = row.grid_low;
       row.high = row.seen_high = row.grid_high;
@@ -176,13 +177,13 @@ class Planner {
     return result;
   }
 
-  // Of a scale, all that it covers: static_form() takes the scale itself.
+  // The range that a given scale covers: static_form() takes the scale itself.
   static calibrate::Range given_range(const Spec& spec) {
     return spec.given.range ? calibrate::Range{spec.given.range->first, spec.given.range->second}
                             : calibrate::Range{};
   }
 
-  // The range that a cluster is quantized over, and what the report says of it.
+  // The range of a cluster; also fills in its row of the report.
   Result<calibrate::Range> range_of(const Cluster& cluster, QuantizationReport::Tensor& row) const {
     if (cluster.fixed) {
       const calibrate::Range range = held({cluster.fixed->low, cluster.fixed->high}, cluster);
@@ -208,14 +209,14 @@ class Planner {
     return range;
   }
 
-  // A range that holds the constants of a cluster, too: an observer may cut off rare activations, but a
-  // constant is there in every run.
+  // Extends a range to the constants of a cluster: an observer may clip rare activations, but a constant
+  // occurs in every run.
   static calibrate::Range held(calibrate::Range range, const Cluster& cluster) {
     if (!cluster.constants) return range;
     return {std::min(range.low, cluster.constants->low), std::max(range.high, cluster.constants->high)};
   }
 
-  // What all sources of a cluster showed: that of the only one, or `together`.
+  // The merged statistics of a cluster's sources, stored in `together` unless there is only one source.
   Result<const Statistics*> seen_of(const Cluster& cluster, Statistics& together) const {
     const Statistics* all = nullptr;
     for (const std::string& source : cluster.sources) {
@@ -241,8 +242,8 @@ class Planner {
     return result;
   }
 
-  // A bias must fit 32 bits in units of input scale × weight scale, together with the sum that it is added
-  // to.
+  // Lower bounds of the weight scales so that the bias, in units of input scale × weight scale, fits int32
+  // together with the accumulator.
   static std::vector<double> least_scales(const GraphNotes& notes, std::size_t weight,
                                           const std::vector<lower::Quantization>& clusters) {
     std::vector<double> least;
@@ -269,7 +270,7 @@ class Planner {
         if (std::isfinite(bias.tensor->data.at<float>(i))) continue;
         return error_at(Code::invalid_data, fmt::format("initializer '{}'", shown(bias.name)),
                         fmt::format("element {} of a bias is not finite", i),
-                        "leave the node in float (--exclude), or mend the model")
+                        "leave the node in float (--exclude), or fix the model")
             .within(place_of(notes, {bias.place}));
       }
     }
@@ -290,7 +291,7 @@ class Planner {
       lower::DynamicProduct product{one.node, one.symmetric, one.signed_codes, {}};
       for (const std::size_t weight : one.weights) product.weights.push_back(made[weight]);
       plan.dynamic.push_back(std::move(product));
-      for (const std::size_t weight : one.weights)  // what is left are places of other nodes
+      for (const std::size_t weight : one.weights)  // the rest are inputs of other nodes
         std::erase_if(made[weight].places, [&](const lower::Place& place) { return place.node == one.node; });
     }
     for (const lower::Constant& one : made) {
@@ -319,7 +320,7 @@ class Planner {
     return std::move(constant);
   }
 
-  // Hundreds of scales are no summary.
+  // Omits given numbers: hundreds of scales are no summary.
   static Spec without_numbers(Spec spec) {
     spec.source = Spec::Source::values;
     return spec;
@@ -359,7 +360,7 @@ class Planner {
     const auto count = static_cast<std::size_t>(bias.tensor->count());
     if (!weight.per_tensor()) {
       parameters.dims = {static_cast<std::int64_t>(count)};
-      parameters.axis = std::ssize(bias.tensor->dims) - 1;  // Gemm takes a row as well
+      parameters.axis = std::ssize(bias.tensor->dims) - 1;  // Gemm accepts a row as well
     }
     std::vector<std::int32_t> codes;
     for (std::size_t i = 0; i < count; ++i) {
@@ -374,7 +375,7 @@ class Planner {
     plan.constants.push_back(std::move(constant));
   }
 
-  static constexpr double kLargest = 1 << 30;  // half of what 32 bits hold: the rest is for the sum
+  static constexpr double kLargest = 1 << 30;  // half of the int32 range: the rest is for the accumulator
 
   const Seen& statistics_;
   ThreadPool& pool_;

@@ -1,4 +1,5 @@
-// Numbers for an annotation: parameters of activations from statistics, codes of weights and biases.
+// Computes the parameters of an annotation: activations from statistics, weights and biases from their
+// values.
 #pragma once
 
 #include "base/thread_pool.hpp"
@@ -8,11 +9,11 @@
 
 namespace anybit::quantizing {
 
-// What has to be seen while samples run: one entry for each value, at any depth. `bins`: of all of them.
+// The values to watch during calibration, in all graphs. `bins`: collect histograms of all of them.
 std::vector<calibrate::Watched> watched(const Annotation& annotation, bool bins = false);
 
-// `statistics` in the order of watched(). The report gets tensors, weights and remarks; histograms if the
-// settings ask for them. Notes of a graph that no sample entered are taken back.
+// `statistics` are in the order of watched(). Adds tensors, weights and remarks to the report, with
+// histograms if the settings ask for them. Removes the notes of subgraphs that no sample reached.
 Result<lower::GraphPlan> make_plan(Annotation& annotation,
                                    const std::vector<calibrate::Statistics>& statistics, ThreadPool& pool,
                                    QuantizationReport& report, const Settings& settings);

@@ -1,4 +1,4 @@
-// The recipes that have a name. Each is a text that a file could hold.
+// The presets. Each is the text of a recipe file.
 #include "base/error.hpp"
 #include "base/nearest.hpp"
 #include "base/try.hpp"
@@ -8,11 +8,10 @@ namespace anybit::quantizing {
 
 namespace {
 
-// Formats that are chosen from the values as they come. Each makes two presets: for products with their
-// inputs, and "-weights", where activations stay in float. Weights are rounded so that outputs keep their
-// sums; not where a threshold takes the place of the nearest value, nor where there is nothing to gain. By
-// OCP's own rule the largest value of a block of mxfp8 may lose an eighth of itself, for which sums cannot
-// make up: its scale is rounded up (docs/accuracy.md).
+// Formats whose parameters are chosen at run time. Each makes two presets: one for activations and weights,
+// and "-weights" for weights only. Weights use sum-preserving rounding, except in formats where thresholds
+// replace rounding to nearest or where there is no gain. mxfp8 rounds its scales up: by OCP's rule the
+// largest value of a block may lose an eighth, which sums cannot compensate (docs/accuracy.md).
 struct Direct {
   std::string_view name, what, weights, data;
   std::string_view refine = ", refine: sums";
@@ -26,10 +25,10 @@ constexpr Direct kDirect[] = {
     {"mxfp8-e5m2", "OCP MX, 8-bit floats (e5m2) in blocks of 32", "mxfp8_e5m2", "mxfp8_e5m2"},
     {"mxint8", "OCP MX, 8-bit integers in blocks of 32", "mxint8", "mxint8"},
     {"nvfp4", "4-bit floats in blocks of 16 with 8-bit scales", "nvfp4", "nvfp4"},
-    {"bfp16", "block floating point, 9 bits a value", "bfp16", "bfp16"},
-    {"mx9", "shared microexponents, 9 bits a value", "mx9", "mx9"},
-    {"mx6", "shared microexponents, 6 bits a value", "mx6", "mx6"},
-    {"mx4", "shared microexponents, 4 bits a value", "mx4", "mx4"},
+    {"bfp16", "block floating point, 9 bits per value", "bfp16", "bfp16"},
+    {"mx9", "shared microexponents, 9 bits per value", "mx9", "mx9"},
+    {"mx6", "shared microexponents, 6 bits per value", "mx6", "mx6"},
+    {"mx4", "shared microexponents, 4 bits per value", "mx4", "mx4"},
     {"block-fp8", "block floating point, 8-bit elements in blocks of 16", "block_fp", "block_fp"},
     {"block-minifloat8", "8-bit floats that share a bias in blocks of 16", "block_minifloat",
      "block_minifloat"},
@@ -38,22 +37,23 @@ constexpr Direct kDirect[] = {
     {"fp8", "8-bit floats (e4m3)", "fp8_e4m3", "fp8_e4m3"},
     {"fp8-e5m2", "8-bit floats (e5m2)", "fp8_e5m2", "fp8_e5m2"},
     {"minifloat8", "8-bit floats, all codes finite", "minifloat_ieee", "minifloat_ieee"},
-    {"minifloat-denorm8", "8-bit floats without a hidden one", "minifloat_denorm", "minifloat_denorm"},
+    {"minifloat-denorm8", "8-bit floats without an implicit leading bit", "minifloat_denorm",
+     "minifloat_denorm"},
     {"log8", "8-bit powers of two", "log with_zero true", "log with_zero true"},
-    {"fixed8", "8-bit fixed point; the weights' point is where they lose least", "fixed frac auto",
+    {"fixed8", "8-bit fixed point; weights at the binary point with the smallest error", "fixed frac auto",
      "fixed frac 4"},
-    {"ternary", "-1, 0 and 1 with a scale for each channel", "ternary channel scale mean",
+    {"ternary", "ternary (-1, 0, 1), one scale per channel", "ternary channel scale mean",
      "ternary scale mean", ""},
-    {"binary", "signs with a scale for each channel", "binary channel scale mean", "binary scale mean", ""},
-    {"binary-residual", "two signs with two scales for each channel", "binary_residual channel",
+    {"binary", "binary (±1), one scale per channel", "binary channel scale mean", "binary scale mean", ""},
+    {"binary-residual", "residual binary, two scales per channel", "binary_residual channel",
      "binary_residual", ""},
-    {"float16", "mixed precision: products are computed in IEEE half precision", "float16",
+    {"float16", "mixed precision: linear operators compute in IEEE half precision", "float16",
      "float16, compute: float16", ""},
-    {"bfloat16", "the upper half of float32", "bfloat16", "bfloat16", ""},
+    {"bfloat16", "the upper 16 bits of float32", "bfloat16", "bfloat16", ""},
 };
 
 std::vector<Preset> add_direct(std::span<const Preset> first) {
-  static std::vector<std::string> texts;  // presets have views of them
+  static std::vector<std::string> texts;  // presets refer to these texts
   std::vector<Preset> all(first.begin(), first.end());
   texts.reserve(std::size(kDirect) * 4);
   const auto keep = [](std::string text) -> std::string_view { return texts.emplace_back(std::move(text)); };
@@ -61,8 +61,7 @@ std::vector<Preset> add_direct(std::span<const Preset> first) {
     all.push_back(
         {one.name, one.what,
          keep(fmt::format("global: {{weights: {}, data_in: {}{}}}", one.weights, one.data, one.refine))});
-    all.push_back({keep(fmt::format("{}-weights", one.name)),
-                   keep(fmt::format("the same for weights alone: {}", one.what)),
+    all.push_back({keep(fmt::format("{}-weights", one.name)), keep(fmt::format("weights only: {}", one.what)),
                    keep(fmt::format("global: {{weights: {}{}}}", one.weights, one.refine))});
   }
   return all;
@@ -80,11 +79,11 @@ std::span<const Preset> presets() {
   static constexpr Preset kAffine[] = {
       {"int8", "8-bit weights per channel, 8-bit activations: the default",
        "global: {weights: int8 sym channel, activations: int8 asym, refine: means}"},
-      {"uint8", "as int8, in unsigned codes",
+      {"uint8", "as int8, with unsigned integers",
        "global: {weights: uint8 sym channel, activations: uint8 asym, refine: means}"},
       {"u8s8", "as int8, with unsigned activations: fastest in ONNX Runtime on x86-64",
        "global: {weights: int8 sym channel, activations: uint8 asym, refine: means}"},
-      {"int8-per-tensor", "as int8, with one scale for each weight tensor",
+      {"int8-per-tensor", "as int8, with per-tensor weights",
        "global: {weights: int8 sym tensor, activations: int8 asym, refine: means}"},
       {"int16", "16-bit weights and activations",
        "global: {weights: int16 sym channel, activations: int16 sym}"},
@@ -92,8 +91,7 @@ std::span<const Preset> presets() {
        "global: {weights: int8 sym channel, activations: int16 sym, refine: means}"},
       {"int8x4", "4-bit weights, 8-bit activations",
        "global: {weights: int4 sym channel, activations: int8 asym, refine: means}"},
-      {"fp8-static",
-       "8-bit floats (e4m3) with scales: of each channel for weights, calibrated for activations",
+      {"fp8-static", "8-bit floats (e4m3) with scales: per-channel weights, calibrated activations",
        "global: {weights: fp8_e4m3 channel, activations: fp8_e4m3 tensor minmax, refine: sums}"},
       {"w8", "8-bit weights, activations stay in float",
        "global: {weights: int8 sym channel, activations: float}"},
@@ -104,9 +102,9 @@ std::span<const Preset> presets() {
       {"w2", "2-bit weights in blocks of 32, activations stay in float",
        "global: {weights: int2 sym block 32, activations: float}"},
       // Unsigned weights: ONNX Runtime multiplies uint8 by int8 with saturation on CPUs without VNNI.
-      {"dynamic-int8", "8-bit weights; activations are quantized when the model runs",
+      {"dynamic-int8", "8-bit weights, dynamic 8-bit activations",
        "global: {weights: uint8 sym channel, activations: uint8 asym dynamic, refine: sums}"},
-      {"nnpa", "for IBM Telum II: int8 weights per tensor; activations are quantized when the model runs",
+      {"nnpa", "for IBM Telum II: per-tensor int8 weights, dynamic activations",
        "global: {weights: int8 sym tensor, activations: int8 asym dynamic, refine: sums}"},
   };
   static const std::vector<Preset> kAll = add_direct(kAffine);

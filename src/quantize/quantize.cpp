@@ -37,7 +37,7 @@ using graph::Node;
 
 class Stopwatch {
  public:
-  // Since it was made, or since the last call.
+  // Returns the time since construction or the previous call.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();
@@ -67,14 +67,13 @@ bool is_quantized(const Model& model) {
   return found;
 }
 
-// Functions of ours that somebody changed: what they mean in another opset is not known.
+// Functions of anybit's domain that somebody modified: their meaning in another opset is unknown.
 bool has_strange_functions(const Model& model) {
   return std::ranges::any_of(model.functions,
                              [](const graph::Function& one) { return one.domain == graph::kAnybit; });
 }
 
-// Operators that work on codes themselves, with how many there are of each: nobody knows how to take them
-// back.
+// Counts operators on quantized values by type. They cannot be dequantized.
 std::map<std::string, std::int64_t> integer_operators(const Model& model) {
   std::map<std::string, std::int64_t> found;
   each_node(*model.graph, [&](const Node& node) {
@@ -86,7 +85,7 @@ std::map<std::string, std::int64_t> integer_operators(const Model& model) {
   return found;
 }
 
-// Before IR 4 every initializer had to be an input, too; nobody meant them to be replaced.
+// Before IR 4 every initializer also had to be a graph input, though not meant to be overridden.
 void modernize(Model& model) {
   if (model.ir_version.value_or(0) >= 4) return;
   std::unordered_set<std::string> initialized;
@@ -109,7 +108,7 @@ std::int64_t constant_bytes(const Graph& graph) {
   return bytes;
 }
 
-// Layers with weights of 8 bits are ONNX Runtime's own operators.
+// Layers with 8-bit weights are contrib operators of ONNX Runtime.
 void import_domains(Model& model) {
   bool used = false;
   each_node(*model.graph, [&](const Node& node) { used |= node.domain.str() == ops::kMicrosoft; });
@@ -123,7 +122,7 @@ bool anything(const GraphNotes& notes) {
          std::ranges::any_of(notes.inner, [](const GraphNotes& one) { return anything(one); });
 }
 
-// Why the first few nodes are left in float, for a message.
+// The reasons why the first few nodes are left in float, for a message.
 std::string reasons(const GraphNotes& notes) {
   constexpr std::size_t kShown = 3;
   std::string text;
@@ -178,9 +177,9 @@ class Quantizer {
     report_.recipe = recipe_.name;
     report_.opset_before = report_.opset_after = model_->opset().value_or(1);
     report_.weight_bytes_before = report_.weight_bytes_after = constant_bytes(*model_->graph);
-    const bool keeps = is_quantized(*model_) && !settings_.requantize;  // what is quantized already
+    const bool keeps = is_quantized(*model_) && !settings_.requantize;  // the existing quantization is kept
     const Model given = keeps ? *model_ : Model();
-    if (keeps) portable::to_operators(*model_);  // until it is written
+    if (keeps) portable::to_operators(*model_);  // converted back when it is written
     if (keeps && has_strange_functions(*model_)) return as_given(given);
     TRY(prepare());
     Annotation annotation = TRY(annotate());
@@ -204,7 +203,7 @@ class Quantizer {
     if (!anything(annotation.graph)) {
       return error_at(Code::invalid_argument, {},
                       fmt::format("nothing is quantized: {}", fmt::join(report_.remarks, "; ")),
-                      "samples that enter the graphs inside nodes");
+                      "samples that reach the subgraphs");
     }
     report_nodes(annotation.graph, *model_->graph, report_);
     Model result = *model_;
@@ -239,7 +238,7 @@ class Quantizer {
       return matcher.scheme({node.name.str(), types_of(node, true, 2)});
     };
     each_node(*model_->graph, [&](const Node& node) {
-      // As a Gemm, with the Add behind it, it would be under other rules.
+      // As a Gemm with the following Add as bias it would match other rules.
       if (node.op_type == "MatMul" && !(scheme_as(node, "MatMul") == scheme_as(node, "Gemm")))
         options.keep.insert(node.name.str());
       if (std::set<std::size_t> rules = matcher.naming(node); !rules.empty())
@@ -258,13 +257,13 @@ class Quantizer {
     for (const auto& [op, count] : integer_operators(*model_))
       kinds.push_back(fmt::format("{} {}", count, op));
     if (kinds.empty()) return;
-    report_.remarks.push_back(
-        fmt::format("operators in integer form are left as they are ({}): only pairs of QuantizeLinear and "
-                    "DequantizeLinear can be taken back. Quantize the float model to have all of it anew",
-                    fmt::join(kinds, ", ")));
+    report_.remarks.push_back(fmt::format(
+        "integer operators are left as they are ({}): only Q/DQ pairs can be removed. Quantize the float "
+        "model to requantize all of it",
+        fmt::join(kinds, ", ")));
   }
 
-  // What the recipe makes of the model; raised first to the opset that this takes.
+  // Annotates the model, after raising its opset as far as the recipe needs.
   Result<Annotation> annotate() {
     if (auto guessed = annotate_at(opset_for(recipe_))) return *std::move(guessed);
     Annotation annotation =
@@ -277,7 +276,7 @@ class Quantizer {
     return quantizing::annotate(*model_, recipe_, settings_.target, settings_.executor.limits);
   }
 
-  // Most older models take all that the recipe has: raised at once, they are annotated once.
+  // Most older models need the full opset of the recipe: raised first, they are annotated once.
   std::optional<Annotation> annotate_at(std::int64_t opset) {
     if (opset <= model_->opset().value_or(1)) return std::nullopt;
     auto raised = passes::raise_opset(*model_, opset, settings_.executor.limits);
@@ -300,19 +299,20 @@ class Quantizer {
         watched(annotation, settings_.histograms && !settings_.known);
     if (names.empty()) {
       if ((next_ || settings_.known) && !needs_samples())
-        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: what was given is not used",
-                                              recipe_.name, settings_.known ? "ranges" : "samples"));
+        report_.remarks.push_back(fmt::format("recipe '{}' needs no {}: they are not used", recipe_.name,
+                                              settings_.known ? "ranges" : "samples"));
       return std::vector<calibrate::Statistics>();
     }
     if (settings_.known) {
       if (next_ && !needs_samples())
-        report_.remarks.emplace_back("ranges are those of the file: samples were not needed for them");
+        report_.remarks.emplace_back(
+            "the ranges are from the file: the samples are not used for calibration");
       return recall(names);
     }
     if (!next_)
       return invalid_argument(
-          fmt::format("recipe '{}' needs samples to see the range of activations", recipe_.name),
-          "--calib PATH; or a recipe without: w8, w4, dynamic-int8");
+          fmt::format("recipe '{}' needs calibration data for the ranges of activations", recipe_.name),
+          "--calib PATH; or a recipe that needs none: w8, w4, dynamic-int8");
     calibrate::GatherOptions options = settings_.gather;
     options.executor = settings_.executor;
     std::int64_t samples = 0;
@@ -339,14 +339,14 @@ class Quantizer {
   struct Asked {
     const Descriptor* row;
     formats::Values parameters;
-    std::vector<int> layers;  // nodes of the model's own graph
+    std::vector<int> layers;  // nodes of the main graph
   };
 
   void find_refinements(const Annotation& annotation) {
     refinements_.clear();
     for (const Descriptor* row : table()) {
       if (row->phase == Descriptor::Phase::rounding) continue;
-      std::vector<Asked> asked;  // once for each choice of parameters
+      std::vector<Asked> asked;  // one per distinct choice of parameters
       for (std::size_t i = 0; i < annotation.graph.nodes.size(); ++i) {
         const NodeNote& note = annotation.graph.nodes[i];
         const bool changed = note.outcome == Outcome::quantized || note.outcome == Outcome::weights_only ||
@@ -374,7 +374,7 @@ class Quantizer {
     return std::ranges::any_of(refinements_, [](const Asked& one) { return one.row->needs_samples; });
   }
 
-  // The float model with what the refinements of this phase make of it, and the notes on that model.
+  // Applies the refinements of this phase to the float model, and annotates the result again.
   Result<void> refine(Descriptor::Phase phase, Annotation& annotation,
                       const std::vector<calibrate::Statistics>& statistics) {
     for (Asked& one : refinements_) {
@@ -403,7 +403,7 @@ class Quantizer {
     return {};
   }
 
-  // Those that refinements look at. False if there are none, which the report then says.
+  // Chooses the samples for refinements. Returns false, and adds a remark, if there are none.
   Result<bool> choose_samples(const Descriptor& row, const std::vector<calibrate::Statistics>& statistics) {
     const bool calibrated = !statistics.empty() && settings_.known == nullptr;
     if (samples_.empty() && next_ && !calibrated) {
@@ -413,12 +413,12 @@ class Quantizer {
     }
     if (samples_.empty()) samples_ = chosen_.take();
     if (samples_.empty())
-      report_.remarks.push_back(fmt::format("{} is left out: that takes samples{} (--calib)", row.name,
+      report_.remarks.push_back(fmt::format("{} is skipped: it needs calibration data{} (--calib)", row.name,
                                             settings_.known ? " beside the ranges" : ""));
     return !samples_.empty();
   }
 
-  // Statistics of a file. Preparation makes few new values; those are not in it.
+  // Takes the statistics from a file. Preparation adds few values, which are not in it.
   Result<std::vector<calibrate::Statistics>> recall(const std::vector<calibrate::Watched>& names) {
     std::vector<calibrate::Statistics> statistics;
     for (const calibrate::Watched& one : names) {
@@ -437,7 +437,7 @@ class Quantizer {
       }
       if (bins && !found->second.has_bins)
         return error_at(Code::invalid_argument, {},
-                        fmt::format("the ranges of '{}' have no bins, which the recipe's observer needs",
+                        fmt::format("the ranges of '{}' have no histogram, which the recipe's observer needs",
                                     shown(one.name)),
                         "calibrate without --observer minmax");
       statistics.push_back(found->second);
@@ -446,7 +446,7 @@ class Quantizer {
     return statistics;
   }
 
-  // For whoever compiles the file.
+  // Metadata for compilers.
   void note_target(Model& model) const {
     const auto note = [&](const char* key, const std::string& value) {
       if (value.empty()) return;
@@ -479,9 +479,9 @@ class Quantizer {
   std::shared_ptr<Model> model_;
   ThreadPool pool_;
   QuantizationReport report_;
-  std::vector<Asked> refinements_;  // but for those that round single weights
+  std::vector<Asked> refinements_;  // without those that round single weights
   ChosenSamples chosen_;
-  std::vector<Sample> samples_;  // of those, once all have been offered
+  std::vector<Sample> samples_;  // a subset, once all samples were offered
   Stopwatch watch_;
 };
 

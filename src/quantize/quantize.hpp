@@ -1,5 +1,5 @@
-// From a float model and a recipe to a quantized model: prepare, annotate, calibrate, choose parameters,
-// write.
+// The quantizer: from a float model and a recipe to a quantized model. Prepares, annotates, calibrates,
+// chooses parameters, and lowers.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@
 namespace anybit::quantizing {
 
 struct Settings {
-  runtime::ExecutorOptions executor = {};  // threads, memory and limits of all that is run or folded
+  runtime::ExecutorOptions executor = {};  // threads, memory and limits of all execution
   bool prepare = true;
   bool requantize = false;
   bool histograms = false;
-  bool qoperator = false;  // integer operators, not QuantizeLinear and DequantizeLinear
-  lower::Functions::Mode functions = lower::Functions::Mode::carried;  // formats that ONNX lacks
+  bool qoperator = false;  // integer operators instead of Q/DQ pairs
+  lower::Functions::Mode functions = lower::Functions::Mode::carried;  // for formats that ONNX lacks
   Target target;
   calibrate::GatherOptions gather;
-  // What was gathered before, by value: nothing is run then.
+  // Statistics by value from an earlier calibration; the model is then not run.
   const std::map<std::string, calibrate::Statistics>* known = nullptr;
 };
 
@@ -31,7 +31,7 @@ struct Outcomes {
   QuantizationReport report;
 };
 
-// `next` may be empty if the recipe needs no samples.
+// `next` may be empty if the recipe needs no calibration data.
 Result<Outcomes> quantize(const graph::Model& model, const Recipe& recipe, const calibrate::NextSample& next,
                           const Settings& settings);
 

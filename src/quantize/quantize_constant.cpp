@@ -1,7 +1,7 @@
-// Weights to integers of an ONNX type, in the tensor's own order; the scales are AffineCodec's. TensorCodec
-// would do the same in passes of their own (to choose, encode, decode, measure) and takes six times as long:
-// here a tensor is seen as [outer, axis, inner], and runs of values that lie side by side and share a scale,
-// or whose scales lie side by side, are coded and measured at once.
+// Quantizes weights to integers of an ONNX type, in the tensor's own order, with the scales of AffineCodec.
+// TensorCodec has the same result, but takes six times as long with separate passes to choose, encode, decode
+// and measure. Here a tensor is [outer, axis, inner], and contiguous runs of values that share a scale, or
+// whose scales are contiguous, are quantized and measured in one pass.
 #include <algorithm>
 #include <bit>
 #include <mutex>
@@ -20,9 +20,10 @@ using graph::ElementType;
 using graph::IntegerRange;
 using lower::Parameters;
 
-constexpr std::int64_t kChunk = 1 << 16;  // values that one thread takes at a time
+constexpr std::int64_t kChunk = 1 << 16;  // values per chunk of a thread
 
-// The smallest and largest of each group, and zero; magnitudes as bits tell whether all are finite.
+// The minimum and maximum of each group, including zero; and the magnitudes as bits, to check that all are
+// finite.
 struct GroupEnds {
   std::vector<float> low, high;
   std::uint32_t largest = 0;
@@ -37,7 +38,7 @@ struct GroupEnds {
   }
 };
 
-// Values side by side, with one scale for all (step 0) or scales side by side, too (step 1).
+// Contiguous values with one scale (step 0) or contiguous scales (step 1).
 struct Run {
   std::int64_t at, count;
   std::size_t scale, step;
@@ -45,23 +46,23 @@ struct Run {
   std::int64_t end() const { return at + count; }
 };
 
-// A tensor as [outer, axis, inner], and how its values share scales.
+// A tensor as [outer, axis, inner], and the layout of its scales.
 struct Layout {
   std::int64_t outer = 1, length = 1, inner = 1;  // length: of the axis
-  std::int64_t group = 1;                         // indices of the axis that share a scale
-  std::int64_t groups = 1;                        // of them
-  bool blocks = false;                            // every index of the other axes has scales of its own
+  std::int64_t group = 1;                         // axis indices per scale
+  std::int64_t groups = 1;                        // number of groups
+  bool blocks = false;                            // every index of the other axes has its own scales
 
   lower::Places places = {};
 
-  // Whose scale the value at `at` has.
+  // The index of the scale of the value at `at`.
   std::size_t scale_of(std::int64_t at) const { return static_cast<std::size_t>(places.of(at)); }
 
   std::int64_t scales() const { return blocks ? outer * groups * inner : groups; }
   std::int64_t count() const { return outer * length * inner; }
 
   std::int64_t runs() const {
-    if (groups == 1 && !blocks) return (count() + kChunk - 1) / kChunk;  // one scale for all
+    if (groups == 1 && !blocks) return (count() + kChunk - 1) / kChunk;  // per tensor
     if (inner > 1) return outer * length;
     return blocks ? outer * groups : outer;
   }
@@ -76,7 +77,7 @@ struct Layout {
     const std::int64_t first = i % groups * group;
     return {i / groups * length + first, std::min(group, length - first), static_cast<std::size_t>(i), 0};
   }
-  // Runs that a thread takes at a time. No two threads share the scale of a block, or a byte of packed codes.
+  // Runs per chunk of a thread. No two threads share the scale of a block, or a byte of packed values.
   std::int64_t chunk() const {
     const std::int64_t each = std::max<std::int64_t>(1, count() / std::max<std::int64_t>(1, runs()));
     return up(std::max<std::int64_t>(1, kChunk / each), step());
@@ -86,7 +87,7 @@ struct Layout {
   static std::int64_t up(std::int64_t n, std::int64_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
   }
-  // How many runs begin and end with whole blocks, eight codes or a multiple of it.
+  // The number of runs after which whole blocks, and groups of eight values, are complete.
   std::int64_t step() const {
     constexpr std::int64_t kCodes = 8;
     if (groups == 1 && !blocks) return 1;
@@ -117,8 +118,8 @@ Layout layout_of(const graph::Tensor& tensor, const Spec& spec, std::int64_t axi
   return layout;
 }
 
-// In any order: the smallest and largest do not depend on it. Blocks belong to one thread each; of others
-// every thread has ends of its own.
+// In any order, since minimum and maximum do not depend on it. Every block belongs to one thread; for other
+// groups every thread has its own partial result.
 GroupEnds group_ends(const float* x, const Layout& layout, ThreadPool& pool) {
   GroupEnds all(static_cast<std::size_t>(layout.scales()));
   std::mutex mutex;
@@ -142,11 +143,11 @@ GroupEnds group_ends(const float* x, const Layout& layout, ThreadPool& pool) {
 Result<void> check_finite(std::uint32_t largest, const graph::Tensor& tensor) {
   if (largest < 0x7F800000U) return {};
   return error_at(Code::invalid_data, fmt::format("initializer '{}'", shown(tensor.name.str())),
-                  largest == 0x7F800000U ? "an infinite weight" : "a weight that is not a number",
-                  "leave the node in float (--exclude), or mend the model");
+                  largest == 0x7F800000U ? "a weight is infinite" : "a weight is NaN",
+                  "leave the node in float (--exclude), or fix the model");
 }
 
-// One scale for each group; a group of zeros takes the largest of the others, so that its bias keeps
+// One scale per group. A group of zeros gets the largest of the others' scales, so that its bias keeps
 // precision.
 Parameters parameters_of(const GroupEnds& ends, const Spec& spec, ThreadPool& pool) {
   const std::size_t groups = ends.low.size();
@@ -191,7 +192,7 @@ kernels::Loss& operator+=(kernels::Loss& sums, const kernels::Loss& more) {
   return sums;
 }
 
-// Memory that is written before it is read, by the threads that do: no zeros first.
+// Uninitialized memory: the threads that write it touch it first.
 template <class T>
 std::shared_ptr<T[]> room_for(std::int64_t count) {
   return std::make_shared_for_overwrite<T[]>(static_cast<std::size_t>(count));
@@ -230,7 +231,7 @@ class Coder {
     return {room, std::as_bytes(std::span(room.get(), static_cast<std::size_t>(layout_.count())))};
   }
 
-  // A chunk's codes are packed while the caches have them.
+  // Packs the values of a chunk while they are in cache.
   Bytes packed(ThreadPool& pool, kernels::Loss& loss) const {
     const auto bytes = kernels::packed_size(static_cast<std::size_t>(layout_.count()), codes_.bits);
     const auto room = room_for<std::uint8_t>(static_cast<std::int64_t>(bytes));
@@ -259,7 +260,7 @@ class Coder {
     return loss;
   }
 
-  // The losses are added in index order: the same for any number of threads.
+  // Errors are summed in index order: the result is the same for any number of threads.
   template <class Code>
   void in_chunks(ThreadPool& pool, kernels::Loss& loss, const Code& code) const {
     const std::int64_t chunk = layout_.chunk();
@@ -277,7 +278,7 @@ class Coder {
   kernels::CodeRange range_;
 };
 
-// The values that integers stand for, and the neighbours of others among them.
+// The real values of integers, and their neighbors.
 class Grid {
  public:
   Grid(const Parameters& parameters, const Layout& layout, std::int64_t step)
@@ -299,9 +300,9 @@ class Grid {
 
  private:
   struct Steps {
-    float scale, low, high;  // the ends in units of the scale
+    float scale, low, high;  // the bounds in units of the scale
 
-    // Half to even: what is added leaves no bits behind the point, and codes have 16 at most.
+    // Rounds half to even: the sum has no fractional bits left, and quantized values have at most 16 bits.
     float nearest(float x) const {
       constexpr float kWhole = 0x1.8p23F;
       const float units = std::min(std::max(x / scale, low), high);
@@ -331,7 +332,7 @@ class Grid {
   std::int64_t step_;
 };
 
-// Squares of weights as large or as small as these are not what float32 has.
+// The squares of larger or smaller weights overflow or underflow float32.
 bool has_plain_squares(std::uint32_t largest) {
   const auto most = std::bit_cast<float>(largest);
   return most > 1e-15F && most < 1e15F;

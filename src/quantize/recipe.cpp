@@ -23,7 +23,7 @@ Error unknown_key(const YAML::Node& node, std::span<const std::string_view> know
 
 Result<std::string> scalar(const YAML::Node& node, std::string_view what) {
   if (node.IsScalar()) return node.Scalar();
-  return at(node, invalid_argument(fmt::format("{} is a single word", what)));
+  return at(node, invalid_argument(fmt::format("{} must be a single word", what)));
 }
 
 Result<bool> yes_or_no(const YAML::Node& node, const std::string& key) {
@@ -33,7 +33,7 @@ Result<bool> yes_or_no(const YAML::Node& node, const std::string& key) {
             invalid_argument(fmt::format("{}: '{}'", key, shown(TRY(scalar(node, key)))), "true or false"));
 }
 
-// YAML leaves it open which of two equal keys counts.
+// YAML does not define which of two equal keys is used.
 Result<void> check_keys(const YAML::Node& map) {
   std::set<std::string> seen;
   for (const auto& pair : map) {
@@ -46,7 +46,7 @@ Result<void> check_keys(const YAML::Node& map) {
 
 bool is_number_key(std::string_view key) { return key == "scale" || key == "zero_point" || key == "range"; }
 
-// A number or a list of them, as a word; of a range two.
+// A number or a list of numbers as a word; a range has two.
 Result<std::string> number_words(const std::string& key, const YAML::Node& value) {
   if (value.IsScalar()) return fmt::format(" {} {}", key, value.Scalar());
   if (!value.IsSequence()) return at(value, invalid_argument(fmt::format("{}: numbers", key), "[0.5, 0.25]"));
@@ -55,7 +55,7 @@ Result<std::string> number_words(const std::string& key, const YAML::Node& value
   return fmt::format(" {} {}", key, fmt::join(all, key == "range" ? " " : ","));
 }
 
-// What a map says about an affine format, as the words that parse_spec reads.
+// Converts a map for an affine format to the words that parse_spec() reads.
 Result<std::string> affine_words(const YAML::Node& map) {
   static constexpr std::string_view kKeys[] = {"format",   "symmetric",  "granularity", "block_size",
                                                "observer", "percentile", "dynamic",     "narrow",
@@ -95,7 +95,7 @@ bool is_real(const YAML::Node& node) {
   return YAML::convert<double>::decode(node, value);
 }
 
-// The same about any other format: every key is one of its parameters.
+// Does the same for any other format: every key is one of its parameters.
 Result<std::string> coded_words(const YAML::Node& map) {
   std::string words;
   for (const auto& pair : map) {
@@ -136,7 +136,7 @@ Result<Spec> spec_of(const YAML::Node& node) {
   return spec;
 }
 
-// The specs of an operator's parts: an error if a word would have no effect there.
+// The specs of an operator's parts. An error if a word has no effect there.
 
 Result<void> check_given_weights(const YAML::Node& node, const Spec& spec) {
   if (spec.is_integer() && spec.has_own_type() && spec.granularity() != Granularity::block) return {};
@@ -151,7 +151,7 @@ Result<Spec> weight_spec(const YAML::Node& node) {
   if (spec.observer != "minmax")
     return at(node,
               invalid_argument(
-                  fmt::format("'{}' chooses ranges of activations; weights have the range of their values",
+                  fmt::format("'{}' is an observer of activations; weights use the range of their values",
                               spec.observer),
                   fmt::format("weights without it, or activations: … {}", spec.observer)));
   if (spec.is_given()) {
@@ -159,25 +159,22 @@ Result<Spec> weight_spec(const YAML::Node& node) {
     return spec;
   }
   if (spec.is_dynamic())
-    return at(node, invalid_argument("weights are known before the model runs: they are not dynamic",
+    return at(node, invalid_argument("weights are constant: they cannot be dynamic",
                                      "weights without it, or activations: … dynamic"));
   spec.source = Spec::Source::values;
   return spec;
 }
 
-// What operators quantize their data to while the model runs.
+// Dynamic quantization supports 8-bit integers.
 Result<void> check_dynamic(const YAML::Node& node, const Spec& spec) {
   if (!spec.is_dynamic()) return {};
   if (spec.is_integer() && spec.has_own_type() && spec.format() != "int8" && spec.format() != "uint8")
-    return at(node,
-              invalid_argument(
-                  fmt::format("'{}': what is quantized while the model runs has 8 bits", to_string(spec)),
-                  "uint8 asym dynamic, int8 sym dynamic, …; or without dynamic, from samples"));
+    return at(node, invalid_argument(fmt::format("'{}': dynamic quantization has 8 bits", to_string(spec)),
+                                     "uint8 asym dynamic, int8 sym dynamic, …; or static, without dynamic"));
   if (spec.observer != "minmax")
     return at(node,
               invalid_argument(
-                  fmt::format("'{}' chooses ranges from samples, and there are none for what is dynamic",
-                              spec.observer),
+                  fmt::format("'{}' is an observer, which dynamic quantization does not use", spec.observer),
                   "one of the two words"));
   return {};
 }
@@ -198,7 +195,7 @@ Result<Spec> data_spec(const YAML::Node& node) {
   return spec;
 }
 
-// In integers a bias is what is added to the sums.
+// In integer operators a bias is added to int32 accumulators.
 Result<Spec> bias_spec(const YAML::Node& node) {
   constexpr const char* kSums = "int32";
   if (node.IsScalar() && node.Scalar() == kSums) {
@@ -209,7 +206,7 @@ Result<Spec> bias_spec(const YAML::Node& node) {
   const Spec spec = TRY(spec_of(node));
   if (spec.is_integer() && spec.has_own_type())
     return at(node,
-              invalid_argument(fmt::format("a bias of {}: it is added to sums of 32 bits", spec.format()),
+              invalid_argument(fmt::format("a bias of {}: it is added to 32-bit accumulators", spec.format()),
                                "bias: int32, or bias: float"));
   return spec;
 }
@@ -238,7 +235,7 @@ Result<void> add_refinements(const YAML::Node& map, RefinementReader& reader) {
   return {};
 }
 
-// A name, a text with commas between names, a map of names to parameters; or a list of those.
+// A name, names separated by commas, a map from names to parameters, or a list of those.
 Result<std::vector<Refinement>> refine_of(const YAML::Node& node) {
   RefinementReader reader;
   const auto add = [&](const YAML::Node& one) -> Result<void> {
@@ -295,7 +292,7 @@ Result<Scheme> scheme_of_map(const YAML::Node& map) {
   return scheme;
 }
 
-// float, the name of a preset, or a map of parts.
+// "float", the name of a preset, or a map of parts.
 Result<Scheme> scheme_of(const YAML::Node& node) {
   if (node.IsMap()) return scheme_of_map(node);
   if (node.IsNull()) return all_float();
@@ -306,7 +303,7 @@ Result<Scheme> scheme_of(const YAML::Node& node) {
   return preset->rules.front().scheme;
 }
 
-// What the model takes and gives out has neither weights nor sums.
+// Graph inputs and outputs have neither weights nor biases.
 Result<void> check_io(const YAML::Node& value) {
   if (!value.IsMap()) return {};
   for (const auto& pair : value) {
@@ -318,7 +315,7 @@ Result<void> check_io(const YAML::Node& value) {
   return {};
 }
 
-// How a tensor is quantized where other rules say that it is.
+// A rule for a tensor, which modifies the spec that other rules give it.
 Result<Rule> tensor_rule(std::string name, const YAML::Node& node) {
   Rule rule{Rule::Kind::tensor, std::move(name), {}, line_of(node)};
   if (node.IsMap())
@@ -364,7 +361,7 @@ Result<void> add_rules(const YAML::Node& key, const YAML::Node& value, Recipe& r
   return unknown_key(key, kKeys);
 }
 
-// Where the rules are, for messages about them once the recipe is read. What has one line needs no number.
+// Adds the lines of the rules for later messages, unless the recipe is a single line.
 void name_places(Recipe& recipe, std::string_view text) {
   const bool lines = text.find('\n') < text.find_last_not_of(" \n");
   for (Rule& rule : recipe.rules)
@@ -385,8 +382,7 @@ Result<void> check_tensor_words(const std::string& words, const YAML::Node& plac
     return at(place, invalid_argument("a rule for a tensor says how it is quantized, not whether",
                                       "name: {NODE: float} leaves a node in float"));
   if (checked->is_dynamic())
-    return at(place, invalid_argument("a rule for a tensor is for what is known before the model runs",
-                                      "without 'dynamic'"));
+    return at(place, invalid_argument("a rule for a tensor cannot be dynamic", "without 'dynamic'"));
   return {};
 }
 
@@ -394,7 +390,7 @@ Result<Recipe> read_recipe(const std::string& text, std::string name) {
   if (text.size() > kLongest)
     return error_at(Code::limit_exceeded, {}, fmt::format("a recipe of {} bytes", text.size()), "up to 1 MB");
   Recipe recipe{std::move(name), {}};
-  // yaml-cpp throws; its exceptions stay here.
+  // yaml-cpp throws exceptions, which end here.
   try {
     const YAML::Node root = YAML::Load(text);
     if (!root.IsMap()) return invalid_argument("a recipe is a map of rules", "global: int8");

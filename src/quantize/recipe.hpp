@@ -1,5 +1,5 @@
-// What is to be quantized, and how: an ordered list of rules. The most specific rule wins (tensor, io, then
-// name, regex, type, global), part by part; among equals the later one. docs/recipes.md.
+// Recipes: ordered lists of rules. For each part of a scheme the most specific rule wins (tensor, io, then
+// name, regex, type, global), and among equals the later one. docs/recipes.md.
 #pragma once
 
 #include <span>
@@ -12,32 +12,33 @@
 namespace anybit::quantizing {
 
 struct Rule {
-  enum class Kind { global, type, regex, name, io, tensor };  // the more specific, the later
+  enum class Kind { global, type, regex, name, io, tensor };  // in order of specificity
   Kind kind = Kind::global;
-  std::string pattern;  // a type, an expression, a name, that of a tensor; empty for global and io
+  std::string pattern;  // a type, regular expression, node name or tensor name; empty for global and io
   Scheme scheme;
   std::string place;       // for messages: "mine.yaml: line 4", "recipe 'int8'"
-  bool every = false;      // global: for all operators that can take part, not for products alone
-  std::string words = {};  // tensor: what parse_spec() reads, on what the other rules say
+  bool every = false;      // global: for all operators that can be quantized, not only linear operators
+  std::string words = {};  // tensor: input of parse_spec(), applied to the spec of the other rules
 };
 
 struct Recipe {
-  std::string name;  // of the preset or the file
+  std::string name;  // of the preset or file
   std::vector<Rule> rules;
 };
 
 struct Preset {
   std::string_view name, summary;
-  std::string_view text;  // the recipe, as a file would have it
+  std::string_view text;  // the recipe as the text of a file
 };
 std::span<const Preset> presets();
 
-// By the name of a preset.
+// Returns a preset.
 Result<Recipe> find_recipe(std::string_view preset);
-// YAML, of which JSON is a part; also the dictionaries of MASE and Quark. `name` is for messages.
+// Parses YAML, of which JSON is a subset, including the dictionaries of MASE and Quark. `name` is for
+// messages.
 Result<Recipe> read_recipe(const std::string& text, std::string name);
-// One rule: `kind` is "type", "name", "regex" or "tensor"; `scheme` is what a file would have behind the
-// pattern.
+// Parses one rule: `kind` is "type", "name", "regex" or "tensor"; `scheme` is the value of a pattern in a
+// file.
 Result<Rule> read_rule(const std::string& kind, const std::string& pattern, const std::string& scheme);
 
 std::string_view name_of(Rule::Kind kind);

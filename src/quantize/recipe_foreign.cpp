@@ -18,13 +18,13 @@ bool is_none(const YAML::Node& node) {
 }
 
 Result<std::string> word(const YAML::Node& node, std::string_view what) {
-  if (!node.IsScalar()) return at(node, invalid_argument(fmt::format("{} is a single word", what)));
+  if (!node.IsScalar()) return at(node, invalid_argument(fmt::format("{} must be a single word", what)));
   if (node.Scalar() == "True") return std::string("true");
   if (node.Scalar() == "False") return std::string("false");
   return node.Scalar();
 }
 
-// A block over the last dimensions: [1, 16] are 16 values of a row.
+// A block over the last dimensions: [1, 16] is 16 values of a row.
 Result<std::string> block_size(const YAML::Node& node) {
   if (!node.IsSequence()) return word(node, "block_size");
   for (std::size_t i = 0; i + 1 < node.size(); ++i) {
@@ -35,18 +35,19 @@ Result<std::string> block_size(const YAML::Node& node) {
   return word(node[node.size() - 1], "a block's extent");
 }
 
-// What anybit calls a parameter that MASE calls `name`.
+// Translates a parameter name of MASE.
 std::string parameter_name(const std::string& name) {
   if (name == "frac_width") return "frac";
   if (name == "scaling_factor") return "scale";
   return name;
 }
 
-// The name and value of one parameter as a word of a spec; nothing if the format has it anyway.
+// One parameter as a word of a spec; empty if the format implies it.
 Result<std::string> parameter(const formats::Descriptor& format, const std::string& name,
                               const YAML::Node& value) {
   if (is_none(value)) return std::string();
-  if (name == "skip_first_dim") return std::string();  // blocks lie in rows, whatever comes before them
+  // blocks run along rows, independent of leading dimensions
+  if (name == "skip_first_dim") return std::string();
   if (name == "block_size") return " block_size=" + TRY(block_size(value));
   const std::string text = TRY(word(value, name));
   if (name == "scaling_factor") return std::string(text == "true" ? " scale=mean" : " scale=none");
@@ -57,7 +58,7 @@ Result<std::string> parameter(const formats::Descriptor& format, const std::stri
     const int bits = TRY(formats::make(format.name))->bits();
     if (text == std::to_string(bits)) return std::string();
     return at(value, invalid_argument(fmt::format("{} of width {}", format.name, shown(text)),
-                                      fmt::format("its codes have {} bits", bits)));
+                                      fmt::format("its values have {} bits", bits)));
   }
   return fmt::format(" {}={}", parameter_name(name), text);
 }
@@ -76,7 +77,7 @@ Error unknown_key(const YAML::Node& key, const formats::Descriptor& format) {
                      did_you_mean(key.Scalar(), std::vector<std::string_view>(known.begin(), known.end()))));
 }
 
-// What a config says of one part.
+// The config of one part.
 struct Words {
   std::string text;
   bool given = false;
@@ -115,7 +116,7 @@ Result<Scheme> scheme_of_config(const YAML::Node& config) {
   Scheme scheme{Spec{}, Spec{}, Spec{}, Spec{}};
   std::optional<Spec>* const specs[] = {&scheme.data_in, &scheme.weight, &scheme.bias, &scheme.data_out};
   for (std::size_t i = 0; i < std::size(kParts); ++i) {
-    const bool meant = any ? words[i].given : i < 2;  // a name alone is for data and weights
+    const bool meant = any ? words[i].given : i < 2;  // a name alone applies to activations and weights
     if (meant) *specs[i] = TRY(parse_spec(std::string(format.name) + words[i].text));
   }
   return scheme;
@@ -200,7 +201,7 @@ Result<std::vector<Rule>> read_quark(const YAML::Node& root) {
   const bool is_mx = format != "bfp16";
   Rule rule{Rule::Kind::global, {}, {}, line_of(root)};
   rule.scheme.data_in = TRY(read(is_mx ? " profile=quark" : ""));
-  // Stored weights have neither Inf nor a scale that E8M0 lacks: what the profile makes of those is not met.
+  // Stored weights contain neither Inf nor scales outside of E8M0, so that part of the profile has no effect.
   rule.scheme.weight = TRY(read(is_mx ? " profile=quark nonfinite=block scale_overflow=clamp" : ""));
   return std::vector<Rule>{std::move(rule)};
 }
@@ -221,7 +222,7 @@ Result<std::string> format_of_quant_type(const YAML::Node& node) {
   return at(node, invalid_argument(fmt::format("quant_type '{}'", shown(name)), "QInt8, QUInt8, QInt16, …"));
 }
 
-// What the entries of a tensor say of `key`, one for each channel: as a word with commas.
+// The values of `key` in a tensor's entries, one per channel, separated by commas.
 Result<std::string> listed(const YAML::Node& entries, const char* key) {
   std::string all;
   for (const auto& one : entries) {

@@ -9,15 +9,15 @@
 namespace anybit::quantizing {
 namespace {
 
-constexpr std::int64_t kChunk = 1 << 16;  // values that one thread takes at a time, about
+constexpr std::int64_t kChunk = 1 << 16;  // approximate values per chunk of a thread
 constexpr int kBound = 128;               // of |w0 + w1|
 
 std::int64_t chunk_of(const ReductionOrder& order) {
   return std::max<std::int64_t>(1, kChunk / std::max<std::int64_t>(1, order.length()));
 }
 
-// see(output, at, other, count): pairs of `count` outputs side by side begin at `at` and `other`. A last
-// value without a neighbour has zeros beside it.
+// Calls see(output, at, other, count): pairs of `count` contiguous outputs begin at `at` and `other`. A last
+// value without a neighbor is paired with zeros.
 template <class See>
 void each_pair(const ReductionOrder& order, std::int64_t begin, std::int64_t end, const See& see) {
   while (begin < end) {
@@ -28,7 +28,7 @@ void each_pair(const ReductionOrder& order, std::int64_t begin, std::int64_t end
   }
 }
 
-// [blocks, length, columns], as MatMul has it on the right.
+// [blocks, length, columns], the right operand of a MatMul.
 ReductionOrder columns_of(std::span<const std::int64_t> dims) {
   const std::int64_t length = dims[dims.size() - 2], columns = dims.back();
   ReductionOrder order{.columns = columns, .block = length * columns, .inner = length, .inner_step = columns};
@@ -36,14 +36,14 @@ ReductionOrder columns_of(std::span<const std::int64_t> dims) {
   return order;
 }
 
-// [blocks, length]: the values of an output lie side by side.
+// [blocks, length]: the values of an output are contiguous.
 ReductionOrder rows_of(std::span<const std::int64_t> dims) {
   ReductionOrder order{.block = dims.back(), .inner = dims.back()};
   for (const std::int64_t size : dims.first(dims.size() - 1)) order.blocks *= size;
   return order;
 }
 
-// [outputs, channels, taps…]: channels are neighbours, then taps, since data come as NHWC.
+// [outputs, channels, taps…]: reduced over channels first, then taps, since activations are NHWC.
 ReductionOrder kernel_of(std::span<const std::int64_t> dims) {
   std::int64_t taps = 1;
   for (const std::int64_t size : dims.subspan(2)) taps *= size;
@@ -74,7 +74,7 @@ std::optional<ReductionOrder> reduction_order(const graph::Node& node, int input
 }
 
 std::vector<double> least_scales(const float* values, const ReductionOrder& order, ThreadPool& pool) {
-  // Half of a sum has no overflow. The last factor makes up for its rounding.
+  // Half of the sum cannot overflow. The last factor compensates its rounding.
   constexpr double kFactor = 2.0 / (kBound - 1) * (1 + 0x1p-20);
   constexpr double kMost = static_cast<double>(std::numeric_limits<float>::max()) / kBound;
   std::vector<float> halves(static_cast<std::size_t>(order.outputs()));

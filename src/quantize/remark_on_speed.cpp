@@ -9,8 +9,8 @@
 namespace anybit::quantizing {
 namespace {
 
-// The formats of what is no integer of ONNX's: of the first value, and of the first constant, here or in
-// graphs inside.
+// The format of the first activation, and of the first weight, that are not ONNX integers, including
+// subgraphs.
 struct Formats {
   std::optional<std::string> values, weights;
 };
@@ -41,17 +41,18 @@ std::string remark_on_speed(const lower::GraphPlan& plan) {
   find_formats(plan, found);
   const auto& [values, weights] = found;
   if (holds(values, &formats::Descriptor::multiplied))
-    return "the inputs of products become signs while the model runs, which takes time of its own: small "
-           "convolutions can be slower than in float";
+    return "the inputs of linear operators are binarized at run time, which takes time: small convolutions "
+           "can "
+           "be slower than in float";
   if (values)
     return fmt::format(
-        "the inputs of products are rounded to {} while the model runs, and multiplied in float32: this "
-        "shows what hardware of that format computes, and can be slower than the float model{}",
-        *values, holds(values, &formats::Descriptor::vanishing) ? "" : ". A recipe for weights alone is not");
+        "the inputs of linear operators are fake-quantized to {} at run time and multiplied in float32: this "
+        "emulates hardware with that format, and can be slower than the float model{}",
+        *values, holds(values, &formats::Descriptor::vanishing) ? "" : ". A weight-only recipe is not");
   if (holds(weights, &formats::Descriptor::vanishing))
     return fmt::format(
-        "until it is trained with {} weights, values can vanish in the model: below 1e-38 some CPUs take "
-        "long for each, and it can be slower than the float model",
+        "before it is trained with {} weights, activations of the model can become subnormal (below 1e-38): "
+        "some CPUs are slow on these, and the model can be slower than the float model",
         *weights);
   return "";
 }

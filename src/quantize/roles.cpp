@@ -11,7 +11,7 @@ using ops::Traits;
 
 constexpr const char* kByRecipe = "the recipe leaves it in float";
 
-// What a value is a function of, element by element; itself if of nothing else.
+// The value that a value is an elementwise function of; itself if there is none.
 class Origins {
  public:
   const std::string& of(const std::string& value) const {
@@ -56,8 +56,8 @@ class Reader {
     }
   }
 
-  // A function of each element of one value: the others are numbers, or functions of it themselves, as in
-  // x · sigmoid(x).
+  // Returns true if the output is an elementwise function of a single value: other inputs are scalars or
+  // functions of that value, as in x · sigmoid(x).
   bool of_one_value(const Part& part) const {
     if (!traits_.by_element || part.data.empty()) return false;
     const std::string& origin = origins_.of(node_.inputs[static_cast<std::size_t>(part.data[0])]);
@@ -71,10 +71,11 @@ class Reader {
 
   Part::Kind kind(const Part& part, const Scheme& scheme, std::string& reason) const {
     const Traits::Role role = traits_.role_in(node_);
-    if (!descriptor_.quantized.empty()) return reason = "it has an integer form already", Part::Kind::left;
-    if (role == Traits::Role::none) return reason = "anybit has no integer form of it", Part::Kind::left;
+    if (!descriptor_.quantized.empty()) return reason = "it is an integer operator already", Part::Kind::left;
+    if (role == Traits::Role::none)
+      return reason = "anybit does not quantize this operator", Part::Kind::left;
     if (!scope_.makes_float(node_)) return reason = scope_.why_not_float(node_), Part::Kind::left;
-    // Rows of a constant table: an embedding. Only the table is quantized.
+    // An embedding gathers rows of a constant table: only the table is quantized.
     const bool embeds = role == Traits::Role::move && part.data.empty() && !part.weights.empty();
     if (role == Traits::Role::move && !embeds) return Part::Kind::move;
     if (of_one_value(part)) return Part::Kind::element;
@@ -84,7 +85,7 @@ class Reader {
     return Part::Kind::compute;
   }
 
-  // A constant without elements: no range and no scale can be found for it.
+  // An empty constant has neither range nor scale.
   std::string empty_constant(const Part& part) const {
     std::vector<int> inputs = part.weights;
     inputs.insert(inputs.end(), part.constants.begin(), part.constants.end());
@@ -103,7 +104,7 @@ class Reader {
   const ops::Descriptor& descriptor_;
 };
 
-// The rank of a node's weight, for names like conv2d; 0 if it is not known.
+// The rank of a node's weight, for types like conv2d; 0 if unknown.
 std::size_t weight_rank(const Scope& scope, const Node& node, const Traits& traits) {
   for (const Traits::Weight& one : traits.weights) {
     const graph::Tensor* weight = scope.constant(graph::input(node, static_cast<std::size_t>(one.input)));
@@ -114,7 +115,7 @@ std::size_t weight_rank(const Scope& scope, const Node& node, const Traits& trai
 
 bool is_delicate(std::string_view kind) { return kind.ends_with("_norm") || kind == "softmax"; }
 
-// What nodes are part of, where several make up one operator.
+// The composite operators that nodes belong to.
 std::unordered_map<int, std::string> groups_of(const graph::Graph& graph) {
   std::unordered_map<int, std::string> groups;
   for (const passes::Group& group : passes::recognise(graph)) {
@@ -160,10 +161,10 @@ std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& not
     const bool asked = by_name || matcher.by_type(note.op);
     if (group != groups.end() && is_delicate(group->second) && !asked && !matcher.by_type(group->second)) {
       part.kind = Part::Kind::left;
-      note.reason = fmt::format("part of a {}, in which small errors grow", group->second);
+      note.reason = fmt::format("part of a {}, which is numerically sensitive", group->second);
     } else if (part.kind == Part::Kind::compute && descriptor->traits.sensitive && !asked) {
       part.kind = Part::Kind::left;
-      note.reason = "small errors grow in it; a rule for it by name or type would quantize it";
+      note.reason = "numerically sensitive operator; a rule for its name or type quantizes it";
     }
     parts.push_back(std::move(part));
   }

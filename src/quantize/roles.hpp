@@ -1,4 +1,4 @@
-// What part each node of a graph plays when it is quantized by a recipe.
+// Determines the role of each node of a graph when it is quantized by a recipe.
 #pragma once
 
 #include "quantize/annotation.hpp"
@@ -9,23 +9,23 @@ namespace anybit::quantizing {
 struct Part {
   enum class Kind { left, compute, move, element } kind = Kind::left;
   const ops::Traits* traits = nullptr;
-  bool heavy = false;  // sums of products: what quantization is for
+  bool heavy = false;  // a linear operator, the main purpose of quantization
   bool dynamic = false;
-  bool held = false;           // in float, whatever lies around it: by a rule, or for its values
-  std::vector<int> data;       // inputs that are quantized values
-  std::vector<int> constants;  // data inputs that are constants
-  std::vector<int> weights;    // inputs that are constant weights
-  int bias = -1;               // a constant one
+  bool held = false;      // left in float regardless of its neighbors: by a rule, or because of its values
+  std::vector<int> data;  // inputs that are quantized activations
+  std::vector<int> constants;  // activation inputs that are constants
+  std::vector<int> weights;    // weight inputs, which are constants
+  int bias = -1;               // input of the constant bias; -1: none
 };
 
-// Fills `notes.nodes` with the schemes, and with the reasons of those that are left in float.
+// Adds the notes on nodes, with their schemes and the reasons of those left in float.
 std::vector<Part> parts_of(const Scope& scope, Matcher& matcher, GraphNotes& notes);
 
-// Whether int8 weights of the node are to keep to the bound of reduce_range.hpp.
+// Returns true if int8 weights of the node must keep the bound of reduce_range.hpp.
 inline bool reduces_range(const Scheme& scheme, const Target& target) {
   return scheme.reduce_range.value_or(target.saturates ? "pairs" : "none") == "pairs";
 }
-// The refinement that chooses the roundings of a weight of these dims, and the axis of its outputs.
+// The refinement that rounds a weight of these dims, and the axis of its output channels.
 struct ChosenRounding {
   Rounder by = {};
   std::int64_t axis = -1;

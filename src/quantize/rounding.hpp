@@ -1,4 +1,4 @@
-// A weight on its way to a grid: what a refinement that chooses the roundings is given.
+// The interface of refinements that round weights to a grid.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +14,23 @@
 
 namespace anybit::quantizing {
 
-// A tensor as the weights of outputs: those of output `i` begin at i · stride, and lie `step` apart.
+// A weight as a set of outputs: the weights of output `i` begin at i · stride, at distance `step`.
 struct Outputs {
-  std::int64_t count = 0, length = 0;  // of outputs; of the weights of each
+  std::int64_t count = 0, length = 0;  // number of outputs, and of weights per output
   std::int64_t stride = 1, step = 1;
 };
 
-// Outputs are the indices of the first axis, or the columns of a matrix; of anything else there are none.
+// Outputs are the indices of the first axis or the columns of a matrix; none for other axes.
 Outputs outputs_of(std::span<const std::int64_t> dims, std::int64_t axis);
 
-// neighbours(at, values, rounded, other): of the values at `at`, at + step, …: the nearest that the format
-// has, and the one on the other side of the value; the nearest again where that is much farther away.
+// neighbours(at, values, rounded, other): for the values at `at`, at + step, …: the nearest value of the
+// format and the neighbor on the other side; the nearest again if that neighbor is much farther away.
 using Neighbours = FunctionRef<std::int64_t, std::span<const float>, std::span<float>, std::span<float>>;
-// nearest(values, rounded): those of a whole tensor.
+// nearest(values, rounded): rounds a whole tensor to nearest.
 using Nearest = FunctionRef<std::span<const float>, std::span<float>>;
 
-// Where a value that was rounded is to be rounded once more to find its other neighbour: at twice the
-// distance, which is beyond the middle if less than a quarter of the step is left to it, and never beyond the
-// neighbour.
+// The value to round for finding the other neighbor of a rounded value: at twice the distance. It is beyond
+// the midpoint if less than a quarter step remains to it, and never beyond the neighbor.
 inline float mirrored(float value, float rounded) {
   constexpr float kMost = std::numeric_limits<float>::max();
   return std::min(std::max(value + (value - rounded), -kMost), kMost);
@@ -41,33 +40,33 @@ struct RoundingTask {
   const float* values;
   Outputs outputs;
   const Neighbours& neighbours;
-  const Nearest* nearest;  // null: steps are even, so neighbours are all there is to choose from
+  const Nearest* nearest;  // null: uniform steps, so that the two neighbors are the only choice
   std::span<float> rounded;
   ThreadPool& pool;
-  const formats::Values* parameters = nullptr;  // of the refinement, all of them
-  // What it needs, of the inputs of each layer that takes the weight; null: no sample reached that.
+  const formats::Values* parameters = nullptr;  // of the refinement, including defaults
+  // Requested statistics of the inputs of each layer with this weight; null: no sample reached it.
   std::span<const calibrate::Collector* const> collected = {};
 };
 
 struct Rounded {
-  std::int64_t moved = 0;  // values that are not the nearest
+  std::int64_t moved = 0;  // values not rounded to nearest
   double signal = 0,
-         noise = 0;  // sums of squares: of the values, and of what they lost; not told with `nearest`
+         noise = 0;  // sums of squares of the values and of their errors; not set with `nearest`
 };
 
 struct Descriptor;
 
-// The refinement that chooses the roundings of a weight, how, and with what.
+// A refinement that rounds a weight, with its parameters and statistics.
 struct Rounder {
-  const Descriptor* row = nullptr;  // null: every value is rounded to the nearest
+  const Descriptor* row = nullptr;  // null: round to nearest
   formats::Values parameters = {};
-  std::vector<calibrate::WantedOf> needs = {};              // of what layers take
-  std::vector<const calibrate::Collector*> collected = {};  // these, once samples have run
+  std::vector<calibrate::WantedOf> needs = {};              // of layer inputs
+  std::vector<const calibrate::Collector*> collected = {};  // for `needs`, after calibration
 
   explicit operator bool() const { return row != nullptr; }
-  // The task is completed with what is above.
+  // Completes the task with the members above and runs the refinement.
   Rounded round(RoundingTask task) const;
-  // Whether they round a weight in the same way.
+  // Returns true if both round a weight in the same way.
   friend bool operator==(const Rounder& a, const Rounder& b) {
     return a.row == b.row && a.parameters == b.parameters;
   }

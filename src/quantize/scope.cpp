@@ -51,9 +51,9 @@ bool Scope::makes_float(const graph::Node& node) const {
 std::string Scope::why_not_float(const graph::Node& node) const {
   if (makes_float(node)) return {};
   const ops::NodeFacts* known = facts_.find(node);
-  if (known && !known->problem.empty()) return fmt::format("it cannot work: {}", known->problem);
+  if (known && !known->problem.empty()) return fmt::format("it is invalid: {}", known->problem);
   const bool typed = known && !known->outputs.empty() && known->outputs[0].type != ElementType::undefined;
-  return typed ? "its values are not float32" : "it is not known that its values are float32";
+  return typed ? "its values are not float32" : "the type of its values is unknown";
 }
 
 }  // namespace anybit::quantizing

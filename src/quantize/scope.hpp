@@ -1,4 +1,4 @@
-// A graph with what surrounds it: constants of outer graphs, and what is known of its values.
+// A graph with its context: constants of outer graphs, and inferred types and shapes.
 #pragma once
 
 #include <unordered_map>
@@ -9,14 +9,14 @@
 
 namespace anybit::quantizing {
 
-// What is known of every node's inputs and outputs, by node.
+// The inferred inputs and outputs of all nodes.
 class Facts {
  public:
   static Result<Facts> of(const graph::Model& model, const Limits& limits);
   const ops::NodeFacts* find(const graph::Node& node) const;
-  // Of a graph inside a node: "node 'choice' (If), then_branch".
+  // For a subgraph: "node 'choice' (If), then_branch".
   std::string place(const graph::Graph& graph) const;
-  // What cannot work, or is declared wrongly.
+  // Invalid nodes and wrong declarations.
   const std::vector<Error>& problems() const { return inference_.problems; }
 
  private:
@@ -32,14 +32,14 @@ class Scope {
   const graph::Graph& graph;
   const graph::Index index;
 
-  // A constant of this graph or of one around it; null if the value is none.
+  // A constant of this graph or an outer one; null if the value is not constant.
   const graph::Tensor* constant(const std::string& name) const;
-  // A constant of one element.
+  // Returns true for a constant with one element.
   bool is_number(const std::string& name) const;
-  // True if input `i` of the node is float32, as far as is known.
+  // Returns true if input `i` of the node is known to be float32.
   bool is_float(const graph::Node& node, std::size_t input) const;
   bool makes_float(const graph::Node& node) const;
-  // Why it makes none; "" if it does.
+  // Why the output is not float32; empty if it is.
   std::string why_not_float(const graph::Node& node) const;
   const Facts& facts() const { return facts_; }
 

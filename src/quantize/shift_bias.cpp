@@ -18,14 +18,14 @@ using graph::Graph;
 using graph::Node;
 using graph::Tensor;
 
-// A constant of one number for each channel, in the last of its dimensions.
+// Returns true for a constant with one element per channel, along its last dimension.
 bool is_by_channel(const Tensor* tensor, std::size_t channels) {
   return tensor && tensor->type() == graph::ElementType::float32 && !tensor->dims.empty() &&
          tensor->dims.back() == static_cast<std::int64_t>(channels) &&
          tensor->count() == static_cast<std::int64_t>(channels);
 }
 
-// Of a product's output; 0 if its weights do not tell.
+// The number of output channels; 0 if the weights do not determine it.
 std::int64_t channels_of(const Node& node, const graph::Index& index) {
   const Tensor* weights = index.constant(node.inputs[1]);
   if (!weights || weights->dims.size() < 2) return 0;
@@ -35,7 +35,7 @@ std::int64_t channels_of(const Node& node, const graph::Index& index) {
   return transposed ? weights->dims[0] : weights->dims.back();
 }
 
-// Where a node has its bias: itself, or in an Add behind it.
+// The location of a node's bias: an input of its own, or of a following Add.
 struct BiasPlace {
   int node;
   std::size_t input;
@@ -96,12 +96,12 @@ std::int64_t shift_biases(Graph& graph, std::span<const int> nodes,
   struct Shifted {
     BiasPlace place;
     Tensor tensor;
-    std::optional<std::size_t> instead;  // the initializer whose place it takes; none: it is new
+    std::optional<std::size_t> instead;  // the initializer that it replaces; std::nullopt: none
   };
   std::vector<Shifted> all;
   {
     const graph::Index index(graph);
-    std::unordered_map<std::string_view, std::size_t> initializers, taken;  // taken: uses that are gone
+    std::unordered_map<std::string_view, std::size_t> initializers, taken;  // taken: removed uses
     for (std::size_t i = 0; i < graph.initializers.size(); ++i)
       initializers.emplace(graph.initializers[i].name.str(), i);
     for (std::size_t i = 0; i < nodes.size(); ++i) {

@@ -1,4 +1,5 @@
-// The biases of products, in the node itself or, of a MatMul, in an Add behind it: found, made, and added to.
+// The biases of linear operators, in the node itself or, for a MatMul, in a following Add: finds, creates and
+// changes them.
 #pragma once
 
 #include <span>
@@ -8,15 +9,15 @@
 
 namespace anybit::quantizing {
 
-// By its operator.
+// Depends on the operator only.
 bool may_have_bias(const graph::Node& node);
 
-// Those of the nodes that have a constant bias, one number for each channel. Convolutions and Gemm that had
-// none get one of zeros.
+// Returns the nodes that have a constant per-channel bias. Convolutions and Gemm without a bias get a zero
+// bias.
 std::vector<int> with_biases(graph::Graph& graph, std::vector<int> nodes);
 
-// Adds to the biases of nodes, where a shift is not empty. How many were: not those of nodes that have none,
-// nor those that would not be finite any more.
+// Adds shifts to the biases of nodes, except where a shift is empty. Returns the number of changed nodes,
+// which excludes nodes without a bias and those whose bias would become infinite.
 std::int64_t shift_biases(graph::Graph& graph, std::span<const int> nodes,
                           std::span<const std::vector<double>> shifts);
 

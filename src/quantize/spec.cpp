@@ -16,7 +16,7 @@
 namespace anybit::quantizing {
 namespace {
 
-constexpr std::int64_t kBlock = 32;  // values of a block of integers, unless a number is given
+constexpr std::int64_t kBlock = 32;  // default block size of integers
 
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -39,7 +39,7 @@ std::optional<Integer> integer_named(std::string_view format) {
   return bits ? std::optional(Integer{*bits, is_signed}) : std::nullopt;
 }
 
-// The narrowest ONNX type that has them.
+// The narrowest ONNX type that holds its values.
 graph::ElementType type_of(const Integer& integer) {
   for (const int bits : {2, 4, 8, 16, 32}) {
     if (integer.bits > bits) continue;
@@ -55,10 +55,10 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// Reads the words behind the format, one after the other.
+// Parses the words after the format, one by one.
 class Reader {
  public:
-  // Words behind a format.
+  // Parses words after a format.
   Reader(std::vector<std::string> words, const formats::Descriptor& format)
       : words_(std::move(words)), format_(format), at_(1) {
     spec_.use.format = format.name;
@@ -66,7 +66,7 @@ class Reader {
     spec_.source = Spec::Source::ranges;
     if (is_plain()) spec_.set_symmetric(false);
   }
-  // Words that change `base`.
+  // Parses words that modify `base`.
   Reader(std::vector<std::string> words, const formats::Descriptor& format, const Spec& base)
       : words_(std::move(words)), format_(format), spec_(base) {}
 
@@ -82,7 +82,7 @@ class Reader {
 
  private:
   Result<void> read_parameters() {
-    // What the format says of its parameters, and of those that it does not have.
+    // Checks and completes the parameters of the format.
     const formats::Use given = TRY(formats::read_use(std::string(format_.name) + parameters_));
     for (const auto& [name, value] : given.parameters) spec_.use.parameters[name] = value;
     if (given.grouping.granularity) spec_.use.grouping.granularity = given.grouping.granularity;
@@ -93,10 +93,11 @@ class Reader {
     return {};
   }
 
-  // Integers that QuantizeLinear has: their words are closed, so that a slip is not taken for a parameter.
+  // Integers that QuantizeLinear supports. Their words are a closed set, so that a typo is not taken for a
+  // parameter.
   bool is_plain() const { return spec_.is_integer() && spec_.has_own_type(); }
 
-  // Of words that say the same thing differently, only one can be meant.
+  // Rejects a second word for the same property.
   static Result<void> only(std::string& given, const std::string& word) {
     if (!given.empty() && given != word)
       return invalid_argument(fmt::format("'{}' and '{}' contradict each other", given, word), "one of them");
@@ -145,7 +146,7 @@ class Reader {
     return !given.scales.empty() || !given.zero_points.empty() || given.range;
   }
 
-  // Numbers with commas between them.
+  // Numbers separated by commas.
   template <class T>
   Result<std::vector<T>> list(std::string_view what) {
     if (at_ + 1 >= words_.size())
@@ -156,8 +157,8 @@ class Reader {
       const auto one = number<T>(rest.substr(0, comma));
       if (!one)
         return invalid_argument(
-            fmt::format("{}: '{}' is no number of its kind", what, shown(std::string(rest.substr(0, comma)))),
-            what == "zero_point" ? "a whole number: zero_point 128" : fmt::format("{} 0.02", what));
+            fmt::format("{}: '{}' is not a valid number", what, shown(std::string(rest.substr(0, comma)))),
+            what == "zero_point" ? "an integer: zero_point 128" : fmt::format("{} 0.02", what));
       all.push_back(*one);
       if (comma == std::string_view::npos) return all;
       rest.remove_prefix(comma + 1);
@@ -172,7 +173,7 @@ class Reader {
     } else {
       const auto low = TRY(list<float>(word)), high = TRY(list<float>(word));
       if (low.size() != 1 || high.size() != 1)
-        return invalid_argument("range: one number for each end", "range -1 1");
+        return invalid_argument("range: two numbers, the lower first", "range -1 1");
       spec_.given.range = {low[0], high[0]};
     }
     spec_.source = Spec::Source::given;
@@ -182,7 +183,7 @@ class Reader {
   Result<void> settle_numbers() {
     const Spec::Given& given = spec_.given;
     if (dynamic_ || !observer_.empty())
-      return invalid_argument("a scale or range is given, and is to be found, too",
+      return invalid_argument("a given scale or range excludes an observer and 'dynamic'",
                               "either numbers, or an observer or 'dynamic'");
     if (given.range) {
       if (!given.scales.empty() || !given.zero_points.empty())
@@ -223,7 +224,7 @@ class Reader {
     const graph::IntegerRange codes = spec_.codes();
     for (const std::int32_t zero : zeros) {
       if (zero < codes.low || zero > codes.high)
-        return invalid_argument(fmt::format("zero_point {} is no code of {}", zero, format_.name),
+        return invalid_argument(fmt::format("zero_point {} is out of the range of {}", zero, format_.name),
                                 fmt::format("{} to {}", codes.low, codes.high));
       if (zero == middle(codes)) continue;
       if (symmetry_ == "sym")
@@ -252,7 +253,7 @@ class Reader {
     if (size.value_or(kBlock) < 1)
       return invalid_argument(fmt::format("block size {} is not possible", *size), "1 or more: block 32");
     spec_.use.grouping.block_size = size.value_or(kBlock);
-    // Other formats are in blocks once a size is given.
+    // Other formats use blocks as soon as a size is given.
     if (spec_.is_integer()) spec_.use.grouping.granularity = Granularity::block;
     return {};
   }
@@ -275,7 +276,7 @@ class Reader {
     return {};
   }
 
-  // A parameter of the format, axis, rounding: "name=value", or a name and a value.
+  // A parameter of the format, axis or rounding: "name=value", or a name and a value.
   Result<void> read_parameter(const std::string& word) {
     if (is_plain() && !word.starts_with("axis=")) return unknown(word);
     if (word.find('=') != std::string::npos) {
@@ -294,7 +295,7 @@ class Reader {
                                         "dynamic", "full", "scale",  "zero_point", "range"};
     for (const calibrate::Descriptor* one : calibrate::table()) known.push_back(one->name);
     const std::string meant = did_you_mean(word, known);
-    return invalid_argument(fmt::format("'{}' says nothing about a tensor", shown(word)),
+    return invalid_argument(fmt::format("'{}' is not a property of a tensor", shown(word)),
                             meant.empty() ? "for example: int8 sym channel" : meant);
   }
 
@@ -309,10 +310,10 @@ class Reader {
   std::vector<std::string> words_;
   const formats::Descriptor& format_;
   Spec spec_;
-  std::string parameters_;                         // as formats::read_use takes them
-  std::string symmetry_, granularity_, observer_;  // the words that were given
-  bool dynamic_ = false;                           // so was "dynamic"
-  std::size_t at_ = 0;                             // the word that is read
+  std::string parameters_;                         // in the syntax of formats::read_use()
+  std::string symmetry_, granularity_, observer_;  // the given words
+  bool dynamic_ = false;                           // "dynamic" was given
+  std::size_t at_ = 0;                             // index of the current word
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How one tensor of an operator is to be stored, and how an operator's tensors are.
+// The spec of a tensor, and the scheme of an operator.
 #pragma once
 
 #include <optional>
@@ -15,22 +15,21 @@ namespace anybit::quantizing {
 
 using formats::Granularity;
 
-// A format on a tensor, and where its parameters come from: a scale, a zero point, an exponent.
+// A format for a tensor, and the source of its parameters (scale, zero point, exponent).
 struct Spec {
-  // int8 is one format among all. Without an axis: that is the node's own. "float": the tensor stays as it
-  // is.
+  // The format. Without an axis, that of the node applies. "float": not quantized.
   formats::Use use{.format = "float", .parameters = {}, .grouping = {}, .rank = {}};
   enum class Source : std::uint8_t {
-    values,   // the tensor's own: a weight's
-    ranges,   // of calibration, by the observer
-    runtime,  // the values of an activation, as they come
-    given,    // the numbers below
+    values,   // the tensor itself, for weights
+    ranges,   // calibration, by the observer
+    runtime,  // the activation itself, at run time (dynamic)
+    given,    // the recipe
   };
   Source source = Source::values;
-  std::string observer = "minmax";  // of Source::ranges: src/calibrate
-  double percentile = 0;            // of that observer; 0: its own default
-  // Of Source::given: scales, one for the tensor or for each channel, with as many zero points or one; or the
-  // range that the scale is to cover.
+  std::string observer = "minmax";  // for Source::ranges; see src/calibrate
+  double percentile = 0;            // for that observer; 0: its default
+  // For Source::given: scales, one or one per channel, with as many zero points or one; or the range for the
+  // scale.
   struct Given {
     std::vector<float> scales = {};
     std::vector<std::int32_t> zero_points = {};
@@ -41,45 +40,44 @@ struct Spec {
 
   const std::string& format() const { return use.format; }
   bool is_float() const { return use.format == "float"; }
-  // Known before the model runs, though not from the tensor's own values.
+  // Static: known before the model runs, though not from the tensor's own values.
   bool is_static() const { return !is_float() && (source == Source::ranges || is_given()); }
   bool is_given() const { return source == Source::given; }
   bool is_dynamic() const { return !is_float() && source == Source::runtime; }
-  // Of integers with a scale and a zero point.
+  // An integer format with scale and zero point.
   bool is_integer() const;
   bool symmetric() const;
   void set_symmetric(bool symmetric);
   Granularity granularity() const;
   void set_granularity(Granularity granularity);
   std::int64_t block_size() const;
-  // The ONNX type of QuantizeLinear and DequantizeLinear that has all of its values; undefined: there is
-  // none.
+  // The ONNX type of QuantizeLinear and DequantizeLinear that holds all of its values; undefined: none.
   graph::ElementType element() const;
-  // Written by QuantizeLinear and DequantizeLinear, whatever may be emitted beside them.
+  // Always lowered to QuantizeLinear and DequantizeLinear.
   bool is_linear() const;
-  // Whether the type has as many bits as the format.
+  // Returns true if the ONNX type has as many bits as the format.
   bool has_own_type() const;
-  // The integers that it has of that type.
+  // The range of quantized values within that type.
   graph::IntegerRange codes() const;
   friend bool operator==(const Spec&, const Spec&) = default;
 };
 
-// A row of table.hpp, by name, with all of its parameters.
+// A refinement with all of its parameters: a row of table.hpp, by name.
 struct Refinement {
   std::string name;
   formats::Values parameters = {};
   friend bool operator==(const Refinement&, const Refinement&) = default;
 };
 
-// Parts that a rule does not tell about are as a less specific rule says.
+// Parts that a rule does not set are inherited from less specific rules.
 struct Scheme {
   std::optional<Spec> data_in, weight, bias, data_out;
-  // In what products are computed: "float32"; "float16", by nodes of that type; "int8", where weights are in
-  // blocks of few bits and data is rounded on the fly.
+  // The compute type of linear operators: "float32"; "float16", by nodes of that type; "int8", for blocked
+  // weights of few bits with activations quantized on the fly.
   std::optional<std::string> compute = {};
   std::optional<std::vector<Refinement>> refine = {};  // in order; empty: none
-  // What int8 weights leave out for kernels that saturate (reduce_range.hpp): "pairs", the largest
-  // neighbours; "none". Where no rule tells, the target does.
+  // The restriction of int8 weights for saturating kernels (reduce_range.hpp): "pairs" or "none". The target
+  // sets the default.
   std::optional<std::string> reduce_range = {};
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };
@@ -88,9 +86,9 @@ struct Scheme {
 // "mxfp4_e2m1 block 32", "fixed width 8 frac 4", "ternary channel scale mean", "fp8_e4m3 tensor minmax",
 // "uint8 scale 0.02 zero_point 128", "int8 range -1 1".
 Result<Spec> parse_spec(std::string_view text);
-// The same words; without a format they change what they tell about, and leave the rest of `base`.
+// Parses the same words without a format: they modify `base`.
 Result<Spec> parse_spec(std::string_view text, const Spec& base);
-// The same words, the shortest that say it.
+// Returns the shortest equivalent words.
 std::string to_string(const Spec& spec);
 
 }  // namespace anybit::quantizing

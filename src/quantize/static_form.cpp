@@ -14,9 +14,10 @@ namespace {
 using formats::Codec;
 using formats::Use;
 
-constexpr std::int64_t kGroup = 16;  // values of a group that share words: any number gives the same exponent
+// values of a group that share parameters; any number gives the same exponent
+constexpr std::int64_t kGroup = 16;
 
-// Whole numbers of a step that is a power of two: they are integers of an ONNX type.
+// Integers times a power of two: an ONNX integer type.
 StaticForm whole_numbers(const Use& use, const formats::Ungrouped& values) {
   const int low = values.low, high = values.high;
   Spec integer;
@@ -31,7 +32,7 @@ StaticForm whole_numbers(const Use& use, const formats::Ungrouped& values) {
   return form;
 }
 
-// Values of another format, times a scale.
+// Values of another format times a scale.
 Result<StaticForm> scaled(std::string_view format, formats::Values parameters, float scale,
                           formats::Rounding rounding) {
   Use use{.format = std::string(format), .parameters = std::move(parameters), .grouping = {}, .rank = {}};
@@ -53,10 +54,9 @@ Result<StaticForm> of_groups(const Spec& spec, const Codec& codec, const calibra
   if (values && values->format.empty()) return whole_numbers(spec.use, *values);
   if (values)
     return scaled(values->format, values->parameters, values->factor, codec.rounding(spec.use.rounding));
-  return error_at(
-      Code::unsupported, {},
-      fmt::format("{} has no scale that a range could give: it goes by the values", spec.format()),
-      fmt::format("{} without '{}'", spec.format(), spec.observer));
+  return error_at(Code::unsupported, {},
+                  fmt::format("{} cannot be static: its parameters depend on the values", spec.format()),
+                  fmt::format("{} without '{}'", spec.format(), spec.observer));
 }
 
 }  // namespace
@@ -67,10 +67,9 @@ Result<StaticForm> static_form(const Spec& spec, const calibrate::Range& range) 
   calibrate::Range held{std::min(range.low, 0.0F), std::max(range.high, 0.0F)};
   const std::vector<float>& given = spec.given.scales;
   if (!given.empty() && format->granularity != Granularity::element)
-    return error_at(
-        Code::unsupported, {},
-        fmt::format("{}: what its values share comes from a range, not from a scale", spec.format()),
-        "range -1 1");
+    return error_at(Code::unsupported, {},
+                    fmt::format("{}: its parameters come from a range, not from a scale", spec.format()),
+                    "range -1 1");
   if (format->granularity != Granularity::element) return of_groups(spec, *codec, held);
   if (!given.empty()) return scaled(spec.format(), spec.use.parameters, given[0], spec.use.rounding);
   const double largest = std::max(-static_cast<double>(held.low), static_cast<double>(held.high));

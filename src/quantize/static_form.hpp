@@ -1,5 +1,5 @@
-// How an activation is quantized once its range is known: QuantizeLinear where ONNX has a type of the
-// format's values, else the format with a scale.
+// The form of an activation once its range is known: QuantizeLinear if ONNX has a type with the values of the
+// format, otherwise the format with a scale.
 #pragma once
 
 #include "calibrate/table.hpp"
@@ -8,15 +8,15 @@
 
 namespace anybit::quantizing {
 
-// With the ends of what it can hold.
+// Includes the smallest and largest representable value.
 struct StaticForm {
   lower::Quantization as;
   float low = 0, high = 0;
 };
 
-// Of formats that are neither integers with a scale nor 8-bit floats (parameters.hpp). Blocks and groups
-// become one: all of the value shares what the range gives. An error for a format that goes by its values
-// alone.
+// For formats that are neither integers with a scale nor 8-bit floats (parameters.hpp). Blocks and groups
+// become one: the parameters from the range apply to the whole tensor. An error for formats whose parameters
+// depend on the values.
 Result<StaticForm> static_form(const Spec& spec, const calibrate::Range& range);
 
 }  // namespace anybit::quantizing

@@ -10,14 +10,14 @@
 namespace anybit::quantizing {
 namespace {
 
-constexpr std::int64_t kTile = 16;        // outputs at a time: columns of a matrix share the caches' lines
-constexpr std::int64_t kChunk = 1 << 15;  // values that one thread takes at a time, about
+constexpr std::int64_t kTile = 16;        // outputs per tile: columns of a matrix share cache lines
+constexpr std::int64_t kChunk = 1 << 15;  // approximate values per chunk of a thread
 
-// What a move costs, in squares of its step: 0 for a value in the middle between two codes, 1 for one at a
-// code. Up to kNear is about every tenth value.
+// The cost of changing a rounding, in squared steps: 0 for a value at the midpoint of two quantized values, 1
+// for an exact one. About every tenth value costs at most kNear.
 constexpr double kNear = 0.1, kAny = 2;
 
-// One output's weights; memory is kept from one to the next.
+// The weights of one output; buffers are reused.
 class Row {
  public:
   Row(std::int64_t length, double mean)
@@ -36,7 +36,7 @@ class Row {
     result.noise = total(noise);
     result.signal = total(signal);
     const double usual = usual_square(sum);
-    // Those that are near to a tie mostly do; the others are looked for only if not.
+    // Values near a tie mostly suffice; others are only tried if not.
     if (take_moves(sum, usual, -kAny, kNear, result)) take_moves(sum, usual, kNear, kAny, result);
     return result;
   }
@@ -45,10 +45,10 @@ class Row {
 
  private:
   struct Move {
-    double cost, by;  // see take_moves(); what the sum changes by
+    double cost, by;  // cost: see take_moves(); by: change of the sum
     std::size_t at;
   };
-  // Of a heap, the first comes out last; the cheapest are to come first, among equals the earlier.
+  // Heap order: cheapest first, then by index.
   static bool later(const Move& a, const Move& b) { return a.cost != b.cost ? a.cost > b.cost : a.at > b.at; }
 
   double error_of(float to, std::size_t i) const {
@@ -58,7 +58,7 @@ class Row {
     return static_cast<double>(other[i]) - static_cast<double>(rounded[i]);
   }
 
-  // Sums of every fourth value: they do not wait for each other.
+  // Four independent partial sums.
   using Lanes = std::array<double, 4>;
   static double total(const Lanes& lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
   template <class Body>
@@ -70,7 +70,7 @@ class Row {
     for (; i < values.size(); ++i) body(i, 0);
   }
 
-  // The mean square of the steps that bring a sum nearer to zero; and the shortest of them.
+  // The mean square of the steps that reduce the error of the sum; also finds the shortest one.
   double usual_square(double sum) {
     Lanes squares{}, count{}, least;
     least.fill(std::numeric_limits<double>::infinity());
@@ -84,26 +84,27 @@ class Row {
     return total(squares) / std::max(1.0, total(count));
   }
 
-  // Takes those of the moves with low <= cost < high, in parts of `usual`, that bring the sum nearer to what
-  // it was; tells whether dearer ones may do so, too. An error costs what it is in steps of its own: by its
-  // size alone, hundreds of small floats with fine steps would move for one large one, which measured worse
-  // (mx4, mxfp8).
+  // Applies changes with low <= cost < high, relative to `usual`, that reduce the error of the sum. Returns
+  // true if more expensive ones may help, too. Costs are relative to the step of each value: by absolute
+  // error, hundreds of small floats with fine steps would change instead of one large one, which measured
+  // worse (mx4, mxfp8).
   bool take_moves(double& sum, double usual, double low, double high, Rounded& result) {
     moves_.clear();
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double by = step_of(i), square = by * by;
       const double grows = by * (by + 2 * error_of(rounded[i], i));  // (error + by)² − error²
-      // One condition, which few meet: each alone is a toss-up.
+      // A single unpredictable branch instead of several.
       if (static_cast<int>(by * sum < 0) & static_cast<int>(grows >= low * square) &
           static_cast<int>(grows < high * square))
         moves_.push_back({grows / square * usual, by, i});
     }
     std::ranges::make_heap(moves_, later);
-    while (!moves_.empty() && shortest_ < 2 * std::abs(sum)) {  // longer ones would only turn the sum round
+    // longer steps would only flip the sign of the error
+    while (!moves_.empty() && shortest_ < 2 * std::abs(sum)) {
       std::ranges::pop_heap(moves_, later);
       const Move move = moves_.back();
       moves_.pop_back();
-      if (move.cost > mean_ * sum * sum) return false;  // no sum gains as much
+      if (move.cost > mean_ * sum * sum) return false;  // no error of the sum justifies this cost
       const double moved = sum + move.by;
       if (move.cost >= mean_ * (sum * sum - moved * moved)) continue;
       const double now = error_of(rounded[move.at], move.at);
@@ -120,11 +121,11 @@ class Row {
   double shortest_ = 0;
 };
 
-// Outputs of more weights have enough of them near a tie.
+// Outputs with more weights have enough values near a tie.
 constexpr std::int64_t kFew = 32;
-constexpr double kNothing = 1e-6;  // a gain that is none, in parts of the square of the sum's error
+constexpr double kNothing = 1e-6;  // a negligible gain, relative to the squared error of the sum
 
-// The weights of one output among those of a tensor.
+// The weights of one output within a tensor.
 class Trimmed {
  public:
   Trimmed(const float* values, std::span<float> kept, const Outputs& outputs, std::int64_t output,
@@ -133,8 +134,8 @@ class Trimmed {
     for (std::int64_t k = 0; k < outputs.length; ++k) sum_ += error(at(k));
   }
 
-  // Where each weight had to go if it alone were to make up for the sum, and any number would do: there
-  // (error + by)² + mean · (sum + by)² is least.
+  // The ideal value of each weight if it alone compensated the sum without being rounded: the minimum of
+  // (error + by)² + mean · (sum + by)².
   void aim(std::span<float> targets) const {
     constexpr double kMost = std::numeric_limits<float>::max();
     for (std::int64_t k = 0; k < outputs_.length; ++k) {
@@ -143,14 +144,14 @@ class Trimmed {
     }
   }
 
-  // Moves the weight that gains most by going to what was found near its target.
+  // Changes the weight that gains most by moving to the value found near its target.
   bool move(std::span<const float> found) const {
     double least = -kNothing * sum_ * sum_;
     std::size_t best = kept_.size();
     for (std::int64_t k = 0; k < outputs_.length; ++k) {
       const double by = static_cast<double>(found[at(k)]) - static_cast<double>(kept_[at(k)]);
       const double change = by * (by + 2 * error(at(k))) + mean_ * by * (by + 2 * sum_);
-      if (!(change < least)) continue;  // beyond the largest there may be NaN
+      if (!(change < least)) continue;  // out of the format's range there may be NaN
       least = change;
       best = at(k);
     }
@@ -170,7 +171,7 @@ class Trimmed {
   const Outputs& outputs_;
   std::int64_t first_;
   double mean_;
-  double sum_ = 0;  // of the errors
+  double sum_ = 0;  // sum of the errors
 };
 
 }  // namespace
@@ -246,17 +247,16 @@ std::span<const Descriptor> sum_preserving_rounding_descriptors() {
   static const Descriptor all[] = {
       {.name = "sum-preserving-rounding",
        .alias = "sums",
-       .summary = "weights are rounded so that every output keeps the sum of its weights",
+       .summary = "sum-preserving rounding: every output channel keeps the sum of its weights",
        .phase = Descriptor::Phase::rounding,
        .parameters = {{.name = "mean",
                        .preset = 4.0,
-                       .doc =
-                           "the square of the inputs' mean, in units of their variance: how much sums count",
+                       .doc = "squared mean of the inputs relative to their variance: the weight of the sums",
                        .low = 0,
                        .high = 1e6},
                       {.name = "trims",
                        .preset = std::int64_t{8},
-                       .doc = "moves of each output with few weights at the most",
+                       .doc = "maximum number of changed roundings per output with few weights",
                        .low = 0,
                        .high = 64}},
        .round = round}};

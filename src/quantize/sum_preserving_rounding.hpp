@@ -1,6 +1,7 @@
-// Which of its two neighbours each weight is rounded to, so that every output of a product keeps the sum of
-// its weights. Values that a product sums over rarely have a mean of zero (what follows an activation, blank
-// paper in a picture): an error of the sum then shifts the whole output, while errors that cancel do not.
+// Sum-preserving rounding (related: SQuant, Guo et al., ICLR 2022): rounds each weight to one of its two
+// neighbors so that every output channel keeps the sum of its weights. Inputs rarely have zero mean (after an
+// activation function, or for images with a blank background): an error of the sum shifts the whole output,
+// whereas single errors mostly cancel.
 #pragma once
 
 #include "quantize/rounding.hpp"
@@ -8,21 +9,22 @@
 namespace anybit::quantizing {
 
 struct SumOptions {
-  // The square of the inputs' mean, in units of their variance: the errors d of the weights make an error of
-  // the output of Σd² + mean²·(Σd)². Behind a Relu it is 1.75 for values that were normal before it, in
-  // pictures more. Results hardly change from 2 to infinity.
+  // The squared mean of the inputs relative to their variance: weight errors d cause an output error of Σd² +
+  // mean²·(Σd)². It is 0.47 after a Relu of normally distributed values, 1.75 for their magnitudes, and more
+  // for images. Results hardly change from 2 to infinity.
   double mean = 4;
-  int trims = 8;  // moves of each output by trim_sums() at the most: what is left is halved by each, or more
+  // maximum number of changes per output by trim_sums(); each at least halves the remaining error
+  int trims = 8;
 };
 
-// Writes what every value becomes. Of the values that are cheap to move, the cheapest are, as long as what
-// the sum gains is more than what the values lose. The same for any number of threads.
+// Rounds all values. Changes the cheapest roundings first, as long as the sum gains more than the values
+// lose. The result is the same for any number of threads.
 Rounded keep_sums(const float* values, const Outputs& outputs, const Neighbours& neighbours, float* kept,
                   ThreadPool& pool, const SumOptions& options = {});
 
-// Goes on where an output has few weights: if their steps differ, as those of floats do, two neighbours of
-// each leave much of the sum. Single weights of `kept` go to any value of the format, as long as their output
-// gains by it.
+// A second pass for outputs with few weights: if steps are not uniform, as for floats, choosing between two
+// neighbors leaves a large error of the sum. Moves single weights of `kept` to any value of the format, as
+// long as the output gains.
 void trim_sums(const float* values, const Outputs& outputs, const Nearest& nearest, std::span<float> kept,
                const SumOptions& options = {});
 

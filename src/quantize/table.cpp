@@ -16,7 +16,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Up to the next of these characters, which goes, too.
+// Consumes the text up to and including the next such character.
 std::string_view taken(std::string_view& text, char until) {
   const std::size_t at = std::min(text.find(until), text.size());
   const std::string_view part = text.substr(0, at);

@@ -1,5 +1,5 @@
-// The refinements: what makes up for the errors of rounding. One file each, which exports its rows; recipes,
-// command line, Python, report and documents read this table.
+// The table of refinements: algorithms that reduce the error of a quantized model. Each file exports its
+// rows. Recipes, command line, Python, report and documents read this table.
 #pragma once
 
 #include <functional>
@@ -21,54 +21,54 @@ namespace anybit::quantizing {
 
 struct Annotation;
 
-// What a refinement of the whole model works on.
+// The arguments of a refinement of the whole model.
 struct Refining {
-  graph::Model& model;       // in float, prepared: what is changed here is quantized then
-  std::vector<int>& layers;  // nodes of the model's own graph that ask for it; those that it cannot serve go
-  std::span<const Sample> samples;  // as many as the parameter `samples` says, if there are so many
+  graph::Model& model;       // prepared float model; changes are quantized afterwards
+  std::vector<int>& layers;  // nodes of the main graph that request it; it removes those that it cannot serve
+  std::span<const Sample> samples;  // at most as many as the parameter `samples`
   const formats::Values& parameters;
-  // The model as it would be quantized now.
+  // Returns the model as it would be quantized now.
   std::function<Result<graph::Model>()> quantized;
   runtime::ExecutorOptions options;
 };
 
 struct Descriptor {
   std::string_view name;   // "bias-correction"
-  std::string_view alias;  // another name, in recipes and options
+  std::string_view alias;  // alternative name
   std::string_view summary;
-  // When it has its turn.
+  // When it runs.
   enum class Phase : std::uint8_t {
     graph,     // before calibration, on the graph
     rounding,  // when a weight is rounded
-    after,     // once ranges are known, before the model is written
+    after,     // after calibration, before lowering
   } phase = Phase::rounding;
-  bool needs_samples = false;  // some of them, run by itself: it has the whole number `samples` as parameter
-  // Collectors (calibrate/collector_table.hpp) of what layers take. Phase::rounding: they are gathered with
-  // the ranges, and are in the task in this order, layer by layer.
+  bool needs_samples = false;  // runs the model itself on samples; has an integer parameter `samples`
+  // Collectors of layer inputs (calibrate/collector_table.hpp). For Phase::rounding they run during
+  // calibration, and the task has their results in this order, layer by layer.
   std::vector<std::string_view> needs = {};
   std::vector<formats::Parameter> parameters = {};
-  std::string_view includes = {};  // another row that belongs to it
-  // Layers that it is for; null: all that have weights.
+  std::string_view includes = {};  // another row that it implies
+  // The layers that it applies to; null: all with weights.
   bool (*serves)(const graph::Node& node) = nullptr;
-  // Of its phase. Phase::rounding: of one weight.
+  // For Phase::rounding: rounds one weight.
   Rounded (*round)(const RoundingTask& task) = nullptr;
-  // The others: how many layers were changed.
+  // For the other phases: returns the number of changed layers.
   Result<std::int64_t> (*refine)(Refining& work) = nullptr;
 };
 
 bool before(const Descriptor& a, const Descriptor& b);
 std::span<const Descriptor* const> table();
 
-// By name or alias; null: there is none.
+// By name or alias; null if there is none.
 const Descriptor* find_refinement(std::string_view name);
-// What a row needs of the layer that takes a weight of these dims as its input `weight`.
+// The collectors that a row needs for a layer with a weight of these dims as input `weight`.
 std::vector<calibrate::WantedOf> needs_of(const Descriptor& row, const graph::Node& node, int weight,
                                           std::span<const std::int64_t> dims);
 
-// A list of refinements as it is read, with what they include. Errors for names and values that cannot be.
+// Reads a list of refinements, and adds those that they imply. An error for unknown names and invalid values.
 class RefinementReader {
  public:
-  using Given = std::vector<std::pair<std::string, std::string>>;  // parameters and their values, as texts
+  using Given = std::vector<std::pair<std::string, std::string>>;  // parameter names and values
 
   // By name or alias; "none" adds nothing.
   Result<void> add(std::string_view name, const Given& parameters = {});
@@ -78,9 +78,9 @@ class RefinementReader {
 
  private:
   std::vector<Refinement> list_;
-  std::vector<std::string_view> named_;  // not only included
+  std::vector<std::string_view> named_;  // without implied rows
 };
-// What was given of a row's parameters, in the same words: "samples=16"; empty: all are the defaults.
+// The parameters that are not defaults, "samples=16"; empty if there are none.
 std::string parameter_text(const Descriptor& row, const formats::Values& parameters);
 // "none, sum-preserving-rounding (sums), …", for hints.
 std::string refinement_names();

@@ -13,7 +13,7 @@ namespace {
 
 using Formats = Target::Formats;
 
-// Arm's Ethos-U by model and multiply-accumulates per cycle.
+// Arm Ethos-U by model and multiply-accumulates per cycle.
 void add_ethos(std::vector<Target>& list) {
   static const std::vector<std::string_view> kOps = {
       "Conv",          "ConvTranspose", "MatMul",     "Gemm",        "Add",       "Sub",
@@ -33,7 +33,7 @@ void add_ethos(std::vector<Target>& list) {
     for (const int size : series.sizes) {
       Target target;
       target.name = fmt::format("ethos-{}-{}", series.name, size);
-      target.summary = "Arm Ethos-U: symmetric int8 weights, int8 or int16 activations, known ahead";
+      target.summary = "Arm Ethos-U: symmetric int8 weights, static int8 or int16 activations";
       target.ops = kOps;
       target.formats = {{"int8", "int8 sym"}, {"int16 sym", "int8 sym"}};
       target.dynamic = false;
@@ -51,7 +51,7 @@ bool fits(const Spec& spec, std::string_view wanted) {
 
 bool is_set(const std::optional<Spec>& spec) { return spec && !spec->is_float(); }
 
-// As activations of one of the target's pairs.
+// Returns true if the spec is the activation format of one of the target's pairs.
 bool fits_data(const Spec& spec, const Formats& pair, const Target& target) {
   return fits(spec, pair.activation) && (target.dynamic || !spec.is_dynamic());
 }
@@ -61,13 +61,13 @@ Error refused(const std::string& place, const Target& target, const Spec& spec, 
   for (const Formats& one : target.formats)
     known += fmt::format("{}activations {} with weights {}", known.empty() ? "" : ", ", one.activation,
                          one.weight);
-  return error_at(Code::invalid_argument, place,
-                  fmt::format("target {} does not take {} as {}", target.name, to_string(spec), what),
-                  fmt::format("{}{}{}", known, target.channels ? "" : ", one scale for each tensor",
-                              target.dynamic ? "" : ", known before the model runs"));
+  return error_at(
+      Code::invalid_argument, place,
+      fmt::format("target {} does not support {} as {}", target.name, to_string(spec), what),
+      fmt::format("{}{}{}", known, target.channels ? "" : ", per tensor", target.dynamic ? "" : ", static"));
 }
 
-// A rule that was added to a recipe has no place in it.
+// A rule that was added to a recipe has no line in it.
 std::string place_of(const Rule& rule) {
   if (!rule.place.empty() || rule.pattern.empty()) return rule.place;
   return fmt::format("{} '{}'", name_of(rule.kind), shown(rule.pattern));
@@ -98,7 +98,7 @@ bool Target::runs(std::string_view op) const {
 std::vector<Target> targets() {
   std::vector<Target> list;
   Target generic;
-  generic.summary = "anything that runs ONNX's quantized models";
+  generic.summary = "any runtime of quantized ONNX models";
   list.push_back(generic);
   Target runtime;
   runtime.name = "ort";
@@ -107,7 +107,7 @@ std::vector<Target> targets() {
   list.push_back(runtime);
   Target nnpa;
   nnpa.name = "nnpa";
-  nnpa.summary = "IBM Telum II: int8 with one scale for each tensor, products of matrices";
+  nnpa.summary = "IBM Telum II: per-tensor int8, matrix multiplications";
   nnpa.preset = "nnpa";
   nnpa.ops = {"MatMul", "Gemm"};
   nnpa.formats = {{"int8", "int8"}};

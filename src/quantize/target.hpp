@@ -1,5 +1,5 @@
-// Hardware that a model is quantized for: what it runs, and in which formats. What it does not run stays in
-// float, on the CPU.
+// Targets: hardware that models are quantized for, with its operators and formats. Other operators stay in
+// float on the CPU.
 #pragma once
 
 #include <string>
@@ -13,17 +13,17 @@ namespace anybit::quantizing {
 struct Target {
   std::string name = "generic";
   std::string summary;
-  std::string_view preset = "int8";   // the recipe, unless another is asked for
-  std::vector<std::string_view> ops;  // operators that it runs on codes; none: all that anybit quantizes
-  // Formats, as pairs of activations and weights; none: any.
+  std::string_view preset = "int8";   // the default recipe
+  std::vector<std::string_view> ops;  // supported quantized operators; empty: all
+  // Supported pairs of activation and weight formats; empty: any.
   struct Formats {
     std::string_view activation, weight;
   };
   std::vector<Formats> formats;
-  bool channels = true;   // weights may have a scale for each
-  bool dynamic = true;    // activations may be quantized while the model runs
-  bool saturates = true;  // sums of two int8 products may have 16 bits only: reduce_range.hpp
-  // From a file: the system that the hardware is part of, and where it keeps its tensors.
+  bool channels = true;   // supports per-channel weights
+  bool dynamic = true;    // supports dynamic activations
+  bool saturates = true;  // its kernels may saturate 16-bit sums of two int8 products: see reduce_range.hpp
+  // From a target file: the system of the hardware and its memory mode.
   std::string system_configuration, memory_mode;
 
   bool runs(std::string_view op) const;
@@ -31,13 +31,13 @@ struct Target {
 
 std::vector<Target> targets();
 Result<Target> find_target(std::string_view name);
-// A file: {target: ethos-u55-128, system_configuration: …, memory_mode: …}.
+// Parses a target file: {target: ethos-u55-128, system_configuration: …, memory_mode: …}.
 Result<Target> read_target(const std::string& text, const std::string& name);
-// An error if a rule of the recipe asks for a format that the target does not have.
+// An error if a rule of the recipe uses a format that the target does not support.
 Result<void> check(const Recipe& recipe, const Target& target);
-// The same of what a rule makes of an activation.
+// Does the same for the spec of an activation.
 Result<void> check_data(const Spec& spec, const Target& target);
-// An error if what the rules together make of a node with constant weights is no pair that the target has.
+// An error if the combined scheme of a node with constant weights is not a supported pair.
 Result<void> check_pair(const Scheme& scheme, const Target& target);
 
 }  // namespace anybit::quantizing

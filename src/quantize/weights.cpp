@@ -10,7 +10,7 @@
 namespace anybit::quantizing {
 namespace {
 
-constexpr double kPerfect = 200;  // dB, where nothing was lost
+constexpr double kPerfect = 200;  // dB, without any error
 
 Result<TensorFormat> format_of(const ConstantNote& note, int threads) {
   TensorFormatOptions options = formats::options_of(note.spec.use);
@@ -26,7 +26,7 @@ graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims,
   return tensor;
 }
 
-// The values that are to be coded in place of these, whose nearest are `rounded`: they are of the format.
+// The refined values, which are values of the format. `rounded` are the nearest ones.
 Result<std::vector<float>> refined(const ConstantNote& note, const TensorFormat& format,
                                    const GroupParameters& chosen, std::span<const float> values,
                                    std::span<const float> rounded, std::int64_t& moved, ThreadPool& pool) {
@@ -35,7 +35,7 @@ Result<std::vector<float>> refined(const ConstantNote& note, const TensorFormat&
   std::vector<float> kept(values.size()), other(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) kept[i] = mirrored(values[i], rounded[i]);
   TRY(format.quantize(kept, chosen, other));
-  for (std::size_t i = 0; i < other.size(); ++i) {  // beyond the largest there may be Inf or NaN
+  for (std::size_t i = 0; i < other.size(); ++i) {  // out of range there may be Inf or NaN
     if (!std::isfinite(rounded[i])) return std::vector<float>();
     if (!std::isfinite(other[i])) other[i] = rounded[i];
   }
@@ -59,7 +59,7 @@ Result<std::vector<float>> refined(const ConstantNote& note, const TensorFormat&
   return kept;
 }
 
-// Packed codes of any format.
+// A weight in any format, packed.
 Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool) {
   const TensorFormat format = TRY(format_of(note, pool.threads()));
   const Bytes held = note.tensor->data.aligned(alignof(float));
@@ -76,7 +76,7 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
     std::vector<float> again(values.size());
     TRY(format.encode_packed(kept, *chosen, codes));
     TRY(format.decode_packed(codes, *chosen, again));
-    // Not every encoding gives a value of the format back (ternary without a scale, random rounding).
+    // Some encodings do not reproduce values of the format (ternary without a scale, stochastic rounding).
     if (again == kept) {
       packed = std::move(codes);
       decoded = std::move(again);
@@ -97,7 +97,7 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
   return result;
 }
 
-// Integers of an ONNX type.
+// A weight in an ONNX integer type.
 Result<QuantizedWeight> linear_weight(const ConstantNote& note, std::span<const double> least,
                                       ThreadPool& pool) {
   graph::Tensor seen = *note.tensor;

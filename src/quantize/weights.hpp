@@ -1,4 +1,4 @@
-// Constants to the codes of their format: one way for all of them.
+// Quantizes constants in any format.
 #pragma once
 
 #include <span>
@@ -11,18 +11,18 @@ namespace anybit::quantizing {
 
 struct QuantizedWeight {
   lower::Constant constant;
-  std::int64_t bytes = 0;      // that it takes in a file
+  std::int64_t bytes = 0;      // its size in a file
   double signal_to_noise = 0;  // dB
-  std::int64_t raised = 0;     // channels whose scale `least` raised
-  std::int64_t moved = 0;      // values that are not rounded to the nearest, for the sums
+  std::int64_t raised = 0;     // channels whose scale was increased by `least`
+  std::int64_t moved = 0;      // values that were not rounded to nearest
 };
 
-// `least`: by channel, scales that must not be undercut; may be empty. An error if a value is not finite, or
-// the format cannot be stored.
+// `least`: lower bounds of the scales per channel; may be empty. An error if a value is not finite, or if the
+// format cannot be stored.
 Result<QuantizedWeight> quantize_weight(const ConstantNote& note, std::span<const double> least,
                                         ThreadPool& pool);
 
-// That it takes in a file.
+// The size in a file.
 std::int64_t bytes_of(const lower::Constant& constant);
 
 }  // namespace anybit::quantizing

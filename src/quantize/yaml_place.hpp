@@ -1,4 +1,4 @@
-// Where in a recipe something is, for messages.
+// Lines of a recipe, for messages.
 #pragma once
 
 #include <yaml-cpp/yaml.h>

@@ -397,7 +397,7 @@ def test_quantizing_tells_what_cannot_work(anybit, tmp_path):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
         said.append(anybit("quantize", tmp_path / "m.onnx", "-r", "w8", "-o", tmp_path / "q.onnx"))
     assert [done.returncode for done in said] == [2, 0]
-    assert "'y' (MatMul): it cannot work: shapes [2, 5] and [4, 4] do not multiply" in said[0].stderr
+    assert "'y' (MatMul): it is invalid: shapes [2, 5] and [4, 4] do not multiply" in said[0].stderr
     assert "'anybit inspect' lists: node 'y' (MatMul): shapes [2, 5] and [4, 4] do not multiply" in said[1].stdout
 
 

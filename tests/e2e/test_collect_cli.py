@@ -101,4 +101,4 @@ def test_collectors_that_cannot_be_are_refused(anybit, digits, tmp_path):
     anybit(*call, "--collect", "bins,extent")
     anybit(*call[:-1], tmp_path / "c.json", "--collect", "channel-maxima")
     done = anybit("calibrate", "--merge", tmp_path / "r.json", tmp_path / "c.json", "-o", tmp_path / "m.json", code=2)
-    assert "channel-maxima (axis -1) is in one of the two alone" in done.stderr
+    assert "only one of the two has channel-maxima (axis -1)" in done.stderr

@@ -22,7 +22,7 @@ def quantize(tool, folder, *arguments, output="net.q.onnx", code="error"):
 
 def test_samples_are_asked_for(tool, folder):
     text = quantize(tool, folder)
-    assert "needs samples" in text and "--calib" in text
+    assert "needs calibration data" in text and "--calib" in text
 
 
 def test_an_empty_folder_of_samples(tool, folder):
@@ -61,14 +61,14 @@ def test_samples_under_a_wrong_name(tool, folder):
     ("global: {weights: {format: int8 sym, symmetric: false}}", "contradict"),
     ("global: {activations: int8 mse entropy}", "contradict"),
     ("global: {weights: int8 sym, weights: int4 sym}", "twice"),
-    ("global: {weights: int4 sym channel mse}", "ranges of activations"),
-    ("global: {weights: {format: int4, percentile: 60}}", "ranges of activations"),
-    ("global: {weights: int8 sym channel dynamic}", "not dynamic"),
+    ("global: {weights: int4 sym channel mse}", "observer of activations"),
+    ("global: {weights: {format: int4, percentile: 60}}", "observer of activations"),
+    ("global: {weights: int8 sym channel dynamic}", "cannot be dynamic"),
     ("global: {weights: int8 sym channel, activations: int8 channel}", "one scale per tensor"),
     ("global: {weights: int8, data_in: int8 asym block 32}", "one scale per tensor"),
     ("global: int8\ntype: {Conv: {bias: int16}}", "int32"),
     ("global: {weights: int8 sym, activations: int16 sym dynamic}", "8 bits"),
-    ("global: {weights: int8 sym, activations: uint8 dynamic mse}", "from samples"),
+    ("global: {weights: int8 sym, activations: uint8 dynamic mse}", "which dynamic quantization does not use"),
     ("global: int8\nio: {weights: int4}", "line 2: io: inputs and outputs have no 'weights'"),
     ("global: int8\nio: {activations: int8, bias: float}", "inputs and outputs have no 'bias'"),
     ("global: int8\ntype: {MaxPool: {weights: int4}}", "MaxPool has no weights"),
@@ -131,15 +131,15 @@ def test_an_operator_that_the_target_does_not_run(tool, folder):
 
 
 @pytest.mark.parametrize("target, recipe, said", [
-    ("ethos-u55-128", "w8", "node 'stem/conv' (Conv): target ethos-u55-128 does not take float as activations beside weights"),
-    ("ethos-u55-128", "w4", "recipe 'w4': target ethos-u55-128 does not take int4 sym block 32 as weights"),
+    ("ethos-u55-128", "w8", "node 'stem/conv' (Conv): target ethos-u55-128 does not support float as activations beside weights"),
+    ("ethos-u55-128", "w4", "recipe 'w4': target ethos-u55-128 does not support int4 sym block 32 as weights"),
     ("ethos-u85-256", "{global: int8, name: {stem.conv: {activations: float}}}", "stem/conv"),
-    ("ethos-u65-256", "{global: {weights: int8 sym, activations: int8 dynamic}}", "known before the model runs"),
+    ("ethos-u65-256", "{global: {weights: int8 sym, activations: int8 dynamic}}", ", static"),
     ("ethos-u65-256", "global: int8\ntype:\n  Conv: {weights: int4 sym}", "recipe.yaml: line 3: target ethos-u65-256 does not"),
-    ("nnpa", "{global: {weights: int8 sym, activations: uint8 dynamic}}", "recipe.yaml: target nnpa does not take uint8"),
+    ("nnpa", "{global: {weights: int8 sym, activations: uint8 dynamic}}", "recipe.yaml: target nnpa does not support uint8"),
     ("nnpa", "{global: {weights: int8 sym, activations: float}}", "float as activations"),
-    ("nnpa", "int8", "one scale for each tensor")])
-def test_formats_that_the_target_does_not_take(tool, folder, target, recipe, said):
+    ("nnpa", "int8", ", per tensor")])
+def test_formats_that_the_target_does_not_support(tool, folder, target, recipe, said):
     if ":" in recipe:
         (folder / "recipe.yaml").write_text(recipe)
         recipe = folder / "recipe.yaml"
@@ -147,9 +147,9 @@ def test_formats_that_the_target_does_not_take(tool, folder, target, recipe, sai
 
 
 @pytest.mark.parametrize("options, said", [
-    (["--dynamic"], ": --dynamic: target ethos-u55-128 does not take uint8 asym dynamic as activations"),
-    (["--recipe", "int8x4", "--op-types", "Conv"], ": type 'Conv': target ethos-u55-128 does not take int4 sym channel as")])
-def test_a_flag_that_the_target_does_not_take_is_named(tool, folder, options, said):
+    (["--dynamic"], ": --dynamic: target ethos-u55-128 does not support uint8 asym dynamic as activations"),
+    (["--recipe", "int8x4", "--op-types", "Conv"], ": type 'Conv': target ethos-u55-128 does not support int4 sym channel as")])
+def test_a_flag_that_the_target_does_not_support_is_named(tool, folder, options, said):
     assert said in quantize(tool, folder, *options, "--target", "ethos-u55-128", "--calib", folder / "calib", code=2)
 
 

@@ -76,7 +76,7 @@ def test_what_runtimes_have_no_operator_for_is_not_made_one(tool, tmp_path, kind
 
 
 @pytest.mark.parametrize("kind, reason", [("weights of several matrices", "of several matrices"),
-                                          ("weights on the left", "on the left"), ("on the left of Gemm", "on the left")])
+                                          ("weights on the left", "left operand"), ("on the left of Gemm", "left operand")])
 def test_one_scale_for_weights_that_integer_products_take_no_more_of(tool, tmp_path, kind, reason):
     save(tmp_path, kind)
     report = quantize(tool, tmp_path, "int8")
@@ -131,7 +131,7 @@ def test_weights_on_the_left_are_linear(tool, tmp_path, kind, op):
     report = quantize(tool, tmp_path, tmp_path / "recipe.yaml")
     assert [one["outcome"] for one in report["nodes"] if one["op"] == op] == ["weights only"] * 2
     report = quantize(tool, tmp_path, "dynamic-int8")
-    assert all("its weights alone are quantized" in one["reason"] for one in report["nodes"] if one["op"] == op)
+    assert all("only its weights are quantized" in one["reason"] for one in report["nodes"] if one["op"] == op)
 
 
 MOVERS = {"Reshape": (["h", "shape"], {}), "Transpose": (["h"], {"perm": [0, 2, 3, 1]}), "Squeeze": (["h", "first"], {}),

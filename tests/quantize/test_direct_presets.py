@@ -94,7 +94,7 @@ def test_compute_int8_rounds_the_data_of_a_product_and_stays_near_float(tool, tm
 def test_compute_that_has_no_effect_is_told(tool, tmp_path, parts):
     (tmp_path / "recipe.yaml").write_text(f"global: float\ntype: {{MatMul: {{{parts}}}}}")
     said = run_tool(tool, "quantize", matrix(tmp_path, 64, 32), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml").stdout
-    assert f"{parts.split(', ')[1]} is not for weights of {parts.split(', ')[0].split(': ')[1]}" in said
+    assert f"{parts.split(', ')[1]} does not apply to weights of {parts.split(', ')[0].split(': ')[1]}" in said
 
 
 def layers(tmp_path, sizes=(96, 130, 70), seed=4):

@@ -112,7 +112,7 @@ def test_formats_that_onnx_has_no_type_for_take_a_range_or_a_scale(tool, tmp_pat
     ("x: scale 0.1 zero_point 300", ["zero_point 300", "-128 to 127"]), ("x: scale 0.1 zero_point 1.5", ["zero_point"]),
     ("x: zero_point 3", ["without a scale"]), ("x: int8 sym scale 0.1 zero_point 3", ["'sym' and zero_point 3"]),
     ("x: range 1 0", ["range 1 0", "lower first"]), ("x: range 1", ["range"]), ("x: scale 0.1 range 0 1", ["one of them"]),
-    ("x: scale 0.1 percentile 99", ["either numbers"]), ("x: dynamic", ["known before"]), ("x: float", ["not whether"]),
+    ("x: scale 0.1 percentile 99", ["either numbers"]), ("x: dynamic", ["cannot be dynamic"]), ("x: float", ["not whether"]),
     ("x: mxfp4_e2m1", ["cannot make it"]), ("nothing: scale 0.1", ["no tensor 'nothing'"]), ("r: scale 0.1", ["did you mean", "r1"]),
     ("x: {scale: [0.1, 0.2]}", ["one scale per tensor"]), ("w1: {scale: [0.1, 0.2]}", ["2 scales", "8"])])
 def test_a_rule_that_cannot_be_is_an_error_that_says_so(tool, tmp_path, rule, words):

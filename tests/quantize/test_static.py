@@ -115,7 +115,7 @@ def test_a_loop_that_no_sample_enters_leaves_nothing_to_quantize(tool, tmp_path)
     for rounds, code in (0, "error"), (2, 0):
         np.savez(tmp_path / "calib" / "0.npz", x=rng.standard_normal((2, 8)).astype(np.float32), n=np.int64(rounds))
         said = quantize(tool, tmp_path, code=code).stderr
-        assert not code or "'rounds' (Loop), body: no sample entered" in said
+        assert not code or "'rounds' (Loop), body: no sample reached" in said
         assert (tmp_path / "net.q.onnx").exists() == (not code)
 
 
@@ -229,7 +229,7 @@ def test_a_branch_that_no_sample_entered_stays_in_float_and_is_named(tool, tmp_p
     for i in range(4):
         np.save(folder / f"{i}.npy", np.abs(rng.standard_normal((2, 8))).astype(np.float32))
     report = report_of(quantize(tool, tmp_path, "--json"))
-    assert any("'choice' (If), else_branch: no sample entered" in remark for remark in report["remarks"])
+    assert any("'choice' (If), else_branch: no sample reached" in remark for remark in report["remarks"])
     assert {one["graph"].split(", ")[-1] for one in report["nodes"]} == {"", "then_branch", "else_branch"}
     told = {one["name"]: one for one in report["nodes"]}
     assert told["product_a"]["outcome"] == "quantized" and told["product_b"]["outcome"] == "float"
@@ -452,9 +452,9 @@ def test_operators_in_integer_form_are_left_by_requantize_and_the_report_says_so
     (folder / "net.q.onnx").rename(folder / "once.onnx")
     report = report_of(run_tool(tool, "quantize", folder / "once.onnx", "-o", folder / "twice.onnx", "--requantize", "--calib",
                                 folder / "calib", "--recipe", "mxfp4-weights", "--json", code=0))
-    assert any("integer form are left as they are" in one and "3 QLinearConv" in one for one in report["remarks"])
+    assert any("integer operators are left as they are" in one and "3 QLinearConv" in one for one in report["remarks"])
     rows = [one for one in report["nodes"] if one["op"] == "QLinearConv"]
-    assert rows and all(one["reason"] == "it has an integer form already" for one in rows)
+    assert rows and all(one["reason"] == "it is an integer operator already" for one in rows)
 
 
 def with_weights_among_inputs(model):

@@ -186,4 +186,4 @@ def test_a_format_without_a_scale_is_not_calibrated(tool, tmp_path):
     (tmp_path / "r.yaml").write_text("global: {activations: binary minmax}")
     refused = run_tool(tool, "quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "r.yaml", "--calib",
                        tmp_path / "0.npz", code="error")
-    assert "binary has no scale" in refused.stderr
+    assert "binary cannot be static" in refused.stderr
