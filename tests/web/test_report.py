@@ -342,7 +342,7 @@ def test_five_thousand_nodes_are_there_at_once(browse, anybit, tmp_path, capsys)
 def test_the_report_does_not_take_the_place_of_a_model(anybit, tmp_path):
     model = DIGITS / "digits.onnx"
     done = anybit("quantize", model, "-o", tmp_path / "q.onnx", "--recipe", "w8", "--report", tmp_path / "q.onnx", code=2)
-    assert "--report would replace" in done.stderr and not (tmp_path / "q.onnx").exists()
+    assert "--report would overwrite" in done.stderr and not (tmp_path / "q.onnx").exists()
 
 
 def test_the_page_that_is_checked_in_is_what_its_sources_make(tmp_path):
