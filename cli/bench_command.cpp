@@ -1,4 +1,4 @@
-// anybit bench MODEL…: how fast models run here.
+// anybit bench MODEL…: measures latency, throughput and memory of models on this machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Timing {
   std::string model;
   double load = 0, first = 0;  // milliseconds
   std::vector<double> runs;    // sorted
-  double total = 0;            // of all runs
+  double total = 0;            // milliseconds of all runs
   std::int64_t peak = 0;       // bytes
 
   double percentile(double p) const {
@@ -116,7 +116,7 @@ std::string json_of(const std::vector<Timing>& timings) {
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// With several models, before any is measured: each --dim must be for one of them.
+// With several models, checks before any measurement that each --dim matches at least one of them.
 Result<void> check_dims_of_all(const Options& options) {
   if (options.inputs.dims.empty()) return {};
   std::vector<Port> all;
@@ -149,7 +149,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->models, "ONNX files")->required();
   add_input_options(app, options->inputs);
-  app.add_option("--seconds", options->seconds, "How long each model runs")
+  app.add_option("--seconds", options->seconds, "Seconds to run each model")
       ->check(number_within(0, 3600))
       ->capture_default_str();
   add_executor_options(app, options->executor);

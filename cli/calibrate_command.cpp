@@ -1,4 +1,4 @@
-// anybit calibrate MODEL --data PATH…: finds the range of every value, and keeps them for quantization.
+// anybit calibrate MODEL --data PATH…: writes the statistics of every tensor for quantization.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Error wrong_call(std::string message, std::string hint) {
 }
 
 Result<bool> needs_bins(const Options& options) {
-  if (!options.observer_given) return true;  // any observer may be asked for later
+  if (!options.observer_given) return true;  // the file must serve any observer later
   std::vector<std::string> names;
   for (const Observer& one : observers()) {
     if (one.name == options.range.observer) return one.needs_bins || !options.report.empty();
@@ -84,7 +84,7 @@ Result<Ranges> gathered(Options& options, std::optional<Model>& model) {
   auto ranges = calibrate_model(*model, *samples, options.calibrate);
   if (!ranges.ok() && ranges.error().code == Code::invalid_data) {
     Error error = std::move(ranges).error();
-    error.hint = "look at this sample; --allow-nan counts such values and leaves them out";
+    error.hint = "check this sample; --allow-nan counts such values and ignores them";
     return error;
   }
   return ranges;
@@ -187,8 +187,8 @@ Result<void> check(const Options& options) {
   for (std::size_t i = 0; i < options.merge.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (std::filesystem::equivalent(options.merge[i], options.merge[k], ignored))
-        return wrong_call(fmt::format("--merge: '{}' is there twice", printable(options.merge[i])),
-                          "each file once: samples would count twice");
+        return wrong_call(fmt::format("--merge: '{}' is given twice", printable(options.merge[i])),
+                          "give each file once: its samples would count twice");
     }
   }
   if (options.percentile_given && options.range.observer != "percentile")
@@ -196,7 +196,7 @@ Result<void> check(const Options& options) {
         fmt::format("--percentile is for the observer percentile, not {}", printable(options.range.observer)),
         "--observer percentile");
   if (!options.model.empty() && std::filesystem::equivalent(options.model, options.output, ignored))
-    return wrong_call("the ranges would replace the model", "another name for --output");
+    return wrong_call("the ranges would overwrite the model", "another name for --output");
   std::vector<std::string> others = options.samples.paths;
   others.insert(others.end(), {options.model, options.output});
   others.insert(others.end(), options.merge.begin(), options.merge.end());
@@ -234,32 +234,34 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("MODEL", options->model, "The ONNX file");
   app.add_option("-o,--output", options->output, "Where to write the ranges")->required();
   CLI::Option* merge =
-      app.add_option("--merge", options->merge, "Ranges of the same model, calibrated apart, to put together")
+      app.add_option("--merge", options->merge,
+                     "Merge these range files, which are calibrated separately on the same model")
           ->type_name("RANGES...");
   add_sample_options(app, "--data", options->samples);
   CLI::Option* observer = app.add_option("--observer", options->range.observer,
                                          "How ranges are chosen: minmax, moving_average, percentile, "
-                                         "entropy, mse. Ranges are written for "
-                                         "all of them unless one is named that needs less")
+                                         "entropy, mse. The file holds histograms, "
+                                         "unless this names an observer that needs none")
                               ->capture_default_str();
-  CLI::Option* percentile = app.add_option("--percentile", options->range.percentile,
-                                           "Of values that the observer percentile keeps")
-                                ->check(number_within(0, 100))
-                                ->capture_default_str();
-  app.add_option("--momentum", options->calibrate.momentum, "Of moving averages")
+  CLI::Option* percentile =
+      app.add_option("--percentile", options->range.percentile,
+                     "Percentage of values inside the range, for the observer percentile")
+          ->check(number_within(0, 100))
+          ->capture_default_str();
+  app.add_option("--momentum", options->calibrate.momentum, "Momentum of moving averages")
       ->excludes(merge)
       ->check(number_within(0, 1))
       ->capture_default_str();
-  std::string about = "Further statistics of what layers with constant weights take, with commas between";
+  std::string about = "Additional statistics of the inputs of layers with constant weights, comma-separated";
   for (const CollectorInfo& one : collectors()) {
     if (one.of_layers) about += fmt::format("; {}: {}", one.name, one.summary);
   }
   app.add_option("--collect", options->collect, about)->delimiter(',')->excludes(merge);
   app.add_flag("--allow-nan", options->calibrate.allow_nan,
-               "Count NaN and infinity and leave them out; otherwise they are an error")
+               "Count NaN and infinity and ignore them; by default they are an error")
       ->excludes(merge);
   app.add_flag("--reproducible", options->calibrate.reproducible,
-               "The same ranges on every x86-64 CPU: slower float kernels")
+               "Identical ranges on every x86-64 CPU, with slower float kernels")
       ->excludes(merge);
   add_executor_options(app, options->executor);
   app.add_flag("--list", options->list, "Show the range of every value");
@@ -276,7 +278,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command calibrate_command() {
-  return {"Run a model on samples and write down the range of every value", set_up};
+  return {"Run a model on calibration data and write the range of every tensor", set_up};
 }
 
 }  // namespace anybit::cli

@@ -1,4 +1,4 @@
-// anybit codegen MODEL: files for a backend, by a code generator.
+// anybit codegen MODEL: runs a code generator, which writes files for a backend.
 #include "anybit/codegen.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ Result<void> list_all(const Options& options) {
     fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return {};
   }
-  Table table({{"GENERATOR"}, {"FILE"}, {"WHAT IT MAKES"}, {""}, {"LIBRARY"}});
+  Table table({{"GENERATOR"}, {"FILE"}, {"SUMMARY"}, {""}, {"LIBRARY"}});
   for (const GeneratorInfo& one : generators)
     table.add({one.name, one.extension, one.summary, one.backend ? "can run it" : "", one.library});
   fmt::print("{}", table.empty() ? "There is no code generator.\n" : table.text(0));
@@ -63,7 +63,7 @@ Result<std::map<std::string, std::string>> parse_settings(const std::vector<std:
 template <class T>
 Result<Array> array_of(const char* type, const std::vector<T>& numbers) {
   const auto bytes = std::as_bytes(std::span(numbers));
-  std::vector<std::int64_t> dims;  // a single number has none
+  std::vector<std::int64_t> dims;  // a single number is a scalar
   if (numbers.size() != 1) dims.push_back(static_cast<std::int64_t>(numbers.size()));
   return Array::from_bytes(type, {bytes.begin(), bytes.end()}, dims);
 }
@@ -82,14 +82,14 @@ std::optional<std::vector<T>> parse_numbers(std::string_view text) {
   }
 }
 
-// Whole numbers, real ones, or a file.
+// Integers, floats, or a file.
 Result<Array> parse_constant(const std::string& text) {
   if (const auto whole = parse_numbers<std::int64_t>(text)) return array_of("int64", *whole);
   if (const auto real = parse_numbers<double>(text)) return array_of("float64", *real);
   return read_npy(text);
 }
 
-// Numbers that are mistyped are no file's name: such a one ends as .npy does, or is there.
+// Distinguishes file names from mistyped numbers: a file name ends in .npy or names an existing file.
 bool names_file(const std::string& text) {
   std::error_code ignored;
   return text.ends_with(".npy") || std::filesystem::is_regular_file(text, ignored);
@@ -150,26 +150,24 @@ Result<void> run(const Options& options) {
 std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "The ONNX file");
-  app.add_option("-t,--target", options->target,
-                 "The generator: c-gen, so-gen, … (--list shows those there are)")
+  app.add_option("-t,--target", options->target, "The generator: c-gen, so-gen, … (--list shows all)")
       ->type_name("NAME-gen");
   app.add_option("-o,--output", options->output,
-                 "Where to write; the model's path with the generator's extension if it is not given");
-  app.add_option("--prefer", options->preference, "default, performance, memory or compile-time");
-  app.add_option("--shape", options->shapes,
-                 "The shape of an input that the model leaves open: x=1,3,640,640 (may be repeated)")
+                 "Where to write [the model's path with the generator's extension]");
+  app.add_option("--prefer", options->preference,
+                 "Optimize for default, performance, memory or compile-time");
+  app.add_option("--shape", options->shapes, "Fix the shape of an input: x=1,3,640,640 (may be repeated)")
       ->type_name("NAME=SIZES")
       ->allow_extra_args(false);
-  app.add_option(
-         "--constant", options->constants,
-         "Make code for one value of an input, as one that chooses a branch: sr=16000 (may be repeated)")
+  app.add_option("--constant", options->constants,
+                 "Make an input a constant, such as one that selects a branch: sr=16000 (may be repeated)")
       ->type_name("NAME=NUMBERS|FILE.npy")
       ->allow_extra_args(false);
-  app.add_option("--set", options->settings, "A setting of the generator's own (may be repeated)")
+  app.add_option("--set", options->settings, "A generator-specific setting (may be repeated)")
       ->type_name("NAME=TEXT")
       ->allow_extra_args(false);
   app.add_option("--plugins", options->folders,
-                 "A folder to look for generators in first; an absolute path (may be repeated)")
+                 "A folder to search first for generators; an absolute path (may be repeated)")
       ->type_name("DIR")
       ->allow_extra_args(false);
   app.add_flag("--list", options->list, "List the generators");

@@ -1,5 +1,5 @@
-// One command of the program. `NAME_command.cpp` defines `Command NAME_command()`; CMake makes the list of
-// them.
+// One command of the program. `NAME_command.cpp` defines `Command NAME_command()`; CMake generates
+// the list of commands.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,9 +13,9 @@ namespace anybit::cli {
 
 struct Command {
   std::string summary;  // one line, for the list of commands
-  // Adds the command's options and returns what runs it; the options live inside the returned function.
+  // Adds the command's options and returns the function that runs it, which owns the options.
   std::function<std::function<Result<void>()>(CLI::App& app)> set_up;
-  bool tells_all = false;  // it looks at the options of the other commands
+  bool tells_all = false;  // it reads the options of all other commands
 };
 
 struct NamedCommand {
@@ -23,7 +23,7 @@ struct NamedCommand {
   Command command;
 };
 
-// In the order of their names.
+// Sorted by name.
 std::vector<NamedCommand> commands();
 
 }  // namespace anybit::cli

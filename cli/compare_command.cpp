@@ -1,4 +1,4 @@
-// anybit compare FLOAT QUANTIZED: what quantization cost.
+// anybit compare FLOAT QUANTIZED: measures the quantization error, per output and per layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Options {
 Result<Comparison> compared(const Model& reference, const Model& other, const SampleArguments& from,
                             CompareOptions& settings) {
   if (from.paths.empty())
-    return Error{Code::invalid_argument, "nothing to compare the models on", {}, "--data PATH"};
+    return Error{Code::invalid_argument, "no data to compare the models on", {}, "--data PATH"};
   auto samples = open_samples(reference, from);
   if (!samples.ok()) return std::move(samples).error();
   Progress progress("comparing", "samples", samples->count());
@@ -38,11 +38,11 @@ Result<Comparison> compared(const Model& reference, const Model& other, const Sa
   return compare(reference, other, *samples, settings);
 }
 
-// What the values between look like, for the report's histograms.
+// Ranges of the intermediate tensors, for the report's histograms.
 Result<Ranges> ranges_of(const Model& model, const Options& options) {
   auto samples = open_samples(model, options.samples);
   if (!samples.ok()) return std::move(samples).error();
-  Progress progress("looking at values", "samples", samples->count());
+  Progress progress("collecting histograms", "samples", samples->count());
   CalibrateOptions settings{
       .threads = options.executor.threads, .max_memory = options.executor.max_memory, .allow_nan = true};
   settings.progress = [&](std::int64_t done) { progress.show(done); };
@@ -95,14 +95,14 @@ Result<void> run(const Options& options) {
 
 std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("FLOAT", options->reference, "The model to compare with")->required();
-  app.add_option("QUANTIZED", options->other, "The model in question")->required();
+  app.add_option("FLOAT", options->reference, "The reference model")->required();
+  app.add_option("QUANTIZED", options->other, "The quantized model")->required();
   add_sample_options(app, "--data", options->samples);
   app.add_option("--labels", options->labels,
-                 "The right classes, one for each sample: .npy, or text with one on each line");
-  app.add_option("--rows", options->rows, "How many layers to show, those that lose most first [10]")
+                 "The correct classes, one per sample: .npy, or text with one per line");
+  app.add_option("--rows", options->rows, "How many layers to show, lowest SQNR first [10]")
       ->transform(whole_number(0));
-  app.add_flag("--no-layers", options->no_layers, "Look at the outputs alone: faster");
+  app.add_flag("--no-layers", options->no_layers, "Compare the outputs only, which is faster");
   add_executor_options(app, options->executor);
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_report_option(app, options->report);

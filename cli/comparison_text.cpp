@@ -23,8 +23,8 @@ double percent(std::int64_t part, std::int64_t whole) {
 
 Table differences(const std::vector<Difference>& all, std::int64_t rows) {
   Table table({{"value"},
-               {"made by"},
-               {"dB", Align::right},
+               {"operator"},
+               {"SQNR dB", Align::right},
                {"cosine", Align::right},
                {"largest error", Align::right},
                {"largest value", Align::right}});
@@ -81,13 +81,13 @@ std::string comparison_text(const Comparison& comparison, const ComparedFiles& f
   std::string text = accuracy(comparison, files);
   text += fmt::format("\n{} samples", long_count(comparison.samples));
   if (comparison.rows > 0)
-    text += fmt::format("; the same class first in {:.2f} %", percent(comparison.agreed, comparison.rows));
+    text += fmt::format("; same top-1 class in {:.2f} %", percent(comparison.agreed, comparison.rows));
   text += "\n\nOutputs\n" + differences(comparison.outputs, INT64_MAX).text();
   for (const std::string& remark : comparison.remarks) text += printable(remark) + "\n";
   if (comparison.layers.empty() || rows <= 0) return text;
   std::vector<Difference> sorted = comparison.layers;
   std::ranges::stable_sort(sorted, {}, &Difference::signal_to_noise);
-  return text + "\nLayers that lose most\n" + differences(sorted, rows).text();
+  return text + "\nLayers with the lowest SQNR\n" + differences(sorted, rows).text();
 }
 
 std::string comparison_json(const Comparison& comparison, const ComparedFiles& files) {

@@ -1,4 +1,4 @@
-// What a comparison found: for people, and as JSON.
+// The result of a comparison as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ struct ComparedFiles {
   std::int64_t reference_bytes = 0, other_bytes = 0;
 };
 
-// With the sizes that they have on disk.
+// Reads the file sizes from disk.
 ComparedFiles compared_files(const std::string& reference, const std::string& other);
 
-// `rows`: how many layers, those that lose most first.
+// `rows`: how many layers to show, lowest SQNR first.
 std::string comparison_text(const Comparison& comparison, const ComparedFiles& files, std::int64_t rows);
 std::string comparison_json(const Comparison& comparison, const ComparedFiles& files);
 

@@ -33,7 +33,7 @@ std::string narrowing_text(const Narrowing& n, std::int64_t all) {
 
 bool all_finite_exact(const Losses& l) { return std::isinf(l.signal_to_noise) && l.signal_to_noise > 0; }
 
-// Inf counts as saturated, whatever became of it.
+// Inf always counts as saturated.
 bool all_exact(const Conversion& c) {
   const Losses& l = *c.losses;
   return all_finite_exact(l) && l.lost == 0 && l.saturated == 0 && l.not_a_number == 0 &&
@@ -44,9 +44,9 @@ std::string fidelity_text(const Conversion& c) {
   const Losses& l = *c.losses;
   if (all_exact(c)) return "exact";
   if (!all_finite_exact(l)) return fmt::format("{:.2f} dB", l.signal_to_noise);
-  if (l.lost > 0) return "exact, but for what was lost";
-  return l.saturated > 0 || l.not_a_number > 0 ? "exact where they were finite"
-                                               : "exact, once they were float32";
+  if (l.lost > 0) return "exact, except for lost values";
+  return l.saturated > 0 || l.not_a_number > 0 ? "exact for finite values"
+                                               : "exact after rounding to float32";
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ std::string to_text(const Conversion& c) {
   table.add({"Bits per value", fmt::format("{:.4g}", f.bits_per_value())});
   if (c.losses) {
     const Losses& l = *c.losses;
-    table.add({"Signal to noise", fidelity_text(c)});
+    table.add({"SQNR", fidelity_text(c)});
     table.add({"Largest error",
                l.largest_error_at < 0
                    ? "none"

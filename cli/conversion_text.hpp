@@ -1,4 +1,4 @@
-// What `anybit convert` did, for people and for programs.
+// The result of `anybit convert` as text and as JSON.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace anybit::cli {
 struct Conversion {
   std::string input, output;
   TensorFormat format;
-  Narrowing narrowing = {};                // what came before the format
-  std::optional<std::int64_t> bytes = {};  // of codes and what they share; not for dequantized output
-  std::optional<Losses> losses = {};       // not when unpacking
+  Narrowing narrowing = {};                // the rounding to float32 before the format
+  std::optional<std::int64_t> bytes = {};  // packed values and shared fields; unset for dequantized output
+  std::optional<Losses> losses = {};       // unset when unpacking
 };
 
-// "[2, 7]": where in a tensor of these dimensions.
+// "[2, 7]": the multi-index of a flat index in a tensor of these dimensions.
 std::string index_text(std::int64_t at, const std::vector<std::int64_t>& dims);
 std::string to_text(const Conversion& conversion);
 std::string to_json(const Conversion& conversion);

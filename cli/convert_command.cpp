@@ -1,4 +1,4 @@
-// anybit convert FILE.npy --format NAME -o OUT: a tensor to a number format, and back.
+// anybit convert FILE.npy --format NAME -o OUT: converts a tensor to a number format, and back.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ struct Options {
   bool dequantized = false, unpack = false, json = false;
 };
 
-// As numpy.save does: a name without the ending gets it.
+// Appends a missing file extension, as numpy.save does.
 std::string with_ending(const std::string& path, const std::string& ending) {
   return path.ends_with(ending) ? path : path + ending;
 }
@@ -72,7 +72,7 @@ Result<void> unpack(const Options& options) {
   return {};
 }
 
-// Formats work on float32. A number that is too large for it must not become Inf unnoticed.
+// Formats take float32. A number beyond its range is an error unless the caller allows infinity.
 Result<std::vector<float>> float_values(const Array& array, const Options& options, Narrowing& narrowing) {
   auto values = array.to_floats();
   if (!values.ok()) return std::move(values).error();
@@ -81,16 +81,16 @@ Result<std::vector<float>> float_values(const Array& array, const Options& optio
   if (narrowing.infinite_at < 0 || options.tensor.allow_nonfinite) return values;
   return Error{Code::invalid_data, fmt::format("{:g} is beyond the range of float32", narrowing.infinite),
                "value " + index_text(narrowing.infinite_at, array.dims),
-               "scale the values, or take it for infinite: --allow-nonfinite"};
+               "scale the values, or let it become infinite: --allow-nonfinite"};
 }
 
-// The library does not know how a caller of the program allows them.
+// Replaces the library's hint by one that names the command-line option.
 Error with_our_flag(Error error) {
-  if (error.code == Code::invalid_data) error.hint = "--allow-nonfinite takes Inf and NaN, too";
+  if (error.code == Code::invalid_data) error.hint = "--allow-nonfinite accepts Inf and NaN";
   return error;
 }
 
-// Fills in what the conversion cost, and writes the output.
+// Converts, records the losses, and writes the output.
 Result<void> convert_values(const std::vector<float>& values, const Options& options, QuantizedTensor tensor,
                             Conversion& conversion) {
   std::vector<float> quantized(values.size());
@@ -135,16 +135,14 @@ Result<void> convert(const Options& options) {
   return {};
 }
 
-// An ending is added to names, not to folders and devices.
+// The output must be a regular file: an extension may be appended, which suits neither folders nor devices.
 Result<void> check_name(const std::string& output) {
   std::error_code ignored;
   const bool names = std::filesystem::path(output).has_filename();
   const auto there = std::filesystem::status(output, ignored);
   if (names && (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there))) return {};
-  return Error{Code::invalid_argument,
-               fmt::format("cannot write '{}': that is no file's name", output),
-               {},
-               "-o NAME"};
+  return Error{
+      Code::invalid_argument, fmt::format("cannot write '{}': it is not a file name", output), {}, "-o NAME"};
 }
 
 Result<void> run(const Options& options) {
@@ -160,7 +158,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("FILE", options->input,
                  "The tensor: .npy with numbers; with --unpack, .npz from this command")
       ->required();
-  app.add_option("-o,--output", options->output, "Where to write; .npz or .npy is added if it is missing")
+  app.add_option("-o,--output", options->output, "Where to write; .npz or .npy is added if missing")
       ->required();
   CLI::Option* format =
       app.add_option("-f,--format", options->format, "The number format; 'anybit formats' lists them");
@@ -169,29 +167,30 @@ std::function<Result<void>()> set_up(CLI::App& app) {
       ->allow_extra_args(false)
       ->needs(format);
   app.add_option("--granularity", options->granularity,
-                 "What shares parameters: element (nothing does), tensor, channel or block");
+                 "Which values share parameters: element (none do), tensor, channel or block");
   app.add_option("--axis", options->tensor.axis, "The axis of channels or blocks; -1 is the last (default)")
       ->transform(whole_number());
   CLI::Option* size =
-      app.add_option("--block-size", options->tensor.block_size, "Values of a block along the axis")
+      app.add_option("--block-size", options->tensor.block_size, "Values per block along the axis")
           ->transform(whole_number());
-  app.add_option("--block", options->tensor.block, "Or a box over the last dimensions: 1,16 (-1: the whole)")
+  app.add_option("--block", options->tensor.block,
+                 "Or the block's size in each of the last dimensions: 1,16 (-1: all of it)")
       ->delimiter(',')
       ->transform(whole_number())
       ->excludes(size);
   app.add_option("--rounding", options->rounding,
                  "half_even, half_away, half_up, toward_zero, floor, stochastic")
       ->capture_default_str();
-  app.add_option("--seed", options->tensor.seed, "Of stochastic rounding")
+  app.add_option("--seed", options->tensor.seed, "Seed of stochastic rounding")
       ->transform(whole_number(0, UINT64_MAX))
       ->capture_default_str();
-  app.add_flag("--allow-nonfinite", options->tensor.allow_nonfinite, "Take Inf and NaN, too");
+  app.add_flag("--allow-nonfinite", options->tensor.allow_nonfinite, "Accept Inf and NaN");
   CLI::Option* dequantized = app.add_flag("--dequantized", options->dequantized,
-                                          "Write the rounded values as float32 .npy, not packed codes");
-  app.add_flag("--unpack", options->unpack, "The other way: packed codes to float32 .npy")
+                                          "Write the dequantized values as float32 .npy, not packed values");
+  app.add_flag("--unpack", options->unpack, "Convert back: packed values to float32 .npy")
       ->excludes(format)
       ->excludes(dequantized);
-  app.add_option("--threads", options->tensor.threads, "0: one for each core")
+  app.add_option("--threads", options->tensor.threads, "Threads to use; 0: one per core")
       ->transform(whole_number(0, 1024))
       ->capture_default_str();
   app.add_flag("--json", options->json, "Print the result as JSON");
@@ -201,7 +200,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command convert_command() {
-  return {"Convert a tensor to a number format and tell what it cost; or back", set_up};
+  return {"Convert a tensor to a number format and report the error, or convert it back", set_up};
 }
 
 }  // namespace anybit::cli

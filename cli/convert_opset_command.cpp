@@ -1,4 +1,4 @@
-// anybit convert-opset MODEL: the same model with operators of a newer opset.
+// anybit convert-opset MODEL: converts a model to a newer opset.
 #include <fmt/format.h>
 
 #include <memory>
@@ -44,7 +44,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "The ONNX file")->required();
   app.add_option("-o,--output", options->output, "Where to write the new file")->required();
-  app.add_option("--opset", options->opset, "The opset to raise to; the newest one if it is not given")
+  app.add_option("--opset", options->opset, "The opset to convert to [the newest]")
       ->transform(whole_number());
   add_in_place_flag(app, options->in_place);
   app.add_flag("--json", options->json, "Print everything as JSON");
@@ -55,7 +55,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command convert_opset_command() {
-  return {"Raise a model to a newer opset: graph, inner graphs and functions", set_up};
+  return {"Convert a model to a newer opset: graph, subgraphs and functions", set_up};
 }
 
 }  // namespace anybit::cli

@@ -24,14 +24,15 @@ std::vector<std::string> format_names() {
   return formats.ok() ? names_of(*formats) : std::vector<std::string>();
 }
 
-// What `anybit run --quantize` takes: names from elsewhere, and presets.
+// The types that `anybit run --quantize` takes: presets, and names that other runtimes use.
 std::vector<std::string> quantization_types() {
   std::vector<std::string> names = names_of(recipe_presets());
   names.insert(names.end(), {"int8_wo", "int16_wo"});
   return names;
 }
 
-// Options with the same few words in every command. tests/e2e/test_shell.py holds them to what errors list.
+// Options with the same choices in every command. tests/e2e/test_shell.py compares them with the choices that
+// errors list.
 struct Words {
   std::string_view option;
   std::vector<std::string> words;
@@ -75,7 +76,7 @@ std::string upper(std::string name) {
   return name;
 }
 
-// CLI11 calls types TEXT, INT, UINT or FLOAT where nobody named a value, and adds what checks say behind a
+// CLI11 names an unnamed value TEXT, INT, UINT or FLOAT, and appends the descriptions of validators after a
 // colon.
 std::string value_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return {};

@@ -1,4 +1,4 @@
-// The program's own definitions, read back: what its man page and its completion are made of.
+// The commands and options of the program, for the manual page and shell completion.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,18 +9,18 @@ namespace anybit::cli {
 
 struct OptionText {
   std::vector<std::string> names;  // "-o", "--output"; a positional has one without dashes
-  std::string value;               // what stands for its value; empty: a flag
+  std::string value;               // the placeholder of its value; empty: a flag
   std::string about;
-  std::vector<std::string> choices;  // values that are known; may be empty
+  std::vector<std::string> choices;  // known values; may be empty
   bool positional = false;
 };
 
 struct CommandText {
   std::string name, about;
-  std::vector<OptionText> options;  // positional ones first; none that is hidden
+  std::vector<OptionText> options;  // positional ones first; hidden ones are left out
 };
 
-// The program's own options, under an empty name, then its commands.
+// The global options, under an empty name, then the commands.
 std::vector<CommandText> definitions(const CLI::App& app);
 
 }  // namespace anybit::cli

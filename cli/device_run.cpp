@@ -10,28 +10,28 @@
 namespace anybit::cli {
 namespace {
 
-// Names that people know from elsewhere; others are presets.
+// Maps type names of other runtimes to presets; other names are presets already.
 std::string recipe_of(const std::string& type) {
   if (type == "int8_wo") return "w8";
   if (type == "int16_wo") return "w16";
   return type;
 }
 
-// Bytes of an element: the number in the type's name is its bits, and a byte is the least.
+// Bytes of an element: the number in the type's name is its width in bits; at least one byte.
 std::size_t element_bytes(const std::string& type) {
   const std::size_t at = type.find_first_of("123456789");
   return at == std::string::npos ? 1 : std::max<std::size_t>(std::stoul(type.substr(at)) / 8, 1);
 }
 
-// A value that is not empty, as that of a variable is which a script never set: it would be taken for none.
+// Rejects empty values, such as unset shell variables, which would count as an option that is not given.
 CLI::Validator some(const char* what) {
   return {[what](const std::string& text) {
-            return text.empty() ? fmt::format("'' is no {}", what) : std::string();
+            return text.empty() ? fmt::format("'' is not a {}", what) : std::string();
           },
           std::string()};
 }
 
-// What came of a name from the command line.
+// An unknown name on the command line becomes a usage error.
 Result<void> named(Result<void> done) {
   if (done.ok()) return done;
   return wrong_call(std::move(done).error());
@@ -52,40 +52,41 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
           ->type_name("TYPE")
           ->check(some("type"))
           ->group(group);
-  app.add_option("--qpath", options.qpath, "Where the quantized model goes [MODEL with .q.onnx]")
+  app.add_option("--qpath", options.qpath, "Where to write the quantized model [MODEL with .q.onnx]")
       ->needs(quantize)
       ->check(some("path"))
       ->group(group);
   app.add_option(
          "--minmax-run,--minmax_run,--minmax_runs", options.minmax_run,
-         "Runs of the float model to gather ranges from, if the type needs them [10, or one for each of "
-         "several samples]")
+         "Calibration runs of the float model, if the type needs ranges [10, or one per sample if there are "
+         "several]")
       ->transform(whole_number(1, 1'000'000))
       ->needs(quantize)
       ->group(group);
   app.add_flag("--reproducible", options.reproducible,
-               "The same quantized file on every x86-64 CPU: slower float kernels while ranges are gathered")
+               "Identical quantized file on every x86-64 CPU, with slower float kernels during calibration")
       ->needs(quantize)
       ->group(group);
   CLI::Option* const codegen =
-      app.add_option("--codegen", options.codegen, "Generate code before the run, by this generator")
+      app.add_option("--codegen", options.codegen, "Generate code before the run, with this generator")
           ->type_name("NAME-gen")
           ->check(some("generator"))
           ->group(group);
-  app.add_option("--cpath", options.cpath, "Where the code goes [the model with the generator's extension]")
+  app.add_option("--cpath", options.cpath,
+                 "Where to write the code [the model with the generator's extension]")
       ->needs(codegen)
       ->check(some("path"))
       ->group(group);
-  app.add_option("--prefer", options.prefer,
-                 "What code is to be good at: default, performance, memory or compile-time")
+  app.add_option("--prefer", options.prefer, "Optimize code for default, performance, memory or compile-time")
       ->needs(codegen)
       ->group(group);
   app.add_option("--backend", options.backends,
-                 "Who may run the model, with ';' between: cpu is anybit itself, NAME what NAME-gen made")
+                 "Backends that may run the model, separated by ';': cpu is anybit itself, NAME runs the "
+                 "output of NAME-gen")
       ->envname("BACKENDS")
       ->type_name("NAMES")
       ->group(group);
-  app.add_option("--plugins", options.plugins, "A folder to look for generators in first; an absolute path")
+  app.add_option("--plugins", options.plugins, "A folder to search first for generators; an absolute path")
       ->type_name("DIR")
       ->check(some("folder"))
       ->group(group);
@@ -94,14 +95,14 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
 Result<void> check_together(const DeviceOptions& options) {
   if (options.plugins.empty() || !options.codegen.empty() || !options.backends.empty()) return {};
   return Error{Code::invalid_argument,
-               "--plugins says where generators are, and none is asked for",
+               "--plugins has no effect without a generator",
                {},
                "--codegen NAME-gen, or --backend NAME"};
 }
 
 Result<void> DeviceRun::check(anybit_status status) const {
   if (status == ANYBIT_OK) return {};
-  // What would be right is on a line of its own (Error::text).
+  // The hint is on a line of its own (Error::text).
   constexpr std::string_view kHint = "\n  hint: ";
   const std::string text = anybit_last_error(session_.get());
   const std::size_t end = text.find(kHint);
@@ -120,7 +121,7 @@ Result<void> DeviceRun::set_inputs(const Inputs& inputs) {
     done = check(anybit_input_info(session, i, &info));
     const auto value = inputs.values.find(info.name);
     if (!done.ok()) break;
-    if (value == inputs.values.end()) {  // that of an earlier sample is none of this one
+    if (value == inputs.values.end()) {  // clears the input of an earlier sample
       done = check(anybit_set_input(session, i, info.type, nullptr, 0));
       continue;
     }
@@ -147,7 +148,7 @@ Result<void> DeviceRun::gather(const DeviceOptions& options, const Draw& draw) {
   return done;
 }
 
-// A recipe that needs no ranges is done at once.
+// A recipe that needs no ranges succeeds at the first try.
 Result<void> DeviceRun::quantize(const DeviceOptions& options, const Draw& draw) {
   anybit_session* const session = session_.get();
   const char* const path = options.qpath.empty() ? nullptr : options.qpath.c_str();
@@ -189,7 +190,7 @@ Result<DeviceRun> DeviceRun::start(const std::string& model, const Limits& limit
   if (anybit_create_session(&session) != ANYBIT_OK)
     return Error{Code::out_of_memory, "out of memory", {}, {}};
   device.session_.reset(session);
-  // Ranges of one call are no business of the next.
+  // No workspace: ranges of this call do not persist.
   auto done = device.check(anybit_set_workspace(session, ""));
   if (done.ok()) done = device.check(anybit_set_threads(session, executor.threads));
   if (done.ok()) done = device.check(anybit_set_reproducible(session, options.reproducible ? 1 : 0));
@@ -229,7 +230,7 @@ bool DeviceRun::by_backend() const {
   return anybit_model_in_use(session_.get(), &kind) == ANYBIT_OK && kind == ANYBIT_MODEL_GENERATED;
 }
 
-// The first run shows how large the outputs are.
+// A first run without output buffers finds the shapes of the outputs.
 Result<void> DeviceRun::set_outputs(const std::vector<Port>& ports) {
   anybit_session* const session = session_.get();
   Result<void> done;

@@ -1,5 +1,5 @@
-// The on-device flow on the command line, by the session of anybit/anybit.h: gather ranges while running,
-// quantize, generate code, and run by a backend.
+// The on-device flow on the command line, through the session of anybit/anybit.h: gather ranges while
+// running, quantize, generate code, and run on a backend.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,38 +15,38 @@
 namespace anybit::cli {
 
 struct DeviceOptions {
-  std::string quantize, qpath;  // a type or preset; where the quantized model goes
-  int minmax_run = 0;           // 0: not said
+  std::string quantize, qpath;  // a type or preset; the path of the quantized model
+  int minmax_run = 0;           // 0: not given
   bool reproducible = false;
-  std::string codegen, cpath;  // a generator; where its file goes
+  std::string codegen, cpath;  // a generator; the path of its output
   std::string prefer = "default", backends, plugins;
 
   bool wanted() const { return !quantize.empty() || !codegen.empty() || !backends.empty(); }
 };
 
 void add_device_options(CLI::App& app, DeviceOptions& options);
-// Options that would be left out in silence.
+// Rejects options that would have no effect.
 Result<void> check_together(const DeviceOptions& options);
 
 class DeviceRun {
  public:
-  // Loads the model and does what is asked for: all but the runs. `draw`: the inputs of the runs that gather
-  // ranges, by number. `given`: those of the first run thereafter; they must stay where they are.
+  // Loads the model and does all requested steps except the runs. `draw`: the inputs of the calibration runs,
+  // by number. `given`: the inputs of the first run after that; they must outlive it.
   using Draw = std::function<Result<Inputs>(int)>;
   static Result<DeviceRun> start(const std::string& model, const Limits& limits,
                                  const ExecutorOptions& executor, const DeviceOptions& options,
                                  const Inputs& given, const Draw& draw);
 
-  // Paths of what was made; empty: nothing.
+  // Paths of the written files; empty if none was written.
   std::string quantized() const;
   std::string generated() const;
   int gathered() const { return gathered_; }  // runs
-  // True if a backend runs the model, and not anybit itself.
+  // True if a backend runs the model instead of anybit itself.
   bool by_backend() const;
-  // They must stay where they are until the runs on them are done.
+  // The inputs must outlive the runs that read them.
   Result<void> set_inputs(const Inputs& inputs);
-  // Runs on a backend, as often as wanted; then what the last run gave. Outputs are set anew for inputs of
-  // other shapes.
+  // Runs on a backend any number of times; values() are the outputs of the last run. Call set_outputs() again
+  // when the shapes of the inputs change.
   Result<void> set_outputs(const std::vector<Port>& ports);
   Result<void> run();
   Result<std::vector<Value>> values() const;

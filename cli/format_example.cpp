@@ -32,11 +32,11 @@ std::vector<double> bfloat16_numbers(const std::vector<std::byte>& bytes) {
   return numbers;
 }
 
-// Another tensor may use the example's parameters if it is one group of the same words.
+// Decodes every bit pattern with the example's parameters, if they are one group and hold no per-value field.
 Result<std::vector<float>> values_of_all_codes(const FormatInfo& format, const ParameterValues& parameters,
                                                const GroupParameters& shared) {
   for (const FormatField& field : format.fields) {
-    if (field.type == "bits") return std::vector<float>{};  // not shared by all
+    if (field.type == "bits") return std::vector<float>{};  // differs from value to value
   }
   const std::int64_t count = std::int64_t{1} << format.bits;
   auto tensor = TensorFormat::make(format.name, {count}, {.parameters = parameters});
@@ -65,7 +65,7 @@ Result<FormatExample> example_of(const FormatInfo& format, const ParameterValues
   if (!encoded.ok()) return std::move(encoded).error();
   auto quantized = tensor->quantize(example.numbers, *shared, example.values);
   if (!quantized.ok()) return std::move(quantized).error();
-  // Some policies are for quantizing alone: then there is nothing to store.
+  // Some policies only quantize and have nothing to store.
   if (auto stored = tensor->store(*shared); stored.ok()) example.shared = *std::move(stored);
   if (format.bits <= kFewBits) {
     auto all = values_of_all_codes(format, parameters, *shared);

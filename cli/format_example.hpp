@@ -1,4 +1,4 @@
-// A few numbers in a format: what they become.
+// An example for each format: a few numbers, their codes and their quantized values.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace anybit::cli {
 struct FormatExample {
   std::vector<float> numbers = {}, values = {};  // before and after
   std::vector<std::uint16_t> codes = {};
-  std::vector<StoredField> shared = {};  // by all of them
-  // What each code stands for beside the same shared parameters; only for codes of up to 4 bits.
+  std::vector<StoredField> shared = {};  // by all numbers
+  // The value of each code with the same shared parameters; only for formats of up to 4 bits.
   std::vector<float> all_values = {};
 };
 

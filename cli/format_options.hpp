@@ -1,4 +1,4 @@
-// Options by which commands name a format and its parameters.
+// Parses the options that name a format and its parameters.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace anybit::cli {
 
-// "NAME=VALUE" for each, read as the types that the format's parameters have.
+// Each text is "NAME=VALUE"; the value has the type of the format's parameter.
 Result<ParameterValues> parse_parameters(const std::string& format, const std::vector<std::string>& texts);
 
 }  // namespace anybit::cli

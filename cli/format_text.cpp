@@ -34,7 +34,7 @@ std::string group_text(const FormatInfo& f) {
   return std::string(name_of(f.granularity));
 }
 
-// "int" of "int16": what is left without the number at its end.
+// "int" of "int16": the name without the number at its end.
 std::string stem(const std::string& name) { return name.substr(0, name.find_last_not_of("0123456789") + 1); }
 
 std::string between(const std::string& first, const std::string& last) {
@@ -60,7 +60,8 @@ void add_row(Table& table, const FormatInfo& narrow, const FormatInfo& wide) {
 }
 
 std::string family_text(const std::vector<const FormatInfo*>& family) {
-  Table table({{"format"}, {"bits", Align::right}, {"range"}, {"smallest"}, {"has"}, {"shared over"}, {""}});
+  Table table(
+      {{"format"}, {"bits", Align::right}, {"range"}, {"smallest"}, {"special"}, {"shared over"}, {""}});
   std::map<std::string, std::vector<const FormatInfo*>> widths;
   for (const FormatInfo* f : family) widths[f->name == stem(f->name) ? f->name : stem(f->name)].push_back(f);
   for (auto& [name, list] : widths) {
@@ -77,27 +78,26 @@ std::string family_text(const std::vector<const FormatInfo*>& family) {
 std::string facts_text(const FormatInfo& f) {
   Table table({{""}, {""}});
   table.add({"Family", f.family});
-  std::string bits = fmt::format("{} in a code", f.bits);
+  std::string bits = fmt::format("{} per code", f.bits);
   if (f.block_size > 0)
-    bits += fmt::format(", {:g} for a value with what a block of {} shares", f.bits_per_value, f.block_size);
+    bits += fmt::format(", {:g} per value with the shared fields of a block of {}", f.bits_per_value,
+                        f.block_size);
   else if (f.bits_per_value != f.bits)
     bits += fmt::format(", {:g} packed", f.bits_per_value);
   table.add({"Bits", bits});
   table.add({"Range", range_text(f)});
   table.add({"Smallest", number_text(f.smallest)});
-  table.add({"Has", specials_text(f).empty() ? "finite numbers only, no zero" : specials_text(f)});
+  table.add({"Special", specials_text(f).empty() ? "finite numbers only, no zero" : specials_text(f)});
   for (const FormatField& field : f.fields) {
-    const std::string where = field.per_tensor   ? "the tensor"
-                              : f.block_size > 0 ? "a " + group_text(f)
-                                                 : "a group";
+    const std::string where = field.per_tensor ? "tensor" : f.block_size > 0 ? group_text(f) : "group";
     table.add(
-        {"Shares", fmt::format("{} ({}{}) in {}", field.name,
+        {"Shared", fmt::format("{} ({}{}) per {}", field.name,
                                field.count > 1 ? fmt::format("{} × ", field.count) : "", field.type, where)});
   }
   return table.text();
 }
 
-// Boxes around the parts of a code, most significant bit first.
+// Draws the bit fields of a code as boxes, most significant bit first.
 std::string layout_text(const FormatInfo& f) {
   std::string numbers, top, middle, bottom;
   int bit = f.bits;
@@ -180,7 +180,7 @@ std::string section(std::string_view title, const std::string& body) {
 std::string number_text(double x) {
   int exponent = 0;
   const double fraction = std::frexp(std::fabs(x), &exponent);
-  const bool far = std::fabs(x) < 0x1p-8 || std::fabs(x) > 0x1p16;  // six digits do not have them
+  const bool far = std::fabs(x) < 0x1p-8 || std::fabs(x) > 0x1p16;  // six digits would not be exact
   if (fraction == 0.5 && far) return fmt::format("{}2^{}", x < 0 ? "-" : "", exponent - 1);
   return fmt::format("{:.6g}", x);
 }
@@ -196,9 +196,9 @@ std::string to_text(const std::vector<FormatInfo>& formats) {
   std::map<std::string, std::vector<const FormatInfo*>> families;
   for (const FormatInfo& f : formats) families[f.family].push_back(&f);
   std::string text = fmt::format(
-      "{} formats. Bits: of a value, what its block shares included. Range and smallest: at scale 1, or "
-      "over\n"
-      "all scales where the format has its own. 'anybit formats NAME' tells all about one.\n",
+      "{} formats. Bits: per value, including the fields that a block shares. Range and smallest: at "
+      "scale 1, or\n"
+      "over all scales if the format has its own. 'anybit formats NAME' describes one.\n",
       formats.size());
   for (const auto& [name, family] : families) text += section(name, family_text(family));
   return text;
@@ -211,8 +211,9 @@ Result<std::string> to_text(const FormatInfo& f, const ParameterValues& paramete
   text += section("Layout", layout_text(f));
   text += section("Parameters", parameters_text(f));
   text += section("Example", example_text(f, *example));
-  text += section(example->shared.empty() ? "All values" : "All values, with what the example shares",
-                  values_text(f, *example));
+  text +=
+      section(example->shared.empty() ? "All values" : "All values, with the shared fields of the example",
+              values_text(f, *example));
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Number formats for people, and for programs.
+// Number formats as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace anybit::cli {
 
-// A table for each family. Formats that differ in their width alone (int2 … int16) share a row.
+// One table per family. Formats that differ only in width (int2 … int16) share a row.
 std::string to_text(const std::vector<FormatInfo>& formats);
-// Everything about one: facts, layout, parameters, and an example that the library computes.
+// One format: properties, layout, parameters, and an example that the library computes.
 Result<std::string> to_text(const FormatInfo& format, const ParameterValues& parameters);
 
 std::string to_json(const std::vector<FormatInfo>& formats);

@@ -1,4 +1,4 @@
-// anybit formats [NAME]: the number formats there are, or all about one.
+// anybit formats [NAME]: lists the number formats, or describes one.
 #include <fmt/format.h>
 
 #include <memory>
@@ -37,7 +37,7 @@ Result<void> tell(const Options& options) {
 
 std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::Option* name = app.add_option("NAME", options->name, "Tell all about this one");
+  CLI::Option* name = app.add_option("NAME", options->name, "Describe this format");
   app.add_option("--set", options->set, "A parameter of the format: width=6 (may be repeated)")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
@@ -49,7 +49,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command formats_command() {
-  return {"List the number formats, or tell all about one: range, layout, parameters, an example", set_up};
+  return {"List the number formats, or describe one: range, layout, parameters, an example", set_up};
 }
 
 }  // namespace anybit::cli

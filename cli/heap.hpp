@@ -1,11 +1,10 @@
-// How this process gets memory.
+// Tunes the heap of this process.
 #pragma once
 
 namespace anybit::cli {
 
-// A command is over in a fraction of a second, in which the system's pages, given one by one when they are
-// first touched, cost more than most of what is done in them: the heap is taken in large steps, in large
-// pages.
+// Grows the heap in large steps and huge pages. A command runs for a fraction of a second, and page faults of
+// 4 KiB pages would take a large part of it.
 void take_heap_in_large_steps();
 
 }  // namespace anybit::cli

@@ -1,4 +1,4 @@
-// anybit inspect MODEL: what a model is.
+// anybit inspect MODEL: describes a model.
 #include <fmt/format.h>
 
 #include <memory>
@@ -52,7 +52,7 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 }  // namespace
 
 Command inspect_command() {
-  return {"Show what a model is: inputs, parameters, work, operators, how it is quantized", set_up};
+  return {"Describe a model: inputs, parameters, multiply-accumulates, operators, quantization", set_up};
 }
 
 }  // namespace anybit::cli

@@ -90,7 +90,7 @@ std::string operators(const Inspection& i) {
                {""}});
   for (const auto& row : i.operators) {
     const bool multiplies = row.macs > 0 || row.unknown_macs > 0;
-    std::string note = row.known ? "" : "not known to anybit";
+    std::string note = row.known ? "" : "unknown to anybit";
     if (row.unknown_macs > 0) note = fmt::format("{} of unknown size", row.unknown_macs);
     table.add({operator_name(row.domain, row.name), long_count(row.nodes),
                row.parameters > 0 ? short_count(row.parameters) : "",
@@ -152,14 +152,14 @@ std::string all_nodes(const Inspection& i) {
 }
 
 std::string quantization(const Inspection& i) {
-  Table table({{"what"},
+  Table table({{"role"},
                {"type"},
                {"tensors", Align::right},
                {"elements", Align::right},
                {"one scale per"},
                {"zero point"},
                {"scale"},
-               {"by"}});
+               {"operator"}});
   for (const auto& row : i.quantized) {
     const std::string grain = row.block > 0 ? fmt::format("block of {}", row.block) : row.granularity;
     table.add({row.role, row.type, long_count(row.tensors), row.elements > 0 ? short_count(row.elements) : "",
@@ -225,7 +225,7 @@ std::string problems(const Inspection& i) {
   return text;
 }
 
-// Options that a user can copy: every input that is not fixed, with likely sizes for what is unknown.
+// Options to copy: every input with unknown dimensions, with likely sizes for them.
 std::string shape_hint(const Inspection& i) {
   std::string options;
   for (const auto& input : i.inputs) {
@@ -240,14 +240,14 @@ std::string shape_hint(const Inspection& i) {
     }
     if (open) options += fmt::format(" --input-shape '{}={}'", printable(input.name), joined(sizes, ","));
   }
-  return options.empty() ? "" : "say how large the inputs are, for example" + options;
+  return options.empty() ? "" : "give the shapes of the inputs, for example" + options;
 }
 
 std::string unknown_note(const Inspection& i) {
   std::string text;
   if (i.unknown_macs > 0) {
     text += fmt::format(
-        "\n{}\n", styled(fmt::format("The MACs of {} are not known: they depend on the size of the inputs.",
+        "\n{}\n", styled(fmt::format("The MACs of {} are unknown: they depend on the shapes of the inputs.",
                                      plural(i.unknown_macs, "node")),
                          Style::yellow));
     if (const std::string hint = shape_hint(i); !hint.empty()) text += "  hint: " + hint + "\n";
@@ -269,12 +269,12 @@ std::string to_text(const Inspection& i, bool nodes) {
   text += section("Operators", "", operators(i));
   if (!nodes) text += section("Largest nodes", "--nodes shows all", largest_nodes(i));
   if (!i.quantized.empty()) text += section("Quantized", quantization_remark(i), quantization(i));
-  text += section("Inside", "graphs within nodes, functions", structure(i));
+  text += section("Subgraphs and functions", "", structure(i));
   text += section("External data", "", data_files(i));
   text += section("Metadata", "", metadata(i));
   if (nodes) text += section("Nodes", "", all_nodes(i));
-  text += section("Problems", "what cannot work with these shapes, is declared wrongly, or is too new",
-                  problems(i));
+  text +=
+      section("Problems", "shapes that do not fit, wrong declarations, unsupported versions", problems(i));
   return text + unknown_note(i);
 }
 

@@ -1,4 +1,4 @@
-// An inspection for people, and for programs.
+// An inspection as text and as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Objects of JSON with many members, in the order in which they are added.
+// JSON objects with many members, in insertion order.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,7 +7,7 @@
 
 namespace anybit::cli {
 
-// Adds a member that the object does not have yet. operator[] would look at all there are, each time.
+// Adds a member that the object does not have yet, in constant time: operator[] searches all members.
 inline nlohmann::ordered_json& add_member(nlohmann::ordered_json& object, const std::string& name,
                                           nlohmann::ordered_json value) {
   using Members = nlohmann::ordered_json::object_t::Container;

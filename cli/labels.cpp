@@ -16,7 +16,7 @@ Error bad_label(const std::string& path, const std::string& what) {
   return {Code::invalid_argument,
           fmt::format("{}: {}", path, what),
           {},
-          "whole numbers: a .npy, or one on each line"};
+          "integers: a .npy, or text with one per line"};
 }
 
 template <class T>
@@ -41,11 +41,11 @@ Result<std::vector<std::int64_t>> labels_of_text(const std::string& path) {
   if (!stream) return Error{Code::not_found, fmt::format("cannot open '{}'", path), {}, {}};
   std::vector<std::int64_t> labels;
   for (std::int64_t label = 0; stream >> label;) labels.push_back(label);
-  if (!stream.eof()) return bad_label(path, fmt::format("label {} is no whole number", labels.size() + 1));
+  if (!stream.eof()) return bad_label(path, fmt::format("label {} is not an integer", labels.size() + 1));
   return labels;
 }
 
-// The last axis is that of the classes.
+// The last axis holds the classes.
 std::size_t rows_of(const Value& scores) {
   std::size_t rows = 1;
   const std::vector<std::int64_t>& dims = scores.tensor.dims;
@@ -77,7 +77,7 @@ Result<Hits> LabelCounter::finish(bool spare) const {
   return Error{Code::invalid_argument,
                fmt::format("{} labels for {} rows of scores", labels_.size(), hits_.rows),
                {},
-               "one label for each"};
+               "one label per row"};
 }
 
 }  // namespace anybit::cli

@@ -1,4 +1,4 @@
-// The right classes of samples, from a file.
+// The correct classes of samples, from a file.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace anybit::cli {
 
-// A .npy of whole numbers, or text with one on each line.
+// A .npy of integers, or text with one per line.
 Result<std::vector<std::int64_t>> read_labels(const std::string& path);
 
-// Hits of the scores of one sample after the other: each takes as many labels as it has rows.
+// Counts top-1 and top-5 hits sample by sample: each sample takes as many labels as its scores have rows.
 class LabelCounter {
  public:
-  // `single`: all labels are for the one sample there is.
+  // `single`: there is one sample, which takes all labels.
   LabelCounter(std::vector<std::int64_t> labels, bool single) : labels_(std::move(labels)), single_(single) {}
 
   Result<void> add(const Value& scores);
-  // `spare`: more labels than rows are fine.
+  // `spare`: more labels than rows are allowed.
   Result<Hits> finish(bool spare) const;
 
  private:

@@ -1,6 +1,6 @@
-// Memory can run out where no handler of main is around: before main, in a destructor, in a function that may
-// not throw. That is said in words and with the exit code of any failure. Other exceptions that nobody
-// catches are bugs, and end the process as ever.
+// Reports out-of-memory errors that no handler in main can catch: before main, in a destructor, in a noexcept
+// function. The process then prints a message and exits with the code of any failure. Other uncaught
+// exceptions are bugs and terminate the process as usual.
 #include "last_resort.hpp"
 
 #include <cxxabi.h>
@@ -17,13 +17,13 @@
 namespace anybit::cli {
 namespace {
 
-// Nothing here may ask for memory, or it would end here again.
+// Nothing here may allocate, or the handler would be entered again.
 bool memory_ran_out() {
   const std::type_info* thrown = abi::__cxa_current_exception_type();
   if (thrown)
     return *thrown == typeid(std::bad_alloc) || *thrown == typeid(std::bad_array_new_length) ||
            *thrown == typeid(std::length_error);
-  // There may have been no memory for the exception itself.
+  // There may not have been enough memory for the exception itself.
   constexpr std::size_t kLittle = 1 << 16;
   void* volatile piece = std::malloc(kLittle);
   std::free(piece);
@@ -39,7 +39,7 @@ bool memory_ran_out() {
 
 void before_all_else() { std::set_terminate(end); }
 
-// Runs before the constructors of the libraries, which is where memory may run out first.
+// Runs before the constructors of shared libraries, where memory may run out first.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const first_step)() = before_all_else;
 
 }  // namespace

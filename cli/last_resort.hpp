@@ -1,9 +1,9 @@
-// What the program does about ends that no command sees.
+// Failures outside of any command: signals and out-of-memory errors.
 #pragma once
 
 namespace anybit::cli {
 
-// Files that grow beyond the size that the system allows are errors of their writers, not the end.
+// Ignores SIGXFSZ: exceeding the file size limit becomes a write error.
 void survive_large_files();
 
 }  // namespace anybit::cli

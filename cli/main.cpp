@@ -1,5 +1,5 @@
-// The program: finds the command, reads its options, runs it, and says what went wrong. Exit codes: 0 fine, 1
-// the work failed, 2 the call was wrong.
+// The program: finds the command, parses its options, runs it and reports errors. Exit codes: 0 success, 1
+// failure, 2 usage error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void complain(std::string_view message, std::string_view hint) {
   if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
 }
 
-// With --json a program reads the result: it finds the error there, too.
+// With --json the error is printed to standard output as JSON, too.
 int report(const Error& error, bool json) {
   const std::string where = error.place.empty() ? "" : error.place + ": ";
   complain(printable(where + error.message), printable(error.hint));
@@ -61,7 +61,7 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
-// What CLI11 found wrong, in our words, with the nearest spelling of a name that does not exist.
+// An error of CLI11 as an Error, with the nearest spelling of an unknown name.
 Error explained(const CLI::ParseError& error, const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const CLI::App& where = chosen.empty() ? app : *chosen[0];
@@ -92,21 +92,21 @@ int help(const CLI::App& app, std::string topic) {
   return kFine;
 }
 
-// Whether the call `anybit FIRST …` needs the options of a command: adding those of all takes milliseconds.
+// Whether the call `anybit FIRST …` needs the options of a command: adding all options takes milliseconds.
 bool is_needed(const NamedCommand& command, std::string_view first, std::span<const NamedCommand> all) {
   const auto called = std::ranges::find(all, first, &NamedCommand::name);
   return called == all.end() || called->command.tells_all || called->name == command.name;
 }
 
-// An option or argument without a text is never meant: in a script, it is a variable that is not set.
+// An empty option or argument is always an error, such as an unset variable in a script.
 Error empty_text(std::string_view name) {
   return {Code::invalid_argument,
           fmt::format("{} is empty", name),
           {},
-          name.starts_with("-") ? "a text, or leave the option out" : "the name of a file"};
+          name.starts_with("-") ? "give a value, or leave the option out" : "the name of a file"};
 }
 
-// "--output=", for which CLI11 would take the argument that follows.
+// The name of an option like "--output=", for which CLI11 would take the next argument as the value.
 std::string_view bare_option(std::span<char* const> arguments) {
   for (const std::string_view one : arguments) {
     if (one == "--") break;
@@ -132,7 +132,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   app.set_help_flag("-h,--help", "Print this help");
   app.allow_extras();
-  app.footer("'anybit help COMMAND' tells about one command.");
+  app.footer("'anybit help COMMAND' describes one command.");
   std::vector<std::pair<CLI::App*, std::function<Result<void>()>>> actions;
   const std::vector<NamedCommand> all = commands();
   for (const NamedCommand& one : all) {
@@ -141,7 +141,7 @@ int run(int argc, char** argv) {
     if (!is_needed(one, argc > 1 ? argv[1] : "", all)) continue;
     actions.emplace_back(sub, one.command.set_up(*sub));
   }
-  app.add_subcommand("help", "Tell about one command");
+  app.add_subcommand("help", "Describe one command");
   // Before CLI11 reads the rest: it would take the topic for the command itself.
   if (argc > 1 && std::string_view(argv[1]) == "help") return help(app, argc > 2 ? argv[2] : "");
 
@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
   anybit::cli::take_heap_in_large_steps();
   try {
     const int code = anybit::cli::run(argc, argv);
-    // What is still in the buffer may not fit the disk.
+    // Writing the rest of the buffer may fail: the disk may be full.
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     std::fputs("anybit: cannot write to standard output\n", stderr);
     return code == 0 ? 1 : code;

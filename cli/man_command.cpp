@@ -1,4 +1,4 @@
-// anybit man: the manual page, made from the definitions of the commands.
+// anybit man: prints the manual page, generated from the definitions of the commands.
 #include <fmt/format.h>
 
 #include "anybit/version.hpp"
@@ -47,7 +47,7 @@ std::string page(const std::vector<CommandText>& all) {
       ".SH SYNOPSIS\n.B anybit\n.I COMMAND\n[\\fIARGUMENT\\fR]...\n"
       ".SH DESCRIPTION\n{1}\n.PP\n"
       "Results go to standard output, messages to standard error: one line first, then a hint. "
-      "Output files appear whole or not at all.\n"
+      "Output files are written atomically.\n"
       ".SH OPTIONS\n",
       version, roff(all[0].about));
   for (const OptionText& option : all[0].options) text += option_entry(option);
@@ -55,7 +55,7 @@ std::string page(const std::vector<CommandText>& all) {
   for (std::size_t i = 1; i < all.size(); ++i) text += command_entry(all[i]);
   return text +
          ".SH \"EXIT STATUS\"\n"
-         ".TP\n0\nAll is well.\n.TP\n1\nThe work failed.\n.TP\n2\nThe call was wrong.\n";
+         ".TP\n0\nSuccess.\n.TP\n1\nFailure.\n.TP\n2\nUsage error: a wrong option or argument.\n";
 }
 
 std::function<Result<void>()> set_up(CLI::App& app) {

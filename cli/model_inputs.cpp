@@ -13,15 +13,15 @@
 namespace anybit::cli {
 namespace {
 
-// Sizes that files give to dimensions with a name, unless they are among `dims`: what is made up beside them
-// has the same.
+// Adds the sizes that files give to symbolic dimensions, unless `dims` has them: random inputs must use the
+// same sizes.
 void add_sizes(const std::vector<Port>& ports, const Inputs& inputs,
                std::map<std::string, std::int64_t>& dims) {
   std::map<std::string_view, const Port*> by_name;
   for (const Port& one : ports) by_name.emplace(one.name, &one);
   for (const auto& [name, value] : inputs.values) {
     const Port& port = *by_name.at(name);
-    if (value.tensor.dims.size() != port.symbols.size()) continue;  // the run tells that it does not fit
+    if (value.tensor.dims.size() != port.symbols.size()) continue;  // the run reports the mismatch
     for (std::size_t i = 0; i < port.symbols.size(); ++i) {
       if (!port.symbols[i].empty()) dims.emplace(port.symbols[i], value.tensor.dims[i]);
     }
@@ -31,18 +31,17 @@ void add_sizes(const std::vector<Port>& ports, const Inputs& inputs,
 }  // namespace
 
 void add_input_options(CLI::App& app, InputOptions& options) {
-  CLI::Option* const input =
-      app.add_option(
-             "--input", options.inputs,
-             "Values: x=x.npy, .pb, raw .bin, a picture, or a folder of them, each for a run; or an .npz "
-             "with the inputs' names (may be repeated)")
-          ->type_name("NAME=PATH")
-          ->allow_extra_args(false);
+  CLI::Option* const input = app.add_option("--input", options.inputs,
+                                            "Values of an input: x=x.npy, .pb, raw .bin, an image, or a "
+                                            "folder of them, one run each; or an .npz "
+                                            "with the inputs' names (may be repeated)")
+                                 ->type_name("NAME=PATH")
+                                 ->allow_extra_args(false);
   for (CLI::Option* one : add_sample_settings(app, options.samples)) one->needs(input);
-  app.add_option("--dim", options.dims, "The size of a named dimension, for values that are made up: batch=8")
+  app.add_option("--dim", options.dims, "The size of a symbolic dimension, for random inputs: batch=8")
       ->type_name("NAME=SIZE")
       ->allow_extra_args(false);
-  app.add_option("--seed", options.seed, "Of values that are made up")
+  app.add_option("--seed", options.seed, "Seed of random inputs")
       ->transform(whole_number(0, UINT64_MAX))
       ->capture_default_str();
 }
@@ -58,9 +57,9 @@ Result<void> check_dims(const std::vector<Port>& ports, const InputOptions& opti
     if (names.contains(name)) continue;
     std::string hint = did_you_mean(name, known);
     if (hint.empty() && !known.empty()) hint = fmt::format("--dim can give {}", fmt::join(known, ", "));
-    if (ports.empty()) hint = "shapes of inputs from files are those of the files";
+    if (ports.empty()) hint = "inputs from files have the shapes of the files";
     return Error{Code::invalid_argument,
-                 fmt::format("--dim: no input that is made up has a dimension named '{}'", printable(name)),
+                 fmt::format("--dim: no random input has a dimension named '{}'", printable(name)),
                  {},
                  hint};
   }
@@ -104,7 +103,7 @@ std::optional<std::int64_t> InputStream::count() const { return files_ ? files_-
 
 std::string InputStream::name() const { return files_ ? files_->name() : std::string(); }
 
-// With made-up values for the inputs that are missing.
+// Adds random values for missing inputs.
 Result<Inputs> InputStream::completed(Sample sample) const {
   Inputs inputs{std::move(sample), {}};
   std::vector<Port> made_up;
@@ -136,7 +135,7 @@ Result<Inputs> only_inputs(const std::vector<Port>& ports, const InputOptions& o
   if (!inputs.ok()) return std::move(inputs).error();
   if (stream->count() != 1) {
     return Error{Code::invalid_argument,
-                 "--input: there is more than one sample, and the same one is run again and again",
+                 "--input: more than one sample, but this command repeats a single one",
                  {},
                  "--samples 1 takes the first"};
   }

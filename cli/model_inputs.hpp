@@ -1,4 +1,4 @@
-// The values a model is run with: from files, or made up.
+// The inputs of a run: from files, or random.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,38 +15,38 @@
 namespace anybit::cli {
 
 struct InputOptions {
-  std::vector<std::string> inputs;  // NAME=PATH, or PATH for a single input; .npz: one entry for each input
+  std::vector<std::string> inputs;  // NAME=PATH, or PATH for a single input; .npz: one entry per input
   SampleOptions samples;
-  std::vector<std::string> dims;  // NAME=SIZE, for values that are made up
+  std::vector<std::string> dims;  // NAME=SIZE, for random inputs
   std::uint64_t seed = 0;
-  bool for_several = false;  // models: one may lack a dimension that another has
+  bool for_several = false;  // several models: one may lack a dimension that another has
 };
 
 void add_input_options(CLI::App& app, InputOptions& options);
 
 struct Inputs {
   std::map<std::string, Value> values;
-  std::set<std::string> made_up;  // names of those that no file was given for
+  std::set<std::string> made_up;  // names of the random inputs
 };
 
-// A size for a dimension that no value to be made up has would be left out in silence: an error, with the
-// names there are. `ports`: those of all that are made up.
+// Rejects a --dim that matches no random input, as it would have no effect; the hint lists the dimensions.
+// `ports`: the random inputs.
 Result<void> check_dims(const std::vector<Port>& ports, const InputOptions& options);
 
-// The values of one run after the other, read when they are asked for: those of files, with made-up ones for
-// inputs that no file is for. Without any file there is one.
+// The inputs of successive runs, read lazily from files; inputs without files are random. Without any file
+// there is one run.
 class InputStream {
  public:
   static Result<InputStream> open(const std::vector<Port>& ports, const InputOptions& options);
 
-  // Nothing when there are no more.
+  // Empty at the end.
   Result<std::optional<Inputs>> next();
   Result<void> rewind();
-  // What later values are made up from.
+  // Seeds the random values of later runs.
   void set_seed(std::uint64_t seed) { options_.seed = seed; }
-  // How many there are; nothing if a file cannot be read, which next() then tells.
+  // The number of runs; empty if a file cannot be read, which next() then reports.
   std::optional<std::int64_t> count() const;
-  // The file that the last one came from: "digits.npy[3]"; empty without any.
+  // The source of the last inputs: "digits.npy[3]"; empty without files.
   std::string name() const;
 
  private:

@@ -36,7 +36,7 @@ Narrowing narrowing_of(const Array& array, std::span<const float> values) {
   if (array.type == "uint32") return compared<std::uint32_t>(array, values);
   if (array.type == "int64") return compared<std::int64_t>(array, values);
   if (array.type == "uint64") return compared<std::uint64_t>(array, values);
-  return {.from = array.type};  // float32 has all values of the other types
+  return {.from = array.type};  // float32 represents all values of the other types
 }
 
 }  // namespace anybit::cli

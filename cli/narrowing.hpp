@@ -1,4 +1,4 @@
-// What reading an array as float32 changes, before any format sees the values.
+// The loss of reading an array as float32, before any format quantizes the values.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace anybit::cli {
 
 struct Narrowing {
   std::string from;               // the array's own type
-  std::int64_t changed = 0;       // values that float32 does not have
+  std::int64_t changed = 0;       // values that float32 cannot represent
   std::int64_t flushed = 0;       // of those: became zero
-  double largest_change = 0;      // of those that stayed finite
-  std::int64_t infinite_at = -1;  // index of the first that became infinite; -1 if none did
-  double infinite = 0;            // what it was
+  double largest_change = 0;      // of values that stay finite
+  std::int64_t infinite_at = -1;  // index of the first value that overflows; -1 if none does
+  double infinite = 0;            // that value
 };
 
 // `values` are those of array.to_floats().

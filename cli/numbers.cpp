@@ -33,7 +33,7 @@ std::optional<double> bytes_in(std::string_view text) {
   return std::ldexp(number, 10 * static_cast<int>(power));
 }
 
-// The number in its shortest spelling, if it is one.
+// The number in its shortest decimal form, if the text is a number in range.
 template <class Number>
 std::optional<std::string> spelled(std::string_view text, std::int64_t low, std::uint64_t high) {
   const auto number = parsed<Number>(text);
@@ -43,7 +43,7 @@ std::optional<std::string> spelled(std::string_view text, std::int64_t low, std:
 
 std::string refusal(const std::string& text, std::string_view wanted) {
   constexpr std::size_t kLongest = 40;
-  return fmt::format("'{}' is not possible; {}", shortened(printable(text), kLongest), wanted);
+  return fmt::format("invalid value '{}'; expected {}", shortened(printable(text), kLongest), wanted);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::string refusal(const std::string& text, std::string_view wanted) {
 CLI::Validator whole_number(std::int64_t low, std::uint64_t high) {
   const bool bounded = low != INT64_MIN && high < INT64_MAX;
   const std::string wanted =
-      low == INT64_MIN ? "a whole number of 64 bits" : fmt::format("a whole number from {} to {}", low, high);
+      low == INT64_MIN ? "a 64-bit integer" : fmt::format("an integer from {} to {}", low, high);
   return {[=](std::string& text) {
             const auto number = text.starts_with('-') ? spelled<std::int64_t>(text, low, high)
                                                       : spelled<std::uint64_t>(text, low, high);

@@ -1,5 +1,5 @@
-// Numbers as options take them. CLI11's own reading makes 2^63 - 1 of whatever is larger, wraps numbers below
-// zero where there can be none, reads 010 as eight, and lets NaN pass every range.
+// Validators for numeric options. CLI11's own parser clamps large integers to 2^63 - 1, wraps negative
+// numbers to unsigned, reads 010 as octal, and lets NaN pass every range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,11 +7,12 @@
 
 namespace anybit::cli {
 
-// For Option::transform: a whole number in decimal digits.
+// For Option::transform: a decimal integer.
 CLI::Validator whole_number(std::int64_t low = INT64_MIN, std::uint64_t high = INT64_MAX);
-// For Option::transform: bytes, with a unit or without: 500MB, 1.5 GiB. A kilobyte has 1024 bytes either way.
+// For Option::transform: a size in bytes, with an optional unit: 500MB, 1.5 GiB. KB and KiB are both 1024
+// bytes.
 CLI::Validator memory_size();
-// For Option::check.
+// For Option::check: a number in a closed interval.
 CLI::Validator number_within(double low, double high);
 
 }  // namespace anybit::cli

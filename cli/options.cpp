@@ -43,37 +43,36 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
   const auto add_limit = [&](const char* name, std::int64_t& limit, const char* about) {
     app.add_option(name, limit, about)->capture_default_str()->transform(whole_number(0))->group(kGroup);
   };
-  add_limit("--max-rank", options.limits.rank, "Refuse tensors with more dimensions");
-  add_limit("--max-elements", options.limits.elements, "Refuse tensors with more elements");
-  add_limit("--max-nodes", options.limits.nodes, "Refuse models with more nodes");
-  add_limit("--max-depth", options.limits.depth, "Refuse graphs nested deeper");
-  add_limit("--max-records", options.limits.records, "Refuse files with more messages and strings");
+  add_limit("--max-rank", options.limits.rank, "Reject tensors with more dimensions");
+  add_limit("--max-elements", options.limits.elements, "Reject tensors with more elements");
+  add_limit("--max-nodes", options.limits.nodes, "Reject models with more nodes");
+  add_limit("--max-depth", options.limits.depth, "Reject graphs nested deeper");
+  add_limit("--max-records", options.limits.records, "Reject files with more messages and strings");
   add_limit("--max-work-bytes", options.limits.work_bytes,
-            "Make no more bytes before the model runs, beside 32 times those of its constants");
-  add_limit(
-      "--max-work-elements", options.limits.work_elements,
-      "Read, write and multiply no more elements before the model runs, beside 256 for each byte of its "
-      "constants");
+            "Budget of bytes that constant folding may produce, in addition to 32 per byte of the constants");
+  add_limit("--max-work-elements", options.limits.work_elements,
+            "Budget of elements that constant folding may read, write and multiply, in addition to 256 per "
+            "byte of the constants");
   add_limit("--max-work-nodes", options.limits.work_nodes,
-            "Refuse models whose functions stand for more nodes");
-  app.add_flag(
-         "--allow-linked-data", options.allow_linked_data,
-         "Let external data be symbolic or hard links, as in the caches of package managers and model hubs")
+            "Reject models whose functions expand to more nodes");
+  app.add_flag("--allow-linked-data", options.allow_linked_data,
+               "Accept external data in symbolic or hard links, as in the caches of package managers and "
+               "model hubs")
       ->group(kGroup);
 }
 
 void add_executor_options(CLI::App& app, ExecutorOptions& options) {
-  app.add_option("--threads", options.threads, "Threads to use; 0: one for each core")
+  app.add_option("--threads", options.threads, "Threads to use; 0: one per core")
       ->transform(whole_number(0, 1024))
       ->capture_default_str();
   app.add_option("--max-memory", options.max_memory,
-                 "Stop with an error rather than use more for values and prepared weights: 500MB, 2GB")
+                 "Memory limit for activations and packed weights, an error if exceeded: 500MB, 2GB")
       ->transform(memory_size())
       ->type_name("SIZE");
 }
 
 void add_in_place_flag(CLI::App& app, bool& in_place) {
-  app.add_flag("--in-place", in_place, "Let the output take the place of the model");
+  app.add_flag("--in-place", in_place, "Allow the output to overwrite the model");
 }
 
 Result<void> check_output(const std::string& model, const std::string& output, bool in_place) {

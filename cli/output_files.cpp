@@ -25,7 +25,7 @@ std::string file_name(const std::string& name) {
   return result.empty() || result[0] == '.' ? "_" + result : result;
 }
 
-// What numpy has no type for is widened, and text is one string to a line.
+// Types that numpy lacks are widened; strings are written one per line.
 Result<void> write_value(const std::string& path, const Value& value, std::vector<std::string>& written) {
   if (value.kind == Value::Kind::nothing) return {};
   if (value.kind == Value::Kind::sequence) {
@@ -63,7 +63,7 @@ OutputFiles::OutputFiles(std::string folder, const std::vector<Port>& outputs,
   std::set<std::string> used;
   for (const Port& port : outputs) {
     std::string file = file_name(port.name);
-    while (!used.insert(file).second) file += "_";  // two names may become the same
+    while (!used.insert(file).second) file += "_";  // two names may map to the same file
     outputs_.push_back({port.name, std::move(file)});
   }
 }

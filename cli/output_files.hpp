@@ -1,4 +1,4 @@
-// The files that `run` writes outputs to.
+// The output files of `anybit run`.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,11 @@ namespace anybit::cli {
 
 class OutputFiles {
  public:
-  // `samples`: how many there will be, 1 for a single run; nothing if nobody knows.
+  // `samples`: the number of samples, 1 for a single run; empty if unknown.
   OutputFiles(std::string folder, const std::vector<Port>& outputs, std::optional<std::int64_t> samples);
 
-  // FOLDER/OUTPUT.npy of a single run; FOLDER/OUTPUT/NUMBER-SOURCE.npy of one of many, so that the folder of
-  // an output holds its samples in their order. `source`: the file that the sample came from. Gives the
-  // files' paths.
+  // Writes FOLDER/OUTPUT.npy for a single sample, and FOLDER/OUTPUT/NUMBER-SOURCE.npy for each of several, so
+  // that the files of an output sort in sample order. `source`: the file of the sample. Returns the paths.
   Result<std::vector<std::string>> write(const std::vector<Value>& values, const std::string& source);
 
  private:

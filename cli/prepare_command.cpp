@@ -1,4 +1,4 @@
-// anybit prepare MODEL: the model as quantization sees it.
+// anybit prepare MODEL: runs the graph passes that quantization runs first.
 #include "anybit/prepare.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ void list_passes(bool json) {
     fmt::print("{}\n", list.dump(2));
     return;
   }
-  Table table({{"PASS"}, {"WHAT IT DOES"}, {""}});
+  Table table({{"PASS"}, {"SUMMARY"}, {""}});
   for (const PassInfo& one : preparation_passes())
     table.add({one.name, one.summary, one.always ? "always runs" : ""});
   fmt::print("{}", table.text(0));
@@ -51,7 +51,7 @@ void print_json(const Preparation& prepared, const Model& model) {
 
 void print_table(const Preparation& prepared) {
   fmt::print("{} nodes -> {} nodes\n", prepared.nodes_before, prepared.nodes_after);
-  Table table({{"PASS"}, {"CHANGES", Table::Align::right}, {"WHAT IT DOES"}});
+  Table table({{"PASS"}, {"CHANGES", Table::Align::right}, {"SUMMARY"}});
   for (const PassChanges& one : prepared.passes) {
     if (one.changes > 0) table.add({one.name, long_count(one.changes), one.summary});
   }
@@ -87,8 +87,8 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_flag("--list", options->list, "List the passes, in the order in which they run");
   app.add_option("MODEL", options->model, "The ONNX file");
   app.add_option("-o,--output", options->output, "Where to write the prepared model");
-  app.add_option("--pass", options->passes, "Run this pass; may be repeated; all of them if it is not given");
-  app.add_option("--keep", options->keep, "A node, by name, that stays as it is; may be repeated");
+  app.add_option("--pass", options->passes, "Run only this pass (may be repeated) [all passes]");
+  app.add_option("--keep", options->keep, "A node, by name, to leave unchanged (may be repeated)");
   add_in_place_flag(app, options->in_place);
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_load_options(app, options->load);
@@ -97,6 +97,8 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command prepare_command() { return {"Make a model ready for quantization, and say what changed", set_up}; }
+Command prepare_command() {
+  return {"Prepare a model for quantization by graph passes, and list the changes", set_up};
+}
 
 }  // namespace anybit::cli

@@ -26,20 +26,21 @@ std::string milliseconds(std::int64_t nanoseconds) {
   return fmt::format("{:.3f}", static_cast<double>(nanoseconds) * 1e-6);
 }
 
-// Multiply-accumulates per nanosecond are GMAC/s.
+// GMAC/s: multiply-accumulates per nanosecond.
 std::string rate(std::int64_t macs, std::int64_t nanoseconds) {
   if (macs == 0 || nanoseconds == 0) return "";
   return fmt::format("{:.2f}", static_cast<double>(macs) / static_cast<double>(nanoseconds));
 }
 
-// Nodes inside a node count in it.
+// The time of a node includes the nodes of its subgraphs.
 std::int64_t total_of(const std::vector<Entry>& entries) {
   std::int64_t total = 0;
   for (const Entry& one : entries) total += one.depth == 0 ? one.nanoseconds : 0;
   return total;
 }
 
-// The time of each node without those inside it, which come right after it: operators share out the whole.
+// The self time of each node, without the nodes of its subgraphs, which follow it: self times add up to the
+// total.
 std::vector<std::int64_t> own_times(const std::vector<Entry>& entries) {
   std::vector<std::int64_t> own;
   std::vector<std::size_t> outer;  // by depth

@@ -1,4 +1,4 @@
-// Where the time of a run went.
+// The profile of a run as text.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace anybit::cli {
 
-// Tables by operator and by node, the slowest first. `runs`: profiles of the same model; times are the best
-// of each node.
+// Tables by operator and by node, slowest first. `runs`: profiles of the same model; the time of a node is
+// its best.
 std::string to_text(const std::vector<RunProfile>& runs);
 
 }  // namespace anybit::cli

@@ -12,7 +12,7 @@
 namespace anybit::cli {
 namespace {
 
-constexpr double kRedraw = 0.1, kLines = 5;  // seconds between two drawings, two lines
+constexpr double kRedraw = 0.1, kLines = 5;  // seconds between two redraws, and between two lines
 
 bool is_terminal() {
   const char* terminal = std::getenv("TERM");

@@ -1,5 +1,5 @@
-// How far a long step has come: a bar on a terminal, with rate and time left; plain lines otherwise, now and
-// then. Everything goes to stderr.
+// Progress of a long step on stderr: a bar with rate and remaining time on a terminal, otherwise a line every
+// few seconds.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ class Progress {
  public:
   // `what`: "calibrating"; `unit`: "samples". Without a total there is a count instead of a bar.
   Progress(std::string what, std::string unit, std::optional<std::int64_t> total);
-  ~Progress();  // takes the bar away
+  ~Progress();  // erases the bar
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 

@@ -19,7 +19,7 @@ std::string ratio(std::int64_t before, std::int64_t after) {
   return after > 0 ? fmt::format("{:.2f} ×", static_cast<double>(before) / static_cast<double>(after)) : "";
 }
 
-// How many nodes of each operator became what.
+// Counts nodes by operator and outcome.
 Table operators(const QuantizationReport& report) {
   std::map<std::string, std::map<std::string, std::int64_t>> counts;
   for (const auto& node : report.nodes) ++counts[node.op][node.outcome];
@@ -27,8 +27,8 @@ Table operators(const QuantizationReport& report) {
                {"quantized", Align::right},
                {"dynamic", Align::right},
                {"weights only", Align::right},
-               {"moves", Align::right},
-               {"inside", Align::right},
+               {"pass-through", Align::right},
+               {"fused", Align::right},
                {"float", Align::right}});
   const auto cell = [](const std::map<std::string, std::int64_t>& of, const char* outcome) {
     const auto found = of.find(outcome);
@@ -40,7 +40,7 @@ Table operators(const QuantizationReport& report) {
   return table;
 }
 
-// Why nodes stay in float: each reason once.
+// The reasons why nodes stay in float, each once.
 std::string left(const QuantizationReport& report) {
   std::map<std::string, std::map<std::string, std::int64_t>> reasons;
   for (const auto& node : report.nodes) {
@@ -57,18 +57,25 @@ std::string left(const QuantizationReport& report) {
   return text.empty() ? text : "\nLeft in float\n" + text;
 }
 
+// The outcome as the tables show it; JSON has the value itself.
+std::string shown_outcome(const std::string& outcome) {
+  return outcome == "moves" ? "pass-through" : outcome == "inside" ? "fused" : outcome;
+}
+
 Table nodes(const QuantizationReport& report) {
   Table table({{"node"}, {"operator"}, {"outcome"}, {"to"}, {"why"}});
-  for (const auto& node : report.nodes) table.add({node.name, node.op, node.outcome, node.what, node.reason});
+  for (const auto& node : report.nodes)
+    table.add({node.name, node.op, shown_outcome(node.outcome), node.what, node.reason});
   return table;
 }
 
-// The tensors that lose most.
+// The weights with the lowest SQNR.
 Table weakest(const QuantizationReport& report) {
   std::vector<const QuantizationReport::Weight*> sorted;
   for (const auto& one : report.weights) sorted.push_back(&one);
   std::ranges::stable_sort(sorted, {}, [](const auto* one) { return one->signal_to_noise; });
-  Table table({{"weight"}, {"to"}, {"dB", Align::right}, {"bytes", Align::right}, {"before", Align::right}});
+  Table table(
+      {{"weight"}, {"to"}, {"SQNR dB", Align::right}, {"bytes", Align::right}, {"before", Align::right}});
   for (std::size_t i = 0; i < std::min<std::size_t>(5, sorted.size()); ++i) {
     const auto& one = *sorted[i];
     table.add({shortened(one.name, 40), one.spec, fmt::format("{:.1f}", one.signal_to_noise),
@@ -77,7 +84,7 @@ Table weakest(const QuantizationReport& report) {
   return table;
 }
 
-// What may be assumed where the file runs, if it has products of integers.
+// Whether int8 layers are safe from saturation on CPUs without VNNI; empty without integer operators.
 std::string without_vnni(const QuantizationReport& report) {
   const bool integers = std::ranges::any_of(report.nodes, [](const QuantizationReport::Node& one) {
     return one.outcome == "quantized" || one.outcome == "dynamic";
@@ -86,7 +93,7 @@ std::string without_vnni(const QuantizationReport& report) {
   const std::vector<std::string>& names = report.saturating;
   if (names.empty()) return "  x86-64    safe for ONNX Runtime on CPUs without VNNI: yes\n";
   return fmt::format(
-      "  x86-64    safe for ONNX Runtime on CPUs without VNNI: no, sums with {}{} may saturate\n",
+      "  x86-64    safe for ONNX Runtime on CPUs without VNNI: no, sums of products with {}{} may saturate\n",
       printable(names[0]), names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
 }
 
@@ -110,8 +117,8 @@ std::string quantization_text(const QuantizationReport& report, const std::strin
   if (const Table table = operators(report); !table.empty()) text += "\n" + table.text();
   text += left(report);
   if (const Table table = weakest(report); !table.empty())
-    text += "\nWeights that lose most\n" + table.text();
-  if (verbose) text += "\nEvery node\n" + nodes(report).text();
+    text += "\nWeights with the lowest SQNR\n" + table.text();
+  if (verbose) text += "\nAll nodes\n" + nodes(report).text();
   for (const std::string& remark : report.remarks) text += fmt::format("\n{}", printable(remark));
   return report.remarks.empty() ? text : text + "\n";
 }
@@ -127,7 +134,7 @@ std::string quantization_json(const QuantizationReport& report, const Comparison
                      {"calibrate", report.calibrate_seconds},
                      {"quantize", report.quantize_seconds}};
   json["refinements"] = Json::array();
-  json["means_kept"] = 0;  // as bias correction was called
+  json["means_kept"] = 0;  // layers with bias correction: the key of earlier versions
   for (const QuantizationReport::Refinement& one : report.refinements) {
     json["refinements"].push_back({{"name", one.name}, {"layers", one.layers}});
     if (!one.parameters.empty()) json["refinements"].back()["parameters"] = one.parameters;

@@ -1,4 +1,4 @@
-// The report of a quantization: for people, and as JSON.
+// The report of a quantization as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace anybit::cli {
 
-// `verbose`: every node with what became of it.
+// `verbose`: also list every node and its outcome.
 std::string quantization_text(const QuantizationReport& report, const std::string& output, bool verbose);
-// `comparison`: what it cost; may be null.
+// `comparison`: the quantization error; may be null.
 std::string quantization_json(const QuantizationReport& report, const Comparison* comparison,
                               const ComparedFiles& files);
 

@@ -1,4 +1,4 @@
-// anybit quantize MODEL -o OUT: the main job.
+// anybit quantize MODEL -o OUT: quantizes a model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,11 +32,11 @@ struct Options {
   SampleArguments samples;
   std::string recipe, refine, reduce_range, ranges, report;
   std::string labels;   // a file
-  std::string dynamic;  // what --dynamic was given; "true": nothing
+  std::string dynamic;  // the value of --dynamic; "true": no value
   bool weight_only = false, no_prepare = false;
   std::uint64_t seed = 0;
   std::vector<std::string> op_types, exclude;
-  std::vector<std::string> machine;  // what stands behind -m: accel=NNPA
+  std::vector<std::string> machine;  // the values of -m: accel=NNPA
   bool in_place = false, evaluate = false, json = false, verbose = false;
 };
 
@@ -51,17 +51,17 @@ std::vector<std::string> split(const std::vector<std::string>& texts) {
   return words;
 }
 
-// --dynamic=symActivation|asymActivation,symWeight|asymWeight, in any order; by itself anybit decides.
+// The scheme of --dynamic=symActivation|asymActivation,symWeight|asymWeight, in any order; anybit chooses
+// what is not given.
 Result<std::string> dynamic_scheme(const Options& options) {
-  constexpr const char* kWords =
-      "symActivation or asymActivation, symWeight or asymWeight, with a comma between";
-  std::string data, weight;  // the words that were given
+  constexpr const char* kWords = "symActivation or asymActivation, symWeight or asymWeight, comma-separated";
+  std::string data, weight;  // the given words
   for (const std::string& word : split({options.dynamic})) {
-    if (word == "true") break;  // by itself
+    if (word == "true") break;  // no value
     const bool about_data = word == "symActivation" || word == "asymActivation";
     if (!about_data && word != "symWeight" && word != "asymWeight")
       return Error{Code::invalid_argument,
-                   fmt::format("--dynamic={}: what is '{}'?", options.dynamic, word),
+                   fmt::format("--dynamic={}: unknown word '{}'", options.dynamic, word),
                    {},
                    kWords};
     std::string& given = about_data ? data : weight;
@@ -76,13 +76,13 @@ Result<std::string> dynamic_scheme(const Options& options) {
   if (options.quantize.target == "nnpa")
     return fmt::format("{{weights: int8 {} tensor, activations: {} dynamic, refine: sums}}",
                        symmetric_weight ? "sym" : "asym", symmetric_data ? "int8 sym" : "int8 asym");
-  // Zero points that differ from channel to channel are more than most runtimes convolve with.
+  // Most runtimes do not support per-channel zero points in convolutions.
   return fmt::format("{{weights: uint8 {}, activations: {} dynamic, refine: sums}}",
                      symmetric_weight ? "sym channel" : "asym tensor",
                      symmetric_data ? "int8 sym" : "uint8 asym");
 }
 
-// What all nodes, or those of --op-types, get.
+// The scheme of all nodes, or of those of --op-types.
 Result<std::string> scheme_text(const Options& options) {
   if (!options.dynamic.empty()) return dynamic_scheme(options);
   if (!options.recipe.empty()) return options.recipe;
@@ -90,13 +90,13 @@ Result<std::string> scheme_text(const Options& options) {
   return target_recipe(options.quantize.target);
 }
 
-// Of what --recipe or --target was given.
+// Whether the value of --recipe or --target is a path.
 bool is_file(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml") ||
          text.ends_with(".json");
 }
 
-// onnx-mlir's -maccel=NNPA -march=arch15, where the second is the machine that has the first.
+// Parses onnx-mlir's -maccel=NNPA -march=arch15; arch15 is the machine that has NNPA.
 Result<void> read_machine(Options& options) {
   for (const std::string& word : options.machine) {
     if (word == "accel=NNPA") {
@@ -109,36 +109,36 @@ Result<void> read_machine(Options& options) {
   return {};
 }
 
-// Options of which one would be left out in silence.
+// Rejects combinations in which one option would have no effect.
 Result<void> check_together(const Options& options) {
   const auto refused = [](std::string what, std::string hint) {
     return Error{Code::invalid_argument, std::move(what), {}, std::move(hint)};
   };
   if (!options.dynamic.empty() && !options.recipe.empty())
-    return refused("--dynamic and --recipe both say what becomes of the model",
+    return refused("--dynamic and --recipe exclude each other",
                    "one of them; in a recipe: activations: uint8 asym dynamic");
   if (!options.dynamic.empty() && options.weight_only)
     return refused("--dynamic quantizes activations, --weight-only leaves them in float", "one of them");
   if (!options.reduce_range.empty() && options.reduce_range != "pairs" && options.reduce_range != "none")
-    return refused(fmt::format("--reduce-range: what is '{}'?", printable(options.reduce_range)),
+    return refused(fmt::format("--reduce-range: unknown value '{}'", printable(options.reduce_range)),
                    "pairs or none");
   if (!is_file(options.recipe)) return {};
   if (!options.op_types.empty())
-    return refused("--op-types is for presets; a file has rules of its own",
+    return refused("--op-types is for presets; a recipe file has its own rules",
                    "global: float and type: {Conv: int8} in the file");
   if (options.weight_only)
-    return refused("--weight-only is for presets; a file has rules of its own",
+    return refused("--weight-only is for presets; a recipe file has its own rules",
                    "activations: float in the file");
   if (!options.refine.empty())
-    return refused("--refine is for presets; a file has rules of its own",
-                   "refine: sum-preserving-rounding beside weights there");
+    return refused("--refine is for presets; a recipe file has its own rules",
+                   "refine: sum-preserving-rounding beside weights in the file");
   if (!options.reduce_range.empty())
-    return refused("--reduce-range is for presets; a file has rules of its own",
-                   "reduce_range: none beside weights there");
+    return refused("--reduce-range is for presets; a recipe file has its own rules",
+                   "reduce_range: none beside weights in the file");
   return {};
 }
 
-// MatMul covers what it is fused to.
+// MatMul includes Gemm, which preparation fuses it to.
 std::vector<std::string> op_types(const Options& options) {
   std::vector<std::string> types;
   for (const std::string& type : split(options.op_types)) {
@@ -172,7 +172,7 @@ Result<Recipe> base_recipe(const Options& options) {
   return recipe;
 }
 
-// The recipe with a rule for all nodes, or for those of --op-types.
+// Adds a rule for all nodes, or for those of --op-types.
 Result<Recipe> with_for_all(Result<Recipe> recipe, const Options& options, const std::string& scheme) {
   if (options.op_types.empty()) return recipe.ok() ? recipe->with("global", "", scheme) : recipe;
   for (const std::string& type : op_types(options)) {
@@ -181,7 +181,8 @@ Result<Recipe> with_for_all(Result<Recipe> recipe, const Options& options, const
   return recipe;
 }
 
-// A word is a type if an operator has that name, and a name otherwise.
+// Builds the recipe from the options. A word of --exclude is an operator type if one has that name, and a
+// node name otherwise.
 Result<Recipe> recipe_of(const Options& options) {
   if (auto checked = check_together(options); !checked.ok()) return std::move(checked).error();
   auto recipe = base_recipe(options);
@@ -218,7 +219,7 @@ Result<Quantization> quantized(const Model& model, const Recipe& recipe, const O
   return quantize(model, recipe, &*samples, settings);
 }
 
-// What it cost, on the samples that it was calibrated with.
+// Compares the quantized model with the original on the calibration data.
 Result<Comparison> evaluated(const Model& before, const Model& after, std::vector<std::int64_t> labels,
                              const Options& options) {
   CompareOptions settings;
@@ -238,7 +239,7 @@ ReportInput::File reported(const Model& model, const std::string& path, std::int
   return {&model, path, bytes, milliseconds(model, options.samples, options.executor)};
 }
 
-// What can be told to be wrong before the work is done.
+// Checks the options before any work is done.
 Result<void> check(const Options& options) {
   auto checked = check_output(options.model, options.output, options.in_place);
   std::vector<std::string> others = options.samples.paths;
@@ -252,7 +253,7 @@ Result<void> check(const Options& options) {
   const auto target = target_recipe(options.quantize.target);
   if (!target.ok()) return is_file(options.quantize.target) ? target.error() : wrong_call(target.error());
   if ((options.evaluate || !options.labels.empty()) && options.samples.paths.empty())
-    return Error{Code::invalid_argument, "nothing to evaluate the model on", {}, "--calib PATH"};
+    return Error{Code::invalid_argument, "no data to evaluate the model on", {}, "--calib PATH"};
   return {};
 }
 
@@ -305,13 +306,13 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   app.add_option("-o,--output", options->output, "Where to write the quantized file")->required();
   app.add_option("-r,--recipe", options->recipe, "A preset (int8, w8, w4, dynamic-int8, …) or a file [int8]");
   add_sample_options(app, "--calib", options->samples);
-  app.add_option("--ranges", options->ranges, "What `anybit calibrate` found, in place of samples");
+  app.add_option("--ranges", options->ranges, "Ranges from `anybit calibrate`, instead of calibration data");
   app.add_flag("--dynamic,--nnpa-quant-dynamic", options->dynamic,
-               "Quantize activations when the model runs: "
+               "Quantize activations at run time: "
                "--dynamic=symActivation|asymActivation,symWeight|asymWeight");
   app.add_flag("--weight-only", options->weight_only,
-               "Activations stay in float (recipe w8 unless one is given)");
-  std::string refinements = "What makes up for the errors of rounding, with commas between: none";
+               "Leave activations in float (recipe w8 unless one is given)");
+  std::string refinements = "Refinements of the quantized model, comma-separated: none";
   for (const RefinementInfo& one : refinement_list()) {
     refinements += fmt::format("; {} or {}: {}", one.name, one.alias, one.summary);
     for (const FormatParameter& parameter : one.parameters)
@@ -319,40 +320,38 @@ std::function<Result<void>()> set_up(CLI::App& app) {
                                  parameter.doc);
   }
   app.add_option("--refine", options->refine, refinements);
-  app.add_option(
-      "--reduce-range", options->reduce_range,
-      "pairs: int8 weights whose sums cannot saturate in ONNX Runtime on CPUs without VNNI; none: for "
-      "what does not saturate [pairs, where the target may]");
+  app.add_option("--reduce-range", options->reduce_range,
+                 "pairs: limit int8 weights so that 16-bit sums of pairs cannot saturate in ONNX Runtime on "
+                 "CPUs without VNNI; none: the full range [pairs if the target may saturate]");
   app.add_option("--op-types,--nnpa-quant-op-types", options->op_types,
-                 "Only these operators, with commas between them: MatMul (Gemm, too), Conv, …")
+                 "Quantize only these operators, comma-separated: MatMul (includes Gemm), Conv, …")
       ->allow_extra_args(false);
   app.add_option("--exclude", options->exclude,
-                 "Leave these in float: operators, or nodes by name (* and ? as in a shell), with commas "
-                 "between them")
+                 "Leave these in float: operators, or nodes by name (with wildcards * and ?), "
+                 "comma-separated")
       ->allow_extra_args(false);
-  app.add_option(
-      "--emit", options->quantize.emit,
-      "portable (what ONNX lacks as functions), packed (the same for anybit alone), qdq (only ONNX's "
-      "own types), qoperator (QLinearConv, …) [portable]");
+  app.add_option("--emit", options->quantize.emit,
+                 "portable (formats that ONNX lacks are model functions), packed (they are operators of "
+                 "anybit), qdq (only types of ONNX), qoperator (QLinearConv, …) [portable]");
   app.add_option("--target", options->quantize.target,
-                 "What it is for: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
+                 "The hardware or runtime: generic, ort, nnpa, ethos-u55-128, …; or a file [generic]");
   app.add_option("-m", options->machine, "-maccel=NNPA is --target nnpa")->allow_extra_args(false)->group("");
-  app.add_flag("--no-prepare", options->no_prepare, "Quantize the graph as it is: fold nothing before");
-  app.add_flag("--requantize", options->quantize.requantize, "Quantize a model that is quantized already");
+  app.add_flag("--no-prepare", options->no_prepare, "Do not prepare the graph: fold nothing");
+  app.add_flag("--requantize", options->quantize.requantize, "Accept a model that is quantized already");
   app.add_flag("--allow-nan", options->quantize.allow_nan,
-               "Count NaN and infinity in activations, and go on");
+               "Count NaN and infinity in activations and continue");
   app.add_flag("--reproducible", options->quantize.reproducible,
-               "The same file on every x86-64 CPU: slower float kernels while samples run");
+               "Identical file on every x86-64 CPU, with slower float kernels during calibration");
   app.add_flag("--evaluate", options->evaluate,
-               "Also tell what it cost: signal to noise of every layer, agreement");
+               "Also measure the error: SQNR of every layer, agreement of the top-1 class");
   app.add_option("--labels", options->labels,
-                 "The right classes of the samples: evaluate, with top-1 and top-5");
+                 "The correct classes of the samples; implies --evaluate, with top-1 and top-5");
   add_in_place_flag(app, options->in_place);
   add_executor_options(app, options->executor);
-  app.add_option("--seed", options->seed, "Of random choices; no recipe makes any today")
+  app.add_option("--seed", options->seed, "Seed of random choices; no recipe makes any today")
       ->transform(whole_number(0, UINT64_MAX));
   app.add_flag("--json", options->json, "Print the report as JSON");
-  app.add_flag("-v,--verbose", options->verbose, "Tell what becomes of every node, and why");
+  app.add_flag("-v,--verbose", options->verbose, "Show the outcome of every node and its reason");
   add_report_option(app, options->report);
   add_load_options(app, options->load);
   return [options] {
@@ -366,6 +365,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command quantize_command() { return {"Quantize a model by a recipe", set_up}; }
+Command quantize_command() { return {"Quantize a model according to a recipe", set_up}; }
 
 }  // namespace anybit::cli

@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;  // of the file: one that this program could misread gets a higher number
+constexpr int kVersion = 1;  // of the file format; raised with every incompatible change
 
-// NumPy has no bfloat16: its bits are kept as uint16, which no field of ours uses otherwise.
+// NumPy has no bfloat16: its bits are stored as uint16, which no other field uses.
 std::string file_type(const std::string& type) { return type == "bfloat16" ? "uint16" : type; }
 std::string field_type(const std::string& type) { return type == "uint16" ? "bfloat16" : type; }
 
@@ -76,7 +76,7 @@ ParameterValues parameters_in(const Json& meta) {
 Result<void> check_version(const Json& meta) {
   const auto version = maybe<std::int64_t>(meta, "anybit");
   if (version == kVersion) return {};
-  if (!version || *version < kVersion) return damaged("its 'meta' does not tell a version, \"anybit\": 1");
+  if (!version || *version < kVersion) return damaged("its 'meta' has no version, \"anybit\": 1");
   return Error{
       Code::unsupported,
       fmt::format("written by a newer anybit: version {} of such files, and this program reads version {}",
@@ -92,7 +92,7 @@ Result<QuantizedTensor> tensor_of(const Json& meta, int threads) {
              granularity = maybe<std::string>(meta, "granularity");
   const auto dims = maybe<Sizes>(meta, "dims");
   if (!format || !granularity || !dims) {
-    return damaged("its 'meta' does not tell format, granularity and dims");
+    return damaged("its 'meta' lacks format, granularity or dims");
   }
   TensorFormatOptions options{.parameters = parameters_in(meta),
                               .axis = maybe<std::int64_t>(meta, "axis"),
@@ -111,14 +111,14 @@ Result<QuantizedTensor> from_arrays(std::map<std::string, Array> arrays, int thr
   const auto codes = arrays.find("codes"), meta = arrays.find("meta");
   if (codes == arrays.end() || meta == arrays.end() || codes->second.type != "uint8" ||
       meta->second.type != "text") {
-    return damaged("it has no bytes 'codes' and no text 'meta'");
+    return damaged("it lacks the bytes 'codes' or the text 'meta'");
   }
   const Json json = Json::parse(meta->second.text(), nullptr, false);
   if (!json.is_object()) return damaged("its 'meta' is not JSON");
   auto tensor = tensor_of(json, threads);
   if (!tensor.ok()) return std::move(tensor).error();
   if (static_cast<std::int64_t>(codes->second.bytes.size()) != tensor->format.packed_bytes()) {
-    return damaged(fmt::format("{} packed bytes are there, and its dimensions need {}",
+    return damaged(fmt::format("it has {} packed bytes, but its dimensions need {}",
                                codes->second.bytes.size(), tensor->format.packed_bytes()));
   }
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(codes->second.bytes.data());
@@ -174,7 +174,7 @@ Result<QuantizedTensor> read_quantized(const std::string& path, int threads) {
   auto tensor = from_arrays(*std::move(arrays), threads);
   if (tensor.ok()) return tensor;
   Error error = std::move(tensor).error();
-  // What the file says wrongly is the file's fault, not the caller's.
+  // Wrong content is malformed data, not a usage error.
   if (error.code == Code::invalid_argument || error.code == Code::not_found) error.code = Code::malformed;
   return std::move(error).within(path);
 }

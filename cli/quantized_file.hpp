@@ -1,5 +1,5 @@
-// A tensor in a number format as an .npz file: `codes` (packed bytes), an array for each field that groups
-// share, and `meta`, a JSON text that tells format, parameters and dimensions. docs/formats.md#files.
+// A quantized tensor as an .npz file: `codes` (packed bytes), one array per field that groups share, and
+// `meta`, a JSON text with format, parameters and dimensions. docs/formats.md#files.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace anybit::cli {
 
 struct QuantizedTensor {
   TensorFormat format;
-  TensorFormatOptions options;  // that the format was made with
+  TensorFormatOptions options;  // the options of `format`
   std::vector<std::uint8_t> packed;
   GroupParameters shared;
 };
 
-// Bytes of codes and shared fields, without the file's own overhead.
+// Bytes of packed values and shared fields, without the overhead of the file.
 Result<std::int64_t> stored_bytes(const QuantizedTensor& tensor);
 Result<void> write_quantized(const std::string& path, const QuantizedTensor& tensor);
 Result<QuantizedTensor> read_quantized(const std::string& path, int threads);

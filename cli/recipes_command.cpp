@@ -1,4 +1,4 @@
-// anybit recipes: the recipes that have a name, and what each says.
+// anybit recipes: lists the preset recipes, or prints one.
 #include <fmt/format.h>
 
 #include <memory>
@@ -23,15 +23,14 @@ void print_json() {
 }
 
 void print_table() {
-  Table table({{"recipe"}, {"what it does"}});
+  Table table({{"recipe"}, {"summary"}});
   for (const RecipeInfo& one : recipe_presets()) {
     if (!one.name.ends_with("-weights")) table.add({one.name, one.summary});
   }
   fmt::print("{}\n", table.text());
   fmt::print(
-      "Those from mxfp4 on need no samples, and are there for weights alone, too: mxfp4-weights.\n"
-      "'anybit recipes NAME' shows a recipe as a file could have it; docs/recipes.md tells how to write "
-      "one.\n");
+      "Presets from mxfp4 on need no calibration data, and have weight-only variants such as mxfp4-weights.\n"
+      "'anybit recipes NAME' prints a preset as a recipe file; docs/recipes.md explains how to write one.\n");
 }
 
 Result<void> show(const std::string& name, bool json) {
@@ -43,7 +42,7 @@ Result<void> show(const std::string& name, bool json) {
       fmt::print("# {}: {}\n{}\n", one.name, one.summary, one.text);
     return {};
   }
-  const auto missing = Recipe::preset(name);  // says so, with the nearest name
+  const auto missing = Recipe::preset(name);  // the error has the nearest name
   return missing.ok() ? Result<void>() : Result<void>(wrong_call(missing.error()));
 }
 
@@ -54,8 +53,8 @@ struct Options {
 
 std::function<Result<void>()> set_up(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  app.add_option("NAME", options->name, "Show this one as a file could have it");
-  app.add_flag("--json", options->json, "Print all of them, or this one, as JSON");
+  app.add_option("NAME", options->name, "Print this preset as a recipe file");
+  app.add_flag("--json", options->json, "Print all presets, or this one, as JSON");
   return [options]() -> Result<void> {
     if (!options->name.empty()) return show(options->name, options->json);
     options->json ? print_json() : print_table();
@@ -65,6 +64,6 @@ std::function<Result<void>()> set_up(CLI::App& app) {
 
 }  // namespace
 
-Command recipes_command() { return {"List the recipes that have a name", set_up}; }
+Command recipes_command() { return {"List the preset recipes, or print one", set_up}; }
 
 }  // namespace anybit::cli

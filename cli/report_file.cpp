@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLongest = 300;  // milliseconds that a model is run for, once it has run
+constexpr double kLongest = 300;  // milliseconds of timed runs, after a first one
 
 Result<Sample> first_sample(const Executor& executor, const Model& model, const SampleArguments& arguments) {
   if (!arguments.paths.empty()) {
@@ -25,7 +25,7 @@ Result<Sample> first_sample(const Executor& executor, const Model& model, const 
   Sample made;
   for (const Port& port : executor.inputs()) {
     if (!port.required) continue;
-    // Of one pixel, a time would say nothing; of one sample in a batch it does.
+    // Only the batch size may be unknown: unknown sizes become 1, and the time of one pixel is meaningless.
     if (!port.has_rank ||
         std::find(port.dims.begin() + (port.dims.empty() ? 0 : 1), port.dims.end(), -1) != port.dims.end())
       return Error{Code::invalid_argument, fmt::format("the size of '{}' is not known", port.name), {}, {}};
@@ -43,8 +43,7 @@ double since(Clock::time_point begin) {
 }  // namespace
 
 void add_report_option(CLI::App& app, std::string& path) {
-  app.add_option("--report", path, "Write what was found as a page to look at: one HTML file")
-      ->type_name("FILE");
+  app.add_option("--report", path, "Write a report of the results: one HTML file")->type_name("FILE");
 }
 
 double milliseconds(const Model& model, const SampleArguments& samples, const ExecutorOptions& options) {

@@ -1,4 +1,4 @@
-// --report FILE: the page that commands write beside their main output.
+// --report FILE: the HTML report that commands write beside their main output.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,11 +11,11 @@ namespace anybit::cli {
 
 void add_report_option(CLI::App& app, std::string& path);
 
-// How long one run takes, at best: on the first sample, or on random values if the model tells their size.
-// Negative if it cannot be told.
+// The best time of one run: on the first sample, or on random values if the model fixes the shapes. Negative
+// if it cannot be measured.
 double milliseconds(const Model& model, const SampleArguments& samples, const ExecutorOptions& options);
 
-// The file appears whole or not at all.
+// Writes the file atomically.
 Result<void> write_report(const std::string& path, const ReportInput& input);
 
 }  // namespace anybit::cli

@@ -1,4 +1,4 @@
-// anybit run MODEL: runs a model once or many times, on files or on made-up values.
+// anybit run MODEL: runs a model once or many times, on files or random values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// What the last of a sample's runs gave.
+// Runs a sample `repeat` times and returns the outputs of the last run.
 Result<std::vector<Value>> execute(const Executor& executor, const Inputs& inputs, const Options& options,
                                    RunOutcome& outcome, std::vector<double>& milliseconds) {
   const bool profiled = !options.trace.empty();
@@ -63,7 +63,7 @@ Result<std::vector<Value>> execute_by_backend(const Executor& executor, const In
                                               const Options& options, DeviceRun& device,
                                               std::vector<double>& milliseconds) {
   if (!options.trace.empty())
-    return Error{Code::invalid_argument, "a backend tells no times of nodes", {}, "--backend cpu"};
+    return Error{Code::invalid_argument, "a backend reports no times of nodes", {}, "--backend cpu"};
   auto done = device.set_inputs(inputs);
   if (done.ok()) done = device.set_outputs(executor.outputs());
   for (int i = 0; done.ok() && i < options.repeat; ++i) {
@@ -83,8 +83,8 @@ Result<Executor> executor_of(const std::string& path, const Options& options) {
   return executor;
 }
 
-// Runs that gather ranges take one sample after the other, and begin again behind the last; values that are
-// made up are others each time.
+// Calibration runs take the samples in order and start over after the last; random inputs differ in every
+// run.
 Result<DeviceRun> device_of(const Executor& executor, const Inputs& first, const Options& options) {
   auto stream = InputStream::open(executor.inputs(), options.inputs);
   if (!stream.ok()) return std::move(stream).error();
@@ -110,7 +110,7 @@ Result<DeviceRun> device_of(const Executor& executor, const Inputs& first, const
   return device;
 }
 
-// The on-device flow: all but the runs. The executor becomes that of the quantized model.
+// The on-device flow except the runs. Replaces the executor by that of the quantized model.
 Result<DeviceRun> prepare_device(Executor& executor, const Inputs& first, const Options& options,
                                  RunOutcome& outcome) {
   auto device = device_of(executor, first, options);
@@ -120,7 +120,7 @@ Result<DeviceRun> prepare_device(Executor& executor, const Inputs& first, const 
   outcome.gathered = device->gathered();
   outcome.by_backend = device->by_backend();
   if (outcome.by_backend) return device;
-  // Who may run is the session's to tell.
+  // The session decides which backend may run.
   if (!options.device.backends.empty()) {
     if (auto may = device->run(); !may.ok()) return std::move(may).error();
   }
@@ -140,7 +140,7 @@ SampleOutcome outcome_of(const Inputs& inputs, const std::string& name) {
   return sample;
 }
 
-// What one sample after the other goes through, and one of them is in memory at a time.
+// Processes samples one by one, so that only one is in memory.
 struct Runs {
   const Executor& executor;
   const Options& options;
@@ -174,7 +174,7 @@ struct Runs {
   }
 };
 
-// Where the trace goes that belongs to a profile: models may lie where nobody writes.
+// The trace of --profile goes to the current folder: the folder of the model may be read-only.
 std::string default_trace(const std::string& model) {
   return std::filesystem::path(model).stem().string() + ".trace.json";
 }
@@ -206,7 +206,7 @@ Result<void> run(Options& options) {
   if (nowhere) options.trace = default_trace(options.model);
   if (auto checked = check_trace(options); !checked.ok()) {
     Error error = std::move(checked).error();
-    if (nowhere) error.hint = "--trace FILE says where the trace goes";
+    if (nowhere) error.hint = "--trace FILE sets the path of the trace";
     return error;
   }
   if (auto checked = check_together(options.device); !checked.ok()) return checked;
@@ -254,24 +254,23 @@ std::function<Result<void>()> set_up(CLI::App& app) {
   add_input_options(app, options->inputs);
   app.add_option(
       "-o,--output", options->output,
-      "A folder for the outputs: one .npy each, named after it; of several samples a folder for each "
-      "output, with their files");
-  app.add_option(
-      "--labels", options->labels,
-      "The right classes, one for each row of the first output, sample by sample: .npy, or text; gives top-1 "
-      "and top-5");
+      "A folder for the outputs: OUTPUT.npy; with several samples, a folder per output with one file per "
+      "sample");
+  app.add_option("--labels", options->labels,
+                 "The correct classes, one per row of the first output, in the order of the samples: .npy, "
+                 "or text; adds top-1 and top-5");
   app.add_option("--repeat", options->repeat, "Run each sample this many times")
       ->transform(whole_number(1, 1'000'000))
       ->capture_default_str();
   app.add_flag("--profile", options->profile,
-               "Show the time of every operator and of the slowest nodes, and write a trace");
+               "Show the time per operator and of the slowest nodes, and write a trace");
   app.add_option("--trace", options->trace,
                  "Write the times to a file that chrome://tracing opens [with --profile: MODEL.trace.json in "
                  "the current folder]")
       ->type_name("FILE.json");
   add_executor_options(app, options->executor);
   add_device_options(app, options->device);
-  app.add_flag("--no-fuse", options->no_fuse, "Run every node by itself");
+  app.add_flag("--no-fuse", options->no_fuse, "Do not fuse operators");
   app.add_flag("--json", options->json, "Print everything as JSON");
   add_load_options(app, options->load);
   return [options] { return run(*options); };

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The first run plans its memory, so that of several only the later ones are shown.
+// Without the first of several runs, which includes memory planning.
 std::vector<RunProfile> warm(const std::vector<RunProfile>& profiles) {
   return profiles.size() > 1 ? std::vector(profiles.begin() + 1, profiles.end()) : profiles;
 }
@@ -61,7 +61,7 @@ Json sample_json(const Executor& executor, const SampleOutcome& sample) {
   Json inputs = Json::object(), outputs = Json::object();
   for (const auto& [name, type] : sample.inputs)
     add_member(inputs, name, {{"type", type}, {"random", sample.made_up.contains(name)}});
-  std::set<std::string_view> added;  // a model may give out a value twice
+  std::set<std::string_view> added;  // a model may list an output twice
   for (std::size_t i = 0; i < sample.outputs.size(); ++i) {
     const std::string& name = executor.outputs()[i].name;
     if (added.insert(name).second) add_member(outputs, name, {{"type", sample.outputs[i]}});
@@ -113,18 +113,19 @@ std::string run_text(const Executor& executor, const RunOutcome& outcome, bool p
   if (!outcome.single) text += fmt::format("Samples {}\n", long_count(outcome.count));
   if (outcome.gathered > 0)
     text += fmt::format("Ranges  of {} runs{}\n", outcome.gathered,
-                        first.made_up.empty() ? "" : " on random values: real ones make a better model");
+                        first.made_up.empty() ? "" : " on random values: real data gives a better model");
   if (!outcome.quantized.empty()) text += fmt::format("Written {}\n", outcome.quantized);
   if (!outcome.generated.empty()) text += fmt::format("Written {}\n", outcome.generated);
   text += fmt::format("Time    {}{}\n", time_text(outcome.milliseconds),
                       outcome.by_backend ? ", by the generator's backend" : "");
   if (outcome.hits) text += hits_text(*outcome.hits);
   if (!outcome.by_backend)
-    text += fmt::format("Memory  {} for values and prepared weights\n", short_bytes(executor.peak_memory()));
-  // Those of many samples would fill the screen: their names follow from those of the first.
+    text +=
+        fmt::format("Memory  {} for activations and packed weights\n", short_bytes(executor.peak_memory()));
+  // Lists the files of the first sample only; the names of the others follow the same pattern.
   for (const std::string& path : first.written) text += fmt::format("Written {}\n", path);
   if (const std::int64_t more = outcome.files - std::ssize(first.written); more > 0)
-    text += fmt::format("Written {} files more, of the other samples\n", long_count(more));
+    text += fmt::format("Written {} more files, for the other samples\n", long_count(more));
   if (!outcome.trace.empty()) text += fmt::format("Written {}\n", outcome.trace);
   const Executor::Decoded decoded = executor.decoded();
   if (profile && decoded.weights > 0)

@@ -1,4 +1,4 @@
-// What `run` tells of its runs, as text or JSON.
+// The results of `anybit run` as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@
 
 namespace anybit::cli {
 
-// A sample and what came of it, but for the values: there may be any number of them.
+// A sample and its results, without the tensors themselves: there may be many samples.
 struct SampleOutcome {
-  std::string name;  // the file it came from
+  std::string name;  // its source file
   std::map<std::string, std::string> inputs;
-  std::set<std::string> made_up;     // inputs that no file was given for
-  std::vector<std::string> outputs;  // types, as those of inputs
+  std::set<std::string> made_up;     // random inputs
+  std::vector<std::string> outputs;  // types and shapes, like inputs
   std::vector<double> milliseconds;
   std::vector<std::string> written;
 };
 
 struct RunOutcome {
-  bool single = true;  // one sample, and no more were asked for
+  bool single = true;  // one sample only
   bool keeps_all = false;
-  std::int64_t count = 0, files = 0;   // of samples, and of what was written for them
-  std::vector<SampleOutcome> samples;  // all, or the first alone
-  std::set<std::string> varying;       // inputs and outputs whose types are not those of the first sample
+  std::int64_t count = 0, files = 0;   // number of samples, and of files written for them
+  std::vector<SampleOutcome> samples;  // all, or only the first
+  std::set<std::string> varying;       // inputs and outputs whose types differ from the first sample
   std::vector<double> milliseconds;
   std::vector<RunProfile> profiles;
-  std::string trace;         // where it was written
+  std::string trace;         // its path
   std::optional<Hits> hits;  // with labels
-  // What was done before the runs.
+  // The steps before the runs.
   bool on_device = false;
   std::string quantized, generated;
   int gathered = 0;

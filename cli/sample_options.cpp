@@ -12,26 +12,26 @@ constexpr const char* kGroup = "Samples";
 
 std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& options) {
   std::vector<CLI::Option*> added;
-  added.push_back(app.add_option("--samples", options.limit, "Take no more than this many")
+  added.push_back(app.add_option("--samples", options.limit, "Use at most this many")
                       ->transform(whole_number(1))
                       ->type_name("N"));
   added.push_back(app.add_option("--mean", options.mean,
-                                 "Of pictures, whose pixels are 0 to 1: one number, or one for each channel")
+                                 "Mean of image pixels, which are 0 to 1: one number, or one per channel")
                       ->delimiter(',')
                       ->expected(1, 4)
                       ->type_name("R,G,B"));
   added.push_back(
-      app.add_option("--std", options.std, "What pixels are divided by once the mean is taken off")
+      app.add_option("--std", options.std, "Standard deviation of image pixels: (pixel - mean) / std")
           ->delimiter(',')
           ->expected(1, 4)
           ->type_name("R,G,B"));
-  added.push_back(app.add_option("--size", options.size, "Stretch pictures to this height and width")
+  added.push_back(app.add_option("--size", options.size, "Resize images to this height and width")
                       ->transform(whole_number())
                       ->delimiter(',')
                       ->expected(1, 2)
                       ->type_name("H,W"));
-  added.push_back(app.add_option("--layout", options.layout,
-                                 "How the model takes pictures: NCHW or NHWC; else its input tells"));
+  added.push_back(
+      app.add_option("--layout", options.layout, "Image layout of the input: NCHW or NHWC [from its shape]"));
   for (CLI::Option* one : added) one->group(kGroup);
   return added;
 }
@@ -40,7 +40,7 @@ void add_sample_options(CLI::App& app, const std::string& flag, SampleArguments&
   CLI::Option* paths =
       app.add_option(
              flag, arguments.paths,
-             "Files or folders: .npy, .npz, .pb, raw .bin, pictures; NAME=PATH for one input of several")
+             "Files or folders: .npy, .npz, .pb, raw .bin, images; NAME=PATH for one of several inputs")
           ->type_name("PATH...")
           ->group(kGroup);
   for (CLI::Option* one : add_sample_settings(app, arguments.options)) one->needs(paths);

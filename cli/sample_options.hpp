@@ -1,4 +1,4 @@
-// The options that say where samples come from, for every command that takes some.
+// The options for calibration and evaluation data, shared by all commands that read samples.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,9 +14,9 @@ struct SampleArguments {
   SampleOptions options;
 };
 
-// How many samples to take, and what pictures become: --samples, --mean, --std, --size, --layout.
+// The number of samples and the preprocessing of images: --samples, --mean, --std, --size, --layout.
 std::vector<CLI::Option*> add_sample_settings(CLI::App& app, SampleOptions& options);
-// `flag`: what names the data, "--data" or "--calib".
+// `flag`: the option that names the data, "--data" or "--calib".
 void add_sample_options(CLI::App& app, const std::string& flag, SampleArguments& arguments);
 
 Result<Samples> open_samples(const Model& model, const SampleArguments& arguments);

@@ -9,7 +9,8 @@
 namespace anybit::cli {
 namespace {
 
-// Insertions, deletions, changes, and swaps of neighbours that turn one word into the other.
+// The Damerau–Levenshtein distance (optimal string alignment): insertions, deletions, substitutions and swaps
+// of neighbours.
 std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
@@ -28,12 +29,12 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> names) {
-  constexpr std::size_t kLongest = 100;  // beyond that nobody meant one of our names
+  constexpr std::size_t kLongest = 100;  // longer words are no misspellings
   if (word.empty() || word.size() > kLongest) return "";
   const std::string* best = nullptr;
   std::size_t fewest = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& name : names) {
-    // A beginning counts as near: "--input" for "--input-shape".
+    // A prefix counts as similar: "--input" for "--input-shape".
     const std::size_t distance = word.size() > 3 && name.starts_with(word) ? 1 : edits(word, name);
     if (distance < fewest) {
       fewest = distance;

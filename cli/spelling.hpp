@@ -1,4 +1,4 @@
-// Names that a user may have meant.
+// Suggests names for misspelled words.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace anybit::cli {
 
-// "did you mean 'inspect'?", or empty if nothing is near.
+// "did you mean 'inspect'?", or empty if no name is similar.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 }  // namespace anybit::cli

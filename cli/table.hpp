@@ -1,4 +1,4 @@
-// Tables with aligned columns, for people.
+// Text tables with aligned columns.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  // Cells that are missing are empty. Control characters are made harmless.
+  // Missing cells are empty. Control characters are escaped.
   void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  // Every line indented by `indent` blanks. Columns that are empty in every row are left out.
+  // Indents every line by `indent` spaces. Columns that are empty in every row are left out.
   std::string text(std::size_t indent = 2) const;
 
  private:

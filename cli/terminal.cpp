@@ -11,7 +11,7 @@
 namespace anybit::cli {
 namespace {
 
-// The next code point at `at`, which moves on. Bytes that are no UTF-8 come out as U+FFFD, one by one.
+// Decodes the code point at `at` and advances it. Each invalid UTF-8 byte becomes one U+FFFD.
 char32_t next(std::string_view text, std::size_t& at) {
   constexpr char32_t kReplacement = 0xFFFD;
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
@@ -56,7 +56,7 @@ std::size_t width_of(char32_t code) {
   return within(code, kNone) ? 0 : within(code, kWide) ? 2 : 1;
 }
 
-// C0 and C1 controls, and the marks that reorder text.
+// C0 and C1 control characters, and bidirectional marks.
 bool is_control(char32_t code) {
   return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
          (code >= 0x2066 && code <= 0x2069) || code == 0x200E || code == 0x200F;

@@ -1,4 +1,4 @@
-// What the terminal can do: colours, width of text.
+// Colours, and the width of text on a terminal.
 #pragma once
 
 #include <string>
@@ -6,19 +6,18 @@
 
 namespace anybit::cli {
 
-// Standard output is a terminal, and neither NO_COLOR nor TERM=dumb asks for plain text.
+// True if standard output is a terminal and neither NO_COLOR nor TERM=dumb is set.
 bool colours();
 
 enum class Style { plain, bold, dim, yellow, red };
 // `text` in that style, if colours are on.
 std::string styled(std::string_view text, Style style);
 
-// Columns that UTF-8 text takes on a terminal: two for East Asian wide characters, none for combining marks.
+// The columns of UTF-8 text on a terminal: two for East Asian wide characters, none for combining marks.
 std::size_t columns(std::string_view text);
-// Characters that would move the cursor or change colours become "\xNN": a model's strings are not to be
-// trusted.
+// Escapes control characters as "\xNN", because strings of a model are not trusted.
 std::string printable(std::string_view text);
-// At most `width` columns, with "…" if something was cut.
+// At most `width` columns, with "…" if the text is cut.
 std::string shortened(std::string_view text, std::size_t width);
 
 }  // namespace anybit::cli

@@ -48,7 +48,7 @@ Result<void> check_replaces(const std::string& flag, const std::string& path,
     if (path != other && !fs::equivalent(path, other, ignored) && !fs::equivalent(path, behind, ignored))
       continue;
     return Error{Code::invalid_argument,
-                 fmt::format("{} would replace '{}'", flag, other),
+                 fmt::format("{} would overwrite '{}'", flag, other),
                  {},
                  fmt::format("another name for {}", flag)};
   }

@@ -1,4 +1,4 @@
-// Checks of the files that commands write beside their main output.
+// Checks for the files that commands write.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace anybit::cli {
 
-// An error if no file can be written there: asked before work that would be lost. No path is fine.
+// An error if no file can be written there; called before the work whose result it holds. An empty path is
+// valid.
 Result<void> check_writable(const std::string& path);
-// An error if what `flag` names is one of the files that the command reads, or writes otherwise. Samples may
-// be NAME=PATH.
+// An error if `path`, the value of `flag`, is one of the other files that the command reads or writes.
+// Samples may be NAME=PATH.
 Result<void> check_replaces(const std::string& flag, const std::string& path,
                             const std::vector<std::string>& others);
 

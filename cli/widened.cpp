@@ -8,7 +8,7 @@
 namespace anybit::cli {
 namespace {
 
-// The format of arrays of this type, which nothing else reads; empty: it is no small float.
+// The number format of a small float type; empty for other types.
 Result<std::string> small_float(const std::string& type) {
   if (type == "float16") return std::string();
   auto formats = list_formats();
@@ -19,7 +19,7 @@ Result<std::string> small_float(const std::string& type) {
   return std::string();
 }
 
-// A code takes a byte, or two; those of fewer bits a byte each.
+// Each code takes one or two bytes; types of fewer than 8 bits are unpacked.
 Result<Array> as_floats(const Array& array, std::string_view name) {
   std::int64_t count = 1;
   for (const std::int64_t size : array.dims) count *= size;

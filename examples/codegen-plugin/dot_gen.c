@@ -1,4 +1,4 @@
-/* A code generator in C: draws a model as a graph for Graphviz. `dot -Tsvg net.dot` makes a picture of it. */
+/* A code generator in C: draws a model as a graph for Graphviz. `dot -Tsvg net.dot` renders it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@ static int fail(anybit_text* error, const char* why) {
   return 1;
 }
 
-/* Names come from the model, and may hold anything. */
+/* Names come from the model and may contain any bytes. */
 static void write_quoted(FILE* file, const char* text) {
   fputc('"', file);
   for (; *text; ++text) {
@@ -40,7 +40,7 @@ static int generate(const anybit_view* view, const anybit_codegen_options* optio
     fprintf(file, "];\n");
     for (size_t k = 0; k < node->input_count; ++k) {
       const anybit_value* value = node->inputs[k] < 0 ? NULL : &graph->values[node->inputs[k]];
-      /* Weights would hide the rest, unless memory is what counts. */
+      /* Omits weights, which would clutter the graph, except with the preference memory. */
       if (value && (!value->data || options->preference == ANYBIT_PREFER_MEMORY))
         write_edge(file, value, i, 1);
     }

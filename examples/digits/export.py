@@ -45,7 +45,7 @@ def export(net, facts):
 
 
 def normalization(mean, deviation):
-    """A model of three nodes that makes the network's input from pixels in bytes."""
+    """A preprocessing model of three nodes: uint8 pixels to the network's input."""
     pixels = helper.make_tensor_value_info("pixels", TensorProto.UINT8, ["batch", 1, 28, 28])
     image = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, 28, 28])
     constants = [numpy_helper.from_array(np.float32(value), name)
@@ -59,7 +59,7 @@ def normalization(mean, deviation):
 
 
 def accuracy(model, images, labels, batch=500):
-    """The share of images (normalized, [n, 1, 28, 28]) whose highest score is at their label."""
+    """Top-1 accuracy on normalized images [n, 1, 28, 28]."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])

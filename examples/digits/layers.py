@@ -18,7 +18,7 @@ def patches(x):
 
 
 class Layer:
-    """`parameters` are trained, `gradients` has the same keys after backward, `state` is only remembered."""
+    """`parameters` are trained, `gradients` has the same keys after backward, `state` is not trained."""
 
     def __init__(self, name):
         self.name = name
@@ -29,7 +29,7 @@ class Layer:
 
 
 class Conv(Layer):
-    """A 3x3 (same padding) or 1x1 convolution without bias: the normalization after it has one."""
+    """A 3x3 (same padding) or 1x1 convolution without bias, which the following normalization has."""
 
     def __init__(self, name, rng, inputs, outputs, kernel=3):
         super().__init__(name)
@@ -50,7 +50,7 @@ class Conv(Layer):
     def backward(self, dy):
         weight = self.parameters["weight"]
         self.gradients["weight"] = (self.rows.T @ dy.reshape(-1, dy.shape[-1])).reshape(weight.shape)
-        # The gradient of a same-padded convolution is one with the kernel turned by 180 degrees.
+        # The gradient of a same-padded convolution is a convolution with the kernel rotated by 180 degrees.
         return self._product(dy, weight[::-1, ::-1].swapaxes(2, 3))[1]
 
     def export(self, graph, x):
@@ -60,7 +60,7 @@ class Conv(Layer):
 
 
 class Depthwise(Layer):
-    """A 3x3 convolution of each channel by itself."""
+    """A depthwise 3x3 convolution."""
 
     def __init__(self, name, rng, channels):
         super().__init__(name)
@@ -132,7 +132,7 @@ class Relu(Layer):
 
 
 class MaxPool(Layer):
-    """2x2, stride 2. Equal maxima all get the gradient: behind a Relu that only happens at 0, where it ends."""
+    """2x2, stride 2. All equal maxima get the gradient: after a Relu that only happens at 0, where the gradient is zero."""
 
     def forward(self, x, training):
         self.corners = [x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)]

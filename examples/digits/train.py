@@ -20,7 +20,7 @@ CALIBRATION_IMAGES = 100
 
 
 def read_idx(archive, name, header):
-    """The bytes of an IDX file behind its header: 16 bytes for images, 8 for labels."""
+    """The data of an IDX file after its header of 16 bytes for images and 8 for labels."""
     return np.frombuffer(archive.extractfile(f"package/data/{name}").read(), np.uint8)[header:]
 
 
@@ -81,7 +81,7 @@ class Adam:
 
 
 def shifted(images, rng, reach=2):
-    """Each image moved by up to `reach` pixels in both directions; what moves in is background."""
+    """Data augmentation: shifts each image by up to `reach` pixels in both directions, and fills with background."""
     n, h, w = images.shape
     padded = np.pad(images, ((0, 0), (reach, reach), (reach, reach)))
     dy, dx = rng.integers(0, 2 * reach + 1, (2, n))
@@ -110,7 +110,7 @@ def train(net, images, labels, rng, epochs, batch, peak_rate, decay):
             x = normalize(shifted(images[pick], rng))[..., None]
             loss, gradient = loss_gradient(net.forward(x, training=True), labels[pick])
             net.backward(gradient)
-            # A rise over the first tenth, then half a cosine down to zero.
+            # Warm-up over the first tenth, then cosine decay to zero.
             t = optimizer.step_count / steps
             optimizer.step(peak_rate * min(t / 0.1 + 0.01, (1 + np.cos(np.pi * max(t - 0.1, 0) / 0.9)) / 2))
             losses.append(loss)
@@ -118,12 +118,12 @@ def train(net, images, labels, rng, epochs, batch, peak_rate, decay):
 
 
 def spread(images, count):
-    """`count` of the images, evenly over the set (its parts differ in difficulty), with a channel."""
+    """`count` images, evenly spaced in the set (its parts differ in difficulty), with a channel axis."""
     return images[::len(images) // count][:count, None]
 
 
 def ship_images(folder, train_images, images, labels):
-    """Images to calibrate with, images to test with, and one sample of each digit."""
+    """Writes calibration images, test images, and one sample of each digit."""
     np.save(folder / "calibration_images.npy", spread(train_images, CALIBRATION_IMAGES))
     images, labels = spread(images, SHIPPED_IMAGES), labels[::len(labels) // SHIPPED_IMAGES]
     np.save(folder / "test_images.npy", images)

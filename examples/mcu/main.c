@@ -1,5 +1,5 @@
-/* Runs a generated model on a Cortex-M without an operating system and without a C library: a vector table, a little
- * start-up code, and words to the debugger (semihosting), which qemu prints. */
+/* Runs a generated model on a Cortex-M without an operating system and without a C library: a vector table,
+ * start-up code, and semihosting output, which qemu prints. */
 #include <stdint.h>
 
 #include "digits.h"
@@ -24,7 +24,7 @@ static void write_hexadecimal(uint32_t number) {
   debugger(0x04 /* SYS_WRITE0 */, text);
 }
 
-/* The bits of the ten scores, one in a line. */
+/* Prints the bits of the ten scores, one per line. */
 static void show(void) {
   for (int i = 0; i < DIGITS_OUT0_COUNT; ++i) {
     union { float number; uint32_t bits; } score;
@@ -41,7 +41,7 @@ void start(void) {
     digits_run(images[i], logits);
     show();
   }
-  debugger(0x18 /* SYS_EXIT */, (const void *)0x20026 /* all went well */);
+  debugger(0x18 /* SYS_EXIT */, (const void *)0x20026 /* success */);
   for (;;) {}
 }
 

@@ -11,7 +11,7 @@
 namespace anybit::cgen {
 namespace {
 
-// The number of the scale of element (r, j) of a matrix.
+// Index of the scale of element (r, j) of a matrix.
 std::string scale_place(const Node& node, const Value& x, const Value& scale) {
   if (scale.count() == 1) return "0";
   const std::size_t axis = node.axis(node.integer("axis", 1), x.rank());
@@ -38,7 +38,7 @@ void emit_dequantized_row(Node& node) {
   node.end();
 }
 
-// Sums of products of two lines, in eight parts so that they become vector code.
+// Dot product of two rows, in eight partial sums so that compilers vectorize it.
 constexpr std::string_view kDot =
     R"(static float dot(const float *restrict a, const float *restrict b, int32_t count) {
   float parts[8] = {0}, sum = 0;
@@ -53,11 +53,11 @@ struct Sizes {
   std::int64_t m, n, k;
 };
 
-// The factors and the result as floats, and how a row of B becomes some.
+// The operands and the result as floats, and the decoder of a row of B.
 struct Matrices {
   std::string a, y;
-  std::optional<std::string> decode;  // a function; none: its elements are of a type that C has not
-  std::string first, alpha;           // the addend of element (i, j); what products are multiplied with
+  std::optional<std::string> decode;  // the decoder; none: elements have a type that C lacks
+  std::string first, alpha;           // the addend of element (i, j); the factor of products
 
   void emit_row(Node& node, std::string_view row, std::int64_t count, const std::string& to) const {
     if (decode) return node.line("{}({}, {});", *decode, row, to);
@@ -66,7 +66,7 @@ struct Matrices {
   }
 };
 
-// Rows of B as it is multiplied: each adds to all columns of the result.
+// B by rows: each row adds to all columns of the result.
 void emit_by_depth(Node& node, const Sizes& s, const Matrices& all) {
   const std::string line = node.scratch("float", s.n);
   node.line("for (int32_t i = 0; i < {}; ++i)", s.m);
@@ -80,7 +80,7 @@ void emit_by_depth(Node& node, const Sizes& s, const Matrices& all) {
   node.end();
 }
 
-// Rows of B are columns of the product: each gives one column of the result.
+// B is transposed: each row gives one column of the result.
 void emit_by_column(Node& node, const Sizes& s, const Matrices& all) {
   need_dot(node);
   const std::string line = node.scratch("float", s.k);
@@ -91,7 +91,7 @@ void emit_by_column(Node& node, const Sizes& s, const Matrices& all) {
   node.end();
 }
 
-// The addend of Gemm.
+// The bias C of Gemm.
 std::string addend(Node& node) {
   const float beta = node.real("beta", 1);
   if (!node.has(2) || beta == 0) return "0";

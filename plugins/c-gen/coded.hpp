@@ -1,19 +1,18 @@
-// Weights that are packed codes: made real row by row where they are multiplied.
+// Matrix multiplication with packed weights, which are decoded row by row.
 #pragma once
 
 #include "node.hpp"
 
 namespace anybit::cgen {
 
-// Writes the body of a function of row `r` of the matrix that the node makes from constants, to `to`. False
-// if it makes no matrix of float32, or cannot.
+// Writes the body of a function that decodes row `r` of the matrix of a decoding node to `to`. False if the
+// node does not make a float32 matrix, or its decoding is not supported.
 bool emit_row_decoder(Node& decode);
 
 // float dot(const float *a, const float *b, int32_t count)
 void need_dot(Node& node);
 
-// MatMul and Gemm whose second factor is made from packed constants, or is of a type that C has not; false if
-// it is neither.
+// MatMul and Gemm with packed weights, or with weights of a type that C lacks; false for others.
 bool emit_coded_product(Node& node);
 
 }  // namespace anybit::cgen

@@ -20,7 +20,7 @@ T read(const char* data, std::int64_t i) {
   return value;
 }
 
-// Any C integer type, of elements that take whole bytes.
+// Elements of any C integer type that take full bytes.
 std::optional<std::int64_t> integer_at(Element type, const char* data, std::int64_t i) {
   switch (type) {
     case int8:
@@ -51,7 +51,7 @@ std::optional<std::int64_t> integer_at(Element type, const char* data, std::int6
 
 struct SmallFloat {
   int exponent_bits, mantissa_bits, bias;
-  bool infinite;  // the highest exponent is infinity and NaN
+  bool infinite;  // the highest exponent encodes infinity and NaN
   bool nan_at_top, nan_at_minus_zero;
 };
 

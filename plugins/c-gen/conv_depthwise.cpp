@@ -1,7 +1,6 @@
-// Integer convolution of single channels. The padded input is split by the window's strides, so that each tap
-// of the window reads numbers in a row; whole planes are one loop, the columns between its rows being
-// computed for nothing. Channels whose sums may leave 32 bits, for their weights or their bias, are summed
-// in 64.
+// Depthwise integer convolution. The padded input is split by the strides of the window, so that each tap
+// reads contiguous elements. A plane is one loop, which also computes unused columns between rows. Channels
+// whose accumulators may exceed 32 bits use 64-bit accumulators.
 #include "integer_conv.hpp"
 #include "numbers.hpp"
 #include "tiles.hpp"
@@ -9,7 +8,7 @@
 namespace anybit::cgen {
 namespace {
 
-// sizes: input's height and width, strides, padding above and left, the parts' height and width.
+// sizes: height and width of the input, strides, padding above and left, height and width of the parts.
 constexpr std::string_view kSplit =
     R"(ALONE static void split_$S(const $T *restrict x, int16_t *restrict to, const int32_t *sizes, int32_t zero) {
   const int32_t part = sizes[6] * sizes[7];

@@ -1,4 +1,4 @@
-// Integer convolution from its definition.
+// Direct integer convolution: plain loops.
 #include <algorithm>
 
 #include "integer_conv.hpp"
@@ -7,8 +7,8 @@
 namespace anybit::cgen {
 namespace {
 
-// sizes: batch, groups, channels and outputs of a group; then input, output, kernel, stride, dilation and
-// padding before, for each of three axes ($d, $h, $v).
+// sizes: batch, groups, input and output channels per group; then input, output, kernel, stride, dilation and
+// leading padding for each of three axes ($d, $h, $v).
 constexpr std::string_view kBody = R"(  for (int32_t n = 0; n < $batch; ++n) {
     for (int32_t o = 0; o < $groups * $outputs; ++o) {
       const $X *group = $x + (n * $groups + o / $outputs) * $channels * $d0 * $h0 * $v0;
@@ -57,7 +57,7 @@ std::string size_name(std::size_t i) {
   return i < 4 ? std::string(kSizes[i]) : fmt::format("{}{}", "dhv"[(i - 4) / 6], (i - 4) % 6);
 }
 
-// The sizes by name: numbers, or variables.
+// The sizes by name: literals, or variables.
 Names named_sizes(const std::vector<std::int32_t>& sizes, bool numbers) {
   Names names;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -93,7 +93,7 @@ void emit_function(Node& node, const IntegerConv& conv) {
                                        : "((void)bias, (void)factor, (void)low, (void)high, (void)zero, "
                                          "(int32_t)sum)"});
   const std::string body = filled(kBody, names);
-  std::string locals;  // what is written to y cannot change them
+  std::string locals;  // copies that stores to y cannot alias
   for (std::size_t i = 0; i < sizes_of(conv).size(); ++i)
     locals += fmt::format("  const int32_t {} = sizes[{}];\n", size_name(i), i);
   names.insert(names.begin(), {{"name", name}, {"body", body}, {"locals", locals}});
@@ -129,7 +129,7 @@ void emit_here(Node& node, const IntegerConv& conv) {
 
 }  // namespace
 
-// Where code is to be little, all convolutions share a function; else each has its own numbers.
+// For compact code all convolutions share a function; otherwise each has its sizes as literals.
 void emit_direct_conv(Node& node, const IntegerConv& conv) {
   if (conv.quantized) need_to_code(node);
   if (node.quick()) return emit_function(node, conv);

@@ -1,5 +1,5 @@
-// Integer convolution by products of four bytes, where the compiler has them: blocks and chunks are those of
-// conv_tiled.cpp, but what is gathered, and the weights, stay bytes.
+// Integer convolution by dot4 instructions (AVX-512 VNNI), if the compiler has them. Blocks and chunks are
+// those of conv_tiled.cpp, but gathered inputs and weights stay bytes.
 #include <algorithm>
 #include <cstdlib>
 
@@ -15,13 +15,13 @@ bool has_zeros(const IntegerConv& conv) {
   return std::ranges::any_of(conv.w_zero, [](std::int32_t one) { return one != 0; });
 }
 
-// The model's weights are what is multiplied.
+// The weights of the model, without conversion.
 bool direct(const Node& node, const IntegerConv& conv, const TiledConv& how) {
   return how.wide.empty() && node.in(conv.w).type == Element::int8 && !has_zeros(conv) &&
          quad_depth(conv.depth()) == conv.depth();
 }
 
-// `rows` points to the weights of the rows that are multiplied at once.
+// Makes `rows` point to the weights of the current tile.
 void emit_rows(Node& node, const IntegerConv& conv, const TiledConv& how) {
   const std::int64_t depth = quad_depth(conv.depth()), wide_depth = tile_depth(conv.depth());
   if (direct(node, conv, how)) {

@@ -44,7 +44,7 @@ Cut cut_of(std::int64_t rows, std::int64_t width) {
   for (const std::int64_t chunk : {16, 8, 4}) {
     const Cut next{rows, width, chunk};
     const double used = static_cast<double>(width) / static_cast<double>(next.in_row() * chunk);
-    // Small chunks cost more moves: they have to be worth it.
+    // Small chunks need more copies: use them only if they pay off.
     const double worth = used * (chunk == 16 ? 1.0 : chunk == 8 ? 0.9 : 0.75);
     if (worth > most) best = next, most = worth;
   }

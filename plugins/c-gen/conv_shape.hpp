@@ -1,4 +1,4 @@
-// Shapes of convolutions over two spatial axes, and how the pixels of the output are cut for tiles.
+// Shapes of 2-D convolutions, and the partition of output pixels into tiles.
 #pragma once
 
 #include "tiles.hpp"
@@ -8,41 +8,41 @@ namespace anybit::cgen {
 
 struct ConvShape {
   std::int64_t batch = 1, groups = 1;
-  std::int64_t channels = 1, outputs = 1;  // of a group
-  Window space = {};                       // three axes; those that the tensors lack have size 1
+  std::int64_t channels = 1, outputs = 1;  // per group
+  Window space = {};                       // three axes; missing axes have size 1
 
   std::int64_t taps() const { return space[0].kernel * space[1].kernel * space[2].kernel; }
   std::int64_t depth() const { return channels * taps(); }
   std::int64_t inputs_of_plane() const { return space[0].input * space[1].input * space[2].input; }
   std::int64_t outputs_of_plane() const { return space[0].output * space[1].output * space[2].output; }
   bool flat() const { return space[0].kernel == 1 && space[0].input == 1 && space[0].output == 1; }
-  // Each output pixel is made of the input's pixel at the same place.
+  // A pointwise convolution: each output pixel reads the input pixel at the same position.
   bool pointwise() const;
 };
 
-// Of the node that has input 0 and weights [outputs, channels of a group, kernel…].
+// The shape of the node with input 0 and weights [outputs, channels per group, kernel…].
 ConvShape conv_shape(const Node& node, const Value& weights);
 
-// The input with its padding.
+// The shape of the padded input.
 struct Padded {
   std::int64_t height, width;
 };
 Padded padded_of(const ConvShape& conv);
 
-// Chunks of 16, 8 or 4 pixels of the same row. Where they do not fit a row, the last two overlap; a row that
-// is shorter than a chunk has one that is not filled.
+// Chunks of 16, 8 or 4 pixels of one row. If the row length is no multiple of the chunk, the last two chunks
+// overlap; a row that is shorter than a chunk has one partial chunk.
 struct Cut {
-  std::int64_t rows, width;  // of the output; one row if the input is taken as it is
+  std::int64_t rows, width;  // of the output; one row if the input is read directly
   std::int64_t chunk = 4;    // pixels
   std::int64_t in_row() const { return (width + chunk - 1) / chunk; }
   std::int64_t count() const { return rows * in_row(); }
   std::int64_t in_tile() const { return kTileColumns / chunk; }
 };
 Cut cut_of(std::int64_t rows, std::int64_t width);
-// C that tells where chunk `number` lies: to[q] in the output and, unless the input is taken as it is,
+// C code for the position of chunk `number`: to[q] in the output and, unless the input is read directly,
 // from[q] in the padded input.
 void emit_chunk(Node& node, const ConvShape& conv, const Cut& cut, bool as_it_is);
-// Where the chunks of a block lie that begins with chunk `first`: how many are `left`, in how many `tiles`.
+// C code for the positions of a block that begins with chunk `first`: `left` chunks in `tiles` tiles.
 void emit_places(Node& node, const ConvShape& conv, const Cut& cut, bool as_it_is, std::int64_t chunks);
 
 }  // namespace anybit::cgen

@@ -1,7 +1,7 @@
-// Integer convolution as products of matrices. Output pixels are taken in chunks of 16, 8 or 4 of the same
-// row; the inputs that a block of them needs are gathered as pairs of 16-bit numbers; six rows of weights at
-// a time are widened and multiplied with them. Where chunks do not fit a row, the last two overlap. What
-// bytes can hold is there a second time, for compilers that have products of four (conv_quads.cpp).
+// Integer convolution by im2col and a tiled GEMM. Output pixels are processed in chunks of 16, 8 or 4 of one
+// row; the inputs of a block are gathered as pairs of int16; six rows of weights at a time are widened and
+// multiplied. If the row length is no multiple of the chunk, the last two chunks overlap. Convolutions of
+// bytes also have a version for compilers with dot4 instructions (conv_quads.cpp).
 #include <algorithm>
 
 #include "conv_tiled.hpp"
@@ -11,10 +11,11 @@
 namespace anybit::cgen {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 32 << 10;  // of gathered pixels: what the first cache holds
-constexpr std::int64_t kWideBytes = 128 << 10;  // of weights: of more, the second cache would lose too much
+constexpr std::int64_t kBlockBytes = 32 << 10;  // of gathered pixels: the L1 cache
+constexpr std::int64_t kWideBytes = 128
+                                    << 10;  // of widened weights: more would evict too much of the L2 cache
 
-// The input less its zero point, with its padding.
+// The padded input minus its zero point.
 constexpr std::string_view kPad =
     R"(ALONE static void pad_$S(const $T *restrict x, int16_t *restrict to, int32_t planes, int32_t height, int32_t width,
                          int32_t above, int32_t left, int32_t full_height, int32_t full_width, int32_t zero,
@@ -31,7 +32,7 @@ constexpr std::string_view kPad =
   }
 })";
 
-// Pixels that are wanted as they are: pairs of channels.
+// Gathers pixels without padding: pairs of channels.
 constexpr std::string_view kPairPlanes =
     R"(ALONE static void pair_planes_$S_$C(const $T *restrict x, int16_t *restrict to, const int32_t *places, int32_t chunks,
                                     int32_t block, int32_t channels, int32_t plane, int32_t zero) {
@@ -42,8 +43,8 @@ constexpr std::string_view kPairPlanes =
   }
 })";
 
-// Pixels of windows over a padded input. sizes: depth, kernel's height and width, steps of a plane, of a row
-// and of a column of the kernel, and from one pixel to the next.
+// Gathers windows of a padded input. sizes: depth, kernel height and width, strides of a plane, of a row and
+// of a column of the kernel, and from one pixel to the next.
 constexpr std::string_view kGather =
     R"(ALONE static void gather_$C(const int16_t *restrict x, int16_t *restrict to, const int32_t *places, int32_t chunks,
                             int32_t block, const int32_t *sizes) {
@@ -74,12 +75,12 @@ constexpr std::string_view kGather =
   }
 })";
 
-// Chunks that a plane does not fill would read beyond the input.
+// Partial chunks read beyond the plane.
 bool as_it_is(const IntegerConv& conv) {
   return conv.pointwise() && cut_of(1, conv.inputs_of_plane()).chunk <= conv.inputs_of_plane();
 }
 
-// Writes how a block of pixels is gathered; what precedes all blocks of a group is written at once.
+// Writes the code that gathers a block of pixels; the code before all blocks of a group is written at once.
 std::string gathering(Node& node, const IntegerConv& conv, const TiledConv& how, std::int64_t block) {
   const Value& x = node.in(conv.x);
   const WindowAxis &h = conv.space[1], &v = conv.space[2];
@@ -106,7 +107,7 @@ std::string gathering(Node& node, const IntegerConv& conv, const TiledConv& how,
                      how.cut.in_tile(), block, node.int32s(gather_sizes(conv)));
 }
 
-// Weights as they are multiplied: 16-bit numbers.
+// Weights widened to int16.
 std::string widened_weights(Node& node, const IntegerConv& conv, std::int64_t depth) {
   const auto codes = node.integers_in(conv.w, "the weights");
   std::vector<std::int16_t> wide(static_cast<std::size_t>(conv.groups * conv.outputs * depth));
@@ -119,8 +120,8 @@ std::string widened_weights(Node& node, const IntegerConv& conv, std::int64_t de
   return node.array(Element::int16, wide.data(), static_cast<std::int64_t>(wide.size()));
 }
 
-// `rows` points to the weights of the rows that are multiplied at once. Where speed counts, they are
-// constants of 16 bits unless that makes too many bytes; else they are widened here.
+// Makes `rows` point to the weights of the current tile. With the preference performance they are int16
+// constants unless that takes too many bytes; otherwise they are widened here.
 void emit_rows(Node& node, const IntegerConv& conv, const TiledConv& how, std::int64_t depth) {
   if (!how.wide.empty()) {
     node.line("const int16_t *rows = {} + channel * {};", how.wide, depth);

@@ -1,35 +1,35 @@
-// What tiled convolutions by pairs of 16-bit numbers and by four bytes share.
+// Shared parts of tiled convolutions by pairs of int16 and by dot4.
 #pragma once
 
 #include "integer_conv.hpp"
 
 namespace anybit::cgen {
 
-// How the output is cut, and memory: pointers to 16-bit numbers.
+// The partition of the output, and scratch memory: pointers to int16.
 struct TiledConv {
   Cut cut;
-  bool as_it_is;  // a pointwise one that needs no padded copy of its input
+  bool as_it_is;  // pointwise, and reads the input without a padded copy
   std::int64_t block_bytes = 0;
   std::string block = {};   // for gathered pixels
-  std::string padded = {};  // the input with its padding
-  std::string rows = {};    // for the rows of weights that are multiplied at once, if they are made
-  std::string wide = {};    // weights less their zero points as 16-bit constants, if there are such
+  std::string padded = {};  // the padded input
+  std::string rows = {};    // for the weights of a tile, if they are widened at run time
+  std::string wide = {};    // weights minus zero points as int16 constants, if used
 };
 
-// The same convolution with the lowest code as the zero point of the input, so that unsigned bytes are
-// multiplied by signed ones; nothing if it cannot be so.
+// The same convolution with the lowest integer as the zero point of the input, so that unsigned bytes are
+// multiplied by signed ones; empty if that is not possible.
 std::optional<IntegerConv> of_bytes(const Node& node, const IntegerConv& conv);
-// How many bytes emit_quads_conv needs at `rows`.
+// The number of bytes that emit_quads_conv needs at `rows`.
 std::int64_t quad_rows_bytes(const Node& node, const IntegerConv& conv, const TiledConv& how);
-// A convolution of bytes by the tiles of quads.hpp.
+// A convolution of bytes by the dot4 tiles of quads.hpp.
 void emit_quads_conv(Node& node, const IntegerConv& conv, const TiledConv& how);
 
-// Opens a loop over rows of weights, up to `most` at a time: the first is `o` of its group and `channel` of
-// all, and there are `filled`. Where speed counts, they are shared out evenly.
+// Opens a loop over rows of weights, up to `most` at a time: `o` is the first row of its group, `channel` of
+// all, and `filled` the number of rows. With the preference performance rows are distributed evenly.
 void open_rows(Node& node, const IntegerConv& conv, std::int64_t most);
-// sizes of gather_16 and its kin.
+// The sizes argument of gather_16 and related helpers.
 std::vector<std::int32_t> gather_sizes(const IntegerConv& conv);
-// The `sums` of tile `t` become codes of the output.
+// Requantizes the `sums` of tile `t` to elements of the output.
 void emit_finish(Node& node, const IntegerConv& conv, const Cut& cut, const std::string& finish);
 
 }  // namespace anybit::cgen

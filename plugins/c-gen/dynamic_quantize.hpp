@@ -1,4 +1,4 @@
-// Codes and parameters of a float tensor, chosen from its own range.
+// Dynamic quantization of a float tensor: quantized values, scale and zero point from its own range.
 #pragma once
 
 #include "quantized.hpp"

@@ -1,4 +1,4 @@
-// Element types of tensors: as the view names them, as C names them, how wide they are.
+// Element types of tensors: names in the view and in C, and widths.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +34,9 @@ enum class Element : std::uint8_t {
 };
 
 enum class Kind : std::uint8_t {
-  real,        // C computes with it: float, double
-  integer,     // the same: intN_t, uintN_t; codes of less than 8 bits take a byte each in memory
-  small_real,  // C has no such type: its bits, in uint16_t or uint8_t
+  real,     // computed in C directly: float, double
+  integer,  // computed in C directly: intN_t, uintN_t; types of less than 8 bits take a byte each in memory
+  small_real,  // no C type: bits in uint16_t or uint8_t
   boolean,     // uint8_t: 0 or 1
 };
 
@@ -51,7 +51,7 @@ struct ElementInfo {
 };
 
 const ElementInfo& info(Element type);
-// Element::none if C has nothing for it (strings, complex numbers), or it is not known.
+// Element::none for unknown types and for types without a C equivalent (strings, complex numbers).
 Element element_named(std::string_view name);
 
 }  // namespace anybit::cgen

@@ -1,4 +1,4 @@
-// The one symbol of libc-gen.so.
+// The only exported symbol of libc-gen.so.
 #include "generate.hpp"
 
 extern "C" __attribute__((visibility("default"))) const anybit_codegen_plugin* anybit_codegen_entry(void) {

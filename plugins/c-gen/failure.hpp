@@ -1,4 +1,4 @@
-// Branches that cannot run with the shapes that the code is made for: a run that chooses one ends there.
+// Branches that are invalid for the shapes of the generated code: a run that takes one fails.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace anybit::cgen {
 
-// Why such a branch cannot run; empty for a graph that can.
+// The reason why a graph cannot run; empty if it can.
 std::string failure(const anybit_graph& branch);
-// Those of all branches in a graph. Where there are some, the entries return whether the run failed.
+// The reasons of all branches of a graph. If there are any, the entries return a status.
 std::vector<std::string> failures(const anybit_graph& graph);
 
 }  // namespace anybit::cgen

@@ -11,7 +11,7 @@
 namespace anybit::cgen {
 namespace {
 
-// The file's name as a prefix of C names.
+// The file name as a prefix of C names.
 std::string c_name(const std::string& stem) {
   std::string name;
   for (const char one : stem) name += std::isalnum(static_cast<unsigned char>(one)) ? one : '_';
@@ -26,33 +26,33 @@ void write(const std::filesystem::path& path, const std::string& text) {
   if (!file) throw Refusal(fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
 }
 
-// The setting `name` is the prefix of the entries; nothing else can be set.
+// The setting `name` is the prefix of the entries; other settings are rejected.
 std::string name_from(const anybit_codegen_options& options, const std::string& stem) {
   std::string name = c_name(stem);
   for (std::size_t i = 0; i < options.setting_count; ++i) {
     const std::string setting = options.setting_names[i];
     if (setting != "name") throw Refusal(fmt::format("c-gen has no setting '{}', only 'name'", setting));
     name = options.setting_texts[i];
-    if (name.empty() || name != c_name(name)) throw Refusal(fmt::format("'{}' is no name in C", name));
+    if (name.empty() || name != c_name(name)) throw Refusal(fmt::format("'{}' is not a C identifier", name));
   }
   return name;
 }
 
-// The C file must not take the name of a file beside it, and the others name it: in quotes, on one line.
+// The C file must not have the name of another generated file, and its name must fit in an #include.
 void check_path(const std::filesystem::path& path) {
   const std::string extension = path.extension().string(), stem = path.stem().string();
   for (const char* other : {".h", ".S", ".bin"}) {
     if (extension == other)
       throw Refusal(
-          fmt::format("'{0}' is the C file's path, and c-gen writes a file {1}{2} of its own: a path "
-                      "with another extension would be right, as {1}.c",
+          fmt::format("'{0}' is the C file's path, and c-gen also writes a file {1}{2}: use a path with "
+                      "another extension, such as {1}.c",
                       path.filename().string(), stem, other));
   }
   for (const char one : stem) {
     if (one == '"' || one == '\\' || static_cast<unsigned char>(one) < ' ')
       throw Refusal(
-          fmt::format("the file's name has a character (0x{:02x}) that no #include can name: a name without "
-                      "\", \\ and control characters would be right",
+          fmt::format("the file's name has a character (0x{:02x}) that no #include can name: use a name "
+                      "without \", \\ and control characters",
                       static_cast<unsigned char>(one)));
   }
 }

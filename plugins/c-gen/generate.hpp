@@ -1,5 +1,4 @@
-// What the plugin does: a model becomes a .c and a .h beside it (and a .S and a .bin if its constants are
-// many).
+// Generates a .c and a .h file from a model (and a .S and a .bin file for many constants).
 #pragma once
 
 #include "anybit/codegen.hpp"

@@ -9,14 +9,14 @@ Dims strides_of(const Dims& dims) {
 }
 
 Dims spread_strides(const Dims& dims, const Dims& to) {
-  // Values of a loop may have another shape in each turn; code is made for one.
+  // Loop-carried values may change their shape between iterations; generated code has fixed shapes.
   bool fits = dims.size() <= to.size();
   for (std::size_t i = 0; fits && i < dims.size(); ++i)
     fits = dims[i] == 1 || dims[i] == to[to.size() - dims.size() + i];
   if (!fits)
     throw Refusal(
-        fmt::format("c-gen cannot generate a value of shape [{}] where one of [{}] is made: shapes "
-                    "change while the model runs",
+        fmt::format("c-gen cannot generate a value of shape [{}] where one of shape [{}] is computed: shapes "
+                    "change at run time",
                     fmt::join(dims, ", "), fmt::join(to, ", ")));
   const Dims own = strides_of(dims);
   Dims strides(to.size(), 0);

@@ -1,4 +1,4 @@
-// Loops over places of tensors: dims and strides become nested loops in C, and index expressions.
+// Loop nests: dims and strides become nested loops and index expressions in C.
 #pragma once
 
 #include <string>
@@ -8,21 +8,21 @@
 
 namespace anybit::cgen {
 
-// Elements from one place of an axis to the next, in a tensor without gaps.
+// Strides of a contiguous tensor.
 Dims strides_of(const Dims& dims);
-// Strides of a tensor that stretches to `to`: 0 where one element serves the whole axis.
+// Strides of a tensor that is broadcast to `to`: 0 for broadcast axes.
 Dims spread_strides(const Dims& dims, const Dims& to);
 
-// Where a tensor is read or written inside loops: offset + index · stride, summed over the axes.
+// The index of a tensor access inside loops: offset + Σ index · stride over the axes.
 struct Walk {
   Dims strides;
   std::int64_t offset = 0;
 };
 
-// Axes that all walks go along as one become one loop; axes of size 1 none.
+// Merges axes that are contiguous in all walks, and drops axes of size 1.
 class Nest {
  public:
-  // `name`: of the loops' counters, which are name0, name1, …
+  // `name`: the prefix of the loop counters name0, name1, …
   Nest(const Dims& dims, const std::vector<Walk>& walks, std::string name = "i");
 
   void open(Node& node) const;

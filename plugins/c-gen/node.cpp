@@ -93,7 +93,7 @@ std::size_t Node::axis(std::int64_t axis, std::size_t rank) const {
 std::vector<std::int64_t> Node::integers_in(std::size_t i, std::string_view what) const {
   if (!constant(i)) refuse("{} must be constant", what);
   const auto found = integers_of(in(i));
-  if (!found) refuse("{} must be whole numbers, not {}", what, in(i).info().name);
+  if (!found) refuse("{} must be integers, not {}", what, in(i).info().name);
   return *found;
 }
 
@@ -129,7 +129,7 @@ std::string Node::x(std::size_t i) {
   if (value.constant()) return unit_.constant(value);
   unit_.need(value);
   if (inside_) return fmt::format("((const {} *){})", value.c(), unit_.address(value));
-  // The same value may be there twice: one parameter, since those of a function do not overlap.
+  // A value that is passed twice becomes one parameter: parameters must not alias.
   if (in_place_ >= 0 && &value == inputs_[static_cast<std::size_t>(in_place_)]) return y(0);
   return parameter(fmt::format("const {}", value.c()), fmt::format("x{}", i), unit_.address(value));
 }
@@ -168,7 +168,7 @@ std::string Node::scratch(std::string_view type, std::int64_t count) {
 
 void Node::check_table(std::int64_t entries) const {
   constexpr std::int64_t kMost = std::int64_t{1} << 22;
-  if (entries > kMost) refuse("a table of {} entries is needed, which is more than {}", entries, kMost);
+  if (entries > kMost) refuse("it needs a table of {} entries, more than {}", entries, kMost);
 }
 
 std::string Node::array(Element type, const void* elements, std::int64_t count) {

@@ -25,14 +25,14 @@ namespace anybit::cgen {
 class Unit;
 struct Body;
 
-// What cannot be generated, and why; caught where the plugin is entered.
+// A node that cannot be generated, with the reason; caught at the plugin's entry.
 struct Refusal : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Node {
  public:
-  // `scope`: the values of the graph that it is in.
+  // `scope`: the values of its graph.
   Node(Unit& unit, const anybit_node& view, std::vector<Value>& scope);
 
   // ---- The node.
@@ -50,36 +50,36 @@ class Node {
 
   std::size_t input_count() const { return inputs_.size(); }
   bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
-  const Value& in(std::size_t i) const;  // refuses if it is left out
+  const Value& in(std::size_t i) const;  // rejects a missing input
   std::size_t output_count() const { return outputs_.size(); }
   bool has_out(std::size_t i) const { return i < outputs_.size() && outputs_[i] != nullptr; }
   const Value& out(std::size_t i = 0) const;
-  // An axis from 0 on.
+  // An axis, normalized to be non-negative.
   std::size_t axis(std::int64_t axis, std::size_t rank) const;
 
   // ---- Constant inputs.
   bool constant(std::size_t i) const { return has(i) && in(i).constant(); }
-  // Their elements as numbers; refuses inputs that are not constant, saying that `what` must be.
+  // Elements of a constant input; rejects other inputs with `what` in the message.
   std::vector<std::int64_t> integers_in(std::size_t i, std::string_view what) const;
   std::vector<float> floats_in(std::size_t i, std::string_view what) const;
-  // The same with one element; `otherwise` if the input is left out.
+  // A scalar constant input; `otherwise` if the input is missing.
   std::int64_t integer_in(std::size_t i, std::string_view what, std::int64_t otherwise) const;
   float float_in(std::size_t i, std::string_view what, float otherwise) const;
 
-  // ---- C expressions: pointers to the elements of inputs and outputs, of the C type that Value::c() tells.
+  // ---- C expressions: pointers to the elements of inputs and outputs, with the C type Value::c().
   std::string x(std::size_t i);
   std::string y(std::size_t i = 0);
-  // A constant of less than 8 bits as it is stored: uint8_t, the low bits first.
+  // A packed constant of less than 8 bits: uint8_t, low bits first.
   std::string packed(std::size_t i);
-  // The name of a function `void name(int32_t row, float *to)` that makes a row of a matrix which a
-  // DequantizeLinear or a TableDecode makes from constants: the matrix itself is never in memory. Nothing if
-  // input `i` is no such matrix.
+  // The name of a function `void name(int32_t row, float *to)` that decodes a row of the matrix that a
+  // DequantizeLinear or TableDecode makes from constants, so that the decoded matrix is never stored. Empty
+  // if input `i` is no such matrix.
   std::optional<std::string> row_decoder(std::size_t i);
-  // Memory that this node alone uses, as a pointer to `type` ("int32_t").
+  // Scratch memory of this node, as a pointer to `type` ("int32_t").
   std::string scratch(std::string_view type, std::int64_t count);
-  // A constant array of numbers made here; equal ones are there once.
+  // A generated constant array; equal arrays are shared.
   std::string array(Element type, const void* elements, std::int64_t count);
-  // Refuses a table that is as long as a model likes: sizes are easily written, and text takes more.
+  // Rejects tables that are too long: a model can declare large sizes cheaply, and C text takes more space.
   void check_table(std::int64_t entries) const;
   std::string floats(const std::vector<float>& numbers) {
     return array(Element::float32, numbers.data(), static_cast<std::int64_t>(numbers.size()));
@@ -103,15 +103,14 @@ class Node {
   void end() { out_->close(); }
 
   // ---- Text before all bodies.
-  // A function (or type, or macro) that several nodes share, written once: `name` tells whether it is there
-  // already.
+  // A function, type or macro that several nodes share; `name` identifies it, so that it is written once.
   void helper(std::string_view name, std::string_view text);
 
   // ---- Graphs inside a node (Place::inside).
-  Body& body(std::string_view attribute);   // emits nothing yet; its values are told by the body
+  Body& body(std::string_view attribute);   // emits nothing yet; gives access to its values
   void emit(Body& body);                    // writes the calls of its nodes here
-  std::string pointer(const Value& value);  // to an output of it, once it is emitted
-  // Keeps a value's memory as long as the node runs: what goes from one turn of a loop to the next.
+  std::string pointer(const Value& value);  // to one of its outputs, after emit()
+  // Keeps a value's memory for the whole run of the node: loop-carried values.
   void hold(const Value& value);
 
   anybit_preference preference() const;
@@ -153,10 +152,10 @@ struct Body {
   const anybit_graph* graph = nullptr;
   std::vector<Value> values;
   std::vector<const Value*> inputs, outputs;
-  std::vector<std::string> x;  // pointers to the inputs, to be written to
+  std::vector<std::string> x;  // pointers to the inputs, which the caller fills
 };
 
-// Numbers as C writes them: "1.5f", "INFINITY", "-3".
+// C literals: "1.5f", "INFINITY", "-3".
 std::string literal(float number);
 std::string literal(double number);
 std::string literal(std::int64_t number);

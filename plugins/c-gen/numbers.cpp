@@ -47,8 +47,8 @@ constexpr std::string_view kWriteBrain = R"(static uint16_t brain_of_float(float
   return (uint16_t)((v.bits + 0x7FFFu + (v.bits >> 16 & 1u)) >> 16);
 })";
 
-// How the 8- and 4-bit floats end: kind 0 has one NaN beyond its largest number, 1 infinity and NaN, 2 one
-// NaN in place of minus zero, 3 neither: what is no number becomes minus zero.
+// Special values of 8- and 4-bit floats. Kind 0: one NaN beyond the largest number; 1: infinity and NaN; 2:
+// NaN in place of negative zero; 3: neither, NaN becomes negative zero.
 constexpr std::string_view kReadSmall =
     R"(static float small_to_float(uint8_t code, int exponents, int mantissas, int bias, int kind) {
   const int top = (1 << exponents) - 1, full = (1 << mantissas) - 1;
@@ -123,7 +123,7 @@ std::string_view small_layout(Element type) {
   }
 }
 
-// A float from the code, and back.
+// Decodes a code to float, and encodes it.
 std::string decoded(Node& node, Element type, std::string_view code) {
   if (type == Element::float16) {
     node.helper("half_to_float", kReadHalf);
@@ -173,7 +173,7 @@ std::string_view wrapping(const Value& value) { return value.info().bytes == 8 ?
 std::string load(Node& node, const Value& value, std::string_view pointer, std::string_view index) {
   const std::string element = fmt::format("{}[{}]", pointer, index);
   if (is_integer(value) && value.info().bits < 8) {
-    // Callers leave anything above the bits that count.
+    // Callers do not clear the unused upper bits.
     const int half = 1 << (value.info().bits - 1);
     return is_unsigned(value) ? fmt::format("({} & {})", element, 2 * half - 1)
                               : fmt::format("((({} & {}) ^ {}) - {})", element, 2 * half - 1, half, half);

@@ -1,4 +1,4 @@
-// Constants whose elements take less than a byte: read where they lie.
+// Reads packed constants with elements of less than a byte.
 #pragma once
 
 #include "node.hpp"
@@ -9,7 +9,7 @@ inline bool is_packed(const Value& value) {
   return value.constant() && value.info().kind == Kind::integer && value.info().bits < 8;
 }
 
-// The element with that number (a simple expression) as an int32_t.
+// The element at an index (a simple expression) as int32_t.
 inline std::string packed_element(Node& node, std::size_t input, std::string_view index) {
   const ElementInfo& type = node.in(input).info();
   const int shift = type.bits == 4 ? 1 : 2, each = 8 / type.bits;

@@ -6,7 +6,7 @@
 namespace anybit::cgen {
 namespace {
 
-constexpr std::int64_t kMost = 4;  // more would be slower than sums of 64 bits
+constexpr std::int64_t kMost = 4;  // more parts would be slower than 64-bit accumulators
 
 // The lower parts are signed, so that they are small: -2^(bits - 1) … 2^(bits - 1) - 1.
 constexpr std::string_view kSplit =

@@ -11,7 +11,7 @@ namespace {
 
 bool meet(const Span& a, const Span& b) { return a.first <= b.last && b.first <= a.last; }
 
-// Each block takes the lowest place that is free while it lives.
+// First fit: each block takes the lowest offset that is free during its lifetime.
 Layout in_order(const std::vector<Block>& blocks, const std::vector<std::size_t>& order,
                 std::int64_t alignment) {
   const auto aligned = [&](std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
@@ -35,7 +35,7 @@ Layout in_order(const std::vector<Block>& blocks, const std::vector<std::size_t>
   return layout;
 }
 
-// Ranges of the arena that are free, found by size and by place.
+// Free ranges of the arena, indexed by size and by offset.
 class FreeRanges {
  public:
   std::int64_t take(std::int64_t bytes) {
@@ -88,15 +88,14 @@ class FreeRanges {
   std::int64_t end_ = 0, most_ = 0;
 };
 
-// Many are placed as they come, each into the free range that it fills best: the work of trying orders grows
-// with the square of their number.
+// Many blocks are placed in order by best fit: trying several orders takes quadratic time.
 Layout in_turn(const std::vector<Block>& blocks, std::vector<std::size_t> order, std::int64_t alignment) {
   const auto aligned = [&](std::size_t i) {
     return (blocks[i].bytes + alignment - 1) / alignment * alignment;
   };
   Layout layout{std::vector<std::int64_t>(blocks.size(), 0), 0};
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return blocks[i].life.first; });
-  std::multimap<int, std::size_t> alive;  // by the last step
+  std::multimap<int, std::size_t> alive;  // by last step
   FreeRanges ranges;
   for (const std::size_t i : order) {
     while (!alive.empty() && alive.begin()->first < blocks[i].life.first) {
@@ -113,7 +112,7 @@ Layout in_turn(const std::vector<Block>& blocks, std::vector<std::size_t> order,
 
 }  // namespace
 
-// The smallest of a few orders: large ones first, long-lived ones first, as they come.
+// The best of several orders: by size, by lifetime, as given.
 Layout lay_out(const std::vector<Block>& blocks, std::int64_t alignment) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -1,4 +1,4 @@
-// Where values lie in the arena: those that live at the same time lie apart.
+// Memory planning: values with overlapping lifetimes get disjoint ranges of the arena.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct Block {
 };
 
 struct Layout {
-  std::vector<std::int64_t> offsets;  // one for each block
+  std::vector<std::int64_t> offsets;  // one per block
   std::int64_t bytes = 0;
 };
 
-// Blocks begin at multiples of `alignment`.
+// Offsets are multiples of `alignment`.
 Layout lay_out(const std::vector<Block>& blocks, std::int64_t alignment);
 
 }  // namespace anybit::cgen

@@ -9,7 +9,7 @@
 namespace anybit::cgen {
 namespace {
 
-// Four rows at a time: y is read and written a quarter as often.
+// Four rows at a time, so that y is loaded and stored a quarter as often.
 constexpr std::string_view kAddProducts =
     R"(static void add_products$f(int32_t k, int32_t n, const $T *a, int32_t a_step, const $T *b, int32_t b_step,
                           $T *restrict y) {
@@ -59,8 +59,8 @@ std::string transposed(Node& node, const Value& value, std::int64_t rows, std::i
   const std::string from = unpacked(value);
   const bool matrices = rows > 0 && columns > 0 && value.count() % (rows * columns) == 0;
   if (value.count() > 0 && !matrices)
-    node.refuse("'{}' has {} elements, which are no matrices of {} by {}", value.name, value.count(), rows,
-                columns);
+    node.refuse("'{}' has {} elements, which do not match matrices of {} by {}", value.name, value.count(),
+                rows, columns);
   std::string bytes(from.size(), '\0');
   for (std::int64_t i = 0; i < value.count(); ++i) {
     const std::int64_t within = i % (rows * columns),
@@ -90,7 +90,7 @@ std::string fused_activation(const Node& node, const Value& value) {
   constexpr float kMost = std::numeric_limits<float>::max();
   if (name == "Clip")
     return fmt::format("x < {0} ? {0} : x > {1} ? {1} : x", parameter(0, -kMost), parameter(1, kMost));
-  node.refuse("its activation is {}", name);
+  node.refuse("unsupported activation {}", name);
 }
 
 }  // namespace anybit::cgen

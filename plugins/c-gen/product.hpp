@@ -1,4 +1,4 @@
-// Sums of products of rows, which matrix products and convolutions are made of.
+// Row-wise multiply-accumulate, the kernel of float matrix multiplication and convolution.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@ namespace anybit::cgen {
 //   name(k, n, a, a_step, b, b_step, y)
 std::string add_products(Node& node, const Value& value);
 
-// A pointer to the elements of an input as C computes with them: the input's own, or those of a copy that is
-// made here if C has no such type.
+// A pointer to the elements of an input in the computed C type: the input itself, or a converted copy if C
+// lacks its type.
 std::string computed_input(Node& node, std::size_t i);
 
-// Where a product is computed: the output itself, or memory whose numbers keep() rounds to its type.
+// The accumulator of a multiplication: the output itself, or memory that keep() rounds to the output type.
 struct Computing {
   std::string y;
   void keep(Node& node) const;
 };
 Computing computing(Node& node);
 
-// Matrices [rows, columns] of a constant, each the other way round: a pointer in C to the elements.
+// Transposes constant matrices [rows, columns]: a pointer in C to the elements.
 std::string transposed(Node& node, const Value& value, std::int64_t rows, std::int64_t columns);
 
-// The expression of `x` for the attributes `activation` and `activation_params`; empty if there are none.
+// The expression of `x` for the attributes `activation` and `activation_params`; empty without activation.
 std::string fused_activation(const Node& node, const Value& value);
 
 }  // namespace anybit::cgen

@@ -6,7 +6,7 @@
 namespace anybit::cgen {
 namespace {
 
-// Tiles of `rows` rows. One name for each sum, so that they stay in registers.
+// A tile of `rows` rows. Each accumulator has its own name, so that it stays in a register.
 std::string rows_of_quads(std::int64_t rows, std::string_view step, std::string_view columns,
                           std::string_view factors) {
   std::string text = "    wide_ints s0 = {0}";
@@ -69,7 +69,7 @@ ALONE static void narrow_$S(const $T *restrict from, int8_t *restrict to, int32_
 }
 #endif)";
 
-// Lines of bytes less the lowest code. Vectors overlap at the end rather than leave single numbers.
+// Rows of bytes minus the lowest integer. Vectors overlap at the end instead of a scalar tail.
 constexpr std::string_view kPad = R"(#if defined(QUADS)
 ALONE static void pad_quads_$S(const $T *restrict x, uint8_t *restrict to, int32_t planes, int32_t height, int32_t width,
     int32_t above, int32_t left, int32_t full_height, int32_t full_width, int32_t fill) {
@@ -95,7 +95,7 @@ ALONE static void pad_quads_$S(const $T *restrict x, uint8_t *restrict to, int32
 }
 #endif)";
 
-// Four lines of bytes become one of quads.
+// Interleaves four rows of bytes into one row of 4-element groups.
 constexpr std::string_view kLines = R"(#if defined(QUADS)
 typedef uint8_t line __attribute__((vector_size(16)));
 typedef int64_t long_line __attribute__((vector_size(16)));

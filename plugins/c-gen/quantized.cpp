@@ -39,9 +39,8 @@ std::string_view short_name(const Value& value) {
 }
 
 void need_to_code(Node& node) {
-  // Adding 1.5 * 2^23 rounds half to even and leaves the whole number in the low bits; the bits of positive
-  // floats are in the floats' order, so that the sum is clamped as an integer. Nothing here is a branch or
-  // may trap: loops of it become vector code.
+  // Adding 1.5 * 2^23 rounds half to even and leaves the integer in the low bits. The bits of positive floats
+  // sort like the floats, so the sum is clamped as an integer. No branches and no traps: loops vectorize.
   node.helper("to_code",
               R"(INLINE int32_t to_code(float real, int32_t low, int32_t high, int32_t zero) {
   union { float real; int32_t bits; } sum;
@@ -85,8 +84,8 @@ std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type) 
 void emit_look_up(Node& node, const std::string& table, const std::string& x, const std::string& y,
                   std::int64_t count) {
   need_vectors(node);
-  // A part of the table for each value of the upper four bits: only those numbers whose bits these are keep
-  // an index below 128, and get something other than zero.
+  // One 16-entry shuffle per value of the upper four bits: only matching bytes keep an index below 128 and
+  // get a nonzero result.
   node.helper("look_up",
               R"(ALONE static void look_up(const uint8_t *table, const void *from, void *to, int32_t count) {
   const uint8_t *x = (const uint8_t *)from;

@@ -1,5 +1,5 @@
-// Whole numbers that stand for real ones: their parameters, and how generated code rounds to them. The bits
-// are those of anybit's kernels: docs/formats.md#requantization.
+// Affine quantization: parameters, and rounding in generated code. Results are bit-identical to anybit's
+// kernels: docs/formats.md#requantization.
 #pragma once
 
 #include <array>
@@ -13,28 +13,28 @@ struct Quantization {
   float scale = 1;
   std::int64_t zero_point = 0;
 };
-// Of a whole tensor, from constant inputs; the zero point may be left out.
+// Per-tensor parameters from constant inputs; the zero point is optional.
 Quantization quantization_at(const Node& node, std::size_t scale, std::size_t zero_point);
 
 bool is_byte(const Value& value);  // uint8 or int8
-bool is_code(const Value& value);  // those, uint16 or int16
+bool is_code(const Value& value);  // uint8, int8, uint16 or int16
 bool is_signed(const Value& value);
-std::string_view short_name(const Value& value);  // "u8": for names of helpers
+std::string_view short_name(const Value& value);  // "u8": for helper names
 
-// An expression: `real` (a float expression, not NaN) rounded half to even, plus the zero point, clamped to
-// the type's range.
+// An expression that quantizes `real` (a float expression, not NaN): rounds half to even, adds the zero
+// point, clamps to the range of the type.
 std::string to_code(Node& node, std::string_view real, std::int64_t zero_point, const ElementInfo& type);
-// The same as arguments of helpers: the clamp's ends before the zero point is added, and the zero point.
+// The arguments of the helper: the clamp bounds before the zero point is added, and the zero point.
 std::string code_arguments(std::int64_t zero_point, const ElementInfo& type);
-// The helper itself: int32_t to_code(float real, int32_t low, int32_t high, int32_t zero).
+// The helper: int32_t to_code(float real, int32_t low, int32_t high, int32_t zero).
 void need_to_code(Node& node);
-// The name of the same for numbers that may be NaN, which becomes the zero point.
+// The name of the variant for inputs that may be NaN, which becomes the zero point.
 std::string need_any_to_code(Node& node);
 
-// clamp(round(x) + zero_point); NaN is the zero point.
+// clamp(round(x) + zero_point); NaN becomes the zero point.
 std::int64_t rounded(float x, std::int64_t zero_point, const ElementInfo& type);
 
-// A function of one 8-bit tensor to another as a table by code (int8: by the byte's bits).
+// A unary function of an 8-bit tensor as a table, indexed by the byte.
 template <class F>
 std::array<std::uint8_t, 256> byte_table(const ElementInfo& type, Quantization in, Quantization out,
                                          const F& f) {

@@ -1,5 +1,5 @@
-// Inputs that are quantized at once, and outputs that come from a DequantizeLinear: an entry takes and gives
-// the integers themselves.
+// The quantized entry: for inputs that go to a QuantizeLinear, and outputs of a DequantizeLinear, it takes
+// and returns the integers.
 #include <unordered_map>
 
 #include "constants.hpp"
@@ -15,8 +15,7 @@ const Value* at(const std::vector<Value>& values, const anybit_node& node, std::
   return &values[static_cast<std::size_t>(node.inputs[input])];
 }
 
-// The scale and the zero point of a QuantizeLinear or DequantizeLinear of whole tensors; false if they are
-// others.
+// The per-tensor scale and zero point of a QuantizeLinear or DequantizeLinear; false for other granularities.
 bool parameters(const std::vector<Value>& values, const anybit_node& node, Port& port) {
   const Value *scale = at(values, node, 1), *zero = at(values, node, 2);
   if (!scale || !scale->constant() || scale->type != Element::float32 || scale->count() != 1) return false;
@@ -27,7 +26,7 @@ bool parameters(const std::vector<Value>& values, const anybit_node& node, Port&
   return true;
 }
 
-// What the model says of an integer tensor.
+// The quantization parameters that the model gives for an integer tensor.
 void describe(Port& port) {
   const anybit_value& view = *port.value->view;
   if (port.value->info().kind != Kind::integer || view.scale_count != 1 || !view.scales) return;
@@ -60,9 +59,9 @@ void Unit::find_quantized_ports() {
       if (!parameters(values_, node, port)) continue;
       port.quantized = &whole;
       storage.inner = port.name;
-      ++storage.uses;  // the entry's own
+      ++storage.uses;  // the use by the entry
       (quantizes ? first_nodes_ : last_nodes_).insert(&node);
-      // Whole inputs are there before the first step, whole outputs until after the last.
+      // Inputs are live before the first step, outputs until after the last.
       storage.life = quantizes ? Span{0, 0} : Span{static_cast<int>(graph.node_count), 1 << 30};
     }
   }

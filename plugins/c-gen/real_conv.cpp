@@ -1,6 +1,6 @@
-// Convolution of float32 as products of matrices: the inputs that 16 output pixels need are gathered in
-// columns, and multiplied with four rows of weights at a time, whose sums stay in registers. A pointwise one
-// reads its inputs where they are.
+// Float convolution by im2col and a tiled GEMM: gathers the inputs of 16 output pixels in columns and
+// multiplies them with four rows of weights at a time, with accumulators in registers. A pointwise
+// convolution reads its inputs in place.
 #include "real_conv.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::int64_t kRows = 4;
 constexpr std::int64_t kDeep =
-    24;  // channels of a pointwise one; with fewer, whole planes at a time are quicker
+    24;  // channels of a pointwise convolution; with fewer, looping over planes is faster
 
-// sums[r * 16 + j] = Σ w[r * depth + k] * x[k * step + j] for four rows; of fewer, the last one is repeated.
-// Vectors as GCC and Clang have them, where the CPU has some.
+// sums[r * 16 + j] = Σ w[r * depth + k] * x[k * step + j] for four rows; with fewer, the last row is
+// repeated. Uses GCC and Clang vector types if the CPU has vectors.
 constexpr std::string_view kTile =
     R"(#if defined(__GNUC__) && (defined(__SSE__) || defined(__ARM_NEON) || defined(__ALTIVEC__) || defined(__VX__))
 #if defined(__AVX__)
@@ -87,8 +87,8 @@ constexpr std::string_view kPad =
   }
 })";
 
-// The inputs of 16 pixels. sizes: channels, kernel's height and width, steps of a plane, of a row and of a
-// column of the kernel, and from one pixel to the next.
+// Gathers the inputs of 16 pixels. sizes: channels, kernel height and width, strides of a plane, of a row and
+// of a column of the kernel, and from one pixel to the next.
 constexpr std::string_view kGather =
     R"(ALONE static void gather_reals_$C(const float *restrict x, float *restrict to, const int32_t *places,
                                   const int32_t *sizes) {
@@ -107,7 +107,8 @@ constexpr std::string_view kGather =
   }
 })";
 
-// Writes what precedes all tiles of a group, and returns what gathers a tile's inputs in `columns`.
+// Writes the code before all tiles of a group, and returns the code that gathers the inputs of a tile in
+// `columns`.
 std::string gathering(Node& node, const ConvShape& conv, const Cut& cut, const std::string& columns) {
   const WindowAxis &h = conv.space[1], &v = conv.space[2];
   const Padded padded = padded_of(conv);
@@ -126,7 +127,7 @@ std::string gathering(Node& node, const ConvShape& conv, const Cut& cut, const s
   return fmt::format("{}({}, {}, from, {});", name, space, columns, node.int32s(sizes));
 }
 
-// Where the chunks of a tile lie: in the output, and in the padded input.
+// The positions of a tile's chunks in the output and in the padded input.
 void emit_places(Node& node, const ConvShape& conv, const Cut& cut) {
   const bool plain = conv.pointwise();
   node.line("int32_t {}to[{}];", plain ? "" : fmt::format("from[{}], ", cut.in_tile()), cut.in_tile());
@@ -136,7 +137,7 @@ void emit_places(Node& node, const ConvShape& conv, const Cut& cut) {
   node.end();
 }
 
-// The sums of `filled` rows become outputs.
+// Stores the sums of `filled` rows to the output.
 void emit_finish(Node& node, const ConvShape& conv, const Cut& cut, const std::string& activation) {
   node.open("for (int32_t r = 0; r < filled; ++r)");
   node.loop("q", cut.in_tile());

@@ -6,7 +6,7 @@
 namespace anybit::cgen {
 namespace {
 
-// The attributes, those of older versions and of Upsample included.
+// The attributes, including those of older versions and of Upsample.
 struct Rule {
   std::string mode, coordinates = "asymmetric", nearest = "simple";
   bool antialias = false, exclude_outside = false;
@@ -24,11 +24,11 @@ Rule rule_of(const Node& node, bool old) {
   return rule;
 }
 
-// Where output j lies in the input.
+// The input coordinate of output j.
 double place(const Rule& rule, const ResizeAxis& axis, std::int64_t j) {
   const auto x = static_cast<double>(j), size = static_cast<double>(axis.in),
              wide = static_cast<double>(axis.out);
-  const double exact = axis.scale * size;  // what the output would have, were it not whole
+  const double exact = axis.scale * size;  // the exact size before truncation
   if (rule.coordinates == "half_pixel_symmetric")
     return size / 2 * (1 - wide / exact) + (x + 0.5) / axis.scale - 0.5;
   if (rule.coordinates == "pytorch_half_pixel" && exact == 1) return -0.5;
@@ -63,23 +63,23 @@ double filter(const Rule& rule, double x) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-// Where the taps of an output begin, from the element before its place.
+// The first tap of an output, relative to the element before its coordinate.
 double before_place(const Rule& rule, const ResizeAxis& axis) {
   const double shrink = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
   return std::floor(-(rule.mode == "cubic" ? 2 : 1) / shrink) + 1;
 }
 
-// How many numbers it takes to make the tables of an axis.
+// The number of table entries of an axis.
 double work(const Rule& rule, const ResizeAxis& axis) {
   const double taps = rule.mode == "nearest" ? 1 : 2 - 2 * before_place(rule, axis);
   return static_cast<double>(axis.out) * taps;
 }
 
-// Taps beyond the edges go to the elements at the edges, or are left out.
+// Taps beyond the edges are clamped to them, or excluded.
 void weigh(const Rule& rule, ResizeAxis& axis) {
   const double shrink = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const double before = before_place(rule, axis);
-  // An axis without outputs passes any check of its table.
+  // Capped: if an axis has no outputs, no check of the table size limits the taps.
   const auto count = static_cast<std::int64_t>(std::min(2 - 2 * before, 0x1p62));
   axis.taps = std::min(count, axis.in);
   for (std::int64_t j = 0; j < axis.out; ++j) {

@@ -1,4 +1,4 @@
-// Operators that work along one axis: [outer, n, inner], where the middle one is it.
+// Operators along one axis: dims become [outer, n, inner], where n is the axis.
 #pragma once
 
 #include "node.hpp"
@@ -8,7 +8,7 @@ namespace anybit::cgen {
 struct Rows {
   std::int64_t outer, n, inner;
 
-  // Loops over all rows. Element j of one is at `at` + j · inner, of a tensor whose axis has `size` elements.
+  // Loops over all rows. Element j of a row is at `at` + j · inner, for an axis of `size` elements.
   void open(Node& node) const {
     node.loop("o", outer);
     node.loop("r", inner);

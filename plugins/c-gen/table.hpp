@@ -1,5 +1,5 @@
-// The operators that can be generated. A row tells how one becomes C; the table is made from ops/*.cpp, each
-// of which exports `std::span<const Descriptor> <file's name>_descriptors()`.
+// The table of supported operators. A row describes how to generate one; the build makes the table from
+// ops/*.cpp, each of which exports `std::span<const Descriptor> <file's name>_descriptors()`.
 #pragma once
 
 #include <span>
@@ -9,22 +9,22 @@ namespace anybit::cgen {
 
 class Node;
 
-// Whether output 0 may be written over an input of the same C type that nobody needs any more. It may if an
-// element of that input is never read after the element of output 0 with the same number was written, which
-// holds for loops over elements in order. Shapes are compared by the core: equal numbers of elements.
+// Whether output 0 may be written in place over an input of the same C type without further uses. That
+// requires that no element of the input is read after the output element at the same index is written, as in
+// loops over elements in order. The core checks that the element counts are equal.
 enum class InPlace : bool { no, yes };
 
-// Where an operator's text goes.
+// The destination of an operator's code.
 enum class Place : std::uint8_t {
-  function,  // into a function of its own, whose parameters are x0, x1, … and y0, y1, …
-  inside,    // into the code that calls such functions: for operators that run graphs (If, Loop)
-  nowhere,   // output 0 has the elements of input 0 in the same order (Reshape): the same memory, no code
+  function,  // a function with parameters x0, x1, … and y0, y1, …
+  inside,    // inline in the calling code: for operators with subgraphs (If, Loop)
+  nowhere,   // no code: output 0 aliases input 0 (Reshape)
 };
 
 struct Descriptor {
   std::string_view op;
   std::string_view domain = "";
-  // Writes the body. What it cannot do it refuses (Node::refuse).
+  // Writes the body; rejects unsupported nodes (Node::refuse).
   void (*emit)(Node& node) = nullptr;
   InPlace in_place = InPlace::no;
   Place place = Place::function;
@@ -32,7 +32,7 @@ struct Descriptor {
 
 bool before(const Descriptor& a, const Descriptor& b);
 std::span<const Descriptor* const> table();
-// Null if it cannot be generated.
+// Null if the operator is unsupported.
 const Descriptor* find(std::string_view op, std::string_view domain);
 
 }  // namespace anybit::cgen

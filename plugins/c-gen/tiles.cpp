@@ -5,8 +5,8 @@
 namespace anybit::cgen {
 namespace {
 
-// Vectors as GCC and Clang have them, without their headers, which take longer to read than most models. Each
-// sum is exact: vpmaddwd adds two products of 16-bit numbers in 32 bits.
+// GCC and Clang vector types, without the intrinsics headers, which take longer to parse than most models.
+// Sums are exact: vpmaddwd adds two products of 16-bit numbers in 32 bits.
 constexpr std::string_view kVectors = R"(#if defined(__AVX2__) && defined(__GNUC__)
 #define VECTORS 1
 typedef int32_t ints __attribute__((vector_size(32)));
@@ -56,7 +56,7 @@ INLINE wide_ints quad_at(const void *from) { return all_ints(*(const loose_pair 
 #endif
 #endif)";
 
-// Tiles of `rows` rows with vectors. One name for each sum, so that they stay in registers.
+// A vectorized tile of `rows` rows. Each accumulator has its own name, so that it stays in a register.
 std::string vector_rows(std::int64_t rows, std::string_view step, std::string_view at) {
   std::string text = "    ints s0l = {0}, s0h = s0l";
   for (std::int64_t r = 1; r < rows; ++r) text += fmt::format(", s{0}l = s0l, s{0}h = s0l", r);
@@ -73,7 +73,7 @@ std::string vector_rows(std::int64_t rows, std::string_view step, std::string_vi
   return text;
 }
 
-// As many rows as are wanted, or the next number for which there is a loop: `all` have one of their own.
+// Dispatches to the next larger number of rows with its own loop: `all` lists them.
 std::string all_vector_rows(std::string_view step, std::string_view at, bool all) {
   std::string text;
   for (const std::int64_t rows :
@@ -107,7 +107,7 @@ std::string tile_text(const Node& node, const std::string& name, std::string_vie
                         {"step", step}});
 }
 
-// Two lines of numbers become one of pairs.
+// Interleaves two rows into one row of pairs.
 constexpr std::string_view kInterleave = R"(#if defined(VECTORS)
 INLINE void pair_eight(int16_t *to, eight even, eight odd) {
 #if defined(__clang__) || __GNUC__ >= 12
@@ -155,7 +155,7 @@ INLINE shorts shorts_of_$S(const $T *from) {
 }
 #endif)";
 
-// Lines of numbers less a zero point. Vectors overlap at the end rather than leave single numbers.
+// Rows minus a zero point. Vectors overlap at the end instead of a scalar tail.
 constexpr std::string_view kLine =
     R"(#if defined(VECTORS)
 typedef $T octet_$S __attribute__((vector_size($V)));
@@ -186,7 +186,7 @@ constexpr std::string_view kWiden =
   }
 })";
 
-// 16 sums with the same bias and factor.
+// Requantizes 16 sums with one bias and factor.
 constexpr std::string_view kCodes =
     R"(INLINE void codes_$S(const int32_t *restrict sums, const int32_t *restrict bias, const float *restrict factor,
                             int32_t low, int32_t high, int32_t zero, $T *restrict codes) {
@@ -228,7 +228,7 @@ constexpr std::string_view kWideCodes =
     codes[j] = ($T)to_code((float)(sums[j] + bias[0]) * factor[0], low, high, zero);
 })";
 
-// Codes of `count` pixels of one channel, each the sum of products of numbers that lie `offsets` from it.
+// Quantized outputs of `count` pixels of one channel, each the sum of products of inputs at `offsets`.
 constexpr std::string_view kTaps =
     R"($how void taps_$S(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
                           int32_t pairs, int32_t count, int32_t bias, float factor, int32_t low, int32_t high,
@@ -265,7 +265,7 @@ constexpr std::string_view kTaps =
 #endif
 })";
 
-// The same for codes of 16 bits, or for sums of 64: a piece at a time, so that compilers make vectors of it.
+// The same for 16-bit outputs, or 64-bit sums: in blocks, so that compilers vectorize it.
 constexpr std::string_view kPlainTaps =
     R"($how void $name(const int16_t *restrict x, const int32_t *restrict offsets, const int16_t *restrict weights,
                           int32_t pairs, int32_t count, int32_t bias, float factor, int32_t low, int32_t high,
@@ -289,7 +289,7 @@ constexpr std::string_view kPairHalves = R"(#if defined(VECTORS) && (defined(__c
 #define HIGH_PAIRS(a, b) __builtin_shuffle(a, b, (shorts){4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31})
 #endif)";
 
-// Sums of a tile's row, which go to chunks of the output.
+// Requantizes the sums of a tile's row and stores them to chunks of the output.
 constexpr std::string_view kFinish =
     R"($how void $name(const int32_t *restrict sums, const int32_t *bias, const float *factor, int32_t low,
                                int32_t high, int32_t zero, $T *restrict y, const int32_t *places, int32_t width) {
@@ -360,7 +360,7 @@ Names code_names(const Value& out) {
   return all;
 }
 
-// Where speed counts, callers have copies of a function, in which sizes are numbers.
+// With the preference performance the function is copied into callers, with sizes as literals.
 std::string_view own_copies(const Node& node) { return node.fast() ? "INLINE" : "ALONE static"; }
 
 }  // namespace
@@ -404,7 +404,7 @@ std::string need_finish_named(Node& node, const std::string& name, const Value& 
   all.push_back({"name", name});
   all.push_back({"codes", codes});
   all.push_back({"C", fmt::format("{}", chunk)});
-  // GCC 12 does not see through vectors that the sums were stored, and warns where it has them before it.
+  // GCC 12 does not see that the vector stores initialize the sums, and warns.
   const bool wide = out.info().bits == 16;
   all.push_back({"how", std::string(wide ? "ALONE static" : own_copies(node))});
   node.helper(name, filled(kFinish, all));

@@ -1,7 +1,6 @@
-// Sums of products of whole numbers in tiles of up to 6 rows and 16 columns: what integer convolutions and
-// matrix products are made of where speed counts. Numbers are widened to 16 bits, so that pairs of products
-// are exact in 32. With AVX2 the tiles are written by hand; everywhere else they are loops that compilers
-// turn into vector code.
+// Integer GEMM tiles of up to 6 rows and 16 columns, the micro-kernels of integer convolution and matrix
+// multiplication. Elements are widened to 16 bits, so that sums of two products are exact in 32 bits. AVX2
+// tiles are written by hand; elsewhere they are loops that compilers vectorize.
 #pragma once
 
 #include "parts.hpp"
@@ -13,53 +12,52 @@ inline constexpr std::int64_t kTileRows = 6, kTileColumns = 16, kTileSums = kTil
 inline std::int64_t tile_depth(std::int64_t count) { return (count + 1) / 2 * 2; }
 
 // void tile(const int16_t *right, int32_t step, const int16_t *left, int32_t rows, int32_t depth, int32_t
-// *sums) sums[r * 16 + j] = Σ left[r * depth + k] * (column j of right at k). `right` has pairs of k beside
-// each other: (k, j) and (k + 1, j) are at k / 2 * step + 2 * j; `depth` is even. `left` and `sums` must have
-// room for 6 rows if more than one is wanted.
+// *sums): sums[r * 16 + j] = Σ left[r * depth + k] * right(k, j). `right` interleaves pairs of k: (k, j) and
+// (k + 1, j) are at k / 2 * step + 2 * j; `depth` is even. `left` and `sums` must have room for 6 rows if
+// rows > 1.
 void need_tile(Node& node);
 
 // void tile_s8(const int8_t *right, const int16_t *left, int32_t rows, int32_t depth, int32_t *sums), or
-// tile_u8: the same with bytes, in panels of 16 columns: (k, j) is at (k / 2 * 16 + j) * 2 + k % 2.
+// tile_u8: the same with bytes in panels of 16 columns: (k, j) is at (k / 2 * 16 + j) * 2 + k % 2.
 std::string need_byte_tile(Node& node, const Value& right);
 
-// void pair_shorts(int16_t *to, const int16_t *even, const int16_t *odd, int32_t count): their numbers in
-// turn.
+// void pair_shorts(int16_t *to, const int16_t *even, const int16_t *odd, int32_t count): interleaves two
+// rows.
 void need_pair_shorts(Node& node);
-// void pair_bytes_s8(int16_t *to, const int8_t *even, const int8_t *odd, int32_t count, int16_t zero): less
-// `zero`. Here and below, 16-bit numbers are taken, too, if what is left has 16 bits.
+// void pair_bytes_s8(int16_t *to, const int8_t *even, const int8_t *odd, int32_t count, int16_t zero): the
+// same minus `zero`. Here and below there are variants for 16-bit inputs whose differences fit 16 bits.
 std::string need_pair_bytes(Node& node, const Value& value);
 
-// void line_s8(const int8_t *from, int16_t *to, int32_t count, int16_t zero): numbers less a zero point; for
-// short lines.
+// void line_s8(const int8_t *from, int16_t *to, int32_t count, int16_t zero): a row minus a zero point; for
+// short rows.
 void need_line(Node& node, const Value& value);
 
 // void widen_s8(const int8_t *from, int16_t *to, int32_t rows, int32_t height, int32_t count, int32_t width,
-// const int32_t *zero, int32_t zero_step): rows of `count` numbers less their zero points, `width` apart;
-// what is missing of `height` rows, and of `width`, is zero.
+// const int32_t *zero, int32_t zero_step): rows of `count` numbers minus their zero points, `width` apart;
+// zero padding up to `height` rows and up to `width`.
 std::string need_widen(Node& node, const Value& value);
 
-// Types of vectors and what is done with them, where the compiler has AVX2: VECTORS is defined then, and with
-// AVX-512 VNNI QUADS, too.
+// Vector types and operations, if the compiler has AVX2 (VECTORS is defined) and AVX-512 VNNI (QUADS, too).
 void need_vectors(Node& node);
 
 // void taps_s8(const int16_t *x, const int32_t *offsets, const int16_t *weights, int32_t pairs, int32_t
 // count, int32_t bias, float factor, int32_t low, int32_t high, int32_t zero, int8_t *codes): codes[i] from
-// bias + Σ x[i + offsets[p]] * weights[p] over 2 * pairs of them. Up to 31 numbers behind the last are read
-// and written, too.
+// bias + Σ x[i + offsets[p]] * weights[p] over 2 * pairs taps. Reads and writes up to 31 elements beyond the
+// last.
 std::string need_taps(Node& node, const Value& out);
 inline constexpr std::int64_t kTapsSlack = 32;
-// far_taps_s8: the same with sums of 64 bits.
+// far_taps_s8: the same with 64-bit sums.
 std::string need_far_taps(Node& node, const Value& out);
 
 // void codes_s8(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t high,
-// int32_t zero, int8_t *codes): 16 sums become codes, with one bias and factor.
+// int32_t zero, int8_t *codes): requantizes 16 sums with one bias and factor.
 std::string need_codes(Node& node, const Value& out);
 
 // void finish_s8_16(const int32_t *sums, const int32_t *bias, const float *factor, int32_t low, int32_t high,
-// int32_t zero, int8_t *y, const int32_t *places, int32_t width): 16 sums of one output channel become codes,
-// in chunks of 16, 8 or 4 that begin at these places of y; of each, `width` are kept.
+// int32_t zero, int8_t *y, const int32_t *places, int32_t width): requantizes 16 sums of one output channel
+// to chunks of 16, 8 or 4 at these offsets of y; keeps `width` elements of each.
 std::string need_finish(Node& node, const Value& out, std::int64_t chunk);
-// The same for sums in parts, each a tile's sums behind the one before, that leave 32 bits.
+// The same for sums in parts that exceed 32 bits together; the tiles of the parts follow each other.
 std::string need_wide_finish(Node& node, const Value& out, std::int64_t chunk, const Parts& parts);
 
 }  // namespace anybit::cgen

@@ -29,14 +29,14 @@ void for_captures(const anybit_node& node, const F& f) {
   }
 }
 
-// Control characters; and those that turn the direction of text, or end lines: with them, what a reader sees
-// is not what a compiler does.
+// Control characters, bidirectional marks and line separators: with them the displayed text would differ from
+// the compiled one.
 bool is_deceptive(char32_t one) {
   return one < 0x20 || (one >= 0x7f && one < 0xa0) || one == 0x61c || one == 0x200e || one == 0x200f ||
          (one >= 0x2028 && one <= 0x202e) || (one >= 0x2066 && one <= 0x2069) || one == 0xfeff;
 }
 
-// Bytes of the character that a text begins with, and the character; 1 and 0 if it is not UTF-8.
+// The length in bytes and the code point of the first character; 1 and 0 if it is not UTF-8.
 std::pair<std::size_t, char32_t> first_character(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = at(0);
@@ -61,7 +61,7 @@ std::string comment_text(std::string_view text) {
     const auto [size, one] = first_character(text);
     std::string piece(text.substr(0, size));
     if (is_deceptive(one)) piece = one != 0 && one < ' ' ? " " : "?";
-    // '@' stands for addresses that are not known yet; a backslash could join lines.
+    // '@' marks addresses that are not known yet; a backslash could join lines.
     if (one == '@' || one == '\\') piece = "_";
     const std::string pair = result.empty() ? "" : result.back() + piece;
     // "/*" within a comment is legal, but compilers warn of it, and of "??", which begins a trigraph.
@@ -125,7 +125,7 @@ void Unit::merge(int from, int into) {
 }
 
 void Unit::plan() {
-  // What was never needed as a whole was never made.
+  // Values that are never stored as a whole have no memory.
   for (const auto& [storage, one] : waiting_) storages_[static_cast<std::size_t>(root(storage))].life = {};
   std::vector<Block> blocks;
   for (const Storage& one : storages_) {
@@ -218,7 +218,7 @@ void check(const Value& value) {
 
 }  // namespace
 
-// Every value that is not constant gets memory, and its uses are counted.
+// Allocates every value that is not constant, and counts its uses.
 void Unit::count_uses(const anybit_graph& graph, std::vector<Value>& values) {
   const auto at = [&](std::int32_t number) -> Value& { return values[static_cast<std::size_t>(number)]; };
   const auto make = [&](std::int32_t number) {
@@ -257,9 +257,9 @@ int Unit::find_in_place(const Node& node) {
   struct Uses {
     const Value* value;
     int count = 0;
-    bool other = false;  // the same memory under another shape
+    bool other = false;  // a view: the same memory with another shape
   };
-  std::unordered_map<int, Uses> here;  // by storage
+  std::unordered_map<int, Uses> here;  // uses by storage
   for (std::size_t i = 0; i < node.input_count(); ++i) {
     if (!node.has(i) || node.in(i).storage < 0) continue;
     Uses& uses = here.try_emplace(root(node.in(i).storage), Uses{&node.in(i)}).first->second;
@@ -365,7 +365,7 @@ void Unit::emit_node(const anybit_node& view, std::vector<Value>& values, Writer
   for (const Value* one : node.inputs_) {
     if (one) check(*one);
   }
-  // Those who write into the calls' own text need their inputs before it.
+  // Operators that write inline code need their inputs before it.
   if (descriptor->place != Place::function) {
     for (const Value* one : node.inputs_) {
       if (one) need(*one);
@@ -395,7 +395,7 @@ void Unit::emit_node(const anybit_node& view, std::vector<Value>& values, Writer
       descriptor->emit(node);
       emit_function(node, calls);
     }
-    // Nodes that it waited for came in between.
+    // Deferred producers are emitted before it.
     for (const int one : node.scratches_)
       storages_[static_cast<std::size_t>(one)].life = {node.first_step_, step_};
   }
@@ -443,7 +443,7 @@ Body& Unit::body(Node& node, const anybit_attribute& attribute) {
   return body;
 }
 
-// ---- The whole.
+// ---- The file.
 
 void Unit::make_ports() {
   const anybit_graph& graph = *view_.graph;
@@ -458,7 +458,7 @@ void Unit::make_ports() {
     Value& value = values_[static_cast<std::size_t>(graph.outputs[i])];
     check(value);
     outputs_.push_back({.value = &value, .name = fmt::format("out{}", i)});
-    // One that is also an input, a constant or another output is copied in the end.
+    // An output that is also an input, a constant or another output is copied at the end.
     if (value.storage < 0 || !storage_of(value).outer.empty()) continue;
     storage_of(value).outer = storage_of(value).inner = outputs_.back().name;
   }

@@ -1,4 +1,4 @@
-// The C file that is being made: its constants, its memory, its functions.
+// The C file under construction: constants, memory, functions.
 #pragma once
 
 #include <deque>
@@ -12,15 +12,15 @@
 
 namespace anybit::cgen {
 
-// Memory for elements. Several values share one when they are views of it, or when one is written over
+// Storage of elements. Several values share one if they are views of it, or if one is written in place over
 // another.
 struct Storage {
   std::int64_t bytes = 0;
   Span life = {};
   int merged_into = -1;
-  int uses = 0;            // that are still to come
-  std::string outer = {};  // the name of the entry's parameter that it is; empty: it is in the arena
-  std::string inner = {};  // the same in the function between quantized values
+  int uses = 0;            // remaining uses
+  std::string outer = {};  // the entry's parameter that holds it; empty: it is in the arena
+  std::string inner = {};  // the parameter of the function between Q and DQ
 };
 
 struct ConstantArray {
@@ -31,14 +31,14 @@ struct ConstantArray {
   std::int64_t count() const { return static_cast<std::int64_t>(bytes) / info(type).bytes; }
 };
 
-// What the entries of the file take and give.
+// The parameters of the entries.
 struct Port {
-  const Value* value = nullptr;  // in the model's type
-  std::string name;              // of the parameter: in0, out1
-  // The integers behind the QuantizeLinear at the input or before the DequantizeLinear at the output; null:
-  // none.
+  const Value* value = nullptr;  // with the model's type
+  std::string name;              // the parameter name: in0, out1
+  // The output of the QuantizeLinear at the input, or the input of the DequantizeLinear at the output; null
+  // if there is none.
   const Value* quantized = nullptr;
-  float scale = 0;  // of the integers, the model's own or these; 0: none
+  float scale = 0;  // scale of these integers, or of the model's own; 0: none
   std::int64_t zero_point = 0;
 };
 
@@ -49,27 +49,28 @@ class Unit {
   void generate();
 
   // ---- For Node.
-  std::string address(const Value& value) const;  // replaced by place once memory is planned
+  std::string address(const Value& value) const;  // resolved after memory planning
   std::string address(int storage) const;
   std::string constant(const Value& value);
   std::string packed(const Value& value);
   std::string array(Element type, std::string bytes, std::string comment);
   void helper(std::string_view name, std::string_view text);
-  // A function with these parameters and this body, "(int32_t x) {…}\n"; its name. Equal ones are there once.
+  // Defines a function with these parameters and body, "(int32_t x) {…}\n", and returns its name. Equal
+  // functions are shared.
   std::string function(std::string_view kind, const std::string& text, std::string_view comment = "");
   int scratch(std::int64_t bytes);
   Body& body(Node& node, const anybit_attribute& attribute);
   void emit_graph(const anybit_graph& graph, std::vector<Value>& values, Writer& calls);
   void touch(const Value& value);
-  // Emits the node that makes a value, if it waits for somebody who needs it.
+  // Emits the producer of a value, if it is deferred.
   void need(const Value& value);
-  // The node that makes a value from constants, if it waits; null else.
+  // The deferred node that makes a value from constants; null if there is none.
   const anybit_node* waiting(const Value& value) const;
   std::vector<Value>& scope_of_waiting(const Value& value);
   void hold(const Value& value, int since);
   anybit_preference preference() const { return preference_; }
 
-  // ---- What was made.
+  // ---- Results.
   const std::string& name() const { return name_; }
   const anybit_view& view() const { return view_; }
   const std::deque<ConstantArray>& constants() const { return constants_; }
@@ -77,21 +78,23 @@ class Unit {
   const std::string& functions() const { return functions_; }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
-  // The calls, with addresses put in.
+  // The calls, with resolved addresses.
   std::string before() const { return resolved(before_.text(), true); }
   std::string between(bool outer) const { return resolved(between_.text(), outer); }
   std::string after() const { return resolved(after_.text(), true); }
   std::string outer_address(const Value& value) const { return resolved(address(value), true); }
   bool has_quantized_entry() const;
-  // Why runs may fail: branches that cannot run.
+  // Reasons why runs may fail: invalid branches.
   const std::vector<std::string>& failures() const { return failures_; }
   std::int64_t arena_bytes() const { return arena_bytes_; }
-  // Of values in the arena: vectors should not cross lines of the cache, but that takes more memory.
+  // The alignment of values in the arena: vectors should not cross cache lines, but alignment takes more
+  // memory.
   std::int64_t alignment() const { return preference_ == ANYBIT_PREFER_MEMORY ? 8 : 64; }
   std::int64_t constant_bytes() const;
 
  private:
-  // A node all of whose inputs are constants, or come from such: it runs just before who needs its output.
+  // A node whose inputs are constants, directly or through such nodes: it runs just before its first
+  // consumer.
   struct Waiting {
     const anybit_node* node;
     std::vector<Value>* scope;
@@ -133,8 +136,8 @@ class Unit {
   std::map<std::string, std::string> known_functions_;
   std::string helpers_, functions_;
   std::vector<Port> inputs_, outputs_;
-  std::map<int, Waiting> waiting_;                         // by storage of their outputs
-  std::set<const anybit_node*> first_nodes_, last_nodes_;  // at the ports, between real and quantized
+  std::map<int, Waiting> waiting_;                         // keyed by the storage of their outputs
+  std::set<const anybit_node*> first_nodes_, last_nodes_;  // the Q and DQ nodes at the ports
   Writer before_{1}, between_{1}, after_{1};
 };
 

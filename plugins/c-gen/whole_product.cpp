@@ -11,7 +11,7 @@
 namespace anybit::cgen {
 namespace {
 
-// Shapes as MatMul has them: vectors are matrices of one row or column.
+// Shapes of MatMul: vectors are matrices of one row or column.
 struct Sizes {
   std::int64_t m = 1, n = 1, k = 1;
   Dims a_batch = {}, b_batch = {}, batch = {};
@@ -20,7 +20,7 @@ struct Sizes {
 Sizes sizes_of(const Node& node, const WholeProduct& product) {
   if (product.m > 0) return {product.m, product.n, product.k};
   const Dims &a = node.in(product.a).dims, &b = node.in(product.b).dims;
-  if (a.empty() || b.empty()) node.refuse("a product of single numbers");
+  if (a.empty() || b.empty()) node.refuse("a multiplication of scalars");
   Sizes s;
   s.k = product.trans_a ? a[a.size() - 2] : a.back();
   if (a.size() > 1) s.m = product.trans_a ? a.back() : a[a.size() - 2];
@@ -41,7 +41,7 @@ std::int64_t largest(const ElementInfo& type, const Term& zero) {
   return zero.none() ? std::max(type.high, -type.low) : type.high - type.low;
 }
 
-// The most that a column of B, without zero points, adds up to; of a constant, what it really does.
+// The largest column sum of |B|, without zero points; exact for a constant.
 std::int64_t largest_column(const Node& node, const WholeProduct& product, const Sizes& s) {
   const Value& b = node.in(product.b);
   const std::int64_t most = largest(b.info(), product.b_zero) * s.k;
@@ -54,10 +54,10 @@ std::int64_t largest_column(const Node& node, const WholeProduct& product, const
   return sums.empty() ? most : *std::ranges::max_element(sums);
 }
 
-// How large sums may be.
+// The range of the accumulators.
 struct Sums {
-  bool wide;                   // beyond 32 bits
-  std::optional<Parts> parts;  // of A, by which they are made in 32; nothing: there are none
+  bool wide;                   // more than 32 bits
+  std::optional<Parts> parts;  // parts of A whose accumulators fit 32 bits; empty: none
 };
 
 Sums sums_of(const Node& node, const WholeProduct& product, const Sizes& s) {
@@ -66,7 +66,7 @@ Sums sums_of(const Node& node, const WholeProduct& product, const Sizes& s) {
   return {a * column > INT32_MAX - product.largest_bias, parts_for(a, column)};
 }
 
-// `sum` as an element of the output.
+// Converts `sum` to an element of the output.
 std::string finished(Node& node, const WholeProduct& product, std::string_view sum) {
   const Value& out = node.out();
   if (out.type == Element::int32) return fmt::format("(int32_t){}", sum);
@@ -116,7 +116,7 @@ void emit_plain(Node& node, const WholeProduct& product, const Sizes& s, bool wi
   nest.close(node);
 }
 
-// A constant matrix in panels of 16 columns, pairs of rows side by side, and zeros behind the last.
+// Packs a constant matrix in panels of 16 columns with interleaved pairs of rows, zero-padded.
 std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, std::int64_t depth,
                       std::int64_t zeros) {
   const auto codes = node.integers_in(product.b, "the weights");
@@ -130,7 +130,7 @@ std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, s
       const std::int64_t at =
           j / kTileColumns * depth * kTileColumns + (k / 2 * kTileColumns + j % kTileColumns) * 2 + k % 2;
       const std::int64_t code = codes[static_cast<std::size_t>(product.trans_b ? j * s.k + k : k * s.n + j)];
-      // Little endian, as constants are.
+      // Little endian, like constants.
       for (std::size_t i = 0; i < width; ++i)
         bytes[static_cast<std::size_t>(at) * width + i] = static_cast<char>(code >> (8 * i));
     }
@@ -138,7 +138,7 @@ std::string panels_of(Node& node, const WholeProduct& product, const Sizes& s, s
   return node.array(b.type, bytes.data(), count);
 }
 
-// Fills `sums` from a panel and the rows of A, or parts of them that lie `apart`.
+// Computes `sums` from a panel and the rows of A, or of parts of them that are `apart`.
 void emit_tiles(Node& node, const Value& b, const Parts& parts, const std::string& panel,
                 const std::string& rows, std::int64_t apart, const std::string& filled, std::int64_t depth) {
   if (!is_byte(b)) need_tile(node);
@@ -149,12 +149,12 @@ void emit_tiles(Node& node, const Value& b, const Parts& parts, const std::strin
               i == 0 ? rows : fmt::format("{} + {}", rows, i * apart), filled, depth, i * kTileSums);
 }
 
-// What tiles of pairs and of four bytes share.
+// Shared parts of the int16-pair and dot4 tiles.
 struct Tiled {
   Value a;
-  std::string codes = {};   // of A
-  std::string taken = {};   // memory for rows of A: pointers to 16-bit numbers
-  std::string panels = {};  // of B
+  std::string codes = {};   // pointer to A
+  std::string taken = {};   // scratch memory for rows of A: pointers to int16
+  std::string panels = {};  // pointer to the panels of B
   std::int64_t rows = 1, depth = 0;
 };
 
@@ -169,7 +169,7 @@ void open_panels(Node& node, const Sizes& s, std::int64_t sums) {
   node.line("int32_t sums[{}];", sums);
 }
 
-// Elements of the output from sums of a panel; ends its loop and that over rows.
+// Stores a panel's sums to the output; ends the loop over panels and the one over rows.
 void emit_elements(Node& node, const WholeProduct& product, const Sizes& s, std::string_view type,
                    const std::string& sum) {
   node.open("for (int32_t r = 0; r < filled; ++r)");
@@ -213,7 +213,7 @@ void emit_pairs(Node& node, const WholeProduct& product, const Sizes& s, const S
   }
 }
 
-// A less its lowest code by B; a row of ones behind those of A tells what the zero point takes off.
+// Multiplies A minus the lowest integer by B; an extra row of ones gives the zero-point correction.
 void emit_quads(Node& node, const WholeProduct& product, const Sizes& s, const Tiled& how) {
   const std::int64_t height = std::min(how.rows, kQuadRows - 1), depth = quad_depth(s.k);
   need_quad_panel(node);
@@ -267,11 +267,11 @@ void emit_whole_product(Node& node, const WholeProduct& product) {
   if (node.out().count() == 0) return;
   const Sums sums = sums_of(node, product, s);
   const Value& b = node.in(product.b);
-  // What is multiplied must have 16 bits.
+  // Operands minus zero points must fit 16 bits.
   const bool narrow =
       (is_byte(b) || (b.type == Element::int16 && product.b_zero.none())) &&
       (info(product.a_type).bits == 8 || (product.a_type == Element::int16 && product.a_zero.none()));
-  // An output of 32 bits wraps around.
+  // A 32-bit output wraps around.
   const bool fits = !sums.wide || (sums.parts && product.b_zero.none() && node.out().type != Element::int32);
   const bool tiled = narrow && fits && b.constant() && (b.rank() == 2 || product.m > 0) && !product.trans_a &&
                      !node.small() && !node.quick() && product.a_zero.by == Term::By::all && s.k > 0;

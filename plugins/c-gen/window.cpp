@@ -15,8 +15,7 @@ std::int64_t number(const Node& node, std::string_view name, std::size_t i, std:
 std::int64_t WindowAxis::inside_from() const { return std::min(output, (before + stride - 1) / stride); }
 
 std::int64_t WindowAxis::inside_to() const {
-  const std::int64_t room =
-      input + before - dilation * (kernel - 1) - 1;  // the last place a window may begin at
+  const std::int64_t room = input + before - dilation * (kernel - 1) - 1;  // the last start of a window
   return room < 0 ? inside_from() : std::clamp(room / stride + 1, inside_from(), output);
 }
 

@@ -12,7 +12,7 @@ class Writer {
  public:
   explicit Writer(int depth = 0) : depth_(depth) {}
 
-  // A line, or several with newlines between them.
+  // Writes a line, or several separated by newlines.
   void line(std::string_view text) {
     while (true) {
       const std::size_t end = text.find('\n');
@@ -23,7 +23,7 @@ class Writer {
       text = text.substr(end + 1);
     }
   }
-  // "head {", and what follows is indented until close().
+  // Writes "head {" and indents until close().
   void open(std::string_view head) {
     line(head.empty() ? "{" : fmt::format("{} {{", head));
     ++depth_;

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostPrinted = 16 * 1024;
 
-// The reading end of a pipe, closed in the end.
+// The read end of a pipe, closed on destruction.
 struct Pipe {
   int ends[2] = {-1, -1};
   Pipe() {
@@ -40,7 +40,7 @@ struct Pipe {
   }
 };
 
-// Starts it in a process group of its own, so that its children can be ended with it.
+// Starts the program in its own process group, so that its children can be terminated with it.
 pid_t start(const std::vector<std::string>& words, const std::filesystem::path& folder, const Pipe& pipe) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -63,7 +63,7 @@ pid_t start(const std::vector<std::string>& words, const std::filesystem::path& 
   return child;
 }
 
-// Reads until the program and its children have closed their end; false if that takes too long.
+// Reads until the program and its children close their end; false on timeout.
 bool read_all(int from, Clock::time_point end, std::string& printed) {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
@@ -103,7 +103,7 @@ std::string run_program(const std::vector<std::string>& words, const std::filesy
     waited = waitpid(child, &status, 0);
   } while (waited < 0 && errno == EINTR);
   if (!in_time) throw std::runtime_error(fmt::format("'{}' took longer than {} s", words[0], limit.count()));
-  // A program that ignores SIGCHLD never learns how its children ended: then the file must tell.
+  // A process that ignores SIGCHLD gets no exit status of its children: the output file decides.
   const bool failed = waited == child && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
   if (failed) throw std::runtime_error(fmt::format("'{}' failed:\n{}", words[0], printed));
   return printed;

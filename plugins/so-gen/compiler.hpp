@@ -1,4 +1,4 @@
-// Runs the system's C compiler.
+// Runs the C compiler of the system.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace anybit::sogen {
 
-// $CC, which may have words behind the program's name, or cc.
+// $CC, which may include options, or cc.
 std::vector<std::string> compiler();
 
-// Runs a program in a folder, without a shell; what it prints comes back. Throws std::runtime_error if it
-// cannot be started, fails, or takes longer than `limit`, with what it printed.
+// Runs a program in a folder, without a shell, and returns its output. Throws std::runtime_error with the
+// output if it cannot be started, fails, or takes longer than `limit`.
 std::string run_program(const std::vector<std::string>& words, const std::filesystem::path& folder,
                         std::chrono::seconds limit);
 

@@ -1,4 +1,4 @@
-// The C file with a library's entries.
+// The C file with the entries of the library.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace anybit::sogen {
 
-// For a model whose C has `<name>_run` in `<name>.h`.
+// For a model whose C code has `<name>_run` in `<name>.h`.
 std::string entries_of(const anybit_graph& graph, const std::string& name);
 
 }  // namespace anybit::sogen

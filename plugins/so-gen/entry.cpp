@@ -1,4 +1,4 @@
-// The one symbol of libso-gen.so.
+// The only exported symbol of libso-gen.so.
 #include "loaded.hpp"
 #include "shared_object.hpp"
 

@@ -26,13 +26,13 @@ struct Port {
   std::vector<int64_t> dims;
 };
 
-// The library's memory is static: each loading gets a copy of the file, and so memory of its own. A file that
-// is replaced meanwhile does not matter either.
+// The memory of the library is static: each load uses a copy of the file, and so has its own memory.
+// Replacing the file does not matter either.
 class Library {
  public:
   explicit Library(const char* path) {
     copy(path);
-    // Two descriptors that are open are never called the same, nor are two loaded libraries.
+    // Paths of open descriptors are unique, and so are those of loaded libraries.
     const std::string name = fmt::format("/proc/self/fd/{}", copy_);
     handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle_) {
@@ -51,7 +51,8 @@ class Library {
   template <class Function>
   Function symbol(const char* name) const {
     void* found = dlsym(handle_, name);
-    if (!found) throw std::runtime_error(fmt::format("it has no function {}: so-gen did not make it", name));
+    if (!found)
+      throw std::runtime_error(fmt::format("it has no function {}: it is not a library of so-gen", name));
     return reinterpret_cast<Function>(found);
   }
 
@@ -105,7 +106,7 @@ void check(const std::vector<Port>& ports, const anybit_tensor* tensors, size_t 
   for (size_t i = 0; i < count; ++i) {
     const std::vector<int64_t> dims(tensors[i].dims, tensors[i].dims + std::max(tensors[i].rank, 0));
     if (ports[i].type == tensors[i].type && ports[i].dims == dims) continue;
-    throw std::runtime_error(fmt::format("{} '{}' is {}[{}], the library was made for {}[{}]", what,
+    throw std::runtime_error(fmt::format("{} '{}' is {}[{}], the library is compiled for {}[{}]", what,
                                          ports[i].name, tensors[i].type, fmt::join(dims, ", "), ports[i].type,
                                          fmt::join(ports[i].dims, ", ")));
   }

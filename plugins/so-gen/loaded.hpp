@@ -1,4 +1,4 @@
-// Runs the libraries that so-gen makes.
+// Runs libraries of so-gen.
 #pragma once
 
 #include "anybit/codegen.hpp"

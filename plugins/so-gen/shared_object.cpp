@@ -21,16 +21,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kSeconds = 600;
-const std::string kName = "model";  // of the C that is compiled
+const std::string kName = "model";  // the name of the compiled C code
 
-// A folder for what the compiler reads, gone afterwards.
+// A temporary folder for the sources, removed at the end.
 class Workshop {
  public:
   explicit Workshop(const fs::path& beside) {
-    // mkdtemp puts letters of its own in the place of the six.
+    // mkdtemp replaces the six X.
     std::string path = (beside / "so-gen-").string() + std::string(6, 'X');
     if (!mkdtemp(path.data()))
-      throw std::runtime_error(fmt::format("no folder to work in: {}", std::strerror(errno)));
+      throw std::runtime_error(fmt::format("cannot create a temporary folder: {}", std::strerror(errno)));
     path_ = path;
   }
   ~Workshop() {
@@ -38,7 +38,7 @@ class Workshop {
       std::error_code ignored;
       fs::remove_all(path_, ignored);
     } catch (const std::bad_alloc&) {
-      // It goes with the folder that it lies in.
+      // Removed with its folder.
     }
   }
   Workshop(const Workshop&) = delete;
@@ -49,7 +49,7 @@ class Workshop {
   fs::path path_;
 };
 
-// The setting `time-limit`, in seconds; nothing else can be set.
+// The setting `time-limit`, in seconds; other settings are rejected.
 std::chrono::seconds time_limit(const anybit_codegen_options& options) {
   std::int64_t seconds = kSeconds;
   for (std::size_t i = 0; i < options.setting_count; ++i) {
@@ -63,7 +63,7 @@ std::chrono::seconds time_limit(const anybit_codegen_options& options) {
   return std::chrono::seconds(seconds);
 }
 
-// Native, as far as ANYBIT_CPU lets it.
+// Native, within the limit of ANYBIT_CPU.
 std::vector<std::string> fastest() {
   const char* cap = std::getenv("ANYBIT_CPU");
   std::vector<std::string> all{"-O3", "-march=native"};
@@ -105,7 +105,7 @@ void make(const anybit_view& view, const anybit_codegen_options& options, const 
   entries.close();
   if (!entries) throw std::runtime_error("cannot write entries.c");
   std::vector<std::string> words = compiler();
-  // Products and sums that are fused would round otherwise than the model's.
+  // Fused multiply-add would round differently from the model.
   for (const char* one : {"-std=c99", "-ffp-contract=off", "-shared", "-fPIC", "-fvisibility=hidden", "-w"})
     words.emplace_back(one);
   for (const std::string& one : flags(options.preference)) words.push_back(one);
@@ -114,7 +114,7 @@ void make(const anybit_view& view, const anybit_codegen_options& options, const 
   if (fs::exists(workshop.path() / (kName + ".S"))) words.push_back(kName + ".S");
   words.emplace_back("-lm");
   run_program(words, workshop.path(), limit);
-  if (!fs::exists(target)) throw std::runtime_error(fmt::format("'{}' made no library", words[0]));
+  if (!fs::exists(target)) throw std::runtime_error(fmt::format("'{}' wrote no library", words[0]));
 }
 
 }  // namespace

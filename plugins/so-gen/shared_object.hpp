@@ -1,4 +1,4 @@
-// What the plugin makes: the C of c-gen, compiled, with entries that are the same for every model.
+// Compiles the C code of c-gen to a shared library, with entries that are the same for every model.
 //
 //   int run_main_graph(const void* const* inputs, void* const* outputs);   zero: done; one run at a time
 //   int main_graph_port(int output, size_t index, const char** name, const char** type, int32_t* rank,

@@ -1,4 +1,4 @@
-"""The command line: ``anybit …`` or ``python -m anybit …`` runs the program that the package holds."""
+"""The command line: ``anybit …`` and ``python -m anybit …`` run the program that is inside the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges of a model's values."""
+"""Calibration: statistics and ranges of the tensors of a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .progress import Progress, shown
 
 
 class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
-    """What was seen of every real value, by name.
+    """The statistics of every float tensor by name, from ``anybit.calibrate``.
 
     >>> ranges = anybit.calibrate(digits, images[:20])
     >>> ranges
@@ -37,12 +37,12 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
     @classmethod
     @checked
     def load(cls, path: Path) -> Ranges:
-        """From a file. One that is damaged is refused."""
+        """Reads a file that ``save`` wrote. A damaged file is rejected."""
         return cls(_anybit.load_ranges(os.fspath(path)))
 
     @checked
     def save(self, path: Path) -> None:
-        """To a file, which appears whole or not at all.
+        """Writes a file atomically.
 
         >>> anybit.calibrate(digits, images[:20]).save(folder / "ranges.json")
         >>> anybit.Ranges.load(folder / "ranges.json")
@@ -52,17 +52,17 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
 
     @property
     def samples(self) -> int:
-        """How many samples there were."""
+        """The number of calibration samples."""
         return self._native.samples
 
     @property
     def model_hash(self) -> str:
-        """The content hash of the model that they belong to."""
+        """The content hash of the model."""
         return self._native.model_hash
 
     @checked
     def merged(self, other: Ranges) -> Ranges:
-        """As if the other's samples had followed these.
+        """Merges two calibrations of the same model: the result is that of one run on all samples.
 
         >>> anybit.calibrate(digits, images[:20]).merged(anybit.calibrate(digits, images[20:50])).samples
         50
@@ -72,7 +72,19 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
     @checked
     def range(self, tensor: str, observer: str = "minmax", levels: Annotated[int, Within(2, 2**31 - 1)] = 256, symmetric: bool = False,
               percentile: float = 99.999) -> tuple[float, float]:
-        """The range that an observer (``anybit.observers()``) chooses for a grid of so many levels.
+        """The range that an observer chooses.
+
+        Parameters
+        ----------
+        tensor : name of the tensor.
+        observer : one of ``anybit.observers()``.
+        levels : number of values on the integer grid.
+        symmetric : whether the range is symmetric.
+        percentile : percentage of values inside the range, for the observer "percentile".
+
+        Returns
+        -------
+        The lower and upper end of the range.
 
         >>> ranges = anybit.calibrate(digits, images[:20])
         >>> all_of_it, most = ranges.range("image"), ranges.range("logits", "percentile", percentile=99)
@@ -83,9 +95,9 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
 
     @checked
     def collected(self, tensor: str, collector: str, view: str = "") -> np.ndarray:
-        """What a collector found of a value that layers take, as float64: ``second-moment`` (XᵀX), ``channel-maxima``.
+        """The statistic of a collector for a layer's input, as float64: ``second-moment`` (XᵀX), ``channel-maxima``.
 
-        ``view`` tells layers apart that take the value in different ways; ``all_collected`` has them.
+        ``view`` distinguishes layers that read the tensor in different ways; ``all_collected`` lists the views.
 
         >>> ranges = anybit.calibrate(digits, images[:20], collect=["second-moment", "channel-maxima"])
         >>> ranges.collected("head/flatten.out", "second-moment").shape
@@ -97,12 +109,12 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
 
     @property
     def all_collected(self) -> list[tuple[str, str, str]]:
-        """What further collectors found: value, collector, view."""
+        """The available statistics of additional collectors: tensor, collector, view."""
         return self._native.all_collected()
 
     @checked
     def page(self, model: Source) -> Page:
-        """The report to look at: the model that they belong to, with the histograms of its values."""
+        """The HTML report of the model, with the histograms of its tensors."""
         native = load(model)._native
         self._native.check_belongs(native)
         return Page(_anybit.report_page("calibrate", native, None, None, None, self._native))
@@ -118,7 +130,7 @@ class Ranges(NeverChanges, Mapping[str, _anybit.TensorRange]):
     def __len__(self) -> int:
         return len(self._by_name)
 
-    def __reduce__(self) -> tuple:  # so that parts may be calibrated by several processes
+    def __reduce__(self) -> tuple:  # parts may be calibrated in several processes
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "ranges.json"
             self.save(path)
@@ -140,11 +152,30 @@ def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mea
               std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "", bins: bool = True,
               momentum: float = 0.01, allow_nan: bool = False, reproducible: bool = False, threads: Threads = 0,
               max_memory: Memory = 0, progress: Progress = None, collect: Union[str, Iterable[str]] = ()) -> Ranges:
-    """Runs a model on samples and finds what range each of its values has.
+    """Runs a model on calibration data and collects statistics of every float tensor.
 
-    ``calibration`` is a source of samples as for ``anybit.quantize``. Without ``bins`` the observers that clip cannot be used.
-    ``reproducible``: the same ranges on every x86-64 CPU, by slower float kernels. ``collect`` names further
-    ``anybit.collectors()``, whose results ``Ranges.collected`` gives.
+    Parameters
+    ----------
+    model : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``.
+    calibration : calibration data, as for ``anybit.quantize``.
+    samples : largest number of samples; None for all.
+    mean, std, size, layout : preprocessing of images.
+    bins : whether to collect histograms, which the clipping observers need.
+    momentum : momentum of moving averages.
+    allow_nan : whether to count and ignore NaN and infinity instead of raising an error.
+    reproducible : whether ranges are identical on every x86-64 CPU, with slower float kernels.
+    threads : number of threads; 0 for one per core.
+    max_memory : memory limit in bytes; 0 for none.
+    progress : see ``anybit.progress``.
+    collect : additional ``anybit.collectors()``; ``Ranges.collected`` returns their results.
+
+    Returns
+    -------
+    The statistics, from which an observer chooses ranges.
+
+    Raises
+    ------
+    InvalidData : a tensor holds NaN or infinity, and ``allow_nan`` is False.
 
     >>> anybit.calibrate(digits, ({"image": image[None]} for image in images), samples=10)["image"].count
     7840
@@ -157,7 +188,7 @@ def calibrate(model: Source, calibration: Samples, *, samples: Limit = None, mea
 
 
 def collectors() -> dict[str, str]:
-    """What can be gathered of values, with a line about each.
+    """The collectors of statistics by name, with a one-line summary of each.
 
     >>> sorted(anybit.collectors())
     ['bins', 'channel-maxima', 'extent', 'moving-average', 'second-moment']
@@ -166,7 +197,7 @@ def collectors() -> dict[str, str]:
 
 
 def observers() -> dict[str, str]:
-    """Ways to choose a range, with a line about each.
+    """The observers, which choose ranges, by name, with a one-line summary of each.
 
     >>> sorted(anybit.observers())
     ['entropy', 'minmax', 'moving_average', 'mse', 'percentile']

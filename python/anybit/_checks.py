@@ -1,6 +1,6 @@
-"""What arguments may be: the annotations of public functions say it, and ``checked`` holds callers to them.
+"""Checks arguments at run time: the annotations of public functions give the types, and ``checked`` enforces them.
 
-On the way numbers of numpy become Python's, and what can be gone through only once becomes a list.
+Checking also converts numpy scalars to Python numbers, and iterators to lists.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Annotated, Any, Callable, NamedTuple, TypeVar, Union, cast, g
 from .errors import InvalidArgument, InvalidType
 
 _LOWEST, _HIGHEST = -2**63, 2**63 - 1  # of the integers that the library takes
-_NOTHING: Any = object()  # that fits nowhere
-_SHOWN = 60  # characters of a wrong value that a message has
+_NOTHING: Any = object()  # fits no type
+_SHOWN = 60  # characters of a wrong value in a message
 
 
 class Within(NamedTuple):
-    """The least and the most that an integer may be."""
+    """Smallest and largest allowed integer."""
 
     low: int = _LOWEST
     high: int = _HIGHEST
@@ -31,7 +31,7 @@ class Within(NamedTuple):
         return "an integer" if self.low == _LOWEST else f"an integer of at least {self.low}"
 
 
-# Words after a type are what the message says instead of its name.
+# Text after a type replaces its name in messages.
 Path = Annotated[Union[str, os.PathLike[str]], "a path"]
 Threads = Annotated[int, Within(0, 1024), "an integer from 0 (one for each core) to 1024"]
 Memory = Annotated[int, Within(0), "a number of bytes, or 0 for no limit"]
@@ -41,14 +41,14 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def checked(function: _Function) -> _Function:
-    """The function, for callers who may be wrong: what does not fit its annotations is an error that names the argument.
+    """Decorator: arguments that do not match the annotations raise an error that names the argument.
 
     >>> anybit.Session(digits, threads="all")
     Traceback (most recent call last):
     anybit.errors.InvalidType: threads='all'
       hint: an integer from 0 (one for each core) to 1024
     """
-    known: list[_Signature] = []  # made by the first call: annotations may name what is defined later
+    known: list[_Signature] = []  # set by the first call: annotations may be forward references
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
@@ -60,7 +60,7 @@ def checked(function: _Function) -> _Function:
 
 
 class _Misfit(Exception):
-    """A value that is not of a kind; ``where`` leads to it inside an argument."""
+    """A value that does not match a kind; ``where`` is its path inside the argument."""
 
     def __init__(self, value: Any, words: str, where: str = "", error: type[InvalidArgument] = InvalidType):
         super().__init__()
@@ -68,14 +68,14 @@ class _Misfit(Exception):
 
 
 class _Kind(NamedTuple):
-    """How a kind of values is called, and what makes a value one of them, or raises ``_Misfit``."""
+    """A kind of values: its name, and a function that converts a value to it or raises ``_Misfit``."""
 
     words: str
     fit: Callable[[Any], Any]
 
 
 class _Signature(NamedTuple):
-    """The kinds of a function's arguments: by position, by keyword, and of keywords that it has no name for."""
+    """The kinds of a function's arguments: by position, by keyword, and of ``**kwargs``."""
 
     positions: list[tuple[str, _Kind]]
     keywords: dict[str, _Kind]
@@ -96,7 +96,7 @@ class _Signature(NamedTuple):
         return cls(positions, keywords, others)
 
     def fitted(self, args: tuple, named: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        # Arguments that are too many are left for Python to complain of.
+        # Python itself reports extra arguments.
         first = [_fitted(name, kind, value) for (name, kind), value in zip(self.positions, args)]
         return ((*first, *args[len(first):]),
                 {name: _fitted(name, self.keywords.get(name, self.others), value) for name, value in named.items()})
@@ -178,7 +178,7 @@ def _several(kind: _Kind) -> _Kind:
     words = "a list of " + (kind.words if kind.words == "text" else f"{kind.words.split(' ', 1)[1]}s")
 
     def fit(value: Any) -> list:
-        # Their items would be letters, numbers, or names.
+        # Text, bytes and mappings are iterable, but their items are characters, integers or keys.
         try:
             items = iter(_NOTHING if isinstance(value, (str, bytes, bytearray, abc.Mapping)) else value)
         except TypeError:
@@ -223,7 +223,7 @@ def _integer(limits: Within) -> _Kind:
 
 
 def _real(value: Any) -> float:
-    # Text has no __float__, though float() would read it.
+    # Rejects text, which float() would parse.
     if isinstance(value, bool) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise _Misfit(value, "a number")
     try:
@@ -242,7 +242,7 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise _Misfit(value, "text")
     try:
-        value.encode("utf-8", "surrogateescape")  # how Python spells bytes of names that are not UTF-8
+        value.encode("utf-8", "surrogateescape")  # Python's representation of file names that are not UTF-8
     except UnicodeEncodeError:
         raise _Misfit(value, "text in UTF-8", "", InvalidArgument) from None
     return value

@@ -1,4 +1,4 @@
-"""Code generators."""
+"""Code generation."""
 
 from __future__ import annotations
 
@@ -13,19 +13,29 @@ from ._text import names
 from .errors import InvalidArgument
 
 #: A folder, or several.
-Folders = Annotated[Union[str, os.PathLike[str], Iterable[Path]], "the path of a folder, or a list of such"]
+Folders = Annotated[Union[str, os.PathLike[str], Iterable[Path]], "the path of a folder, or a list of paths"]
 
 
 @checked
 def codegen(model: Source, target: str, output: Optional[Path] = None, *, prefer: str = "default",
             settings: Mapping[str, object] = {}, shapes: Mapping[str, Sequence[int]] = {}, constants: Mapping[str, Any] = {},
             plugins: Folders = ()) -> str:
-    """Turns a model into a file by a code generator ("c-gen"), and gives its path.
+    """Runs a code generator on a model.
 
-    Without ``output``: the path that the model was loaded from, with the generator's extension. ``prefer``: "default", "performance", "memory" or
-    "compile-time". ``settings`` are the generator's own; ``shapes`` fixes inputs that the model leaves open; ``constants``
-    are values of inputs that the code is not to have, such as one that chooses a branch; ``plugins`` are folders (absolute
-    paths; a single one may stand alone) to look for generators in first.
+    Parameters
+    ----------
+    model : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``.
+    target : name of the generator, such as "c-gen".
+    output : path to write; None for the path of the model with the generator's extension.
+    prefer : "default", "performance", "memory" or "compile-time".
+    settings : generator-specific settings.
+    shapes : shapes of inputs with symbolic dimensions.
+    constants : values of inputs to fold into the code, such as one that selects a branch.
+    plugins : absolute path of a folder to search first for generators, or several.
+
+    Returns
+    -------
+    The path of the written file.
 
     >>> path = anybit.codegen(digits, "c-gen", folder / "digits.c", shapes={"image": (1, 1, 28, 28)})
     >>> (folder / "digits.c").exists()
@@ -41,7 +51,7 @@ def codegen(model: Source, target: str, output: Optional[Path] = None, *, prefer
 
 @checked
 def generators(plugins: Folders = ()) -> list[_anybit.Generator]:
-    """The code generators that are there.
+    """The available code generators.
 
     >>> "c-gen" in [one.name for one in anybit.generators()]
     True

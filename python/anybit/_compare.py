@@ -1,4 +1,4 @@
-"""Two models on the same samples."""
+"""Compares two models on the same samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BAR, _GAP, _NAME, _WIDTH = 16, 4, 260, 640  # of the picture, in pixels
 
 
 class Comparison(NeverChanges):
-    """How far a model is from its reference: over the outputs, over each layer, and in accuracy where there are labels.
+    """The error of a model against its reference: SQNR of outputs and layers, agreement, and accuracy if there are labels.
 
     >>> int8 = anybit.quantize(digits, "int8", calibration=images[:50])
     >>> result = anybit.compare(digits, int8, images, labels=labels)
@@ -42,32 +42,32 @@ class Comparison(NeverChanges):
 
     @property
     def agreement(self) -> Optional[float]:
-        """How often both have the largest score at the same place; None if outputs are no scores."""
+        """How often both models have the same top-1 class; None if the outputs are not scores."""
         return self._share(self._facts.agreed, self._facts.rows)
 
     @property
     def reference_top1(self) -> Optional[float]:
-        """Accuracy of the reference; None without labels."""
+        """Top-1 accuracy of the reference; None without labels."""
         return self._share(self._facts.reference_top1, self._facts.labelled)
 
     @property
     def top1(self) -> Optional[float]:
-        """Accuracy of the other model; None without labels."""
+        """Top-1 accuracy of the other model; None without labels."""
         return self._share(self._facts.other_top1, self._facts.labelled)
 
     @property
     def reference_top5(self) -> Optional[float]:
-        """How often the label is among the reference's five largest scores."""
+        """Top-5 accuracy of the reference; None without labels."""
         return self._share(self._facts.reference_top5, self._facts.labelled)
 
     @property
     def top5(self) -> Optional[float]:
-        """How often the label is among the other model's five largest scores."""
+        """Top-5 accuracy of the other model; None without labels."""
         return self._share(self._facts.other_top5, self._facts.labelled)
 
     @checked
     def worst(self, count: Count = 10) -> list[_anybit.Difference]:
-        """The layers with the most noise, worst first.
+        """The layers with the lowest SQNR, lowest first.
 
         >>> worst = anybit.compare(digits, anybit.quantize(digits, "w4"), images[:20]).worst(3)
         >>> len(worst), worst[0].signal_to_noise <= worst[1].signal_to_noise
@@ -77,7 +77,7 @@ class Comparison(NeverChanges):
 
     @checked
     def plot(self, count: Count = 40) -> Picture:
-        """Signal to noise of the worst layers as a picture: a notebook shows it, ``save`` writes it.
+        """A bar chart of the layers with the lowest SQNR: a notebook shows it, ``save`` writes it.
 
         >>> anybit.compare(digits, digits, images[:5]).plot()._repr_svg_().startswith("<svg")
         True
@@ -85,7 +85,7 @@ class Comparison(NeverChanges):
         layers = self.worst(count)
         most = max([1.0] + [min(one.signal_to_noise, 100.0) for one in layers])
         height = (len(layers) + 2) * (_BAR + _GAP)
-        rows = [f'<text x="4" y="{_BAR}" font-weight="bold">Signal to noise in dB, worst layers first</text>']
+        rows = [f'<text x="4" y="{_BAR}" font-weight="bold">SQNR in dB, lowest first</text>']
         for i, one in enumerate(layers, 1):
             y = i * (_BAR + _GAP) + _GAP
             value = max(0.0, min(one.signal_to_noise, 100.0))
@@ -100,13 +100,13 @@ class Comparison(NeverChanges):
                        f'font-family="sans-serif" font-size="12" fill="currentColor">{"".join(rows)}</svg>')
 
     def page(self) -> Page:
-        """The report to look at: graph, layers by harm, values."""
+        """The HTML report: graph, layers by SQNR, tensors."""
         return Page(_anybit.report_page("compare", *self._models, None, self._facts, None))
 
     def _summary(self) -> str:
         facts, text = self._facts, f"{self.samples} samples"
         if facts.rows:
-            text += f", the same class first in {percent(facts.agreed, facts.rows)}"
+            text += f", same top-1 class in {percent(facts.agreed, facts.rows)}"
         if facts.labelled:
             text += (f", top-1 {percent(facts.reference_top1, facts.labelled)} -> "
                      f"{percent(facts.other_top1, facts.labelled)}")
@@ -117,11 +117,11 @@ class Comparison(NeverChanges):
                 for one in differences]
 
     def __repr__(self) -> str:
-        head = ("value", "made by", "dB", "cosine", "largest error")
+        head = ("value", "operator", "SQNR dB", "cosine", "largest error")
         return f"Comparison: {self._summary()}\n" + columns([head, *self._rows(self.outputs), *self._rows(self.worst(5))])
 
     def _repr_html_(self) -> str:
-        head = ("output", "", "dB", "cosine", "largest error")
+        head = ("output", "operator", "SQNR dB", "cosine", "largest error")
         return page("Comparison", self._summary(), table(head, self._rows(self.outputs)), self.plot(20).svg)
 
 
@@ -130,15 +130,29 @@ def compare(reference: Source, other: Source, data: Samples, *, labels: Optional
             samples: Limit = None, mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (),
             layout: str = "", layers: bool = True, threads: Threads = 0, max_memory: Memory = 0,
             progress: Progress = None) -> Comparison:
-    """Runs both models on the samples: usually a float model, and what became of it.
+    """Runs both models on the same samples and measures their differences.
 
-    ``data`` is a source of samples as for ``anybit.quantize``; ``labels`` are the right classes, in their order.
+    Parameters
+    ----------
+    reference, other : models, usually a float model and its quantized form.
+    data : samples, as for ``anybit.quantize``.
+    labels : correct classes, in the order of the samples.
+    samples : largest number of samples; None for all.
+    mean, std, size, layout : preprocessing of images.
+    layers : whether to compare every layer, not only the outputs.
+    threads : number of threads; 0 for one per core.
+    max_memory : memory limit in bytes; 0 for none.
+    progress : see ``anybit.progress``.
+
+    Returns
+    -------
+    The differences of outputs and layers, and the accuracy if there are labels.
 
     >>> anybit.compare(digits, anybit.quantize(digits, "w8"), images[:20], labels=labels[:20], layers=False).agreement
     1.0
     """
-    if labels is not None and not labels:  # a list: that is what is left of any iterable
-        raise InvalidArgument("labels=[]", "", "one label for each sample, or None")
+    if labels is not None and not labels:  # @checked has converted any iterable to a list
+        raise InvalidArgument("labels=[]", "", "one label per sample, or None")
     ours, theirs = load(reference)._native, load(other)._native
     source, total = open_source(data, ours, samples, mean, std, size, layout)
     with shown(progress, "comparing", total) as bar:

@@ -1,4 +1,4 @@
-"""What a rule says of the tensors of an operator: the words of Arm's quantizers on anybit's recipes."""
+"""Quantization configs in the API of Arm's quantizers, which become schemes of anybit's recipes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Mapping, Optional, Union
 from ._checks import checked
 from .errors import InvalidArgument
 
-# Ranges of codes that integers have: (lowest, highest) -> format, and whether the lowest code is left out.
+# (qmin, qmax) -> integer format, and whether it is the narrow range, without the lowest integer.
 _CODES = {(-128, 127): ("int8", False), (-127, 127): ("int8", True), (0, 255): ("uint8", False),
           (-32768, 32767): ("int16", False), (-32767, 32767): ("int16", True), (0, 65535): ("uint16", False),
           (-8, 7): ("int4", False), (-7, 7): ("int4", True), (0, 15): ("uint4", False),
@@ -17,7 +17,7 @@ _CODES = {(-128, 127): ("int8", False), (-127, 127): ("int8", True), (0, 255): (
 
 @dataclass(frozen=True)
 class QuantizationConfig:
-    """How the tensors around an operator are stored. Each part is told in a recipe's words; None leaves it to others.
+    """How the tensors of an operator are quantized. Each part is a spec as in recipes; None leaves it to other rules.
 
     >>> anybit.QuantizationConfig(weight="int4 sym block 32", input_activation="float").scheme()
     {'weight': 'int4 sym block 32', 'data_in': 'float'}
@@ -29,7 +29,7 @@ class QuantizationConfig:
     bias: Optional[Any] = None
 
     def scheme(self) -> dict[str, Any]:
-        """The parts as a recipe has them."""
+        """The config as a scheme of a recipe."""
         parts = {"weight": self.weight, "bias": self.bias, "data_in": self.input_activation,
                  "data_out": self.output_activation}
         return {name: part for name, part in parts.items() if part is not None}
@@ -43,7 +43,7 @@ def _codes(low: int, high: int, what: str) -> tuple[str, bool]:
     found = _CODES.get((low, high))
     if found is None:
         known = ", ".join(f"{a}..{b}" for a, b in _CODES)
-        raise InvalidArgument(f"no integer has the codes {low} to {high}, as {what} are to have", "", known)
+        raise InvalidArgument(f"no integer format has the range {low} to {high} for {what}", "", known)
     return found
 
 
@@ -56,7 +56,7 @@ def _weight(is_per_channel: bool, low: int, high: int) -> str:
 def get_symmetric_quantization_config(is_per_channel: bool = True, is_qat: bool = False, is_dynamic: bool = False,
                                       act_qmin: int = -128, act_qmax: int = 127, weight_qmin: int = -127,
                                       weight_qmax: int = 127) -> QuantizationConfig:
-    """8-bit weights around zero, 8-bit activations from end to end: the main config of Arm's quantizers.
+    """Symmetric 8-bit weights and asymmetric 8-bit activations: the main config of Arm's quantizers.
 
     >>> anybit.get_symmetric_quantization_config().weight
     'int8 sym channel'
@@ -72,7 +72,7 @@ def get_symmetric_quantization_config(is_per_channel: bool = True, is_qat: bool 
 @checked
 def get_symmetric_a16w8_quantization_config(is_per_channel: bool = True, is_qat: bool = False, is_dynamic: bool = False,
                                             weight_qmin: int = -127, weight_qmax: int = 127) -> QuantizationConfig:
-    """16-bit activations around zero, 8-bit weights ("16x8").
+    """Symmetric 16-bit activations and 8-bit weights ("16x8").
 
     >>> anybit.get_symmetric_a16w8_quantization_config().input_activation
     'int16 sym'
@@ -86,16 +86,16 @@ def _check_qat(is_qat: bool) -> None:
     if is_qat:
         from .errors import Unsupported
 
-        raise Unsupported("training with quantization is not there yet", "", "quantize after training: qat=False")
+        raise Unsupported("quantization-aware training is not supported yet", "", "quantize after training: qat=False")
 
 
 def scheme_of(config: Config) -> Any:
-    """A config as it stands in a recipe."""
+    """A config in the form that a recipe takes."""
     if isinstance(config, QuantizationConfig):
         return config.scheme()
     if config is None:
         return "float"
     if isinstance(config, (str, Mapping)):
         return config
-    raise InvalidArgument(f"{type(config).__name__} is no config", "",
+    raise InvalidArgument(f"{type(config).__name__} is not a quantization config", "",
                           "None (float), the name of a preset, a dict of parts, or a QuantizationConfig")

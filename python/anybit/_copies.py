@@ -8,7 +8,7 @@ _Self = TypeVar("_Self")
 
 
 class NeverChanges:
-    """A copy of what never changes is the thing itself."""
+    """Base of immutable classes: a copy is the object itself."""
 
     def __copy__(self: _Self) -> _Self:
         return self

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Atomic writes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .errors import InvalidArgument, Io, NotFound
 
 
 def write_whole(path: str, text: str) -> None:
-    """Writes beside the path, then takes its place."""
+    """Writes a temporary file in the same folder, then renames it."""
     folder, name = os.path.split(path)
     if not name:
-        raise InvalidArgument(f"cannot write '{path}': that names no file")
+        raise InvalidArgument(f"cannot write '{path}': it is not a file name")
     beside = os.path.join(folder, f".anybit-{os.urandom(8).hex()}")
     try:
         with open(beside, "x", encoding="utf-8") as file:

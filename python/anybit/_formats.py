@@ -1,4 +1,4 @@
-"""Number formats on arrays: ``anybit.formats`` holds them by name."""
+"""Number formats on arrays: ``anybit.formats`` has all formats by name."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ._copies import NeverChanges
 from ._numpy import np
 from .errors import InvalidArgument, NoSuchKey, NotFound
 
-#: Of a format: its own.
+#: The value of a format's parameter.
 Parameter = Union[bool, int, float, str]
 
-# Quark's numbers.
+# By Quark's numbers.
 _ROUNDING_MODES = ("half_away", "half_up", "half_even")
 
 
 class Encoded(NamedTuple):
-    """An array as codes, one in each element, with what groups of them share."""
+    """An array as codes, one per element, with the fields that groups share (scales, zero points, exponents)."""
 
     codes: np.ndarray
     shared: dict[str, np.ndarray]
     format: _OnArray
 
     def decode(self) -> np.ndarray:
-        """The values that the codes stand for."""
+        """The dequantized values."""
         return self.format.decode(self.codes, self.shared)
 
 
 class Packed(NamedTuple):
-    """An array as it is stored: b bits for each value, with what groups of them share.
+    """An array of bit-packed codes, with the fields that groups share (scales, zero points, exponents).
 
     >>> packed = anybit.formats["int4"].pack(np.arange(-7.0, 8.0))
     >>> packed.bytes.nbytes, packed.nbytes
@@ -46,20 +46,20 @@ class Packed(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """All bytes that are stored."""
+        """Bytes of the codes and the shared fields."""
         return self.bytes.nbytes + sum(one.nbytes for one in self.shared.values())
 
     def decode(self) -> np.ndarray:
-        """The values that are stored."""
+        """The dequantized values."""
         return self.format.decode(self.unpack(), self.shared)
 
     def unpack(self) -> np.ndarray:
-        """The codes, one in each element."""
+        """The codes, one per element."""
         return self.format.unpack(self.bytes)
 
 
 class _OnArray:
-    """A format on arrays of one shape."""
+    """A format for arrays of one shape."""
 
     def __init__(self, format: Format, shape: tuple[int, ...], options: Mapping[str, Any]):
         self.native = _tensor_format(format, shape, **options)
@@ -81,7 +81,7 @@ class _OnArray:
         fields = []
         for name, array in shared.items():
             dims = list(np.shape(array))
-            array = np.ascontiguousarray(array)  # which gives a single number an axis
+            array = np.ascontiguousarray(array)  # which makes a scalar one-dimensional
             kind = self._types.get(name, "")
             as_stored = kind and array.dtype == dtype_named("uint8" if kind == "bits" else kind)
             fields.append((name, kind if as_stored else array.dtype.name, dims, array.reshape(-1).view(np.uint8)))
@@ -95,12 +95,22 @@ class _OnArray:
 
 
 class Format(NeverChanges):
-    """A number format: what values it has, and what it does to an array.
+    """A number format, which quantizes arrays.
 
-    The methods share their keywords: ``axis`` and ``block_size`` (or ``block``, a box over the last dimensions),
-    ``granularity`` ("tensor", "channel", "block"), ``rounding`` ("half_even", …) or ``rounding_mode`` (0: half away from zero,
-    1: half up, 2: half to even), ``seed`` of stochastic rounding, ``allow_nonfinite``, ``threads``, and the format's own
-    parameters.
+    The methods share these keywords:
+
+    Parameters
+    ----------
+    axis : axis of channels or blocks.
+    block_size : values per block along the axis.
+    block : block size in each of the last dimensions, instead of ``block_size``.
+    granularity : "tensor", "channel" or "block".
+    rounding : "half_even", "half_away", "half_up", "toward_zero", "floor" or "stochastic".
+    rounding_mode : 0 (half away from zero), 1 (half up) or 2 (half to even), instead of ``rounding``.
+    seed : seed of stochastic rounding.
+    allow_nonfinite : whether to accept NaN and infinity.
+    threads : number of threads; 0 for one per core.
+    **parameters : parameters of the format.
 
     >>> mx = anybit.formats["mxfp4_e2m1"]
     >>> mx
@@ -114,11 +124,11 @@ class Format(NeverChanges):
                  parameters: Mapping[str, Parameter] = {}):
         self.info = info
         self.name: str = info.name
-        #: Those that differ from what the format has by itself.
+        #: The parameters that differ from the defaults of the format.
         self.parameters = dict(parameters)
 
     def quantize(self, x: Any, **options: Any) -> np.ndarray:
-        """Each value becomes the nearest that the format has ("fake quantization").
+        """Quantizes and dequantizes each value ("fake quantization").
 
         >>> anybit.formats["fixed"].quantize(np.array([0.3, 1.9]), width=8, frac=2)
         array([0.25, 2.  ], dtype=float32)
@@ -127,7 +137,7 @@ class Format(NeverChanges):
         return on.native.quantize(values, on.native.choose(values)).view(np.float32).reshape(on.shape)
 
     def encode(self, x: Any, **options: Any) -> Encoded:
-        """Codes, and what groups of values share (scales, zero points, exponents).
+        """Quantizes to codes, with the fields that groups share (scales, zero points, exponents).
 
         >>> encoded = anybit.formats["mxint8"].encode(np.arange(64.0).reshape(2, 32))
         >>> encoded.codes.shape, encoded.shared["exponent"].shape
@@ -142,11 +152,11 @@ class Format(NeverChanges):
 
     @checked
     def decode(self, encoded: Union[Encoded, Packed]) -> np.ndarray:
-        """The values again."""
+        """Dequantizes."""
         return encoded.decode()
 
     def pack(self, x: Any, **options: Any) -> Packed:
-        """The array in its real width.
+        """Quantizes to bit-packed codes.
 
         >>> packed = anybit.formats["mxfp6_e2m3"].pack(np.ones((4, 64)))
         >>> packed.nbytes
@@ -157,7 +167,7 @@ class Format(NeverChanges):
         return Packed(on.native.pack(encoded.codes).reshape(on.native.packed_dims), encoded.shared, on)
 
     def losses(self, x: Any, **options: Any) -> dict[str, float]:
-        """What quantization does to the array: saturated and flushed values, signal to noise in dB, largest error.
+        """The quantization error of the array: saturated and flushed values, SQNR in dB, largest error.
 
         >>> anybit.formats["fp8_e4m3"].losses(np.linspace(-1, 1, 100))["saturated"]
         0
@@ -168,7 +178,7 @@ class Format(NeverChanges):
 
     @checked
     def with_parameters(self, **parameters: Parameter) -> Format:
-        """The format with these parameters: its facts, and what it does to an array.
+        """The same format with other parameters.
 
         >>> narrow = anybit.formats["fixed"].with_parameters(width=4, frac=1)
         >>> narrow.info.bits
@@ -204,7 +214,7 @@ def _tensor_format(format: Format, shape: Sequence[int], /, *, axis: Optional[in
         if rounding is not None or rounding_mode not in (0, 1, 2):
             raise InvalidArgument(f"rounding_mode {rounding_mode}" + (f" and rounding {rounding}" if rounding else ""), "",
                                   "0 (half away from zero), 1 (half up) or 2 (half to even), or rounding='…'")
-        # Where the format has such a parameter, it is more than a rounding of values.
+        # A format's own rounding_mode affects more than the rounding of values.
         if any(one.name == "rounding_mode" for one in format.info.parameters):
             parameters["rounding_mode"] = _parameter(format, "rounding_mode", rounding_mode)
         else:
@@ -258,7 +268,7 @@ class Formats(Mapping[str, Format]):
         return len(self._known())
 
     def __reduce__(self) -> str:
-        return "formats"  # there is one
+        return "formats"  # a singleton
 
     def __repr__(self) -> str:
         return f"{len(self)} formats: {', '.join(self)}"

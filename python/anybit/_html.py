@@ -1,4 +1,4 @@
-"""Small pieces of HTML for notebooks. Styles are inline: a page's own must not leak in or out."""
+"""HTML fragments for notebooks. Styles are inline, so that they neither affect the page nor depend on it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def xml_text(text: str) -> str:
-    """Text as it may stand in an SVG: XML has no way to write control characters, which names in models may hold."""
+    """Escapes text for SVG and replaces characters that XML cannot represent: names in models may hold them."""
     return html.escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", shown(text)))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The first column to the left, the others to the right."""
+    """An HTML table: the first column left-aligned, the others right-aligned."""
     def line(cells: Sequence[Any], tag: str) -> str:
         return "<tr>" + "".join(f'<{tag} style="{_CELL}{"left" if i == 0 else "right"}">{html.escape(shown(str(cell)))}</{tag}>'
                                 for i, cell in enumerate(cells)) + "</tr>"
@@ -40,7 +40,7 @@ class Page:
 
     @checked
     def save(self, path: Path) -> None:
-        """To a file that needs nothing else, which appears whole or not at all."""
+        """Writes one self-contained file, atomically."""
         write_whole(os.fspath(path), self.html)
 
     def _repr_html_(self) -> str:
@@ -59,7 +59,7 @@ class Picture:
 
     @checked
     def save(self, path: Path) -> None:
-        """To a file, which appears whole or not at all."""
+        """Writes a file atomically."""
         write_whole(os.fspath(path), self.svg)
 
     def _repr_html_(self) -> str:

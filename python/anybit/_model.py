@@ -1,4 +1,4 @@
-"""Models: loading, looking at them, saving."""
+"""Models: loading, inspecting, saving."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Model(NeverChanges):
-    """An ONNX model: loaded, verified, and never changed. What works on models makes new ones, and a copy is the model itself.
+    """A verified, immutable ONNX model. Functions on models return new models; a copy is the model itself.
 
-    Pickled, it is its bytes: the report of a quantized model stays behind.
+    Pickling stores the bytes of the model without the report of its quantization.
 
     >>> model = anybit.load(digits)
     >>> model
@@ -30,15 +30,15 @@ class Model(NeverChanges):
     @checked
     def __init__(self, native: Annotated[_anybit.Model, "anybit.load makes models"], report: Any = None, path: Optional[str] = None):
         self._native = native
-        #: The file that it was loaded from; None for a model that came from memory, or was made from another.
+        #: The path of the file; None for a model from memory, or one derived from another model.
         self.path = path
         self._facts: Optional[_anybit.Inspection] = None
-        #: What quantization did, for a model that came from it; else None.
+        #: The report of the quantization, for a quantized model; else None.
         self.report: Optional[Report] = report
 
     @property
     def inputs(self) -> list[_anybit.Inspection.Value]:
-        """What goes in: each has a name, a type, and a shape.
+        """The inputs, each with name, type and shape.
 
         >>> anybit.load(digits).inputs[0].shape
         ('batch', 1, 28, 28)
@@ -47,27 +47,29 @@ class Model(NeverChanges):
 
     @property
     def outputs(self) -> list[_anybit.Inspection.Value]:
-        """What comes out."""
+        """The outputs, each with name, type and shape."""
         return self._inspected().outputs
 
     @property
     def nodes(self) -> list[_anybit.Inspection.Node]:
-        """The nodes, those of graphs inside nodes included."""
+        """The nodes, including those of subgraphs."""
         return self._inspected().nodes
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Text that travels with the model."""
+        """The metadata properties of the model."""
         return self._inspected().metadata
 
     @property
     def opset(self) -> int:
-        """The version of ONNX's operators."""
+        """The opset version of the default domain."""
         return self._inspected().opsets.get("ai.onnx", 0)
 
     @checked
     def inspect(self, shapes: Mapping[str, Sequence[int]] = {}, dims: Mapping[str, int] = {}) -> _anybit.Inspection:
-        """All that there is to know. ``shapes`` fixes inputs, ``dims`` open dimensions by name.
+        """Describes the model: parameters, multiply-accumulates, operators, quantization.
+
+        ``shapes`` fixes the shapes of inputs, ``dims`` the sizes of symbolic dimensions.
 
         >>> anybit.load(digits).inspect(dims={"batch": 1}).macs
         4757952
@@ -76,10 +78,14 @@ class Model(NeverChanges):
 
     @checked
     def save(self, path: Path, external_data: str = "keep", threshold: Count = 1024) -> None:
-        """Writes the model; the file appears whole or not at all.
+        """Writes the model atomically.
 
-        ``external_data``: "keep" leaves tensors in the file or beside it as they were, "always" moves all of ``threshold``
-        bytes or more out of it, "never" none.
+        Parameters
+        ----------
+        path : the file to write.
+        external_data : "keep" leaves tensors inside or outside of the file as they are, "always" stores all tensors of
+            ``threshold`` bytes or more as external data, "never" stores none.
+        threshold : bytes.
 
         >>> anybit.quantize(digits, "w8").save(folder / "small.onnx")
         >>> (folder / "small.onnx").stat().st_size < 50_000
@@ -88,7 +94,7 @@ class Model(NeverChanges):
         self._native.save(os.fspath(path), external_data, threshold)
 
     def to_bytes(self) -> bytes:
-        """The ONNX file in memory, with all data inside.
+        """The serialized model, with all data inside.
 
         >>> anybit.load(anybit.load(digits).to_bytes()).opset
         17
@@ -96,12 +102,12 @@ class Model(NeverChanges):
         return self._native.to_bytes()
 
     def content_hash(self) -> str:
-        """SHA-256 of the content: what ranges belong to."""
+        """The SHA-256 of the content, which identifies the model of a calibration."""
         return self._native.content_hash()
 
     @checked
     def prepare(self, passes: Union[None, str, Iterable[str]] = None, keep: Union[str, Iterable[str]] = ()) -> Model:
-        """Made ready for quantization: constants computed, normalizations in the weights, names for all that has none.
+        """Prepares the model for quantization: folds constants and normalizations, and names unnamed nodes.
 
         >>> anybit.load(digits).prepare()
         Model digits: 18 nodes, 38.5 k parameters (150.4 KiB), opset 17
@@ -111,7 +117,7 @@ class Model(NeverChanges):
 
     @checked
     def convert_opset(self, opset: Optional[int] = None) -> Model:
-        """The same in a newer opset; without a number: the newest.
+        """Converts the model to a newer opset; None for the newest.
 
         >>> anybit.load(digits).convert_opset(21).opset
         21
@@ -152,10 +158,16 @@ Source = Annotated[Union[str, os.PathLike[str], bytes, bytearray, memoryview, Se
 
 @checked
 def load(source: Source, linked_data: bool = False) -> Model:
-    """A model from a path, from bytes, or from an ``onnx.ModelProto``.
+    """Loads and verifies a model.
 
-    Weights in files beside the model are read when they are used. ``linked_data`` lets these files be links, as in the
-    caches of model hubs.
+    Parameters
+    ----------
+    source : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``. External data is mapped and read on demand.
+    linked_data : whether external data may be symbolic or hard links, as in the caches of model hubs.
+
+    Raises
+    ------
+    NotFound, Malformed, InvalidModel, LimitExceeded, UnsafePath : the file cannot be used.
 
     >>> anybit.load(digits).inputs
     [image: float32[batch, 1, 28, 28]]
@@ -166,7 +178,7 @@ def load(source: Source, linked_data: bool = False) -> Model:
         path = os.fspath(source)
         return Model(_anybit.load(path, linked_data), path=path)
     if isinstance(source, type):
-        raise InvalidArgument(f"{source.__name__} is a class", "", "an object of it: onnx.load(path)")
+        raise InvalidArgument(f"{source.__name__} is a class", "", "an instance of it: onnx.load(path)")
     if isinstance(source, memoryview) and not source.c_contiguous:
         source = bytes(source)
     return Model(_anybit.from_bytes(source.SerializeToString() if isinstance(source, Serializable) else source))

@@ -1,4 +1,4 @@
-"""numpy, imported when it is first used: a program that only loads, quantizes files and saves need not wait for it."""
+"""Lazy import of numpy: programs that only process files do not pay for it."""
 
 from __future__ import annotations
 

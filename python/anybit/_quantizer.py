@@ -1,4 +1,4 @@
-"""Quantizing models."""
+"""Quantization of models."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ._text import names
 from .errors import InvalidArgument
 from .progress import Progress, shown
 
-#: The name of a preset, a path of a recipe, or its content as a dict, in anybit's words, MASE's or Quark's.
+#: The name of a preset, the path of a recipe, or its content as a dict, in the syntax of anybit, MASE or Quark.
 Recipe = Annotated[Union[str, os.PathLike[str], Mapping[str, Any]], "a preset, a path, or a dict"]
-_Ranges = Annotated[Union[Ranges, str, os.PathLike[str]], "what anybit.calibrate gives, or the path of its file"]
+_Ranges = Annotated[Union[Ranges, str, os.PathLike[str]], "the result of anybit.calibrate, or the path of its file"]
 
 
 class Preset(NamedTuple):
-    """A recipe that has a name."""
+    """A recipe with a name."""
 
     name: str
     summary: str
@@ -32,7 +32,7 @@ class Preset(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Hardware that models are quantized for, with the preset that it brings."""
+    """Hardware or a runtime to quantize for, with its default preset."""
 
     name: str
     summary: str
@@ -40,7 +40,7 @@ class Target(NamedTuple):
 
 
 class Refinement(NamedTuple):
-    """What makes up for the errors of rounding: a word of ``refine`` in a recipe."""
+    """An algorithm that improves a quantized model: a word of ``refine`` in a recipe."""
 
     name: str
     alias: str
@@ -51,7 +51,7 @@ class Refinement(NamedTuple):
 
 
 def presets() -> list[Preset]:
-    """The recipes that have a name.
+    """The preset recipes.
 
     >>> anybit.presets()[0].name
     'int8'
@@ -60,7 +60,7 @@ def presets() -> list[Preset]:
 
 
 def targets() -> list[Target]:
-    """The hardware that models can be quantized for.
+    """The targets that models can be quantized for.
 
     >>> "ethos-u55-128" in [one.name for one in anybit.targets()]
     True
@@ -69,7 +69,7 @@ def targets() -> list[Target]:
 
 
 def refinements() -> list[Refinement]:
-    """What ``refine`` in a recipe may name.
+    """The refinements that ``refine`` in a recipe may name.
 
     >>> [one.name for one in anybit.refinements()]
     ['bias-correction', 'sum-preserving-rounding']
@@ -88,13 +88,32 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
              mean: Iterable[float] = (), std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "",
              prepare: bool = True, requantize: bool = False, allow_nan: bool = False, reproducible: bool = False,
              histograms: bool = False, threads: Threads = 0, max_memory: Memory = 0, progress: Progress = None) -> Model:
-    """A quantized model. Its ``report`` tells what was done, and why.
+    """Quantizes a model.
 
-    ``recipe`` is a preset ("int8", "w4", "mxfp6", …: ``anybit.presets()``), a file, or a dict; without one the target's own.
-    ``calibration`` is a source of samples (see docs/python.md); weights-only, dynamic and block formats need none. ``samples``
-    is the most that are used. ``mean``, ``std``, ``size`` and ``layout`` are for pictures. ``exclude`` leaves operators or
-    nodes in float. ``ranges`` are those of ``anybit.calibrate``, or a path of theirs. 
-    ``reproducible``: the same file on every x86-64 CPU, by slower float kernels while samples run. With ``histograms`` the report's page shows those of activations and weights.
+    Parameters
+    ----------
+    model : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``.
+    recipe : a preset ("int8", "w4", "mxfp6", …: ``anybit.presets()``), the path of a recipe, or a dict; None for the
+        default of the target.
+    calibration : calibration data (see docs/python.md); weight-only, dynamic and block formats need none.
+    ranges : the result of ``anybit.calibrate``, or the path of its file, instead of ``calibration``.
+    samples : largest number of samples; None for all.
+    target : hardware or runtime, one of ``anybit.targets()``, or a file.
+    emit : "portable", "packed", "qdq" or "qoperator".
+    exclude : operators or nodes to leave in float.
+    mean, std, size, layout : preprocessing of images.
+    prepare : whether to fold constants and normalizations first.
+    requantize : whether to accept a model that is quantized already.
+    allow_nan : whether to count and ignore NaN and infinity in activations instead of raising an error.
+    reproducible : whether the result is identical on every x86-64 CPU, with slower float kernels during calibration.
+    histograms : whether the report has the histograms of activations and weights.
+    threads : number of threads; 0 for one per core.
+    max_memory : memory limit in bytes; 0 for none.
+    progress : see ``anybit.progress``.
+
+    Returns
+    -------
+    The quantized model; its ``report`` has the outcome of every node and the reason.
 
     >>> anybit.quantize(digits, "w4").report.weight_bytes_after < 30_000
     True
@@ -111,7 +130,7 @@ def quantize(model: Source, recipe: Optional[Recipe] = None, calibration: Sample
     made = _recipe(recipe, target)
     known = Ranges.load(ranges) if isinstance(ranges, (str, os.PathLike)) else ranges
     if known is not None and calibration is not None:
-        raise InvalidArgument("ranges have what the samples of calibration would give", "", "one of the two")
+        raise InvalidArgument("ranges and calibration exclude each other", "", "one of the two")
     for word in names(exclude):
         made = made.with_rule("type" if _anybit.is_operator(word) else "name", word, "float")
     source, total = open_source(calibration, native, samples, mean, std, size, layout)
@@ -135,21 +154,21 @@ def _dumped(recipe: Mapping[str, Any]) -> str:
     def plain(value: Any) -> Any:
         if isinstance(value, Mapping):
             return dict(value)
-        if hasattr(value, "item"):  # a number of numpy's
+        if hasattr(value, "item"):  # a numpy scalar
             return value.item()
         return scheme_of(value)
     try:
         return json.dumps(recipe if isinstance(recipe, dict) else dict(recipe), default=plain, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidArgument(f"the recipe cannot be written down: {error}", "", "a dict of text and numbers") from None
+        raise InvalidArgument(f"cannot serialize the recipe: {error}", "", "a dict of text and numbers") from None
 
 
 class Quantizer:
-    """Rules for a model, collected one by one; the most specific wins: tensor, io, name, regex, type, global.
+    """Builds a recipe rule by rule; the most specific rule wins: tensor, io, name, regex, type, global.
 
-    As with Arm's quantizers, what no rule is about stays in float; but if the rules are exceptions only (``None``), or there
-    are none, the target's own recipe is the global one. A config is ``None`` (float), a preset, a dict of parts, or what
-    ``get_symmetric_quantization_config`` gives.
+    As with Arm's quantizers, nodes that match no rule stay in float. If all rules are exceptions (``None``), or there are
+    none, the default recipe of the target is the global rule. A config is ``None`` (float), a preset, a dict of parts, or
+    a ``QuantizationConfig``.
 
     >>> quantizer = anybit.Quantizer()
     >>> quantizer.set_global(anybit.get_symmetric_quantization_config())
@@ -164,20 +183,20 @@ class Quantizer:
     @checked
     def __init__(self, target: str = "generic"):
         self.target = target
-        _anybit.target_recipe(target)  # a name that does not exist is an error now, not later
+        _anybit.target_recipe(target)  # raises if the target does not exist
         self._rules: dict[str, Any] = {}
 
     @checked
     def set_global(self, quantization_config: Config) -> Quantizer:
-        """For all that no other rule is about."""
+        """Sets the rule for nodes that match no other rule."""
         self._rules["global"] = scheme_of(quantization_config)
         return self
 
     @checked
     def set_io(self, quantization_config: Config) -> Quantizer:
-        """For the model's inputs and outputs."""
+        """Sets the rule for the inputs and outputs of the model."""
         scheme = scheme_of(quantization_config)
-        # Only activations are there; Arm's users hand over a whole config.
+        # Only activations apply here; Arm's API takes a complete config.
         if isinstance(scheme, Mapping):
             scheme = {name: part for name, part in scheme.items() if name not in ("weight", "weights", "bias")}
         self._rules["io"] = scheme
@@ -185,17 +204,17 @@ class Quantizer:
 
     @checked
     def set_module_name(self, module_name: str, quantization_config: Config) -> Quantizer:
-        """For a node or a module by name ("blocks.sub"), and all below it; ``*`` and ``?`` as in a shell."""
+        """Sets the rule for a node or module by name ("blocks.sub") and everything below it; ``*`` and ``?`` are wildcards."""
         return self._set("name", module_name, quantization_config)
 
     @checked
     def set_module_type(self, module_type: Union[str, type], quantization_config: Config) -> Quantizer:
-        """For an operator: ONNX's name ("Conv"), another world's ("conv2d"), or a class that is called so (torch.nn.Conv2d)."""
+        """Sets the rule for an operator: its ONNX name ("Conv"), that of a framework ("conv2d"), or a class (torch.nn.Conv2d)."""
         return self._set("type", _operator(module_type), quantization_config)
 
     @checked
     def set_regex(self, pattern: str, quantization_config: Config) -> Quantizer:
-        """For nodes whose whole name matches.
+        """Sets the rule for nodes whose full name matches.
 
         >>> anybit.Quantizer().set_regex("residual/.*/conv", "int8").recipe
         {'global': 'float', 'regex': {'residual/.*/conv': 'int8'}}
@@ -204,7 +223,7 @@ class Quantizer:
 
     @checked
     def set_tensor(self, name: str, how: Union[str, Mapping[str, Any]]) -> Quantizer:
-        """How a tensor is quantized where another rule says that it is: numbers that are given, another observer or width.
+        """Overrides the spec of a tensor that another rule quantizes: given scales, another observer or width.
 
         >>> anybit.Quantizer().set_global("int8").set_tensor("image", "uint8 scale 0.004 zero_point 0").recipe
         {'global': 'int8', 'tensor': {'image': 'uint8 scale 0.004 zero_point 0'}}
@@ -216,31 +235,31 @@ class Quantizer:
 
     def _set(self, kind: str, pattern: str, config: Config) -> Quantizer:
         rules = self._rules.setdefault(kind, {})
-        rules.pop(pattern, None)  # among equals the later rule wins: it goes to the end
+        rules.pop(pattern, None)  # of rules of the same kind, the last one wins
         rules[pattern] = scheme_of(config)
         return self
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The rules as a recipe: what a file would hold.
+        """The rules as the content of a recipe file.
 
         >>> anybit.Quantizer().set_module_type("Gemm", "w8").recipe
         {'global': 'float', 'type': {'Gemm': 'w8'}}
         """
         schemes = [one for kind in ("name", "regex", "type") for one in self._rules.get(kind, {}).values()]
-        if not schemes and "io" in self._rules:  # alone it is no exception from anything
+        if not schemes and "io" in self._rules:  # io is the only rule, so it decides
             schemes = [self._rules["io"]]
         others = _anybit.target_recipe(self.target) if all(one == "float" for one in schemes) else "float"
         return {"global": others, **self._rules}
 
     @checked
     def transform_for_annotation(self, model: Source) -> Model:
-        """The model as quantization sees it: constants folded, normalizations in the weights."""
+        """Prepares the model for quantization: folds constants and normalizations."""
         return load(model).prepare()
 
     @checked
     def quantize(self, model: Source, calibration: Samples = None, qat: bool = False, **options: Any) -> Model:
-        """The model, quantized by the rules. Options are those of ``anybit.quantize``.
+        """Quantizes the model according to the rules. Options are those of ``anybit.quantize``.
 
         >>> anybit.Quantizer("ethos-u55-128").quantize(digits, calibration=images[:20], samples=10).report.samples
         10
@@ -252,7 +271,7 @@ class Quantizer:
 
     @checked
     def quantize_with_submodules(self, model: Source, calibration_samples: Samples, is_qat: bool = False) -> Model:
-        """The same; branches are part of the model, and need a sample each that enters them."""
+        """The same as ``quantize``: subgraphs are part of the model. Each branch needs a sample that enters it."""
         return self.quantize(model, calibration_samples, is_qat)
 
     def __repr__(self) -> str:
@@ -263,7 +282,7 @@ class Quantizer:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value  # numpy's arrays and numbers
+    return value.tolist() if hasattr(value, "tolist") else value  # numpy arrays and scalars
 
 
 def _operator(module_type: Union[str, type]) -> str:

@@ -1,4 +1,4 @@
-"""What quantization did, for people."""
+"""The report of a quantization."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from ._copies import NeverChanges
 from ._html import Page, page, table
 from ._text import shown, size
 
+_OUTCOMES = {"moves": "pass-through", "inside": "fused"}  # as tables show them
+
 
 class Report(NeverChanges):
-    """What was done to each node, value and weight, and why.
+    """The outcome of each node, tensor and weight, with reasons.
 
     >>> report = anybit.quantize(digits, "w8").report
     >>> report
@@ -23,10 +25,10 @@ class Report(NeverChanges):
     >>> report.nodes[0].outcome
     'weights only'
 
-    It has what the command line's JSON tells: ``recipe``, ``samples``, ``remarks``, ``weight_bytes_before`` and ``_after``,
+    It has the members of the command line's JSON: ``recipe``, ``samples``, ``remarks``, ``weight_bytes_before`` and ``_after``,
     ``opset_before`` and ``_after``, ``prepare_seconds``, ``calibrate_seconds``, ``quantize_seconds``, and lists of
 
-    - ``nodes``: ``graph``, ``name``, ``op``, ``outcome``, ``what`` it is in, and the ``reason`` why it is not more;
+    - ``nodes``: ``graph``, ``name``, ``op``, ``outcome``, ``what`` format it uses, and the ``reason`` for the outcome;
     - ``tensors``: ``name``, ``spec``, ``low``, ``high``, ``seen_low``, ``seen_high``, ``scale``, ``zero_point``, ``fixed``,
       ``saturated``, ``samples``;
     - ``weights``: ``name``, ``spec``, ``bytes_before``, ``bytes_after``, ``signal_to_noise``, ``raised``, ``moved``.
@@ -39,7 +41,7 @@ class Report(NeverChanges):
 
     @checked
     def page(self, comparison: Optional[Comparison] = None) -> Page:
-        """The report to look at, with what ``anybit.compare`` found if it is given.
+        """The HTML report, with the result of ``anybit.compare`` if given.
 
         >>> anybit.quantize(digits, "w8").report.page().save(folder / "report.html")
         >>> "<html" in (folder / "report.html").read_text()
@@ -59,11 +61,11 @@ class Report(NeverChanges):
 
     def __repr__(self) -> str:
         outcomes = Counter(node.outcome for node in self._facts.nodes)
-        parts = "".join(f", {count} {outcome}" for outcome, count in outcomes.most_common()[::-1])
+        parts = "".join(f", {count} {_OUTCOMES.get(outcome, outcome)}" for outcome, count in outcomes.most_common()[::-1])
         return f"Report of {self._facts.recipe}: {self._sizes()}{parts}"
 
     def _repr_html_(self) -> str:
-        nodes = table(("node", "operator", "outcome", "in", "why"),
-                      [(one.name, one.op, one.outcome, one.what, one.reason) for one in self._facts.nodes])
+        nodes = table(("node", "operator", "outcome", "to", "why"),
+                      [(one.name, one.op, _OUTCOMES.get(one.outcome, one.outcome), one.what, one.reason) for one in self._facts.nodes])
         remarks = "".join(f"<li>{html.escape(shown(one))}</li>" for one in self._facts.remarks)
         return page(self._facts.recipe, f"{self._sizes()}, {self._facts.samples} samples", nodes, f"<ul>{remarks}</ul>")

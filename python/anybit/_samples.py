@@ -1,11 +1,11 @@
-"""Samples as people have them, made into what the module takes.
+"""Converts calibration data to the form that the native module takes.
 
-A source of samples is one of
+Calibration data is one of
 
 - a path, or several: files and folders as on the command line (``"images/"``, ``["ids=ids.npy", "mask=mask.npy"]``);
-- an array, or a dict of arrays by input, that holds many samples along its first axis;
+- an array, or a dict of arrays by input, with the samples along the first axis;
 - an iterable of samples: arrays, dicts by input, or tuples in the order of the inputs;
-- an object with ``get_next()``, as ONNX Runtime's calibration readers are, that gives dicts and None at the end.
+- an object with ``get_next()``, like ONNX Runtime's calibration data readers, that returns dicts, and None at the end.
 
 Arrays may be numpy's or anything with ``__dlpack__`` (torch tensors, without importing torch).
 """
@@ -20,8 +20,8 @@ from ._arrays import as_numpy, to_native
 from ._checks import Within
 from .errors import InvalidArgument
 
-Samples = Any  # the module's docstring says what
-Limit = Annotated[Optional[Annotated[int, Within(1)]], "the most that are used, at least 1; None for all"]
+Samples = Any  # see the docstring of the module
+Limit = Annotated[Optional[Annotated[int, Within(1)]], "the largest number of samples, at least 1; None for all"]
 
 
 def is_path(given: Any) -> bool:
@@ -37,7 +37,7 @@ def _paths(given: Any) -> list[str]:
 
 
 class _Stream:
-    """Goes through an iterable, and gives each sample as a dict by input; None at the end."""
+    """Callable that returns the samples of an iterable one by one, as dicts by input; None at the end."""
 
     def __init__(self, items: Iterator[Any], ports: Sequence[Any], limit: Optional[int]):
         self.items, self.limit, self.given = items, limit, 0
@@ -65,13 +65,13 @@ class _Stream:
         values = item if isinstance(item, (tuple, list)) and not _is_nested(item) else (item,)
         if len(values) not in (len(self.required), len(self.names)):
             raise InvalidArgument(f"{len(values)} arrays for the inputs {', '.join(self.required)}", "",
-                                  f"as many as the model has inputs, or a dict by their names; this is a "
+                                  f"one array per input, or a dict by their names; this is a "
                                   f"{type(item).__name__}")
         return dict(zip(self.names if len(values) == len(self.names) else self.required, values))
 
 
 def _is_nested(item: Union[tuple, list]) -> bool:
-    """True for an array written as lists of numbers: it is one array, not several."""
+    """True for nested lists of numbers, which are one array, not several."""
     return len(item) > 0 and not any(is_array(one) for one in item)
 
 
@@ -84,17 +84,17 @@ def _readings(reader: Any) -> Iterator[Any]:
 
 
 def _length(given: Any, limit: Optional[int]) -> Optional[int]:
-    """None if it cannot be told beforehand: only the bar of the progress asks, so whatever a length raises stops nothing."""
+    """The number of samples, or None if unknown. Only the progress bar needs it, so errors of ``len`` are ignored."""
     try:
         count = len(given)
-    except Exception:  # generators have none, and what readers for ONNX Runtime inherit only raises
+    except Exception:  # generators have no length, and the one of ONNX Runtime's reader class raises
         return None
     return count if limit is None else min(count, limit)
 
 
 def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: Iterable[float] = (),
                 std: Iterable[float] = (), size: Iterable[int] = (), layout: str = "") -> tuple[Any, Optional[int]]:
-    """The module's source of samples, and how many a stream has if that can be told beforehand."""
+    """The native source of samples, and the number of samples of a stream if known."""
     total: Optional[int] = None
     source: Any
     if given is None:
@@ -104,7 +104,7 @@ def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: I
     elif isinstance(given, Mapping):
         for name, value in given.items():
             if is_path(value):
-                raise InvalidArgument(f"a path where an array is wanted: {value!r}", str(name), f"a list of paths: ['{name}={value}']")
+                raise InvalidArgument(f"expected an array, not a path: {value!r}", str(name), f"a list of paths: ['{name}={value}']")
         if any(_is_text(value) for value in given.values()):
             return open_source(_rows(given), model, limit)
         source = {name: to_native(value, name) for name, value in given.items()}
@@ -118,18 +118,18 @@ def open_source(given: Samples, model: Any, limit: Optional[int] = None, mean: I
 
 
 def _is_text(given: Any) -> bool:
-    """An array of texts, which goes in sample by sample."""
+    """Whether it is an array of strings, which is passed sample by sample."""
     return is_array(given) and getattr(getattr(given, "dtype", None), "kind", "") in ("U", "S", "O", "T")
 
 
 def _rows(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The samples along the first axes, as those of numbers are cut: one each, the axis kept."""
+    """Splits arrays along the first axis into samples of size 1, as the native module splits numeric arrays."""
     arrays = {name: as_numpy(value) for name, value in given.items()}
     counts = {name: len(array) if array.ndim else 1 for name, array in arrays.items()}
     count = max(counts.values())
     for name, one in counts.items():
         if one not in (1, count):
-            raise InvalidArgument(f"{one} samples, and {count} of other inputs", name, "as many of each input, or one for all")
+            raise InvalidArgument(f"{one} samples, but {count} of other inputs", name, "the same number for each input, or one for all")
     return [{name: array[k:k + 1] if counts[name] == count and array.ndim else array for name, array in arrays.items()}
             for k in range(count)]
 
@@ -140,7 +140,7 @@ def _stream(given: Any, model: Any, limit: Optional[int]) -> tuple[Callable[[], 
     elif isinstance(given, Iterable) and not isinstance(given, (bytes, bytearray)):
         items = iter(given)
     else:
-        raise InvalidArgument(f"{type(given).__name__} holds no samples", "",
+        raise InvalidArgument(f"{type(given).__name__} is not a source of samples", "",
                               "paths, arrays, an iterable of arrays, dicts or tuples, or an object with get_next()")
     return _Stream(items, _anybit.inputs_of(model), limit), _length(given, limit)
 

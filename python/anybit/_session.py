@@ -1,4 +1,4 @@
-"""Running models."""
+"""Execution of models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import InvalidArgument, InvalidState
 
 
 class NodeTime(NamedTuple):
-    """How long a node took, in nanoseconds; fused nodes have the name of the first."""
+    """The run time of a node in nanoseconds; fused nodes have the name of the first."""
 
     name: str
     op: str
@@ -24,7 +24,16 @@ class NodeTime(NamedTuple):
 
 
 class Session:
-    """A model that is ready to run. Any number of threads may run it at the same time.
+    """A model that is ready to run. Any number of threads may run it concurrently.
+
+    Parameters
+    ----------
+    model : path, bytes, ``onnx.ModelProto`` or ``anybit.Model``.
+    threads : number of threads; 0 for one per core.
+    max_memory : memory limit in bytes; 0 for none.
+    fuse : whether to fuse operators.
+    variables : initializers whose values may change between runs.
+    updates : variables and the outputs that replace their values after each run.
 
     >>> session = anybit.Session(digits)
     >>> session.run(np.zeros((2, 1, 28, 28), np.float32))["logits"].shape
@@ -50,22 +59,22 @@ class Session:
 
     @property
     def inputs(self) -> list[_anybit.Port]:
-        """What goes in."""
+        """The inputs."""
         return self._open().inputs
 
     @property
     def outputs(self) -> list[_anybit.Port]:
-        """What comes out."""
+        """The outputs."""
         return self._open().outputs
 
     @property
     def variables(self) -> list[_anybit.Port]:
-        """The initializers that were named as variables."""
+        """The initializers that are variables."""
         return self._open().variables
 
     @checked
     def get_variable(self, name: str) -> np.ndarray:
-        """A copy of the value that a variable has now.
+        """A copy of the current value of a variable.
 
         >>> session = anybit.Session(digits, variables=["head/linear.bias"])
         >>> session.get_variable("head/linear.bias").shape
@@ -75,7 +84,7 @@ class Session:
 
     @checked
     def set_variable(self, name: str, value: Any) -> None:
-        """Another value, of the same type and shape: later runs have it. Runs that have begun go on with the one before.
+        """Replaces the value of a variable by one of the same type and shape. Runs in progress keep the old value.
 
         >>> session = anybit.Session(digits, variables=["head/linear.bias"])
         >>> session.set_variable("head/linear.bias", np.full(10, 1000, np.float32))
@@ -86,11 +95,11 @@ class Session:
 
     @checked
     def set_variables(self, values: Mapping[str, Any]) -> None:
-        """Several at once: all of them, or none if one does not fit. A run sees all or none."""
+        """Replaces several variables atomically: on an error none changes, and a run sees all new values or none."""
         self._open().set_variables({name: to_native(value, name, "variable") for name, value in values.items()})
 
     def to_model(self) -> Model:
-        """The model with the values that its variables have now.
+        """The model with the current values of its variables.
 
         >>> session = anybit.Session(digits, variables=["head/linear.bias"])
         >>> session.set_variable("head/linear.bias", np.zeros(10, np.float32))
@@ -101,13 +110,14 @@ class Session:
 
     @property
     def peak_memory(self) -> int:
-        """Bytes of values and prepared weights: the most so far."""
+        """Peak bytes of activations and packed weights."""
         return self._open().peak_memory
 
     def run(self, inputs: Any = None, /, **named: Any) -> dict[str, np.ndarray]:
-        """Outputs by name. Inputs are a dict by name, keywords, or, for a model with one input, an array.
+        """Runs the model and returns the outputs by name.
 
-        Contiguous arrays go in without a copy, and outputs come out without one.
+        Inputs are a dict by name, keywords, or an array for a model with one input. Contiguous inputs and the outputs are
+        not copied.
 
         >>> session = anybit.Session(digits)
         >>> for given in ({"image": images[:2]}, images[:2]):
@@ -120,7 +130,7 @@ class Session:
         return dict(zip(self._names, self._run(inputs, named, None)))
 
     def profile(self, inputs: Any = None, /, **named: Any) -> list[NodeTime]:
-        """Runs once, and tells how long each node took.
+        """Runs the model once and returns the time of each node.
 
         >>> times = anybit.Session(digits).profile(np.zeros((1, 1, 28, 28), np.float32))
         >>> times[0].op
@@ -151,7 +161,7 @@ class Session:
         return dict(zip(self._required, values))
 
     def close(self) -> None:
-        """Lets go of the model. Runs that are under way on other threads end as usual; later ones are an error."""
+        """Releases the model. Runs in progress on other threads finish; later runs raise ``InvalidState``."""
         self._executor = None
 
     def __enter__(self) -> Session:

@@ -1,4 +1,4 @@
-"""Names and numbers as people write and read them."""
+"""Formatting of names and numbers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def names(given: Any) -> list[str]:
-    """A single name or path, or several: text is one, not many of one letter each."""
+    """A list of names or paths; a single text is one name, not a list of characters."""
     return [os.fspath(one) for one in ([given] if isinstance(given, (str, os.PathLike)) else given)]
 
 
 def shown(text: str) -> str:
-    """Text that can be printed: bytes of names that are not UTF-8 as in a message."""
+    """Printable text: bytes that are not UTF-8 are escaped."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -42,7 +42,7 @@ def decibels(value: float) -> str:
 
 
 def columns(rows: list[tuple]) -> str:
-    """A plain table: the first column to the left, numbers to the right."""
+    """A text table: the first two columns left-aligned, the others right-aligned."""
     texts = [[shown(str(cell)) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in texts) for i in range(len(texts[0]))]
     return "\n".join("  " + "  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)

@@ -1,4 +1,4 @@
-"""Which anybit this is."""
+"""The version of anybit."""
 
 from __future__ import annotations
 

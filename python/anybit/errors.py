@@ -1,4 +1,4 @@
-"""Exceptions: one class for each code of the library, all of them ``anybit.Error``.
+"""Exceptions: one subclass of ``anybit.Error`` per error code of the library.
 
 >>> import anybit
 >>> try:
@@ -14,7 +14,7 @@ import re
 
 
 class Error(Exception):
-    """What was wrong, where, and what would be right. ``str(error)`` is what the command line prints."""
+    """An error with message, place and hint. ``str(error)`` is the text that the command line prints."""
 
     code = "error"
     number = 0
@@ -29,7 +29,7 @@ class Error(Exception):
 
 
 class InvalidArgument(Error, ValueError):
-    """The call was wrong: a bad option, an impossible parameter, an array that does not fit."""
+    """A wrong argument: an unknown option, an impossible parameter, an array of the wrong shape."""
 
 
 class InvalidType(InvalidArgument, TypeError):
@@ -41,35 +41,35 @@ class NotFound(Error):
 
 
 class NoSuchKey(NotFound, KeyError):
-    """What ``anybit.formats`` or ranges do not hold."""
+    """A name that ``anybit.formats`` or ranges do not have."""
 
 
 class Io(Error):
-    """The operating system refused: permission, disk full, read error."""
+    """An error of the operating system: permission, disk full, read error."""
 
 
 class OutOfMemory(Error, MemoryError):
-    """There is not enough memory, or not as much as ``max_memory`` allows."""
+    """Out of memory, or more than ``max_memory`` allows."""
 
 
 class Malformed(Error):
-    """The bytes are not what they claim to be: truncated, not a protobuf."""
+    """A damaged file: truncated, or not a protobuf."""
 
 
 class InvalidModel(Error):
-    """Well-formed, but it breaks ONNX's rules."""
+    """A readable model that violates the ONNX specification."""
 
 
 class Unsupported(Error):
-    """Valid, but beyond what this version does."""
+    """Valid, but not supported by this version."""
 
 
 class LimitExceeded(Error):
-    """Larger than the limits that protect from hostile files."""
+    """Beyond the limits that protect against hostile files."""
 
 
 class UnsafePath(Error):
-    """External data outside the model's folder, or reached through a link."""
+    """External data outside of the model's folder, or behind a link."""
 
 
 class DataLost(Error):
@@ -77,7 +77,7 @@ class DataLost(Error):
 
 
 class InvalidState(Error):
-    """A call out of order: a session that is closed, samples that were used up."""
+    """A call in the wrong state: a closed session, or an exhausted source of samples."""
 
 
 class Cancelled(Error):
@@ -85,17 +85,17 @@ class Cancelled(Error):
 
 
 class InvalidData(Error):
-    """Values that cannot be meant: NaN or infinity in weights."""
+    """Invalid values, such as NaN or infinity in weights."""
 
 
-# By the names that the library gives its codes: "invalid_model" is InvalidModel.
+# By the library's names of error codes: "invalid_model" is InvalidModel.
 CLASSES = {re.sub(r"(?<!^)(?=[A-Z])", "_", one.__name__).lower(): one for one in Error.__subclasses__()}
 for _number, (_code, _class) in enumerate(CLASSES.items(), 1):
     _class.code, _class.number = _code, _number
 
 
 def make(number: int, code: str, message: str, place: str, hint: str) -> Error:
-    """The exception for an error of the library; a code that this package does not know is a plain Error."""
+    """The exception for an error of the library; an unknown code becomes a plain ``Error``."""
     error = CLASSES.get(code, Error)(message, place, hint)
     error.code, error.number = code, number
     return error

@@ -1,7 +1,8 @@
 """Progress of long steps: a bar on a terminal or in a notebook, silence elsewhere.
 
-Every function that takes ``progress`` understands ``None`` (a bar where somebody looks), ``False`` (silence), ``True`` (also
-plain lines where there is no terminal), or a function that is called with the numbers done and in all (``None``: unknown).
+Every function with a ``progress`` parameter accepts ``None`` (a bar on a terminal or in a notebook), ``False`` (silence),
+``True`` (also plain lines without a terminal), or a function that is called with the number of samples done and their total
+(``None`` if unknown).
 
 >>> from anybit.progress import line
 >>> line("calibrating", "samples", 40, 100, 2.0)
@@ -15,10 +16,10 @@ import time
 from typing import Annotated, Any, Callable, Optional, Union
 
 Progress = Annotated[Union[None, bool, Callable[[int, Optional[int]], Any]],
-                     "None, True, False, or a function of the numbers done and in all"]
+                     "None, True, False, or a function of done and total"]
 
 _WIDTH = 24
-_REDRAW, _LINES = 0.1, 5.0  # seconds between two drawings, two lines
+_REDRAW, _LINES = 0.1, 5.0  # seconds between two redraws, and between two lines
 
 
 def _clock(seconds: float) -> str:
@@ -28,7 +29,7 @@ def _clock(seconds: float) -> str:
 
 
 def line(what: str, unit: str, done: int, total: Optional[int], seconds: float) -> str:
-    """One line that tells how far it is."""
+    """The progress as one line."""
     rate = done / seconds if seconds > 0 else 0.0
     speed = f"{rate:.1f} {unit}/s"
     if not total:
@@ -41,13 +42,13 @@ def line(what: str, unit: str, done: int, total: Optional[int], seconds: float) 
 
 
 def _in_notebook() -> bool:
-    # IPython is only asked if somebody else imported it.
+    # Does not import IPython.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 class Bar:
-    """Shows how far a step is; used with ``with``, and told by calling it."""
+    """A progress bar: a context manager that is called with the number of samples done."""
 
     def __init__(self, what: str, unit: str, total: Optional[int], always: bool = False):
         self.what, self.unit, self.total = what, unit, total
@@ -96,7 +97,7 @@ class Bar:
 
 
 class Told:
-    """Hands progress to the caller's own function."""
+    """Passes progress to the caller's function."""
 
     def __init__(self, call: Callable[[int, Optional[int]], Any], total: Optional[int]):
         self.call, self.total = call, total
@@ -112,14 +113,14 @@ class Told:
 
 
 class Silent(Told):
-    """Says nothing."""
+    """Shows no progress."""
 
     def __init__(self) -> None:
         super().__init__(lambda done, total: None, None)
 
 
 def shown(progress: Progress, what: str, total: Optional[int]) -> Union[Bar, Told]:
-    """What shows the progress of a step on samples, by a caller's ``progress``."""
+    """The progress display for a caller's ``progress`` argument."""
     if progress is False:
         return Silent()
     if callable(progress):

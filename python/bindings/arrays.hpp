@@ -1,6 +1,5 @@
-// Arrays between Python and the library. The package's own Python turns what people have into (type, dims,
-// buffer), where the type is the library's word and the buffer holds plain elements; no byte is copied here
-// that need not be, in either direction.
+// Converts arrays between Python and the library. The Python package passes (type, dims, buffer), where the type
+// is a name of the library and the buffer holds plain elements. Copies are avoided in both directions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,14 +15,14 @@ namespace anybit::python {
 
 namespace nb = nanobind;
 
-// Shares the memory of anything with the buffer protocol, and keeps it alive. May be dropped by any thread.
+// Shares the memory of an object with the buffer protocol and keeps it alive. Any thread may release it.
 Array borrow(std::string type, std::vector<std::int64_t> dims, nb::handle buffer);
 
-// (type, dims, buffer); (“string”, dims, list of str); a list of such for a sequence; None for nothing.
+// (type, dims, buffer); (“string”, dims, list of str); a list of them for a sequence; None for an empty optional.
 Value to_value(nb::handle given);
 std::map<std::string, Value> to_values(const nb::dict& given);
-// The same in the other direction, for all that one call gives. The buffers are numpy arrays of bytes, which
-// belong to the receiver: what shares memory with others, or with the inputs, is copied.
+// The reverse, for all results of one call. The buffers are numpy arrays of bytes that the caller owns: results
+// that share memory with each other or with the inputs are copied.
 nb::list to_python(const std::vector<Value>& values, const std::map<std::string, Value>& inputs);
 
 // Bytes as a numpy array that keeps `owner` alive.

@@ -1,4 +1,4 @@
-// Ranges of values from samples.
+// Calibration and ranges.
 #include "anybit/calibrate.hpp"
 
 #include <nanobind/ndarray.h>
@@ -44,7 +44,7 @@ nb::tuple range_of(const Ranges& ranges, const std::string& tensor, const std::s
   return nb::make_tuple(range.low, range.high);
 }
 
-// As an array of float64 that belongs to Python.
+// A float64 array that Python owns.
 nb::object collected_of(const Ranges& ranges, const std::string& tensor, const std::string& collector,
                         const std::string& view) {
   auto found = std::make_unique<Ranges::Collected>(
@@ -69,7 +69,7 @@ void add_calibration(nb::module_& module) {
   nb::class_<Source>(module, "Source");
   module.def("source", source_of, nb::arg("from_").none(), nb::arg("limit"), nb::arg("mean"), nb::arg("std"),
              nb::arg("size"), nb::arg("layout"));
-  nb::class_<Ranges::Tensor>(module, "TensorRange", "What was seen of one value.")
+  nb::class_<Ranges::Tensor>(module, "TensorRange", "The statistics of one tensor.")
       .def_ro("name", &Ranges::Tensor::name)
       .def_ro("samples", &Ranges::Tensor::samples)
       .def_ro("count", &Ranges::Tensor::count)

@@ -1,4 +1,4 @@
-// Code generators.
+// Code generation.
 #include "anybit/codegen.hpp"
 
 #include <nanobind/stl/map.h>
@@ -33,7 +33,7 @@ std::string generated(const Model& model, const std::string& name, const std::st
 }  // namespace
 
 void add_codegen(nb::module_& module) {
-  nb::class_<GeneratorInfo>(module, "Generator", "A code generator that is there.")
+  nb::class_<GeneratorInfo>(module, "Generator", "An available code generator.")
       .def_ro("name", &GeneratorInfo::name)
       .def_ro("extension", &GeneratorInfo::extension)
       .def_ro("summary", &GeneratorInfo::summary)

@@ -1,4 +1,4 @@
-// Two models on the same samples.
+// Compares two models on the same samples.
 #include "anybit/compare.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -30,7 +30,7 @@ Comparison compared(const Model& reference, const Model& other, const Source& so
 }  // namespace
 
 void add_comparison(nb::module_& module) {
-  nb::class_<Difference>(module, "Difference", "How far one value is from the reference's.")
+  nb::class_<Difference>(module, "Difference", "The difference of one tensor from the reference.")
       .def_ro("name", &Difference::name)
       .def_ro("op", &Difference::op)
       .def_ro("count", &Difference::count)

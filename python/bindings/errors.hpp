@@ -1,4 +1,4 @@
-// Results of the library become values or exceptions of Python.
+// Converts results of the library to Python values or exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,7 +13,7 @@ namespace anybit::python {
 
 namespace nb = nanobind;
 
-// Raises the class that anybit.errors has for the code. The GIL must be held.
+// Raises the exception class of the error code (anybit.errors). Requires the GIL.
 [[noreturn]] void raise(const Error& error);
 
 template <class T>
@@ -22,7 +22,7 @@ T take(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(result).value();
 }
 
-// The same; an error of a file names it, as on the command line.
+// The same; an error of a file names the file, as on the command line.
 template <class T>
 T take_of_file(Result<T> result, const std::string& path) {
   if (result.ok()) return take(std::move(result));
@@ -31,7 +31,7 @@ T take_of_file(Result<T> result, const std::string& path) {
   raise(std::move(error).within(path));
 }
 
-// Calls `work` while other threads of Python run.
+// Calls `work` without the GIL.
 template <class Work>
 auto released(Work&& work) {
   nb::gil_scoped_release release;

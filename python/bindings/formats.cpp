@@ -1,5 +1,4 @@
-// Number formats on tensors. Values, codes and packed bytes are flat buffers; the package gives them their
-// shapes.
+// Number formats on tensors. Values, codes and packed bytes are flat buffers; the Python package reshapes them.
 #include "anybit/formats.hpp"
 
 #include <nanobind/stl/map.h>
@@ -22,7 +21,7 @@ std::span<const T> elements(const Array& bytes) {
   return {reinterpret_cast<const T*>(bytes.bytes.data()), bytes.bytes.size() / sizeof(T)};
 }
 
-// Memory for a result, and the numpy array that will own it.
+// Memory for a result, and the numpy array that owns it.
 template <class T>
 struct Made {
   std::shared_ptr<std::vector<T>> values;
@@ -32,7 +31,7 @@ struct Made {
   ByteArray array() { return byte_array(std::as_bytes(std::span(*values)), values); }
 };
 
-// What groups share. Opaque to Python.
+// The parameters that groups share. Opaque to Python.
 struct Shared {
   GroupParameters words;
 };

@@ -1,4 +1,4 @@
-// What a model is (anybit/inspect.hpp), as classes with attributes.
+// Model inspection (anybit/inspect.hpp), as classes with attributes.
 #include "anybit/inspect.hpp"
 
 #include <nanobind/stl/map.h>
@@ -12,7 +12,7 @@
 namespace anybit::python {
 namespace {
 
-// Sizes, names of open dimensions, or None; None for a tensor of any rank.
+// A tuple of sizes, names of symbolic dimensions, or None; None for a tensor of unknown rank.
 nb::object shape_of(const Inspection::Value& value) {
   if (!value.shape) return nb::none();
   nb::list dims;
@@ -52,7 +52,7 @@ nb::str summary_of(const Inspection& one) {
 
 void add_inspection(nb::module_& module) {
   nb::class_<Inspection> inspection(module, "Inspection",
-                                    "What a model is: its interface, its parameters, its work.");
+                                    "Description of a model: inputs, outputs, parameters, multiply-accumulates.");
   nb::class_<Inspection::Value>(inspection, "Value", "An input or output.")
       .def_ro("name", &Inspection::Value::name)
       .def_ro("type", &Inspection::Value::type)
@@ -60,7 +60,7 @@ void add_inspection(nb::module_& module) {
       .def_prop_ro("shape", shape_of,
                    nb::for_getter(nb::sig("def shape(self, /) -> tuple[int | str | None, ...] | None")))
       .def("__repr__", [](const Inspection::Value& one) { return shown(one.name + ": " + one.type); });
-  nb::class_<Inspection::Parameters>(inspection, "Parameters", "The constants of one type.")
+  nb::class_<Inspection::Parameters>(inspection, "Parameters", "The parameters of one type.")
       .def_ro("type", &Inspection::Parameters::type)
       .def_ro("tensors", &Inspection::Parameters::tensors)
       .def_ro("elements", &Inspection::Parameters::elements)
@@ -69,7 +69,7 @@ void add_inspection(nb::module_& module) {
         return shown(one.type + ": " + std::to_string(one.tensors) + " tensors, " +
                      std::to_string(one.elements) + " elements");
       });
-  nb::class_<Inspection::Operator>(inspection, "Operator", "All nodes of one operator.")
+  nb::class_<Inspection::Operator>(inspection, "Operator", "The nodes of one operator.")
       .def_ro("domain", &Inspection::Operator::domain)
       .def_ro("name", &Inspection::Operator::name)
       .def_ro("nodes", &Inspection::Operator::nodes)
@@ -81,7 +81,7 @@ void add_inspection(nb::module_& module) {
         return shown(one.name + ": " + std::to_string(one.nodes) + " nodes, " +
                      std::to_string(one.parameters) + " parameters");
       });
-  nb::class_<Inspection::Node>(inspection, "Node", "A node; graph says where it is, if it is inside another.")
+  nb::class_<Inspection::Node>(inspection, "Node", "A node; graph is the path of its subgraph, if it is in one.")
       .def_ro("name", &Inspection::Node::name)
       .def_ro("domain", &Inspection::Node::domain)
       .def_ro("op", &Inspection::Node::op)

@@ -1,4 +1,4 @@
-// Models, preparation, opsets.
+// Models, preparation, opset conversion.
 #include "anybit/model.hpp"
 
 #include <nanobind/stl/map.h>

@@ -1,5 +1,4 @@
-// The module anybit._anybit: include/anybit as Python sees it, and nothing more. What people call is in
-// python/anybit.
+// The native module anybit._anybit: thin bindings of include/anybit. The public API is in python/anybit.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string_view.h>
 
@@ -13,7 +12,7 @@
 NB_MODULE(_anybit, module) {
   namespace nb = nanobind;
   using namespace anybit;
-  // Objects that live until the interpreter ends are no fault of the user's.
+  // Objects may live until the interpreter ends: do not warn about leaks.
   nb::set_leak_warnings(false);
   module.def("version", [] {
     const Version v = version();

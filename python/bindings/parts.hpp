@@ -1,4 +1,4 @@
-// The parts of the module; each adds its classes and functions.
+// The parts of the module; each registers its classes and functions.
 #pragma once
 
 #include <nanobind/nanobind.h>

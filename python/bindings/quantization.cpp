@@ -1,4 +1,4 @@
-// Recipes, targets, and the main job.
+// Recipes, targets and quantization.
 #include "anybit/quantize.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -110,7 +110,7 @@ void add_report(nb::module_& module) {
                      }
                      return layers;
                    })
-      .def_prop_ro("means_kept",  // as bias correction was called
+      .def_prop_ro("means_kept",  // layers with bias correction, under its earlier name
                    [](const Report& report) {
                      std::int64_t layers = 0;
                      for (const Report::Refinement& one : report.refinements)

@@ -1,4 +1,4 @@
-// The report that people look at, as a page.
+// The HTML report.
 #include "anybit/report.hpp"
 
 #include "errors.hpp"

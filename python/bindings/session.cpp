@@ -1,4 +1,4 @@
-// Running models.
+// Execution of models.
 #include "anybit/executor.hpp"
 
 #include <nanobind/stl/map.h>
@@ -13,7 +13,7 @@
 namespace anybit::python {
 namespace {
 
-// Sizes, names of open dimensions, or None; None for a tensor of any rank.
+// A tuple of sizes, names of symbolic dimensions, or None; None for a tensor of unknown rank.
 nb::object shape_of(const Port& port) {
   if (!port.has_rank) return nb::none();
   nb::list dims;
@@ -43,7 +43,7 @@ nb::list run(const Executor& executor, const nb::dict& inputs, nb::object profil
   return results;
 }
 
-// A copy: what the library hands out belongs to the receiver alone.
+// Copies, so that the caller owns the result.
 nb::object variable(const Executor& executor, const std::string& name) {
   Value value = take(released([&] { return executor.variable(name); }));
   const auto copy =

@@ -1,6 +1,6 @@
-// Text between Python and the library. Names in models and of files are bytes, which need not be UTF-8: those
-// that are not become lone surrogates, as Python has them in names of files, and lead back to the same bytes.
-// In place of nanobind/stl/string.h.
+// Converts text between Python and the library. Names in models and of files are bytes that may not be UTF-8.
+// Invalid bytes become lone surrogates, as in Python's file names, which convert back to the same bytes.
+// Replaces nanobind/stl/string.h.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -40,7 +40,7 @@ struct type_caster<std::string> {
 
 namespace anybit::python {
 
-// For people: text that can be printed whatever the bytes are.
+// Printable text: invalid bytes are escaped.
 inline nanobind::str shown(std::string_view text) {
   return nanobind::steal<nanobind::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));

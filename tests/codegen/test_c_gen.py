@@ -281,7 +281,7 @@ def test_names_that_look_like_comments_do_not_disturb_the_code(tmp_path):
 @pytest.mark.parametrize("name", ["net.h", "net.S", "net.bin", 'n"et.c', "n\\et.c", "n\net.c"])
 def test_a_path_whose_files_would_replace_each_other_or_cannot_be_included_is_refused(tmp_path, name):
     model = model_of([helper.make_node("Relu", ["x"], ["y"])], {"x": np.zeros((1, 4), np.float32)}, {})
-    with pytest.raises(NotGenerated, match="would be right"):
+    with pytest.raises(NotGenerated, match="use a (path|name) with"):
         generate(model, tmp_path / name)
     assert not list(tmp_path.iterdir())
 

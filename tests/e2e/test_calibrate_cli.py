@@ -150,7 +150,7 @@ def test_threads_and_order_and_shards_do_not_change_the_ranges(anybit, digits, t
     done = anybit("calibrate", "--merge", *shards, "--data", tmp_path, "-o", tmp_path / "merged.json", code=2)
     assert "merged without samples" in done.stderr
     done = anybit("calibrate", "--merge", shards[0], shards[1], shards[0], "-o", tmp_path / "merged.json", code=2)
-    assert "is there twice" in done.stderr
+    assert "is given twice" in done.stderr
     for word in (["--allow-nan"], ["--momentum", "0.5"]):
         assert "--merge" in anybit("calibrate", "--merge", *shards, *word, "-o", tmp_path / "merged.json", code=2).stderr
     for ours, theirs in zip(averages, expected_averages):

@@ -96,11 +96,11 @@ def test_quantization_and_code_generation_go_together(tool, model, tmp_path, gen
     (["--backend", "so", "--codegen", "c-gen"], "none of the backends so can run the model", 1),
     (["--codegen", "abc-gen", "--prefer", "beauty"], "beauty", 2),
     (["--quantize", "int8_wo", "--qpath", "no/such/folder/q.onnx"], "digits.onnx: cannot write 'no/such/folder/q.onnx'", 1),
-    (["--quantize", ""], "'' is no type", 2),
-    (["--quantize", "int8_wo", "--qpath", ""], "'' is no path", 2),
-    (["--codegen", ""], "'' is no generator", 2),
-    (["--codegen", "c-gen", "--cpath", ""], "'' is no path", 2),
-    (["--codegen", "c-gen", "--plugins", ""], "'' is no folder", 2),
+    (["--quantize", ""], "'' is not a type", 2),
+    (["--quantize", "int8_wo", "--qpath", ""], "'' is not a path", 2),
+    (["--codegen", ""], "'' is not a generator", 2),
+    (["--codegen", "c-gen", "--cpath", ""], "'' is not a path", 2),
+    (["--codegen", "c-gen", "--plugins", ""], "'' is not a folder", 2),
 ])
 def test_what_cannot_be_done_is_told(anybit, model, words, part, code):
     said = anybit("run", model, *words, code=code).stderr

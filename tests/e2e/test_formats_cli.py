@@ -202,7 +202,7 @@ def test_what_float32_cannot_hold_is_told_before_the_losses_of_the_format(anybit
     assert said["narrowing"] == {"from": "float64", "changed": 2, "flushed": 1, "largest_change": 2.0**-40}
     assert not said["losses"]["exact"]
     text = anybit("convert", tmp_path / "x.npy", "-f", "bfloat16", "-o", tmp_path / "y").stdout
-    assert "2 (50.0 %) of float64, by 9.09495e-13 at most; 1 became zero" in text and "exact, once" in text
+    assert "2 (50.0 %) of float64, by 9.09495e-13 at most; 1 became zero" in text and "exact after" in text
 
 
 @pytest.mark.parametrize("numbers, changed, largest", [
@@ -291,8 +291,8 @@ def test_input_and_output_are_never_the_same_file(anybit, tmp_path, x):
     ({"codes": np.zeros(3, np.uint8)}, "packed bytes"),
     ({"meta": "{}"}, "meta"),
     ({"meta": "[1"}, "meta"),
-    ({"meta": json.dumps({"anybit": 1, "format": "int8"})}, "does not tell format, granularity and dims"),
-    ({"meta": json.dumps({"anybit": 0, "format": "int8", "granularity": "tensor", "dims": [6, 75]})}, "does not tell a version"),
+    ({"meta": json.dumps({"anybit": 1, "format": "int8"})}, "lacks format, granularity or dims"),
+    ({"meta": json.dumps({"anybit": 0, "format": "int8", "granularity": "tensor", "dims": [6, 75]})}, "has no version"),
     ({"meta": json.dumps({"anybit": 2, "layout": "new"})}, "written by a newer anybit: version 2"),
     ({"meta": json.dumps({"anybit": 1, "format": "int8", "granularity": "tensor", "dims": [2**40, 2**40]})}, "dimensions"),
     ({"meta": json.dumps({"anybit": 1, "format": "mxint8", "granularity": "block", "dims": [2**47]})}, "y.npz"),
@@ -312,7 +312,7 @@ def test_what_becomes_no_number_is_never_called_exact(anybit, tmp_path):
     values[3] = np.nan
     np.save(tmp_path / "x.npy", values)
     said = anybit("convert", tmp_path / "x.npy", "--format", "mxfp8_e4m3", "--allow-nonfinite", "-o", tmp_path / "y").stdout
-    assert "31 (48.4 %)" in said.split("Lost")[1].splitlines()[0] and "exact, but" in said
+    assert "31 (48.4 %)" in said.split("Lost")[1].splitlines()[0] and "exact, except" in said
     np.save(tmp_path / "x.npy", np.array([1, 500, 1e6, -2], np.float32))
     losses = json.loads(anybit("convert", tmp_path / "x.npy", "--format", "fp8_e4m3", "--set", "saturate=false", "--json",
                                "-o", tmp_path / "y").stdout)["losses"]
@@ -324,10 +324,10 @@ def test_what_was_not_finite_is_never_called_exact(anybit, tmp_path, odd):
     np.save(tmp_path / "x.npy", np.array([odd, 1], np.float32))
     words = ["convert", tmp_path / "x.npy", "--format", "int8", "--allow-nonfinite", "-o", tmp_path / "y"]
     assert not json.loads(anybit(*words, "--json").stdout)["losses"]["exact"]
-    assert "exact where they were finite" in anybit(*words).stdout
+    assert "exact for finite values" in anybit(*words).stdout
 
 
 @pytest.mark.parametrize("output", [".", "/dev/null", "/dev/full"])
 def test_folders_and_devices_get_no_ending(anybit, tmp_path, output):
     np.save(tmp_path / "x.npy", np.ones(8, np.float32))
-    assert "no file's name" in anybit("convert", tmp_path / "x.npy", "--format", "int8", "-o", output, code=2).stderr
+    assert "it is not a file name" in anybit("convert", tmp_path / "x.npy", "--format", "int8", "-o", output, code=2).stderr

@@ -29,12 +29,12 @@ def test_no_option_bends_a_number(anybit):
         tried.add(name)
         for text in [HUGE, *more]:
             said = anybit(command, f"{name}={text}", "m.onnx", code=2).stderr
-            assert name in said and ("a whole number" if whole else "a number") in said, (command, name, text, said)
+            assert name in said and ("an integer" if whole else "a number") in said, (command, name, text, said)
             assert len(said) < 250, said
 
 
 @pytest.mark.parametrize("words, said", [
-    (["run", "m.onnx", "--seed=-1"], "a whole number from 0 to 18446744073709551615"),
+    (["run", "m.onnx", "--seed=-1"], "an integer from 0 to 18446744073709551615"),
     (["run", "m.onnx", "--seed=18446744073709551616"], "from 0 to 18446744073709551615"),
     (["run", "m.onnx", "--threads=1025"], "from 0 to 1024"),
     (["inspect", "m.onnx", "--max-rank=-1"], "from 0 to 9223372036854775807"),

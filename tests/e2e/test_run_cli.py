@@ -101,7 +101,7 @@ def test_several_inputs_come_from_files_or_an_archive(anybit, two_inputs, tmp_pa
     (["--dim", "n=2", "--dim", "n=3"], "--dim: 'n' is given twice", 2),
     (["--seed", "-1"], "--seed", 2),
     (["--dim", "n=x"], "n=x", 2),
-    (["--dim", "nn=2"], "no input that is made up has a dimension named 'nn'\n  hint: did you mean 'n'?", 2),
+    (["--dim", "nn=2"], "no random input has a dimension named 'nn'\n  hint: did you mean 'n'?", 2),
     (["--dim", "sequence=2"], "hint: --dim can give n", 2),
     (["--threads", "-1"], "--threads", 2),
     (["--repeat", "0"], "--repeat", 2),
@@ -127,14 +127,14 @@ def test_what_is_made_up_beside_files_has_their_sizes(anybit, two_inputs, tmp_pa
 def test_sizes_of_dimensions_are_for_values_that_are_made_up(anybit, two_inputs, tmp_path):
     np.savez(tmp_path / "both.npz", a=np.ones((2, 3), np.float32), b=np.ones((2, 3), np.float32))
     said = anybit("run", two_inputs, "--input", tmp_path / "both.npz", "--dim", "n=5", code=2).stderr
-    assert "'n'\n  hint: shapes of inputs from files are those of the files" in said
+    assert "'n'\n  hint: inputs from files have the shapes of the files" in said
     assert "did you mean 'n'?" in anybit("bench", two_inputs, "--dim", "nn=5", code=2).stderr
 
 
 def test_models_that_are_measured_together_need_not_have_the_same_dimensions(anybit, two_inputs):
     models = [two_inputs, DIGITS / "digits.onnx"]
     anybit("bench", *models, "--dim", "n=5", "--dim", "batch=2", "--seconds", "0.01")
-    assert "no input that is made up has a dimension named 'm'" in anybit("bench", *models, "--dim", "m=5", code=2).stderr
+    assert "no random input has a dimension named 'm'" in anybit("bench", *models, "--dim", "m=5", code=2).stderr
 
 
 def test_an_optional_that_no_file_is_given_for_is_empty(anybit, tmp_path):
@@ -209,7 +209,7 @@ def test_no_file_that_is_read_is_written_over(anybit, tmp_path):
              ["compare", model, model, "--data", samples, "--report", samples],
              ["calibrate", model, "--data", samples, "-o", tmp_path / "r", "--report", samples]]
     for call in calls:
-        assert "would replace" in anybit(*call, code=2).stderr
+        assert "would overwrite" in anybit(*call, code=2).stderr
         assert (model.read_bytes(), samples.read_bytes()) == before
 
 

@@ -49,7 +49,7 @@ def test_a_folder_is_run_sample_by_sample(anybit, tmp_path):
     call = ["run", MODEL, "--input", f"image={SAMPLES}", "-o", tmp_path / "out", "--labels", tmp_path / "labels.txt", "--repeat", 2]
     said = anybit(*call).stdout
     assert "Samples 10\n" in said and "median of 20 runs" in said and "top-1 100.00 %, top-5 100.00 % of 10 rows" in said
-    assert "logits/0-0.npy\nWritten 9 files more" in said
+    assert "logits/0-0.npy\nWritten 9 more files" in said
     files = sorted((tmp_path / "out").rglob("*.*"))
     assert files == [tmp_path / "out" / "logits" / f"{i}-{i}.npy" for i in range(10)]
     for i, path in enumerate(files):

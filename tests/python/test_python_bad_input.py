@@ -110,7 +110,7 @@ def test_a_name_that_is_misspelt_is_what_the_message_is_about():
     for source in ({"X": ones}, [{"X": ones}]):
         with pytest.raises(anybit.InvalidArgument, match="the model has no input 'X'"):
             anybit.calibrate(product(), source)
-    with pytest.raises(anybit.InvalidArgument, match="sample 1: input 'x': None is no array"):
+    with pytest.raises(anybit.InvalidArgument, match="sample 1: input 'x': None is not an array"):
         anybit.calibrate(product(), [ones, None])
 
 

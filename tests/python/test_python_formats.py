@@ -43,7 +43,7 @@ def test_what_is_no_code_is_refused_and_not_cut_off():
             encoded.format.decode(np.array(codes), encoded.shared)
     with pytest.raises(anybit.InvalidArgument, match="codes of dtype float64"):
         encoded.format.decode(np.ones(3), encoded.shared)
-    with pytest.raises(anybit.InvalidData, match="256 is none of the packed bytes"):
+    with pytest.raises(anybit.InvalidData, match="256 is out of range for packed bytes"):
         encoded.format.unpack(np.array([1, 2, 256]))
 
 

@@ -47,7 +47,7 @@ def test_samples_of_text():
     texts = np.array([["a", "b", "c"], ["d", "e", "f"]])
     for given in (texts, {"s": texts}, [texts[:1], texts[1:]]):
         assert anybit.calibrate(model, given).samples == 2
-    with pytest.raises(anybit.InvalidArgument, match="a path where an array is wanted"):
+    with pytest.raises(anybit.InvalidArgument, match="expected an array, not a path"):
         anybit.calibrate(model, {"s": "texts.npy"})
 
 

@@ -64,7 +64,7 @@ def test_what_is_read_and_what_was_given_belong_to_the_caller(digits, images):
     ("head/linear.bias", np.zeros(9, np.float32), anybit.errors.InvalidArgument,
      ["variable 'head/linear.bias'", "float32[9] is given", "it is float32[10]"]),
     ("head/linear.bias", np.zeros(10), anybit.errors.InvalidArgument, ["float64[10] is given"]),
-    ("head/linear.bias", None, anybit.errors.InvalidArgument, ["variable 'head/linear.bias'", "None is no array"]),
+    ("head/linear.bias", None, anybit.errors.InvalidArgument, ["variable 'head/linear.bias'", "None is not an array"]),
     ("head/linear.bais", np.zeros(10, np.float32), anybit.errors.NotFound,
      ["no variable 'head/linear.bais'", "did you mean 'head/linear.bias'?"]),
     (3, np.zeros(10, np.float32), anybit.errors.InvalidType, ["name=3"]),

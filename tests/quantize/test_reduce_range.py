@@ -180,7 +180,7 @@ def test_without_the_bound_sums_saturate_and_the_report_says_so(tool, tmp_path):
     assert "safe for ONNX Runtime on CPUs without VNNI: yes" in text
     text = run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "net.q.onnx", "--calib", tmp_path / "x.npy",
                     "--reduce-range", "none").stdout
-    assert "safe for ONNX Runtime on CPUs without VNNI: no, sums with w may saturate" in text
+    assert "safe for ONNX Runtime on CPUs without VNNI: no, sums of products with w may saturate" in text
 
 
 def test_activations_on_the_right_are_unsigned(tool, tmp_path):

@@ -1,4 +1,4 @@
-"""Reports for the tests: how they are made, read, and opened in a browser."""
+"""Creates reports for the tests, reads their data, and opens them in a browser."""
 
 import json
 import re
@@ -15,21 +15,21 @@ EMBEDDED = re.compile(r'<script id="anybit-report" type="application/json">([^<]
 
 
 def data_of(page):
-    """The JSON that lies in a page. There is one, and no other tag hides in it."""
+    """The JSON that is embedded in a page: exactly one, and without any tag in it."""
     found = EMBEDDED.findall(Path(page).read_text())
     assert len(found) == 1
     return json.loads(found[0])
 
 
 class Browser:
-    """A real browser, with a page opened anew for each call."""
+    """A real browser, with a new page for each call."""
 
     def __init__(self):
         self.process = subprocess.Popen(["node", ROOT / "tests" / "web" / "browse.mjs"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
 
     def __call__(self, page, *steps, **options):
-        """What a reader sees, step by step. The page must work without errors, and ask for nothing but itself."""
+        """Answers of the steps. The page must run without errors and must not request any other resource."""
         task = {"page": str(page), "steps": [{"do": step} if isinstance(step, str) else step for step in steps], **options}
         self.process.stdin.write(json.dumps(task) + "\n")
         self.process.stdin.flush()
@@ -44,7 +44,7 @@ class Browser:
 
 
 def long_model(path, nodes):
-    """Blocks of three branches, with a mask that all of them take."""
+    """Blocks of three branches, with a mask that is an input of all."""
     made, weights = [], []
     rng = np.random.default_rng(0)
 

@@ -1,5 +1,5 @@
-// Opens reports in a real browser, does what each line of standard input asks, and answers with a line of what a reader
-// would see, all in JSON. {"page": PATH, "width"?, "height"?, "scheme"?, "steps": [{"do": NAME, …}]}: each step adds its
+// Opens reports in a real browser: runs the task of each line of standard input, and prints the visible results as a
+// line, all in JSON. {"page": PATH, "width"?, "height"?, "scheme"?, "steps": [{"do": NAME, …}]}: each step adds its
 // answer to the list.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const { chromium } = createRequire(new URL("../../web/package.json", import.meta.url))("playwright-core");
 
-// What follows from a key (the focus, a new selection) comes with the frame after it.
+// The effect of a key (focus, selection) appears in the next frame.
 const settled = (page) => page.evaluate(() => new Promise((done) => {
   requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));
 }));
@@ -32,7 +32,7 @@ const steps = {
     await settled(page);
     return { found, said, ms };
   },
-  // The same by someone who types faster than the page is painted: the last letter and Enter in one frame.
+  // The same for a fast typist: the last letter and Enter in one frame.
   searchAtOnce: async (page, { text }) => {
     await page.evaluate(async (wanted) => {
       const input = document.querySelector("[role=combobox]");
@@ -63,10 +63,10 @@ const steps = {
     await page.waitForSelector("table.runs, .error");
     return texts(page, "table.runs tbody tr, .error");
   },
-  // A click into the middle of the drawing's first node that is on the screen.
+  // Clicks the centre of the first visible node of the drawing.
   clickGraph: async (page, { x, y }) => { await page.locator(".canvas canvas").click({ position: { x, y } }); return null; },
   selected: (page) => texts(page, "[role=option][aria-selected=true]"),
-  // Whether an element comes to be seen, by its middle: it is on the screen, and nothing lies over it.
+  // Whether the centre of an element becomes visible: on the screen, and not covered.
   inView: (page, { selector }) => page.waitForFunction((wanted) => {
     const one = document.querySelector(wanted);
     if (!one) return false;
@@ -77,7 +77,7 @@ const steps = {
   active: (page) => page.evaluate(() => document.activeElement?.id || document.activeElement?.tagName),
   theme: (page) => page.evaluate(() => [document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]),
   overflow: (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
-  // Texts that are cut, or reach out of their row.
+  // Texts that are truncated, or overflow their row.
   cut: (page, { selector }) => page.$$eval(selector, (all) => all.filter((one) => {
     const row = one.closest(".row") ?? one;
     return one.scrollWidth > one.clientWidth + 1 || row.scrollHeight > row.clientHeight + 1;
@@ -93,7 +93,7 @@ const steps = {
     for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) colors.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
     return colors.size;
   }),
-  // Frames while the drawing is dragged about: the longest, in milliseconds.
+  // The longest frame of a drag, in milliseconds.
   drag: async (page) => {
     const box = await page.locator(".canvas canvas").boundingBox();
     await page.evaluate(() => {

@@ -1,4 +1,4 @@
-"""The report's page in a real browser: what it shows is what the engine found."""
+"""The report page in a real browser: it shows the results of the engine."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def samples(anybit, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def digits(anybit, samples):
-    """The digits model in int8: its report, and what the same run printed as JSON."""
+    """The digits model in int8: its report, and the JSON output of the same run."""
     page = samples / "digits.html"
     done = anybit("quantize", DIGITS / "digits.onnx", "-o", samples / "digits.int8.onnx", "--calib", samples / "calibration",
                   "--report", page, "--json")
@@ -67,7 +67,7 @@ def test_the_data_in_the_page_are_those_of_the_command(digits):
         assert ours["levels"] == 256 and len(ours["histogram"]["counts"]) == 128
         assert ours["histogram"]["low"] == theirs["seen_low"] and ours["histogram"]["high"] == theirs["seen_high"]
     image = next(one for one in data["tensors"] if one["name"] == "image")
-    assert abs(sum(image["histogram"]["counts"]) - 100 * 28 * 28) <= 128  # whole numbers from shares of bins
+    assert abs(sum(image["histogram"]["counts"]) - 100 * 28 * 28) <= 128  # integers from shares of bins
     weight = next(one for one in data["weights"] if one["name"] == "head/linear.weight")
     assert sum(weight["histogram"]["counts"]) == 640
 
@@ -98,7 +98,7 @@ def test_tiles_search_and_a_layer_show_the_numbers_of_the_json(browse, digits):
     layer = next(one for one in printed["comparison"]["layers"] if one["name"] == "residual/second/norm.out")
     tiles, found, details, inked = browse(page, "tiles", {"do": "search", "text": "residual/second"}, "details", "inked")
     output = printed["comparison"]["outputs"][0]
-    assert tiles["Signal to noise"].startswith(shown(output["signal_to_noise_db"]))
+    assert tiles["SQNR"].startswith(shown(output["signal_to_noise_db"]))
     agreement = printed["comparison"]["agreement"]
     assert tiles["Agreement"].startswith(f"{100 * agreement['agreed'] / agreement['rows']:.2f} %")
     files = printed["comparison"]
@@ -110,12 +110,12 @@ def test_tiles_search_and_a_layer_show_the_numbers_of_the_json(browse, digits):
     assert float(details["noise"]) == layer["signal_to_noise_db"] and shown(layer["signal_to_noise_db"]) in details["text"]
     assert "int8 asym, int8 sym channel" in details["text"]
     weight = next(one for one in printed["weights"] if one["name"].startswith("residual/second/conv.weight"))
-    assert weight["moved_for_sums"] > 0 and f"moved for sums{weight['moved_for_sums']:,}" in details["text"].replace("\n", "")
-    assert details["plots"] == 3  # what it makes, its weight, what it takes
-    assert inked > 10  # the network is drawn, in colours
+    assert weight["moved_for_sums"] > 0 and f"rounded for sums{weight['moved_for_sums']:,}" in details["text"].replace("\n", "")
+    assert details["plots"] == 3  # its output, its weight, its input
+    assert inked > 10  # the network is drawn in colours
 
 
-def test_layers_come_by_harm_and_a_click_tells_more(browse, classifier):
+def test_layers_are_sorted_by_sqnr_and_a_click_shows_details(browse, classifier):
     page, printed = classifier
     worst = min(printed["comparison"]["layers"], key=lambda one: one["signal_to_noise_db"])
     rows, _, details, sorted_rows = browse(
@@ -146,9 +146,9 @@ def test_everything_can_be_reached_by_keyboard(browse, digits):
     assert answers[9] == []
 
 
-def test_keys_go_on_from_what_the_search_found(browse, digits):
+def test_keys_continue_from_the_found_node(browse, digits):
     search, down = {"do": "search", "text": "residual/second/conv"}, {"do": "press", "key": "ArrowDown"}
-    for tab in ("graph", "left"):  # what is not on this list is shown in the graph
+    for tab in ("graph", "left"):  # nodes that are not in this list are shown in the graph
         _, _, active, _, details = browse(digits[0], {"do": "tab", "name": tab}, search, "active", down, "details")
         assert active == "CANVAS" and details["name"] == "residual/add"
         at_once = {**search, "do": "searchAtOnce"}
@@ -160,16 +160,16 @@ def test_keys_go_on_from_what_the_search_found(browse, digits):
 
 @pytest.mark.parametrize("width, height", [(1280, 860), (400, 800)], ids=["screen", "phone"])
 @pytest.mark.parametrize("tab", ["layers", "tensors"])
-def test_what_the_search_found_is_scrolled_to(browse, classifier, tab, width, height):
+def test_the_found_node_is_scrolled_into_view(browse, classifier, tab, width, height):
     row = {"do": "inView", "selector": "#panel [role=option][aria-selected=true]"}
     for node in ("p2o.Conv.5", "p2o.Conv.40"):  # far from each other in both lists
         _, _, details, seen, rows = browse(classifier[0], {"do": "tab", "name": tab}, {"do": "search", "text": node}, "details",
                                            row, {"do": "rows", "selector": "#panel [role=option]"}, width=width, height=height)
         assert details["name"] == node and seen
-        assert len(rows) < 40  # of hundreds: the list scrolls by itself, and holds what is in view
+        assert len(rows) < 40  # of hundreds: the list scrolls on its own and holds only visible rows
 
 
-def test_on_a_phone_a_click_shows_that_it_tells_more(browse, digits):
+def test_on_a_phone_a_click_scrolls_to_the_details(browse, digits):
     head, row = {"do": "inView", "selector": ".details h2"}, {"do": "inView", "selector": "#panel [role=option][aria-selected=true]"}
     for tab in ("layers", "tensors"):
         _, _, told, seen = browse(digits[0], {"do": "tab", "name": tab}, {"do": "click", "selector": f"#{tab}-2"}, head, row,
@@ -198,8 +198,8 @@ def test_the_search_selects_the_tensor_that_belongs_to_the_node(browse, digits):
         answers = browse(digits[0], {"do": "tab", "name": "tensors"}, {"do": "search", "text": text}, "selected",
                          {"do": "rows", "selector": ".detail figcaption b"}, {"do": "rows", "selector": ".detail"})
         return [row.split("\n")[0] for row in answers[2]], answers[3], answers[4]
-    assert selected("residual/second/conv")[:2] == (["residual/second/norm.out"],) * 2  # what it makes
-    assert selected("stem/conv")[:2] == (["stem/conv.weight_folded"],) * 2  # its result has a grid after the Relu alone
+    assert selected("residual/second/conv")[:2] == (["residual/second/norm.out"],) * 2  # its output
+    assert selected("stem/conv")[:2] == (["stem/conv.weight_folded"],) * 2  # only its Relu's output has a grid
     assert selected("Gemm")[0] == ["logits"]  # an operator's name, as in the graph
     assert "No tensor matches the search" in selected("zzz")[2][0]
     rows, names, text = selected("residual/add")
@@ -216,7 +216,7 @@ def test_light_dark_and_a_phone(browse, digits):
 
 
 def test_on_a_phone_long_texts_wrap(browse, anybit, samples, tmp_path):
-    """Without compared layers the page says how to get them; reasons of nodes in float are read to their end."""
+    """Without compared layers the page says how to get them; long reasons of float nodes are not cut."""
     model = tmp_path / f"{'a_long_name_' * 8}.onnx"
     model.write_bytes((DIGITS / "digits.onnx").read_bytes())
     anybit("quantize", model, "-o", tmp_path / "q.onnx", "--recipe", "w8", "--report", tmp_path / "w8.html")
@@ -233,7 +233,7 @@ def test_on_a_phone_long_texts_wrap(browse, anybit, samples, tmp_path):
         assert any(reason.strip() in row for row in rows) and cut == [] and wide == 0, (rows, cut, wide)
 
 
-def test_two_runs_lie_side_by_side(browse, anybit, samples, digits):
+def test_two_reports_are_shown_side_by_side(browse, anybit, samples, digits):
     page, printed = digits
     other = samples / "w4.html"
     coarse = json.loads(anybit("quantize", DIGITS / "digits.onnx", "-o", samples / "w4.onnx", "--recipe", "w4", "--calib",
@@ -245,7 +245,7 @@ def test_two_runs_lie_side_by_side(browse, anybit, samples, digits):
     no_report = samples / "no_report.html"
     no_report.write_text("<p>nothing</p>")
     assert browse(page, {"do": "tab", "name": "runs"}, {"do": "open", "file": str(no_report)})[1] == \
-        ["no_report.html is no report of anybit"]
+        ["no_report.html is not an anybit report"]
 
 
 def test_compare_shows_accuracy_and_histograms(browse, anybit, samples, digits):
@@ -279,7 +279,7 @@ def test_a_model_that_was_quantized_before_is_drawn_as_it_is(browse, anybit, sam
     anybit("quantize", samples / "digits.int8.onnx", "-o", samples / "again.onnx", "--recipe", "w8", "--report", page)
     data = data_of(page)
     assert [one["outcome"] for one in data["nodes"] if one["op"] == "Conv"] == ["quantized"] * 6
-    assert "logits" in data["nodes"][-1]["out"]  # not what it is called before it is rounded
+    assert "logits" in data["nodes"][-1]["out"]  # not its name before QuantizeLinear
     inked, rows = browse(page, "inked", {"do": "rows", "selector": ".remarks summary"})
     assert inked > 10 and rows == ["1 remark"]
 
@@ -291,11 +291,11 @@ def test_merged_ranges_have_no_network_but_histograms(browse, anybit, samples):
     anybit("calibrate", "--merge", ranges, samples / "other.json", "-o", samples / "both.json", "--report", page)
     rows, _, figures = browse(page, {"do": "rows", "selector": ".empty"}, {"do": "tab", "name": "tensors"},
                               {"do": "rows", "selector": "figcaption"})
-    assert rows == ["No network to draw: ranges alone were given, without a model."] and len(figures) == 1
+    assert rows == ["No network to draw: the report has ranges only, without a model."] and len(figures) == 1
 
 
-def test_what_is_nothing_but_noise_is_shown_as_lost(browse, digits, tmp_path):
-    """JSON has no infinities: they come as null."""
+def test_an_sqnr_of_minus_infinity_is_shown_as_lost(browse, digits, tmp_path):
+    """JSON has no infinity: it arrives as null."""
     page, data = tmp_path / "noise.html", data_of(digits[0])
     for name in ("signal_to_noise_db", "cosine", "largest_error", "largest_value"):
         data["comparison"]["layers"][3][name] = None
@@ -304,7 +304,7 @@ def test_what_is_nothing_but_noise_is_shown_as_lost(browse, digits, tmp_path):
     begin = text.index('type="application/json">') + len('type="application/json">')
     page.write_text(text[:begin] + json.dumps(data) + text[text.index("</script>", begin):])
     tiles, _, first = browse(page, "tiles", {"do": "tab", "name": "layers"}, {"do": "rows", "selector": "#layers-0"})
-    assert tiles["Signal to noise"].startswith("lost") and "lost" in first[0]
+    assert tiles["SQNR"].startswith("lost") and "lost" in first[0]
 
 
 def test_names_in_a_model_cannot_break_out_of_the_page(browse, anybit, tmp_path):
@@ -320,7 +320,7 @@ def test_names_in_a_model_cannot_break_out_of_the_page(browse, anybit, tmp_path)
     assert browse(page, {"do": "search", "text": "script"}, "details")[1]["name"] == evil
 
 
-def test_five_thousand_nodes_are_there_at_once(browse, anybit, tmp_path, capsys):
+def test_five_thousand_nodes_are_drawn_in_time(browse, anybit, tmp_path, capsys):
     count = long_model(tmp_path / "long.onnx", 5000)
     for name in ("x", "mask"):
         np.save(tmp_path / f"{name}.npy", np.random.default_rng(1).standard_normal((2, 8)).astype(np.float32))
@@ -338,13 +338,13 @@ def test_five_thousand_nodes_are_there_at_once(browse, anybit, tmp_path, capsys)
     assert drawn < 6000 and found["ms"] < 4000
 
 
-def test_the_report_does_not_take_the_place_of_a_model(anybit, tmp_path):
+def test_the_report_does_not_overwrite_a_model(anybit, tmp_path):
     model = DIGITS / "digits.onnx"
     done = anybit("quantize", model, "-o", tmp_path / "q.onnx", "--recipe", "w8", "--report", tmp_path / "q.onnx", code=2)
-    assert "--report would replace" in done.stderr and not (tmp_path / "q.onnx").exists()
+    assert "--report would overwrite" in done.stderr and not (tmp_path / "q.onnx").exists()
 
 
-def test_the_page_that_is_checked_in_is_what_its_sources_make(tmp_path):
+def test_the_committed_page_is_built_from_its_sources(tmp_path):
     web = ROOT / "web"
     checked = subprocess.run(["npx", "tsc", "--noEmit"], cwd=web, capture_output=True, text=True, timeout=300)
     assert checked.returncode == 0, checked.stdout

@@ -1,4 +1,4 @@
-// The page: summary, tabs, search, the selected node, light and dark, and a second report.
+// The page: summary, tabs, search, details of the selected node, theme, and a second report.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { parseFile, type Report } from "./data";
 import { Details } from "./details";
@@ -17,10 +17,10 @@ const NAMES: Record<Tab, string> = {
   layers: "Layers",
   tensors: "Tensors",
   left: "Left in float",
-  runs: "Two runs",
+  runs: "Two reports",
 };
 
-// The theme: the reader's choice, or the system's.
+// The theme: the user's choice, by default the system's.
 function useTheme(): [string, () => void] {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const [dark, setDark] = useState(system.matches);
@@ -42,7 +42,7 @@ export function App({ report }: { report: Report }) {
   const [other, setOther] = useState<Report>();
   const [error, setError] = useState<string>();
   const search = useRef<HTMLInputElement>(null);
-  const found = useRef(false); // by the search, and not looked at yet
+  const found = useRef(false); // by the search, and not focused yet
 
   const matches = useMemo(() => {
     const wanted = query.trim().toLowerCase();
@@ -71,7 +71,7 @@ export function App({ report }: { report: Report }) {
       setError(undefined);
       setTab("runs");
     } catch {
-      setError(`${file.name} is no report of anybit`);
+      setError(`${file.name} is not an anybit report`);
       setTab("runs");
     }
   };
@@ -101,8 +101,8 @@ export function App({ report }: { report: Report }) {
     };
   }, []);
 
-  // Once what was found is drawn or listed, keys are for moving on from there. A plain effect may come late,
-  // from what was drawn before the search was over, and find a list that is about to go.
+  // Moves the focus to the found node once it is drawn or listed. A plain effect could run late, after an
+  // earlier render, and focus a list that is about to be removed.
   useLayoutEffect(() => {
     if (!found.current) return;
     found.current = false;

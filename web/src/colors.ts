@@ -1,4 +1,4 @@
-// Which colour a node has, and what it stands for. Colours come from the style sheet, so that they fit the theme.
+// The colour of each node, and the legend. The style sheet defines the colours of both themes.
 import type { GraphNode, Report } from "./data";
 
 export type ColorMode = "format" | "error" | "outcome";
@@ -12,10 +12,10 @@ export interface Kind {
 const SERIES = 8; // --series-0 … of the style sheet
 const OUTCOMES: Record<string, { label: string; color: string }> = {
   quantized: { label: "quantized", color: "--series-0" },
-  dynamic: { label: "quantized while it runs", color: "--series-4" },
+  dynamic: { label: "dynamic quantization", color: "--series-4" },
   "weights only": { label: "weights only", color: "--series-2" },
-  moves: { label: "moves quantized values", color: "--tint" },
-  inside: { label: "between quantized values", color: "--tint" },
+  moves: { label: "pass-through", color: "--tint" },
+  inside: { label: "fused", color: "--tint" },
   float: { label: "left in float", color: "--plain" },
 };
 const STEPS: { below: number; label: string; color: string }[] = [
@@ -41,7 +41,7 @@ function formatOf(node: GraphNode): { key: string; label: string; color?: string
     return { key: `w ${formats(node.to)}`, label: `${formats(node.to)} weights` };
   if (node.to) return { key: formats(node.to), label: formats(node.to) };
   if (node.outcome === "moves" || node.outcome === "inside")
-    return { key: "between", label: "between quantized", color: "--tint" };
+    return { key: "between", label: "between Q and DQ", color: "--tint" };
   return { key: "float", label: node.outcome ? "float32" : "not quantized", color: "--plain" };
 }
 
@@ -52,7 +52,7 @@ function errorOf(node: GraphNode, report: Report): Kind {
   return { key: step.label, label: step.label, color: step.color };
 }
 
-// The kind of every node, and the legend: each kind with how many nodes it has.
+// The kind of every node, and the legend: each kind with its number of nodes.
 export function kindsOf(
   report: Report,
   mode: ColorMode,

@@ -1,4 +1,4 @@
-// What the engine puts into the page (src/session/report_json.cpp), and how its parts belong together.
+// The data that the engine embeds in the page (src/session/report_json.cpp), with lookups by name.
 
 export interface Histogram {
   low: number;
@@ -101,7 +101,7 @@ export interface Document {
   comparison?: Comparison;
 }
 
-// A document with everything that is looked up by name.
+// A report with indices by name.
 export class Report {
   readonly layers: Difference[];
   readonly weights: Weight[];
@@ -141,7 +141,7 @@ export class Report {
     return this.weightOf.get(value);
   }
 
-  // The worst signal to noise of what a node makes.
+  // The lowest SQNR of the outputs of a node.
   noise(node: GraphNode): number | undefined {
     const all = node.out
       .map((value) => this.layerOf.get(value)?.signal_to_noise_db)
@@ -149,7 +149,7 @@ export class Report {
     return all.length ? Math.min(...all) : undefined;
   }
 
-  // How many dB a value has less than the worst of what it is made from: the harm done by its node itself.
+  // The SQNR drop of a node: the lowest SQNR of its inputs minus that of its output, in dB.
   drop(value: string): number | undefined {
     return this.drops.get(value);
   }
@@ -160,7 +160,7 @@ export class Report {
   }
 
   private findDrops(): void {
-    const reaching = new Map<string, number>(); // dB on the way here, through values that were not compared
+    const reaching = new Map<string, number>(); // SQNR on the path to a value, through values that are not compared
     for (const name of this.data.inputs ?? []) reaching.set(name, EXACT);
     for (const node of this.data.nodes) {
       let worst = EXACT;
@@ -174,10 +174,10 @@ export class Report {
   }
 }
 
-export const EXACT = 200; // dB: no difference at all
-export const CLEAN = 60; // dB: better than this is no better, when it comes to harm
+export const EXACT = 200; // dB: identical
+export const CLEAN = 60; // dB: the cap of SQNR for drops
 
-// JSON has no infinities: what is nothing but noise, or no number, comes as null.
+// JSON has no infinity and no NaN: they arrive as null.
 function readable(layer: Difference): Difference {
   layer.signal_to_noise_db ??= NOTHING_LEFT;
   layer.cosine ??= NaN;
@@ -190,11 +190,11 @@ export const NOTHING_LEFT = -999; // dB
 export function parse(text: string): Report {
   const data = JSON.parse(text) as Partial<Document>;
   if (data.version !== 1 || !Array.isArray(data.nodes) || !Array.isArray(data.tensors))
-    throw new Error("this is no report of anybit, or one of another version");
+    throw new Error("not an anybit report, or one of another version");
   return new Report(data as Document);
 }
 
-// The text of a file that somebody opened: a report's page, or the JSON in it.
+// The JSON of an opened file, which is a report page or the JSON itself.
 export function parseFile(text: string): Report {
   const inside = /<script id="anybit-report" type="application\/json">([^<]*)<\/script>/.exec(text);
   return parse(inside?.[1] ?? text);

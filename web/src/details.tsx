@@ -1,4 +1,4 @@
-// All about one node: what became of it and why, what goes in and comes out, with histograms.
+// Details of a node: outcome and reason, inputs and outputs, histograms.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { outcomeLabel } from "./colors";
 import type { Report } from "./data";
@@ -16,7 +16,7 @@ interface Props {
 
 export function Details({ report, other, node: index, theme, onSelect, onClose }: Props) {
   const node = report.data.nodes[index]!;
-  // On a phone it lies below what was clicked, out of sight.
+  // On a phone the panel is below the clicked node, out of view.
   const head = useRef<HTMLElement>(null);
   useLayoutEffect(() => head.current!.scrollIntoView({ block: "nearest" }), []);
   const tensors = [
@@ -48,7 +48,7 @@ export function Details({ report, other, node: index, theme, onSelect, onClose }
       <dl>
         {node.graph && (
           <>
-            <dt>inside</dt>
+            <dt>subgraph</dt>
             <dd>{node.graph}</dd>
           </>
         )}
@@ -66,7 +66,7 @@ export function Details({ report, other, node: index, theme, onSelect, onClose }
         )}
         {node.reason && (
           <>
-            <dt>why</dt>
+            <dt>reason</dt>
             <dd>{node.reason}</dd>
           </>
         )}
@@ -75,11 +75,11 @@ export function Details({ report, other, node: index, theme, onSelect, onClose }
           return (
             layer && (
               <>
-                <dt>signal to noise</dt>
+                <dt>SQNR</dt>
                 <dd data-noise={layer.signal_to_noise_db}>
                   {decibels(layer.signal_to_noise_db)}
                   {other?.layer(name) && (
-                    <span class="dim"> (other run {decibels(other.layer(name)!.signal_to_noise_db)})</span>
+                    <span class="dim"> (other report {decibels(other.layer(name)!.signal_to_noise_db)})</span>
                   )}
                 </dd>
                 <dt>cosine</dt>

@@ -1,4 +1,4 @@
-// Numbers as a person reads them. A missing one is a dash.
+// Formats numbers for display. A missing number is a dash.
 import { EXACT, NOTHING_LEFT } from "./data";
 
 export const DASH = "–";
@@ -37,7 +37,7 @@ export function share(value: number | undefined): string {
   return value < 0.0001 ? `${(value * 1e6).toPrecision(2)} ppm` : `${(value * 100).toPrecision(2)} %`;
 }
 
-// Three or four digits that matter, never a long tail.
+// Three or four significant digits.
 export function real(value: number | undefined): string {
   if (value === undefined) return DASH;
   if (value === 0) return "0";
@@ -49,7 +49,7 @@ export function real(value: number | undefined): string {
 export const count = (value: number): string => value.toLocaleString("en");
 export const times = (ratio: number): string => `${ratio.toFixed(ratio < 10 ? 2 : 1)} ×`;
 
-// "1.60 × faster", "1.14 × slower", or that it is neither.
+// "1.60 × faster", "1.14 × slower", or "as fast".
 export function compared(ratio: number, more: string, less: string, same: string): string {
   if (times(ratio) === times(1)) return same;
   return ratio > 1 ? `${times(ratio)} ${more}` : `${times(1 / ratio)} ${less}`;

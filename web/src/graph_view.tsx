@@ -1,4 +1,4 @@
-// The network to look at: zoom with wheel or fingers, drag, click; with the keyboard arrows, +, -, 0.
+// The graph view: zoom by wheel or pinch, drag, click; keyboard: arrows, +, -, 0.
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type D3ZoomEvent, type ZoomBehavior } from "d3-zoom";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { Painter, type Highlight, type View } from "./painter";
 interface Props {
   report: Report;
   selected: number | undefined;
-  matches: Set<number> | undefined; // what the search found
+  matches: Set<number> | undefined; // nodes that match the search
   theme: string;
   onSelect: (node: number | undefined) => void;
 }
@@ -82,7 +82,7 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
     moveTo({ x: width / 2 - x * k, y: height / 2 - y * k, k });
   };
 
-  // A painter for this drawing and these colours.
+  // The painter depends on the drawing and the colours.
   useEffect(() => {
     const element = canvas.current!;
     painter.current = new Painter(element, drawing, report, kinds);
@@ -90,7 +90,7 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
     repaint.current();
   }, [drawing, kinds, report, theme]);
 
-  // Zooming, once for each drawing.
+  // Installs zooming once per drawing.
   useEffect(() => {
     const element = canvas.current!;
     let frame = 0;
@@ -115,9 +115,9 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
     select(element).call(behavior.current).on("dblclick.zoom", null);
     let width = element.clientWidth;
     const watch = new ResizeObserver(() => {
-      if (element.clientWidth === 0) return; // it is leaving the page
+      if (element.clientWidth === 0) return; // the element is being removed
       if (element.clientWidth !== width)
-        // what was in the middle stays there
+        // keeps the centre in place
         moveTo({ ...view.current, x: view.current.x + (element.clientWidth - width) / 2 });
       width = element.clientWidth;
       painter.current!.resize(element.clientWidth, element.clientHeight);
@@ -194,7 +194,7 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
               aria-pressed={mode === one}
               disabled={one === "error" && report.layers.length === 0}
               title={
-                one === "error" && report.layers.length === 0 ? "Needs samples to compare both models on" : ""
+                one === "error" && report.layers.length === 0 ? "Needs data to compare both models on" : ""
               }
               onClick={() => {
                 setMode(one);
@@ -207,15 +207,15 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
         </div>
         <div class="choices" role="group" aria-label="Zoom">
           <button
-            title="Nearer (+)"
-            aria-label="Nearer"
+            title="Zoom in (+)"
+            aria-label="Zoom in"
             onClick={() => behavior.current!.scaleBy(select(canvas.current!), 1.4)}
           >
             +
           </button>
           <button
-            title="Further (-)"
-            aria-label="Further"
+            title="Zoom out (-)"
+            aria-label="Zoom out"
             onClick={() => behavior.current!.scaleBy(select(canvas.current!), 1 / 1.4)}
           >
             −
@@ -266,14 +266,14 @@ export function GraphView({ report, selected, matches, theme, onSelect }: Props)
           </div>
         )}
         {drawing.boxes.length === 0 && (
-          <p class="empty">{`No network to draw: ${report.data.before ? "the model has no nodes" : "ranges alone were given, without a model"}.`}</p>
+          <p class="empty">{`No network to draw: ${report.data.before ? "the model has no nodes" : "the report has ranges only, without a model"}.`}</p>
         )}
       </div>
     </div>
   );
 }
 
-// The node that uses what this one makes, or that makes what it uses.
+// A consumer or producer of the node.
 function nextNode(report: Report, from: number | undefined, step: 1 | -1): number {
   if (from === undefined) return 0;
   const node = report.data.nodes[from]!;

@@ -1,4 +1,4 @@
-// The layers by what they lose: where along the network, and which most.
+// SQNR of the layers: a plot along the network, and a sorted list.
 import { useMemo, useState } from "preact/hooks";
 import { errorColor } from "./colors";
 import { type Difference, NOTHING_LEFT, type Report } from "./data";
@@ -38,32 +38,32 @@ export function Layers({ report, other, selected, theme, onSelect }: Props) {
         <div class="choices" role="group" aria-label="Sort by">
           <button
             aria-pressed={order === "noise"}
-            title="The lowest signal to noise first"
+            title="Lowest SQNR first"
             onClick={() => setOrder("noise")}
           >
-            Loses most
+            Lowest SQNR
           </button>
           <button
             aria-pressed={order === "drop"}
-            title="Those that add most noise to what reaches them first"
+            title="Largest drop between the inputs and the output of a node first"
             onClick={() => setOrder("drop")}
           >
-            Adds most
+            Largest drop
           </button>
           <button aria-pressed={order === "run"} onClick={() => setOrder("run")}>
-            As it runs
+            Execution order
           </button>
         </div>
         <span class="dim">{report.layers.length.toLocaleString("en")} values that both models have</span>
       </div>
       <div class="head layer" aria-hidden="true">
         <span>value</span>
-        <span>made by</span>
-        <span title="Signal to noise">dB</span>
+        <span>operator</span>
+        <span title="Signal-to-quantization-noise ratio">SQNR dB</span>
         {other ? (
-          <span title="Signal to noise in the other run">other run</span>
+          <span title="SQNR in the other report">other report</span>
         ) : (
-          <span title="What it has less than the worst of what it is made from: the harm of its own node">adds</span>
+          <span title="SQNR drop: lowest SQNR of the inputs minus that of the output">drop</span>
         )}
         <span>largest error</span>
       </div>
@@ -110,7 +110,7 @@ function NoLayers({ report }: { report: Report }) {
   return (
     <div class="empty">
       <h3>No layers were compared</h3>
-      <p>Signal to noise needs samples to run both models on:</p>
+      <p>SQNR needs data to run both models on:</p>
       <pre>
         anybit compare {before} {after} --data SAMPLES --report report.html
       </pre>

@@ -1,6 +1,6 @@
-// Where the nodes of a network go. Chains become one tall box; the rest is cut where everything passes through one
-// box, and each piece is laid out by dagre. Pieces that look alike (the layers of a transformer) are laid out once,
-// so the time grows with the length of the network, not with its square.
+// Graph layout. A chain becomes one tall box. The graph is cut at boxes that all paths pass through, and dagre lays
+// out each piece. Identical pieces (the layers of a transformer) are laid out once, so the time is linear in the
+// length of the network.
 import { Graph, layout as dagre } from "@dagrejs/dagre";
 import type { Report } from "./data";
 import { simpleLayers } from "./simple_layers";
@@ -8,12 +8,12 @@ import { simpleLayers } from "./simple_layers";
 export const NODE_WIDTH = 168;
 export const NODE_HEIGHT = 36;
 const GAP = 18; // between nodes of a chain
-const LARGEST_PIECE = 160; // boxes that dagre gets at once
+const LARGEST_PIECE = 160; // boxes per call of dagre
 
 export interface Placed {
   node: number; // in the report; -1: an input or output of the model
   label: string;
-  x: number; // the middle
+  x: number; // the centre
   y: number;
 }
 export interface Edge {
@@ -36,7 +36,7 @@ interface Link {
   far: boolean;
 }
 
-// Nodes and the model's own inputs and outputs, in an order in which everything is made before it is used.
+// Nodes and the model's inputs and outputs, in topological order.
 function itemsAndLinks(report: Report): { items: { node: number; label: string }[]; links: Link[] } {
   const nodes = report.data.nodes;
   const items: { node: number; label: string }[] = [];
@@ -70,7 +70,8 @@ function itemsAndLinks(report: Report): { items: { node: number; label: string }
       link(value, items.length - 1);
     }
   });
-  // Long ways that few values take are part of the picture (a U-shaped network); a mask that every layer takes is not.
+  // Long edges of values with few consumers stay (skip connections of a U-Net); those of a mask that every layer reads
+  // are hidden.
   for (const list of ways.values()) if (list.length < 4) for (const one of list) one.far = false;
   return { items, links };
 }
@@ -107,7 +108,7 @@ function chainsOf(count: number, links: Link[]): { chains: Chain[]; chainOf: num
   return { chains, chainOf };
 }
 
-// Chains so that each comes after those it depends on, the earliest first.
+// Chains in topological order, the earliest first.
 function ordered(chains: Chain[]): number[] {
   const waiting = new Array<number>(chains.length).fill(0);
   for (const chain of chains) for (const next of chain.next) waiting[next]! += 1;
@@ -161,7 +162,7 @@ export function layoutOf(report: Report): Drawing {
     at[chain] = i;
   });
 
-  // A chain that no link jumps over ends one piece and begins the next.
+  // A chain that no link skips separates two pieces.
   let reach = 0;
   const cuts: number[] = [];
   order.forEach((chain, i) => {

@@ -1,4 +1,4 @@
-// The nodes that stay in float, and why: each reason with its nodes.
+// The nodes that stay in float, grouped by reason.
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GraphNode, Report } from "./data";
 import { List } from "./list";
@@ -16,7 +16,7 @@ function ReasonText({ reason, count }: Reason) {
   );
 }
 
-// How high each reason is: a list must know before it shows them, and how text wraps only the browser knows.
+// The height of each reason: the list needs it before rendering, and only the browser knows how text wraps.
 function useHeights(reasons: Reason[]) {
   const ruler = useRef<HTMLDivElement>(null);
   const [heights, setHeights] = useState(new Map<string, number>());
@@ -74,10 +74,10 @@ export function Left({
   if (!report.data.after)
     return (
       <div class="empty">
-        <h3>Nothing was quantized yet</h3>
+        <h3>The model is not quantized</h3>
         <p>
-          Calibration finds ranges alone. <code>anybit quantize … --report</code> tells of every node what
-          became of it.
+          Calibration only collects ranges. <code>anybit quantize … --report</code> shows the outcome of every
+          node.
         </p>
       </div>
     );

@@ -1,4 +1,4 @@
-// A long list of which only what is in view is in the page. Arrows, Home, End and PageUp/Down move through it.
+// A virtual list: only the visible rows are in the page. Keys: arrows, Home, End, PageUp, PageDown.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -6,15 +6,15 @@ interface Props<Row> {
   label: string;
   rows: Row[];
   rowHeight: number;
-  heightOf?: (row: Row) => number; // where rows differ
+  heightOf?: (row: Row) => number; // if row heights differ
   selected: number; // -1: none
   render: (row: Row, index: number) => ComponentChildren;
   onSelect: (row: Row, index: number) => void;
 }
 
-const BEYOND = 6; // rows kept ready above and below
+const BEYOND = 6; // rows rendered above and below the visible part
 
-// The last row that begins at `y` or above.
+// The last row whose top is at `y` or above.
 function rowAt(tops: number[], y: number): number {
   let low = 0;
   let high = tops.length - 1;
@@ -36,7 +36,7 @@ export function List<Row>({ label, rows, rowHeight, heightOf, selected, render, 
     watch.observe(element);
     return () => watch.disconnect();
   }, []);
-  // Where each row begins; the last number is where all end.
+  // The top of each row; the last entry is the total height.
   const tops = useMemo(() => {
     const list = [0];
     for (const row of rows) list.push(list[list.length - 1]! + (heightOf?.(row) ?? rowHeight));

@@ -1,4 +1,4 @@
-// Reads the data that lies in the page, and shows it.
+// Reads the data that is embedded in the page, and renders it.
 import { render } from "preact";
 import { App } from "./app";
 import { parse } from "./data";

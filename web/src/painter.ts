@@ -1,4 +1,5 @@
-// Draws the network on a canvas: only what is in view, and less detail from far away, so that 5,000 nodes move smoothly.
+// Draws the network on a canvas: only the visible part, with less detail when zoomed out, so that 5,000 nodes move
+// smoothly.
 import { cssColor, type Kind } from "./colors";
 import { EXACT, type Report } from "./data";
 import { decibels } from "./format";
@@ -16,11 +17,11 @@ export interface Highlight {
   faded: (box: number) => boolean;
 }
 
-const MOST_LETTERS = 60; // that a node could hold
-const MAP_WIDTH = 26; // of the overview at the right edge
+const MOST_LETTERS = 60; // that fit in a node
+const MAP_WIDTH = 26; // width of the overview at the right edge
 
 export class Painter {
-  private readonly byTop: number[]; // boxes from the top to the bottom
+  private readonly byTop: number[]; // boxes sorted by top edge
   private readonly context: CanvasRenderingContext2D;
   private map: HTMLCanvasElement | undefined;
   private colors = new Map<string, string>();
@@ -61,7 +62,7 @@ export class Painter {
     return this.color(node < 0 ? "--panel" : (this.kinds[node]?.color ?? "--plain"));
   }
 
-  // The first box, from the top, that is not above a line.
+  // The first box, from the top, that is not above y.
   private firstBelow(y: number): number {
     let low = 0;
     let high = this.byTop.length;
@@ -88,7 +89,7 @@ export class Painter {
     return this.drawing.height * view.k > 1.5 * this.height;
   }
 
-  // The height in the drawing that a place on the overview stands for; nothing beside it.
+  // The y coordinate of a position on the overview; undefined outside of it.
   mapAt(view: View, screenX: number, screenY: number): number | undefined {
     if (!this.hasMap(view) || screenX < this.width - MAP_WIDTH) return undefined;
     return (screenY / this.height) * this.drawing.height;
@@ -216,7 +217,7 @@ export class Painter {
     context.globalAlpha = alpha;
   }
 
-  // As much of a text as a width holds, in the font that is set: its start, or its end, which tells more of a long path.
+  // Truncates a text to a width in the current font: keeps the start, or the end, which says more about a long path.
   private fitted(text: string, width: number, end = false): string {
     const key = `${width}${text}`;
     let short = this.texts.get(key);
@@ -233,7 +234,7 @@ export class Painter {
     return short;
   }
 
-  // The whole network in one narrow strip, with what is in view.
+  // The overview: the whole network in a narrow strip, with the visible part marked.
   private paintMap(view: View, highlight: Highlight): void {
     const { context, drawing } = this;
     const ratio = window.devicePixelRatio || 1;

@@ -1,4 +1,4 @@
-// The plots, by uPlot: the histogram of a tensor with its grid, and the signal to noise along the network.
+// The plots, by uPlot: the histogram of a tensor with its grid, and the SQNR along the network.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -41,14 +41,14 @@ export interface Grid {
 
 interface HistogramProps {
   histogram: Histogram;
-  low?: number | undefined; // the range that was chosen
+  low?: number | undefined; // the chosen range
   high?: number | undefined;
   grid?: Grid | undefined;
   logarithmic: boolean;
   theme: string;
 }
 
-// Counts are shown by their logarithm, or as they are; zero stays zero in both.
+// Counts on a logarithmic or linear axis; zero stays zero in both.
 export function HistogramPlot({ histogram, low, high, grid, logarithmic, theme }: HistogramProps) {
   const place = usePlot(
     (width) => {
@@ -133,7 +133,7 @@ function tell(plot: uPlot, text: (index: number) => string): void {
   note.textContent = index === null || index === undefined ? "" : text(index);
 }
 
-// Where values lie outside of the range, they are cut off: a red ground.
+// A red background where values lie outside of the range and saturate.
 function drawOutside(plot: uPlot, seen: Histogram, low: number | undefined, high: number | undefined): void {
   if (low === undefined || high === undefined) return;
   const { ctx } = plot;
@@ -163,7 +163,7 @@ function drawEnds(plot: uPlot, low: number | undefined, high: number | undefined
   ctx.restore();
 }
 
-// A tick for every value of the grid, where they can be told apart; a band where not.
+// A tick for every value of the grid if they are distinguishable, otherwise a band.
 function drawGrid(plot: uPlot, grid: Grid | undefined): void {
   if (!grid || grid.levels < 2) return;
   const { ctx } = plot;
@@ -184,7 +184,7 @@ function drawGrid(plot: uPlot, grid: Grid | undefined): void {
 
 interface NoiseProps {
   layers: Difference[];
-  other: Difference[] | undefined; // the same of a second run
+  other: Difference[] | undefined; // the layers of a second report
   selected: string | undefined;
   theme: string;
   onPick: (name: string) => void;
@@ -225,11 +225,11 @@ export function NoisePlot({ layers, other, selected, theme, onPick }: NoiseProps
             {
               ...axis(),
               size: 28,
-              label: "layers, in the order they run",
+              label: "layers, in execution order",
               labelSize: 16,
               values: (_, ticks) => ticks.map((t) => (t % 1 ? "" : String(t))),
             },
-            { ...axis(), label: "dB", labelSize: 16, size: 38 },
+            { ...axis(), label: "SQNR in dB", labelSize: 16, size: 38 },
           ],
           series,
           hooks: {

@@ -1,4 +1,4 @@
-// Two runs side by side: this report, and another that is opened from disk.
+// Compares two reports side by side: this one, and another that the user opens.
 import { useMemo } from "preact/hooks";
 import { CLEAN, type Report } from "./data";
 import { bytes, DASH, decibels, milliseconds, percent } from "./format";
@@ -43,21 +43,21 @@ const LINES: Line[] = [
     unit: (d) => `${signed(d * 100, 2)} points`,
   },
   {
-    label: "Same class",
+    label: "Same top-1 class",
     text: (r) => (r.data.comparison?.rows ? percent(r.data.comparison.agreed, r.data.comparison.rows) : DASH),
     number: (r) => (r.data.comparison?.rows ? r.data.comparison.agreed / r.data.comparison.rows : undefined),
     better: 1,
     unit: (d) => `${signed(d * 100, 2)} points`,
   },
   {
-    label: "Output",
+    label: "Output SQNR",
     text: (r) => decibels(worstOutput(r)),
     number: worstOutput,
     better: 1,
     unit: (d) => `${signed(d, 1)} dB`,
   },
   {
-    label: "One run",
+    label: "Latency",
     text: (r) => milliseconds(r.data.after?.ms),
     number: (r) => r.data.after?.ms,
     better: -1,
@@ -72,7 +72,7 @@ const LINES: Line[] = [
   },
 ];
 
-// What is beyond CLEAN is no better: a float model differs from itself by as much, on another machine.
+// Differences above CLEAN do not count: a float model differs from itself by as much on another machine.
 const gained = ({ a, b }: { a: number; b: number }): number => Math.min(b, CLEAN) - Math.min(a, CLEAN);
 
 function left(report: Report): number {
@@ -114,7 +114,7 @@ export function Runs({ report, other, error, onOpen, onClose, onSelect, selected
   if (!other)
     return (
       <div class="empty">
-        <h3>Two runs side by side</h3>
+        <h3>Compare two reports</h3>
         <p>
           Open the report of another recipe or of the same model elsewhere, or drop its file anywhere on this
           page. Nothing leaves your machine.
@@ -173,11 +173,11 @@ export function Runs({ report, other, error, onOpen, onClose, onSelect, selected
         <>
           <div class="head run" aria-hidden="true">
             <span>
-              value, where they differ most first; above {CLEAN} dB counts as {CLEAN}
+              value, largest difference first; above {CLEAN} dB counts as {CLEAN}
             </span>
             <span>{runName(report)}</span>
             <span>{runName(other)}</span>
-            <span>dB</span>
+            <span>SQNR dB</span>
           </div>
           <List
             label="runs"
@@ -200,7 +200,7 @@ export function Runs({ report, other, error, onOpen, onClose, onSelect, selected
           />
         </>
       ) : (
-        <p class="dim">No layer was compared in both runs.</p>
+        <p class="dim">No layer is compared in both reports.</p>
       )}
     </div>
   );

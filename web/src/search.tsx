@@ -1,4 +1,4 @@
-// The search field, and what it finds.
+// The search field and its results.
 import type { RefObject } from "preact";
 import { useState } from "preact/hooks";
 import type { Report } from "./data";
@@ -13,7 +13,7 @@ interface Props {
   onPick: (node: number) => void;
 }
 
-const MOST = 12; // that are listed
+const MOST = 12; // results in the list
 
 export function Search({ report, input, query, matches, onQuery, onPick }: Props) {
   const [open, setOpen] = useState(false);

@@ -1,5 +1,5 @@
-// A layered layout whose time grows with the number of boxes alone, for pieces that are too large for dagre:
-// a box lies below everything it depends on, and near the middle of what it is tied to.
+// A layered layout in linear time, for pieces that are too large for dagre: a box lies below its predecessors, near
+// the centre of its neighbours.
 import { NODE_WIDTH, type PieceLayout } from "./layout";
 
 const SWEEPS = 4;
@@ -14,7 +14,7 @@ export function simpleLayers(heights: number[], links: [number, number][]): Piec
     above[to]!.push(from);
     below[from]!.push(to);
   }
-  // Boxes come in an order in which all that one depends on is before it.
+  // Boxes are in topological order.
   heights.forEach((_, i) => {
     for (const next of below[i]!) rank[next] = Math.max(rank[next]!, rank[i]! + 1);
   });

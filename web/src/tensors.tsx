@@ -1,4 +1,4 @@
-// Every tensor with its histogram: the range that was chosen, what lies outside, the grid.
+// Every tensor with its histogram: the chosen range, saturated values, the grid.
 import { useMemo, useState } from "preact/hooks";
 import type { Report, Tensor, Weight } from "./data";
 import { bytes, count, decibels, real, share } from "./format";
@@ -11,9 +11,9 @@ type Kind = "all" | "activations" | "weights";
 interface Props {
   report: Report;
   selected: string | undefined;
-  node: number | undefined; // the one whose tensor is wanted, where what is selected has none
+  node: number | undefined; // the node whose tensor to show if the selected value has none
   query: string;
-  matches: ReadonlySet<number> | undefined; // nodes that the search finds
+  matches: ReadonlySet<number> | undefined; // nodes that match the search
   theme: string;
   onSelect: (name: string) => void;
 }
@@ -35,7 +35,7 @@ export function Tensors({ report, selected, node, query, matches, theme, onSelec
       for (const tensor of report.data.tensors) list.push({ name: tensor.name, tensor });
     if (kind !== "activations") for (const weight of report.weights) list.push({ name: weight.name, weight });
     const wanted = query.trim().toLowerCase();
-    // What the nodes that the search finds take and make, too.
+    // Also the inputs and outputs of nodes that match the search.
     const near = new Set([...(matches ?? [])].flatMap((i) => [...report.data.nodes[i]!.out, ...report.data.nodes[i]!.in]));
     const found = list.filter(
       (entry) => entry.name.toLowerCase().includes(wanted) || values(entry).some((name) => near.has(name)),
@@ -56,7 +56,7 @@ export function Tensors({ report, selected, node, query, matches, theme, onSelec
     return (
       <div class="empty">
         <h3>No tensor was quantized</h3>
-        <p>There are no ranges and no weights to show.</p>
+        <p>The report has neither ranges nor weights.</p>
       </div>
     );
   return (
@@ -104,8 +104,8 @@ export function Tensors({ report, selected, node, query, matches, theme, onSelec
         {entries.length === 0 && <p class="dim">No tensor matches the search.</p>}
         {!shown && entries.length > 0 && node !== undefined && (
           <p class="dim">
-            What this node makes has no grid of its own, and it has no weights in this list. Its panel tells what
-            became of it.
+            The output of this node has no grid of its own, and no weight of it is in this list. Its panel shows
+            its outcome.
           </p>
         )}
         {shown && "tensor" in shown && <TensorView tensor={shown.tensor} theme={theme} full />}
@@ -154,16 +154,16 @@ export function TensorView({
       ) : (
         <p class="dim">
           {tensor.fixed
-            ? "The operator's own range: nothing had to be seen."
+            ? "The operator fixes the range: no calibration data needed."
             : tensor.samples === undefined
-              ? "No sample was seen here: the grid is found when the model runs, or is the file's."
-              : "These ranges were gathered without bins: no histogram."}
+              ? "No calibration data: the grid is dynamic, or given by the file."
+              : "No histogram: the calibration collected none."}
         </p>
       )}
       <dl>
         {tensor.low !== undefined && (
           <>
-            <dt title="Values outside are cut off">range</dt>
+            <dt title="Values outside saturate">range</dt>
             <dd>
               {real(tensor.low)} to {real(tensor.high)}
             </dd>
@@ -171,7 +171,7 @@ export function TensorView({
         )}
         {tensor.seen_low !== undefined && (
           <>
-            <dt>seen</dt>
+            <dt>observed</dt>
             <dd>
               {real(tensor.seen_low)} to {real(tensor.seen_high)}, {tensor.samples} samples
             </dd>
@@ -179,13 +179,13 @@ export function TensorView({
         )}
         {tensor.saturated !== undefined && (
           <>
-            <dt title="Share of the values seen that lie outside of the range">clipped</dt>
+            <dt title="Share of the observed values outside of the range">clipped</dt>
             <dd>{share(tensor.saturated)}</dd>
           </>
         )}
         {tensor.levels !== undefined && (
           <>
-            <dt title="value = scale · (code − zero point)">grid</dt>
+            <dt title="value = scale · (q − zero point)">grid</dt>
             <dd>
               {tensor.levels.toLocaleString("en")} steps of {real(tensor.scale)}, zero at {tensor.zero_point}
             </dd>
@@ -249,7 +249,7 @@ export function WeightView({
         </dd>
         {weight.signal_to_noise_db !== undefined && (
           <>
-            <dt>signal to noise</dt>
+            <dt>SQNR</dt>
             <dd>{decibels(weight.signal_to_noise_db)}</dd>
           </>
         )}
@@ -271,14 +271,14 @@ export function WeightView({
         )}
         {weight.raised !== undefined && (
           <>
-            <dt title="So that their bias fits 32 bits">raised scales</dt>
+            <dt title="Scales that are raised so that the bias fits int32">raised scales</dt>
             <dd>{weight.raised}</dd>
           </>
         )}
         {weight.moved_for_sums !== undefined && (
           <>
-            <dt title="Values at the code beside the nearest one, so that every output keeps the sum of its weights">
-              moved for sums
+            <dt title="Weights that sum-preserving rounding rounds to the second nearest value">
+              rounded for sums
             </dt>
             <dd>{count(weight.moved_for_sums)}</dd>
           </>

@@ -1,4 +1,4 @@
-// The answer in a few numbers: what it cost and what it brought.
+// The summary tiles: size, accuracy, SQNR, speed.
 import type { ComponentChildren } from "preact";
 import type { Report } from "./data";
 import { bytes, compared, count, DASH, decibels, milliseconds, percent } from "./format";
@@ -40,7 +40,7 @@ function SizeTile({ report }: { report: Report }) {
     <Tile
       title="Size"
       value={bytes(after.bytes)}
-      hint="Of the model files"
+      hint="Size of the model files"
       note={
         <>
           {bytes(before.bytes)} before,{" "}
@@ -91,8 +91,8 @@ function AccuracyTile({ report }: { report: Report }) {
       <Tile
         title="Agreement"
         value={percent(one.agreed, one.rows)}
-        note={`same class, ${count(one.rows)} rows of scores`}
-        hint="How often both models put the same class first"
+        note={`same top-1 class, ${count(one.rows)} rows of scores`}
+        hint="How often both models have the same top-1 class"
       />
     );
   return null;
@@ -107,7 +107,7 @@ function SpeedTile({ report }: { report: Report }) {
     <Tile
       title="Speed"
       value={milliseconds(after)}
-      hint="The best of some runs of one sample, on this machine"
+      hint="The best latency of several runs of one sample, on this machine"
       note={
         <>
           {milliseconds(before)} before,{" "}
@@ -131,7 +131,7 @@ function NodesTile({ report }: { report: Report }) {
         </>
       }
       note={left ? `${count(left)} left in float` : "none left in float"}
-      hint="Nodes that are quantized, or lie between quantized values"
+      hint="Nodes that are quantized, or lie between Q and DQ"
     />
   );
 }
@@ -181,10 +181,10 @@ export function Tiles({ report }: { report: Report }) {
       <AccuracyTile report={report} />
       {noise !== undefined && (
         <Tile
-          title="Signal to noise"
+          title="SQNR"
           value={decibels(noise)}
           note="at the output; 6 dB is one bit"
-          hint="How much larger the values are than what quantization changed"
+          hint="Signal-to-quantization-noise ratio of the worst output"
         />
       )}
       <SpeedTile report={report} />

@@ -1,4 +1,5 @@
-// Along one axis: ArgMax, ArgMin, TopK, CumSum, CumProd, Softmax, LogSoftmax, Hardmax, LpNormalization.
+// Operators along one axis: ArgMax, ArgMin, TopK, CumSum, CumProd, Softmax, LogSoftmax, Hardmax,
+// LpNormalization.
 #include "numbers.hpp"
 #include "rows.hpp"
 
@@ -23,14 +24,14 @@ void emit_arg(Node& node) {
   rows.close(node);
 }
 
-// The best so far are kept in order in the output; among equals the first stays first.
+// Insertion into the sorted output; ties keep the first element.
 void emit_top_k(Node& node) {
   const Value& in = node.in(0);
   const std::size_t axis = node.axis(node.integer("axis", -1), in.rank());
   const Rows rows = rows_along(in, axis);
   const std::int64_t k = node.out().dims[axis];
   if (k == 0) return;
-  if (in.info().kind == Kind::small_real) node.refuse("its input is {}", in.info().name);
+  if (in.info().kind == Kind::small_real) node.refuse("unsupported input type {}", in.info().name);
   const std::string values = node.y(0), places = node.y(1);
   rows.open(node);
   node.loop("j", rows.n);
@@ -69,8 +70,8 @@ void emit_cumulative(Node& node) {
   rows.close(node);
 }
 
-// e^x of numbers up to zero: 2^n · e^r. Adding 1.5 · 2^23 rounds to a whole number and leaves it in the
-// lowest bits. Other than a library's, compilers make vectors of it.
+// exp(x) for x <= 0: 2^n · e^r. Adding 1.5 · 2^23 rounds to an integer in the lowest bits. Unlike the library
+// function, compilers vectorize it.
 constexpr std::string_view kExpBelow = R"(INLINE float exp_below(float x) {
   const float least = x < -87 ? -87 : x, shifted = least * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;
   const float r = (least - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -81,7 +82,7 @@ constexpr std::string_view kExpBelow = R"(INLINE float exp_below(float x) {
   return x < -87 ? 0 : (fit * (r * r) + (r + 1)) * power.real;
 })";
 
-// Eight maxima and sums side by side, for the same reason.
+// Eight partial maxima and sums, also for vectorization.
 constexpr std::string_view kSoftmax = R"(ALONE static void softmax(float *y, int32_t n) {
   float most[8], sums[8], largest, sum = 0;
   int32_t j = 0;
@@ -100,7 +101,7 @@ constexpr std::string_view kSoftmax = R"(ALONE static void softmax(float *y, int
   for (j = 0; j < n; ++j) y[j] *= sum;
 })";
 
-// Rows of float32 that lie together.
+// Contiguous rows of float32.
 void emit_row_softmax(Node& node, const Rows& rows) {
   node.helper("exp_below", kExpBelow);
   node.helper("softmax", kSoftmax);
@@ -113,7 +114,7 @@ void emit_row_softmax(Node& node, const Rows& rows) {
   node.line("for (int32_t o = 0; o < {0}; ++o) softmax({1} + o * {2}, {2});", rows.outer, y, rows.n);
 }
 
-// Before version 13 the tensor is a matrix, split before the axis.
+// Before version 13 the input is flattened to a matrix at the axis.
 Rows softmax_rows(const Node& node) {
   const Value& in = node.in(0);
   if (in.rank() == 0) return {1, 1, 1};
@@ -125,7 +126,7 @@ Rows softmax_rows(const Node& node) {
 void emit_softmax(Node& node) {
   const Value& in = node.in(0);
   const Rows rows = softmax_rows(node);
-  if (!is_real(in)) node.refuse("its input is {}", in.info().name);
+  if (!is_real(in)) node.refuse("unsupported input type {}", in.info().name);
   constexpr std::int64_t kLong = 16;
   if (node.op() == "Softmax" && in.type == Element::float32 && rows.inner == 1 && rows.n >= kLong &&
       !node.small() && !node.quick())

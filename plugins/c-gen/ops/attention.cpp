@@ -1,4 +1,4 @@
-// Attention: softmax(scale · Q·Kᵀ + mask) · V for each head; RotaryEmbedding.
+// Attention: softmax(scale · Q·Kᵀ + mask) · V per head; RotaryEmbedding.
 #include <cmath>
 
 #include "nest.hpp"
@@ -44,10 +44,10 @@ struct Attention {
         past(of.has(kPastK) ? of.in(kPastK).dims[2] : 0),
         keys(past + k.positions),
         row(of.scratch(computed(type), keys)) {
-    if (!is_real(type)) node.refuse("its input is {}", type.info().name);
+    if (!is_real(type)) node.refuse("unsupported input type {}", type.info().name);
   }
 
-  // An element of the keys or values at position j, which may be one of the past.
+  // An element of the keys or values at position j, which may be in the past cache.
   std::string element(std::size_t input, std::size_t past_input, const Heads& own, std::string_view d) {
     const std::string head = fmt::format("h / {}", q.heads / own.heads);
     const std::string now =
@@ -60,7 +60,7 @@ struct Attention {
     return fmt::format("(j < {} ? {} : {})", past, then, now);
   }
 
-  // What the mask adds to the score of key j.
+  // The mask's addend to the score of key j.
   std::string mask() {
     if (!node.has(kMask)) return "";
     const Value& given = node.in(kMask);
@@ -76,7 +76,7 @@ struct Attention {
     return dims[3] == keys || stretched ? text : fmt::format("(j < {} ? {} : -INFINITY)", dims[3], text);
   }
 
-  // The scores are an output of their own, as they are at one stage.
+  // The score output holds the scores of one stage (qk_matmul_output_mode).
   void keep(std::int64_t stage) {
     if (!node.has_out(3) || node.integer("qk_matmul_output_mode", 0) != stage) return;
     const std::string at = fmt::format("((b * {} + h) * {} + i) * {} + j", q.heads, q.positions, keys);
@@ -133,13 +133,13 @@ struct Attention {
     const Heads y{q.batch, q.heads, q.positions, v.size, q.flat};
     node.loop("d", v.size);
     node.line("{} s = 0;", computed(type));
-    // What is masked has weight 0, whatever its value: infinities must not become NaN.
+    // Masked values have weight 0 even if they are infinite, which must not become NaN.
     each_key([&] { node.line("if ({0}[j] != 0) s += {0}[j] * {1};", row, element(kV, kPastV, v, "d")); });
     node.line("{}", store(node, node.out(), node.y(), y.at("h", "i") + " + d", "s"));
     node.end();
   }
 
-  // The keys or values with those of the past before them.
+  // Concatenates the past keys or values with the new ones.
   void join(std::size_t output, std::size_t input, std::size_t past_input, const Heads& own) {
     if (!node.has_out(output)) return;
     node.loop("b", own.batch);
@@ -150,7 +150,7 @@ struct Attention {
     all.positions = keys;
     all.flat = false;
     const Heads query = q;
-    q.heads = own.heads;  // each head by itself
+    q.heads = own.heads;  // per head
     node.line("{}", store(node, node.out(output), node.y(output), all.at("h", "j") + " + d",
                           element(input, past_input, own, "d")));
     q = query;
@@ -171,7 +171,7 @@ void emit_attention(Node& node) {
   for (int i = 0; i < 3; ++i) node.end();
 }
 
-// Pairs of elements of each head are turned by an angle that the position tells.
+// Rotates pairs of elements of each head by an angle that depends on the position.
 void emit_rotary(Node& node) {
   const Value& x = node.in(0);
   const Heads heads = heads_of(node, x.dims, "num_heads");

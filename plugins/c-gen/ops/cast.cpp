@@ -1,10 +1,10 @@
-// Cast, CastLike: another element type. BitCast: the same bits.
+// Cast and CastLike convert the element type; BitCast reinterprets the bits.
 #include "numbers.hpp"
 
 namespace anybit::cgen {
 namespace {
 
-// What C leaves undefined is defined as the runtime does: the nearest end of 64 bits, then the low bits.
+// Conversions that are undefined in C follow the runtime: saturate to 64 bits, then truncate.
 constexpr std::string_view kWhole = R"(static int64_t whole_of$f($T number) {
   if (number != number) return 0;
   if (number >= 9223372036854775808.0$f) return INT64_MAX;

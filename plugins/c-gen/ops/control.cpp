@@ -1,4 +1,4 @@
-// Operators that run graphs: If, Loop, Scan. The graphs' nodes are called where the operator is.
+// Operators with subgraphs: If, Loop, Scan. The nodes of a subgraph are called in place.
 #include "failure.hpp"
 #include "files.hpp"
 #include "nest.hpp"
@@ -29,14 +29,14 @@ void emit_if(Node& node) {
   node.close();
 }
 
-// The body's inputs are memory of their own, filled before each turn.
+// The inputs of the body have their own memory, filled before each iteration.
 Body& body_of(Node& node) {
   Body& body = node.body("body");
   for (const Value* input : body.inputs) node.hold(*input);
   return body;
 }
 
-// What goes from turn to turn is kept in the node's outputs, or in memory where it has none.
+// Loop-carried values are kept in the outputs of the node, or in scratch memory for missing outputs.
 std::vector<std::string> kept_states(Node& node, const Body& body, std::size_t first, std::size_t count) {
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < count; ++i) {
@@ -77,7 +77,7 @@ std::int64_t listed(const Node& node, std::string_view name, std::size_t i) {
   return all && i < all->size() ? (*all)[i] : 0;
 }
 
-// Copies slice `turn` of an axis of `whole` to or from `part`, which has the other axes.
+// Copies slice `turn` along an axis of `whole` to or from `part`, which has the other axes.
 void copy_slice(Node& node, const Value& whole, const std::string& whole_pointer, std::size_t axis,
                 bool backward, const std::string& part, bool reads) {
   Dims dims = whole.dims;
@@ -95,7 +95,7 @@ void copy_slice(Node& node, const Value& whole, const std::string& whole_pointer
 }
 
 void emit_scan(Node& node) {
-  if (node.version() < 9) node.refuse("Scan walks over a batch, as before opset 9");
+  if (node.version() < 9) node.refuse("Scan with a batch axis, as before opset 9");
   Body& body = body_of(node);
   const auto scanned = static_cast<std::size_t>(node.integer("num_scan_inputs", 1));
   const std::size_t states = node.input_count() - scanned;

@@ -1,4 +1,4 @@
-// Conv and ONNX Runtime's FusedConv, which adds a tensor and has an activation; ConvTranspose, Col2Im.
+// Conv and ONNX Runtime's FusedConv (with a residual input and an activation); ConvTranspose, Col2Im.
 #include "numbers.hpp"
 #include "product.hpp"
 #include "real_conv.hpp"
@@ -7,16 +7,16 @@
 namespace anybit::cgen {
 namespace {
 
-constexpr std::int64_t kPart = 2048;  // outputs of a channel that are worked on at a time
+constexpr std::int64_t kPart = 2048;  // outputs of a channel per block
 
 struct Convolution {
-  std::int64_t batch, groups, in, out;  // channels of each group
+  std::int64_t batch, groups, in, out;  // channels per group
   Window window;
-  std::int64_t input, output, kernel;  // elements of space
+  std::int64_t input, output, kernel;  // number of spatial elements
 };
 
 Convolution convolution_of(const Node& node, const Value& x, const Value& w, const Value& y) {
-  if (!is_real(x)) node.refuse("its input is {}", x.info().name);
+  if (!is_real(x)) node.refuse("unsupported input type {}", x.info().name);
   if (x.rank() < 3 || x.rank() != w.rank())
     node.refuse("the input has {} dimensions, the weight {}", x.rank(), w.rank());
   const std::int64_t groups = node.integer("group", 1);
@@ -30,7 +30,7 @@ Convolution convolution_of(const Node& node, const Value& x, const Value& w, con
           w.product(2, w.rank())};
 }
 
-// The row of outputs along the last axis: those whose window is inside get all taps at once.
+// A row of outputs along the last axis: interior outputs apply all taps in one loop.
 void emit_row(Node& node, const WindowAxis& axis, std::string_view type) {
   const std::int64_t from = axis.inside_from(), to = axis.inside_to();
   const auto tap = [&](std::int64_t k) {
@@ -62,7 +62,7 @@ void emit_row(Node& node, const WindowAxis& axis, std::string_view type) {
   edge(to, axis.output);
 }
 
-// Adds the convolution of channel c's inputs to the outputs at `y`, row by row.
+// Accumulates the convolution of channel c's inputs to the outputs at `y`, row by row.
 void emit_channel(Node& node, const Convolution& c, std::string_view type, const std::string& weights,
                   const std::string& inputs, const std::string& outputs) {
   const std::size_t axes = c.window.size();
@@ -156,7 +156,7 @@ void emit_conv(Node& node) {
   node.end();
 }
 
-// Each input element spreads the kernel: the window goes over the output.
+// Each input element scatters the kernel: the window slides over the output.
 void emit_transposed(Node& node) {
   const Value &x = node.in(0), &w = node.in(1), &y = node.out();
   const Convolution c = convolution_of(node, x, w, y);
@@ -203,10 +203,10 @@ void emit_transposed(Node& node) {
   to_sum.keep(node);
 }
 
-// Blocks of a picture, each a column, added up where they overlap: [batch, channels · block, columns].
+// Adds up image blocks, one per column, where they overlap: [batch, channels · block, columns].
 void emit_blocks(Node& node) {
   const Value &x = node.in(0), &y = node.out();
-  if (x.info().kind != Kind::real) node.refuse("its input is {}", x.info().name);
+  if (x.info().kind != Kind::real) node.refuse("unsupported input type {}", x.info().name);
   const Dims block = node.integers_in(2, "the blocks' shape");
   Window window = window_of(node, y, y, block);
   node.loop("i", y.count());

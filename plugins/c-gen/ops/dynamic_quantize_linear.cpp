@@ -1,4 +1,4 @@
-// DynamicQuantizeLinear: to uint8 with the range of the tensor itself, zero included.
+// DynamicQuantizeLinear: quantizes to uint8 with the tensor's own range, which includes zero.
 #include "dynamic_quantize.hpp"
 
 namespace anybit::cgen {
@@ -6,7 +6,7 @@ namespace {
 
 void dynamic_quantize(Node& node) {
   const Value& x = node.in(0);
-  if (x.type != Element::float32) node.refuse("the type is {}", x.info().name);
+  if (x.type != Element::float32) node.refuse("unsupported type {}", x.info().name);
   need_dynamic_quantize(node);
   node.line("float scale;");
   node.line("const int32_t zero = dynamic_quantize({}, {}, {}, &scale);", node.x(0), node.y(), x.count());

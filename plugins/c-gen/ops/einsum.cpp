@@ -1,4 +1,4 @@
-// Einsum: letters name axes; products are summed over those that the result has not.
+// Einsum: sums products over the axes whose letters are not in the result.
 #include <algorithm>
 
 #include "numbers.hpp"
@@ -11,7 +11,7 @@ struct Labels {
   std::string output;
 };
 
-// The equation without blanks; the axes of "..." are digits, counted from the right.
+// The equation without spaces; the axes of "..." are digits, counted from the right.
 Labels labels_of(const Node& node) {
   std::string equation = node.text("equation", "");
   std::erase(equation, ' ');
@@ -42,7 +42,7 @@ Labels labels_of(const Node& node) {
       labels.output.replace(dots, 3, dotted);
     return labels;
   }
-  // Letters that occur once, in order.
+  // The distinct letters, in order.
   std::string all, once;
   for (const std::string& one : labels.inputs) all += one;
   for (const char letter : all) {

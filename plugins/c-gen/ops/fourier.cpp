@@ -1,4 +1,4 @@
-// DFT and STFT: Fourier transforms along an axis, and of overlapping pieces of a signal.
+// DFT and STFT: Fourier transforms along an axis, and of overlapping frames of a signal.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace anybit::cgen {
 namespace {
 
-// In place. `turns` has cos and sin of 2 pi k / n. Lengths that are powers of two, by halves.
+// In-place radix-2 FFT for powers of two. `turns` holds cos and sin of 2 pi k / n.
 constexpr std::string_view kByHalves =
     R"(ALONE static void fourier_by_halves(double *restrict re, double *restrict im, int32_t n, const double *restrict turns,
                                     double sign) {
@@ -40,7 +40,7 @@ constexpr std::string_view kByHalves =
   }
 })";
 
-// The same for any length, from the definition; `work` has room for 2 n numbers.
+// Naive DFT for other lengths; `work` has room for 2 n numbers.
 constexpr std::string_view kBySums =
     R"(ALONE static void fourier_by_sums(double *restrict re, double *restrict im, int32_t n, const double *restrict turns,
                                   double sign, double *restrict work) {
@@ -61,7 +61,7 @@ constexpr std::string_view kBySums =
   }
 })";
 
-// A transform of n complex numbers in double, as the runtime does it.
+// A transform of n complex numbers in double precision, like the runtime.
 class Fourier {
  public:
   Fourier(Node& node, std::int64_t n, bool inverse)
@@ -83,7 +83,7 @@ class Fourier {
     node_.line("{}({}, {}, {}, {}, {}{});", name, re_, im_, n_, turns(), inverse_ ? 1 : -1, work);
   }
 
-  // Bin k as elements of the output from `place` on; the imaginary part if it has two.
+  // Stores bin k to the output at `place`; with the imaginary part if the output is complex.
   void store_bin(const std::string& place, std::int64_t parts) {
     const Value& out = node_.out();
     const std::string scaled = inverse_ ? fmt::format(" / {}", n_) : "";
@@ -96,7 +96,7 @@ class Fourier {
 
  private:
   std::string turns() {
-    constexpr std::int64_t kMostPoints = std::int64_t{1} << 22;  // each takes a line of the table
+    constexpr std::int64_t kMostPoints = std::int64_t{1} << 22;  // each takes one table entry
     if (n_ > kMostPoints) node_.refuse("a transform of {} points: {} are the most", n_, kMostPoints);
     std::vector<double> numbers;
     for (std::int64_t k = 0; k < n_; ++k) {
@@ -114,11 +114,11 @@ class Fourier {
 
 const Value& signal_of(const Node& node) {
   const Value& x = node.in(0);
-  if (!is_real(x)) node.refuse("its input is {}", x.info().name);
+  if (!is_real(x)) node.refuse("unsupported input type {}", x.info().name);
   return x;
 }
 
-// re[k] and im[k] from the elements at `place`, times `weight`.
+// Loads re[k] and im[k] from the elements at `place`, times `weight`.
 void emit_read(Node& node, const Fourier& fourier, const std::string& place, std::int64_t parts,
                const std::string& weight) {
   const Value& x = node.in(0);
@@ -145,7 +145,7 @@ void emit_dft(Node& node) {
   node.loop("k", std::min(size, half ? n / 2 + 1 : n));
   emit_read(node, fourier, fmt::format("((o * {} + k) * {} + i) * {}", size, step, parts), parts, "");
   if (half) {
-    // The other half is the mirror image of the first, conjugated.
+    // The other half is the conjugate in reverse order.
     node.line("if (k == 0 || 2 * k == {}) {} = 0;", n, fourier.im("k"));
     node.open("else");
     node.line("{} = {};", fourier.re(fmt::format("{} - k", n)), fourier.re("k"));

@@ -1,4 +1,4 @@
-// Elements from, and to, places that another tensor tells.
+// Gather and scatter operators.
 #include "nest.hpp"
 #include "numbers.hpp"
 #include "rows.hpp"
@@ -6,9 +6,8 @@
 namespace anybit::cgen {
 namespace {
 
-// A declaration of `name`, an index into an axis of `size` that may count from the end. One that is beyond
-// either end is taken for that end: there is nobody to tell, and memory beside the tensor must not be
-// touched.
+// Declares `name`, an index into an axis of `size` that may be negative. Indices out of range are clamped:
+// errors cannot be reported, and memory outside of the tensor must not be accessed.
 void read_index(Node& node, std::string_view name, const std::string& element, std::int64_t size) {
   node.helper("index_within", R"(static int32_t index_within(int64_t index, int32_t size) {
   if (index < 0) index += size;
@@ -32,7 +31,8 @@ void emit_gather(Node& node) {
   node.end();
 }
 
-// Loops over the elements of the indices; `walks` are theirs, and that of the tensor whose axis they tell.
+// Loops over the elements of the indices; `walks` are the walk of the indices and of the tensor that they
+// index.
 Nest element_nest(const Node& node, const Value& whole, std::size_t axis) {
   const Dims& dims = node.in(1).dims;
   Walk own{strides_of(whole.dims)};
@@ -50,7 +50,7 @@ void emit_gather_elements(Node& node) {
   nest.close(node);
 }
 
-// What happens when an update meets an element: `a` becomes the expression.
+// The reduction of an update and an element: `a` becomes the expression.
 std::string reduced(const Node& node) {
   const std::string how = node.text("reduction", "none");
   if (how == "none") return "b";
@@ -58,7 +58,7 @@ std::string reduced(const Node& node) {
   if (how == "mul") return "a * b";
   if (how == "max") return "a > b ? a : b";
   if (how == "min") return "a < b ? a : b";
-  node.refuse("its reduction is {}", how);
+  node.refuse("unsupported reduction {}", how);
 }
 
 void copy_data(Node& node) {
@@ -91,7 +91,7 @@ void emit_scatter_elements(Node& node) {
   nest.close(node);
 }
 
-// Reads the tuple of indices number `tuple` into `at`: the place in `x`, from axis `first` on.
+// Reads index tuple number `tuple` into `at`: the offset in `x`, from axis `first` on.
 void read_tuple(Node& node, const Value& x, std::size_t first, std::int64_t size) {
   node.line("int32_t at = 0;");
   for (std::int64_t k = 0; k < size; ++k) {
@@ -129,7 +129,7 @@ void emit_scatter_nd(Node& node) {
   node.end();
 }
 
-// Slices from a place on that each sample tells, or from the first; a circular one goes on at the beginning.
+// Slices from a start that each sample gives, or from 0; a circular slice wraps around.
 void emit_tensor_scatter(Node& node) {
   const Value &cache = node.in(0), &update = node.in(1);
   const std::size_t axis = node.axis(node.integer("axis", -2), cache.rank());

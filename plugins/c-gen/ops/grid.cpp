@@ -1,11 +1,11 @@
-// GridSample: an image at places that a grid tells; AffineGrid: such a grid from matrices.
+// GridSample samples an image at the coordinates of a grid; AffineGrid computes such a grid from matrices.
 #include "numbers.hpp"
 
 namespace anybit::cgen {
 namespace {
 
 // Neighbours of a coordinate on one axis. Modes: 0 nearest, 1 linear, 2 cubic; padding: 0 zeros, 1 border, 2
-// reflection. A place of -1 is where the image is not.
+// reflection. An index of -1 is outside of the image.
 constexpr std::string_view kReflected = R"(static double grid_reflected(double x, double low, double high) {
   const double range = high - low;
   double away;
@@ -65,7 +65,7 @@ void emit_grid_sample(Node& node) {
   node.loop("p", points);
   node.line("int32_t place[{}][4];", space);
   node.line("double weight[{}][4];", space);
-  // The grid names the innermost axis first.
+  // The grid lists coordinates from the innermost axis outwards.
   for (std::size_t i = 0; i < space; ++i)
     node.line(
         "grid_neighbours({}, {}, {}, {}, {}, place[{}], weight[{}]);",

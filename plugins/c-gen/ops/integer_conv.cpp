@@ -1,4 +1,4 @@
-// QLinearConv and ConvInteger: which way they are generated.
+// QLinearConv and ConvInteger: selects the algorithm.
 #include "integer_conv.hpp"
 
 #include <algorithm>
@@ -30,12 +30,12 @@ std::vector<std::int32_t> whole_for_channels(const Node& node, std::size_t i, st
   return for_channels(node, std::move(numbers), count, what);
 }
 
-// The largest magnitude of a number less its zero point, where that is known.
+// The largest magnitude of an element minus its zero point, if known.
 std::int64_t largest(const ElementInfo& type, std::optional<std::int64_t> zero) {
   return zero ? std::max(type.high - *zero, *zero - type.low) : type.high - type.low;
 }
 
-// What sums may be: from the weights themselves if they are known.
+// Bounds of the accumulators, from the weights if they are constant.
 void measure_sums(const Node& node, std::int64_t most_x, IntegerConv& conv) {
   const Value& w = node.in(conv.w);
   std::vector<std::int64_t> weights;
@@ -64,7 +64,7 @@ void measure_sums(const Node& node, std::int64_t most_x, IntegerConv& conv) {
 IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_zero, bool quantized) {
   const Value &x = node.in(0), &weight = node.in(w);
   if (!is_code(x) || !is_code(weight) || (!quantized && !(is_byte(x) && is_byte(weight))))
-    node.refuse("the types are {} and {}", x.info().name, weight.info().name);
+    node.refuse("unsupported types {} and {}", x.info().name, weight.info().name);
   IntegerConv conv{conv_shape(node, weight)};
   conv.w = w;
   conv.quantized = quantized;
@@ -84,18 +84,18 @@ IntegerConv read(Node& node, std::size_t x_zero, std::size_t w, std::size_t w_ze
   }
   const std::int64_t most_x = largest(x.info(), zero);
   measure_sums(node, most_x, conv);
-  // 32768 is no 16-bit number, but -32768 is.
+  // 32768 does not fit int16, but -32768 does.
   conv.narrow = conv.narrow && (most_x < 32768 || (x.type == Element::int16 && zero == 0));
   return conv;
 }
 
-constexpr std::int64_t kMostTaps = 32;  // that are written out
+constexpr std::int64_t kMostTaps = 32;  // that are unrolled
 
 bool is_depthwise(const IntegerConv& conv) {
   return conv.channels == 1 && conv.groups > 1 && conv.quantized && conv.taps() <= kMostTaps;
 }
 
-// One window over all of the input: a matrix product.
+// One window that covers the whole input: a GEMM.
 bool is_product(const IntegerConv& conv) {
   for (const WindowAxis& axis : conv.space) {
     const bool apart = axis.dilation != 1 && axis.kernel > 1;

@@ -1,10 +1,10 @@
-// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss, as models that tell how wrong they were have them.
+// NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss, for models with a loss.
 #include "numbers.hpp"
 
 namespace anybit::cgen {
 namespace {
 
-// Scores are [batch, classes, places…], targets [batch, places…].
+// Scores are [batch, classes, spatial…], targets [batch, spatial…].
 struct Loss {
   Node& node;
   const Value &x, &out;
@@ -19,14 +19,14 @@ struct Loss {
         classes(x.dims[1]),
         places(x.product(2, x.rank())),
         softmax(of.op() == "SoftmaxCrossEntropyLoss") {
-    if (!is_real(x)) node.refuse("its input is {}", x.info().name);
+    if (!is_real(x)) node.refuse("unsupported input type {}", x.info().name);
   }
 
   std::string score(std::string_view c) const {
     return load(node, x, node.x(0), fmt::format("(n * {} + {}) * {} + i", classes, c, places));
   }
 
-  // `away`: the logarithm of the sum of the exponentials.
+  // `away`: the logarithm of the sum of exponentials (log-sum-exp).
   void read_softmax() {
     node.line("{} most = -INFINITY, away = 0;", computed(x));
     node.loop("c", classes);

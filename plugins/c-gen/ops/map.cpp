@@ -1,4 +1,4 @@
-// Functions of single elements: a row for each operator with its C expression.
+// Unary elementwise operators: a table row per operator with its C expression.
 #include <limits>
 
 #include "nest.hpp"
@@ -7,7 +7,8 @@
 namespace anybit::cgen {
 namespace {
 
-// `x` is the element; $f and $T as in numbers.hpp, $a and $b the attributes. Integers: signed and unsigned.
+// `x` is the element; $f and $T as in numbers.hpp, $a and $b are attributes. Integers are signed and
+// unsigned.
 struct Function {
   std::string_view op, real, whole = "", natural = "";
   std::string_view a = "", b = "";
@@ -62,7 +63,7 @@ constexpr std::string_view kGelu = "x * erfc$f(x * -0.70710678118654752$f) / 2";
 constexpr std::string_view kTanhGelu =
     "x * (1 + tanh$f(0.79788456080286536$f * (x + 0.044715$f * x * x * x))) / 2";
 
-// y = expression of x, element by element; a bias along the last axis may be added first.
+// y = expression of x, elementwise, after an optional bias along the last axis.
 void map_elements(Node& node, const std::string& expression, bool biased = false) {
   const Value& in = node.in(0);
   node.loop("i", in.count());
@@ -78,7 +79,7 @@ void emit_function(Node& node) {
   for (const Function& f : kFunctions) {
     if (f.op != node.op()) continue;
     const std::string_view text = is_real(in) ? f.real : is_unsigned(in) ? f.natural : f.whole;
-    if (text.empty() || is_boolean(in)) node.refuse("its input is {}", in.info().name);
+    if (text.empty() || is_boolean(in)) node.refuse("unsupported input type {}", in.info().name);
     return map_elements(node, typed(text, in,
                                     {{"a", f.a.empty() ? "" : number(in, node.real(f.a, f.a_default))},
                                      {"b", f.b.empty() ? "" : number(in, node.real(f.b, f.b_default))}}));
@@ -102,14 +103,14 @@ void emit_gelu(Node& node) {
 void emit_fast_gelu(Node& node) { map_elements(node, typed(kTanhGelu, node.in(0)), node.has(1)); }
 void emit_bias_gelu(Node& node) { map_elements(node, typed(kGelu, node.in(0)), true); }
 
-// The largest finite number of a real type.
+// The largest finite number of a float type.
 double most(const Value& value) {
   if (value.type == Element::float64) return std::numeric_limits<double>::max();
   if (value.type == Element::float16) return 65504;
   return value.type == Element::bfloat16 ? 0x1.FEp127 : std::numeric_limits<float>::max();
 }
 
-// Bounds are inputs since version 11, attributes before. One that is left out cuts infinity to the last
+// Bounds are inputs since version 11, attributes before. A missing bound clamps infinity to the largest
 // number.
 void emit_clip(Node& node) {
   const Value& in = node.in(0);

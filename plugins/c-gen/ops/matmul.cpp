@@ -1,4 +1,4 @@
-// Matrix products: MatMul, Gemm and ONNX Runtime's FusedMatMul.
+// Float matrix multiplication: MatMul, Gemm and ONNX Runtime's FusedMatMul.
 #include <algorithm>
 
 #include "coded.hpp"
@@ -45,8 +45,7 @@ void emit_sums(Node& node, const Value& in, const Product& p) {
   node.end();
 }
 
-// Rows at a time if elements of b lie side by side and nothing must happen to the sum before the addend
-// comes.
+// Several rows at a time if rows of b are contiguous and the sum needs no epilogue before the addend.
 void emit_product(Node& node, const Product& p) {
   const Value& in = node.in(0);
   const bool rows =
@@ -73,7 +72,7 @@ void emit_gemm(Node& node) {
   emit_product(node, p);
 }
 
-// The dims of a factor as [batch…, rows, columns]; vectors are one row, or one column.
+// The dims of an operand as [batch…, rows, columns]; a vector is one row or one column.
 Dims matrices(const Dims& dims, bool first) {
   if (dims.size() >= 2) return dims;
   return first ? Dims{1, dims[0]} : Dims{dims[0], 1};
@@ -107,7 +106,7 @@ void emit_batches(Node& node, float alpha, bool turned_a, bool turned_b) {
     for (std::int64_t& stride : made.strides) stride *= size;
     return made;
   };
-  // One matrix for all rows of all batches: one product.
+  // B is shared by all batches: merge them into one multiplication.
   if (b_batch.empty() && !turned_a) {
     for (const std::int64_t size : batch) p.m *= size;
     batch.clear();
@@ -133,7 +132,7 @@ void emit_matmul(Node& node) {
 
 void emit_fused_matmul(Node& node) {
   if (node.flag("transBatchA") || node.flag("transBatchB"))
-    node.refuse("transBatchA and transBatchB are not generated");
+    node.refuse("transBatchA and transBatchB are not supported");
   emit_batches(node, node.real("alpha", 1), node.flag("transA"), node.flag("transB"));
 }
 

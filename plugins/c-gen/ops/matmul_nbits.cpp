@@ -1,5 +1,5 @@
-// MatMulNBits of ONNX Runtime: a matrix times one of 2-, 4- or 8-bit codes with scales for blocks of its
-// columns. Codes stay packed; a column at a time is decoded.
+// ONNX Runtime's MatMulNBits: matrix multiplication with 2-, 4- or 8-bit weights that have scales per block
+// of a column. Weights stay packed; one column at a time is decoded.
 #include "coded.hpp"
 #include "numbers.hpp"
 
@@ -31,8 +31,7 @@ void matmul_nbits(Node& node) {
                           node.integer("bits", 4)};
   const bool fits = layout.k > 0 && layout.n > 0 && layout.block > 0 &&
                     (layout.bits == 2 || layout.bits == 4 || layout.bits == 8);
-  if (!fits || a.type != Element::float32)
-    node.refuse("{} times codes of {} bits", a.info().name, layout.bits);
+  if (!fits || a.type != Element::float32) node.refuse("{} with {}-bit weights", a.info().name, layout.bits);
   need_dot(node);
   const std::string line = node.scratch("float", layout.k), x = node.x(0), y = node.y(), codes = node.x(1);
   node.loop("j", layout.n);

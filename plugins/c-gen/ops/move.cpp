@@ -1,4 +1,4 @@
-// Operators that move elements, whatever their type: copies between places that strides and offsets tell.
+// Operators that copy elements of any type, by strides and offsets.
 #include <algorithm>
 
 #include "nest.hpp"
@@ -16,7 +16,7 @@ void copy(Node& node, const Dims& dims, const std::string& from, const Walk& rea
   nest.close(node);
 }
 
-// Input 0 as `read` tells becomes the whole of output 0.
+// Copies input 0, read through `read`, to all of output 0.
 void copy_out(Node& node, const Walk& read) {
   copy(node, node.out().dims, node.x(0), read, node.y(), {strides_of(node.out().dims)});
 }
@@ -32,7 +32,7 @@ void emit_transpose(Node& node) {
 
 void emit_expand(Node& node) { copy_out(node, {spread_strides(node.in(0).dims, node.out().dims)}); }
 
-// Each axis becomes two: which repetition, and where in it.
+// Each axis becomes two: the repetition, and the index in it.
 void emit_tile(Node& node) {
   const Value &in = node.in(0), &out = node.out();
   Dims dims;
@@ -48,7 +48,7 @@ void emit_tile(Node& node) {
   copy(node, dims, node.x(0), read, node.y(), written);
 }
 
-// A list that newer versions have as an input, older ones as an attribute.
+// A list that is an input in newer versions and an attribute in older ones.
 std::optional<Dims> list_of(const Node& node, std::size_t input, std::string_view name) {
   if (node.has(input)) return node.integers_in(input, name);
   return node.integers(name);
@@ -100,7 +100,7 @@ void fill(Node& node, const std::string& element) {
   node.end();
 }
 
-// Where the input goes in the output, with what is cut off on each side.
+// The position of the input in the output, and the cropping on each side.
 struct Placed {
   Dims dims;
   Walk read, written;
@@ -132,7 +132,7 @@ Dims pads_before(const Node& node) {
   return before;
 }
 
-// The input's place for a place of the output, in the modes that repeat elements.
+// The input index of an output index, in modes that repeat elements.
 std::int64_t source(const std::string& mode, std::int64_t place, std::int64_t from, std::int64_t kept) {
   if (place >= 0 && place < kept) return from + place;
   if (mode == "edge") return from + std::clamp<std::int64_t>(place, 0, kept - 1);
@@ -190,7 +190,7 @@ void emit_center_crop_pad(Node& node) {
   copy(node, p.dims, node.x(0), p.read, node.y(), p.written);
 }
 
-// The input seen with other dims, and its axes in another order.
+// The input with other dims, and its axes permuted.
 void rearrange(Node& node, const Dims& dims, const std::vector<std::size_t>& order) {
   const Dims strides = strides_of(dims);
   Dims moved;
@@ -299,7 +299,7 @@ void emit_shape(Node& node) {
 
 void emit_size(Node& node) { node.line("{}[0] = {};", node.y(), node.in(0).count()); }
 
-// What it does in training is not for a device.
+// Training mode is not supported.
 void emit_dropout(Node& node) {
   if (node.version() >= 12 && node.has(2) && node.integer_in(2, "training_mode", 0) != 0)
     node.refuse("training_mode is on");

@@ -1,4 +1,4 @@
-// Normalizations: means and deviations of parts of a tensor, scales and shifts.
+// Normalizations: mean and variance of parts of a tensor, then scale and shift.
 #include <algorithm>
 
 #include "nest.hpp"
@@ -7,15 +7,14 @@
 namespace anybit::cgen {
 namespace {
 
-// Rows of n elements that lie side by side. `scale` and `shift` are C expressions of row i and element j, or
-// empty.
+// Contiguous rows of n elements. `scale` and `shift` are C expressions of row i and element j, or empty.
 struct Normalized {
   std::int64_t rows, n;
   std::string scale, shift;
   bool centered = true;
 };
 
-// `mean` and `inverse` of row i, from loops over its elements.
+// Computes `mean` and `inverse` (1 / standard deviation) of row i.
 void emit_moments(Node& node, const Normalized& norm, std::string_view type, const std::string& element,
                   const std::string& epsilon) {
   const Value& in = node.in(0);
@@ -34,7 +33,7 @@ void emit_moments(Node& node, const Normalized& norm, std::string_view type, con
 
 void emit_rows(Node& node, const Normalized& norm, float epsilon) {
   const Value& in = node.in(0);
-  if (!is_real(in)) node.refuse("its input is {}", in.info().name);
+  if (!is_real(in)) node.refuse("unsupported input type {}", in.info().name);
   const std::string element = load(node, in, node.x(0), fmt::format("i * {} + j", norm.n));
   node.loop("i", norm.rows);
   emit_moments(node, norm, computed(in), element, number(in, epsilon));
@@ -53,13 +52,13 @@ void emit_rows(Node& node, const Normalized& norm, float epsilon) {
   node.end();
 }
 
-// Element j of a row of scales or shifts, which stretch to the dims from `axis` on.
+// Element j of a row of scales or shifts, which broadcast to the dims from `axis` on.
 std::string of_row(Node& node, std::size_t input, std::size_t axis, std::int64_t n) {
   if (!node.has(input)) return "";
   const Value &value = node.in(input), &x = node.in(0);
   if (value.count() == 1) return load(node, value, node.x(input), "0");
   if (value.count() == n) return load(node, value, node.x(input), "j");
-  // Something else that stretches: where it is for each element of the row.
+  // Another broadcast operand: its index for each element of the row.
   if (value.rank() > x.rank() - axis) node.refuse("input {} differs from row to row", input);
   const Dims dims(x.dims.begin() + static_cast<std::ptrdiff_t>(axis), x.dims.end());
   const Dims strides = spread_strides(value.dims, dims), own = strides_of(dims);
@@ -90,7 +89,7 @@ void emit_instance(Node& node) {
             node.real("epsilon", 1e-5f));
 }
 
-// Scales and shifts belong to groups before version 21, to channels since.
+// Scales and shifts are per group before version 21, per channel since.
 void emit_group(Node& node) {
   const Value& x = node.in(0);
   const std::int64_t groups = node.integer("num_groups", 1), in_group = x.dims[1] / groups,

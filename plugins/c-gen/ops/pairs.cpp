@@ -1,14 +1,15 @@
-// Tensors that stretch to a common shape, element by element: a row for each operator with its C expression.
+// Binary and variadic elementwise operators with broadcasting: a table row per operator with its C
+// expression.
 #include "nest.hpp"
 #include "numbers.hpp"
 
 namespace anybit::cgen {
 namespace {
 
-// `a` and `b` are the elements; $f, $T and $U as in numbers.hpp. Integers: signed and unsigned.
+// `a` and `b` are the elements; $f, $T and $U as in numbers.hpp. Integers are signed and unsigned.
 struct Pair {
   std::string_view op, real, whole = "", natural = whole;
-  bool boolean = false;  // takes booleans, too
+  bool boolean = false;  // also takes booleans
 };
 
 constexpr std::string_view kPythonRest =
@@ -48,13 +49,13 @@ Nest nest_of(const Node& node) {
   return {dims, walks};
 }
 
-// The dims of input 1 with those that version 6 and older of the operators leave to `axis`.
+// The dims of input 1 after the `axis` broadcasting of version 6 and older.
 void check_old_broadcast(const Node& node) {
   if (node.version() < 7 && node.attribute("axis"))
     node.refuse("its inputs are matched by an attribute, as before opset 7");
 }
 
-// All inputs, one after the other, into `a`; then y = `last` of it.
+// Folds all inputs into `a`; then y = `last`.
 void fold(Node& node, const std::string& expression, std::string_view last = "a") {
   check_old_broadcast(node);
   const Nest nest = nest_of(node);
@@ -84,7 +85,7 @@ std::string_view expression_of(const Node& node) {
     if (pair.op != node.op()) continue;
     std::string_view text = is_real(in) ? pair.real : is_unsigned(in) ? pair.natural : pair.whole;
     if (is_boolean(in) && !pair.boolean) text = "";
-    if (text.empty()) node.refuse("its input is {}", in.info().name);
+    if (text.empty()) node.refuse("unsupported input type {}", in.info().name);
     return text;
   }
   return "";
@@ -119,7 +120,7 @@ constexpr std::string_view kWholePower = R"(static uint64_t whole_power(uint64_t
   return result;
 })";
 
-// Base and exponent may be of different types; the result is of the base's.
+// Base and exponent may have different types; the result has the base's.
 void emit_pow(Node& node) {
   check_old_broadcast(node);
   const Value &base = node.in(0), &by = node.in(1);
@@ -149,7 +150,7 @@ void emit_pow(Node& node) {
   nest.close(node);
 }
 
-// Elements are only moved: whatever type they are.
+// Only copies elements, of any type.
 void emit_where(Node& node) {
   const Nest nest = nest_of(node);
   nest.open(node);

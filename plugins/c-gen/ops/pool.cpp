@@ -1,12 +1,11 @@
-// Pools over windows, and over all of space.
+// Pooling over windows, and global pooling.
 #include "numbers.hpp"
 #include "window.hpp"
 
 namespace anybit::cgen {
 namespace {
 
-// Loops over outputs and, inside, over the elements of each window: `x` is the element, `at` its place in the
-// map.
+// Loops over outputs and the elements of each window: `x` is the element, `at` its index in the plane.
 struct Pool {
   Node& node;
   Window window;
@@ -87,7 +86,7 @@ void emit_max(Node& node, bool global) {
   pool.close_outputs("best");
 }
 
-// With the padding included, elements beyond it (of ceil_mode) still do not count.
+// With count_include_pad, elements beyond the padding (ceil_mode) still do not count.
 void emit_average(Node& node, bool global) {
   Pool pool(node, global);
   const bool include = node.flag("count_include_pad");

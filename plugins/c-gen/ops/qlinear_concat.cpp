@@ -1,5 +1,5 @@
-// QLinearConcat of ONNX Runtime: 8-bit tensors end to end, each brought to the result's scale by a table.
-// Inputs: the result's scale and zero point, then each tensor with its own.
+// ONNX Runtime's QLinearConcat: concatenates 8-bit tensors, each requantized by a table. Inputs: the scale
+// and zero point of the result, then each tensor with its own.
 #include "quantized.hpp"
 
 namespace anybit::cgen {
@@ -7,7 +7,7 @@ namespace {
 
 void concat(Node& node) {
   const Value& out = node.out();
-  if (!is_byte(out)) node.refuse("the type is {}", out.info().name);
+  if (!is_byte(out)) node.refuse("unsupported type {}", out.info().name);
   const std::size_t axis = node.axis(node.integer("axis", 1), out.rank());
   const Quantization to = quantization_at(node, 0, 1);
   const std::int64_t row = out.stride(axis) * out.dims[axis];

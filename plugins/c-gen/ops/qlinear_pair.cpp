@@ -1,4 +1,4 @@
-// QLinearAdd and QLinearMul of ONNX Runtime: two tensors of 8 or 16 bits, spread over each other.
+// ONNX Runtime's QLinearAdd and QLinearMul: 8- or 16-bit tensors with broadcasting.
 #include "nest.hpp"
 #include "quantized.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 void pair(Node& node, bool sum) {
   const Value &a = node.in(0), &b = node.in(3), &out = node.out();
   if (!is_code(a) || a.type != b.type || out.type != a.type)
-    node.refuse("the types are not one of 8 or 16 bits");
+    node.refuse("the types are not one 8- or 16-bit integer type");
   const Quantization from_a = quantization_at(node, 1, 2), from_b = quantization_at(node, 4, 5),
                      to = quantization_at(node, 6, 7);
   const double a_scale = from_a.scale, b_scale = from_b.scale, out_scale = to.scale;

@@ -1,4 +1,4 @@
-// QLinearAveragePool and QLinearGlobalAveragePool of ONNX Runtime: exact sums, requantized once.
+// ONNX Runtime's QLinearAveragePool and QLinearGlobalAveragePool: exact sums, requantized once.
 #include <algorithm>
 
 #include "quantized.hpp"
@@ -13,21 +13,21 @@ struct Sizes {
   bool last;  // channels
 };
 
-// The factor for windows that hold `count` elements, as anybit computes it.
+// The requantization factor of windows with `count` elements, as anybit computes it.
 float factor_of(Quantization from, Quantization to, std::int64_t count) {
   return static_cast<float>(
       static_cast<double>(from.scale) /
       (static_cast<double>(to.scale) * static_cast<double>(std::max<std::int64_t>(count, 1))));
 }
 
-// How many elements the window at output `o` holds on one axis.
+// The number of elements of the window at output `o` on one axis.
 std::int64_t held(const WindowAxis& axis, std::int64_t o, bool include) {
   const std::int64_t start = o * axis.stride - axis.before;
   std::int64_t count = 0;
   for (std::int64_t k = 0; k < axis.kernel; ++k) {
     const std::int64_t place = start + k * axis.dilation;
     const bool inside = place >= 0 && place < axis.input;
-    // Padding counts if it was asked for; what lies beyond it (ceil_mode) never does.
+    // Padding counts with count_include_pad; elements beyond it (ceil_mode) never do.
     count += include ? place < axis.input + axis.after : inside;
   }
   return count;
@@ -35,14 +35,14 @@ std::int64_t held(const WindowAxis& axis, std::int64_t o, bool include) {
 
 void pool(Node& node, const Window& space, bool include) {
   const Value &x = node.in(0), &y = node.out();
-  if (!is_code(x) || x.type != y.type) node.refuse("the type is {}", x.info().name);
+  if (!is_code(x) || x.type != y.type) node.refuse("unsupported type {}", x.info().name);
   const Quantization from = quantization_at(node, 1, 2), to = quantization_at(node, 3, 4);
   const bool last = node.flag("channels_last");
   const std::size_t axes = space.size();
   const std::int64_t channels = x.dims[last ? axes + 1 : 1];
   std::int64_t in_count = 1, out_count = 1;
   for (const WindowAxis& axis : space) in_count *= axis.input, out_count *= axis.output;
-  // Factors by axis would not give anybit's bits: one for each output.
+  // Separate factors per axis would not be bit-identical to anybit: one per output.
   std::vector<float> factors;
   for (std::int64_t i = 0; i < out_count; ++i) {
     std::int64_t count = 1, rest = i;
@@ -87,7 +87,7 @@ void pool(Node& node, const Window& space, bool include) {
 void average_pool(Node& node) {
   const auto kernel = node.integers("kernel_shape");
   const Value& x = node.in(0);
-  if (!kernel || x.rank() != kernel->size() + 2) node.refuse("kernel_shape does not go with the input");
+  if (!kernel || x.rank() != kernel->size() + 2) node.refuse("kernel_shape does not match the input");
   Value in = x, out = node.out();
   if (node.flag("channels_last")) {
     for (Value* one : {&in, &out}) std::rotate(one->dims.begin() + 1, one->dims.end() - 1, one->dims.end());

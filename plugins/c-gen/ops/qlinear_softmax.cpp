@@ -1,5 +1,5 @@
-// QLinearSoftmax of ONNX Runtime: powers of e by the distance from the largest code, from a table. Sums in
-// double, in anybit's order: element by element in short lines, code by code in long ones.
+// ONNX Runtime's QLinearSoftmax: a table of exp by the distance from the largest integer. Sums are in double
+// in anybit's order: by element for short rows, by histogram of the integers for long rows.
 #include <cmath>
 
 #include "numbers.hpp"
@@ -39,7 +39,7 @@ constexpr std::string_view kCounted = R"(static void softmax_$S_counted(const $T
 
 void softmax(Node& node) {
   const Value& x = node.in(0);
-  if (!is_byte(x) || node.out().type != x.type) node.refuse("the type is {}", x.info().name);
+  if (!is_byte(x) || node.out().type != x.type) node.refuse("unsupported type {}", x.info().name);
   const Quantization from = quantization_at(node, 1, 2), to = quantization_at(node, 3, 4);
   const bool flat = node.integer("opset", 13) < 13;
   const std::size_t axis = x.rank() == 0 ? 0 : node.axis(node.integer("axis", flat ? 1 : -1), x.rank());

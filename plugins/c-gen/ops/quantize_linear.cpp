@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear: one scale, one for each place on an axis, or one for each block there.
-// Constants of less than 8 bits stay packed.
+// QuantizeLinear and DequantizeLinear: per tensor, per channel or per block. Constants of less than 8 bits
+// stay packed.
 #include "numbers.hpp"
 #include "packed.hpp"
 #include "quantized.hpp"
@@ -7,10 +7,10 @@
 namespace anybit::cgen {
 namespace {
 
-// Loops over a tensor in which scale and zero point of an element are known.
+// Loops over a tensor with the index of each element's scale and zero point.
 struct Loops {
   int depth = 0;
-  std::string element, parameter;  // numbers of the element and of its parameters
+  std::string element, parameter;  // indices of the element and of its parameters
 };
 
 Loops open_loops(Node& node, const Value& tensor, const Value& scale) {
@@ -24,7 +24,7 @@ Loops open_loops(Node& node, const Value& tensor, const Value& scale) {
   Dims wanted = tensor.dims;
   if (block > 0) wanted[axis] = (size + block - 1) / block;
   if (block > 0 ? scale.dims != wanted : scale.count() != size)
-    node.refuse("{} scales do not go with '{}'", scale.count(), tensor.name);
+    node.refuse("{} scales do not match '{}'", scale.count(), tensor.name);
   node.loop("o", tensor.product(0, axis));
   node.loop("a", size);
   if (inner > 1) node.loop("r", inner);
@@ -45,7 +45,7 @@ std::string scale_at(Node& node, const Loops& loops) {
   return load(node, scale, node.x(1), loops.parameter);
 }
 
-// A whole number, or a real one if the zero point is a small float.
+// An integer, or a float if the zero point is a small float.
 std::string zero_at(Node& node, const Loops& loops) {
   if (!node.has(2)) return "0";
   const Value& zero = node.in(2);
@@ -66,7 +66,7 @@ void quantize(Node& node) {
   if (asks_for_half(node)) node.refuse("quotients in float16 or bfloat16");
   const bool whole = is_integer(y);
   if (whole && (y.info().bytes > 2 || y.info().high == 0))
-    node.refuse("the quantized type is {}", y.info().name);
+    node.refuse("unsupported quantized type {}", y.info().name);
   const Loops loops = open_loops(node, x, node.in(1));
   node.line("const float real = (float){} / {};", load(node, x, node.x(0), loops.element),
             scale_at(node, loops));

@@ -1,5 +1,5 @@
-// LSTM, GRU and RNN: step by step, sample by sample. ONNX Runtime's DynamicQuantizeLSTM is an LSTM with 8-bit
-// weights, whose input and states are quantized as they come.
+// LSTM, GRU and RNN: one step and one sample at a time. ONNX Runtime's DynamicQuantizeLSTM is an LSTM with
+// 8-bit weights and dynamically quantized inputs and states.
 #include <algorithm>
 
 #include "dynamic_quantize.hpp"
@@ -25,9 +25,9 @@ enum Input : std::size_t {
 };
 
 struct Activation {
-  std::string_view name, text;  // of x, with $a and $b
+  std::string_view name, text;  // expression of x, with $a and $b
   bool alpha = false, beta = false;
-  float a = 0, b = 0;  // if not given
+  float a = 0, b = 0;  // defaults
 };
 
 constexpr Activation kActivations[] = {
@@ -49,17 +49,17 @@ struct Recurrent {
   const Value& x;
   std::int64_t steps, batch, input, hidden, directions, gates;
   bool batch_first;
-  bool quantized;  // weights are codes [direction, k, gates]
+  bool quantized;  // int8 weights [direction, k, gates]
   std::string type, gate_sums, more, state, cell;
   std::string x_codes, state_codes, code_sums;
-  std::vector<std::string> activations;  // expressions, those of all directions
+  std::vector<std::string> activations;  // expressions of all directions
   std::int64_t direction = 0;
 
   Recurrent(Node& of, std::int64_t gate_count, const std::vector<std::string>& usual);
   void run(void (*finish)(Recurrent&));
   void multiply(std::size_t weight, std::int64_t first, std::int64_t count, std::int64_t k,
                 const std::string& vector, const std::string& sums);
-  // `place` = activation number i of the direction, of what it was.
+  // Applies activation i of the direction to `place`.
   void activate(std::size_t i, const std::string& place);
   void clip(const std::string& place);
   std::string peephole(std::int64_t i) const {
@@ -89,7 +89,7 @@ std::vector<std::string> expressions(const Node& node, const Value& x, std::size
     std::string name = i < named.size() ? named[i] : usual[i % usual.size()];
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
     const auto* row = std::ranges::find(kActivations, name, &Activation::name);
-    if (row == std::end(kActivations)) node.refuse("its activation is {}", name);
+    if (row == std::end(kActivations)) node.refuse("unsupported activation {}", name);
     const float a = row->alpha && alpha < alphas.size() ? alphas[alpha++] : row->a;
     const float b = row->beta && beta < betas.size() ? betas[beta++] : row->b;
     all.push_back(typed(row->text, x, {{"a", number(x, a)}, {"b", number(x, b)}}));
@@ -104,7 +104,7 @@ Recurrent::Recurrent(Node& of, std::int64_t gate_count, const std::vector<std::s
       batch_first(of.flag("layout")),
       quantized(of.op() == "DynamicQuantizeLSTM"),
       type(x.c()) {
-  if (x.info().kind != Kind::real) node.refuse("its input is {}", x.info().name);
+  if (x.info().kind != Kind::real) node.refuse("unsupported input type {}", x.info().name);
   steps = x.dims[batch_first ? 1 : 0];
   batch = x.dims[batch_first ? 0 : 1];
   input = x.dims[2];
@@ -119,11 +119,11 @@ Recurrent::Recurrent(Node& of, std::int64_t gate_count, const std::vector<std::s
 }
 
 void Recurrent::quantize_inputs() {
-  if (x.type != Element::float32) node.refuse("its input is {}", x.info().name);
-  // The states of all samples are quantized together, which samples one by one cannot.
-  if (batch != 1) node.refuse("{} samples at a time: one can be generated", batch);
+  if (x.type != Element::float32) node.refuse("unsupported input type {}", x.info().name);
+  // DynamicQuantizeLSTM quantizes the states of all samples together, which this loop over samples cannot do.
+  if (batch != 1) node.refuse("batch size {}: only 1 is supported", batch);
   for (const std::size_t i : {kW, kR}) {
-    if (!is_byte(node.in(i))) node.refuse("weights of {}", node.in(i).info().name);
+    if (!is_byte(node.in(i))) node.refuse("unsupported weight type {}", node.in(i).info().name);
   }
   need_dynamic_quantize(node);
   x_codes = node.scratch("uint8_t", x.count());
@@ -138,7 +138,7 @@ void Recurrent::multiply_codes(std::size_t weight, std::int64_t k, const std::st
   const std::int64_t all = gates * hidden;
   const bool of_input = weight == kW;
   const std::size_t scale = of_input ? kWScale : kRScale, zero = of_input ? kWZero : kRZero;
-  // One for each direction, or for each gate of each.
+  // Values per direction, or per gate and direction.
   const auto at = [&](std::size_t i) {
     const bool by_gate = node.in(i).count() != directions;
     return by_gate ? fmt::format("{}[{} + g]", node.x(i), direction * all)
@@ -160,8 +160,8 @@ void Recurrent::multiply_codes(std::size_t weight, std::int64_t k, const std::st
   node.close();
 }
 
-// sums[g] += Σ weight[first + g, p] · vector[p]. Constant weights are turned round, so that gates lie side by
-// side.
+// sums[g] += Σ weight[first + g, p] · vector[p]. Constant weights are transposed, so that gates are
+// contiguous.
 void Recurrent::multiply(std::size_t weight, std::int64_t first, std::int64_t count, std::int64_t k,
                          const std::string& vector, const std::string& sums) {
   if (quantized) return multiply_codes(weight, k, weight == kW ? vector : state_codes, sums);
@@ -198,7 +198,7 @@ void Recurrent::initialize(std::size_t from, const std::string& to) {
             node.has(from) ? fmt::format("{}[{} + i]", node.x(from), state_at("b")) : "0");
 }
 
-// The gates' sums from the inputs and the biases. A GRU adds the state's bias of its last gate later.
+// The gate sums of inputs and biases. A GRU adds the recurrent bias of its last gate later.
 void Recurrent::sum_inputs() {
   std::string first = "0";
   if (node.has(kB)) {
@@ -283,7 +283,8 @@ void finish_lstm(Recurrent& r) {
   node.end();
 }
 
-// Gates: update, reset, hidden. The last sees the state through the reset gate, before or after its product.
+// Gates: update, reset, hidden. The reset gate applies to the state before or after the last gate's
+// multiplication.
 void finish_gru(Recurrent& r) {
   Node& node = r.node;
   const std::int64_t n = r.hidden;

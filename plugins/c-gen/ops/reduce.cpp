@@ -1,4 +1,4 @@
-// Reductions over axes: a row for each operator with what is done first, with each element, and at the end.
+// Reductions over axes: a table row per operator with its initial value, step and final expression.
 #include <algorithm>
 
 #include "nest.hpp"
@@ -7,10 +7,10 @@
 namespace anybit::cgen {
 namespace {
 
-// `s` is the result so far, of type $A: $T, or for sums of integers $U, which wraps. $n elements are reduced.
+// `s` is the accumulator, of type $A: $T, or for sums of integers $U, which wraps. $n elements are reduced.
 struct Reduction {
   std::string_view op, first, step, last = "s";
-  std::string_view whole_step = step;  // of integers; empty: there is none
+  std::string_view whole_step = step;  // for integers; empty: unsupported
   bool wraps = true;                   // integers: computed in $U
 };
 
@@ -26,7 +26,7 @@ constexpr Reduction kReductions[] = {
     {"ReduceSumSquare", "0", "s += x * x", "s", "s += ($A)x * ($A)x"},
 };
 
-// What is kept and what is reduced, of the input.
+// The kept and the reduced axes of the input.
 struct Split {
   Dims kept, reduced;
   Walk kept_walk, reduced_walk;
@@ -52,7 +52,7 @@ Split split_of(const Node& node) {
 
 struct Loops {
   Nest outer, inner;
-  std::int64_t count;  // of what is reduced
+  std::int64_t count;  // reduced elements
 };
 
 Loops loops_of(const Node& node) {
@@ -72,9 +72,9 @@ void emit_reduction(Node& node) {
   const Value& in = node.in(0);
   const auto* row = std::ranges::find(kReductions, node.op(), &Reduction::op);
   const bool real = is_real(in);
-  if (!real && row->whole_step.empty()) node.refuse("its input is {}", in.info().name);
+  if (!real && row->whole_step.empty()) node.refuse("unsupported input type {}", in.info().name);
   const Loops loops = loops_of(node);
-  const bool whole_mean = !real && row->op == "ReduceMean";  // sums have 64 bits
+  const bool whole_mean = !real && row->op == "ReduceMean";  // 64-bit sums
   std::string type(!real && row->wraps ? wrapping(in) : computed(in));
   if (whole_mean) type = is_unsigned(in) ? "uint64_t" : "int64_t";
   std::string_view step = real ? row->step : row->whole_step, last = row->last;
@@ -98,10 +98,10 @@ void emit_reduction(Node& node) {
   loops.outer.close(node);
 }
 
-// The largest element goes out first, so that no exponential overflows.
+// Subtracts the maximum first, so that no exponential overflows.
 void emit_log_sum_exp(Node& node) {
   const Value& in = node.in(0);
-  if (!is_real(in)) node.refuse("its input is {}", in.info().name);
+  if (!is_real(in)) node.refuse("unsupported input type {}", in.info().name);
   const Loops loops = loops_of(node);
   loops.outer.open(node);
   node.line("{} most = -INFINITY, s = 0;", computed(in));

@@ -1,4 +1,4 @@
-// Operators that leave elements where they are: no code.
+// Operators that keep the elements in place: no code.
 #include "node.hpp"
 
 namespace anybit::cgen {

@@ -1,4 +1,4 @@
-// Resize and Upsample: tables tell which elements an output is made of, and with which weights.
+// Resize and Upsample: tables hold the taps and weights of each output.
 #include "numbers.hpp"
 #include "resize_axis.hpp"
 
@@ -12,7 +12,7 @@ bool extrapolates(const ResizeAxis& axis) {
   return false;
 }
 
-// A sum of integers is rounded, and kept inside the type.
+// Integer results are rounded and saturated.
 std::string rounded(const Value& value) {
   if (is_real(value)) return "s";
   return fmt::format("s <= {0} ? {0} : s >= {1} ? {1} : rintf(s)", lowest(value), largest(value));

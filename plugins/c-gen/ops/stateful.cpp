@@ -1,4 +1,4 @@
-// Operators that carry a state from position to position: LinearAttention, CausalConvWithState.
+// Operators with a state along the sequence: LinearAttention, CausalConvWithState.
 #include <cmath>
 
 #include "numbers.hpp"
@@ -8,7 +8,8 @@ namespace {
 
 enum Input : std::size_t { kQuery, kKey, kValue, kState, kDecay, kBeta };
 
-// For each head a matrix [size, v_size], which forgets, learns from key and value, and is read by the query.
+// Each head has a state matrix [size, v_size], which decays, is updated by key and value, and is read by the
+// query.
 void emit_linear_attention(Node& node) {
   const Value &q = node.in(kQuery), &v = node.in(kValue), &state = node.out(1);
   const std::string rule = node.text("update_rule", "gated_delta");
@@ -68,7 +69,7 @@ void emit_linear_attention(Node& node) {
   node.end();
 }
 
-// One channel by itself; what came before the sequence is its state.
+// One channel; the state holds the inputs before the sequence.
 void emit_causal_conv(Node& node) {
   const Value& x = node.in(0);
   const std::int64_t channels = x.dims[1], length = x.dims[2], kernel = node.in(1).dims[2], past = kernel - 1;

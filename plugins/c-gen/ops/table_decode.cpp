@@ -1,4 +1,4 @@
-// TableDecode of ai.anybit: packed codes become real numbers.
+// TableDecode of ai.anybit: decodes packed codes to float.
 #include <numeric>
 
 #include "constants.hpp"
@@ -13,10 +13,10 @@ enum Input : std::size_t { kCodes, kTable, kFactors, kZeros, kHalved };
 struct CodeLayout {
   Dims coded, box;
   std::int64_t bits, low_bits;
-  std::size_t axis;  // that rows of codes run along
+  std::size_t axis;  // the axis of packed rows
 
   std::int64_t row_bytes() const { return (coded[axis] * bits + 7) / 8; }
-  // Bytes that a code may lie in.
+  // The number of bytes that a code may span.
   std::int64_t code_bytes() const { return (8 - std::gcd(bits, std::int64_t{8}) + bits + 7) / 8; }
   std::int64_t table_size() const {
     return low_bits == 0 ? std::int64_t{1} << bits : std::int64_t{2} << (bits - low_bits);
@@ -33,12 +33,11 @@ CodeLayout layout_of(const Node& node) {
   layout.axis = static_cast<std::size_t>(node.integer("pack_axis", 0));
   const bool fits = !layout.coded.empty() && layout.box.size() == layout.coded.size() &&
                     layout.axis < layout.coded.size() && layout.bits >= 1 && layout.bits <= 16;
-  if (!fits || !node.constant(kCodes))
-    node.refuse("codes that are not constant, or whose layout is not told");
+  if (!fits || !node.constant(kCodes)) node.refuse("packed codes that are not constant, or without a layout");
   return layout;
 }
 
-// Codes that cross bytes are read with the bytes behind them: the last one has some, too.
+// Codes that cross bytes read the next bytes, too; the last code is padded.
 std::string codes_of(Node& node, const CodeLayout& layout) {
   if (8 % layout.bits == 0) return node.packed(kCodes);
   const anybit_value& view = *node.in(kCodes).view;
@@ -47,7 +46,7 @@ std::string codes_of(Node& node, const CodeLayout& layout) {
   return node.array(Element::uint8, bytes.data(), static_cast<std::int64_t>(bytes.size()));
 }
 
-// Sums of index · stride; indices are the names of variables.
+// Σ index · stride; indices are variable names.
 std::string sum_of(const std::vector<std::string>& terms) {
   std::string text;
   for (const std::string& one : terms) text += (text.empty() ? "" : " + ") + one;
@@ -82,7 +81,7 @@ std::string group_at(const CodeLayout& layout, const std::vector<std::string>& i
   return sum_of(groups);
 }
 
-// The number of an element within its group, row by row. The last box along an axis may be short.
+// The row-major index of an element within its group. The last group along an axis may be partial.
 std::string number_in_group(const CodeLayout& layout, const std::vector<std::string>& indices) {
   std::vector<std::string> terms;
   std::string size;
@@ -102,7 +101,7 @@ std::string factor_at(Node& node, const CodeLayout& layout, const std::string& g
   const std::string place = factors.count() == 1 ? "0" : group;
   const float unit = node.real("unit", 1);
   std::string factor;
-  if (factors.type == Element::float8_e4m3fn) {  // a table is faster
+  if (factors.type == Element::float8_e4m3fn) {  // a table is faster than conversion
     std::vector<float> all;
     for (std::uint32_t code = 0; code < 256; ++code) all.push_back(real_of(factors.type, code));
     factor = fmt::format("{}[{}[{}]]", node.floats(all), node.x(kFactors), place);
@@ -120,7 +119,7 @@ std::string factor_at(Node& node, const CodeLayout& layout, const std::string& g
                      number_in_group(layout, indices), factor);
 }
 
-// The element at these indices (names of variables, one for each axis of `coded`).
+// The decoded element at these indices (variable names, one per axis of `coded`).
 std::string element(Node& node, const CodeLayout& layout, const std::vector<std::string>& indices) {
   const std::string code = code_at(node, layout, indices), group = group_at(layout, indices);
   std::string table = node.x(kTable);
@@ -160,7 +159,7 @@ void table_decode(Node& node) {
 bool emit_table_row(Node& decode) {
   const CodeLayout layout = layout_of(decode);
   if (layout.coded != decode.out().dims) return false;
-  decode.line("(void)r;");  // a single row is not counted
+  decode.line("(void)r;");  // unused with a single row
   decode.loop("j", layout.coded[1]);
   decode.line("to[j] = {};", element(decode, layout, {"r", "j"}));
   decode.end();

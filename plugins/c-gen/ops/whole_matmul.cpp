@@ -1,4 +1,5 @@
-// QLinearMatMul, MatMulInteger, and ONNX Runtime's QGemm, MatMulIntegerToFloat and DynamicQuantizeMatMul.
+// Integer GEMM operators: QLinearMatMul, MatMulInteger, and ONNX Runtime's QGemm, MatMulIntegerToFloat and
+// DynamicQuantizeMatMul.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +12,7 @@ namespace {
 
 using By = Term::By;
 
-// Input `i` as a term for rows or columns, of which there are `count`.
+// Input `i` as a per-row or per-column term; there are `count` of them.
 Term term(Node& node, std::size_t i, By by, std::int64_t count) {
   if (!node.has(i)) return {};
   const Value& value = node.in(i);
@@ -24,7 +25,7 @@ Term term(Node& node, std::size_t i, By by, std::int64_t count) {
   return number == 0 ? Term{} : Term{fmt::format("({})", number)};
 }
 
-// Zero points that are zero are none.
+// Drops zero points that are zero.
 Term zero(Node& node, std::size_t i, By by, std::int64_t count) {
   if (node.constant(i)) {
     const auto all = node.integers_in(i, "zero points");
@@ -42,7 +43,7 @@ std::int64_t columns_of(const Value& b, bool transposed) {
   return transposed ? b.dims[b.rank() - 2] : b.dims.back();
 }
 
-// The product of the scales of A and B by the result's, rounded once.
+// scale A · scale B / scale Y, rounded once.
 Term factor(Node& node, std::size_t a, std::size_t b, double divisor, std::int64_t rows,
             std::int64_t columns) {
   if (!node.constant(a) || !node.constant(b)) {
@@ -71,13 +72,13 @@ Term factor(Node& node, std::size_t a, std::size_t b, double divisor, std::int64
 
 WholeProduct product_of(Node& node, std::size_t b, std::size_t a_zero, std::size_t b_zero) {
   WholeProduct product{.a = 0, .b = b};
-  if (node.op() == "QGemm") {  // the others have no such attributes, whatever their node says
+  if (node.op() == "QGemm") {  // attributes of other operators are ignored
     product.trans_a = node.flag("transA");
     product.trans_b = node.flag("transB");
   }
   product.a_type = node.in(0).type;
   if (!is_integer(node.in(0)) || !is_integer(node.in(b)))
-    node.refuse("the types are {} and {}", node.in(0).info().name, node.in(b).info().name);
+    node.refuse("unsupported types {} and {}", node.in(0).info().name, node.in(b).info().name);
   product.a_zero = zero(node, a_zero, By::row, rows_of(node.in(0), product.trans_a));
   product.b_zero = zero(node, b_zero, By::column, columns_of(node.in(b), product.trans_b));
   return product;
@@ -131,7 +132,7 @@ void matmul_integer_to_float(Node& node) {
 
 void dynamic_quantize_matmul(Node& node) {
   const Value& a = node.in(0);
-  if (a.type != Element::float32) node.refuse("the type is {}", a.info().name);
+  if (a.type != Element::float32) node.refuse("unsupported type {}", a.info().name);
   need_dynamic_quantize(node);
   WholeProduct product{.a = 0, .b = 1};
   const std::int64_t columns = columns_of(node.in(1), false);
