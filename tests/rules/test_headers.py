@@ -1,12 +1,11 @@
 """Every header compiles alone, twice in a row, without a warning: nobody has to know what to include before it."""
 
 import os
-import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support.tree import ROOT, text_of, tracked
+from support.tree import ROOT, tracked
 
 STRICT = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
 CXX = {"g++": ["g++"], "clang++": ["clang++-14"]}
@@ -51,31 +50,3 @@ def complaints(build):
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
 def test_a_header_compiles_alone(case, complaints):
     assert complaints[case] == ""
-
-
-# The names that examples use without a declaration.
-AROUND = """
-void use(const anybit::Sample&);
-void example(const anybit::Model& model, anybit::Samples& samples, const anybit::Value& x,
-             std::int64_t rows, std::int64_t columns, std::vector<float> weights) {{
-"""
-
-
-def example_of(header):
-    """The indented lines of the comment at the top of a header."""
-    comment = re.match(r"(?://.*\n)*", text_of(header))[0]
-    return "".join(f"{line}\n" for line in re.findall(r"^//   (.*)", comment, re.M))
-
-
-def headers_with_examples():
-    # That of codegen.hpp is a plugin: examples/codegen-plugin is built by tests.
-    return [path for path in headers_below("include") if path.endswith(".hpp") and path != "include/anybit/codegen.hpp" and example_of(path)]
-
-
-@pytest.mark.parametrize("path", headers_with_examples())
-def test_the_example_of_a_header_compiles(path):
-    needed = "".join(f'#include "anybit/{name}.hpp"\n' for name in ("executor", "model", "samples"))
-    text = f'#include "{path.split("/", 1)[1]}"\n{needed}{AROUND}{example_of(path)}}}}}\n'
-    done = subprocess.run(["g++", "-x", "c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wno-unused", "-Iinclude", "-"], input=text, text=True,
-                          capture_output=True, cwd=ROOT)
-    assert done.returncode == 0 and not done.stderr, done.stderr
