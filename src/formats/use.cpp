@@ -53,17 +53,6 @@ std::string to_string(const Use& use) {
   return text;
 }
 
-TensorFormatOptions options_of(const Use& use) {
-  TensorFormatOptions options;
-  options.parameters = use.parameters;
-  options.granularity = use.grouping.granularity;
-  options.axis = use.grouping.axis;
-  options.block_size = use.grouping.block_size;
-  options.block = use.grouping.block;
-  options.rounding = use.rounding;
-  return options;
-}
-
 Result<Use> read_use(std::string_view text) {
   std::istringstream words{std::string(text)};
   Use use;

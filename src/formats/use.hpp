@@ -21,8 +21,6 @@ struct Use {
 
 // Omits defaults; equal uses have equal texts.
 std::string to_string(const Use& use);
-// The options of TensorFormat.
-TensorFormatOptions options_of(const Use& use);
 // Words after the format are name=value: the format's parameters, granularity, axis, block_size, rounding,
 // rank. An error for an unknown format or name, or an invalid value.
 Result<Use> read_use(std::string_view text);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -45,6 +46,11 @@ class TensorCodec {
 
   using Parameters = std::vector<std::uint32_t>;  // groups() × stride() words
 
+  // "value [1, 2]"
+  std::string place_of(std::int64_t index) const;
+  // Rejects NaN and infinity, naming the first one.
+  Result<void> check_finite(std::span<const float> values, ThreadPool& pool) const;
+
   Parameters choose(std::span<const float> values, ThreadPool& pool) const;
   // The same parameters for every group, chosen from a range.
   Result<Parameters> choose_from_range(formats::Range range) const;
@@ -66,6 +72,7 @@ class TensorCodec {
   TensorCodec in_bits() const;
   std::int64_t packed_bytes() const;
   std::int64_t row_bytes() const;
+  formats::Dims packed_dims() const;  // of the packed bytes: the pack axis last, in row_bytes()
   // One row, or the first codes of a row.
   template <class Code>
   void unpack_row(const std::uint8_t* packed, std::size_t n, Code* codes) const;

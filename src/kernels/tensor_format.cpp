@@ -1,12 +1,10 @@
 // TensorFormat of the public header: validates all input, then calls TensorCodec.
-#include <atomic>
 #include <cmath>
 
 #include "anybit/formats.hpp"
 #include "base/error.hpp"
 #include "base/guard.hpp"
 #include "base/try.hpp"
-#include "formats/float_bits.hpp"
 #include "kernels/losses.hpp"
 #include "kernels/stored_fields.hpp"
 #include "kernels/tensor_codec.hpp"
@@ -37,12 +35,6 @@ Result<TensorCodec> make_codec(std::string_view format, const std::vector<std::i
   return codec;
 }
 
-std::string place_of(std::int64_t index, const std::vector<std::int64_t>& dims) {
-  std::vector<std::int64_t> at(dims.size());
-  for (std::size_t d = dims.size(); d-- > 0; index /= dims[d]) at[d] = index % dims[d];
-  return fmt::format("value [{}]", fmt::join(at, ", "));
-}
-
 }  // namespace
 
 struct TensorFormat::State {
@@ -61,30 +53,14 @@ struct TensorFormat::State {
   Result<void> check_values(std::span<const float> values) const {
     TRY(check_size("values", values.size(), codec.count()));
     if (allow_nonfinite) return {};
-    std::atomic<std::int64_t> first = codec.count();
-    pool.run(codec.count(), kChunk, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        if (formats::is_finite(values[static_cast<std::size_t>(i)])) continue;
-        std::int64_t seen = first.load();
-        while (i < seen && !first.compare_exchange_weak(seen, i)) {
-        }
-        return;
-      }
-    });
-    if (first == codec.count()) return {};
-    const float x = values[static_cast<std::size_t>(first.load())];
-    return error_at(Code::invalid_data, place_of(first, codec.grouping().dims),
-                    formats::is_nan(x) ? "is NaN"
-                    : x > 0            ? "is Inf"
-                                       : "is -Inf",
-                    "only finite values are quantized, unless non-finite ones are allowed");
+    return codec.check_finite(values, pool);
   }
 
   Result<void> check_codes(std::span<const std::uint16_t> codes) const {
     TRY(check_size("codes", codes.size(), codec.count()));
     for (std::size_t i = 0; i < codes.size(); ++i) {
       if (codes[i] >> codec.bits() == 0) continue;
-      return error_at(Code::invalid_data, place_of(static_cast<std::int64_t>(i), codec.grouping().dims),
+      return error_at(Code::invalid_data, codec.place_of(static_cast<std::int64_t>(i)),
                       fmt::format("{} is not a code of {} bits", codes[i], codec.bits()));
     }
     return {};
@@ -127,15 +103,7 @@ double TensorFormat::bits_per_value() const noexcept { return state_->codec.bits
 std::int64_t TensorFormat::pack_axis() const noexcept { return state_->codec.grouping().pack_axis; }
 std::int64_t TensorFormat::packed_bytes() const noexcept { return state_->codec.packed_bytes(); }
 
-std::vector<std::int64_t> TensorFormat::packed_dims() const {
-  std::vector<std::int64_t> result;
-  const auto axis = static_cast<std::size_t>(pack_axis());
-  for (std::size_t d = 0; d < dims().size(); ++d) {
-    if (d != axis) result.push_back(dims()[d]);
-  }
-  result.push_back(state_->codec.row_bytes());
-  return result;
-}
+std::vector<std::int64_t> TensorFormat::packed_dims() const { return state_->codec.packed_dims(); }
 
 Result<GroupParameters> TensorFormat::choose(std::span<const float> values) const noexcept {
   return guarded([&]() -> Result<GroupParameters> {

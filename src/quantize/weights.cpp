@@ -2,9 +2,11 @@
 
 #include <cmath>
 
-#include "anybit/formats.hpp"
 #include "base/error.hpp"
 #include "base/try.hpp"
+#include "kernels/losses.hpp"
+#include "kernels/stored_fields.hpp"
+#include "kernels/tensor_codec.hpp"
 #include "quantize/parameters.hpp"
 
 namespace anybit::quantizing {
@@ -12,10 +14,13 @@ namespace {
 
 constexpr double kPerfect = 200;  // dB, without any error
 
-Result<TensorFormat> format_of(const ConstantNote& note, int threads) {
-  TensorFormatOptions options = formats::options_of(note.spec.use);
-  options.threads = threads;
-  return TensorFormat::make(note.spec.format(), note.grouped, options);
+using kernels::TensorCodec;
+
+Result<TensorCodec> codec_of(const ConstantNote& note) {
+  const formats::Use& use = note.spec.use;
+  return TensorCodec::make(
+      note.spec.format(), note.grouped,
+      {.parameters = use.parameters, .grouping = use.grouping, .rounding = use.rounding});
 }
 
 graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims, Bytes data) {
@@ -27,14 +32,14 @@ graph::Tensor tensor_of(graph::ElementType type, std::vector<std::int64_t> dims,
 }
 
 // The refined values, which are values of the format. `rounded` are the nearest ones.
-Result<std::vector<float>> refined(const ConstantNote& note, const TensorFormat& format,
+Result<std::vector<float>> refined(const ConstantNote& note, const TensorCodec& codec,
                                    const GroupParameters& chosen, std::span<const float> values,
                                    std::span<const float> rounded, std::int64_t& moved, ThreadPool& pool) {
   const Outputs outputs = note.rounding ? outputs_of(note.tensor->dims, note.outputs_axis) : Outputs();
   if (outputs.count == 0) return std::vector<float>();
   std::vector<float> kept(values.size()), other(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) kept[i] = mirrored(values[i], rounded[i]);
-  TRY(format.quantize(kept, chosen, other));
+  codec.quantize(kept, chosen, other.data(), pool);
   for (std::size_t i = 0; i < other.size(); ++i) {  // out of range there may be Inf or NaN
     if (!std::isfinite(rounded[i])) return std::vector<float>();
     if (!std::isfinite(other[i])) other[i] = rounded[i];
@@ -47,35 +52,35 @@ Result<std::vector<float>> refined(const ConstantNote& note, const TensorFormat&
       beyond[i] = other[from];
     }
   };
-  Result<void> done;
   const auto nearest = [&](std::span<const float> from, std::span<float> to) {
-    if (done.ok()) done = format.quantize(from, chosen, to);
+    codec.quantize(from, chosen, to.data(), pool);
   };
   const Neighbours near(neighbours);
   const Nearest any(nearest);
   note.rounding.round({values.data(), outputs, near, &any, kept, pool});
-  TRY(done);
   for (std::size_t i = 0; i < kept.size(); ++i) moved += kept[i] != rounded[i] ? 1 : 0;
   return kept;
 }
 
 // A weight in any format, packed.
 Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool) {
-  const TensorFormat format = TRY(format_of(note, pool.threads()));
+  const TensorCodec codec = TRY(codec_of(note));
+  TRY(codec.codec().packable());
   const Bytes held = note.tensor->data.aligned(alignof(float));
   const std::span values(reinterpret_cast<const float*>(held.data()), held.size() / sizeof(float));
-  std::vector<std::uint8_t> packed(static_cast<std::size_t>(format.packed_bytes()));
-  auto chosen = format.choose_and_pack(values, packed);
-  if (!chosen.ok()) return std::move(chosen).error().within(note.name);
+  std::vector<std::uint8_t> packed(static_cast<std::size_t>(codec.packed_bytes()));
+  if (auto finite = codec.check_finite(values, pool); !finite.ok())
+    return std::move(finite).error().within(note.name);
+  const GroupParameters chosen = codec.choose_and_pack(values, packed.data(), pool);
   std::vector<float> decoded(values.size());
-  TRY(format.decode_packed(packed, *chosen, decoded));
+  codec.decode_packed(packed.data(), chosen, decoded.data(), pool);
   QuantizedWeight result;
-  if (const auto kept = TRY(refined(note, format, *chosen, values, decoded, result.moved, pool));
+  if (const auto kept = TRY(refined(note, codec, chosen, values, decoded, result.moved, pool));
       result.moved > 0) {
     std::vector<std::uint8_t> codes(packed.size());
     std::vector<float> again(values.size());
-    TRY(format.encode_packed(kept, *chosen, codes));
-    TRY(format.decode_packed(codes, *chosen, again));
+    codec.encode_packed(kept, chosen, codes.data(), pool);
+    codec.decode_packed(codes.data(), chosen, again.data(), pool);
     // Some encodings do not reproduce values of the format (ternary without a scale, stochastic rounding).
     if (again == kept) {
       packed = std::move(codes);
@@ -84,11 +89,11 @@ Result<QuantizedWeight> packed_weight(const ConstantNote& note, ThreadPool& pool
       result.moved = 0;
     }
   }
-  const Losses losses = TRY(format.losses(values, *chosen, decoded));
+  const Losses losses = kernels::losses(codec, values, chosen, decoded, pool);
   result.signal_to_noise = std::min(losses.signal_to_noise, kPerfect);
   lower::Constant& constant = result.constant;
-  constant.codes = tensor_of(graph::ElementType::uint8, format.packed_dims(), Bytes::own(std::move(packed)));
-  for (StoredField& field : TRY(format.store(*chosen))) {
+  constant.codes = tensor_of(graph::ElementType::uint8, codec.packed_dims(), Bytes::own(std::move(packed)));
+  for (StoredField& field : kernels::store(codec, chosen)) {
     const graph::ElementTypeInfo* type = graph::find_element_type(field.type);
     constant.fields.push_back(tensor_of(type->type, field.dims, Bytes::own(std::move(field.bytes))));
     constant.fields.back().name = graph::Text(field.name);
