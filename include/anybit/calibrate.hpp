@@ -44,8 +44,8 @@ ANYBIT_API std::vector<Observer> observers();
 /// A collector: statistics that calibration can gather.
 struct CollectorInfo {
   std::string name, summary;
-  bool of_layers =
-      false;  ///< of the inputs of layers with constant weights; only on request (CalibrateOptions::collect)
+  /// Of the inputs of layers with constant weights; only on request (CalibrateOptions::collect).
+  bool of_layers = false;
 };
 /// Returns all collectors, by name.
 ANYBIT_API std::vector<CollectorInfo> collectors();

@@ -35,7 +35,7 @@ namespace anybit {
 enum class Rounding { half_even, half_away, half_up, toward_zero, floor, stochastic };
 /// Returns the name of a rounding mode.
 ANYBIT_API std::string_view name_of(Rounding rounding) noexcept;
-/// Returns the rounding mode of a name. Code::not_found if there is none.
+/// Returns the rounding mode of a name. Code::invalid_argument if there is none.
 ANYBIT_API Result<Rounding> rounding_named(std::string_view name) noexcept;
 
 /// The granularity of shared parameters (scale, zero point, exponent): none, per tensor, per channel, per
@@ -43,7 +43,7 @@ ANYBIT_API Result<Rounding> rounding_named(std::string_view name) noexcept;
 enum class Granularity { element, tensor, channel, block };
 /// Returns the name of a granularity.
 ANYBIT_API std::string_view name_of(Granularity granularity) noexcept;
-/// Returns the granularity of a name. Code::not_found if there is none.
+/// Returns the granularity of a name. Code::invalid_argument if there is none.
 ANYBIT_API Result<Granularity> granularity_named(std::string_view name) noexcept;
 
 /// A parameter of a format; and parameters by name.
@@ -102,8 +102,8 @@ struct TensorFormatOptions {
   /// The axis of channels or blocks; negative: from the end. Default: the last.
   std::optional<std::int64_t> axis = {};
   std::optional<std::int64_t> block_size = {};  ///< along the axis; the last block of a row may be shorter
-  std::vector<std::int64_t> block =
-      {};  ///< or the block shape over the last dimensions; -1: the whole dimension
+  /// Or the block shape over the last dimensions; -1: the whole dimension.
+  std::vector<std::int64_t> block = {};
   Rounding rounding = Rounding::half_even;  ///< ignored by formats that define their rounding
   std::uint64_t seed = 0;                   ///< of stochastic rounding
   bool allow_nonfinite = false;  ///< encode Inf and NaN as the format defines; otherwise they are an error
@@ -178,7 +178,8 @@ class TensorFormat {
 
   /// Chooses the parameters of all groups from data.
   ANYBIT_API Result<GroupParameters> choose(std::span<const float> values) const noexcept;
-  /// Chooses parameters, equal for all groups, from a range. Code::unsupported if the format cannot do that.
+  /// Chooses parameters, equal for all groups, from a range. Code::invalid_argument if the parameters of the
+  /// format depend on the values.
   ANYBIT_API Result<GroupParameters> choose_from_range(float low, float high) const noexcept;
 
   /// Encodes values, one code per element. Parameters are checked: a scale of 0 or NaN is an error.

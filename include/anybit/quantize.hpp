@@ -103,13 +103,13 @@ struct QuantizeOptions {
   int threads = 0;              ///< 0: one per core
   std::int64_t max_memory = 0;  ///< bytes of activations during calibration; 0: no limit
   bool prepare = true;          ///< run prepare() first: fold constants, batch normalizations, …
-  bool requantize = false;  ///< quantize a model again that is already quantized; otherwise it is an error
-  bool allow_nan =
-      false;  ///< count NaN and infinity in activations and ignore them; otherwise they are an error
+  bool requantize = false;      ///< replace existing quantization; otherwise it is kept
+  /// Count NaN and infinity in activations and ignore them; otherwise they are an error.
+  bool allow_nan = false;
   bool histograms = false;    ///< add histograms of activations and weights to the report
   bool reproducible = false;  ///< bit-identical results on every x86-64 CPU; slower calibration
-  const Ranges* ranges =
-      nullptr;  ///< statistics of this model from an earlier calibration, in place of samples; not owned
+  /// Statistics of this model from an earlier calibration, in place of samples; not owned.
+  const Ranges* ranges = nullptr;
   std::function<void(std::int64_t done)> progress = {};  ///< called with the number of finished samples
 };
 
@@ -185,8 +185,8 @@ struct Quantization {
 
 /// Quantizes a model. `model` is not changed. `samples` is the calibration data; it may be null if the recipe
 /// needs none (weight-only or dynamic quantization) or if QuantizeOptions::ranges is set. Errors:
-/// Code::invalid_argument if the recipe does not fit the model or calibration data is missing,
-/// Code::unsupported if the target or `emit` lacks a format.
+/// Code::invalid_argument if the recipe does not fit the model or the target, or if calibration data is
+/// missing; Code::unsupported if `emit` cannot express a format; Code::invalid_data for NaN or infinity.
 ANYBIT_API Result<Quantization> quantize(const Model& model, const Recipe& recipe, Samples* samples,
                                          const QuantizeOptions& options = {}) noexcept;
 

@@ -76,8 +76,8 @@ struct SampleOptions {
   /// For images: pixels are scaled to 0 … 1 and then normalized, (pixel − mean) / std. One value, or one per
   /// channel.
   std::vector<float> mean = {}, std = {};
-  std::vector<std::int64_t> size =
-      {};  ///< image size, height and width; default: that of the model's input, else unchanged
+  /// Image size, height and width; default: that of the model's input, else unchanged.
+  std::vector<std::int64_t> size = {};
   std::string layout = {};  ///< image layout, "NCHW" or "NHWC"; default: inferred from the model's input
   /// Read the samples for inference: an input with a dynamic batch dimension takes an array as a whole,
   /// inputs without a path are omitted, and every path is for a different input.

@@ -36,7 +36,7 @@ constexpr Direct kDirect[] = {
      "block_log with_zero true"},
     {"fp8", "8-bit floats (e4m3)", "fp8_e4m3", "fp8_e4m3"},
     {"fp8-e5m2", "8-bit floats (e5m2)", "fp8_e5m2", "fp8_e5m2"},
-    {"minifloat8", "8-bit floats, all codes finite", "minifloat_ieee", "minifloat_ieee"},
+    {"minifloat8", "8-bit floats, all values finite", "minifloat_ieee", "minifloat_ieee"},
     {"minifloat-denorm8", "8-bit floats without an implicit leading bit", "minifloat_denorm",
      "minifloat_denorm"},
     {"log8", "8-bit powers of two", "log with_zero true", "log with_zero true"},

@@ -97,7 +97,7 @@ void add_attribute(graph::Node& node, std::string_view name, const formats::Dims
   one.value = values;
 }
 
-// `codes` replaces the packed codes of the values; null: they are what they are.
+// `codes` replaces the packed values; null: unchanged.
 Result<std::string> decode_model(const char* text, const formats::Dims& coded, const formats::Dims& dims,
                                  const float* values, const std::uint8_t* codes, std::int64_t opset,
                                  float* out) {

@@ -1,5 +1,5 @@
-"""The functions of ai.anybit, made of ONNX's operators, against the library: bit for bit, for every number format. ONNX
-Runtime runs them as it is; anybit knows them again, and runs one that was changed as it is written."""
+"""The functions of ai.anybit, built from ONNX operators, against the library: bit for bit, for every number format. Stock ONNX
+Runtime runs them; anybit recognizes them, and runs a modified one as written."""
 
 import numpy as np
 import onnx
@@ -25,7 +25,7 @@ def all_uses(name):
 
 
 def packable_uses(name):
-    """Infinities that pass through, and scales that are not clamped, have no codes."""
+    """Infinities that are passed through, and scales that are not clamped, cannot be encoded."""
     only_decoded = [use for use in ONLY_DECODED if use.split()[0] == name]
     return [use for use in all_uses(name) if "quark" not in use and "nonfinite=element" not in use] + only_decoded
 
@@ -35,7 +35,7 @@ def check(use, x, given, expected):
 
 
 def tampered(model):
-    """The same function, which does not say any more what it is."""
+    """The same function without the attributes that identify it."""
     changed = onnx.load_from_string(model)
     changed.functions[0].doc_string = "changed"
     return changed.SerializeToString()
@@ -73,16 +73,16 @@ def test_onnx_runtime_decodes_to_the_same_bits(name, rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_codes_that_no_value_encodes_to_are_decoded_alike(name, rng):
+def test_unused_codes_are_decoded_identically(name, rng):
     for use in packable_uses(name)[:3]:
         x = values_of(rng, (9, 33))[0]
-        codes = rng.integers(0, 256, 2 * x.size, np.uint8)  # more than are taken
+        codes = rng.integers(0, 256, 2 * x.size, np.uint8)  # more than needed
         model, expected = decode_model(use, x, dims=(3, 3, 33), codes=codes)
         check(use, x.reshape(3, 3, 33), Peer(model).run(), expected)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_anybit_runs_a_changed_function_as_it_is_written(name, rng):
+def test_anybit_runs_a_modified_function_as_written(name, rng):
     use = all_uses(name)[-1]
     x = values_of(rng, SHAPES[ranks_of(use)[-1]])[0]
     model, expected = quantize_model(use), quantize(use, x)
@@ -94,7 +94,7 @@ def test_anybit_runs_a_changed_function_as_it_is_written(name, rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_anybit_decodes_by_a_changed_function_as_it_is_written(name, rng):
+def test_anybit_decodes_by_a_modified_function_as_written(name, rng):
     use = packable_uses(name)[-1]
     x = values_of(rng, SHAPES[ranks_of(use)[-1]])[0]
     model, expected = decode_model(use, x)
@@ -102,7 +102,7 @@ def test_anybit_decodes_by_a_changed_function_as_it_is_written(name, rng):
     check(use, x, Executor(tampered(model)).run({})[0], expected)
 
 
-# One of each family is enough for what depends on shapes alone.
+# One of each family suffices where only shapes matter.
 OF_FAMILIES = ["int4 granularity=channel axis=0", "uint3", "fp8_e4m3", "mxfp4_e2m1 block_size=4", "mxint8 axis=0", "nvfp4", "mx9 axis=0",
                "mx6 granularity=channel axis=0", "mx4 granularity=tensor", "binary scale=mean",
                "ternary scale=mean granularity=channel axis=0", "block_log axis=0 block_size=3", "log", "binary_residual gammas=1,0.5"]
@@ -127,7 +127,7 @@ def test_a_single_value_without_dimensions_will_do(use):
     check(use, x, Peer(model).run(), expected)
 
 
-# A mean that lies between two float32: what is added first decides which of them it becomes.
+# A mean between two float32 values: the order of summation decides which of them it becomes.
 @pytest.mark.parametrize("use", ["binary scale=mean block_size=16", "binary scale=mean", "ternary scale=mean threshold=0",
                                  "binary bipolar=false scale=mean granularity=channel axis=1"])
 @pytest.mark.parametrize("length", [16, 4099, 9000])
@@ -142,7 +142,7 @@ def test_means_are_added_up_in_the_order_of_the_library(use, length):
         check(use, x, ReferenceEvaluator(onnx.load_from_string(model)).run(None, {"x": x})[0], expected)
 
 
-# A second opinion on what ONNX's operators mean, in numpy.
+# A second implementation of ONNX's operators, in numpy.
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_evaluator_of_onnx_comes_to_the_same_bits(name, rng):
     quantizing, decoding = all_uses(name)[-1], packable_uses(name)[-1]
@@ -159,7 +159,7 @@ def test_the_reference_evaluator_of_onnx_comes_to_the_same_bits(name, rng):
 
 
 @pytest.mark.parametrize("use", OF_FAMILIES)
-def test_a_function_that_was_raised_is_known_again(use, rng):
+def test_a_function_in_a_newer_opset_is_recognized(use, rng):
     x = np.float32(rng.standard_normal((6, 8)))
     for model, inputs, expected in ((quantize_model(use), {"x": x}, quantize(use, x)), (decode_model(use, x)[0], {}, None)):
         raised = raise_opset(onnx.load_from_string(model))

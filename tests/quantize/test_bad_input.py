@@ -1,4 +1,4 @@
-"""Calls that cannot work: an error that says what, where and what would be right; nothing half-written."""
+"""Invalid calls: an error with message, place and hint, and no partial output."""
 import subprocess
 
 import numpy as np
@@ -20,7 +20,7 @@ def quantize(tool, folder, *arguments, output="net.q.onnx", code="error"):
     return done.stderr
 
 
-def test_samples_are_asked_for(tool, folder):
+def test_missing_samples_are_an_error(tool, folder):
     text = quantize(tool, folder)
     assert "needs calibration data" in text and "--calib" in text
 
@@ -87,7 +87,7 @@ def test_a_recipe_with_a_mistake(tool, folder, recipe, said):
     "global: {weights: int8 sym, activations: {format: int8, observer: percentile, percentile: 99.9}, bias: int32}",
     "global: {weights: int8 sym, activations: int8, bias: float}",
 ])
-def test_words_that_are_right_are_taken(tool, folder, recipe):
+def test_valid_words_are_accepted(tool, folder, recipe):
     (folder / "recipe.yaml").write_text(recipe)
     run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "out.onnx", "--calib", folder / "calib", "--recipe",
              folder / "recipe.yaml")
@@ -108,7 +108,7 @@ def test_words_that_are_right_are_taken(tool, folder, recipe):
     (["--ranges", "ranges.json", "--mean", "0.5"], "--mean requires --calib"),
     (["--recipe", "mxint8", "--refine", "sums, weights: float"], "none, bias-correction (means), sum-preserving-rounding (sums)"),
 ])
-def test_options_of_which_one_would_be_left_out_in_silence(tool, folder, monkeypatch, arguments, said):
+def test_contradicting_options_are_an_error(tool, folder, monkeypatch, arguments, said):
     (folder / "recipe.yaml").write_text("global: w8")
     monkeypatch.chdir(folder)
     assert said in quantize(tool, folder, *arguments)
@@ -153,7 +153,7 @@ def test_a_flag_that_the_target_does_not_support_is_named(tool, folder, options,
     assert said in quantize(tool, folder, *options, "--target", "ethos-u55-128", "--calib", folder / "calib", code=2)
 
 
-def test_an_unknown_preset_offers_the_nearest(tool, folder):
+def test_an_unknown_preset_suggests_the_nearest(tool, folder):
     assert "int8" in quantize(tool, folder, "--recipe", "int-8", "--calib", folder / "calib")
 
 
@@ -211,7 +211,7 @@ def test_weights_that_are_not_numbers_are_named(tool, folder):
     assert "'w1'" in quantize(tool, folder, "--recipe", "w8")
 
 
-def test_a_quantized_model_passes_untouched(tool, folder):
+def test_a_quantized_model_is_unchanged(tool, folder):
     done = run_tool(tool, "quantize", folder / "net.onnx", "-o", folder / "once.onnx", "--calib", folder / "calib")
     assert done.stdout
     done = run_tool(tool, "quantize", folder / "once.onnx", "-o", folder / "twice.onnx", "--calib", folder / "calib")

@@ -37,7 +37,7 @@ def samples(tmp_path):
 
 @pytest.fixture
 def choosing(tmp_path):
-    """A product, of which the rows with a positive sum go on: how many is up to the data, and to its rounding."""
+    """A MatMul whose rows with a positive sum are kept: their number depends on the data and on rounding."""
     return saved(tmp_path / "m.onnx", [
         helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
         helper.make_node("ReduceSum", ["h", "others"], ["sums"], keepdims=0),
@@ -51,7 +51,7 @@ def choosing(tmp_path):
          numpy_helper.from_array(np.float32(0), "zero")])
 
 
-def test_lengths_that_come_out_differently_are_told_and_the_rest_is_compared(anybit, choosing, samples, tmp_path):
+def test_different_lengths_are_reported_and_the_rest_is_compared(anybit, choosing, samples, tmp_path):
     # Two bits move the sums enough: the first output has other lengths, the second is compared on all samples.
     recipe = tmp_path / "coarse.yaml"
     recipe.write_text("global: {weights: int2 sym channel, activations: float}\n")
@@ -72,7 +72,7 @@ def test_samples_of_different_lengths_calibrate(anybit, choosing, samples):
 
 
 def noisy(path, op, named):
-    """Noise goes through a product: with other noise in each model there would be 0 dB."""
+    """Random values through a MatMul: different ones in the two models would give 0 dB."""
     attributes = {"name": "noise"} if named else {}
     nodes = [helper.make_node(op, ["x"], ["noise"], **attributes), helper.make_node("Add", ["x", "noise"], ["sum"]),
              helper.make_node("MatMul", ["sum", "w"], ["h"]), helper.make_node(op, ["h"], ["more"]),
@@ -104,8 +104,8 @@ def test_calibrating_with_random_operators_is_repeatable_and_running_is_not(anyb
     assert not np.array_equal(np.load(tmp_path / "a/y.npy"), np.load(tmp_path / "b/y.npy"))
 
 
-def test_every_turn_of_a_loop_is_compared_with_its_own(anybit, tmp_path):
-    """The values of turns differ a lot: each beside another's would be far from equal."""
+def test_every_iteration_of_a_loop_is_compared_with_the_same_one(anybit, tmp_path):
+    """The values of iterations differ a lot: comparing different ones would show it."""
     body = helper.make_graph(
         [helper.make_node("MatMul", ["state", "w"], ["inner"]), helper.make_node("Add", ["inner", "inner"], ["next"]),
          helper.make_node("Identity", ["go"], ["on"])], "body",
@@ -123,7 +123,7 @@ def test_every_turn_of_a_loop_is_compared_with_its_own(anybit, tmp_path):
 
 
 def test_a_model_that_fails_on_a_sample_is_compared_on_the_others(anybit, choosing, samples, tmp_path):
-    """The second model needs a fourth row, which one sample has not: that is told, and no error."""
+    """The second model needs a fourth row, which one sample has not: which is reported and is not an error."""
     model = onnx.load(choosing)
     nodes = [helper.make_node("Gather", ["x", "fourth"], ["row"], axis=1), helper.make_node("Mul", ["row", "zero"], ["nothing"]),
              helper.make_node("Add", ["x", "nothing"], ["same"]), *model.graph.node]

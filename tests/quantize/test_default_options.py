@@ -1,4 +1,4 @@
-"""ONNX Runtime as it comes, with its optimisations: what it makes of our files means the same as the files."""
+"""ONNX Runtime with its default options: its optimizer does not change the results of our files."""
 import numpy as np
 import onnx
 import pytest
@@ -10,7 +10,7 @@ def product(op, inputs, output, **attributes):
     return helper.make_node(op, inputs, [output], name=f"{op}_{output}", **attributes)
 
 
-# Two products with a Relu between them; the shapes of their constants and of x.
+# Two linear operators with a Relu between them; the shapes of their constants and of x.
 NETS = {
     "weights of several matrices": ([4, 5, 8], {"w": [4, 8, 12], "v": [4, 12, 6]},
                                     [product("MatMul", ["x", "w"], "h"), product("MatMul", ["r", "v"], "y")]),
@@ -50,7 +50,7 @@ def quantize(tool, folder, recipe, *more):
 
 @pytest.mark.parametrize("kind", NETS)
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_optimisations_change_nothing(tool, tmp_path, kind, recipe):
+def test_the_optimizer_changes_nothing(tool, tmp_path, kind, recipe):
     feeds = save(tmp_path, kind)
     for more in ([], ["--emit", "qoperator"]) if recipe in ("int8", "uint8") else ([],):
         quantize(tool, tmp_path, recipe, *more)
@@ -66,7 +66,7 @@ def test_optimisations_change_nothing(tool, tmp_path, kind, recipe):
     ("weights: uint8 sym channel, activations: int8 sym dynamic", "portable"),
     ("weights: int8 sym, data_in: int8 asym, data_out: uint8 asym", "qoperator"),
     ("weights: uint8 sym, activations: int8 asym", "qoperator")])
-def test_what_runtimes_have_no_operator_for_is_not_made_one(tool, tmp_path, kind, parts, emit):
+def test_unsupported_combinations_are_not_fused(tool, tmp_path, kind, parts, emit):
     feeds = save(tmp_path, kind)
     (tmp_path / "recipe.yaml").write_text(f"global: {{{parts}}}")
     quantize(tool, tmp_path, tmp_path / "recipe.yaml", "--emit", emit)
@@ -77,7 +77,7 @@ def test_what_runtimes_have_no_operator_for_is_not_made_one(tool, tmp_path, kind
 
 @pytest.mark.parametrize("kind, reason", [("weights of several matrices", "of several matrices"),
                                           ("weights on the left", "left operand"), ("on the left of Gemm", "left operand")])
-def test_one_scale_for_weights_that_integer_products_take_no_more_of(tool, tmp_path, kind, reason):
+def test_weights_have_one_scale_where_integer_gemm_supports_no_more(tool, tmp_path, kind, reason):
     save(tmp_path, kind)
     report = quantize(tool, tmp_path, "int8")
     assert all(reason in one["reason"] and one["outcome"] == "quantized" for one in report["nodes"] if one["op"] != "Relu")
@@ -103,7 +103,7 @@ def test_weights_on_the_left_of_gemm_have_scales_for_their_rows(tool, tmp_path, 
     quantize(tool, tmp_path, recipe)
     held = {one.name: one for one in onnx.load(tmp_path / "net.q.onnx").graph.initializer}
     assert {name: list(held[name].dims) for name in scales} == scales
-    assert held["c"].data_type == held["d"].data_type == 1  # columns have no scales
+    assert held["c"].data_type == held["d"].data_type == 1  # columns have no scales of their own
     reference = in_onnxruntime(tmp_path / "net.onnx", feeds)[0]
     for run in (in_onnxruntime, in_anybit):
         assert decibels(reference, run(tmp_path / "net.q.onnx", feeds)[0]) > {"w4": 14, "w8": 38, "int16": 75}[recipe]
@@ -141,8 +141,8 @@ MOVERS = {"Reshape": (["h", "shape"], {}), "Transpose": (["h"], {"perm": [0, 2, 
 @pytest.mark.parametrize("op", MOVERS)
 @pytest.mark.parametrize("tail", ["nothing", "Softmax", "Transpose"])
 @pytest.mark.parametrize("recipe", ["int8", "int8x4"])
-def test_codes_are_moved_on_to_who_takes_floats(tool, tmp_path, op, tail, recipe):
-    """Else ONNX Runtime does it, in a way that makes models of opset 21 invalid."""
+def test_pass_through_operators_hand_quantized_values_to_float_consumers(tool, tmp_path, op, tail, recipe):
+    """Otherwise ONNX Runtime does it, which makes models of opset 21 invalid."""
     inputs, attributes = MOVERS[op]
     nodes = [helper.make_node("Conv", ["x", "w"], ["h"], name="conv"), helper.make_node(op, inputs, ["m"], name="mover", **attributes)]
     if tail != "nothing":
@@ -192,8 +192,8 @@ def check_tall(tool, folder, model, recipe):
 
 @pytest.mark.parametrize("recipe", ["int8", "int8-per-tensor", "int8x4", "uint8", "int16x8"])
 @pytest.mark.parametrize("between", [(), ("Relu",), ("Gelu",), ("Relu", "Sigmoid")])
-def test_a_row_behind_a_product_of_many_axes_is_no_gemm(tool, tmp_path, recipe, between):
-    """ONNX Runtime would make one of it that it cannot load, from opset 21 on and with int8."""
+def test_a_bias_after_a_matmul_of_many_axes_is_not_fused_to_gemm(tool, tmp_path, recipe, between):
+    """From opset 21 on and with int8, ONNX Runtime would fuse it to a Gemm that it cannot load."""
     made = check_tall(tool, tmp_path, tall_net(21, between), recipe)
     held = {one.name: list(one.dims) for one in made.graph.initializer}
     wide = recipe.startswith("int8")
@@ -202,17 +202,17 @@ def test_a_row_behind_a_product_of_many_axes_is_no_gemm(tool, tmp_path, recipe, 
         {"b_row": [1, 1, 12], "c_row": [1, 1, 12]} if wide else {"b": [12], "c": [12]})
 
 
-def test_rows_that_sums_share_are_written_once(tool, tmp_path):
+def test_shared_biases_are_written_once(tool, tmp_path):
     made = check_tall(tool, tmp_path, tall_net(21, sharing=True), "int8")
     assert [list(one.dims) for one in made.graph.initializer if one.name.startswith("b")] == [[1, 1, 12]]
 
 
-def test_files_of_older_opsets_keep_their_rows(tool, tmp_path):
+def test_older_opsets_keep_their_biases(tool, tmp_path):
     made = check_tall(tool, tmp_path, tall_net(17), "int8")
     assert [list(one.dims) for one in made.graph.initializer if one.name == "b"] == [[12]]
 
 
-def test_a_row_that_callers_may_replace_stays_an_input(tool, tmp_path):
+def test_a_bias_with_a_default_value_stays_an_input(tool, tmp_path):
     model = tall_net(21)
     model.graph.input.append(helper.make_tensor_value_info("b", 1, [12]))
     made = check_tall(tool, tmp_path, model, "int8")
@@ -220,5 +220,5 @@ def test_a_row_that_callers_may_replace_stays_an_input(tool, tmp_path):
     assert [list(node.input) for node in made.graph.node if node.op_type == "Unsqueeze"] == [["b", "b_axes"]]
     given = {"x": np.ones((2, 5, 8), np.float32), "b": np.full(12, 50, np.float32)}
     reference = in_onnxruntime(tmp_path / "net.onnx", given)[0]
-    for run in (in_onnxruntime, in_anybit):  # far beyond what was seen, yet another result than with its default
+    for run in (in_onnxruntime, in_anybit):  # far out of the calibrated range, yet a different result than with its default
         assert decibels(reference, run(tmp_path / "net.q.onnx", given)[0]) > 0

@@ -1,4 +1,4 @@
-"""Recipes in formats that need no samples: small files, the same results in ONNX Runtime, and what is refused."""
+"""Recipes in formats that need no calibration data: file sizes, equal results in ONNX Runtime, and rejected recipes."""
 import json
 
 import numpy as np
@@ -7,7 +7,7 @@ import pytest
 from onnx import helper, numpy_helper
 from support.quantizing import Executor, decibels, in_onnxruntime, net, run_tool
 
-# What quantized weights may take of their float32 bytes, scales included.
+# The maximum share of their float32 bytes that quantized weights take, including scales.
 SHARES = {"mxfp4-weights": 0.15, "nvfp4-weights": 0.15, "mxfp6-weights": 0.21, "mxint8-weights": 0.27, "bfp16-weights": 0.29,
           "mx4-weights": 0.13, "float16-weights": 0.5, "fp8-weights": 0.25, "ternary-weights": 0.09, "binary-weights": 0.06}
 
@@ -18,7 +18,7 @@ def presets(tool):
 
 
 def matrix(tmp_path, rows=512, columns=256, seed=3):
-    """A product with weights that are large enough for scales to count as little as they should."""
+    """A MatMul with weights so large that the scales hardly add to the size."""
     weight = np.random.default_rng(seed).standard_normal((rows, columns)).astype(np.float32)
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], "matrix",
@@ -36,7 +36,7 @@ def test_every_preset_runs_in_onnx_runtime_with_the_same_result(tool, tmp_path):
         run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", made, "--recipe", name)
         ours, = Executor(str(made)).run({"x": x})
         theirs, = in_onnxruntime(made, {"x": x})
-        # Sums may differ in their last bits, and then fall to either side of a step of the next format.
+        # Sums may differ in their last bits, and then round to different values of the next format.
         bound = 0.05 if not name.endswith("-weights") else 1e-4
         assert np.abs(ours - theirs).max() <= bound * np.abs(theirs).max(), name
 
@@ -46,7 +46,7 @@ def test_a_recipe_that_can_be_slower_than_float_says_so_and_why(tool, tmp_path):
     for name in presets(tool):
         report = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", name, "--json", "--report", tmp_path / "q.html")
         remarks = [one for one in json.loads(report.stdout)["remarks"] if "slower than" in one]
-        # Signs that were not trained make values vanish, and some CPUs take long for numbers below 1e-38.
+        # Untrained binary weights make values subnormal (below 1e-38), on which some CPUs are slow.
         assert len(remarks) == (not name.endswith("-weights") or name.startswith(("binary", "ternary"))), name
         text = run_tool(tool, "quantize", model, "-o", tmp_path / "q.onnx", "--recipe", name).stdout
         assert all(one in text and one in (tmp_path / "q.html").read_text() for one in remarks), name
@@ -62,7 +62,7 @@ def test_weights_shrink_to_their_real_width(tool, tmp_path, name):
     assert (tmp_path / "q.onnx").stat().st_size <= weight["bytes_after"] + functions + 2000
 
 
-def test_a_file_for_anybit_alone_has_no_functions_and_gives_the_same(tool, tmp_path):
+def test_a_packed_file_has_no_functions_and_gives_the_same(tool, tmp_path):
     model = matrix(tmp_path)
     x = np.random.default_rng(6).standard_normal((2, 512)).astype(np.float32)
     outputs = []
@@ -76,7 +76,7 @@ def test_a_file_for_anybit_alone_has_no_functions_and_gives_the_same(tool, tmp_p
 @pytest.mark.parametrize("weights, emit", [
     ("mxfp4_e2m1", "portable"), ("mxfp4_e2m1", "packed"), ("mxint8", "qdq"), ("int4 sym block 32", "portable"),
     ("uint4 asym block 64", "portable"), ("int8 sym block 32", "qdq")])
-def test_compute_int8_rounds_the_data_of_a_product_and_stays_near_float(tool, tmp_path, weights, emit):
+def test_compute_int8_quantizes_activations_and_stays_near_float(tool, tmp_path, weights, emit):
     model = matrix(tmp_path, 1100, 1024)
     x = np.random.default_rng(7).standard_normal((2, 1100)).astype(np.float32)
     outputs = []
@@ -87,11 +87,11 @@ def test_compute_int8_rounds_the_data_of_a_product_and_stays_near_float(tool, tm
     exact, rounded = outputs
     assert 0 < np.linalg.norm(rounded - exact) <= 0.015 * np.linalg.norm(exact)
     peer = in_onnxruntime(tmp_path / "q.onnx", {"x": x})[0] if emit != "packed" else exact
-    assert decibels(exact, peer) > 60  # who does not know the word computes in float
+    assert decibels(exact, peer) > 60  # runtimes that do not know the attribute compute in float
 
 
 @pytest.mark.parametrize("parts", ["weights: int8 sym channel, compute: int8", "weights: int4 sym block 32, compute: float16"])
-def test_compute_that_has_no_effect_is_told(tool, tmp_path, parts):
+def test_compute_without_effect_is_reported(tool, tmp_path, parts):
     (tmp_path / "recipe.yaml").write_text(f"global: float\ntype: {{MatMul: {{{parts}}}}}")
     said = run_tool(tool, "quantize", matrix(tmp_path, 64, 32), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml").stdout
     assert f"{parts.split(', ')[1]} does not apply to weights of {parts.split(', ')[0].split(': ')[1]}" in said
@@ -113,7 +113,7 @@ def layers(tmp_path, sizes=(96, 130, 70), seed=4):
 
 
 @pytest.mark.parametrize("emit", ["portable", "packed"])
-def test_binary_layers_multiply_signs_and_give_the_same(tool, tmp_path, emit):
+def test_binary_layers_run_as_binary_gemm_and_give_the_same(tool, tmp_path, emit):
     run_tool(tool, "quantize", layers(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", "binary", "--emit", emit)
     x = np.random.default_rng(8).standard_normal((9, 96)).astype(np.float32)
     fused = Executor(str(tmp_path / "q.onnx"))
@@ -126,7 +126,7 @@ def test_binary_layers_multiply_signs_and_give_the_same(tool, tmp_path, emit):
         np.testing.assert_allclose(ours, other, rtol=1e-4, atol=1e-4 * np.abs(other).max())
 
 
-def test_a_function_that_was_changed_is_run_as_it_is_written(tool, tmp_path):
+def test_a_modified_function_is_run_as_written(tool, tmp_path):
     run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", "mxint8-weights")
     model = onnx.load(tmp_path / "q.onnx")
     function, = model.functions
@@ -160,7 +160,7 @@ def spoil_scale(model):
 
 @pytest.mark.parametrize("recipe, change, words", [("mxfp4-weights", shorten, "bytes of packed data"),
                                                    ("ternary-weights", spoil_scale, "scale")])
-def test_corrupt_packed_data_is_refused(tool, tmp_path, recipe, change, words):
+def test_corrupt_packed_data_is_rejected(tool, tmp_path, recipe, change, words):
     run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", recipe)
     onnx.save(spoil(onnx.load(tmp_path / "q.onnx"), change), tmp_path / "bad.onnx")
     with pytest.raises(Exception, match=words):
@@ -176,7 +176,7 @@ def test_corrupt_packed_data_is_refused(tool, tmp_path, recipe, change, words):
     ("global: {data_in: mxint8 rounding stochastic, weights: mxint8}", "stochastic"),
     ("global: {weights: mxint8, compute: int9}", "int8"),
 ])
-def test_recipes_that_cannot_be_are_refused(tool, tmp_path, recipe, words):
+def test_impossible_recipes_are_rejected(tool, tmp_path, recipe, words):
     (tmp_path / "recipe.yaml").write_text(recipe)
     told = run_tool(tool, "quantize", matrix(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml",
                     code="error").stderr
@@ -184,7 +184,7 @@ def test_recipes_that_cannot_be_are_refused(tool, tmp_path, recipe, words):
     assert not (tmp_path / "q.onnx").exists()
 
 
-def test_a_model_in_any_format_is_left_alone_and_can_be_taken_apart(tool, tmp_path):
+def test_a_model_in_any_format_is_unchanged_and_can_be_inspected(tool, tmp_path):
     model = matrix(tmp_path)
     run_tool(tool, "quantize", model, "-o", tmp_path / "mx.onnx", "--recipe", "mxint8")
     again = run_tool(tool, "quantize", tmp_path / "mx.onnx", "-o", tmp_path / "same.onnx", "--recipe", "w8")
@@ -203,7 +203,7 @@ QUARK = {"element_dtype": "int8", "axis": 1, "block_size": 8, "rounding_mode": 2
 
 @pytest.mark.parametrize("dictionary, types", [(MASE, {"fixed", "integer"}), (QUARK, {"mxint8"}),
                                                ({**MASE, "by": "regex_name", ".*matmul": MASE["linear"]}, {"integer"})])
-def test_dictionaries_of_other_tools_are_read_as_they_stand(tool, tmp_path, dictionary, types):
+def test_configurations_of_other_tools_are_read_unchanged(tool, tmp_path, dictionary, types):
     if dictionary.get("by") == "regex_name":
         dictionary = {key: value for key, value in dictionary.items() if key != "linear"}
     (tmp_path / "recipe").write_text(repr(dictionary))
@@ -213,7 +213,7 @@ def test_dictionaries_of_other_tools_are_read_as_they_stand(tool, tmp_path, dict
     assert {one["type"] for one in told["quantized"]} <= types and told["quantized"]
 
 
-def test_what_mase_says_beside_the_numbers_is_understood(tool, tmp_path):
+def test_other_options_of_mase_are_understood(tool, tmp_path):
     blocks = {"name": "block_fp", "is_ptq": True, "bypass": False}
     for part in ("data_in", "weight"):
         blocks.update({f"{part}_width": 8, f"{part}_exponent_width": 8, f"{part}_exponent_bias": "NA",
@@ -227,7 +227,7 @@ def test_what_mase_says_beside_the_numbers_is_understood(tool, tmp_path):
     assert sum(one["elements"] for one in told["quantized"] if one["role"] == "weight") == 10 * 8 + 10 * 6  # no Conv's
 
 
-def test_a_typo_in_a_dictionary_is_told_with_the_right_spelling(tool, tmp_path):
+def test_a_typo_in_a_configuration_suggests_the_right_spelling(tool, tmp_path):
     config = {**MASE["linear"]["config"], "weight_frac_wdth": 4}
     (tmp_path / "recipe").write_text(repr({**MASE, "linear": {"config": config}}))
     onnx.save(net(), tmp_path / "net.onnx")

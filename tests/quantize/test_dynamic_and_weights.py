@@ -1,4 +1,4 @@
-"""Quantization that needs no samples: activations at run time, or weights alone."""
+"""Quantization without calibration data: dynamic, or weights only."""
 import itertools
 
 import numpy as np
@@ -37,7 +37,7 @@ def test_dynamic_in_all_four_combinations(tool, files, activation, weight):
 
 
 @pytest.mark.parametrize("how", ["asymActivation,symWeight", "asymActivation,asymWeight", "symActivation"])
-def test_nnpa_multiplies_signed_codes_with_one_scale_for_each_tensor(tool, files, how):
+def test_nnpa_multiplies_int8_with_per_tensor_scales(tool, files, how):
     folder, feeds = files
     quantize(tool, folder, f"--nnpa-quant-dynamic={how}", "-maccel=NNPA")
     check(folder, feeds, 24)
@@ -54,8 +54,8 @@ def test_nnpa_multiplies_signed_codes_with_one_scale_for_each_tensor(tool, files
 
 @pytest.mark.parametrize("values", [np.zeros((2, 6)), np.full((2, 6), 3.0), np.full((2, 6), -3.0),
                                     np.linspace(-1, 4, 12).reshape(2, 6)])
-def test_signed_codes_while_it_runs_have_the_numbers_of_unsigned_ones(tool, tmp_path, values):
-    """ONNX's DynamicQuantizeLinear gives uint8; int8 is 128 lower, and stands for the same."""
+def test_dynamic_int8_has_the_real_values_of_uint8(tool, tmp_path, values):
+    """ONNX's DynamicQuantizeLinear gives uint8; int8 is 128 lower and has the same real value."""
     helper, made = onnx.helper, {}
     weight = np.random.default_rng(5).standard_normal((6, 4)).astype(np.float32)
     graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
@@ -71,7 +71,7 @@ def test_signed_codes_while_it_runs_have_the_numbers_of_unsigned_ones(tool, tmp_
     np.testing.assert_allclose(made["int8"], made["uint8"], rtol=1e-5, atol=1e-6)
 
 
-def test_dynamic_alone_decides_and_says_what(tool, files):
+def test_dynamic_alone_selects_a_recipe_and_says_which(tool, files):
     folder, feeds = files
     report = report_of(quantize(tool, folder, "--dynamic", "--json"))
     check(folder, feeds, 24)
@@ -87,7 +87,7 @@ def test_only_the_operators_that_are_named(tool, files):
 
 
 @pytest.mark.parametrize("recipe, least, smaller", [("w8", 30, 2.5), ("w16", 70, 1.5), ("w4", 12, 1.9)])
-def test_weights_alone(tool, files, recipe, least, smaller):
+def test_weights_only(tool, files, recipe, least, smaller):
     folder, feeds = files
     report = report_of(quantize(tool, folder, "--recipe", recipe, "--json"))
     check(folder, feeds, least)
@@ -107,7 +107,7 @@ def test_weight_only_leaves_the_activations_of_any_preset_in_float(tool, files, 
 
 @pytest.mark.parametrize("recipe", ["w4", "w2"])
 def test_blocks_of_a_convolution_run_along_its_whole_kernel(tool, files, recipe):
-    """Along the channels alone, those of a depthwise one would have a scale for each value."""
+    """Along the channels only, every value of a depthwise kernel would have its own scale."""
     folder, feeds = files
     bytes_after = {one: report_of(quantize(tool, folder, "--recipe", one, "--json"))["weight_bytes"]["after"] for one in ("w8", recipe)}
     assert bytes_after[recipe] < 0.8 * bytes_after["w8"]

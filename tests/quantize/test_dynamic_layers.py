@@ -1,4 +1,4 @@
-"""Recurrent and attention layers whose data is quantized when the model runs."""
+"""Recurrent and attention layers with dynamic quantization."""
 import numpy as np
 import onnx
 import pytest
@@ -23,7 +23,7 @@ def saved(path, nodes, inputs, constants, outputs=(("y", 3),), opset=17):
 
 
 def gates(rng, *shape):
-    """Weights whose rows, and directions, are of different sizes."""
+    """Weights whose rows and directions differ in magnitude."""
     spread = rng.uniform(0.2, 2, (*shape[:2], 1)) * np.arange(1, shape[0] + 1)[:, None, None]
     return (rng.standard_normal(shape) * spread / np.sqrt(shape[2])).astype(np.float32)
 
@@ -86,7 +86,7 @@ def check(path, feeds, least=25):
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lstm_quantizes_what_comes_in_and_its_state(tool, tmp_path, seed, direction):
+def test_lstm_quantizes_its_input_and_state(tool, tmp_path, seed, direction):
     path = tmp_path / "net.onnx"
     feeds = recurrent(path, seed, direction=direction)
     report = report_of(quantize(tool, path, "--dynamic", "--json"))
@@ -97,7 +97,7 @@ def test_lstm_quantizes_what_comes_in_and_its_state(tool, tmp_path, seed, direct
 
 
 @pytest.mark.parametrize("how", ["asymActivation,asymWeight", "asymActivation,symWeight"])
-def test_lstm_in_the_forms_that_its_operator_has(tool, tmp_path, how):
+def test_lstm_in_all_supported_forms(tool, tmp_path, how):
     path = tmp_path / "net.onnx"
     feeds = recurrent(path, 5)
     quantize(tool, path, f"--dynamic={how}")
@@ -105,7 +105,7 @@ def test_lstm_in_the_forms_that_its_operator_has(tool, tmp_path, how):
 
 
 @pytest.mark.parametrize("arguments, options", [({"layout": 1}, "--dynamic"), ({}, "--dynamic=symActivation")])
-def test_lstm_that_its_operator_cannot_do_has_small_weights_and_a_reason(tool, tmp_path, arguments, options):
+def test_an_unsupported_lstm_has_quantized_weights_and_a_reason(tool, tmp_path, arguments, options):
     path = tmp_path / "net.onnx"
     feeds = recurrent(path, 6, **arguments)
     report = report_of(quantize(tool, path, options, "--json"))
@@ -152,7 +152,7 @@ def test_attention_in_all_combinations(tool, tmp_path, how):
     assert "QAttention" in check(path, feeds)
 
 
-def test_attention_that_its_operator_cannot_do_has_small_weights_and_a_reason(tool, tmp_path):
+def test_an_unsupported_attention_has_quantized_weights_and_a_reason(tool, tmp_path):
     path = tmp_path / "net.onnx"
     feeds = attention(path, 10, qkv_hidden_sizes=[16, 16, 16])
     report = report_of(quantize(tool, path, "--dynamic", "--json"))
@@ -160,7 +160,7 @@ def test_attention_that_its_operator_cannot_do_has_small_weights_and_a_reason(to
     assert "qkv_hidden_sizes" in report["nodes"][0]["reason"]
 
 
-def test_gru_by_name_has_small_weights_and_a_remark(tool, tmp_path):
+def test_gru_by_name_has_quantized_weights_and_a_remark(tool, tmp_path):
     path = tmp_path / "net.onnx"
     feeds = recurrent(path, 11, "GRU")
     report = report_of(quantize(tool, path, "--dynamic", "--op-types", "GRU", "--json"))
@@ -168,7 +168,7 @@ def test_gru_by_name_has_small_weights_and_a_remark(tool, tmp_path):
     assert any(line.startswith("GRU: ") and "only its weights" in line for line in report["remarks"])
 
 
-def test_attention_without_weights_stays_in_float_and_the_products_around_it_do_not(tool, tmp_path):
+def test_attention_without_weights_stays_in_float_and_its_neighbors_do_not(tool, tmp_path):
     path = tmp_path / "net.onnx"
     rng = np.random.default_rng(12)
     constants = {name: (rng.standard_normal((16, 16)) / 4).astype(np.float32) for name in "qkvo"}
@@ -184,7 +184,7 @@ def test_attention_without_weights_stays_in_float_and_the_products_around_it_do_
     assert layer["outcome"] == "float" and layer["reason"]
 
 
-def test_a_type_without_weights_is_an_error_when_the_model_is_to_quantize_it(tool, tmp_path):
+def test_a_type_without_weights_cannot_be_dynamic(tool, tmp_path):
     path = tmp_path / "net.onnx"
     recurrent(path, 13)
     done = quantize(tool, path, "--dynamic", "--op-types", "MatMul,Softmax", code="error")

@@ -1,5 +1,5 @@
-"""Every scheme on every kind of operator: what a quantized model computes is what float arithmetic gives on values and
-weights that the format library has quantized; here, and in ONNX Runtime."""
+"""Every scheme on every kind of operator: a quantized model computes the same as float arithmetic on values and weights that
+the format library has quantized, both in anybit and in ONNX Runtime."""
 import zlib
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 from support.library_codecs import Codec
 from support.quantizing import Executor, in_onnxruntime, run_tool
 
-# Name: format, its parameters for weights and for data, what shares parameters, block size.
+# Name: format, its parameters for weights and activations, granularity, block size.
 SCHEMES = {
     "integer": ("integer", {"width": 8, "frac": 6}, {"width": 8, "frac": 4}, "element", 0),
     "fixed": ("fixed", {"width": 6, "frac": 5}, {"width": 10, "frac": 6}, "element", 0),
@@ -39,7 +39,7 @@ SCHEMES = {
 }
 
 # Kind: operator, attributes, shapes of the data, {input: (shape, axis that blocks run along once it is a matrix)}.
-# A weight of more than two dimensions is coded as a matrix with its first dimension as rows.
+# A weight of more than two dimensions is quantized as a matrix with its first dimension as rows.
 NORM = {1: ((6,), -1), 2: ((6,), -1)}
 KINDS = {
     "add": ("Add", {}, [(2, 3, 40), (2, 3, 40)], {}),
@@ -64,10 +64,10 @@ KINDS = {
     **{name.lower(): (name, {}, [(2, 3, 40)], {})
        for name in ("Selu", "Tanh", "Gelu", "Softsign", "Softplus", "Softmax", "Sigmoid", "Swish")},
 }
-# Kinds that go by another name in recipes.
+# Kinds with another name in recipes.
 RULES = {"linear_matmul": "linear", "swish": "silu", "depthwise": "conv2d", "depthwise_transpose": "conv_transpose"}
-# ONNX Runtime takes seconds to put many functions in place. These kinds have one call of each form: along the last axis,
-# the one before it, the channels; weights of a product, of convolutions, plain ones.
+# ONNX Runtime takes seconds to inline many functions. These kinds have one call of each form: along the last axis, the one
+# before it, the channels; weights of linear layers, of convolutions, plain ones.
 PORTABLE = ("add", "matmul", "linear", "linear_matmul", "conv2d", "depthwise", "conv_transpose", "layer_norm", "relu")
 MADE = ("add", "relu")  # kinds whose outputs go through the format, too: their floats are exact
 
@@ -147,7 +147,7 @@ def recipe(scheme, kinds):
 
 
 def quantized(tool, folder, scheme, kinds, seed):
-    """The file in the scheme, its inputs, and what float arithmetic gives on quantized values."""
+    """The file in the scheme, its inputs, and the result of float arithmetic on quantized values."""
     model, feeds = net(kinds, seed=seed)
     onnx.save(model, folder / "float.onnx")
     (folder / "recipe.yaml").write_text(recipe(scheme, kinds))
@@ -180,7 +180,7 @@ def test_onnx_runtime_computes_the_same_from_the_file(tool, tmp_path, scheme):
 
 
 def test_a_model_with_packed_weights_is_fused_like_the_float_model(tool, tmp_path):
-    """Weights that no product takes packed are decoded before convolutions and activations become one."""
+    """Packed weights without a kernel are decoded before convolutions and activations are fused."""
     digits = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
     run_tool(tool, "prepare", digits, "-o", tmp_path / "float.onnx")
     run_tool(tool, "quantize", digits, "-o", tmp_path / "q.onnx", "--recipe", "mxfp4-weights")

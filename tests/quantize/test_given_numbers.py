@@ -1,5 +1,5 @@
-"""Rules for single tensors: numbers that are given, another observer or width; and ONNX Runtime's TensorQuantOverrides, which its own
-quantizer is held to."""
+"""Rules for single tensors: given scales or ranges, another observer or width; and ONNX Runtime's TensorQuantOverrides, compared
+with its own quantizer."""
 import json
 
 import numpy as np
@@ -22,7 +22,7 @@ def constants(model):
 
 
 def in_numpy(key, value):
-    """As its quantizer takes it (1.31)."""
+    """In the form that its quantizer (1.31) accepts."""
     if key == "quant_type":
         return getattr(QuantType, value)
     return value if key in ("symmetric", "axis") else np.array(value, np.int64 if key == "zero_point" else np.float32)
@@ -48,7 +48,7 @@ def parameters_of(model, tensor):
     raise AssertionError(f"{tensor} is not quantized")
 
 
-def test_a_tensor_has_the_numbers_that_are_given(tool, tmp_path):
+def test_a_tensor_has_the_given_parameters(tool, tmp_path):
     model, arrays, _ = quantized(tool, tmp_path, "global: int8\ntensor:\n  x: uint8 scale 0.03 zero_point 120\n  r1: {range: [0, 5]}\n"
                                  "  w1: {format: int8, symmetric: true, scale: [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]}\n  w4: int4 sym channel\n  h2: percentile 99\n")
     scale, zero = parameters_of(model, "x")
@@ -59,13 +59,13 @@ def test_a_tensor_has_the_numbers_that_are_given(tool, tmp_path):
     np.testing.assert_array_equal(scale, np.arange(1, 9, dtype=np.float32) * np.float32(0.1))
     assert next(one for one in model.graph.initializer if one.name == "w4_quantized").data_type == onnx.TensorProto.INT4
     plain, _, _ = quantized(tool, tmp_path / "plain", "global: int8\n")
-    assert parameters_of(model, "h2")[0] < parameters_of(plain, "h2")[0]  # the percentile cuts off
+    assert parameters_of(model, "h2")[0] < parameters_of(plain, "h2")[0]  # the percentile clips
     assert parameters_of(model, "d4")[0] != 0
     found = in_onnxruntime(tmp_path / "q.onnx", {"x": arrays[0]})
     assert np.isfinite(found[0]).all()
 
 
-def test_overrides_make_what_onnx_runtimes_own_quantizer_makes(tool, tmp_path):
+def test_overrides_match_onnx_runtimes_quantizer(tool, tmp_path):
     _, arrays, _ = quantized(tool, tmp_path, json.dumps({"global": {"weights": "int8 sym channel", "activations": "int8 asym"}, "TensorQuantOverrides": OVERRIDES}))
     ours = onnx.load(tmp_path / "q.onnx")
 
@@ -88,15 +88,15 @@ def test_overrides_make_what_onnx_runtimes_own_quantizer_makes(tool, tmp_path):
         np.testing.assert_array_equal(constants(ours)[f"{weight}_quantized"], constants(peer)[f"{weight}_quantized"])
 
 
-def test_given_numbers_need_no_samples(tool, tmp_path):
+def test_given_parameters_need_no_calibration(tool, tmp_path):
     model, _, _ = quantized(tool, tmp_path, "type: {Gemm: {weights: int8 sym channel, data_in: uint8 scale 0.01 zero_point 3, data_out: int8 range -4 4}}\n", calib=False)
-    assert parameters_of(model, "f3") == parameters_of(model, "g3") == (np.float32(0.01), 3)  # Flatten moves codes
+    assert parameters_of(model, "f3") == parameters_of(model, "g3") == (np.float32(0.01), 3)  # Flatten is pass-through
     assert parameters_of(model, "d4") == (np.float32(8 / 255), -1)
 
 
 def test_values_that_share_parameters_take_one_rule(tool, tmp_path):
     model, _, _ = quantized(tool, tmp_path, "global: int8\ntensor: {p3: range -3 3}\n")
-    assert parameters_of(model, "s3") == parameters_of(model, "p3")  # MaxPool moves codes
+    assert parameters_of(model, "s3") == parameters_of(model, "p3")  # MaxPool is pass-through
     done = quantized(tool, tmp_path / "differ", "global: int8\ntensor: {p3: range -3 3, s3: range -4 4}\n", code="error")
     assert "'s3'" in done.stderr and "'p3'" in done.stderr and "share" not in done.stdout
 
@@ -115,7 +115,7 @@ def test_formats_that_onnx_has_no_type_for_take_a_range_or_a_scale(tool, tmp_pat
     ("x: scale 0.1 percentile 99", ["either numbers"]), ("x: dynamic", ["cannot be dynamic"]), ("x: float", ["not whether"]),
     ("x: mxfp4_e2m1", ["cannot make it"]), ("nothing: scale 0.1", ["no tensor 'nothing'"]), ("r: scale 0.1", ["did you mean", "r1"]),
     ("x: {scale: [0.1, 0.2]}", ["one scale per tensor"]), ("w1: {scale: [0.1, 0.2]}", ["2 scales", "8"])])
-def test_a_rule_that_cannot_be_is_an_error_that_says_so(tool, tmp_path, rule, words):
+def test_an_invalid_rule_is_an_error(tool, tmp_path, rule, words):
     done = quantized(tool, tmp_path, f"global: int8\ntensor: {{{rule}}}\n", code="error")
     assert all(word in done.stderr for word in words), done.stderr
     assert not (tmp_path / "q.onnx").exists()
@@ -125,7 +125,7 @@ def test_a_rule_that_cannot_be_is_an_error_that_says_so(tool, tmp_path, rule, wo
     ({"x": [{"convert": {}}]}, ["convert"]), ({"x": []}, ["list"]), ({"x": [{"rmin": 0}]}, ["rmin and rmax"]), ({"x": [3]}, ["map"]),
     ({"w1": [{"axis": 1, "scale": 0.1}, {"scale": 0.2}, {"scale": 0.3}]}, ["axis 1", "axis 0"]), ({"x": [{"quant_type": "QInt9"}]}, ["QInt9"]),
     ({"w1": [{"scale": 0.1}, {"symmetric": True}]}, ["no scale"])])
-def test_an_override_that_cannot_be_is_an_error_that_says_so(tool, tmp_path, overrides, words):
+def test_an_invalid_override_is_an_error(tool, tmp_path, overrides, words):
     done = quantized(tool, tmp_path, json.dumps({"global": "int8", "TensorQuantOverrides": overrides}), code="error")
     assert all(word in done.stderr for word in words), done.stderr
 
@@ -134,7 +134,7 @@ def test_an_override_that_cannot_be_is_an_error_that_says_so(tool, tmp_path, ove
     ("int8 sym channel axis=1", ["axis 1", "axis 0"]), ("int8 sym channel axis=7", ["axis 7", "axis 0"]),
     ("int4 sym block 2 axis=0", ["axis 0", "axis 1"]), ("int8 sym axis=0", ["axis=0", "channel axis=0"])])
 @pytest.mark.parametrize("rule", ["global: {{weights: {}}}", "type: {{Conv: {{weights: {}}}}}"])
-def test_integers_share_scales_along_no_axis_but_that_of_the_node(tool, tmp_path, weights, words, rule):
+def test_integers_have_scales_along_the_axis_of_the_node_only(tool, tmp_path, weights, words, rule):
     done = quantized(tool, tmp_path, rule.format(weights) + "\n", calib=False, code="error")
     assert all(word in done.stderr for word in words), done.stderr
 

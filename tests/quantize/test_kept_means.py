@@ -1,4 +1,4 @@
-"""`refine: means`: biases make up for what rounding does to the means of outputs, measured on samples."""
+"""Bias correction (`refine: means`): biases compensate the shift of output means, measured on calibration data."""
 import json
 
 import numpy as np
@@ -16,7 +16,7 @@ def constant(name, value):
 
 
 def stack(path, seed=3):
-    """Convolutions with and without a bias, a transposed one, a Gemm, and a MatMul with an Add behind it."""
+    """Convolutions with and without a bias, a transposed one, a Gemm, and a MatMul followed by an Add."""
     rng = np.random.default_rng(seed)
     constants = [constant("w1", rng.standard_normal((CHANNELS, 3, 3, 3)) / 5), constant("b1", rng.standard_normal(CHANNELS) / 3),
                  constant("w2", rng.standard_normal((CHANNELS, CHANNELS, 3, 3)) / 10),
@@ -40,7 +40,7 @@ def stack(path, seed=3):
 
 
 def pictures(folder, count, seed=0):
-    """Flat pictures with a little noise, each of another grey: errors of rounding are the same at every place."""
+    """Uniform gray images with a little noise: rounding errors are equal at every position."""
     rng = np.random.default_rng(seed)
     folder.mkdir()
     arrays = [(rng.uniform(0.2, 1) + 0.02 * rng.standard_normal((1, 3, SIDE, SIDE))).astype(np.float32) for _ in range(count)]
@@ -59,7 +59,7 @@ def values(path, names, x):
 
 
 def means(path, x):
-    """By channel, of what the products make; of the MatMul, with what is added to it."""
+    """Means per output channel of the linear operators; of the MatMul after its Add."""
     names = [*PRODUCTS[:-1], "y"]
     return [value.mean((0, 2, 3) if value.ndim == 4 else tuple(range(value.ndim - 1)))
             for value in values(path, names, x)]
@@ -84,7 +84,7 @@ def test_outputs_keep_their_means(tool, tmp_path, recipe):
     assert sum(errors["means"]) < 0.5 * sum(errors["sums"]), errors
 
 
-def test_it_is_what_static_presets_do_and_helps_on_other_pictures(tool, tmp_path):
+def test_static_presets_use_it_and_it_helps_on_other_images(tool, tmp_path):
     pictures(tmp_path / "calib", 32)
     x = pictures(tmp_path / "other", 64, seed=9)
     model = stack(tmp_path / "stack.onnx")
@@ -96,7 +96,7 @@ def test_it_is_what_static_presets_do_and_helps_on_other_pictures(tool, tmp_path
     assert (tmp_path / "q.onnx").read_bytes() == (tmp_path / "means.onnx").read_bytes()
 
 
-def test_the_file_runs_elsewhere_and_biases_keep_their_names(tool, tmp_path):
+def test_the_file_runs_in_onnx_runtime_and_biases_keep_their_names(tool, tmp_path):
     x = pictures(tmp_path / "calib", 4)
     made, _ = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib")
     ours, theirs = Executor(str(made)).run({"x": x})[0], in_onnxruntime(made, {"x": x})[0]
@@ -105,7 +105,7 @@ def test_the_file_runs_elsewhere_and_biases_keep_their_names(tool, tmp_path):
     assert not any("shifted" in name for name in names) and {"bm"} <= {name.split("_")[0] for name in names}
 
 
-def test_a_bias_that_others_use_stays_as_it_is_for_them(tool, tmp_path):
+def test_a_shared_bias_is_unchanged_for_other_nodes(tool, tmp_path):
     model = onnx.load(stack(tmp_path / "stack.onnx"))
     model.graph.node.append(helper.make_node("Identity", ["b1"], ["told"]))
     model.graph.output.append(helper.make_tensor_value_info("told", onnx.TensorProto.FLOAT, [CHANNELS]))
@@ -126,14 +126,14 @@ def test_the_same_file_for_any_number_of_threads_and_any_order(tool, tmp_path):
     assert len(set(files)) == 1
 
 
-def test_one_sample_tells_nothing(tool, tmp_path):
+def test_one_sample_gives_no_correction(tool, tmp_path):
     pictures(tmp_path / "calib", 1)
     _, report = quantized(tool, tmp_path, "means", "--calib", tmp_path / "calib")
     assert report["means_kept"] == 0
 
 
 @pytest.mark.parametrize("recipe", ["bfp16", "w8"])
-def test_without_samples_it_says_so(tool, tmp_path, recipe):
+def test_without_samples_there_is_a_remark(tool, tmp_path, recipe):
     made, report = quantized(tool, tmp_path, "means", recipe=recipe)
     assert any("it needs calibration data" in remark for remark in report["remarks"]) and report["means_kept"] == 0
     model = stack(tmp_path / "stack.onnx")
@@ -141,7 +141,7 @@ def test_without_samples_it_says_so(tool, tmp_path, recipe):
     assert made.read_bytes() == (tmp_path / "q.onnx").read_bytes()
 
 
-def test_samples_beside_ranges_that_nobody_needs_are_named(tool, tmp_path):
+def test_unused_samples_beside_ranges_are_remarked_on(tool, tmp_path):
     pictures(tmp_path / "calib", 4)
     model = stack(tmp_path / "stack.onnx")
     run_tool(tool, "calibrate", model, "--data", tmp_path / "calib", "-o", tmp_path / "ranges.json")
@@ -151,7 +151,7 @@ def test_samples_beside_ranges_that_nobody_needs_are_named(tool, tmp_path):
     assert any("beside the ranges" in remark for remark in report["remarks"])
 
 
-def test_nan_in_a_sample_is_an_error_or_leaves_its_channel_alone(tool, tmp_path):
+def test_nan_in_a_sample_is_an_error_or_skips_its_channel(tool, tmp_path):
     x = pictures(tmp_path / "calib", 4)
     x[2, 0, 3, 3] = np.nan
     np.save(tmp_path / "calib" / "002.npy", x[2:3])
@@ -162,8 +162,8 @@ def test_nan_in_a_sample_is_an_error_or_leaves_its_channel_alone(tool, tmp_path)
     assert report["means_kept"] == 0 and np.isfinite(Executor(str(made)).run({"x": x[:2]})[0]).all()
 
 
-def test_constants_are_no_layers(tool, tmp_path):
-    """Where weights and biases are Constant nodes, too: biases are moved on purpose."""
+def test_constants_are_not_layers(tool, tmp_path):
+    """Where weights and biases are Constant nodes, too: only biases are changed."""
     model = onnx.load(stack(tmp_path / "stack.onnx"))
     nodes = [helper.make_node("Constant", [], [one.name], value=one) for one in model.graph.initializer] + list(model.graph.node)
     del model.graph.node[:], model.graph.initializer[:]

@@ -1,4 +1,4 @@
-"""`refine: sums`: outputs of products keep the sums of their weights, in any format that rounds to the nearest."""
+"""Sum-preserving rounding (`refine: sums`): output channels keep the sums of their weights, in any format that rounds to nearest."""
 import numpy as np
 import onnx
 import pytest
@@ -11,7 +11,7 @@ WEIGHTS = ["mxint8", "bfp16", "mx9", "block_fp", "mxfp8_e4m3", "nvfp4", "int8 sy
 
 
 def kernels(tmp_path, seed=11):
-    """A depthwise convolution that nearly cancels over a flat picture, one over all channels, and a product."""
+    """A depthwise convolution that nearly cancels over a uniform image, a dense one, and a MatMul."""
     rng = np.random.default_rng(seed)
     edges = rng.standard_normal((CHANNELS, 1, 3, 3))
     edges -= edges.mean((1, 2, 3), keepdims=True)
@@ -38,7 +38,7 @@ def quantized(tool, tmp_path, weights, refine, *options):
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_a_flat_picture_gives_nearly_what_the_float_model_gives(tool, tmp_path, weights):
+def test_a_uniform_image_gives_nearly_the_float_result(tool, tmp_path, weights):
     flat = {"x": np.ones((1, CHANNELS, SIDE, SIDE), np.float32)}
     expected = Executor(str(kernels(tmp_path))).run(flat)
     errors = {}
@@ -51,7 +51,7 @@ def test_a_flat_picture_gives_nearly_what_the_float_model_gives(tool, tmp_path, 
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
-def test_weights_lose_little_by_it(tool, tmp_path, weights):
+def test_weights_lose_little_accuracy(tool, tmp_path, weights):
     (_, nearest), (_, sums) = (quantized(tool, tmp_path, weights, refine) for refine in ("none", "sums"))
     for before, after in zip(nearest["weights"], sums["weights"]):
         assert before["signal_to_noise_db"] - 2 < after["signal_to_noise_db"] < before["signal_to_noise_db"]
@@ -75,7 +75,7 @@ def test_presets_keep_sums_and_a_file_can_turn_it_off(tool, tmp_path):
         assert moved[1] == 0, recipe
 
 
-def test_another_word_is_refused(tool, tmp_path):
+def test_another_word_is_rejected(tool, tmp_path):
     (tmp_path / "recipe.yaml").write_text("global: {weights: mxint8, refine: sum}")
     done = run_tool(tool, "quantize", kernels(tmp_path), "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml", code="error")
     assert "no refinement is called 'sum'" in done.stderr and "did you mean 'sums'?" in done.stderr

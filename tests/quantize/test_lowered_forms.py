@@ -1,4 +1,4 @@
-"""What is written of single operators: ONNX's checker takes it, both runtimes run it, and both are near the float model."""
+"""Lowering of single operators: ONNX's checker accepts it, both runtimes run it, and both are near the float model."""
 import json
 
 import numpy as np
@@ -84,7 +84,7 @@ def test_every_output_of_a_recurrent_layer_in_float16_is_float32_again(tool, tmp
 
 
 @pytest.mark.parametrize("op", GATES)
-def test_lengths_and_omitted_outputs_are_left_alone_by_float16(tool, tmp_path, op):
+def test_lengths_and_omitted_outputs_are_unchanged_by_float16(tool, tmp_path, op):
     feeds = {"x": array(5, 2, 16), "lengths": np.array([5, 3], np.int32), "first": array(1, 2, 8)}
     model = recurrent(op, ["", "last"], feeds, ("x", "W", "R", "", "lengths", "first"))
     made = quantized(tool, tmp_path, model, feeds, "--recipe", "float16", least=50, calib=False)
@@ -92,7 +92,7 @@ def test_lengths_and_omitted_outputs_are_left_alone_by_float16(tool, tmp_path, o
     assert layer.input[4] == "lengths" and layer.output[0] == ""
 
 
-def test_a_rule_for_outputs_passes_over_one_that_is_left_out(tool, tmp_path):
+def test_a_rule_for_outputs_skips_an_omitted_one(tool, tmp_path):
     config = {"name": "integer", "weight_width": 8, "weight_frac_width": 5, "data_out_width": 12, "data_out_frac_width": 6}
     (tmp_path / "recipe.json").write_text(json.dumps({"by": "type", "default": {"config": config}}))
     feeds = {"x": array(5, 2, 16)}
@@ -113,7 +113,7 @@ def test_the_speech_detector_computes_in_float16(tool, tmp_path, version):
 
 
 def between_convolutions(nodes, constants=None, opset=17, ir=8):
-    """Nodes that make z of a, which is not negative: its zero is the lowest code."""
+    """Nodes from a to z, where a is not negative: its zero point is the lowest value."""
     ends = {"w1": array(4, 4, 3, 3), "b1": array(4), "w2": array(3, 4, 1, 1)}
     first = [node("Conv", ["x", "w1", "b1"], ["a0"], name="first"), node("Relu", ["a0"], ["a"], name="relu")]
     return model_of([*first, *nodes, node("Conv", ["z", "w2"], ["y"], name="last")], {"x": array(1, 4, 8, 8)}, {"y": 4},
@@ -121,7 +121,7 @@ def between_convolutions(nodes, constants=None, opset=17, ir=8):
 
 
 def in_integers(tool, folder, model, recipe="int8", least=25):
-    """The operators of the file, by what they take: "int8", "float32", …"""
+    """The operators of the file by input type: "int8", "float32", …"""
     feeds = {"x": array(1, 4, 8, 8)}
     made = quantized(tool, folder, model, feeds, "--recipe", recipe, "--emit", "qoperator", least=least)
     made = onnx.shape_inference.infer_shapes(made, strict_mode=True)
@@ -140,12 +140,12 @@ EDGES = {"pads": np.array([0, 0, 1, 1, 0, 0, 1, 1])}
     (["a", "pads", "value"], {**EDGES, "value": np.array(0.5, np.float32)}),
     (["a", "pads", "", "axes"], {"pads": np.array([1, 0, 1, 2]), "axes": np.array([2, 3])})],
     ids=["no value", "zero", "a half", "axes"])
-def test_codes_are_padded_with_the_code_of_the_value(tool, tmp_path, inputs, constants, recipe):
+def test_quantized_values_are_padded_with_the_quantized_value(tool, tmp_path, inputs, constants, recipe):
     model = between_convolutions([node("Pad", inputs, ["z"], name="pad")], constants, opset=18)
     in_integers(tool, tmp_path, model, recipe)
 
 
-def test_padding_without_a_value_works_on_codes(tool, tmp_path):
+def test_padding_without_a_value_works_on_quantized_values(tool, tmp_path):
     model = between_convolutions([node("Pad", ["a", "pads"], ["z"], name="pad")], EDGES)
     assert in_integers(tool, tmp_path, model)["Pad"] == "int8"
     assert in_integers(tool, tmp_path, between_convolutions(
@@ -179,14 +179,14 @@ def test_operators_without_8_bit_integers_take_floats(tool, tmp_path, op, nodes,
 @pytest.mark.parametrize("opset, ir, recipe, type_of_pool", [
     (10, 5, "int8-per-tensor", "float32"), (11, 6, "int8-per-tensor", "float32"), (11, 6, "int8", "int8"),
     (12, 7, "int8-per-tensor", "int8"), (17, 8, "int8", "int8"), (17, 8, "uint8", "uint8")])
-def test_pools_take_codes_in_opsets_that_let_them(tool, tmp_path, opset, ir, recipe, type_of_pool):
+def test_pools_take_integers_in_opsets_that_allow_it(tool, tmp_path, opset, ir, recipe, type_of_pool):
     pool = node("MaxPool", ["a"], ["z"], name="pool", kernel_shape=[2, 2])
     assert in_integers(tool, tmp_path, between_convolutions([pool], opset=opset, ir=ir), recipe)["MaxPool"] == type_of_pool
 
 
 @pytest.mark.parametrize("opset, ir, attributes, type_of_pad", [
     (10, 5, {"pads": [0, 0, 1, 1, 0, 0, 1, 1]}, "float32"), (11, 6, {}, "int8")])
-def test_padding_takes_codes_in_opsets_that_let_it(tool, tmp_path, opset, ir, attributes, type_of_pad):
+def test_padding_takes_integers_in_opsets_that_allow_it(tool, tmp_path, opset, ir, attributes, type_of_pad):
     pad = node("Pad", ["a"] if attributes else ["a", "pads"], ["z"], name="pad", **attributes)
     model = between_convolutions([pad], {} if attributes else EDGES, opset, ir)
     assert in_integers(tool, tmp_path, model, "int8-per-tensor")["Pad"] == type_of_pad
@@ -195,7 +195,7 @@ def test_padding_takes_codes_in_opsets_that_let_it(tool, tmp_path, opset, ir, at
 @pytest.mark.parametrize("op, inputs, attributes", [
     ("Transpose", ["a"], {"perm": [0, 1, 3, 2]}), ("Slice", ["a", "from", "to"], {}), ("Concat", ["a", "a"], {"axis": 2}),
     ("Resize", ["a", "", "scales"], {"mode": "nearest"}), ("Tile", ["a", "times"], {})])
-def test_operators_that_only_move_values_take_codes(tool, tmp_path, op, inputs, attributes):
+def test_pass_through_operators_take_quantized_values(tool, tmp_path, op, inputs, attributes):
     constants = {"from": np.array([0, 0, 1]), "to": np.array([1, 4, 5]), "scales": np.array([1, 1, 2, 2], np.float32),
                  "times": np.array([1, 1, 2, 1])}
     model = between_convolutions([node(op, inputs, ["z"], name="mover", **attributes)],

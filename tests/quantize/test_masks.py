@@ -1,4 +1,4 @@
-"""Attention masks of -Inf, or of numbers that stand for it: they stay in float, and calibration goes on."""
+"""Attention masks of -Inf or large negative numbers: they stay in float, and calibration accepts them."""
 import numpy as np
 import onnx
 import pytest
@@ -10,7 +10,7 @@ WIDTH, LENGTH = 16, 6
 
 
 def attention(path, kind, hidden):
-    """One head; `kind`: how the mask comes into the scores."""
+    """One head; `kind`: how the mask is added to the scores."""
     rng = np.random.default_rng(3)
     node = helper.make_node
     constants = {name: (rng.standard_normal((WIDTH, WIDTH)) / 4).astype(np.float32) for name in ("wq", "wk", "wv", "wo")}
@@ -61,7 +61,7 @@ KINDS = [("constant", -1e4), ("choice", -1e4), ("constant", -1e9), ("choice", -1
 
 @pytest.mark.parametrize("kind, hidden", KINDS)
 @pytest.mark.parametrize("recipe", ["int8", "{global: int8, type: {MatMul: int8, Add: int8, Where: int8, Softmax: int8}}"])
-def test_the_mask_and_what_it_is_added_to_stay_in_float(tool, tmp_path, kind, hidden, recipe):
+def test_the_mask_and_the_masked_scores_stay_in_float(tool, tmp_path, kind, hidden, recipe):
     path, made = tmp_path / "net.onnx", tmp_path / "net.q.onnx"
     attention(path, kind, hidden)
     feeds = samples(tmp_path / "data")
@@ -81,14 +81,14 @@ def test_the_mask_and_what_it_is_added_to_stay_in_float(tool, tmp_path, kind, hi
 
 
 @pytest.mark.parametrize("kind, hidden", KINDS)
-def test_calibration_counts_what_a_mask_hides_and_goes_on(tool, tmp_path, kind, hidden):
+def test_calibration_counts_masked_values_and_continues(tool, tmp_path, kind, hidden):
     attention(tmp_path / "net.onnx", kind, hidden)
     samples(tmp_path / "data")
     run_tool(tool, "calibrate", tmp_path / "net.onnx", "--data", tmp_path / "data", "-o", tmp_path / "ranges.json")
 
 
 @pytest.mark.parametrize("bad, place", [(np.inf, "'x'"), (np.nan, "'x'")])
-def test_other_values_that_are_not_finite_are_an_error_with_sample_and_value(tool, tmp_path, bad, place):
+def test_other_nan_and_infinity_are_an_error_with_sample_and_value(tool, tmp_path, bad, place):
     attention(tmp_path / "net.onnx", "sum", -np.inf)
     feeds = samples(tmp_path / "data")
     feeds["x"][0, 1, 2] = bad
@@ -99,7 +99,7 @@ def test_other_values_that_are_not_finite_are_an_error_with_sample_and_value(too
         assert "3.npz" in said and place in said
 
 
-def test_infinity_above_is_no_mask(tool, tmp_path):
+def test_positive_infinity_is_not_a_mask(tool, tmp_path):
     attention(tmp_path / "net.onnx", "sum", -np.inf)
     model = onnx.load(tmp_path / "net.onnx")
     zero = next(one for one in model.graph.initializer if one.name == "zero")

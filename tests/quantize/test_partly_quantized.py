@@ -1,4 +1,4 @@
-"""Models that are quantized in part, in formats that ONNX has no type for: those parts are kept bit by bit, the rest is quantized."""
+"""Models that are partly quantized in formats that ONNX lacks: those parts are kept bit for bit, the rest is quantized."""
 import collections
 
 import numpy as np
@@ -27,7 +27,7 @@ def test_weights_in_a_format_are_kept_and_the_rest_is_quantized(tool, tmp_path, 
     done = run_tool(tool, "quantize", once, "-o", twice, "--recipe", second, "--calib", tmp_path / "calib", "--emit", emit)
     assert "part of the model is quantized already: that is kept" in done.stdout + done.stderr
     before, after = constants(once), constants(twice)
-    kept = [name for name in before if name.startswith("w4")]  # the codes, and what they share
+    kept = [name for name in before if name.startswith("w4")]  # the packed values and their scales
     assert kept and all(after[name] == before[name] for name in kept)
     kinds = operators(twice)
     assert kinds["DequantizeLinear"] + kinds["DynamicQuantizeLinear"] >= 1  # of the layers that were float
@@ -42,7 +42,7 @@ def test_weights_in_a_format_are_kept_and_the_rest_is_quantized(tool, tmp_path, 
     assert 10 * np.log10((right**2).sum() / ((right - found) ** 2).sum()) > 15
 
 
-def test_what_has_no_type_cannot_be_kept_in_a_file_of_types_alone(tool, tmp_path):
+def test_formats_without_an_onnx_type_cannot_be_kept_in_a_qdq_file(tool, tmp_path):
     onnx.save(net(), tmp_path / "float.onnx")
     (tmp_path / "first.yaml").write_text("type: {Gemm: {data_in: mxint8}}\n")
     run_tool(tool, "quantize", tmp_path / "float.onnx", "-o", tmp_path / "once.onnx", "--recipe", tmp_path / "first.yaml")
@@ -50,7 +50,7 @@ def test_what_has_no_type_cannot_be_kept_in_a_file_of_types_alone(tool, tmp_path
     assert "mxint8" in done.stderr and not (tmp_path / "twice.onnx").exists()
 
 
-def test_a_model_that_is_quantized_all_over_is_left_as_it_is(tool, tmp_path):
+def test_a_fully_quantized_model_is_unchanged(tool, tmp_path):
     onnx.save(net(), tmp_path / "float.onnx")
     run_tool(tool, "quantize", tmp_path / "float.onnx", "-o", tmp_path / "once.onnx", "--recipe", "mxfp4")
     run_tool(tool, "quantize", tmp_path / "once.onnx", "-o", tmp_path / "twice.onnx", "--recipe", "w8")

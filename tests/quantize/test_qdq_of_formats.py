@@ -1,4 +1,4 @@
-"""Weights in number formats as plain DequantizeLinear: the same numbers as in every other form, and what is refused."""
+"""Weights in number formats as plain DequantizeLinear: the same values as in every other form, and rejected formats."""
 import json
 
 import numpy as np
@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from support.quantizing import Executor, in_onnxruntime, run_tool
 
-# Recipe, the type of its codes, the opset that has it.
+# Recipe, its ONNX type, the opset that has the type.
 FORMATS = {"mxint8-weights": ("int8", 21), "mxfp8-weights": ("float8e4m3fn", 21), "mxfp8-e5m2-weights": ("float8e5m2", 21),
            "mxfp4-weights": ("float4e2m1", 23), "nvfp4-weights": ("float4e2m1", 23), "bfp16-weights": ("int8", 21),
            "block-fp8-weights": ("int8", 21), "fixed8-weights": ("int8", 17),
@@ -23,7 +23,7 @@ IN_ONNX_RUNTIME = {"int2", "int4", "int8", "int16", "float8e4m3fn", "float8e5m2"
 
 
 def layers(path, seed=4, scale=1.0):
-    """Convolutions of 3 × 3 and of 1 × 1, a Gemm and a MatMul: blocks that divide what they run along, and some that do not."""
+    """Convolutions of 3 × 3 and of 1 × 1, a Gemm and a MatMul: blocks that divide their axis, and some that do not."""
     rng = np.random.default_rng(seed)
     shapes = {"w1": (40, 5, 3, 3), "w2": (48, 40, 1, 1), "w3": (130, 48), "b3": (130,), "w4": (130, 70)}
     constants = [numpy_helper.from_array((rng.standard_normal(shape) * scale).astype(np.float32), name)
@@ -48,7 +48,7 @@ def quantize(tool, tmp_path, recipe, emit, *more, code=0):
 
 
 def with_weights(path):
-    """The model, with the weights of its products as outputs behind its own."""
+    """The model with the weights of its linear operators as additional outputs."""
     model = onnx.load(path)
     for node in model.graph.node:
         if node.op_type in ("Conv", "Gemm", "MatMul"):
@@ -88,7 +88,7 @@ def test_weights_are_those_of_the_portable_form_in_every_runtime(tool, tmp_path,
         np.testing.assert_array_equal(one, other)
 
 
-def test_codes_have_their_real_width_and_scales_are_float32(tool, tmp_path):
+def test_values_have_their_real_width_and_scales_are_float32(tool, tmp_path):
     layers(tmp_path / "layers.onnx")
     path, done = quantize(tool, tmp_path, "mxfp4-weights", "qdq", "--json")
     model = onnx.load(path)
@@ -104,7 +104,7 @@ def test_codes_have_their_real_width_and_scales_are_float32(tool, tmp_path):
     assert told["w4"] == len(codes.raw_data) + len(scales.raw_data)
 
 
-def test_only_weights_that_were_coded_as_a_matrix_are_reshaped(tool, tmp_path):
+def test_only_weights_that_were_quantized_as_a_matrix_are_reshaped(tool, tmp_path):
     layers(tmp_path / "layers.onnx")
     model = onnx.load(quantize(tool, tmp_path, "mxint8-weights", "qdq")[0])
     reshaped = [node.input[0] for node in model.graph.node if node.op_type == "Reshape"]
@@ -114,7 +114,7 @@ def test_only_weights_that_were_coded_as_a_matrix_are_reshaped(tool, tmp_path):
 @pytest.mark.parametrize("recipe, name", [("mxfp6-weights", "mxfp6_e2m3"), ("mx9-weights", "mx9"), ("mx6-weights", "mx6"), ("mx4-weights", "mx4"),
                                           ("log8-weights", "log"),
                                           ("mxfp6", "mxfp6_e2m3"), ("minifloat8-weights", "minifloat_ieee")])
-def test_a_format_without_an_onnx_type_is_refused(tool, tmp_path, recipe, name):
+def test_a_format_without_an_onnx_type_is_rejected(tool, tmp_path, recipe, name):
     layers(tmp_path / "layers.onnx")
     path, done = quantize(tool, tmp_path, recipe, "qdq", code="error")
     assert f"no type for {name}" in done.stderr and "--emit portable" in done.stderr and "--emit packed" in done.stderr
@@ -122,14 +122,14 @@ def test_a_format_without_an_onnx_type_is_refused(tool, tmp_path, recipe, name):
 
 
 @pytest.mark.parametrize("emit", ["qdq", "qoperator"])
-def test_values_whose_scales_are_found_as_the_model_runs_are_refused(tool, tmp_path, emit):
+def test_activations_with_run_time_scales_are_rejected(tool, tmp_path, emit):
     layers(tmp_path / "layers.onnx")
     path, done = quantize(tool, tmp_path, "mxfp4", emit, code="error")
     assert "values in mxfp4_e2m1" in done.stderr and "-weights" in done.stderr and "--emit portable" in done.stderr
     assert not path.exists()
 
 
-def test_a_scale_that_float32_lacks_is_refused(tool, tmp_path):
+def test_a_scale_out_of_the_range_of_float32_is_rejected(tool, tmp_path):
     # -128 · 2^121, which mxint8 makes of the lowest float32, is beyond float32: the format gives the lowest there is.
     layers(tmp_path / "layers.onnx")
     model = onnx.load(tmp_path / "layers.onnx")
@@ -167,7 +167,7 @@ def test_weights_in_blocks_beside_integer_activations(tool, tmp_path, weights):
 
 
 @pytest.mark.parametrize("recipe", ["mxfp4-weights", "mxfp8-weights", "mxint8-weights"])
-def test_the_weights_are_taken_back_by_requantize(tool, tmp_path, recipe):
+def test_the_weights_are_dequantized_by_requantize(tool, tmp_path, recipe):
     layers(tmp_path / "layers.onnx")
     path, _ = quantize(tool, tmp_path, recipe, "qdq")
     run_tool(tool, "quantize", path, "-o", tmp_path / "w8.onnx", "--recipe", "w8", "--requantize")
@@ -177,7 +177,7 @@ def test_the_weights_are_taken_back_by_requantize(tool, tmp_path, recipe):
     assert all("block_size" not in [one.name for one in node.attribute] for node in dequantizers(model))
 
 
-def test_a_blocked_axis_without_values_is_left_as_it_is_by_requantize(tool, tmp_path):
+def test_an_empty_blocked_axis_is_kept_by_requantize(tool, tmp_path):
     constants = [helper.make_tensor("codes", TensorProto.INT8, [0, 4], b"", raw=True),
                  helper.make_tensor("scales", TensorProto.FLOAT, [0, 4], b"", raw=True),
                  numpy_helper.from_array(np.eye(4, dtype=np.float32), "v")]

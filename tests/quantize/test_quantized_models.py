@@ -1,4 +1,4 @@
-"""Real models, quantized by anybit: the files run in ONNX Runtime, mean the same in both, and stay near the float model."""
+"""Real models, quantized by anybit: the files run in ONNX Runtime, give equal results in both, and stay near the float model."""
 
 import numpy as np
 import onnx
@@ -24,12 +24,12 @@ def output(path, feeds):
 
 
 @pytest.mark.parametrize("stem", IMAGES)
-def test_int8_is_as_near_as_what_the_peers_tool_writes(tool, tmp_path, calibration, stem):
+def test_int8_is_as_accurate_as_the_peers_tool(tool, tmp_path, calibration, stem):
     model, path = MODELS / f"{stem}.onnx", tmp_path / "q.onnx"
     run_tool(tool, "quantize", model, "-o", path, "--calib", calibration / stem)
     feeds = {onnx.load(model).graph.input[0].name: image(IMAGES[stem], 100)}
     reference, peers = output(model, feeds), output(quantized(stem, "channel"), feeds)
-    # 6 dB are one bit: between two ways to round, as good and as bad samples fall.
+    # 6 dB are one bit, about the difference that samples make between two ways to round.
     assert decibels(reference, output(path, feeds)) > min(40, decibels(reference, peers) - 6)
     assert decibels(reference, in_anybit(path, feeds)[0]) > min(40, decibels(reference, peers) - 6)
     assert path.stat().st_size < 0.55 * model.stat().st_size

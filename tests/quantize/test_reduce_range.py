@@ -1,4 +1,4 @@
-"""`reduce_range: pairs`: int8 weights with which ONNX Runtime's sums saturate on no CPU."""
+"""`reduce_range: pairs`: int8 weights for which ONNX Runtime does not saturate on any CPU."""
 import numpy as np
 import onnx
 import pytest
@@ -19,11 +19,11 @@ def saturating_product(data, weights):
 
 
 def matrices(model):
-    """Every constant int8 weight of a product as the matrices [k, n] that ONNX Runtime's kernels reduce: its name, its matrix."""
+    """Every constant int8 weight of a linear operator as the matrices [k, n] that ONNX Runtime's kernels reduce: name and matrix."""
     held = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
     makers = {name: one for one in model.graph.node for name in one.output}
 
-    def codes(value):  # through DequantizeLinear, and what gives it its dimensions back
+    def codes(value):  # through DequantizeLinear, and the Reshape to its own dimensions
         maker = makers.get(value)
         return codes(maker.input[0]) if maker is not None and maker.op_type in ("DequantizeLinear", "Reshape") else held.get(value)
 
@@ -50,7 +50,7 @@ def matrices(model):
 
 
 def check_bound(path):
-    """No data, the worst included, makes a sum saturate. How many weights there are."""
+    """Asserts that no activations make a sum saturate. Returns the number of weights."""
     names, rng = set(), np.random.default_rng(1)
     for name, matrix in matrices(onnx.load(path)):
         names.add(name)
@@ -65,7 +65,7 @@ def check_bound(path):
 
 
 def large(rng, *shape):
-    """Weights of one sign for each output, all near the largest: what saturates most."""
+    """Weights of one sign per output, all near the largest: the worst case."""
     return rng.uniform(0.7, 1, shape) * rng.choice([-1, 1], (shape[0], *[1] * (len(shape) - 1)))
 
 
@@ -73,7 +73,7 @@ def skewed(rng, *shape):
     return rng.standard_normal(shape) * rng.uniform(0.1, 3, (shape[0], *[1] * (len(shape) - 1))) + rng.uniform(-1, 1)
 
 
-# The shape of x, weights with outputs first, and what they become in the model; by a function that makes weights.
+# The shape of x, the shapes of weights with outputs first, and the nodes.
 NETS = {
     "MatMul": ([5, 64], {"w": (24, 64)}, [node("MatMul", ["x", "w"], ["y"])]),
     "MatMul of an odd length": ([3, 33], {"w": (7, 33)}, [node("MatMul", ["x", "w"], ["y"])]),
@@ -126,7 +126,7 @@ def test_default_presets_are_exact_in_onnxruntime_on_every_cpu(tool, tmp_path, k
         for emit in ("portable", "qoperator") if recipe in DEFAULTS[:4] else ("portable",):
             report = quantize(tool, tmp_path, recipe, "--emit", emit)
             assert report["safe_without_vnni"] and report["saturating"] == []
-            if recipe != "int16x8":  # whose products are computed in float there
+            if recipe != "int16x8":  # whose linear operators compute in float there
                 check_bound(tmp_path / "net.q.onnx")
             plain, optimised = (in_onnxruntime(tmp_path / "net.q.onnx", feeds, optimised=how)[0] for how in (False, True))
             ours = in_anybit(tmp_path / "net.q.onnx", feeds)[0]
@@ -149,7 +149,7 @@ def test_no_weights_of_any_shape_break_the_bound(tool, tmp_path, seed):
 
 
 @pytest.mark.parametrize("model", ["digits", "cifar"])
-def test_real_models_keep_to_the_bound_and_lose_little_by_it(tool, tmp_path, model):
+def test_real_models_keep_the_bound_and_lose_little_accuracy(tool, tmp_path, model):
     if model == "digits":
         path, calibration = DIGITS / "digits.onnx", DIGITS / "samples"
     else:
@@ -174,7 +174,7 @@ def test_without_the_bound_sums_saturate_and_the_report_says_so(tool, tmp_path):
     data = np.full((1, 64), 255, np.uint8)
     assert (saturating_product(data, w) != data.astype(np.int32) @ w.astype(np.int32)).any()
     plain, optimised = (in_onnxruntime(tmp_path / "net.q.onnx", feeds, optimised=how)[0] for how in (False, True))
-    assert (decibels(plain, optimised) < 50) == onnxruntime_saturates()  # this is what is not promised
+    assert (decibels(plain, optimised) < 50) == onnxruntime_saturates()  # without the bound, exactness is not guaranteed
     assert decibels(plain, in_anybit(tmp_path / "net.q.onnx", feeds)[0]) > 50
     text = run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "net.q.onnx", "--calib", tmp_path / "x.npy").stdout
     assert "safe for ONNX Runtime on CPUs without VNNI: yes" in text
@@ -183,7 +183,7 @@ def test_without_the_bound_sums_saturate_and_the_report_says_so(tool, tmp_path):
     assert "safe for ONNX Runtime on CPUs without VNNI: no, sums of products with w may saturate" in text
 
 
-def test_activations_on_the_right_are_unsigned(tool, tmp_path):
+def test_activations_as_right_operand_are_unsigned(tool, tmp_path):
     save(tmp_path, "two activations")
     report = quantize(tool, tmp_path, "int8")
     kinds = {one["name"]: one["to"] for one in report["tensors"]}
@@ -193,7 +193,7 @@ def test_activations_on_the_right_are_unsigned(tool, tmp_path):
 
 
 @pytest.mark.parametrize("target, bounded", [("generic", True), ("ort", True), ("ethos-u55-128", False)])
-def test_targets_say_whether_they_saturate_and_recipes_have_the_last_word(tool, tmp_path, target, bounded):
+def test_targets_set_the_default_and_recipes_override_it(tool, tmp_path, target, bounded):
     save(tmp_path, "Conv")
     assert quantize(tool, tmp_path, "int8", "--target", target)["safe_without_vnni"] == bounded
     for word in ("pairs", "none"):
@@ -202,13 +202,13 @@ def test_targets_say_whether_they_saturate_and_recipes_have_the_last_word(tool, 
         assert report["safe_without_vnni"] == (word == "pairs")
 
 
-def test_weights_that_no_bound_is_for_are_reported(tool, tmp_path):
+def test_weights_that_cannot_be_bounded_are_reported(tool, tmp_path):
     save(tmp_path, "MatMul")
     (tmp_path / "recipe.yaml").write_text("global: {weights: int8 asym, activations: uint8 asym}")
     assert quantize(tool, tmp_path, tmp_path / "recipe.yaml")["saturating"] == ["w"]
 
 
-def test_a_weight_with_two_orders_keeps_to_both(tool, tmp_path):
+def test_a_weight_with_two_reduction_orders_keeps_both_bounds(tool, tmp_path):
     rng = np.random.default_rng(5)
     graph = helper.make_graph(
         [node("MatMul", ["x", "w"], ["h"]), node("Gemm", ["h", "w"], ["y"], transB=1)], "net",
@@ -245,7 +245,7 @@ def test_weights_at_the_ends_of_float_stay_finite(tool, tmp_path, value):
     np.testing.assert_allclose(decoded, np.full((8, 4), value), rtol=0.02, atol=1e-37)
 
 
-def test_another_word_is_refused(tool, tmp_path):
+def test_another_value_is_rejected(tool, tmp_path):
     save(tmp_path, "MatMul")
     (tmp_path / "recipe.yaml").write_text("global: {weights: int8 sym, activations: int8 asym, reduce_range: true}")
     done = run_tool(tool, "quantize", tmp_path / "net.onnx", "-o", tmp_path / "q.onnx", "--recipe", tmp_path / "recipe.yaml",

@@ -80,7 +80,7 @@ numpy.save(sys.argv[3], Executor(onnx.load(sys.argv[1])).run({"a": numpy.load(sy
     return np.load(tmp_path / "y.npy")
 
 
-def test_a_cap_takes_effect_on_the_float_products(build, tmp_path):
+def test_a_cap_affects_float_gemm(build, tmp_path):
     """With SSE4 alone products are rounded before they are added; AVX2 comes with fused multiply-adds."""
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((20, 50)).astype(np.float32), rng.standard_normal((50, 33)).astype(np.float32)
@@ -145,7 +145,7 @@ def test_integers_and_codecs_are_the_same_bits_under_every_cap(build, tmp_path, 
 
 
 def every_kind():
-    """A net of all kinds of float arithmetic, side by side."""
+    """A model of all kinds of float arithmetic in parallel."""
     rng = np.random.default_rng(11)
     constants, nodes = [], []
 
@@ -210,7 +210,7 @@ def every_kind():
     node("DFT", node("Unsqueeze", flat, number(2, kind=np.int64)), "", number(1, kind=np.int64))
     queries = node("Reshape", "x", number(1, 2, 36, 10, kind=np.int64))
     node("Attention", queries, queries, queries, softcap=2.0)
-    # Products that are quantized, with a bias each.
+    # Quantized linear operators with a bias each.
     y = node("Relu", node("Conv", "x", weight(16, 8, 3, 3), weight(16)))
     y = node("Conv", y, weight(12, 16, 3, 3), weight(12))
     y = node("Gemm", node("Flatten", y), weight(12 * 5 * 6, 9), weight(9))

@@ -1,5 +1,5 @@
-"""A rule by type or name quantizes the operator that it names, wherever that stands; `io` quantizes what the model takes and gives
-out; what is quantized already is kept. Everything runs in stock ONNX Runtime."""
+"""A rule by type or name quantizes the operator that it names, regardless of its neighbors; `io` quantizes graph inputs and outputs;
+existing quantization is kept. Everything runs in stock ONNX Runtime."""
 import collections
 
 import numpy as np
@@ -11,7 +11,7 @@ from support.quantizing import Executor, net, run_tool
 
 SEED = 11
 SHAPE = (2, 4, 8, 8)
-# Operator, number of inputs, attributes, constants behind them.
+# Operator, number of inputs, attributes, constant inputs after them.
 OPERATORS = [("Sigmoid", 1, {}, []), ("Tanh", 1, {}, []), ("Softmax", 1, {}, []), ("Relu", 1, {}, []), ("LeakyRelu", 1, {}, []),
              ("HardSwish", 1, {}, []), ("Clip", 1, {}, [np.float32(-1), np.float32(1)]), ("Add", 2, {}, []), ("Sub", 2, {}, []), ("Mul", 2, {}, []),
              ("Min", 2, {}, []), ("Concat", 2, {"axis": 1}, []), ("Slice", 1, {}, [np.array([0]), np.array([2]), np.array([1])]),
@@ -92,7 +92,7 @@ def test_in_any_format(tool, case, words, tmp_path):
         assert decibels(right, in_onnxruntime(made, samples[0], optimised)[0]) > 15
 
 
-def test_what_lies_between_quantized_values_gets_no_pair_of_its_own(tool, tmp_path):
+def test_operators_between_q_and_dq_get_no_pair_of_their_own(tool, tmp_path):
     samples = samples_for(net())
     without, _ = quantized(tool, tmp_path / "without", net(), "global: int8", samples)
     named, _ = quantized(tool, tmp_path / "named", net(), "{global: int8, type: {Relu: {activations: int8 asym}}}", samples)
@@ -134,7 +134,7 @@ def test_values_that_leave_a_branch_are_quantized(tool, tmp_path):
         assert decibels(in_onnxruntime(model, sample)[0], in_onnxruntime(made, sample, optimised=False)[0]) > 30
 
 
-def test_what_is_quantized_already_is_kept_and_the_rest_is_quantized(tool, tmp_path):
+def test_existing_quantization_is_kept_and_the_rest_is_quantized(tool, tmp_path):
     samples = samples_for(net())
     part, _ = quantized(tool, tmp_path / "part", net(), "{global: float, name: {stem/conv: int8}}", samples)
     whole, said = quantized(tool, tmp_path / "whole", part, "global: int8", samples)

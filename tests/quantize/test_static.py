@@ -1,4 +1,4 @@
-"""Static quantization: what is written is ONNX's own, runs in ONNX Runtime, and means the same in both."""
+"""Static quantization: files are standard ONNX, run in ONNX Runtime, and give equal results in both."""
 import numpy as np
 import onnx
 import pytest
@@ -33,7 +33,7 @@ def test_the_file_runs_in_both_runtimes_and_is_near_the_float_model(tool, files,
     assert decibels(peer, ours) > 40
 
 
-def test_weights_are_codes_with_a_scale_for_each_channel(tool, files):
+def test_weights_are_integers_with_one_scale_per_channel(tool, files):
     folder, _ = files
     (folder / "nearest.yaml").write_text("global: {weights: int8 sym channel, activations: int8 asym, reduce_range: none}")
     quantize(tool, folder, "--recipe", folder / "nearest.yaml")
@@ -63,17 +63,17 @@ def test_activations_have_the_parameters_of_the_formula(tool, files):
     assert row["zero_point"] == round(-128 - float(low) / float(scale))
 
 
-def test_relu_is_one_with_the_convolution_and_a_hand_made_hard_swish_stays_whole(tool, files):
+def test_relu_is_fused_into_the_convolution_and_a_decomposed_hard_swish_stays_in_float(tool, files):
     folder, _ = files
     quantize(tool, folder)
     graph = onnx.load(folder / "net.q.onnx").graph
     quantized = {node.input[0] for node in graph.node if node.op_type == "QuantizeLinear"}
-    assert "c1" not in quantized and "r1" in quantized  # behind the Relu
+    assert "c1" not in quantized and "r1" in quantized  # after the Relu
     assert not quantized & {"a2", "k2", "m2"}  # inside x · clip(x + 3) / 6
     assert {"c2", "h2", "c3"} <= quantized
 
 
-def test_values_that_are_only_moved_share_their_parameters(tool, files):
+def test_pass_through_values_share_their_parameters(tool, files):
     folder, _ = files
     quantize(tool, folder)
     graph = onnx.load(folder / "net.q.onnx").graph
@@ -101,7 +101,7 @@ def test_excluded_nodes_and_types_stay_in_float(tool, files):
     assert outcome["body/pointwise"] == "quantized"
 
 
-def test_a_loop_that_no_sample_enters_leaves_nothing_to_quantize(tool, tmp_path):
+def test_a_loop_that_no_sample_reaches_leaves_nothing_to_quantize(tool, tmp_path):
     rng, helper = np.random.default_rng(6), onnx.helper
     value = helper.make_tensor_value_info
     weight = numpy_helper.from_array(rng.standard_normal((8, 8)).astype(np.float32), "w")
@@ -122,7 +122,7 @@ def test_a_loop_that_no_sample_enters_leaves_nothing_to_quantize(tool, tmp_path)
 @pytest.mark.parametrize("excluded, node, quantized, whole", [
     ("Relu", "stem/relu", {"c1", "r1"}, set()), ("pool", "pool", {"c3"}, {"s3", "p3"}), ("Flatten", "flat", {"f3"}, {"g3"}),
     ("body.clip", "body/clip", {"c2"}, {"k2", "m2"})])
-def test_what_moves_or_cuts_off_values_stays_in_float_where_a_rule_says_so(tool, files, excluded, node, quantized, whole):
+def test_pass_through_and_clamping_operators_stay_in_float_if_a_rule_says_so(tool, files, excluded, node, quantized, whole):
     folder, _ = files
     report = report_of(quantize(tool, folder, "--exclude", excluded, "--json"))
     note = {one["name"]: one for one in report["nodes"]}[node]
@@ -131,10 +131,10 @@ def test_what_moves_or_cuts_off_values_stays_in_float_where_a_rule_says_so(tool,
     held = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
     scales = {node.input[0]: float(held[node.input[1]]) for node in graph.node if node.op_type == "QuantizeLinear"}
     assert quantized <= set(scales) and not whole & set(scales)
-    assert len({scales[one] for one in quantized}) == len(quantized)  # the values around it share nothing
+    assert len({scales[one] for one in quantized}) == len(quantized)  # its neighbors do not share parameters
 
 
-def test_a_bias_behind_a_product_is_not_part_of_it_where_a_rule_leaves_it_in_float(tool, tmp_path):
+def test_a_bias_add_is_not_fused_if_a_rule_leaves_it_in_float(tool, tmp_path):
     rng, helper = np.random.default_rng(3), onnx.helper
     held = {"w": rng.standard_normal((8, 8)), "b": rng.standard_normal(8), "v": rng.standard_normal((8, 8))}
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"),
@@ -151,7 +151,7 @@ def test_a_bias_behind_a_product_is_not_part_of_it_where_a_rule_leaves_it_in_flo
 
 
 @pytest.mark.parametrize("opset, ir", [(9, 3), (11, 6), (12, 7)])
-def test_older_models_are_raised_to_what_channels_need(tool, tmp_path, opset, ir):
+def test_older_models_are_raised_to_the_opset_that_channels_need(tool, tmp_path, opset, ir):
     model = net()
     nodes = [node for node in model.graph.node]
     if opset < 11:  # Clip had attributes then
@@ -199,7 +199,7 @@ def test_batch_norm_is_folded_first_unless_a_rule_names_it(tool, tmp_path):
 
 
 @pytest.mark.parametrize("rule", ["name: {module: int16x8}", "type: {Conv: int16x8}", "name: {module/conv: int8}"])
-def test_batch_norm_is_folded_into_a_product_that_a_rule_names_alone_or_with_it(tool, tmp_path, rule):
+def test_batch_norm_is_folded_into_a_convolution_that_a_rule_names_alone_or_with_it(tool, tmp_path, rule):
     save_conv_and_norm(tmp_path / "net.onnx", "module/")
     samples(tmp_path / "calib")
     (tmp_path / "rule.yaml").write_text(f"global: float\n{rule}\n")
@@ -208,7 +208,7 @@ def test_batch_norm_is_folded_into_a_product_that_a_rule_names_alone_or_with_it(
     assert "Conv" in nodes and "BatchNormalization" not in nodes
 
 
-def test_a_branch_that_no_sample_entered_stays_in_float_and_is_named(tool, tmp_path):
+def test_a_branch_that_no_sample_reached_stays_in_float_and_is_named(tool, tmp_path):
     rng = np.random.default_rng(5)
     helper = onnx.helper
     constants = [numpy_helper.from_array(rng.standard_normal((8, 8)).astype(np.float32), name) for name in ("wa", "wb")]
@@ -271,7 +271,7 @@ def test_ranges_in_place_of_samples_give_the_same_file(tool, files):
     assert "model" in done.stderr and not (folder / "other.onnx").exists()
 
 
-def test_evaluation_tells_the_noise_of_every_layer(tool, files):
+def test_evaluation_reports_the_sqnr_of_every_layer(tool, files):
     folder, arrays = files
     np.savetxt(folder / "labels.txt", np.zeros(8, int), "%d")
     report = report_of(quantize(tool, folder, "--labels", folder / "labels.txt", "--json"))["comparison"]
@@ -284,7 +284,7 @@ def test_evaluation_tells_the_noise_of_every_layer(tool, files):
     assert {"r1", "c2", "h2", "c3", "s3"} <= set(names)
 
 
-def test_a_target_leaves_to_the_cpu_what_it_does_not_run(tool, files):
+def test_a_target_leaves_unsupported_operators_to_the_cpu(tool, files):
     folder, _ = files
     report = report_of(quantize(tool, folder, "-maccel=NNPA", "-march=arch15", "--json"))
     assert report == {**report_of(quantize(tool, folder, "--target", "nnpa", "--json")), "seconds": report["seconds"]}
@@ -297,7 +297,7 @@ def test_a_target_leaves_to_the_cpu_what_it_does_not_run(tool, files):
     assert metadata["anybit.target"] == "ethos-u85-1024"
 
 
-def test_an_embedding_keeps_its_table_in_codes(tool, tmp_path):
+def test_an_embedding_has_a_quantized_table(tool, tmp_path):
     helper = onnx.helper
     table = np.random.default_rng(2).standard_normal((100, 16)).astype(np.float32)
     graph = helper.make_graph([helper.make_node("Gather", ["table", "ids"], ["y"], name="embedding")], "g",
@@ -312,7 +312,7 @@ def test_an_embedding_keeps_its_table_in_codes(tool, tmp_path):
         assert decibels(table[ids], run(tmp_path / "net.q.onnx", {"ids": ids})[0]) > 35
 
 
-def test_a_quantized_model_is_quantized_anew_when_asked(tool, files):
+def test_a_quantized_model_is_requantized_on_request(tool, files):
     folder, arrays = files
     quantize(tool, folder, "--recipe", "uint8")
     (folder / "net.q.onnx").rename(folder / "once.onnx")
@@ -326,7 +326,7 @@ def test_a_quantized_model_is_quantized_anew_when_asked(tool, files):
 
 
 @pytest.mark.parametrize("observer", ["percentile 98", "entropy", "mse"])
-def test_the_report_tells_what_share_of_the_values_is_cut_off(tool, files, observer):
+def test_the_report_has_the_share_of_clipped_values(tool, files, observer):
     folder, arrays = files
     (folder / "recipe.yaml").write_text(f"global: {{weights: int8 sym channel, activations: int4 asym {observer}}}\n")
     report = report_of(quantize(tool, folder, "--recipe", folder / "recipe.yaml", "--json"))
@@ -338,7 +338,7 @@ def test_the_report_tells_what_share_of_the_values_is_cut_off(tool, files, obser
 
 
 def moved(case, rng):
-    """Nodes between a product and another that bring in a constant; the constants; the shape that comes out."""
+    """Nodes between two linear operators that add a constant; the constants; the output shape."""
     node, array = onnx.helper.make_node, numpy_helper.from_array
     token = (rng.standard_normal((1, 1, 16)) * 10).astype(np.float32)
     if case == "concat":
@@ -356,7 +356,7 @@ def moved(case, rng):
 
 @pytest.mark.parametrize("observer", ["minmax", "percentile 99", "mse"])
 @pytest.mark.parametrize("case", ["concat", "expand", "sigmoid", "pad", "scatter"])
-def test_constants_that_are_moved_in_among_activations_are_in_their_range(tool, tmp_path, case, observer):
+def test_constants_that_are_merged_into_activations_are_in_their_range(tool, tmp_path, case, observer):
     rng, helper = np.random.default_rng(5), onnx.helper
     between, constants = moved(case, rng)
     constants += [numpy_helper.from_array((rng.standard_normal((16, n)) * 0.1).astype(np.float32), name)
@@ -402,7 +402,7 @@ def rectified(seed=3):
 
 @pytest.mark.parametrize("recipe", ["int8", "w8", "dynamic-int8"])
 @pytest.mark.parametrize(("kind", "domain"), [("QInt8", ""), ("QUInt8", ""), ("QUInt8", "com.microsoft")])
-def test_a_relu_that_quantize_linear_stands_for_is_put_back_before_the_model_is_quantized_anew(tool, tmp_path, kind, domain, recipe):
+def test_a_relu_implied_by_quantize_linear_is_restored_before_requantization(tool, tmp_path, kind, domain, recipe):
     onnx.save(rectified(), tmp_path / "net.onnx")
     arrays = samples(tmp_path / "calib", shape=(1, 3, 12, 12))
 
@@ -419,13 +419,13 @@ def test_a_relu_that_quantize_linear_stands_for_is_put_back_before_the_model_is_
     run_tool(tool, "quantize", tmp_path / "once.onnx", "-o", tmp_path / "twice.onnx", "--requantize", "--calib",
              tmp_path / "calib", "--recipe", recipe)
     after = ops(onnx.load(tmp_path / "twice.onnx"))
-    assert after.count("Relu") == 1 and after.count("Clip") == 1  # none behind the pooling
+    assert after.count("Relu") == 1 and after.count("Clip") == 1  # none after the pooling
     for array in arrays:
         reference = in_onnxruntime(tmp_path / "net.onnx", {"x": array})[0]
         assert decibels(reference, in_onnxruntime(tmp_path / "twice.onnx", {"x": array})[0]) > 20
 
 
-def test_a_pair_whose_result_graphs_inside_nodes_use_is_taken_back(tool, tmp_path):
+def test_a_pair_whose_output_subgraphs_use_is_removed(tool, tmp_path):
     helper, rng = onnx.helper, np.random.default_rng(4)
     node, info = helper.make_node, helper.make_tensor_value_info
     array = lambda name, value: numpy_helper.from_array(np.asarray(value), name)
@@ -446,7 +446,7 @@ def test_a_pair_whose_result_graphs_inside_nodes_use_is_taken_back(tool, tmp_pat
                         in_onnxruntime(tmp_path / "net.q.onnx", feeds)[0]) > 25
 
 
-def test_operators_in_integer_form_are_left_by_requantize_and_the_report_says_so(tool, files):
+def test_integer_operators_are_kept_by_requantize_and_reported(tool, files):
     folder, _ = files
     quantize(tool, folder, "--emit", "qoperator")
     (folder / "net.q.onnx").rename(folder / "once.onnx")

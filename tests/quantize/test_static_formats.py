@@ -1,5 +1,5 @@
-"""Formats with scales: calibrated ones for activations, one for each tensor, channel or block of weights. What QuantizeLinear has is
-written so, and stock ONNX Runtime runs it, with its optimisations and without."""
+"""Formats with scales: calibrated for activations; per tensor, channel or block for weights. Types of QuantizeLinear are written with
+it, and stock ONNX Runtime runs them, with and without its optimizer."""
 import ml_dtypes
 import numpy as np
 import onnx
@@ -14,7 +14,7 @@ FLOATS = {"fp8_e4m3": ml_dtypes.float8_e4m3fn, "fp8_e5m2": ml_dtypes.float8_e5m2
 
 
 def nearest(x, scale, kind):
-    """What a format of ml_dtypes makes of x / scale, times the scale; too large is the largest."""
+    """x / scale, rounded to a type of ml_dtypes with saturation, times the scale."""
     largest = np.float32(ml_dtypes.finfo(kind).max)
     return np.clip(x / scale, -largest, largest).astype(kind).astype(np.float32) * scale
 
@@ -82,7 +82,7 @@ def test_activations_in_8_bit_floats_have_calibrated_scales(tool, name, tmp_path
     scale = np.float32(np.abs(np.stack(samples)).max() / np.float64(ml_dtypes.finfo(kind).max))
     pair = next(node for node in model.graph.node if node.op_type == "QuantizeLinear")
     np.testing.assert_array_equal(next(numpy_helper.to_array(one) for one in model.graph.initializer if one.name == pair.input[1]), scale)
-    x = (samples[0] * 1.5).astype(np.float32)  # some are beyond the range, and saturate
+    x = (samples[0] * 1.5).astype(np.float32)  # some are out of range, and saturate
     expected = nearest(x, scale, kind) @ w
     np.testing.assert_allclose(Executor(model).run({"x": x})[0], expected, rtol=1e-5, atol=1e-5)
     for optimised in (True, False):
@@ -90,7 +90,7 @@ def test_activations_in_8_bit_floats_have_calibrated_scales(tool, name, tmp_path
 
 
 def test_onnx_runtime_runs_a_net_of_8_bit_floats(tool, tmp_path):
-    """Its optimisations would make integer operators of convolutions and pooling between them."""
+    """Its optimizer would fuse convolutions and pooling into integer operators."""
     rng = np.random.default_rng(SEED)
     samples = [rng.standard_normal((1, 3, 16, 16)).astype(np.float32) for _ in range(4)]
     model = quantized(tool, tmp_path, net(), "global: fp8-static", samples)
@@ -137,7 +137,7 @@ def power(exponent):
     return float(2.0 ** exponent)
 
 
-# What a range up to `top` on both sides makes of values, by the formulas of docs/formats.md.
+# Values quantized over the range ±`top`, by the formulas of docs/formats.md.
 STATIC = {
     "fp6_e2m3 minmax": lambda top: lambda x: nearest(x, np.float32(top / 7.5), ml_dtypes.float6_e2m3fn),
     "fp4_e2m1 minmax": lambda top: lambda x: nearest(x, np.float32(top / 6), ml_dtypes.float4_e2m1fn),
@@ -157,7 +157,7 @@ def test_formats_that_onnx_lacks_have_calibrated_scales_too(tool, words, tmp_pat
     rng = np.random.default_rng(SEED)
     w = rng.standard_normal((16, 4)).astype(np.float32)
     samples = [rng.uniform(-2.9, 2.9, (3, 16)).astype(np.float32) for _ in range(4)]
-    samples[1][0, 0] = 2.9  # in the middle of a binade: nothing hangs on how the largest is rounded
+    samples[1][0, 0] = 2.9  # in the middle of a binade: the rounding of the largest value does not matter
     model = quantized(tool, tmp_path, product(w), f"global: {{activations: {words}}}", samples)
     x = (samples[0] * 1.5).astype(np.float32)
     expected = STATIC[words](float(np.abs(np.stack(samples)).max()))(x) @ w
@@ -169,8 +169,8 @@ def test_formats_that_onnx_lacks_have_calibrated_scales_too(tool, words, tmp_pat
 @pytest.mark.parametrize("weights,data", [("mxint8", "mxint8 minmax"), ("fixed frac auto", "fixed frac auto minmax"), ("nvfp4", "nvfp4 minmax"),
                                           ("block_minifloat", "block_minifloat minmax"), ("log with_zero true", "block_log with_zero true minmax"),
                                           ("minifloat_denorm", "minifloat_denorm percentile 99.9"), ("mx9", "mx9 mse")])
-def test_onnx_runtime_leaves_the_weights_beside_them_alone(tool, weights, data, tmp_path):
-    """It would round those to int8 where it sees pairs around an operator."""
+def test_onnx_runtime_does_not_quantize_the_weights(tool, weights, data, tmp_path):
+    """It would quantize them to int8 between Q/DQ pairs."""
     rng = np.random.default_rng(SEED)
     samples = [rng.standard_normal((1, 3, 16, 16)).astype(np.float32) for _ in range(4)]
     model = quantized(tool, tmp_path, net(), f"global: {{weights: {weights}, activations: {data}}}", samples)

@@ -1,4 +1,4 @@
-"""Weights that several nodes share, of layers that are no plain products, or with numbers that few weights have."""
+"""Weights that are shared, of recurrent and transposed layers, or with extreme values."""
 import numpy as np
 import onnx
 import pytest
@@ -27,7 +27,7 @@ def quantize(tool, model, *options):
 
 @pytest.mark.parametrize("op,gates,directions", [("LSTM", 4, 1), ("LSTM", 4, 2), ("GRU", 3, 1)])
 @pytest.mark.parametrize("recipe,share", [("w4", 0.17), ("w2", 0.11), ("mxfp4-weights", 0.14)])
-def test_blocks_of_recurrent_weights_run_along_their_sums(tool, tmp_path, op, gates, directions, recipe, share):
+def test_blocks_of_recurrent_weights_run_along_the_reduction_axis(tool, tmp_path, op, gates, directions, recipe, share):
     node = helper.make_node(op, ["x", "W", "R"], ["y"], hidden_size=64, direction="bidirectional" if directions == 2 else "forward")
     model = save(tmp_path / "net.onnx", [node], [("x", [5, 1, 96])], [("y", [5, directions, 1, 64])],
                  {"W": normal(directions, gates * 64, 96), "R": normal(directions, gates * 64, 64)})
@@ -36,7 +36,7 @@ def test_blocks_of_recurrent_weights_run_along_their_sums(tool, tmp_path, op, ga
 
 
 @pytest.mark.parametrize("turned", [0, 1])
-def test_blocks_of_many_matrices_run_along_their_sums(tool, tmp_path, turned):
+def test_blocks_of_batched_matrices_run_along_the_reduction_axis(tool, tmp_path, turned):
     shape = (3, 48, 64) if turned else (3, 64, 48)
     model = save(tmp_path / "net.onnx", [helper.make_node("FusedMatMul", ["x", "w"], ["y"], domain="com.microsoft", transB=turned)],
                  [("x", [3, 4, 64])], [("y", [3, 4, 48])], {"w": normal(*shape)})
@@ -78,7 +78,7 @@ def test_shared_weights_in_blocks_run_elsewhere_whichever_node_comes_first(tool,
     assert np.allclose(in_onnxruntime(made, {"x": x})[0], in_anybit(made, {"x": x})[0], atol=0.1)
 
 
-def test_only_products_that_ask_for_it_compute_in_int8(tool, tmp_path):
+def test_only_nodes_with_compute_int8_compute_in_int8(tool, tmp_path):
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="a"), helper.make_node("MatMul", ["h", "w"], ["y"], name="b")]
     model = save(tmp_path / "net.onnx", nodes, [("x", [1, 64])], [("y", [1, 64])], {"w": normal(64, 64, scale=0.1)})
     for asks in "ab":
@@ -92,7 +92,7 @@ def test_only_products_that_ask_for_it_compute_in_int8(tool, tmp_path):
 
 @pytest.mark.parametrize("weights,scale", [("{format: ternary}", 2), ("{format: nvfp4, rounding: floor}", 2),
                                            ("{format: binary, scale: mean, rounding: stochastic}", 0.2)])
-def test_sums_are_not_kept_where_values_do_not_code_to_themselves(tool, tmp_path, weights, scale):
+def test_sums_are_not_preserved_where_encoding_is_not_idempotent(tool, tmp_path, weights, scale):
     model = save(tmp_path / "net.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", [1, 64])], [("y", [1, 32])],
                  {"w": normal(64, 32, scale=scale)})
     losses = {}
@@ -104,7 +104,7 @@ def test_sums_are_not_kept_where_values_do_not_code_to_themselves(tool, tmp_path
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
-def test_a_bias_that_is_not_finite_is_refused(tool, tmp_path, bad):
+def test_a_bias_with_nan_or_infinity_is_rejected(tool, tmp_path, bad):
     bias = normal(8, seed=3)
     bias[7] = bad
     nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["h"], name="head"), helper.make_node("Relu", ["h"], ["y"])]
@@ -116,7 +116,7 @@ def test_a_bias_that_is_not_finite_is_refused(tool, tmp_path, bad):
 
 
 @pytest.mark.parametrize("scale", [1e-40, 1e-25, 1e-10, 1e10, 1e22, 1e30])
-def test_losses_of_tiny_and_huge_weights_are_told(tool, tmp_path, scale):
+def test_errors_of_tiny_and_huge_weights_are_reported(tool, tmp_path, scale):
     w = (normal(64, 32).astype(np.float64) * scale).astype(np.float32)
     model = save(tmp_path / "net.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", [1, 64])], [("y", [1, 32])], {"w": w})
     made, report = quantize(tool, model, "--recipe", "w8")
@@ -130,7 +130,7 @@ def test_losses_of_tiny_and_huge_weights_are_told(tool, tmp_path, scale):
 
 
 @pytest.mark.parametrize("emit", ["portable", "qoperator"])
-def test_a_bias_leaves_room_for_the_sum_that_it_is_added_to(tool, tmp_path, emit):
+def test_a_bias_leaves_room_for_the_accumulator(tool, tmp_path, emit):
     bias = np.array([800, -900, 1000, 0.5], np.float32)
     model = save(tmp_path / "net.onnx", [helper.make_node("Conv", ["x", "w", "b"], ["y"])], [("x", [1, 8, 4, 4])], [("y", [1, 4, 4, 4])],
                  {"w": normal(4, 8, 1, 1, scale=1e-4), "b": bias})
@@ -138,7 +138,7 @@ def test_a_bias_leaves_room_for_the_sum_that_it_is_added_to(tool, tmp_path, emit
     np.save(tmp_path / "x.npy", x)
     made, _ = quantize(tool, model, "--calib", tmp_path / "x.npy", "--emit", emit)
     ours = in_anybit(made, {"x": x})[0]
-    for optimised in (False, True):  # sums have 32 bits there, and wrap
+    for optimised in (False, True):  # its accumulators have 32 bits and wrap
         assert np.allclose(in_onnxruntime(made, {"x": x}, optimised=optimised)[0], ours, atol=10)
 
 
@@ -163,18 +163,18 @@ def test_a_rule_for_gemm_is_not_for_a_matmul_with_a_bias(tool, tmp_path):
         assert [one["to"] for one in report["weights"]] == [to], rule
 
 
-def test_ranges_around_zero_have_the_zero_point_of_the_format(tool, tmp_path):
+def test_symmetric_ranges_have_the_zero_point_of_the_format(tool, tmp_path):
     model = save(tmp_path / "net.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", [1, 16])], [("y", [1, 8])], {"w": normal(16, 8)})
     for most in (1.5, 0.7, 3.3, 1.0):
         np.save(tmp_path / "x.npy", np.linspace(-most, most, 16, dtype=np.float32)[None])
         _, report = quantize(tool, model, "--recipe", "int8", "--calib", tmp_path / "x.npy")
-        scale = np.float32(2 * np.float64(np.float32(most)) / 255)  # divided in float32, as numerics say
+        scale = np.float32(2 * np.float64(np.float32(most)) / 255)  # divided in float32, as docs/formats.md defines
         wanted = np.rint(-128 - np.float64(np.float32(-most) / scale))
         assert next(one for one in report["tensors"] if one["name"] == "x")["zero_point"] == wanted
 
 
 @pytest.mark.parametrize("recipe,told", [("global: int8\nio: float", "float"), ("global: {activations: int8 asym}", "weights float")])
-def test_a_target_takes_pairs_alone(tool, tmp_path, recipe, told):
+def test_a_target_supports_certain_pairs_only(tool, tmp_path, recipe, told):
     model = save(tmp_path / "net.onnx", [helper.make_node("Conv", ["x", "w"], ["y"])], [("x", [1, 3, 8, 8])], [("y", [1, 4, 6, 6])],
                  {"w": normal(4, 3, 3, 3)})
     (tmp_path / "recipe.yaml").write_text(recipe)

@@ -23,7 +23,7 @@ LIBRARY = _library()
 
 
 class FunctionError(Exception):
-    """What the library said."""
+    """The error of the library."""
 
 
 def _dims(shape):
@@ -50,7 +50,7 @@ def quantize_model(use, opset=0, shape=None):
 
 
 def quantize(use, values):
-    """What the library makes of float32 values."""
+    """float32 values, quantized by the library."""
     values = np.array(values, np.float32, order="C")
     out = np.empty_like(values)
     if LIBRARY.portable_quantize(use.encode(), *_dims(values.shape), _address(values), _address(out)):
@@ -59,7 +59,7 @@ def quantize(use, values):
 
 
 def decode_model(use, values, dims=None, codes=None, opset=0):
-    """y = Decode(the packed values), and what the library decodes. `codes`: packed bytes instead of the values'."""
+    """y = Decode(packed values), and the values that the library decodes. `codes`: packed bytes to use instead."""
     values = np.array(values, np.float32, order="C")
     dims = values.shape if dims is None else dims
     out = np.empty_like(values)
@@ -75,7 +75,7 @@ def formats():
 
 
 class Peer:
-    """A model in ONNX Runtime, with nothing added to it."""
+    """A model in stock ONNX Runtime."""
 
     def __init__(self, model):
         options = onnxruntime.SessionOptions()
@@ -88,7 +88,7 @@ class Peer:
 
 
 def same_bits(a, b):
-    """Bit for bit; a NaN is as good as another."""
+    """Bit for bit; all NaNs are equal."""
     assert a.dtype == b.dtype == np.float32
     both_nan = np.isnan(a) & np.isnan(b)
     return a.shape == b.shape and bool(np.all((a.view(np.uint32) == b.view(np.uint32)) | both_nan))

@@ -1,4 +1,4 @@
-"""What the tests of `anybit quantize` share: small nets, samples, and both runtimes on a file."""
+"""What the tests of `anybit quantize` share: small models, samples, and running a file in both runtimes."""
 import functools
 import json
 import subprocess

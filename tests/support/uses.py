@@ -3,7 +3,7 @@ import numpy as np
 
 ROUNDINGS = ["half_away", "half_up", "toward_zero", "floor"]
 
-# Parameters beside a format's own choice, by family; and by format.
+# Parameters in addition to the defaults, by family and by format.
 _BY_FAMILY = {
     "affine": ["symmetric=false", "symmetric=true narrow=false"],
     "minifloat": ["saturate=false"],
@@ -59,7 +59,7 @@ def parameters_of(name, family):
 
 
 def uses_of(name, family, granularity):
-    """Texts of uses: each set of parameters once, one after the other with each kind of group."""
+    """Texts of uses: every set of parameters once, cycling through the granularities."""
     groups = _GROUPS[granularity]
     uses = [f"{name} {parameters}" for parameters in parameters_of(name, family)]
     uses += [f"{name} rounding={rounding}" for rounding in ROUNDINGS if name in _ROUNDED]
@@ -68,7 +68,7 @@ def uses_of(name, family, granularity):
 
 
 def ranks_of(use):
-    """Ranks of tensors on which it can be."""
+    """The tensor ranks that support it."""
     if "rank=3" in use:
         return [3]
     return [2, 3, 4] if "axis=1" in use or "axis=-2" in use else [1, 2, 3, 4]
@@ -78,7 +78,7 @@ SHAPES = {1: (70,), 2: (5, 37), 3: (2, 5, 33), 4: (2, 3, 4, 9), 5: (1, 2, 3, 2, 
 
 
 def hard_values(rng, shape):
-    """Magnitudes of all sizes, powers of two and their neighbours, middles between codes, zeros, ends of float32."""
+    """Magnitudes of all sizes, powers of two and their neighbours, midpoints between quantized values, zeros, limits of float32."""
     count = int(np.prod(shape))
     powers = np.ldexp(1.0, rng.integers(-149, 128, count)).astype(np.float32)
     signs = rng.choice([-1, 1], count).astype(np.float32)

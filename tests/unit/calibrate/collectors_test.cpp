@@ -17,7 +17,7 @@ namespace {
 
 const auto memory = ops::Memory::make();
 
-// A collector that is shown values, one look after the other.
+// Runs a collector on values, one look after the other.
 class Shown {
  public:
   explicit Shown(std::int64_t bytes = std::int64_t{1} << 30) : left_(bytes) { bench_.memory = &left_; }
@@ -49,7 +49,7 @@ Result<void> read_back(const std::string& text, Collector& collector, const Exte
   return collector.read(tree, extent);
 }
 
-TEST(Collectors, HaveNamesAndSummariesOfTheirOwn) {
+TEST(Collectors, HaveDistinctNamesAndSummaries) {
   std::vector<std::string_view> names;
   for (const CollectorDescriptor* one : collector_table()) {
     EXPECT_FALSE(one->summary.empty());
@@ -60,7 +60,7 @@ TEST(Collectors, HaveNamesAndSummariesOfTheirOwn) {
   EXPECT_EQ(named_collector("second-momnet").error().hint, "did you mean 'second-moment'?");
 }
 
-TEST(ExactSums, AreTheSameInAnyOrderAndInParts) {
+TEST(ExactSums, AreIndependentOfOrderAndPartition) {
   std::mt19937 random(5);
   std::vector<std::vector<double>> numbers;
   for (int i = 0; i < 300; ++i) {
@@ -80,7 +80,7 @@ TEST(ExactSums, AreTheSameInAnyOrderAndInParts) {
   }
 }
 
-TEST(ExactSums, AreNearToThoseOfDoubles) {
+TEST(ExactSums, AreCloseToDoubleSums) {
   std::mt19937 random(9);
   ExactSums sums(3);
   double plain[3] = {};
@@ -117,8 +117,8 @@ TEST(SecondMoment, IsTheProductOfTheRowsByTheirTranspose) {
   EXPECT_EQ(last.numbers().dims, (std::vector<std::int64_t>{5, 5}));
 }
 
-// Of a convolution, patches: channels of a group times the kernel, zeros beyond the edges.
-TEST(SecondMoment, OfAConvolutionIsThatOfItsPatches) {
+// The rows of a convolution are im2col patches: channels of a group times the kernel, with zero padding.
+TEST(SecondMoment, OfAConvolutionUsesItsPatches) {
   const graph::Node conv = graph::make_node(
       "Conv", {"x", "w"}, {"y"},
       {graph::attribute("group", std::int64_t{2}), graph::attribute("pads", std::vector<std::int64_t>{1, 0}),
@@ -130,7 +130,7 @@ TEST(SecondMoment, OfAConvolutionIsThatOfItsPatches) {
   EXPECT_EQ(layer->channels.text(), "axis 1");
   SecondMoment found(layer->rows);
   Shown shown;
-  // Patches: (0, 1, 2), (2, 3, 4); and ten times that.
+  // Patches: (0, 1, 2), (2, 3, 4), and ten times these.
   ASSERT_TRUE(shown.see(found, {1, 2, 3, 4, 10, 20, 30, 40}, {1, 2, 4}).ok());
   EXPECT_EQ(found.rows(), 2);
   const double expected[3][3] = {{4, 6, 8}, {6, 10, 14}, {8, 14, 20}};
@@ -143,7 +143,7 @@ TEST(SecondMoment, OfAConvolutionIsThatOfItsPatches) {
   EXPECT_EQ(found.numbers().dims, (std::vector<std::int64_t>{2, 3, 3}));
 }
 
-TEST(SecondMoment, OfPartsMergedIsThatOfTheWholeAndSurvivesItsFile) {
+TEST(SecondMoment, MergesExactlyAndRoundTripsThroughItsFile) {
   SecondMoment whole, first, second, empty;
   Shown shown;
   for (unsigned i = 0; i < 20; ++i) {
@@ -164,7 +164,7 @@ TEST(SecondMoment, OfPartsMergedIsThatOfTheWholeAndSurvivesItsFile) {
   EXPECT_FALSE(first.merge(other).ok());
 }
 
-TEST(SecondMoment, LeavesOutRowsThatAreNotFinite) {
+TEST(SecondMoment, SkipsRowsWithNanOrInfinity) {
   SecondMoment found;
   Shown shown;
   ASSERT_TRUE(shown.see(found, {1, 2, NAN, 4, 5, INFINITY}, {3, 2}).ok());
@@ -172,7 +172,7 @@ TEST(SecondMoment, LeavesOutRowsThatAreNotFinite) {
   EXPECT_EQ(found.at(0, 0, 1), 2);
 }
 
-TEST(SecondMoment, BeyondTheMemoryIsAnErrorThatSaysSo) {
+TEST(SecondMoment, BeyondTheMemoryLimitIsAnError) {
   SecondMoment found;
   Shown shown(1 << 20);
   const auto refused = shown.see(found, testing::normal(1000), {1, 1000});
@@ -182,7 +182,7 @@ TEST(SecondMoment, BeyondTheMemoryIsAnErrorThatSaysSo) {
   EXPECT_TRUE(shown.see(found, testing::normal(100), {1, 100}).ok());
 }
 
-TEST(SecondMoment, DamagedIsRefused) {
+TEST(SecondMoment, DamagedDataIsRejected) {
   SecondMoment whole;
   Shown shown;
   ASSERT_TRUE(shown.see(whole, testing::normal(6), {3, 2}).ok());
@@ -224,7 +224,7 @@ TEST(ChannelMaxima, AreTheLargestMagnitudesOfEachChannel) {
   }
 }
 
-TEST(LayerInput, TellsTheAxisThatAProductSumsOver) {
+TEST(LayerInput, FindsTheReductionAxis) {
   const auto text = [](const char* op, int weight, std::vector<graph::Attribute> attributes = {}) {
     const auto found =
         layer_input(graph::make_node(op, {"a", "b"}, {"y"}, std::move(attributes)), weight, {});

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 const std::shared_ptr<ops::Memory> memory = ops::Memory::make();
 
-// x → a = x · x → y = a / x, and a branch that is entered when the sum is large.
+// x → a = x · x → y = a / x, and a branch that is taken if the sum is large.
 std::shared_ptr<const graph::Model> model() {
   graph::Graph then_branch, else_branch;
   then_branch.nodes = {node("Neg", {"a"}, {"t"})};
@@ -71,7 +71,7 @@ std::vector<std::vector<float>> samples_of(std::size_t n, float scale = 1) {
   return samples;
 }
 
-TEST(Gather, FindsWhatTheValuesSay) {
+TEST(Gather, FindsTheStatisticsOfTheValues) {
   const auto samples = samples_of(5);
   const auto found = gather(model(), kAll, stream(samples));
   ASSERT_TRUE(found.ok()) << found.error().text();
@@ -105,7 +105,7 @@ TEST(Gather, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST(Gather, IsTheSameForAnyOrderButForTheMovingAverage) {
+TEST(Gather, IsIndependentOfOrderExceptForTheMovingAverage) {
   auto samples = samples_of(20);
   auto before = gather(model(), kAll, stream(samples)).value();
   std::ranges::reverse(samples);
@@ -131,7 +131,7 @@ TEST(Gather, PartsMergedAreTheWhole) {
   EXPECT_EQ(merged, whole);
 }
 
-TEST(Gather, ABranchThatNoSampleEnteredHasNone) {
+TEST(Gather, ABranchThatNoSampleTookHasNoStatistics) {
   const auto samples = samples_of(3, 1e-3f);
   const auto found = gather(model(), kAll, stream(samples)).value();
   EXPECT_EQ(found[3].extent.samples, 0);  // t
@@ -139,12 +139,12 @@ TEST(Gather, ABranchThatNoSampleEnteredHasNone) {
   EXPECT_EQ(found[4].extent.samples, 3);  // e
 }
 
-TEST(Gather, TruthValuesHaveNoStatistics) {
+TEST(Gather, BooleansHaveNoStatistics) {
   const auto samples = samples_of(2);
   EXPECT_EQ(gather(model(), kAll, stream(samples)).value()[5].extent.count, 0);
 }
 
-TEST(Gather, ReportsNanWithValueNodeAndTheFirstSampleThatHasIt) {
+TEST(Gather, ReportsNanWithValueNodeAndFirstSample) {
   auto samples = samples_of(30);
   samples[7][3] = samples[8][0] = samples[20][0] = 0;  // 0 / 0
   for (const int threads : {1, 2, 4}) {
@@ -170,7 +170,7 @@ TEST(Gather, CountsNanWhereItIsAllowed) {
   EXPECT_TRUE(std::isfinite(y.extent.min) && std::isfinite(y.extent.max));
 }
 
-TEST(Gather, ASampleThatDoesNotFitIsNamed) {
+TEST(Gather, AnInvalidSampleIsNamed) {
   int given = 0;
   const NextSample next = [&]() -> Result<std::optional<std::map<std::string, Datum>>> {
     auto sample = sample_of({1, 2, 3});
@@ -183,13 +183,13 @@ TEST(Gather, ASampleThatDoesNotFitIsNamed) {
   EXPECT_THAT(found.error().text(), HasSubstr("no input 'z'"));
 }
 
-TEST(Gather, WithoutSamplesItSaysSo) {
+TEST(Gather, NoSamplesIsAnError) {
   const auto found = gather(model(), kAll, stream({}));
   ASSERT_FALSE(found.ok());
   EXPECT_THAT(found.error().text(), HasSubstr("no samples"));
 }
 
-TEST(Gather, TellsItsProgress) {
+TEST(Gather, ReportsItsProgress) {
   const auto samples = samples_of(9);
   std::vector<std::int64_t> told;
   ASSERT_TRUE(

@@ -23,14 +23,14 @@ TEST(HistogramOfFloats, CountsEveryFiniteValueOnce) {
   EXPECT_THAT(made.counts, testing::ElementsAre(2, 1, 1, 2));
 }
 
-TEST(HistogramOfFloats, ValuesThatAreAllTheSameLieInOneInterval) {
+TEST(HistogramOfFloats, EqualValuesFallIntoOneBin) {
   const Histogram made = histogram(Bytes::own(std::vector<float>{7, 7, 7}), 8);
   EXPECT_EQ(made.low, 7);
   EXPECT_EQ(made.high, 7);
   EXPECT_EQ(total(made), 3);
 }
 
-TEST(HistogramOfFloats, NothingFiniteIsNoHistogram) {
+TEST(HistogramOfFloats, WithoutFiniteValuesThereIsNone) {
   EXPECT_TRUE(
       histogram(Bytes::own(std::vector<float>{std::numeric_limits<float>::quiet_NaN()})).counts.empty());
 }

@@ -56,7 +56,7 @@ TEST_P(EveryObserver, StaysWithinTheValuesAndIsOrdered) {
   }
 }
 
-TEST_P(EveryObserver, TheRangeOfNothingIsZero) {
+TEST_P(EveryObserver, TheRangeOfNoValuesIsZero) {
   for (const auto& values : {std::vector<float>(), std::vector<float>(2000, NAN)}) {
     const Range range = GetParam()->choose(statistics_of(values), {}, {});
     EXPECT_EQ(range.low, 0);
@@ -64,7 +64,7 @@ TEST_P(EveryObserver, TheRangeOfNothingIsZero) {
   }
 }
 
-TEST_P(EveryObserver, ChoosesTheSameForValuesInAnyOrder) {
+TEST_P(EveryObserver, IsIndependentOfTheOrderOfValues) {
   std::vector<float> values = normal(30'000);
   for (float& one : values) one = one * one * one;
   const Range before = GetParam()->choose(statistics_of(values), {}, {});
@@ -85,7 +85,7 @@ TEST_P(EveryObserver, KeepsAConstantAndTheTopOfAStepThatManyValuesHave) {
 INSTANTIATE_TEST_SUITE_P(Table, EveryObserver, ::testing::ValuesIn(table().begin(), table().end()),
                          [](const auto& info) { return std::string(info.param->name); });
 
-TEST(Observers, AMisspeltNameOffersTheNearest) {
+TEST(Observers, AMisspelledNameSuggestsTheNearest) {
   EXPECT_EQ(find("minmix"), nullptr);
   EXPECT_THAT(named("minmix").error().text(), ::testing::HasSubstr("minmax"));
   EXPECT_THAT(named("xyz").error().text(), ::testing::HasSubstr("observers are entropy, minmax"));
@@ -98,7 +98,7 @@ TEST(Minmax, KeepsEverything) {
   EXPECT_EQ(range.high, 5);
 }
 
-TEST(Percentile, IsThatOfTheSortedValues) {
+TEST(Percentile, MatchesTheSortedValues) {
   for (auto values : {normal(100'000), rectified(100'000)}) {
     for (const double share : {50.0, 99.0, 99.9, 99.99}) {
       const Range range = chosen("percentile", values, {256, false}, {.percentile = share});
@@ -121,7 +121,7 @@ TEST(Percentile, IsThatOfTheSortedValues) {
   }
 }
 
-TEST(Percentile, OfValuesTurnedAroundIsTurnedAround) {
+TEST(Percentile, OfNegatedValuesIsNegated) {
   for (auto values :
        {normal(10'000), rectified(10'000), std::vector<float>{0.5f}, std::vector<float>{0, 3}}) {
     std::vector<float> turned = values;
@@ -175,8 +175,8 @@ TEST(Entropy, ClipsALoneOutlierAndKeepsTheBody) {
   EXPECT_LT(range.high, 20.0f);
 }
 
-// Nearly all values are tiny, and the few that are not carry everything.
-TEST(Entropy, DoesNotGiveUpThePeaksOfASoftmax) {
+// Nearly all values are tiny, and the few large ones matter most.
+TEST(Entropy, KeepsThePeaksOfASoftmax) {
   std::mt19937 random(9);
   std::exponential_distribution<float> draw;
   std::vector<float> values(200'000);
@@ -186,7 +186,7 @@ TEST(Entropy, DoesNotGiveUpThePeaksOfASoftmax) {
   EXPECT_GT(range.high, 0.9f);
 }
 
-TEST(Entropy, LeavesAnEvenDistributionAlone) {
+TEST(Entropy, DoesNotClipAUniformDistribution) {
   std::mt19937 random(5);
   std::uniform_real_distribution<float> draw(-2, 6);
   std::vector<float> values(100'000);
@@ -205,8 +205,8 @@ TEST(Entropy, FewerLevelsClipMore) {
   EXPECT_GT(many, 3.5f);
 }
 
-// Exact but for the bins that the range's ends cut, each 1/128 of its values wide.
-TEST(ShareOutside, IsThatOfTheValuesThatAreCutOff) {
+// Exact except for the bins at the ends of the range, which are 1/128 of their values wide.
+TEST(ShareOutside, IsTheShareOfClippedValues) {
   for (const auto& values : {normal(20'000), rectified(20'000)}) {
     const Statistics statistics = statistics_of(values);
     for (const Range range : {Range{-1, 1}, Range{-0.5f, 2}, Range{0, 0.25f}, Range{-100, 1}, Range{0, 0}}) {
@@ -218,7 +218,7 @@ TEST(ShareOutside, IsThatOfTheValuesThatAreCutOff) {
   }
 }
 
-TEST(ShareOutside, IsNothingForARangeThatHoldsAllValues) {
+TEST(ShareOutside, IsZeroForARangeOfAllValues) {
   const Statistics statistics = statistics_of({-3.14159f, 0, 0, 2.71828f});
   EXPECT_EQ(share_outside(statistics, {statistics.extent.min, statistics.extent.max}), 0);
   EXPECT_EQ(share_outside(statistics, {statistics.extent.min, 2.7f}), 0.25);
@@ -226,7 +226,7 @@ TEST(ShareOutside, IsNothingForARangeThatHoldsAllValues) {
   EXPECT_EQ(share_outside(statistics_of(std::vector<float>(10, 5.0f)), {0, 4}), 1);
 }
 
-TEST(ShareOutside, IsNotKnownWithoutBins) {
+TEST(ShareOutside, IsUnknownWithoutBins) {
   Statistics statistics = statistics_of({-3, 2});
   statistics.has_bins = false;
   EXPECT_LT(share_outside(statistics, {-1, 1}), 0);

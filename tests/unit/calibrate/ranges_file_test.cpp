@@ -46,7 +46,7 @@ void expect_same(const Ranges& a, const Ranges& b) {
   for (const auto& [name, one] : a.tensors) EXPECT_EQ(one, b.tensors.at(name)) << name;
 }
 
-TEST(RangesFile, GivesBackWhatWasWritten) {
+TEST(RangesFile, RoundTrips) {
   const auto text = to_text(some());
   ASSERT_TRUE(text.ok());
   const auto back = parse_ranges(*text);
@@ -66,7 +66,7 @@ TEST(RangesFile, IsSavedAndLoaded) {
   EXPECT_THAT(load_ranges(path).error().text(), HasSubstr(path));
 }
 
-TEST(RangesFile, RefusesANameThatIsNoUtf8) {
+TEST(RangesFile, RejectsANameThatIsNotUtf8) {
   Ranges ranges = some();
   ranges.tensors["\xFF"] = {};
   EXPECT_FALSE(to_text(ranges).ok());
@@ -89,7 +89,7 @@ TEST(RangesFile, MergedPartsAreTheWhole) {
   EXPECT_EQ(a.tensors["branch"], b.tensors["branch"]);
 }
 
-TEST(RangesFile, RangesOfAnotherModelAreRefused) {
+TEST(RangesFile, RangesOfAnotherModelAreRejected) {
   Ranges a = some(), b = some();
   b.model[5] = 'b';
   EXPECT_THAT(merge(a, b).error().text(), HasSubstr("different models"));
@@ -98,13 +98,13 @@ TEST(RangesFile, RangesOfAnotherModelAreRefused) {
   EXPECT_THAT(check_belongs(a, b.model).error().text(), HasSubstr("another model"));
 }
 
-// Where two texts begin to differ, for messages.
+// The first difference of two texts, for messages.
 std::string difference(const std::string& a, const std::string& b) {
   const auto at = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
   return a.substr(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, at - a.begin() - 40)), 100);
 }
 
-TEST(RangesFile, DamageIsSeen) {
+TEST(RangesFile, DamageIsDetected) {
   const std::string text = *to_text(some());
   const auto with = [&](std::string_view from, std::string_view to) {
     std::string changed = text;
@@ -151,14 +151,14 @@ TEST(RangesFile, DamageIsSeen) {
   }
 }
 
-TEST(RangesFile, HostileTextIsRefusedInBoundedMemory) {
+TEST(RangesFile, MaliciousTextIsRejectedInBoundedMemory) {
   EXPECT_FALSE(parse_ranges(std::string(1'000'000, '[')).ok());
   std::string wide = "[";
   for (int i = 0; i < 100'000; ++i) wide += "{\"a\":";
   EXPECT_FALSE(parse_ranges(wide).ok());
 }
 
-TEST(RangesFile, WhateverIsReadFromChangedTextIsSound) {
+TEST(RangesFile, AnythingReadFromModifiedTextIsConsistent) {
   const std::string text = *to_text(some());
   std::mt19937 random(11);
   int read = 0;

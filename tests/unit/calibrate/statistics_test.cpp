@@ -19,7 +19,7 @@ using testing::statistics_of;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Floats with every exponent and sign, zeros and the special ones among them.
+// Floats of every exponent and sign, including zeros, NaN and infinity.
 std::vector<float> any_bits(std::size_t n, unsigned seed, bool special) {
   std::mt19937 random(seed);
   std::vector<float> values;
@@ -62,7 +62,7 @@ void expect_as_counted_one_by_one(const std::vector<float>& values) {
   EXPECT_EQ(found.bins.total(), total);
 }
 
-TEST(Statistics, AreThoseOfTheValuesCountedOneByOne) {
+TEST(Statistics, MatchValuesCountedOneByOne) {
   for (const std::size_t n : {0u, 1u, 2u, 3u, 7u, 8u, 31u, 100u, 1023u, 1024u, 4097u, 100'003u}) {
     for (const bool special : {false, true}) {
       SCOPED_TRACE(::testing::Message() << n << " values, seed " << n << (special ? ", with NaN" : ""));
@@ -83,7 +83,7 @@ TEST(Statistics, OfNothingButZerosNanAndInfinityHaveNoBins) {
   }
 }
 
-TEST(Statistics, WhichZeroComesFirstDoesNotShow) {
+TEST(Statistics, DoNotDependOnWhichZeroComesFirst) {
   for (const auto& values : {std::vector{0.0f, -0.0f}, std::vector{-0.0f, 0.0f}, std::vector{-0.0f}}) {
     EXPECT_FALSE(std::signbit(statistics_of(values).extent.min));
     EXPECT_FALSE(std::signbit(statistics_of(values).extent.max));
@@ -111,7 +111,7 @@ TEST(Statistics, PartsMergedAreTheWholeInAnyOrder) {
   }
 }
 
-TEST(Statistics, MergedMovingAveragesAreThoseOfTheSequence) {
+TEST(Statistics, MergedMovingAveragesMatchTheSequence) {
   MovingAverage whole, first, second;
   for (int i = 0; i < 40; ++i) {
     const double x = std::sin(i) * i;
@@ -123,7 +123,7 @@ TEST(Statistics, MergedMovingAveragesAreThoseOfTheSequence) {
   EXPECT_EQ(first.count, 40);
 }
 
-TEST(Statistics, DoNotMergeWhatDoesNotFit) {
+TEST(Statistics, RejectIncompatibleMerges) {
   Statistics a = statistics_of({1.0f}), b = a;
   b.averages.momentum = 0.5;
   EXPECT_FALSE(a.merge(b).ok());
@@ -151,7 +151,7 @@ TEST(Bins, EdgesEncloseTheirValues) {
   }
 }
 
-TEST(Bins, SortedGoesFromTheLeastToTheLargest) {
+TEST(Bins, SortedIsInAscendingOrder) {
   const auto bins = statistics_of(any_bits(20'000, 5, false)).bins.sorted();
   ASSERT_GT(bins.size(), 1000u);
   for (std::size_t i = 0; i < bins.size(); ++i) {
@@ -162,8 +162,8 @@ TEST(Bins, SortedGoesFromTheLeastToTheLargest) {
   }
 }
 
-// Pages within a range may be left out; nothing beyond it is.
-TEST(Bins, EveryBinBeyondARangeIsSeen) {
+// Pages within the range may be skipped, but none outside of it.
+TEST(Bins, EveryBinOutsideOfARangeIsVisited) {
   Bins bins;
   for (std::uint32_t key = 0x3000; key < 0x4800; key += 37) {
     bins.add(static_cast<std::uint16_t>(key), key);

@@ -34,7 +34,7 @@ inline std::vector<float> normal(std::size_t n, unsigned seed = 1) {
   return values;
 }
 
-// What a ReLU leaves of a normal distribution.
+// Normally distributed values after a ReLU.
 inline std::vector<float> rectified(std::size_t n, unsigned seed = 1) {
   std::vector<float> values = normal(n, seed);
   for (float& one : values) one = std::fmax(one, 0.0f);

@@ -31,7 +31,7 @@ std::vector<graph::Tensor> constants(ElementType type = ElementType::uint8, std:
           make_tensor("w", type, {2, 2}, std::vector<std::uint8_t>{1, 2, 3, 4})};
 }
 
-// xq → DQ → MatMul with a weight behind a DQ → Relu → Q → yq
+// xq → DQ → MatMul with a dequantized weight → Relu → Q → yq
 Graph product() {
   Graph graph;
   graph.initializers = constants();
@@ -42,7 +42,7 @@ Graph product() {
   return graph;
 }
 
-TEST(ToQoperator, APairOfIntegersAroundAProductBecomesOneNode) {
+TEST(ToQoperator, AQdqPatternAroundAMatMulBecomesOneNode) {
   Graph graph = product();
   EXPECT_EQ(to_qoperator(graph, 21), 1);
   ASSERT_THAT(operators(graph), ElementsAre("QLinearMatMul"));
@@ -50,7 +50,7 @@ TEST(ToQoperator, APairOfIntegersAroundAProductBecomesOneNode) {
   EXPECT_THAT(graph.nodes[0].outputs, ElementsAre("yq"));
 }
 
-TEST(ToQoperator, AReluStaysWhereTheLowestIntegerIsNotZero) {
+TEST(ToQoperator, AReluIsKeptIfTheLowestQuantizedValueIsNotZero) {
   Graph graph = product();
   graph.initializers = constants(ElementType::uint8, 3);
   EXPECT_EQ(to_qoperator(graph, 21), 0);
@@ -59,7 +59,7 @@ TEST(ToQoperator, AReluStaysWhereTheLowestIntegerIsNotZero) {
   EXPECT_EQ(to_qoperator(graph, 21), 1);
 }
 
-TEST(ToQoperator, BlocksAndMissingZeroPointsStay) {
+TEST(ToQoperator, BlocksAndMissingZeroPointsAreNotFused) {
   Graph blocks = product(), without = product();
   graph::set_attribute(blocks.nodes[1], "block_size", std::int64_t{2});
   EXPECT_EQ(to_qoperator(blocks, 21), 0);
@@ -67,7 +67,7 @@ TEST(ToQoperator, BlocksAndMissingZeroPointsStay) {
   EXPECT_EQ(to_qoperator(without, 21), 0);
 }
 
-TEST(ToQoperator, AnInnerGraphUsesConstantsOfTheOneAround) {
+TEST(ToQoperator, ASubgraphUsesConstantsOfTheOuterGraph) {
   Graph inner = product();
   Graph graph;
   graph.initializers = std::move(inner.initializers);
@@ -81,7 +81,7 @@ TEST(ToQoperator, AnInnerGraphUsesConstantsOfTheOneAround) {
   });
 }
 
-TEST(ToQoperator, AMoverWorksOnIntegersOfTheSameParameters) {
+TEST(ToQoperator, APassThroughOperatorWorksOnIntegersOfEqualParameters) {
   Graph graph;
   graph.initializers = constants();
   graph.initializers.push_back(make_tensor("other", {}, std::vector<float>{0.25F}));

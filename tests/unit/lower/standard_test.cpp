@@ -1,4 +1,4 @@
-// Which formats are types of ONNX.
+// The formats that are ONNX types.
 #include "lower/standard.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ formats::Use use_of(std::string_view format) {
   return use;
 }
 
-TEST(Standard, TheTypesOfFormatsAreOnnxsAndAsWide) {
+TEST(Standard, TypesOfFormatsAreOnnxTypesOfTheSameWidth) {
   int known = 0;
   for (const formats::Descriptor* one : formats::table()) {
     if (one->float_type.empty()) continue;
@@ -26,7 +26,7 @@ TEST(Standard, TheTypesOfFormatsAreOnnxsAndAsWide) {
   EXPECT_EQ(known, 8);
 }
 
-TEST(Standard, ValuesThatCastWouldMakeInfiniteAreCutOffAtTheLargest) {
+TEST(Standard, ValuesThatCastWouldMakeInfiniteAreClipped) {
   for (const char* name : {"float16", "bfloat16"}) {
     const StandardType standard = standard_type(use_of(name));
     EXPECT_EQ(graph::name_of(standard.type), name);
@@ -34,7 +34,7 @@ TEST(Standard, ValuesThatCastWouldMakeInfiniteAreCutOffAtTheLargest) {
   }
 }
 
-TEST(Standard, QuantizeLinearHasTheFloatsOf8BitsThatHaveASign) {
+TEST(Standard, QuantizeLinearSupportsTheSigned8BitFloats) {
   EXPECT_EQ(linear_float(use_of("fp8_e4m3")), graph::ElementType::float8e4m3fn);
   EXPECT_EQ(linear_float(use_of("fp8_e5m2fnuz")), graph::ElementType::float8e5m2fnuz);
   for (const char* name : {"fp4_e2m1", "fp8_e8m0", "float16", "mxfp8_e4m3", "int8"})

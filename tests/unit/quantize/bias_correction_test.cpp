@@ -34,8 +34,8 @@ graph::Tensor tensor(const std::string& name, std::vector<std::int64_t> dims, co
   return graph::make_tensor(name, graph::ElementType::float32, std::move(dims), of);
 }
 
-// Two convolutions, the second without a bias, and a MatMul with an Add behind it and one without. What
-// `shift` adds to the weights shifts what they make.
+// Two convolutions, the second without a bias, and two MatMul, one with an Add behind it. `shift` is added to
+// the weights, which shifts the outputs.
 graph::Model network(float shift = 0) {
   std::vector<float> first = numbers(kChannels * 9, 1), second = numbers(kChannels * kChannels, 2);
   for (float& one : first) one += shift;
@@ -78,14 +78,14 @@ std::vector<Sample> samples_of(unsigned count) {
   return samples;
 }
 
-TEST(KeepMeans, ProductsWithoutABiasGetOneIfTheyCan) {
+TEST(BiasCorrection, LinearOperatorsWithoutABiasGetOneIfTheyCan) {
   graph::Model model = network();
   EXPECT_THAT(with_biases(*model.graph, {0, 2, 3, 5}), ElementsAre(0, 2, 3));
   EXPECT_EQ(model.graph->nodes[2].inputs.size(), 3U);
   EXPECT_EQ(model.graph->initializers.back().dims, std::vector<std::int64_t>{kChannels});
 }
 
-TEST(KeepMeans, AShiftGoesIntoTheBiasOfTheNodeOrOfTheAddBehindIt) {
+TEST(BiasCorrection, AShiftIsAddedToTheBiasOfTheNodeOrOfTheFollowingAdd) {
   graph::Model model = network();
   with_biases(*model.graph, {0, 2, 3});
   const std::vector<double> five(5, 0.5), ten(kChannels, 0.5);
@@ -100,7 +100,7 @@ TEST(KeepMeans, AShiftGoesIntoTheBiasOfTheNodeOrOfTheAddBehindIt) {
   EXPECT_EQ(std::vector<float>(shifted, shifted + 5), wanted);
 }
 
-TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
+TEST(BiasCorrection, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
   auto [right, wrong, nodes] = two_networks();
   const std::vector<Sample> samples = samples_of(6);
   const auto before = mean_errors(right, wrong, nodes, samples, {.threads = 2}).value();
@@ -109,12 +109,12 @@ TEST(KeepMeans, ShiftedBiasesGiveTheMeansOfTheOtherModel) {
   const auto largest = [](const std::vector<double>& errors) {
     return std::abs(*std::ranges::max_element(errors, {}, [](double one) { return std::abs(one); }));
   };
-  // Of the MatMul, what is measured lies before the Add.
+  // The MatMul is measured before its Add.
   for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
     EXPECT_LT(largest(after[i]), 0.1 * largest(before[i])) << i;
 }
 
-TEST(KeepMeans, TheNumberOfThreadsMakesNoDifference) {
+TEST(BiasCorrection, TheNumberOfThreadsMakesNoDifference) {
   const auto [right, wrong, nodes] = two_networks();
   const std::vector<Sample> samples = samples_of(8);
   const auto one = mean_errors(right, wrong, nodes, samples, {.threads = 1}).value();
@@ -122,20 +122,20 @@ TEST(KeepMeans, TheNumberOfThreadsMakesNoDifference) {
   EXPECT_EQ(one, mean_errors(right, wrong, nodes, samples, {.threads = 5}).value());
 }
 
-TEST(KeepMeans, OneSampleTellsNothing) {
+TEST(BiasCorrection, OneSampleGivesNoCorrection) {
   const graph::Model right = network(), wrong = network(0.02f);
   const std::vector<int> nodes{0};
   EXPECT_TRUE(mean_errors(right, wrong, nodes, samples_of(1), {.threads = 2}).value()[0].empty());
 }
 
-TEST(KeepMeans, ASampleThatFailsEndsAllOfThem) {
+TEST(BiasCorrection, AFailingSampleStopsAllOthers) {
   const graph::Model right = network(), wrong = network(0.02f);
   std::vector<Sample> samples = samples_of(5);
   samples[3] = {};
   EXPECT_FALSE(mean_errors(right, wrong, std::vector<int>{0, 2}, samples, {.threads = 2}).ok());
 }
 
-TEST(KeepMeans, AModelThatFailsOnlyOnceItIsQuantizedIsAnErrorToo) {
+TEST(BiasCorrection, AFailureOfTheQuantizedModelAloneIsAnError) {
   const graph::Model right = network();
   graph::Model wrong = network();
   wrong.graph->nodes[4].inputs[1] = "w1";  // does not fit
@@ -143,7 +143,7 @@ TEST(KeepMeans, AModelThatFailsOnlyOnceItIsQuantizedIsAnErrorToo) {
   EXPECT_FALSE(errors.ok());
 }
 
-TEST(KeepMeans, TheSameSamplesAreChosenInAnyOrder) {
+TEST(BiasCorrection, TheChosenSamplesDoNotDependOnTheirOrder) {
   std::vector<Sample> all = samples_of(30);
   const auto chosen = [](const std::vector<Sample>& from) {
     ChosenSamples some(8);

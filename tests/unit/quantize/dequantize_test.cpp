@@ -24,7 +24,7 @@ std::int64_t taken_back(Graph& graph) {
   return gone.ok() ? *gone : -1;
 }
 
-// w, of two rows of two, behind a DequantizeLinear.
+// w [2, 2], the output of a DequantizeLinear.
 Graph weight(std::vector<std::int64_t> dims, std::vector<float> scales) {
   Graph graph;
   graph.initializers = {make_tensor("w", ElementType::int8, {2, 2}, std::vector<std::int8_t>{1, -2, 3, 4}),
@@ -34,7 +34,7 @@ Graph weight(std::vector<std::int64_t> dims, std::vector<float> scales) {
   return graph;
 }
 
-TEST(Dequantize, AConstantBecomesNumbersByAxisOrBlock) {
+TEST(Dequantize, ConstantsAreDequantizedPerAxisOrBlock) {
   Graph by_column = weight({2}, {1, 10});
   EXPECT_EQ(taken_back(by_column), 1);
   ASSERT_EQ(by_column.nodes.size(), 1U);
@@ -50,7 +50,7 @@ TEST(Dequantize, AConstantBecomesNumbersByAxisOrBlock) {
   EXPECT_THAT(*graph::floats(&by_block.initializers.back()), ElementsAre(1, -20, 3, 40));
 }
 
-TEST(Dequantize, ScalesThatDoNotFitStay) {
+TEST(Dequantize, InvalidScalesAreKept) {
   Graph too_many = weight({3}, {1, 2, 3});
   EXPECT_EQ(taken_back(too_many), 0);
   Graph negative = weight({2}, {1, 2});
@@ -58,7 +58,7 @@ TEST(Dequantize, ScalesThatDoNotFitStay) {
   EXPECT_EQ(taken_back(negative), 0);
 }
 
-TEST(Dequantize, AnInnerGraphSeesConstantsOfTheOneAround) {
+TEST(Dequantize, ASubgraphSeesConstantsOfTheOuterGraph) {
   Graph inner = weight({}, {0.5F});
   Graph graph;
   graph.initializers = std::move(inner.initializers);
@@ -73,8 +73,8 @@ TEST(Dequantize, AnInnerGraphSeesConstantsOfTheOneAround) {
   });
 }
 
-// The QuantizeLinear is left to whoever removes unused nodes.
-TEST(Dequantize, APairGoes) {
+// The QuantizeLinear is removed as an unused node, by another pass.
+TEST(Dequantize, APairIsRemoved) {
   Graph graph;
   graph.initializers = {make_tensor("s", {}, std::vector<float>{0.5F}),
                         make_tensor("z", ElementType::int8, {}, std::vector<std::int8_t>{3})};

@@ -47,7 +47,7 @@ TEST(Parameters, OfAnAsymmetricRangeHoldZeroExactly) {
   EXPECT_EQ(below.zero_points[0], 127);
 }
 
-TEST(Parameters, OfARangeWithoutWidthAreUsable) {
+TEST(Parameters, OfAnEmptyRangeAreUsable) {
   for (const float x : {0.0F, std::numeric_limits<float>::denorm_min()}) {
     const lower::Parameters made = from_range({-x, x}, spec("int8 asym"));
     EXPECT_EQ(made.scales[0], 1.0F);
@@ -71,7 +71,7 @@ TEST(Parameters, OfFixedRangesArePowersOfTwo) {
   EXPECT_EQ(from_fixed({0, 1}, spec("int16 sym")).zero_points[0], 0);
 }
 
-TEST(Weights, HaveAScaleForEachChannelOfAnyAxis) {
+TEST(Weights, HaveOneScalePerChannelOfAnyAxis) {
   const graph::Tensor w = tensor({2, 3}, {1, -2, 3, 4, 5, -6});
   EXPECT_THAT(quantized(w, "int8 sym channel", 0).parameters.scales, ElementsAre(3.0F / 127, 6.0F / 127));
   EXPECT_THAT(quantized(w, "int8 sym channel", 1).parameters.scales,
@@ -103,13 +103,13 @@ TEST(Weights, OfFourBitsArePackedLowFirst) {
   EXPECT_EQ(made.codes.data.at<std::uint8_t>(1), 0x01);
 }
 
-TEST(Weights, ScalesAreRaisedWhereABiasNeedsIt) {
+TEST(Weights, ScalesAreIncreasedWhereABiasRequiresIt) {
   const QuantizedConstant made = quantized(tensor({2, 1}, {127, 127}), "int8 sym channel", 0, {0.5, 4.0});
   EXPECT_THAT(made.parameters.scales, ElementsAre(1.0F, 4.0F));
   EXPECT_EQ(made.raised, 1);
 }
 
-TEST(Weights, ThatAreNotFiniteAreRefusedByName) {
+TEST(Weights, NanAndInfinityAreRejectedWithTheirName) {
   ThreadPool pool(1);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const auto made = quantize_constant(tensor({2}, {1, bad}), spec("int8 sym tensor"), 0, {}, pool);
@@ -140,7 +140,7 @@ TEST(Weights, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST(Weights, LoseWhatTheirStepAllows) {
+TEST(Weights, HaveErrorsWithinTheirStep) {
   std::vector<float> values;
   for (int i = -127; i <= 127; ++i) values.push_back(static_cast<float>(i));
   const QuantizedConstant made = quantized(tensor({255}, values), "int8 sym tensor");
@@ -148,7 +148,7 @@ TEST(Weights, LoseWhatTheirStepAllows) {
   EXPECT_GT(made.signal, 0.0);
 }
 
-// Chunks of codes begin on whole bytes, whatever the sizes are: rows of odd lengths, blocks that do not fit.
+// Packed chunks begin at whole bytes for any size: odd row lengths, partial blocks.
 TEST(Weights, ArePackedAsTheirDefinitionSaysForAnyShape) {
   const unsigned seed = std::random_device()();
   std::mt19937 random(seed);

@@ -23,7 +23,7 @@ std::string weight_of(const std::string& text, const Subject& subject) {
   return to_string(*matcher->scheme(subject).weight);
 }
 
-TEST(Recipe, EveryPresetReads) {
+TEST(Recipe, EveryPresetParses) {
   for (const Preset& preset : presets()) {
     const auto read = find_recipe(preset.name);
     ASSERT_TRUE(read.ok()) << preset.name << ": " << read.error().text();
@@ -31,7 +31,7 @@ TEST(Recipe, EveryPresetReads) {
   }
 }
 
-TEST(Recipe, TheWordsOfASpecComeBack) {
+TEST(Recipe, ASpecRoundTripsThroughText) {
   for (const char* text :
        {"int8 sym channel", "int4 sym block 32", "uint8 asym", "float", "int8 asym percentile 99.9",
         "uint8 sym dynamic", "int8 sym full", "int16 sym mse"}) {
@@ -58,7 +58,7 @@ TEST(Recipe, AmongEqualsTheLaterRuleWins) {
   EXPECT_EQ(weight_of("global: int8\nname: {'ab': w4, 'a*': float}", {"ab", {"Conv"}}), "float");
 }
 
-TEST(Recipe, PartsThatARuleDoesNotTellComeFromTheNext) {
+TEST(Recipe, PartsThatARuleDoesNotSetAreInherited) {
   const Recipe rules = recipe("global: int8\ntype: {MatMul: {weights: int4 sym channel}}");
   auto matcher = Matcher::make(rules);
   ASSERT_TRUE(matcher.ok());
@@ -74,7 +74,7 @@ TEST(Recipe, ANameCoversAllBelowItAndDotsAreSlashes) {
   EXPECT_EQ(weight_of(text, {"/blocks/subway", {"Conv"}}), "int8 sym channel");
 }
 
-TEST(Recipe, RulesThatMatchNothingAreTold) {
+TEST(Recipe, RulesThatMatchNothingAreReported) {
   const Recipe by_name = recipe("global: int8\nname: {nowhere: float}");
   auto matcher = Matcher::make(by_name);
   ASSERT_TRUE(matcher.ok());

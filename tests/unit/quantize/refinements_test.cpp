@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Refinements, EveryRowIsWhole) {
+TEST(Refinements, EveryRowIsComplete) {
   for (const Descriptor* row : table()) {
     SCOPED_TRACE(row->name);
     EXPECT_FALSE(row->alias.empty() || row->summary.empty());
@@ -35,7 +35,7 @@ TEST(Refinements, EveryRowIsWhole) {
   }
 }
 
-// What a recipe's refine says, as one text: names, and what differs from the defaults.
+// A recipe's refine list as text: names and parameters that are not defaults.
 std::string read(const std::string& refine) {
   const auto recipe = read_recipe("global: {weights: int8, refine: " + refine + "}", "test");
   if (!recipe.ok()) return recipe.error().text();
@@ -62,7 +62,7 @@ TEST(Refinements, AreReadAsWordsAsMapsAndInLists) {
   EXPECT_EQ(read("'means:samples=8, sums'"), sums + ", " + means);
 }
 
-TEST(Refinements, WhatCannotBeIsAnErrorThatSaysWhatWouldBeRight) {
+TEST(Refinements, InvalidRefinementsAreErrorsWithAHint) {
   EXPECT_THAT(read("snms"), HasSubstr("line 1: refine: no refinement is called 'snms'"));
   EXPECT_THAT(read("{means: {sample: 8}}"),
               HasSubstr("refinement bias-correction has no parameter 'sample'"));
@@ -82,8 +82,8 @@ TEST(Refinements, WhatCannotBeIsAnErrorThatSaysWhatWouldBeRight) {
   EXPECT_THAT(recipe.error().text(), HasSubstr("line 5: refinement bias-correction: samples = 0"));
 }
 
-// A row that is in no table: what it needs is watched, gathered with the ranges, and in its task.
-TEST(Refinements, ThatRoundWeightsGetWhatTheyNeed) {
+// A row outside of the table: its collectors are watched, run during calibration, and passed to its task.
+TEST(Refinements, ThatRoundWeightsGetTheirStatistics) {
   static double seen = 0, parameter = 0;
   static const Descriptor row{
       .name = "by-hessian",

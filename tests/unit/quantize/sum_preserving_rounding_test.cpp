@@ -14,7 +14,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-// Whole numbers, from -top to top.
+// Integers from -top to top.
 struct Whole {
   float top = 1000;
 
@@ -46,8 +46,8 @@ std::vector<float> random_values(std::size_t count) {
   return values;
 }
 
-TEST(KeepSums, MovesTheValueThatIsNearestToATieToTheOtherSide) {
-  // To the nearest: 1 2 3 -6, whose sum is 1.2 less than that of the values.
+TEST(SumPreservingRounding, RoundsTheValueNearestToATieToItsOtherNeighbor) {
+  // Rounding to nearest gives 1 2 3 -6, whose sum is 1.2 too low.
   Rounded told;
   EXPECT_THAT(kept({1.25F, 2.45F, 3.4F, -5.9F}, {1, 4}, 0, &told), ElementsAre(1, 3, 3, -6));
   EXPECT_EQ(told.moved, 1);
@@ -55,21 +55,21 @@ TEST(KeepSums, MovesTheValueThatIsNearestToATieToTheOtherSide) {
   EXPECT_NEAR(told.signal, 1.25 * 1.25 + 2.45 * 2.45 + 3.4 * 3.4 + 5.9 * 5.9, 1e-5);
 }
 
-TEST(KeepSums, LeavesValuesWhoseErrorsCancel) {
+TEST(SumPreservingRounding, KeepsValuesWhoseErrorsCancel) {
   Rounded told;
   EXPECT_THAT(kept({1.4F, 1.6F, -2.4F, -2.6F}, {1, 4}, 0, &told), ElementsAre(1, 2, -2, -3));
   EXPECT_EQ(told.moved, 0);
 }
 
-TEST(KeepSums, LeavesWhatIsFarFromATie) {
+TEST(SumPreservingRounding, KeepsValuesFarFromATie) {
   EXPECT_THAT(kept({1.2F, 1.2F, 1.2F, 1.2F, 1.2F}, {1, 5}), Each(1));
 }
 
-TEST(KeepSums, LeavesTheRangeToNobody) {
+TEST(SumPreservingRounding, NeverLeavesTheRange) {
   EXPECT_THAT(kept({1.4F, 1.4F, 1.4F}, {1, 3}, 0, nullptr, 1, 1), Each(1));
 }
 
-TEST(KeepSums, HoldEveryOutputWithinAStep) {
+TEST(SumPreservingRounding, KeepsEverySumWithinAStep) {
   constexpr std::int64_t kOutputs = 37, kLength = 100;
   const std::vector<float> values = random_values(kOutputs * kLength);
   for (const std::int64_t axis : {0, 1}) {
@@ -90,7 +90,7 @@ TEST(KeepSums, HoldEveryOutputWithinAStep) {
   }
 }
 
-TEST(KeepSums, GiveTheSameForAnyNumberOfThreads) {
+TEST(SumPreservingRounding, IsTheSameForAnyNumberOfThreads) {
   const std::vector<float> values = random_values(300 * 1000);
   Rounded one, four;
   EXPECT_EQ(kept(values, {1000, 300}, 1, &one, 1), kept(values, {1000, 300}, 1, &four, 4));
@@ -99,7 +99,7 @@ TEST(KeepSums, GiveTheSameForAnyNumberOfThreads) {
   EXPECT_GT(one.moved, 0);
 }
 
-TEST(KeepSums, AreOfOutputsThatLieInRowsOrColumns) {
+TEST(SumPreservingRounding, HandlesOutputsInRowsOrColumns) {
   EXPECT_EQ(outputs_of(std::vector<std::int64_t>{2, 3, 4}, 1).count, 0);
   EXPECT_EQ(outputs_of(std::vector<std::int64_t>{5}, 0).count, 0);
   EXPECT_EQ(outputs_of(std::vector<std::int64_t>{5, 0}, 0).count, 0);
@@ -107,7 +107,7 @@ TEST(KeepSums, AreOfOutputsThatLieInRowsOrColumns) {
   EXPECT_EQ(outputs_of(std::vector<std::int64_t>{2, 3, 4}, 0).length, 12);
 }
 
-// Floats with three bits behind the point, of any size.
+// Floats with three mantissa bits and any exponent.
 float three_bits(float x) {
   int exponent = 0;
   const float part = std::frexp(x, &exponent);
@@ -138,8 +138,8 @@ struct Errors {
   }
 };
 
-TEST(TrimSums, MakeUpForALargeWeightWithSmallOnesThatHaveFinerSteps) {
-  // Of a network that reads print: the step of the fifth is 1, its neighbours are 0.56 and 0.44 away.
+TEST(TrimSums, CompensateALargeWeightBySmallOnesWithFinerSteps) {
+  // From a network for printed text: the step of the fifth weight is 1, its neighbors are 0.56 and 0.44 away.
   const std::vector<float> values = {0.068F, 0.275F, -0.34F, -9.237F, 8.563F, 0.663F, -0.839F, 1.1F, -0.238F};
   const Outputs outputs = outputs_of(std::vector<std::int64_t>{1, 9}, 0);
   std::vector<float> made(values.size());
@@ -180,14 +180,14 @@ TEST(TrimSums, NeverMakeAnOutputWorse) {
   }
 }
 
-TEST(TrimSums, LeaveOutputsThatHaveManyWeights) {
+TEST(TrimSums, SkipOutputsWithManyWeights) {
   const std::vector<float> values = random_values(3 * 100);
   std::vector<float> made(values.size(), 1.0F);
   trim_sums(values.data(), outputs_of(std::vector<std::int64_t>{3, 100}, 0), Floats(), made);
   EXPECT_THAT(made, Each(1));
 }
 
-TEST(TrimSums, PassOverWhatTheFormatDoesNotHave) {
+TEST(TrimSums, SkipValuesOutsideOfTheFormat) {
   const std::vector<float> values = {1.4F, 2.4F, 3.4F};
   std::vector<float> made = {1, 2, 3};
   const auto nothing = [](std::span<const float>, std::span<float> rounded) {
@@ -197,7 +197,7 @@ TEST(TrimSums, PassOverWhatTheFormatDoesNotHave) {
   EXPECT_THAT(made, ElementsAre(1, 2, 3));
 }
 
-TEST(TrimSums, AimAtNothingBeyondTheLargestFloat) {
+TEST(TrimSums, NeverAimBeyondTheLargestFloat) {
   const float most = std::numeric_limits<float>::max();
   const std::vector<float> values = {most, most, most};
   std::vector<float> made = {0, 0, most};
@@ -209,7 +209,7 @@ TEST(TrimSums, AimAtNothingBeyondTheLargestFloat) {
   EXPECT_LT(std::abs(Errors(values, made).sum), 0.1 * static_cast<double>(most));
 }
 
-TEST(KeepSums, FindNoNeighbourBeyondTheLargestFloat) {
+TEST(SumPreservingRounding, FindsNoNeighborBeyondTheLargestFloat) {
   const float most = std::numeric_limits<float>::max();
   EXPECT_EQ(mirrored(most, most / 2), most);
   EXPECT_EQ(mirrored(-most, -most / 2), -most);
