@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from support.tree import ROOT, text_of, tracked
+from support.tree import text_of, tracked
 
 # The history names files of its time.
 DOCUMENTS = tuple(path for path in tracked(".md") if path != "CHANGELOG.md")
