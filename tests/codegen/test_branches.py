@@ -1,4 +1,4 @@
-"""c-gen: an If whose branches cannot all run with the shapes that the code is made for."""
+"""c-gen: an If with branches that are invalid for the shapes of the generated code."""
 import generating
 import numpy as np
 import onnx
@@ -9,7 +9,7 @@ from test_c_gen import compiled, model_of
 
 
 def choosing_model(*branches, ends=()):
-    """y = a branch of x, which is [2, 3], by the input "first"; a branch is the shape that it wants to give x."""
+    """y = one of two Reshapes of x [2, 3], selected by the input "first"; each branch is its target shape."""
     def branch(name, shape):
         target = helper.make_tensor(f"{name}_shape", TensorProto.INT64, [len(shape)], shape)
         return helper.make_graph([helper.make_node("Reshape", ["r", f"{name}_shape"], [name])], name, [],
@@ -22,7 +22,7 @@ def choosing_model(*branches, ends=()):
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_a_branch_that_cannot_run_is_refused_when_it_is_chosen(quantized, tmp_path):
+def test_an_invalid_branch_fails_when_it_is_selected(quantized, tmp_path):
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     ends = ([helper.make_node("QuantizeLinear", ["x", "s", "z"], ["r"])], [helper.make_node("DequantizeLinear", ["i", "s", "z"], ["y"])])
     for good in (0, 1):
@@ -37,7 +37,7 @@ def test_a_branch_that_cannot_run_is_refused_when_it_is_chosen(quantized, tmp_pa
         assert "(Reshape)" in (tmp_path / f"net{good}.h").read_text()
 
 
-def test_branches_none_of_which_can_run_are_an_error(tmp_path):
+def test_only_invalid_branches_are_an_error(tmp_path):
     with pytest.raises(NotGenerated, match="Reshape"):
         generate(choosing_model([4, 2], [5, 2]), tmp_path / "net.c")
     with pytest.raises(NotGenerated, match="depends on values"):
