@@ -72,8 +72,8 @@ EXPORT const char* model_raise(const char* bytes, std::size_t size, std::int64_t
   *length = raised.size();
   return raised.data();
 }
-// The bytes of the model after the passes in `only`, one per line; after all passes if it is empty. Writes the
-// changes to `changes`: "name number", one per line.
+// The bytes of the model after the passes in `only`, one per line; after all passes if it is empty. Writes
+// the changes to `changes`: "name number", one per line.
 EXPORT const char* model_prepare(const char* bytes, std::size_t size, const char* only, const char* keep,
                                  std::size_t* length, const char** changes) {
   static thread_local std::string prepared, told;

@@ -125,7 +125,7 @@ def test_non_max_suppression_matches_onnx_runtime():
         compare("NonMaxSuppression", inputs, opset=11, types=[7], center_point_box=seed % 2)
 
 
-def test_max_unpool_and_col2im():
+def test_col2im_and_det():
     random = np.random.default_rng(13)
     columns = image(random, 2, 3 * 4, 12)
     compare("Col2Im", [columns, np.array([4, 5]), np.array([2, 2])], opset=18, rtol=1e-4)
